@@ -1,0 +1,98 @@
+//! Indexes and what their entries hold.
+
+use rukh_keys::KeyLayout;
+use serde::{Deserialize, Serialize};
+
+use crate::{ColumnId, IndexId, KeyElement, KeyExpr, Table};
+
+/// Whether an index may be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IndexState {
+    /// Maintained by writes, not yet filled: never read.
+    Building,
+    /// Maintained and complete.
+    Ready,
+}
+
+/// The WHERE of a partial index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexPredicate {
+    /// Normalised SQL text.
+    pub sql: String,
+    /// Columns that the predicate reads.
+    pub columns: Vec<ColumnId>,
+}
+
+/// An index: another key order over the rows of a table, maintained with every write.
+///
+/// Entry: key = `elements`, then the primary-key elements not yet among them; value = `include`
+/// columns. UNIQUE: key = `elements` when none is NULL; value = primary key, then `include`.
+/// A UNIQUE entry with a NULL has the whole key, and an empty primary key in its value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Index {
+    /// Identity.
+    pub id: IndexId,
+    /// Name, unique within the schema.
+    pub name: String,
+    /// Whether two rows may share the elements' values when none is NULL.
+    pub unique: bool,
+    /// Elements of the key, as declared.
+    pub elements: Vec<KeyElement>,
+    /// Columns stored in the entry's value, beside those in its key.
+    pub include: Vec<ColumnId>,
+    /// Only rows for which this is true have an entry.
+    pub predicate: Option<IndexPredicate>,
+    /// Whether the index may be read.
+    pub state: IndexState,
+}
+
+impl Index {
+    /// Returns the elements of a whole entry key: declared ones, then the rest of the primary key.
+    pub fn key_elements(&self, table: &Table) -> Vec<KeyElement> {
+        let mut all = self.elements.clone();
+        for element in &table.primary_key {
+            if !all.iter().any(|e| e.expr == element.expr) {
+                all.push(element.clone());
+            }
+        }
+        all
+    }
+
+    /// Returns the layout of a whole entry key.
+    ///
+    /// The key of a UNIQUE entry without NULL is the encoding of its first
+    /// [`Index::searchable`] columns in this layout.
+    pub fn key_layout(&self, table: &Table) -> KeyLayout {
+        KeyLayout::new(table.key_columns(&self.key_elements(table)), None)
+    }
+
+    /// Returns how many leading columns of [`Index::key_layout`] every entry's key has.
+    ///
+    /// Spans and masked compares may speak of these only: a UNIQUE entry without NULL keeps its
+    /// primary key in the value.
+    pub fn searchable(&self, table: &Table) -> usize {
+        if self.unique { self.elements.len() } else { self.key_elements(table).len() }
+    }
+
+    /// Returns whether an entry alone gives the value of `column`.
+    pub fn covers(&self, table: &Table, column: ColumnId) -> bool {
+        self.include.contains(&column)
+            || table.in_primary_key(column)
+            || self.elements.iter().any(|e| e.expr == KeyExpr::Column(column))
+    }
+
+    /// Returns every column that maintaining this index reads.
+    pub fn columns_read(&self, table: &Table) -> Vec<ColumnId> {
+        let predicate = self.predicate.iter().flat_map(|p| p.columns.iter().copied());
+        let elements = self.key_elements(table).into_iter().flat_map(|e| e.expr.columns());
+        let mut all: Vec<_> = elements.chain(self.include.iter().copied()).chain(predicate).collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// Returns the name of the column family that holds the entries: `i9`.
+    pub fn storage_name(&self) -> String {
+        format!("i{}", self.id.0)
+    }
+}

@@ -1,0 +1,30 @@
+//! Definitions: tables, indexes, families, and their stored form.
+//!
+//! A definition is plain data; this crate says which definitions are valid, which key layout they
+//! give, and how they are written to the `catalog` column family. Nothing here touches storage,
+//! parses SQL or evaluates an expression: expressions are kept as SQL text with the columns they
+//! read, and `rukh-sql` compiles them.
+//!
+//! Start reading at [`Table`], then [`Catalog`].
+
+mod catalog;
+mod error;
+mod index;
+mod key;
+mod stored;
+mod table;
+mod validate;
+
+pub use catalog::Catalog;
+pub use error::CatalogError;
+pub use index::{Index, IndexPredicate, IndexState};
+pub use key::{KeyElement, KeyExpr, SaltOptions};
+pub use stored::{
+    FORMAT_KEY, FORMAT_VERSION, StoredCatalog, decode_format, decode_table, encode_format,
+    encode_table, table_key,
+};
+pub use table::{
+    Column, ColumnId, Family, FamilyId, FamilyOptions, IndexId, RowLayout, Table, TableId,
+    TableOptions,
+};
+pub use validate::{IndexDraft, TableDraft, validate_index, validate_table};

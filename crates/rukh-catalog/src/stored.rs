@@ -1,0 +1,65 @@
+//! The stored form of definitions: the column family `catalog`.
+//!
+//! | key          | value                                   |
+//! |--------------|-----------------------------------------|
+//! | `format`     | the format version in decimal           |
+//! | `next_id`    | the next table or index id, in decimal  |
+//! | `table/<id>` | the table as JSON, id as eight digits   |
+//!
+//! JSON, because definitions are few, are read once per start, and should be readable in `rukh dump`.
+
+use crate::{CatalogError, Table, TableId};
+
+/// Version of every stored format of the database: catalog, keys, rows, index entries.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Key of the format version in the `catalog` column family.
+pub const FORMAT_KEY: &[u8] = b"format";
+
+/// Name of the column family that holds definitions.
+pub struct StoredCatalog;
+
+impl StoredCatalog {
+    /// Name of the column family.
+    pub const NAME: &'static str = "catalog";
+    /// Key of the next id to give to a table or index, so that ids are not reused after a drop.
+    pub const NEXT_ID_KEY: &'static [u8] = b"next_id";
+    /// Prefix of the keys of tables.
+    pub const TABLE_PREFIX: &'static [u8] = b"table/";
+}
+
+/// Returns the key of a table's definition.
+pub fn table_key(id: TableId) -> Vec<u8> {
+    format!("table/{:08}", id.0).into_bytes()
+}
+
+/// Writes a table's definition.
+pub fn encode_table(table: &Table) -> Vec<u8> {
+    serde_json::to_vec(table).expect("a definition has no map with keys that are not strings")
+}
+
+/// Reads a table's definition; fails with [`CatalogError::Corrupted`] that names the key.
+pub fn decode_table(key: &[u8], value: &[u8]) -> Result<Table, CatalogError> {
+    serde_json::from_slice(value).map_err(|error| CatalogError::Corrupted {
+        key: String::from_utf8_lossy(key).into_owned(),
+        message: error.to_string(),
+    })
+}
+
+/// Writes the format version.
+pub fn encode_format() -> Vec<u8> {
+    FORMAT_VERSION.to_string().into_bytes()
+}
+
+/// Reads and checks the format version; a newer one is refused.
+pub fn decode_format(value: &[u8]) -> Result<u32, CatalogError> {
+    let text = String::from_utf8_lossy(value);
+    let found: u32 = text.parse().map_err(|_| CatalogError::Corrupted {
+        key: "format".to_string(),
+        message: format!("{text:?} is no version"),
+    })?;
+    match found <= FORMAT_VERSION {
+        true => Ok(found),
+        false => Err(CatalogError::NewerFormat { found, supported: FORMAT_VERSION }),
+    }
+}
