@@ -1,0 +1,63 @@
+# An index of what can be done here. Logic lives in xtask/, prerequisites in xtask/deps.sh.
+#
+#   DIR=path       the database directory for run, dump and scrub (default: rukh-data)
+#   ARGS='...'     handed on to the command behind the target
+
+DIR  ?= rukh-data
+ARGS ?=
+
+# One optimised profile serves run, test, check and bench: RocksDB and DataFusion are built once.
+RELEASE := --release
+# ccache is used when it is there. CC and CXX stay as they are: cargo rebuilds RocksDB when they change.
+export PATH := $(if $(wildcard /usr/lib/ccache),/usr/lib/ccache:)$(PATH)
+# `make -s` silences cargo too, but not the first build, which takes long.
+BUILT := $(wildcard $(or $(CARGO_TARGET_DIR),target)/release/rukh)
+QUIET := $(if $(and $(BUILT),$(findstring s,$(firstword -$(MAKEFLAGS)))),--quiet)
+
+DEPS  := sh xtask/deps.sh
+XTASK := cargo run --quiet --package xtask --
+RUKH  := cargo run $(QUIET) $(RELEASE) --package rukh-cli --
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help run test fast check update dump scrub data bench crash deps
+
+help:          ## print this list
+	@sed -n 's/^\([a-z-]*\): *## \(.*\)/  make \1	\2/p' Makefile | expand -t 22
+
+run:           ## open the REPL on DIR; SQL on stdin is run as a script
+	@$(DEPS) build && exec $(RUKH) $(DIR) $(ARGS)
+
+test:          ## run every test of the workspace
+	@$(DEPS) test && exec cargo test $(RELEASE) --workspace $(ARGS)
+
+fast:          ## test the pure crates only: seconds, builds neither RocksDB nor DataFusion
+	@exec cargo test --package rukh-keys --package rukh-catalog --package rukh-planner --package xtask $(ARGS)
+
+check:         ## fmt, tidy, clippy and docs, all without a warning
+	@$(DEPS) build
+	cargo fmt --all --check
+	$(XTASK) tidy
+	cargo clippy $(RELEASE) --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc $(RELEASE) --workspace --no-deps
+
+update:        ## rewrite golden files and snapshots; then read the diff
+	@$(DEPS) test && UPDATE_GOLDENFILES=1 INSTA_UPDATE=always exec cargo test $(RELEASE) --workspace $(ARGS)
+
+dump:          ## print every stored key and value of DIR, decoded
+	@$(DEPS) build && exec $(RUKH) dump $(DIR) $(ARGS)
+
+scrub:         ## compare every table of DIR with its indexes, both ways
+	@$(DEPS) build && exec $(RUKH) check $(DIR) $(ARGS)
+
+data:          ## fetch the public flight data sets into data/
+	@exec $(XTASK) data $(ARGS)
+
+bench:         ## run the benches of the workspace
+	@$(DEPS) build && exec cargo run $(RELEASE) --package rukh-bench -- $(ARGS)
+
+crash:         ## run the crash tests longer: kill, reopen, compare, scrub
+	@$(DEPS) build && exec cargo test $(RELEASE) --package rukh-testkit crash -- $(ARGS)
+
+deps:          ## install or name what the build needs
+	@$(DEPS) test
