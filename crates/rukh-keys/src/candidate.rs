@@ -1,0 +1,324 @@
+//! From a key that does not match to the next one that could: how a range scan skips.
+//!
+//! A key is seen as a number written in digits of different kinds: tested fields, which take only
+//! some values, and the gaps between them, which take any. The next candidate raises the last
+//! digit that can be raised without passing the first field that fails, and sets everything behind
+//! it to its smallest values. The previous candidate is the mirror image.
+//!
+//! ```text
+//! (a INTEGER, b INTEGER), b in 5..=6
+//!
+//! key      next candidate   because
+//! /1/3     /1/5             b can be raised to 5
+//! /1/9     /2/5             b cannot, so a is raised and b set to its smallest
+//! /1/5     /1/5 and 00      the key matches: the next key at all
+//! ```
+
+use crate::field_test::{Allowed, FieldTest};
+use crate::mask::{Candidate, MaskedCompare};
+use crate::range::make_prefix_successor;
+use std::ops::Range;
+
+impl MaskedCompare {
+    /// Writes to `out` a key greater than `key` such that no key between them matches, to seek to
+    /// in a forward scan.
+    ///
+    /// For a key that fails a test it is the smallest byte string that passes the tests; for one
+    /// that matches, the smallest that is greater. [`Candidate::End`] means that no greater key
+    /// matches.
+    pub fn next_candidate(&self, key: &[u8], out: &mut Vec<u8>) -> Candidate {
+        out.clear();
+        if self.never {
+            return Candidate::End;
+        }
+        let Some(failed) = self.first_failed(key) else {
+            out.extend_from_slice(key);
+            out.push(0);
+            return Candidate::Seek;
+        };
+        out.extend_from_slice(&key[..self.end]);
+        if self.raise(key, failed, out) {
+            Candidate::Seek
+        } else {
+            Candidate::End
+        }
+    }
+
+    /// Writes to `out` a bound not greater than `key` such that no key from it up to and including
+    /// `key` matches unless it is `key` itself: a reverse scan goes on with the greatest key
+    /// smaller than `out`.
+    ///
+    /// [`Candidate::End`] means that no smaller key matches.
+    pub fn previous_candidate(&self, key: &[u8], out: &mut Vec<u8>) -> Candidate {
+        out.clear();
+        if self.never {
+            return Candidate::End;
+        }
+        let Some(failed) = self.first_failed(key) else {
+            out.extend_from_slice(key);
+            return Candidate::Seek;
+        };
+        out.extend_from_slice(&key[..self.end]);
+        if self.lower(key, failed, out) {
+            Candidate::Seek
+        } else {
+            Candidate::End
+        }
+    }
+
+    /// The first field that fails; `None` if all pass or nothing can be said about the key.
+    fn first_failed(&self, key: &[u8]) -> Option<usize> {
+        if key.len() < self.end || !self.disjoint {
+            return None;
+        }
+        self.tests.iter().position(|test| !test.matches(key))
+    }
+
+    /// Raises the field `failed`, or else the last gap or field before it that can be.
+    fn raise(&self, key: &[u8], failed: usize, out: &mut Vec<u8>) -> bool {
+        let mut field = failed;
+        loop {
+            let test = &self.tests[field];
+            if test.raise(key, out) {
+                self.fill_smallest(test.end_bit(), field + 1, out);
+                return true;
+            }
+            let gap = self.gap_before(field);
+            if increment_bits(out, gap.clone()) {
+                self.fill_smallest(gap.end, field, out);
+                return true;
+            }
+            match field.checked_sub(1) {
+                Some(before) => field = before,
+                None => return false,
+            }
+        }
+    }
+
+    /// Lowers the field `failed`, or else the last gap or field before it that can be.
+    fn lower(&self, key: &[u8], failed: usize, out: &mut Vec<u8>) -> bool {
+        let mut field = failed;
+        loop {
+            let test = &self.tests[field];
+            if test.lower(key, out) {
+                self.fill_greatest(test.end_bit(), field + 1, out);
+                return true;
+            }
+            let gap = self.gap_before(field);
+            if decrement_bits(out, gap.clone()) {
+                self.fill_greatest(gap.end, field, out);
+                return true;
+            }
+            match field.checked_sub(1) {
+                Some(before) => field = before,
+                None => return false,
+            }
+        }
+    }
+
+    /// The bits between a field and the field before it.
+    fn gap_before(&self, field: usize) -> Range<usize> {
+        let start = field
+            .checked_sub(1)
+            .map_or(0, |before| self.tests[before].end_bit());
+        start..self.tests[field].start_bit()
+    }
+
+    /// Gives everything from a bit on, where the fields from `field` on lie, its smallest value.
+    fn fill_smallest(&self, from_bit: usize, field: usize, out: &mut Vec<u8>) {
+        set_bits(out, from_bit..self.end * 8, false);
+        for test in &self.tests[field..] {
+            test.write_smallest(out);
+        }
+    }
+
+    /// Gives everything from a bit on its greatest value, and turns that into the bound behind.
+    fn fill_greatest(&self, from_bit: usize, field: usize, out: &mut Vec<u8>) {
+        let last_is_rest = self.tests.last().is_some_and(|test| test.width().is_none());
+        if last_is_rest && field == self.tests.len() {
+            return; // the last field was lowered itself, and its bound is written
+        }
+        set_bits(out, from_bit..self.end * 8, true);
+        for test in &self.tests[field..] {
+            test.write_greatest(out);
+        }
+        if !last_is_rest {
+            make_prefix_successor(out, 0);
+        }
+    }
+}
+
+impl FieldTest {
+    /// Writes the smallest allowed value that is greater than the key's; `false` if there is none.
+    fn raise(&self, key: &[u8], out: &mut Vec<u8>) -> bool {
+        let rest = &key[self.offset..];
+        match &self.allowed {
+            Allowed::Bit { bit, one, .. } => {
+                let raised = *one && rest[0] & (0x80 >> bit) == 0;
+                if raised {
+                    out[self.offset] |= 0x80 >> bit;
+                }
+                raised
+            }
+            Allowed::Fixed { width, intervals } => {
+                match value_after(intervals, &rest[..*width]) {
+                    Some(value) => out[self.offset..self.offset + width].copy_from_slice(&value),
+                    None => return false,
+                }
+                true
+            }
+            Allowed::Rest { ranges } => {
+                let after = ranges.partition_point(|range| range.start.as_slice() <= rest);
+                let Some(range) = ranges.get(after) else {
+                    return false;
+                };
+                out.truncate(self.offset);
+                out.extend_from_slice(&range.start);
+                true
+            }
+        }
+    }
+
+    /// Writes the greatest allowed value that is smaller than the key's; of a field without end,
+    /// the bound behind it. `false` if there is none.
+    fn lower(&self, key: &[u8], out: &mut Vec<u8>) -> bool {
+        let rest = &key[self.offset..];
+        match &self.allowed {
+            Allowed::Bit { bit, zero, .. } => {
+                let lowered = *zero && rest[0] & (0x80 >> bit) != 0;
+                if lowered {
+                    out[self.offset] &= !(0x80 >> bit);
+                }
+                lowered
+            }
+            Allowed::Fixed { width, intervals } => {
+                match value_before(intervals, &rest[..*width]) {
+                    Some(value) => out[self.offset..self.offset + width].copy_from_slice(&value),
+                    None => return false,
+                }
+                true
+            }
+            Allowed::Rest { ranges } => {
+                let after = ranges.partition_point(|range| range.start.as_slice() <= rest);
+                let Some(range) = after.checked_sub(1).map(|before| &ranges[before]) else {
+                    return false;
+                };
+                out.truncate(self.offset);
+                // The rest fails, so it lies behind the limit of the range before it.
+                out.extend_from_slice(range.limit.as_deref().unwrap_or(rest));
+                true
+            }
+        }
+    }
+
+    /// Writes the smallest allowed value.
+    fn write_smallest(&self, out: &mut Vec<u8>) {
+        match &self.allowed {
+            Allowed::Bit { bit, zero, .. } => self.write_bit(*bit, !*zero, out),
+            Allowed::Fixed { intervals, .. } => {
+                if let Some((low, _)) = intervals.first() {
+                    out[self.offset..self.offset + low.len()].copy_from_slice(low);
+                }
+            }
+            Allowed::Rest { ranges } => {
+                out.truncate(self.offset);
+                out.extend(ranges.first().into_iter().flat_map(|range| &range.start));
+            }
+        }
+    }
+
+    /// Writes the greatest allowed value; of a field without end, the bound behind it.
+    fn write_greatest(&self, out: &mut Vec<u8>) {
+        match &self.allowed {
+            Allowed::Bit { bit, one, .. } => self.write_bit(*bit, *one, out),
+            Allowed::Fixed { intervals, .. } => {
+                if let Some((_, high)) = intervals.last() {
+                    out[self.offset..self.offset + high.len()].copy_from_slice(high);
+                }
+            }
+            Allowed::Rest { ranges } => {
+                out.truncate(self.offset);
+                match ranges.last().and_then(|range| range.limit.as_deref()) {
+                    Some(limit) => out.extend_from_slice(limit),
+                    None => {
+                        make_prefix_successor(out, 0);
+                    }
+                }
+            }
+        }
+    }
+
+    fn write_bit(&self, bit: u8, value: bool, out: &mut [u8]) {
+        let at = self.offset * 8 + usize::from(bit);
+        set_bits(out, at..at + 1, value);
+    }
+}
+
+/// The smallest value of the intervals that is greater than `value`.
+fn value_after(intervals: &[(Vec<u8>, Vec<u8>)], value: &[u8]) -> Option<Vec<u8>> {
+    let (low, _) = &intervals[intervals.partition_point(|(_, high)| high.as_slice() <= value)..].first()?;
+    let mut next = value.to_vec();
+    let bits = 0..next.len() * 8;
+    increment_bits(&mut next, bits);
+    Some(if *low > next { low.clone() } else { next })
+}
+
+/// The greatest value of the intervals that is smaller than `value`.
+fn value_before(intervals: &[(Vec<u8>, Vec<u8>)], value: &[u8]) -> Option<Vec<u8>> {
+    let (_, high) = &intervals[..intervals.partition_point(|(low, _)| low.as_slice() < value)].last()?;
+    let mut previous = value.to_vec();
+    let bits = 0..previous.len() * 8;
+    decrement_bits(&mut previous, bits);
+    Some(if *high < previous { high.clone() } else { previous })
+}
+
+/// Sets or clears a range of bits, bit 0 being the highest of the first byte.
+fn set_bits(bytes: &mut [u8], bits: Range<usize>, value: bool) {
+    for (at, mask) in byte_masks(bits) {
+        if value {
+            bytes[at] |= mask
+        } else {
+            bytes[at] &= !mask
+        }
+    }
+}
+
+/// Adds one to the number in a range of bits; `false`, and no change, if all of them are set.
+fn increment_bits(bytes: &mut [u8], bits: Range<usize>) -> bool {
+    let Some((at, mask)) = last_byte(bytes, bits.clone(), |byte, mask| byte & mask != mask) else {
+        return false;
+    };
+    // The lowest bit of the mask is the one to add at; the bits behind the byte turn to zero.
+    bytes[at] += mask & mask.wrapping_neg();
+    set_bits(bytes, bits.start.max(at * 8 + 8)..bits.end, false);
+    true
+}
+
+/// Subtracts one from the number in a range of bits; `false`, and no change, if it is zero.
+fn decrement_bits(bytes: &mut [u8], bits: Range<usize>) -> bool {
+    let Some((at, mask)) = last_byte(bytes, bits.clone(), |byte, mask| byte & mask != 0) else {
+        return false;
+    };
+    bytes[at] -= mask & mask.wrapping_neg();
+    set_bits(bytes, bits.start.max(at * 8 + 8)..bits.end, true);
+    true
+}
+
+/// The last byte of a range of bits for which `test` holds, with the mask of its bits.
+fn last_byte(bytes: &[u8], bits: Range<usize>, test: impl Fn(u8, u8) -> bool) -> Option<(usize, u8)> {
+    byte_masks(bits).rev().find(|(at, mask)| test(bytes[*at], *mask))
+}
+
+/// The bytes that a range of bits touches, each with the mask of its bits in the range.
+fn byte_masks(bits: Range<usize>) -> impl DoubleEndedIterator<Item = (usize, u8)> {
+    let bytes = if bits.is_empty() {
+        0..0
+    } else {
+        bits.start / 8..bits.end.div_ceil(8)
+    };
+    bytes.map(move |at| {
+        let first = bits.start.saturating_sub(at * 8).min(8);
+        let behind = (bits.end - at * 8).min(8);
+        (at, (0xff_u16 >> first & (0xff00_u16 >> behind) & 0xff) as u8)
+    })
+}

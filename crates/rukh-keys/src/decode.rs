@@ -1,0 +1,392 @@
+//! Decodes keys. Decoding is total: any bytes give values or a [`KeyDecodeError`].
+//!
+//! It is also strict: whatever decodes is the one encoding of its values (the salt byte is only
+//! checked to be a bucket), so equal tuples have equal keys.
+
+use crate::calendar::{DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN};
+use crate::datum::{Datum, DatumRef, canonical_float};
+use crate::encode::{ESCAPE, ESCAPED_ZERO, TAG_NULL, TAG_VALUE, TERMINATOR, exceeds_limit};
+use crate::error::KeyDecodeError;
+use crate::layout::{Form, KeyLayout, Slot};
+use crate::types::{DataType, decimal_max, time_unit};
+use std::borrow::Cow;
+
+impl KeyLayout {
+    /// Decodes all columns of a key into owned values.
+    ///
+    /// # Errors
+    /// If the bytes are not a key of this layout.
+    pub fn decode(&self, key: &[u8]) -> Result<Vec<Datum>, KeyDecodeError> {
+        let mut out = Vec::with_capacity(self.columns().len());
+        self.decode_refs(key, &mut out)?;
+        Ok(out.into_iter().map(DatumRef::into_owned).collect())
+    }
+
+    /// Decodes all columns of a key in one pass, replacing what `out` holds. Ascending text and
+    /// bytes are borrowed from the key unless they hold a zero byte.
+    ///
+    /// # Errors
+    /// If the bytes are not a key of this layout; `out` then holds the columns before the error.
+    pub fn decode_refs<'a>(&self, key: &'a [u8], out: &mut Vec<DatumRef<'a>>) -> Result<(), KeyDecodeError> {
+        out.clear();
+        self.check_bucket(key)?;
+        let mut cursor = Cursor {
+            key,
+            offset: self.columns_start(),
+        };
+        for (column, slot) in self.slots().iter().enumerate() {
+            out.push(cursor.column(slot, column)?);
+        }
+        if cursor.offset < key.len() {
+            return Err(KeyDecodeError::TrailingBytes {
+                offset: cursor.offset,
+            });
+        }
+        Ok(())
+    }
+
+    /// Decodes one column of a key: at once if its place is fixed, else walking from the first
+    /// VARCHAR or VARBINARY.
+    ///
+    /// # Errors
+    /// If the column's bytes are no value of its type, or the key ends before them. What follows
+    /// the column is not looked at.
+    ///
+    /// # Panics
+    /// If the layout has no such column.
+    pub fn decode_column<'a>(&self, key: &'a [u8], column: usize) -> Result<DatumRef<'a>, KeyDecodeError> {
+        let slot = &self.slots()[column];
+        if let Some(offset) = slot.offset {
+            // A bit that does not open its byte is read after that byte.
+            let opened = matches!(slot.form, Form::Bit(1..));
+            let mut cursor = Cursor {
+                key,
+                offset: offset + usize::from(opened),
+            };
+            return cursor.column(slot, column);
+        }
+        let walk = self.walk_to(column);
+        let mut cursor = Cursor {
+            key,
+            offset: self.slots()[walk.start].offset.unwrap_or(0),
+        };
+        for passed in walk {
+            cursor.pass(&self.slots()[passed], passed)?;
+        }
+        cursor.column(slot, column)
+    }
+
+    fn check_bucket(&self, key: &[u8]) -> Result<(), KeyDecodeError> {
+        let Some(salt) = self.salt() else { return Ok(()) };
+        match key.first() {
+            None => Err(KeyDecodeError::Truncated { offset: 0, column: 0 }),
+            Some(bucket) if u16::from(*bucket) < salt.buckets => Ok(()),
+            Some(bucket) => Err(KeyDecodeError::InvalidBucket {
+                bucket: *bucket,
+                buckets: salt.buckets,
+            }),
+        }
+    }
+}
+
+/// A place in a key: all before it is read.
+struct Cursor<'a> {
+    key: &'a [u8],
+    offset: usize,
+}
+
+impl<'a> Cursor<'a> {
+    /// Reads a column.
+    #[inline]
+    fn column(&mut self, slot: &Slot, column: usize) -> Result<DatumRef<'a>, KeyDecodeError> {
+        if let Form::Bit(bit) = slot.form {
+            return self.bit(slot, bit, column);
+        }
+        if slot.nullable && self.null(slot, column)? {
+            return Ok(DatumRef::Null);
+        }
+        let start = self.offset;
+        match slot.form {
+            Form::Raw => {
+                let bytes = self.take(self.key.len() - start, column)?;
+                variable(slot, Cow::Borrowed(bytes), start)
+            }
+            Form::Terminated => variable(slot, self.terminated(slot, column)?, start),
+            Form::Fixed | Form::Bit(_) => {
+                let width = slot.width - usize::from(slot.nullable);
+                let bytes = self.take(width, column)?;
+                let invalid = || KeyDecodeError::InvalidValue {
+                    offset: start,
+                    ty: slot.ty,
+                };
+                match slot.ty {
+                    DataType::Char(_) => char_value(slot, bytes, start),
+                    DataType::Binary(_) => Ok(DatumRef::Bytes(unflipped(slot, bytes))),
+                    _ => fixed_value(slot, bytes).ok_or_else(invalid),
+                }
+            }
+        }
+    }
+
+    /// Steps over a column, reading only what is needed to find its end.
+    fn pass(&mut self, slot: &Slot, column: usize) -> Result<(), KeyDecodeError> {
+        match slot.form {
+            Form::Bit(1..) => {}
+            Form::Bit(_) | Form::Fixed => {
+                self.take(slot.width, column)?;
+            }
+            Form::Raw => self.offset = self.key.len(),
+            Form::Terminated => {
+                if !(slot.nullable && self.null(slot, column)?) {
+                    self.find_end(slot, column)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, count: usize, column: usize) -> Result<&'a [u8], KeyDecodeError> {
+        let end = self.offset.saturating_add(count);
+        let bytes = self
+            .key
+            .get(self.offset..end)
+            .ok_or_else(|| self.truncated(column))?;
+        self.offset = end;
+        Ok(bytes)
+    }
+
+    fn truncated(&self, column: usize) -> KeyDecodeError {
+        KeyDecodeError::Truncated {
+            offset: self.key.len(),
+            column,
+        }
+    }
+
+    /// Reads a bit; the byte is stepped over when its first bit is read.
+    fn bit(&mut self, slot: &Slot, bit: u8, column: usize) -> Result<DatumRef<'a>, KeyDecodeError> {
+        if bit == 0 {
+            self.take(1, column)?;
+        }
+        let at = self.offset.wrapping_sub(1);
+        let byte = *self.key.get(at).ok_or_else(|| self.truncated(column))?;
+        let unused = (1_u16 << slot.unused_bits) as u8;
+        if byte & unused.wrapping_sub(1) != 0 {
+            return Err(KeyDecodeError::InvalidValue {
+                offset: at,
+                ty: slot.ty,
+            });
+        }
+        Ok(DatumRef::Boolean((byte & (0x80 >> bit) != 0) != slot.descending))
+    }
+
+    /// Reads the tag of a nullable column, and the padding of a NULL.
+    fn null(&mut self, slot: &Slot, column: usize) -> Result<bool, KeyDecodeError> {
+        let start = self.offset;
+        let tag = self.take(1, column)?[0];
+        match tag ^ slot.flip() {
+            TAG_VALUE => return Ok(false),
+            TAG_NULL => {}
+            _ => return Err(KeyDecodeError::InvalidTag { offset: start, tag }),
+        }
+        let padding = if slot.is_variable() { 0 } else { slot.width - 1 };
+        if self
+            .take(padding, column)?
+            .iter()
+            .any(|byte| *byte != slot.flip())
+        {
+            return Err(KeyDecodeError::InvalidValue {
+                offset: start + 1,
+                ty: slot.ty,
+            });
+        }
+        Ok(true)
+    }
+
+    /// Steps over an escaped and terminated value; returns its bytes without the terminator and
+    /// whether one of them is escaped.
+    fn find_end(&mut self, slot: &Slot, column: usize) -> Result<(&'a [u8], bool), KeyDecodeError> {
+        let start = self.offset;
+        let escape = ESCAPE ^ slot.flip();
+        let mut escaped = false;
+        loop {
+            let rest = self.key.get(self.offset..).unwrap_or_default();
+            let found = memchr::memchr(escape, rest).ok_or_else(|| self.truncated(column))?;
+            let at = self.offset + found;
+            let next = *self.key.get(at + 1).ok_or_else(|| self.truncated(column))?;
+            self.offset = at + 2;
+            match next ^ slot.flip() {
+                TERMINATOR => return Ok((&self.key[start..at], escaped)),
+                ESCAPED_ZERO => escaped = true,
+                _ => return Err(KeyDecodeError::InvalidEscape { offset: at }),
+            }
+        }
+    }
+
+    fn terminated(&mut self, slot: &Slot, column: usize) -> Result<Cow<'a, [u8]>, KeyDecodeError> {
+        let (bytes, escaped) = self.find_end(slot, column)?;
+        let flipped = unflipped(slot, bytes);
+        Ok(if escaped {
+            Cow::Owned(unescape(&flipped))
+        } else {
+            flipped
+        })
+    }
+}
+
+/// Removes the byte after each escaped zero.
+fn unescape(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some(zero) = memchr::memchr(ESCAPE, rest) {
+        out.extend_from_slice(&rest[..=zero]);
+        rest = rest.get(zero + 2..).unwrap_or_default();
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
+/// The bytes in ascending form.
+fn unflipped<'a>(slot: &Slot, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+    if slot.descending {
+        Cow::Owned(bytes.iter().map(|byte| !byte).collect())
+    } else {
+        Cow::Borrowed(bytes)
+    }
+}
+
+fn variable<'a>(slot: &Slot, bytes: Cow<'a, [u8]>, offset: usize) -> Result<DatumRef<'a>, KeyDecodeError> {
+    let datum = match slot.ty {
+        DataType::Varchar(_) => DatumRef::Text(text(bytes, offset)?),
+        _ => DatumRef::Bytes(bytes),
+    };
+    if exceeds_limit(&slot.ty, &datum) {
+        return Err(KeyDecodeError::InvalidValue { offset, ty: slot.ty });
+    }
+    Ok(datum)
+}
+
+fn text(bytes: Cow<'_, [u8]>, offset: usize) -> Result<Cow<'_, str>, KeyDecodeError> {
+    let invalid = KeyDecodeError::InvalidUtf8 { offset };
+    match bytes {
+        Cow::Borrowed(bytes) => std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|_| invalid),
+        Cow::Owned(bytes) => String::from_utf8(bytes).map(Cow::Owned).map_err(|_| invalid),
+    }
+}
+
+/// Reads a CHAR: text without NUL characters or trailing blanks, then zero bytes.
+fn char_value<'a>(slot: &Slot, bytes: &'a [u8], offset: usize) -> Result<DatumRef<'a>, KeyDecodeError> {
+    let zero = slot.flip();
+    let length = memchr::memchr(zero, bytes).unwrap_or(bytes.len());
+    let (value, padding) = bytes.split_at(length);
+    let text = text(unflipped(slot, value), offset)?;
+    if text.ends_with(' ') || padding.iter().any(|byte| *byte != zero) {
+        return Err(KeyDecodeError::InvalidValue { offset, ty: slot.ty });
+    }
+    Ok(DatumRef::Text(text))
+}
+
+/// Reads a number, date, time, boolean or UUID; `None` if no value has these bytes.
+#[inline]
+fn fixed_value<'a>(slot: &Slot, bytes: &[u8]) -> Option<DatumRef<'a>> {
+    match bytes.len() {
+        1 | 2 | 4 | 8 => word_value(&slot.ty, read_word(slot, bytes), bytes.len()),
+        16 => wide_value(&slot.ty, read_wide(slot, bytes)?),
+        _ => None,
+    }
+}
+
+/// Reads up to 8 bytes as a number, in ascending form.
+#[inline]
+fn read_word(slot: &Slot, bytes: &[u8]) -> u64 {
+    let word = match *bytes {
+        [a] => u64::from(a),
+        [a, b] => u64::from(u16::from_be_bytes([a, b])),
+        [a, b, c, d] => u64::from(u32::from_be_bytes([a, b, c, d])),
+        [a, b, c, d, e, f, g, h] => u64::from_be_bytes([a, b, c, d, e, f, g, h]),
+        _ => 0,
+    };
+    if slot.descending {
+        !word & (u64::MAX >> (64 - 8 * bytes.len()))
+    } else {
+        word
+    }
+}
+
+fn read_wide(slot: &Slot, bytes: &[u8]) -> Option<u128> {
+    let word = u128::from_be_bytes(bytes.try_into().ok()?);
+    Some(if slot.descending { !word } else { word })
+}
+
+#[inline]
+fn word_value<'a>(ty: &DataType, word: u64, width: usize) -> Option<DatumRef<'a>> {
+    Some(match ty {
+        DataType::TinyInt | DataType::SmallInt | DataType::Integer | DataType::BigInt => {
+            DatumRef::Int(signed(word, width))
+        }
+        DataType::Boolean => match word {
+            0 => DatumRef::Boolean(false),
+            1 => DatumRef::Boolean(true),
+            _ => return None,
+        },
+        DataType::Real => DatumRef::Float(read_real(word as u32)?),
+        DataType::Double => DatumRef::Float(read_double(word)?),
+        DataType::Decimal { precision, .. } => decimal(i128::from(signed(word, width)), *precision)?,
+        DataType::Date => {
+            let days = signed(word, width) as i32;
+            (DATE_MIN..=DATE_MAX)
+                .contains(&days)
+                .then_some(DatumRef::Date(days))?
+        }
+        DataType::Time { precision } => read_time(word, *precision)?,
+        DataType::Timestamp | DataType::TimestampTz => {
+            let micros = signed(word, width);
+            let valid = (TIMESTAMP_MIN..=TIMESTAMP_MAX).contains(&micros);
+            valid.then_some(DatumRef::Timestamp(micros))?
+        }
+        _ => return None,
+    })
+}
+
+fn wide_value<'a>(ty: &DataType, word: u128) -> Option<DatumRef<'a>> {
+    match ty {
+        DataType::Uuid => Some(DatumRef::Uuid(word.to_be_bytes())),
+        DataType::Decimal { precision, .. } => decimal(word as i128 ^ i128::MIN, *precision),
+        _ => None,
+    }
+}
+
+/// Flips the sign bit of a number of `width` bytes (1 to 8) and extends it.
+#[inline]
+fn signed(word: u64, width: usize) -> i64 {
+    let unused = 64 - 8 * width;
+    ((word << unused) as i64 ^ i64::MIN) >> unused
+}
+
+fn decimal<'a>(value: i128, precision: u8) -> Option<DatumRef<'a>> {
+    let max = decimal_max(precision);
+    (-max..=max).contains(&value).then_some(DatumRef::Decimal(value))
+}
+
+fn read_double(word: u64) -> Option<f64> {
+    let bits = if word >> 63 == 1 { word ^ 1 << 63 } else { !word };
+    let value = f64::from_bits(bits);
+    (canonical_float(value).to_bits() == bits).then_some(value)
+}
+
+fn read_real(word: u32) -> Option<f64> {
+    let bits = if word >> 31 == 1 { word ^ 1 << 31 } else { !word };
+    let value = f32::from_bits(bits);
+    let canonical = if value.is_nan() {
+        bits == 0x7fc0_0000
+    } else {
+        bits != 1 << 31
+    };
+    canonical.then_some(canonical_float(f64::from(value)))
+}
+
+fn read_time<'a>(word: u64, precision: u8) -> Option<DatumRef<'a>> {
+    let scale = if precision <= 3 { 1000 } else { 1 };
+    let micros = i64::try_from(word).ok()?.checked_mul(scale)?;
+    let valid = micros <= DAY_MICROS && micros % time_unit(precision) == 0;
+    valid.then_some(DatumRef::Time(micros))
+}

@@ -1,0 +1,169 @@
+//! The two ways in which keys fail: a value that a type does not take, and bytes that are no key.
+//!
+//! A variant exists where a caller would answer with another SQLSTATE; the state named in its doc
+//! is the one PostgreSQL uses. The mapping itself is made in one place outside of this crate.
+
+use crate::types::DataType;
+use thiserror::Error;
+
+/// Tells why a value is not taken by a type or a key column.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ValueError {
+    /// A number lies outside of its type (22003).
+    #[error("{}", out_of_range(.value, .ty))]
+    OutOfRange {
+        /// The value as text.
+        value: String,
+        /// The type that refuses it.
+        ty: DataType,
+    },
+    /// A decimal has more digits before the point than its type (22003).
+    #[error("numeric field overflow")]
+    NumericOverflow {
+        /// The digits the type holds.
+        precision: u8,
+        /// The digits after the point.
+        scale: u8,
+    },
+    /// A date or time is well formed, but a field of it or the whole is out of range (22008).
+    #[error("date/time field value out of range: \"{value}\"")]
+    DateTimeOutOfRange {
+        /// The value as text.
+        value: String,
+    },
+    /// A string or byte string is longer than its type allows (22001).
+    #[error("value too long for type {}", .ty.postgres_name())]
+    TooLong {
+        /// The type that refuses it.
+        ty: DataType,
+    },
+    /// A text is not a value of the type (22P02).
+    #[error("invalid input syntax for type {}: \"{text}\"", .ty.postgres_name())]
+    InvalidText {
+        /// The type asked for.
+        ty: DataType,
+        /// The text.
+        text: String,
+    },
+    /// A text is not a date or time (22007).
+    #[error("invalid input syntax for type {}: \"{text}\"", .ty.postgres_name())]
+    InvalidDateTime {
+        /// The type asked for.
+        ty: DataType,
+        /// The text.
+        text: String,
+    },
+    /// A `\x` byte string holds something that is no hexadecimal digit (22023).
+    #[error("invalid hexadecimal digit: \"{digit}\"")]
+    InvalidHexDigit {
+        /// The character found.
+        digit: char,
+    },
+    /// A `\x` byte string ends in the middle of a byte (22023).
+    #[error("invalid hexadecimal data: odd number of digits")]
+    OddHexDigits,
+    /// A CHAR value holds a NUL character (22021).
+    #[error("invalid byte sequence for encoding \"UTF8\": 0x00")]
+    NullByte,
+    /// A value of one kind was given where a type wants another (42804).
+    #[error("a value of type {} is expected but the value is {found}", .ty.postgres_name())]
+    TypeMismatch {
+        /// The type asked for.
+        ty: DataType,
+        /// The kind of the value, such as `text`.
+        found: &'static str,
+    },
+    /// A NOT NULL key column was given NULL (23502).
+    #[error("null value in key column {column} violates not-null constraint")]
+    NotNull {
+        /// The position of the column in the key layout, from 0.
+        column: usize,
+    },
+    /// The number of values is not the number of key columns (internal).
+    #[error("a key of {expected} columns was given {found} values")]
+    ColumnCount {
+        /// The columns of the layout.
+        expected: usize,
+        /// The values given.
+        found: usize,
+    },
+    /// A type name is not known (42704).
+    #[error("type \"{name}\" does not exist")]
+    UnknownType {
+        /// The name as written.
+        name: String,
+    },
+    /// The length, precision or scale of a type name is not allowed (22023).
+    #[error("invalid modifier for type {name}: {reason}")]
+    InvalidModifier {
+        /// The type name as written.
+        name: String,
+        /// What is allowed.
+        reason: &'static str,
+    },
+}
+
+/// PostgreSQL quotes floats without the word `value`.
+fn out_of_range(value: &str, ty: &DataType) -> String {
+    let word = if ty.is_float() { "" } else { "value " };
+    format!(
+        "{word}\"{value}\" is out of range for type {}",
+        ty.postgres_name()
+    )
+}
+
+/// Tells why, and at which byte, stored bytes are not a key of the layout.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum KeyDecodeError {
+    /// The key ends inside of a column.
+    #[error("key ends at byte {offset} inside of key column {column}")]
+    Truncated {
+        /// The length of the key.
+        offset: usize,
+        /// The position of the column in the layout, from 0.
+        column: usize,
+    },
+    /// Bytes follow the last column.
+    #[error("key has trailing bytes from byte {offset}")]
+    TrailingBytes {
+        /// The first byte too many.
+        offset: usize,
+    },
+    /// The salt byte is not a bucket of the layout.
+    #[error("key has bucket {bucket} of {buckets}")]
+    InvalidBucket {
+        /// The salt byte.
+        bucket: u8,
+        /// The buckets of the layout.
+        buckets: u16,
+    },
+    /// The tag of a nullable column is neither that of a value nor that of NULL.
+    #[error("key has invalid tag 0x{tag:02x} at byte {offset}")]
+    InvalidTag {
+        /// The place of the tag.
+        offset: usize,
+        /// The byte found.
+        tag: u8,
+    },
+    /// The escape byte is followed by something else than an escaped byte or the terminator.
+    #[error("key has invalid escape sequence at byte {offset}")]
+    InvalidEscape {
+        /// The place of the escape byte.
+        offset: usize,
+    },
+    /// A text column does not hold UTF-8.
+    #[error("key has invalid text at byte {offset}")]
+    InvalidUtf8 {
+        /// The first byte of the column's value.
+        offset: usize,
+    },
+    /// The bytes of a column are not those of a value of its type: padding that is not zero, a
+    /// number outside of the type's domain, a float that is not in canonical form.
+    #[error("key has an invalid {} at byte {offset}", .ty.postgres_name())]
+    InvalidValue {
+        /// The first byte of the column's value.
+        offset: usize,
+        /// The type of the column.
+        ty: DataType,
+    },
+}

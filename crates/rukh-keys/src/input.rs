@@ -1,0 +1,391 @@
+//! Reads values from text in PostgreSQL's input syntax.
+
+use crate::calendar::DAY_MICROS;
+use crate::datetime::{Failure, Parts, parse as parse_datetime};
+use crate::datum::Datum;
+use crate::error::ValueError;
+use crate::types::{DataType, decimal_max};
+
+impl DataType {
+    /// Reads a value of the type from text, in PostgreSQL's input syntax, and checks it.
+    ///
+    /// | type                     | forms                                                       |
+    /// |--------------------------|-------------------------------------------------------------|
+    /// | BOOLEAN                  | `t`, `true`, `y`, `yes`, `on`, `1` and their opposites       |
+    /// | integers                 | `-5`, `1_000`, `0xff`, `0o17`, `0b101`                       |
+    /// | REAL, DOUBLE             | `1.5`, `1e3`, `NaN`, `Infinity`, `-inf`                      |
+    /// | DECIMAL                  | `1.005`, `1e-3`; rounded half away from zero to the scale    |
+    /// | DATE                     | `2012-01-31`, `20120131`; the time of a timestamp is dropped |
+    /// | TIME                     | `12:30`, `12:30:15.25`, `12:30 PM`                           |
+    /// | TIMESTAMP                | `2012-01-31`, `2012-01-31 12:30:15.25`, `2012-01-31T12:30`; a zone is ignored |
+    /// | TIMESTAMP WITH TIME ZONE | the same with `Z` or `+02:00`; without a zone it is UTC      |
+    /// | UUID                     | any case, with or without hyphens or braces                 |
+    /// | CHAR, VARCHAR            | the text itself                                             |
+    /// | BINARY, VARBINARY        | `\x00ff`, or text with `\\` and `\ooo`                       |
+    ///
+    /// The SQL word NULL is text like any other.
+    pub fn parse_text(&self, text: &str) -> Result<Datum, ValueError> {
+        let datum = match self {
+            DataType::Boolean => Datum::Boolean(self.parse_boolean(text)?),
+            DataType::Real => Datum::Float(f64::from(self.parse_real(text)?)),
+            DataType::Double => Datum::Float(self.parse_double(text)?),
+            DataType::Decimal { precision, scale } => {
+                Datum::Decimal(self.parse_decimal(text, *precision, *scale)?)
+            }
+            DataType::Date => Datum::Date(self.parse_date(text)?),
+            DataType::Time { .. } => Datum::Time(self.parse_time(text)?),
+            DataType::Timestamp | DataType::TimestampTz => Datum::Timestamp(self.parse_timestamp(text)?),
+            DataType::Uuid => Datum::Uuid(self.parse_uuid(text)?),
+            DataType::Char(_) | DataType::Varchar(_) => Datum::Text(text.to_owned()),
+            DataType::Binary(_) | DataType::Varbinary(_) => Datum::Bytes(self.parse_bytes(text)?),
+            DataType::TinyInt | DataType::SmallInt | DataType::Integer | DataType::BigInt => {
+                Datum::Int(self.parse_int(text)?)
+            }
+        };
+        self.check(datum).map_err(|error| self.quote(error, text))
+    }
+
+    /// Puts the text as the user wrote it into a range error.
+    fn quote(&self, error: ValueError, text: &str) -> ValueError {
+        let value = text.trim().to_owned();
+        match error {
+            ValueError::OutOfRange { ty, .. } => ValueError::OutOfRange { value, ty },
+            ValueError::DateTimeOutOfRange { .. } => ValueError::DateTimeOutOfRange { value },
+            other => other,
+        }
+    }
+
+    fn syntax(&self, text: &str) -> ValueError {
+        ValueError::InvalidText {
+            ty: *self,
+            text: text.to_owned(),
+        }
+    }
+
+    fn too_great(&self, text: &str) -> ValueError {
+        ValueError::OutOfRange {
+            value: text.to_owned(),
+            ty: *self,
+        }
+    }
+
+    fn parse_boolean(&self, text: &str) -> Result<bool, ValueError> {
+        let word = text.trim().to_ascii_lowercase();
+        let begins = |whole: &str, least: usize| word.len() >= least && whole.starts_with(&word);
+        if begins("true", 1) || begins("yes", 1) || word == "on" || word == "1" {
+            Ok(true)
+        } else if begins("false", 1) || begins("no", 1) || begins("off", 2) || word == "0" {
+            Ok(false)
+        } else {
+            Err(self.syntax(text))
+        }
+    }
+
+    fn parse_int(&self, text: &str) -> Result<i64, ValueError> {
+        let trimmed = text.trim();
+        let (negative, digits) = split_sign(trimmed);
+        let (radix, digits) = split_radix(digits);
+        let mut value: i128 = 0;
+        for digit in Digits::new(digits, radix).ok_or_else(|| self.syntax(text))? {
+            let digit = digit.ok_or_else(|| self.syntax(text))?;
+            // Saturates far outside of every integer type.
+            value = value
+                .saturating_mul(i128::from(radix))
+                .saturating_add(i128::from(digit));
+        }
+        let value = if negative { -value } else { value };
+        i64::try_from(value).map_err(|_| self.too_great(trimmed))
+    }
+
+    fn parse_double(&self, text: &str) -> Result<f64, ValueError> {
+        let trimmed = text.trim();
+        let value: f64 = trimmed.parse().map_err(|_| self.syntax(text))?;
+        self.check_float_text(trimmed, value.is_infinite(), value == 0.0)?;
+        Ok(value)
+    }
+
+    fn parse_real(&self, text: &str) -> Result<f32, ValueError> {
+        let trimmed = text.trim();
+        let value: f32 = trimmed.parse().map_err(|_| self.syntax(text))?;
+        self.check_float_text(trimmed, value.is_infinite(), value == 0.0)?;
+        Ok(value)
+    }
+
+    /// Refuses digits that became infinite, and digits other than 0 that became zero.
+    fn check_float_text(&self, text: &str, infinite: bool, zero: bool) -> Result<(), ValueError> {
+        let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
+        let overflow = infinite && text.bytes().any(|byte| byte.is_ascii_digit());
+        let underflow = zero && mantissa.bytes().any(|byte| (b'1'..=b'9').contains(&byte));
+        if overflow || underflow {
+            Err(self.too_great(text))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn parse_decimal(&self, text: &str, precision: u8, scale: u8) -> Result<i128, ValueError> {
+        let number = DecimalText::parse(text.trim()).ok_or_else(|| self.syntax(text))?;
+        let value = number.scaled(scale, decimal_max(precision));
+        value.ok_or(ValueError::NumericOverflow { precision, scale })
+    }
+
+    fn parse_parts(&self, text: &str) -> Result<Parts, ValueError> {
+        parse_datetime(text).map_err(|failure| match failure {
+            Failure::Syntax => self.no_datetime(text),
+            Failure::Field => ValueError::DateTimeOutOfRange {
+                value: text.trim().to_owned(),
+            },
+        })
+    }
+
+    fn no_datetime(&self, text: &str) -> ValueError {
+        ValueError::InvalidDateTime {
+            ty: *self,
+            text: text.to_owned(),
+        }
+    }
+
+    fn parse_date(&self, text: &str) -> Result<i32, ValueError> {
+        let days = self
+            .parse_parts(text)?
+            .date
+            .ok_or_else(|| self.no_datetime(text))?;
+        let out_of_range = |_| ValueError::DateTimeOutOfRange {
+            value: text.trim().to_owned(),
+        };
+        i32::try_from(days).map_err(out_of_range)
+    }
+
+    fn parse_time(&self, text: &str) -> Result<i64, ValueError> {
+        self.parse_parts(text)?.time.ok_or_else(|| self.no_datetime(text))
+    }
+
+    fn parse_timestamp(&self, text: &str) -> Result<i64, ValueError> {
+        let parts = self.parse_parts(text)?;
+        let days = parts.date.ok_or_else(|| self.no_datetime(text))?;
+        let zone = match self {
+            DataType::TimestampTz => parts.zone.unwrap_or(0),
+            _ => 0,
+        };
+        let time = parts.time.unwrap_or(0) - zone * 1_000_000;
+        let micros = days
+            .checked_mul(DAY_MICROS)
+            .and_then(|micros| micros.checked_add(time));
+        micros.ok_or_else(|| ValueError::DateTimeOutOfRange {
+            value: text.trim().to_owned(),
+        })
+    }
+
+    fn parse_uuid(&self, text: &str) -> Result<[u8; 16], ValueError> {
+        uuid_bytes(text.trim()).ok_or_else(|| self.syntax(text))
+    }
+
+    fn parse_bytes(&self, text: &str) -> Result<Vec<u8>, ValueError> {
+        match text.strip_prefix("\\x") {
+            Some(digits) => parse_hex(digits),
+            None => unescape_bytes(text.as_bytes()).ok_or_else(|| self.syntax(text)),
+        }
+    }
+}
+
+/// Splits `-5` into `true` and `5`.
+fn split_sign(text: &str) -> (bool, &str) {
+    match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    }
+}
+
+/// Splits `0xff` into 16 and `ff`.
+fn split_radix(text: &str) -> (u32, &str) {
+    let rest = text.get(2..).unwrap_or_default();
+    match text.get(..2) {
+        Some("0x" | "0X") => (16, rest),
+        Some("0o" | "0O") => (8, rest),
+        Some("0b" | "0B") => (2, rest),
+        _ => (10, text),
+    }
+}
+
+/// The digits of a number in which single underscores may stand between digits.
+///
+/// Yields `None` for a character that is no digit.
+struct Digits<'a> {
+    bytes: std::slice::Iter<'a, u8>,
+    radix: u32,
+}
+
+impl<'a> Digits<'a> {
+    /// `None` if the text is empty or an underscore does not stand between two characters.
+    fn new(text: &'a str, radix: u32) -> Option<Digits<'a>> {
+        // After 0x, 0o and 0b an underscore may lead, as in PostgreSQL.
+        let leads = text.starts_with('_') && radix == 10;
+        let bad = text.is_empty() || leads || text.ends_with('_') || text.contains("__");
+        (!bad).then(|| Digits {
+            bytes: text.as_bytes().iter(),
+            radix,
+        })
+    }
+}
+
+impl Iterator for Digits<'_> {
+    type Item = Option<u32>;
+
+    fn next(&mut self) -> Option<Option<u32>> {
+        let radix = self.radix;
+        let byte = self.bytes.find(|byte| **byte != b'_')?;
+        Some(char::from(*byte).to_digit(radix))
+    }
+}
+
+/// A decimal number taken apart: digits without a point, and the power of ten they stand for.
+struct DecimalText {
+    negative: bool,
+    digits: Vec<u8>,
+    exponent: i64,
+}
+
+impl DecimalText {
+    fn parse(text: &str) -> Option<DecimalText> {
+        let (negative, number) = split_sign(text);
+        let (mantissa, power) = match number.find(['e', 'E']) {
+            Some(at) => (&number[..at], parse_exponent(&number[at + 1..])?),
+            None => (number, 0),
+        };
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        if whole.is_empty() && fraction.is_empty() {
+            return None;
+        }
+        let mut digits = decimal_digits(whole)?;
+        let fraction = decimal_digits(fraction)?;
+        let exponent = power.saturating_sub(fraction.len() as i64);
+        digits.extend(fraction);
+        Some(DecimalText {
+            negative,
+            digits,
+            exponent,
+        })
+    }
+
+    /// Returns the number times ten to the power of `scale`, rounded half away from zero, or
+    /// `None` if that is beyond `max`.
+    fn scaled(&self, scale: u8, max: i128) -> Option<i128> {
+        let leading = self.digits.iter().take_while(|digit| **digit == 0).count();
+        let digits = &self.digits[leading..];
+        let shift = self.exponent.saturating_add(i64::from(scale));
+        let kept = (digits.len() as i64).saturating_add(shift.min(0));
+        if digits.is_empty() || kept < 0 {
+            return Some(0);
+        }
+        let mut value = 0;
+        for digit in &digits[..kept as usize] {
+            value = push_digit(value, *digit, max)?;
+        }
+        for _ in 0..shift.max(0) {
+            value = push_digit(value, 0, max)?;
+        }
+        let rounds_up = digits.get(kept as usize).is_some_and(|digit| *digit >= 5);
+        let value = value + i128::from(rounds_up);
+        (value <= max).then_some(if self.negative { -value } else { value })
+    }
+}
+
+/// Appends a digit to a number that must not pass `max`, which is below 10^38.
+fn push_digit(value: i128, digit: u8, max: i128) -> Option<i128> {
+    let value = value.checked_mul(10)?.checked_add(i128::from(digit))?;
+    (value <= max).then_some(value)
+}
+
+fn decimal_digits(text: &str) -> Option<Vec<u8>> {
+    if text.is_empty() {
+        return Some(Vec::new());
+    }
+    Digits::new(text, 10)?
+        .map(|digit| digit.map(|digit| digit as u8))
+        .collect()
+}
+
+/// Reads the power of ten after `e`; very great ones saturate.
+fn parse_exponent(text: &str) -> Option<i64> {
+    let (negative, digits) = split_sign(text);
+    let mut value: i64 = 0;
+    for digit in Digits::new(digits, 10)? {
+        value = value
+            .saturating_mul(10)
+            .saturating_add(i64::from(digit?))
+            .min(1 << 40);
+    }
+    Some(if negative { -value } else { value })
+}
+
+/// Reads 32 hexadecimal digits; a hyphen may stand after each fourth, braces around all.
+fn uuid_bytes(text: &str) -> Option<[u8; 16]> {
+    let inner = match text.strip_prefix('{') {
+        Some(rest) => rest.strip_suffix('}')?,
+        None => text,
+    };
+    let mut bytes = [0; 16];
+    let mut digits = 0;
+    let mut after_hyphen = true;
+    for character in inner.chars() {
+        if character == '-' {
+            if after_hyphen || digits % 4 != 0 || digits == 32 {
+                return None;
+            }
+            after_hyphen = true;
+        } else {
+            let digit = character.to_digit(16)? as u8;
+            let byte: &mut u8 = bytes.get_mut(digits / 2)?;
+            *byte = *byte << 4 | digit;
+            digits += 1;
+            after_hyphen = false;
+        }
+    }
+    (digits == 32).then_some(bytes)
+}
+
+/// Reads pairs of hexadecimal digits; blanks may stand between the pairs.
+fn parse_hex(text: &str) -> Result<Vec<u8>, ValueError> {
+    let mut bytes = Vec::with_capacity(text.len() / 2);
+    let mut characters = text.chars().filter(|character| !character.is_whitespace());
+    let digit = |character: char| {
+        let digit = character
+            .to_digit(16)
+            .ok_or(ValueError::InvalidHexDigit { digit: character });
+        digit.map(|digit| digit as u8)
+    };
+    while let Some(first) = characters.next() {
+        let high = digit(first)?;
+        let low = digit(characters.next().ok_or(ValueError::OddHexDigits)?)?;
+        bytes.push(high << 4 | low);
+    }
+    Ok(bytes)
+}
+
+/// Reads PostgreSQL's escape form: `\\` is a backslash, `\ooo` a byte in octal.
+fn unescape_bytes(text: &[u8]) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&first, tail)) = rest.split_first() {
+        rest = tail;
+        if first != b'\\' {
+            bytes.push(first);
+        } else if let Some(after) = tail.strip_prefix(b"\\") {
+            bytes.push(b'\\');
+            rest = after;
+        } else {
+            let (octal, after) = tail.split_at_checked(3)?;
+            bytes.push(octal_byte(octal)?);
+            rest = after;
+        }
+    }
+    Some(bytes)
+}
+
+fn octal_byte(digits: &[u8]) -> Option<u8> {
+    let mut value: u32 = 0;
+    for digit in digits {
+        value = value * 8 + char::from(*digit).to_digit(8)?;
+    }
+    u8::try_from(value).ok()
+}

@@ -1,0 +1,57 @@
+//! Typed values, and keys whose byte order is the order of the values.
+//!
+//! A [`KeyLayout`] turns a tuple of [`Datum`]s into bytes such that comparing the bytes compares
+//! the tuples, column by column, ascending or descending. On top of that order stand three things:
+//! [`Span`]s (intervals over datums) that become [`KeyRange`]s (intervals over bytes),
+//! [`MaskedCompare`]s that test columns inside an encoded key without decoding it, and decoding
+//! that is total: any bytes give either datums or a [`KeyDecodeError`].
+//!
+//! ```
+//! use rukh_keys::{DataType, Datum, KeyColumn, KeyLayout, SortOrder};
+//!
+//! let layout = KeyLayout::new(
+//!     vec![
+//!         KeyColumn { ty: DataType::Integer, order: SortOrder::Asc, nullable: false },
+//!         KeyColumn { ty: DataType::Varchar(None), order: SortOrder::Asc, nullable: false },
+//!     ],
+//!     None,
+//! );
+//! let key = layout.encode(&[Datum::Int(1), Datum::Text("a".into())])?;
+//! assert_eq!(key, [0x80, 0, 0, 1, 0x61]);
+//! # Ok::<(), rukh_keys::ValueError>(())
+//! ```
+//!
+//! The byte-level specification is `docs/key-encoding.md`; its examples are run as tests.
+//!
+//! Deliberately not here: tables and indexes (rukh-catalog), predicates (rukh-planner), rows
+//! (rukh-engine), clocks, randomness and I/O.
+
+mod calendar;
+mod candidate;
+mod datetime;
+mod datum;
+mod decode;
+mod display;
+mod encode;
+mod error;
+mod field_test;
+mod hash;
+mod input;
+mod layout;
+mod mask;
+mod output;
+mod range;
+mod types;
+
+pub use calendar::{
+    DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN, civil_from_days, days_from_civil,
+};
+pub use datum::{Datum, DatumRef};
+pub use display::{DatumDisplay, KeyDisplay, SpanDisplay};
+pub use error::{KeyDecodeError, ValueError};
+pub use field_test::{Bound, FieldTest};
+pub use hash::hash_datum;
+pub use layout::{Field, KeyColumn, KeyLayout, Salt, SortOrder};
+pub use mask::{Candidate, MaskedCompare};
+pub use range::{Edge, KeyRange, Span, prefix_successor};
+pub use types::DataType;

@@ -1,0 +1,147 @@
+//! Writes values as text, as PostgreSQL does.
+
+use crate::calendar::{civil_from_days, split_timestamp};
+use crate::datum::Datum;
+use crate::types::DataType;
+use std::fmt::{self, Write};
+
+impl DataType {
+    /// Writes a value of the type as PostgreSQL's text output: `t`, `1.50`, `2012-01-01 12:00:00`,
+    /// `2012-01-01 12:00:00+00`, `\x00ff`. NULL gives an empty string; callers tell it apart.
+    pub fn format_text(&self, datum: &Datum) -> String {
+        let mut text = String::new();
+        // Writing into a String does not fail.
+        let _ = self.write_text(datum, &mut text);
+        text
+    }
+
+    fn write_text(&self, datum: &Datum, out: &mut String) -> fmt::Result {
+        match datum {
+            Datum::Null => Ok(()),
+            Datum::Boolean(value) => out.write_str(if *value { "t" } else { "f" }),
+            Datum::Int(value) => write!(out, "{value}"),
+            Datum::Float(value) if *self == DataType::Real => out.write_str(&real_text(*value)),
+            Datum::Float(value) => out.write_str(&double_text(*value)),
+            Datum::Decimal(value) => write_decimal(*value, self.scale(), out),
+            Datum::Date(days) => write_date(i64::from(*days), out),
+            Datum::Time(micros) => write_time(*micros, out),
+            Datum::Timestamp(micros) => {
+                let (days, time) = split_timestamp(*micros);
+                write_date(days, out)?;
+                out.write_char(' ')?;
+                write_time(time, out)?;
+                out.write_str(if *self == DataType::TimestampTz { "+00" } else { "" })
+            }
+            Datum::Uuid(bytes) => write_uuid(bytes, out),
+            Datum::Text(text) => out.write_str(text),
+            Datum::Bytes(bytes) => {
+                out.write_str("\\x")?;
+                write_hex(bytes, out)
+            }
+        }
+    }
+
+    /// The digits after the point of a DECIMAL, 0 for other types.
+    pub(crate) fn scale(&self) -> u8 {
+        match self {
+            DataType::Decimal { scale, .. } => *scale,
+            _ => 0,
+        }
+    }
+}
+
+/// Writes an unscaled decimal with `scale` digits after the point.
+pub(crate) fn write_decimal(value: i128, scale: u8, out: &mut impl Write) -> fmt::Result {
+    let sign = if value < 0 { "-" } else { "" };
+    let width = usize::from(scale) + 1;
+    let digits = format!("{:0width$}", value.unsigned_abs());
+    let (whole, fraction) = digits.split_at(digits.len() - usize::from(scale));
+    let point = if scale == 0 { "" } else { "." };
+    write!(out, "{sign}{whole}{point}{fraction}")
+}
+
+/// Writes a day as `2012-01-31`; years before 1 get a minus sign.
+pub(crate) fn write_date(days: i64, out: &mut impl Write) -> fmt::Result {
+    let (year, month, day) = civil_from_days(days);
+    let sign = if year < 0 { "-" } else { "" };
+    write!(out, "{sign}{:04}-{month:02}-{day:02}", year.unsigned_abs())
+}
+
+/// Writes a time of day as `12:30:15.25`, the fraction without trailing zeros.
+pub(crate) fn write_time(micros: i64, out: &mut impl Write) -> fmt::Result {
+    let (seconds, fraction) = (micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000));
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    write!(out, "{hour:02}:{minute:02}:{second:02}")?;
+    if fraction == 0 {
+        return Ok(());
+    }
+    let digits = format!("{fraction:06}");
+    write!(out, ".{}", digits.trim_end_matches('0'))
+}
+
+/// Writes bytes as lower-case hexadecimal digits.
+pub(crate) fn write_hex(bytes: &[u8], out: &mut impl Write) -> fmt::Result {
+    bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+}
+
+/// Writes a UUID in its form of five groups.
+pub(crate) fn write_uuid(bytes: &[u8; 16], out: &mut impl Write) -> fmt::Result {
+    for (position, byte) in bytes.iter().enumerate() {
+        if matches!(position, 4 | 6 | 8 | 10) {
+            out.write_char('-')?;
+        }
+        write!(out, "{byte:02x}")?;
+    }
+    Ok(())
+}
+
+/// Writes a DOUBLE in the fewest digits that read back as the same value.
+pub(crate) fn double_text(value: f64) -> String {
+    special_float(value).unwrap_or_else(|| shortest(&format!("{value:e}"), 15))
+}
+
+/// Writes a REAL in the fewest digits that read back as the same `f32`.
+pub(crate) fn real_text(value: f64) -> String {
+    special_float(value).unwrap_or_else(|| shortest(&format!("{:e}", value as f32), 6))
+}
+
+fn special_float(value: f64) -> Option<String> {
+    let name = match value {
+        _ if value.is_nan() => "NaN",
+        f64::INFINITY => "Infinity",
+        f64::NEG_INFINITY => "-Infinity",
+        _ => return None,
+    };
+    Some(name.to_owned())
+}
+
+/// Lays out Rust's `-1.25e-7` as PostgreSQL does: with an exponent of two digits and a sign when
+/// the power of ten is below -4 or not below `fixed_below`, else without an exponent.
+fn shortest(scientific: &str, fixed_below: i32) -> String {
+    let (mantissa, power) = scientific.split_once('e').unwrap_or((scientific, "0"));
+    let power: i32 = power.parse().unwrap_or(0);
+    if power < -4 || power >= fixed_below {
+        let sign = if power < 0 { '-' } else { '+' };
+        return format!("{mantissa}e{sign}{:02}", power.unsigned_abs());
+    }
+    let (sign, mantissa) = match mantissa.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", mantissa),
+    };
+    let digits = mantissa.replace('.', "");
+    format!("{sign}{}", place_point(&digits, power))
+}
+
+/// Puts the point behind the digit that stands for ones, filling up with zeros.
+fn place_point(digits: &str, power: i32) -> String {
+    if power < 0 {
+        let zeros = "0".repeat(power.unsigned_abs() as usize - 1);
+        return format!("0.{zeros}{digits}");
+    }
+    let whole = power as usize + 1;
+    match digits.split_at_checked(whole) {
+        Some((whole, "")) => whole.to_owned(),
+        Some((whole, fraction)) => format!("{whole}.{fraction}"),
+        None => format!("{digits}{}", "0".repeat(whole - digits.len())),
+    }
+}

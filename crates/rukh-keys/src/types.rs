@@ -1,0 +1,481 @@
+//! The SQL types: their names, domains, widths in a key, and neighbouring values.
+//!
+//! Reading and writing values as text is in `input` and `output`.
+
+use crate::calendar::{DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN};
+use crate::datum::{Datum, canonical_float};
+use crate::error::ValueError;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// The most digits of a DECIMAL.
+const DECIMAL_PRECISION_MAX: u8 = 38;
+/// The most digits of a DECIMAL that takes 8 bytes.
+const DECIMAL_PRECISION_SHORT: u8 = 18;
+/// The longest CHAR and BINARY, and the longest limit of a VARCHAR or VARBINARY, as in PostgreSQL.
+const LENGTH_MAX: u32 = 10_485_760;
+
+/// A type of a column.
+///
+/// Displays as SQL, such as `DECIMAL(10,2)`, and parses from the same spelling and from
+/// PostgreSQL's other names of the types.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum DataType {
+    /// `BOOLEAN`.
+    Boolean,
+    /// `TINYINT`: one byte with sign.
+    TinyInt,
+    /// `SMALLINT`: two bytes with sign.
+    SmallInt,
+    /// `INTEGER`: four bytes with sign.
+    Integer,
+    /// `BIGINT`: eight bytes with sign.
+    BigInt,
+    /// `REAL`: a binary float of four bytes.
+    Real,
+    /// `DOUBLE`: a binary float of eight bytes.
+    Double,
+    /// `DECIMAL(precision, scale)`: `precision` digits (1 to 38), `scale` of them after the point.
+    Decimal {
+        /// All digits.
+        precision: u8,
+        /// The digits after the point.
+        scale: u8,
+    },
+    /// `DATE`: a day of the years 1 to 5 874 897.
+    Date,
+    /// `TIME(precision)`: a time of day, 00:00 to 24:00; `TIME` is `TIME(6)`.
+    Time {
+        /// The digits of a second's fraction: 0 to 3, or 6.
+        precision: u8,
+    },
+    /// `TIMESTAMP`: date and time to the microsecond, of no time zone.
+    Timestamp,
+    /// `TIMESTAMP WITH TIME ZONE`: an instant to the microsecond, held in UTC.
+    TimestampTz,
+    /// `UUID`.
+    Uuid,
+    /// `CHAR(n)`: text of up to `n` bytes of UTF-8; trailing blanks do not count.
+    Char(u32),
+    /// `VARCHAR` or `VARCHAR(n)`: text of up to `n` characters.
+    Varchar(Option<u32>),
+    /// `BINARY(n)`: exactly `n` bytes; shorter values are padded with zero bytes.
+    Binary(u32),
+    /// `VARBINARY` or `VARBINARY(n)`: up to `n` bytes.
+    Varbinary(Option<u32>),
+}
+
+impl DataType {
+    /// Returns the bytes a value takes in a key, tag not counted, or `None` for VARCHAR and
+    /// VARBINARY, which vary. A BOOLEAN counts one byte, although several may share it.
+    pub fn key_width(&self) -> Option<usize> {
+        Some(match self {
+            DataType::Boolean | DataType::TinyInt => 1,
+            DataType::SmallInt => 2,
+            DataType::Integer | DataType::Real | DataType::Date => 4,
+            DataType::BigInt | DataType::Double => 8,
+            DataType::Decimal { precision, .. } if *precision > DECIMAL_PRECISION_SHORT => 16,
+            DataType::Decimal { .. } => 8,
+            DataType::Time { precision } if *precision <= 3 => 4,
+            DataType::Time { .. } | DataType::Timestamp | DataType::TimestampTz => 8,
+            DataType::Uuid => 16,
+            DataType::Char(length) | DataType::Binary(length) => *length as usize,
+            DataType::Varchar(_) | DataType::Varbinary(_) => return None,
+        })
+    }
+
+    /// Whether this is one of the four integer types.
+    pub fn is_integer(&self) -> bool {
+        self.int_bounds().is_some()
+    }
+
+    /// Whether this is REAL or DOUBLE.
+    pub fn is_float(&self) -> bool {
+        matches!(self, DataType::Real | DataType::Double)
+    }
+
+    /// Whether this is CHAR or VARCHAR.
+    pub fn is_text(&self) -> bool {
+        matches!(self, DataType::Char(_) | DataType::Varchar(_))
+    }
+
+    /// Whether this is BINARY or VARBINARY.
+    pub fn is_bytes(&self) -> bool {
+        matches!(self, DataType::Binary(_) | DataType::Varbinary(_))
+    }
+
+    /// Whether each value but the greatest has a next one that is worth naming in a span, so that
+    /// `> x` may be written `>= successor(x)`: BOOLEAN, integers, DECIMAL, dates and times.
+    pub fn is_discrete(&self) -> bool {
+        self.min_max().is_some()
+    }
+
+    /// Returns the smallest and the greatest value of a discrete type.
+    pub fn min_max(&self) -> Option<(Datum, Datum)> {
+        Some(match self {
+            DataType::Boolean => (Datum::Boolean(false), Datum::Boolean(true)),
+            DataType::Decimal { precision, .. } => {
+                let max = decimal_max(*precision);
+                (Datum::Decimal(-max), Datum::Decimal(max))
+            }
+            DataType::Date => (Datum::Date(DATE_MIN), Datum::Date(DATE_MAX)),
+            DataType::Time { .. } => (Datum::Time(0), Datum::Time(DAY_MICROS)),
+            DataType::Timestamp | DataType::TimestampTz => {
+                (Datum::Timestamp(TIMESTAMP_MIN), Datum::Timestamp(TIMESTAMP_MAX))
+            }
+            _ => {
+                let (min, max) = self.int_bounds()?;
+                (Datum::Int(min), Datum::Int(max))
+            }
+        })
+    }
+
+    /// Returns the next greater value of a discrete type, or `None` at its end, for NULL, and for
+    /// every other type.
+    pub fn successor(&self, datum: &Datum) -> Option<Datum> {
+        let (_, max) = self.min_max()?;
+        (*datum < max).then(|| self.step(datum, 1)).flatten()
+    }
+
+    /// Returns the next smaller value of a discrete type, or `None` at its start, for NULL, and
+    /// for every other type.
+    pub fn predecessor(&self, datum: &Datum) -> Option<Datum> {
+        let (min, _) = self.min_max()?;
+        (*datum > min).then(|| self.step(datum, -1)).flatten()
+    }
+
+    fn step(&self, datum: &Datum, sign: i8) -> Option<Datum> {
+        Some(match (self, datum) {
+            (DataType::Boolean, Datum::Boolean(_)) => Datum::Boolean(sign > 0),
+            (DataType::Decimal { .. }, Datum::Decimal(v)) => Datum::Decimal(v.checked_add(i128::from(sign))?),
+            (DataType::Date, Datum::Date(v)) => Datum::Date(v.checked_add(i32::from(sign))?),
+            (DataType::Time { precision }, Datum::Time(v)) => {
+                Datum::Time(v.checked_add(i64::from(sign) * time_unit(*precision))?)
+            }
+            (DataType::Timestamp | DataType::TimestampTz, Datum::Timestamp(v)) => {
+                Datum::Timestamp(v.checked_add(i64::from(sign))?)
+            }
+            (_, Datum::Int(v)) if self.is_integer() => Datum::Int(v.checked_add(i64::from(sign))?),
+            _ => return None,
+        })
+    }
+
+    /// Brings a value into the form the type stores, or tells why the type does not take it.
+    ///
+    /// | type            | form                                                                  |
+    /// |-----------------|-----------------------------------------------------------------------|
+    /// | all             | NULL stays NULL; a value of another kind is a type mismatch           |
+    /// | REAL            | rounded to an `f32`; too large or too small is out of range           |
+    /// | REAL, DOUBLE    | `-0` becomes `0`                                                      |
+    /// | DECIMAL         | at most `precision` digits                                            |
+    /// | TIME(p)         | rounded to `p` digits, half up                                        |
+    /// | CHAR(n)         | trailing blanks cut, at most `n` bytes, no NUL character              |
+    /// | VARCHAR(n)      | at most `n` characters; only blanks beyond them are cut               |
+    /// | BINARY(n)       | padded with zero bytes to `n`; longer is an error                     |
+    pub fn check(&self, datum: Datum) -> Result<Datum, ValueError> {
+        match (self, datum) {
+            (_, Datum::Null) => Ok(Datum::Null),
+            (DataType::Boolean, datum @ Datum::Boolean(_)) => Ok(datum),
+            (DataType::Real, Datum::Float(v)) => check_real(v),
+            (DataType::Double, Datum::Float(v)) => Ok(Datum::Float(canonical_float(v))),
+            (DataType::Decimal { precision, scale }, Datum::Decimal(v)) => {
+                check_decimal(v, *precision, *scale)
+            }
+            (DataType::Date, Datum::Date(v)) => check_date(v),
+            (DataType::Time { precision }, Datum::Time(v)) => check_time(v, *precision),
+            (DataType::Timestamp | DataType::TimestampTz, Datum::Timestamp(v)) => check_timestamp(v),
+            (DataType::Uuid, datum @ Datum::Uuid(_)) => Ok(datum),
+            (DataType::Char(length), Datum::Text(text)) => check_char(text, *length),
+            (DataType::Varchar(limit), Datum::Text(text)) => check_varchar(text, *limit),
+            (DataType::Binary(length), Datum::Bytes(bytes)) => check_binary(bytes, *length),
+            (DataType::Varbinary(limit), Datum::Bytes(bytes)) => check_varbinary(bytes, *limit),
+            (_, Datum::Int(v)) if self.is_integer() => self.check_int(v),
+            (_, other) => Err(ValueError::TypeMismatch {
+                ty: *self,
+                found: other.kind_name(),
+            }),
+        }
+    }
+
+    fn check_int(&self, value: i64) -> Result<Datum, ValueError> {
+        match self.int_bounds() {
+            Some((min, max)) if min <= value && value <= max => Ok(Datum::Int(value)),
+            _ => Err(ValueError::OutOfRange {
+                value: value.to_string(),
+                ty: *self,
+            }),
+        }
+    }
+
+    /// The smallest and greatest value of an integer type.
+    pub(crate) fn int_bounds(&self) -> Option<(i64, i64)> {
+        Some(match self {
+            DataType::TinyInt => (i64::from(i8::MIN), i64::from(i8::MAX)),
+            DataType::SmallInt => (i64::from(i16::MIN), i64::from(i16::MAX)),
+            DataType::Integer => (i64::from(i32::MIN), i64::from(i32::MAX)),
+            DataType::BigInt => (i64::MIN, i64::MAX),
+            _ => return None,
+        })
+    }
+
+    /// Returns the name PostgreSQL's messages use, such as `character varying(20)`.
+    pub fn postgres_name(&self) -> String {
+        match self {
+            DataType::Double => "double precision".to_owned(),
+            DataType::Decimal { precision, scale } => format!("numeric({precision},{scale})"),
+            DataType::Time { precision: 6 } => "time".to_owned(),
+            DataType::Char(length) => format!("character({length})"),
+            DataType::Varchar(None) => "text".to_owned(),
+            DataType::Varchar(Some(limit)) => format!("character varying({limit})"),
+            DataType::Varbinary(None) => "bytea".to_owned(),
+            other => other.to_string().to_lowercase(),
+        }
+    }
+}
+
+/// The greatest unscaled value of a DECIMAL: `precision` nines.
+pub(crate) fn decimal_max(precision: u8) -> i128 {
+    10_i128.pow(u32::from(precision.min(DECIMAL_PRECISION_MAX))) - 1
+}
+
+/// The microseconds between neighbouring values of a TIME.
+pub(crate) fn time_unit(precision: u8) -> i64 {
+    10_i64.pow(6 - u32::from(precision.min(6)))
+}
+
+fn check_real(value: f64) -> Result<Datum, ValueError> {
+    let rounded = value as f32;
+    let overflow = rounded.is_infinite() && value.is_finite();
+    let underflow = rounded == 0.0 && value != 0.0;
+    if overflow || underflow {
+        let value = crate::output::double_text(value);
+        return Err(ValueError::OutOfRange {
+            value,
+            ty: DataType::Real,
+        });
+    }
+    Ok(Datum::Float(canonical_float(f64::from(rounded))))
+}
+
+fn check_decimal(value: i128, precision: u8, scale: u8) -> Result<Datum, ValueError> {
+    let max = decimal_max(precision);
+    if value > max || value < -max {
+        return Err(ValueError::NumericOverflow { precision, scale });
+    }
+    Ok(Datum::Decimal(value))
+}
+
+fn check_date(days: i32) -> Result<Datum, ValueError> {
+    if !(DATE_MIN..=DATE_MAX).contains(&days) {
+        let value = Datum::Date(days).to_string();
+        return Err(ValueError::DateTimeOutOfRange { value });
+    }
+    Ok(Datum::Date(days))
+}
+
+fn check_timestamp(micros: i64) -> Result<Datum, ValueError> {
+    if !(TIMESTAMP_MIN..=TIMESTAMP_MAX).contains(&micros) {
+        let value = Datum::Timestamp(micros).to_string();
+        return Err(ValueError::DateTimeOutOfRange { value });
+    }
+    Ok(Datum::Timestamp(micros))
+}
+
+fn check_time(micros: i64, precision: u8) -> Result<Datum, ValueError> {
+    if !(0..=DAY_MICROS).contains(&micros) {
+        return Err(ValueError::DateTimeOutOfRange {
+            value: micros.to_string(),
+        });
+    }
+    let unit = time_unit(precision);
+    Ok(Datum::Time((micros + unit / 2) / unit * unit))
+}
+
+fn check_char(mut text: String, length: u32) -> Result<Datum, ValueError> {
+    text.truncate(text.trim_end_matches(' ').len());
+    if text.contains('\0') {
+        return Err(ValueError::NullByte);
+    }
+    if text.len() > length as usize {
+        return Err(ValueError::TooLong {
+            ty: DataType::Char(length),
+        });
+    }
+    Ok(Datum::Text(text))
+}
+
+fn check_varchar(mut text: String, limit: Option<u32>) -> Result<Datum, ValueError> {
+    if let Some(limit) = limit
+        && let Some((end, _)) = text.char_indices().nth(limit as usize)
+    {
+        if text[end..].bytes().any(|byte| byte != b' ') {
+            return Err(ValueError::TooLong {
+                ty: DataType::Varchar(Some(limit)),
+            });
+        }
+        text.truncate(end);
+    }
+    Ok(Datum::Text(text))
+}
+
+fn check_binary(mut bytes: Vec<u8>, length: u32) -> Result<Datum, ValueError> {
+    if bytes.len() > length as usize {
+        return Err(ValueError::TooLong {
+            ty: DataType::Binary(length),
+        });
+    }
+    bytes.resize(length as usize, 0);
+    Ok(Datum::Bytes(bytes))
+}
+
+fn check_varbinary(bytes: Vec<u8>, limit: Option<u32>) -> Result<Datum, ValueError> {
+    if limit.is_some_and(|limit| bytes.len() > limit as usize) {
+        return Err(ValueError::TooLong {
+            ty: DataType::Varbinary(limit),
+        });
+    }
+    Ok(Datum::Bytes(bytes))
+}
+
+impl fmt::Display for DataType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DataType::Boolean => f.write_str("BOOLEAN"),
+            DataType::TinyInt => f.write_str("TINYINT"),
+            DataType::SmallInt => f.write_str("SMALLINT"),
+            DataType::Integer => f.write_str("INTEGER"),
+            DataType::BigInt => f.write_str("BIGINT"),
+            DataType::Real => f.write_str("REAL"),
+            DataType::Double => f.write_str("DOUBLE"),
+            DataType::Decimal { precision, scale } => write!(f, "DECIMAL({precision},{scale})"),
+            DataType::Date => f.write_str("DATE"),
+            DataType::Time { precision: 6 } => f.write_str("TIME"),
+            DataType::Time { precision } => write!(f, "TIME({precision})"),
+            DataType::Timestamp => f.write_str("TIMESTAMP"),
+            DataType::TimestampTz => f.write_str("TIMESTAMP WITH TIME ZONE"),
+            DataType::Uuid => f.write_str("UUID"),
+            DataType::Char(length) => write!(f, "CHAR({length})"),
+            DataType::Varchar(None) => f.write_str("VARCHAR"),
+            DataType::Varchar(Some(limit)) => write!(f, "VARCHAR({limit})"),
+            DataType::Binary(length) => write!(f, "BINARY({length})"),
+            DataType::Varbinary(None) => f.write_str("VARBINARY"),
+            DataType::Varbinary(Some(limit)) => write!(f, "VARBINARY({limit})"),
+        }
+    }
+}
+
+impl FromStr for DataType {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let spelling = Spelling::parse(text).ok_or_else(|| unknown_type(text))?;
+        spelling.data_type(text)
+    }
+}
+
+fn unknown_type(text: &str) -> ValueError {
+    ValueError::UnknownType {
+        name: text.trim().to_owned(),
+    }
+}
+
+/// A type name taken apart: lower-case words with single blanks, and the modifiers.
+struct Spelling {
+    words: String,
+    modifiers: Vec<u32>,
+}
+
+impl Spelling {
+    /// Splits `timestamp (3) with time zone` into its words and its modifiers.
+    fn parse(text: &str) -> Option<Spelling> {
+        let (before, modifiers, after) = match text.split_once('(') {
+            None => (text, Vec::new(), ""),
+            Some((before, rest)) => {
+                let (inside, after) = rest.split_once(')')?;
+                let numbers = inside.split(',').map(|number| number.trim().parse().ok());
+                (before, numbers.collect::<Option<Vec<u32>>>()?, after)
+            }
+        };
+        let words: Vec<&str> = before
+            .split_whitespace()
+            .chain(after.split_whitespace())
+            .collect();
+        Some(Spelling {
+            words: words.join(" ").to_ascii_lowercase(),
+            modifiers,
+        })
+    }
+
+    fn data_type(&self, text: &str) -> Result<DataType, ValueError> {
+        let ty = match (self.words.as_str(), self.modifiers.as_slice()) {
+            ("boolean" | "bool", []) => DataType::Boolean,
+            ("tinyint", []) => DataType::TinyInt,
+            ("smallint" | "int2", []) => DataType::SmallInt,
+            ("integer" | "int" | "int4", []) => DataType::Integer,
+            ("bigint" | "int8", []) => DataType::BigInt,
+            ("real" | "float4", []) => DataType::Real,
+            ("double" | "double precision" | "float" | "float8", []) => DataType::Double,
+            ("decimal" | "numeric" | "dec", modifiers) => return self.decimal(modifiers, text),
+            ("date", []) => DataType::Date,
+            ("time" | "time without time zone", []) => DataType::Time { precision: 6 },
+            ("time" | "time without time zone", [precision]) => return self.time(*precision),
+            ("timestamp" | "timestamp without time zone", [] | [6]) => DataType::Timestamp,
+            ("timestamptz" | "timestamp with time zone", [] | [6]) => DataType::TimestampTz,
+            ("uuid", []) => DataType::Uuid,
+            ("char" | "character", []) => DataType::Char(1),
+            ("char" | "character", [length]) => DataType::Char(self.length(*length)?),
+            ("varchar" | "character varying" | "text" | "string", []) => DataType::Varchar(None),
+            ("varchar" | "character varying", [n]) => DataType::Varchar(Some(self.length(*n)?)),
+            ("binary", []) => DataType::Binary(1),
+            ("binary", [length]) => DataType::Binary(self.length(*length)?),
+            ("varbinary" | "binary varying" | "bytea", []) => DataType::Varbinary(None),
+            ("varbinary" | "binary varying", [n]) => DataType::Varbinary(Some(self.length(*n)?)),
+            _ => return Err(unknown_type(text)),
+        };
+        Ok(ty)
+    }
+
+    /// A bare DECIMAL holds the most digits, nine of them after the point.
+    fn decimal(&self, modifiers: &[u32], text: &str) -> Result<DataType, ValueError> {
+        let (precision, scale) = match modifiers {
+            [] => (u32::from(DECIMAL_PRECISION_MAX), 9),
+            [precision] => (*precision, 0),
+            [precision, scale] => (*precision, *scale),
+            _ => return Err(unknown_type(text)),
+        };
+        if precision == 0 || precision > u32::from(DECIMAL_PRECISION_MAX) {
+            return Err(self.modifier("the precision must be between 1 and 38"));
+        }
+        if scale > precision {
+            return Err(self.modifier("the scale must be between 0 and the precision"));
+        }
+        Ok(DataType::Decimal {
+            precision: precision as u8,
+            scale: scale as u8,
+        })
+    }
+
+    fn time(&self, precision: u32) -> Result<DataType, ValueError> {
+        match precision {
+            0..=3 | 6 => Ok(DataType::Time {
+                precision: precision as u8,
+            }),
+            _ => Err(self.modifier("the precision must be 0 to 3 or 6")),
+        }
+    }
+
+    fn length(&self, length: u32) -> Result<u32, ValueError> {
+        match length {
+            1..=LENGTH_MAX => Ok(length),
+            _ => Err(self.modifier("the length must be between 1 and 10485760")),
+        }
+    }
+
+    fn modifier(&self, reason: &'static str) -> ValueError {
+        ValueError::InvalidModifier {
+            name: self.words.clone(),
+            reason,
+        }
+    }
+}
