@@ -1,0 +1,122 @@
+-- Sensor data: a reading per sensor and second, newest first.
+--
+-- The key is a salt byte, the sensor, and the time descending: writes of all sensors spread over
+-- sixteen buckets, one sensor is one bucket, and its last reading is the first key of its range.
+-- An index by time answers "all sensors, this hour".
+--
+-- Run it on any database: it drops and makes only its own tables.
+
+DROP TABLE IF EXISTS sensor_data;
+DROP TABLE IF EXISTS sensor_hours;
+
+CREATE TABLE sensor_data (
+    sensor VARCHAR   NOT NULL,
+    ts     TIMESTAMP NOT NULL,
+    value  DOUBLE PRECISION,
+    PRIMARY KEY (sensor, ts DESC)
+) SALT_BUCKETS = 16 ON (sensor);
+
+CREATE INDEX time_index ON sensor_data (ts);
+
+-- Two hours of readings of four sensors: 28,800 rows, from midnight of 1 June 2024 on.
+INSERT INTO sensor_data (sensor, ts, value)
+    SELECT s.sensor, CAST(to_timestamp(1717200000 + g.value) AS TIMESTAMP),
+           s.base + CAST((g.value * s.step) % 40 AS DOUBLE PRECISION) / 8
+    FROM generate_series(0, 7199) AS g(value)
+    CROSS JOIN (VALUES ('cellar', 8, 1), ('hall', 18, 3), ('roof', -4, 7), ('yard', 2, 11))
+        AS s(sensor, base, step);
+
+-- One sensor stops an hour early, and one reading of another is lost.
+DELETE FROM sensor_data WHERE sensor = 'yard' AND ts >= '2024-06-01 01:00:00';
+UPDATE sensor_data SET value = NULL WHERE sensor = 'hall' AND ts = '2024-06-01 01:59:58';
+
+-- 25,200 rows are left. Counting reads keys only.
+SELECT count(*) AS readings, count(value) AS measured FROM sensor_data;
+
+-- The last reading of one sensor: one key of one bucket.
+EXPLAIN SELECT ts, value FROM sensor_data WHERE sensor = 'roof' ORDER BY ts DESC LIMIT 1;
+SELECT ts, value FROM sensor_data WHERE sensor = 'roof' ORDER BY ts DESC LIMIT 1;
+
+-- The last reading of each sensor.
+EXPLAIN SELECT DISTINCT ON (sensor) sensor, ts, value FROM sensor_data ORDER BY sensor, ts DESC;
+SELECT DISTINCT ON (sensor) sensor, ts, value FROM sensor_data ORDER BY sensor, ts DESC;
+
+-- The same in other words.
+SELECT sensor, ts, value FROM (
+        SELECT sensor, ts, value, row_number() OVER (PARTITION BY sensor ORDER BY ts DESC) AS place
+        FROM sensor_data) AS r
+    WHERE place = 1 ORDER BY sensor;
+SELECT sensor, max(ts) AS last FROM sensor_data GROUP BY sensor ORDER BY sensor;
+
+-- One sensor, the last hour: one range, newest first, no sort. Here its first five readings.
+EXPLAIN SELECT ts, value FROM sensor_data
+    WHERE sensor = 'hall' AND ts > '2024-06-01 01:00:00' AND ts <= '2024-06-01 02:00:00'
+    ORDER BY ts DESC LIMIT 5;
+SELECT ts, value FROM sensor_data
+    WHERE sensor = 'hall' AND ts > '2024-06-01 01:00:00' AND ts <= '2024-06-01 02:00:00'
+    ORDER BY ts DESC LIMIT 5;
+SELECT count(*) AS readings, min(value) AS low, avg(value) AS mean, max(value) AS high
+    FROM sensor_data
+    WHERE sensor = 'hall' AND ts >= '2024-06-01 00:00:00' AND ts < '2024-06-01 01:00:00';
+
+-- All sensors, five seconds: the index by time. The yard falls silent at one o'clock.
+EXPLAIN SELECT sensor, ts FROM sensor_data
+    WHERE ts >= '2024-06-01 00:59:57' AND ts < '2024-06-01 01:00:02' ORDER BY ts, sensor;
+SELECT sensor, ts FROM sensor_data
+    WHERE ts >= '2024-06-01 00:59:57' AND ts < '2024-06-01 01:00:02' ORDER BY ts, sensor;
+
+-- All sensors, one hour: counts and means per sensor. The yard is silent after one o'clock.
+EXPLAIN SELECT sensor, count(*) AS readings, avg(value) AS mean FROM sensor_data
+    WHERE ts >= '2024-06-01 01:00:00' AND ts < '2024-06-01 02:00:00'
+    GROUP BY sensor ORDER BY sensor;
+SELECT sensor, count(*) AS readings, avg(value) AS mean FROM sensor_data
+    WHERE ts >= '2024-06-01 01:00:00' AND ts < '2024-06-01 02:00:00'
+    GROUP BY sensor ORDER BY sensor;
+
+-- What did the cellar show at half past midnight and a half second? The latest reading up to then.
+EXPLAIN SELECT ts, value FROM sensor_data
+    WHERE sensor = 'cellar' AND ts <= '2024-06-01 00:30:00.5' ORDER BY ts DESC LIMIT 1;
+SELECT ts, value FROM sensor_data
+    WHERE sensor = 'cellar' AND ts <= '2024-06-01 00:30:00.5' ORDER BY ts DESC LIMIT 1;
+
+-- Oldest first, from a moment on: the range is read backwards.
+EXPLAIN SELECT ts, value FROM sensor_data
+    WHERE sensor = 'cellar' AND ts >= '2024-06-01 00:10:00' ORDER BY ts LIMIT 4;
+SELECT ts, value FROM sensor_data
+    WHERE sensor = 'cellar' AND ts >= '2024-06-01 00:10:00' ORDER BY ts LIMIT 4;
+
+-- One minute of a day, said by a function of the time: still a range of the key.
+EXPLAIN SELECT count(*) AS readings FROM sensor_data
+    WHERE sensor = 'roof' AND date_trunc('minute', ts) = TIMESTAMP '2024-06-01 00:07:00';
+SELECT count(*) AS readings FROM sensor_data
+    WHERE sensor = 'roof' AND date_trunc('minute', ts) = TIMESTAMP '2024-06-01 00:07:00';
+
+-- Keys only: no value is touched.
+SELECT sensor, ts FROM sensor_data WHERE sensor IN ('hall', 'yard')
+    AND ts BETWEEN '2024-06-01 00:59:58' AND '2024-06-01 01:00:01' ORDER BY sensor, ts;
+
+-- The change from one reading to the next.
+SELECT ts, value, value - lag(value) OVER (ORDER BY ts) AS change FROM sensor_data
+    WHERE sensor = 'roof' AND ts >= '2024-06-01 00:00:00' AND ts < '2024-06-01 00:00:08' ORDER BY ts;
+
+-- Readings that are missing: 1.
+SELECT sensor, ts FROM sensor_data WHERE value IS NULL;
+
+-- Figures per hour, in a table that is split in advance by month.
+CREATE TABLE sensor_hours (
+    hour     TIMESTAMP NOT NULL,
+    sensor   VARCHAR   NOT NULL,
+    readings BIGINT    NOT NULL,
+    low      DOUBLE PRECISION,
+    high     DOUBLE PRECISION,
+    PRIMARY KEY (hour, sensor)
+) SPLIT ON (TIMESTAMP '2024-02-01', TIMESTAMP '2024-03-01', TIMESTAMP '2024-04-01',
+            TIMESTAMP '2024-05-01', TIMESTAMP '2024-06-01', TIMESTAMP '2024-07-01');
+
+INSERT INTO sensor_hours (hour, sensor, readings, low, high)
+    SELECT date_trunc('hour', ts), sensor, count(*), min(value), max(value)
+    FROM sensor_data GROUP BY date_trunc('hour', ts), sensor;
+SELECT hour, sensor, readings, low, high FROM sensor_hours ORDER BY hour, sensor;
+
+CHECK TABLE sensor_data;
+CHECK TABLE sensor_hours;
