@@ -1,0 +1,25 @@
+//! `xtask tidy`: house rules that no compiler checks, each finding printed as `path:line: message`.
+//!
+//! | module      | checks                                                                           |
+//! |-------------|----------------------------------------------------------------------------------|
+//! | `manifests` | dependency edges between crates; who may name RocksDB, DataFusion and the like    |
+//! | `rust`      | `//!` first, leftovers outside tests, tests that sleep or are switched off, purity |
+//! | `scripts`   | every directory of test scripts has a runner that names it                        |
+//! | `docs`      | links and named files exist, the format version, numbered decisions               |
+//! | `text`      | tabs, trailing blanks, long files, file names, paths of one machine               |
+//!
+//! A check is a function from texts to findings, so that its tests are small strings. Reading the
+//! tree is in `tree`; telling code from strings, comments and tests is in `source`. The checks are
+//! rough on purpose: they read lines and braces, and know no types.
+
+mod docs;
+mod finding;
+mod manifests;
+mod run;
+mod rust;
+mod scripts;
+mod source;
+mod text;
+mod tree;
+
+pub use run::run;
