@@ -45,6 +45,24 @@ impl KeyLayout {
         Ok(())
     }
 
+    /// Decodes what [`KeyLayout::encode_prefix_into`] wrote for the first `columns` columns.
+    ///
+    /// # Errors
+    /// If the bytes are not exactly the encoding of so many columns; the bits of later columns in
+    /// a byte of booleans are not looked at.
+    pub fn decode_prefix(&self, prefix: &[u8], columns: usize) -> Result<Vec<Datum>, KeyDecodeError> {
+        self.check_bucket(prefix)?;
+        let mut cursor = Cursor { key: prefix, offset: self.columns_start() };
+        let mut out = Vec::with_capacity(columns);
+        for (column, slot) in self.slots().iter().enumerate().take(columns) {
+            out.push(cursor.column(slot, column)?.into_owned());
+        }
+        if cursor.offset < prefix.len() {
+            return Err(KeyDecodeError::TrailingBytes { offset: cursor.offset });
+        }
+        Ok(out)
+    }
+
     /// Decodes one column of a key: at once if its place is fixed, else walking from the first
     /// VARCHAR or VARBINARY.
     ///

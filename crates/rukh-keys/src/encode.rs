@@ -52,6 +52,32 @@ impl KeyLayout {
         result
     }
 
+    /// Appends the encoding of the first columns of the layout, as many as there are datums, in
+    /// the form they have in a whole key; after an error `out` is as before.
+    ///
+    /// The bits that later columns have in a byte of booleans are 0. A salt byte that is not
+    /// known from these columns alone is 0, too: prefixes are meant for layouts without salt.
+    ///
+    /// | layout             | datums | bytes      |
+    /// |--------------------|--------|------------|
+    /// | (VARCHAR, INTEGER) | `'a'`  | `61 00 01` |
+    /// | (BOOLEAN, BOOLEAN) | `true` | `80`       |
+    ///
+    /// # Errors
+    /// As [`KeyLayout::encode`], but fewer values than columns are taken.
+    pub fn encode_prefix_into(&self, datums: &[DatumRef<'_>], out: &mut Vec<u8>) -> Result<(), ValueError> {
+        let expected = self.columns().len();
+        if datums.len() > expected {
+            return Err(ValueError::ColumnCount { expected, found: datums.len() });
+        }
+        let start = out.len();
+        let result = self.encode_columns(datums.iter(), out);
+        if result.is_err() {
+            out.truncate(start);
+        }
+        result
+    }
+
     /// Returns the salt byte of the key of these values, or `None` if the layout has no salt or
     /// the values are none of its keys.
     pub fn bucket(&self, datums: &[Datum]) -> Option<u8> {
