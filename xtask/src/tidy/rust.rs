@@ -112,11 +112,9 @@ fn check_index(file: &SourceFile) -> Option<Finding> {
             .trim_start_matches("const ")
             .trim_start_matches("unsafe ")
             .trim_start_matches("async ");
-        [
-            "fn ", "struct ", "enum ", "trait ", "impl ", "impl<", "static ", "type ",
-        ]
-        .iter()
-        .any(|keyword| words.starts_with(keyword))
+        ["fn ", "struct ", "enum ", "trait ", "impl ", "impl<", "static "]
+            .iter()
+            .any(|keyword| words.starts_with(keyword))
     };
     let line = code.lines().position(defines)?;
     Some(Finding::error(
