@@ -360,7 +360,7 @@ mod tests {
         let syntax = [
             "",
             "x",
-            "2012",
+            "201",
             "2012-01",
             "infinity",
             "12",

@@ -52,13 +52,18 @@ impl KeyLayout {
     /// a byte of booleans are not looked at.
     pub fn decode_prefix(&self, prefix: &[u8], columns: usize) -> Result<Vec<Datum>, KeyDecodeError> {
         self.check_bucket(prefix)?;
-        let mut cursor = Cursor { key: prefix, offset: self.columns_start() };
+        let mut cursor = Cursor {
+            key: prefix,
+            offset: self.columns_start(),
+        };
         let mut out = Vec::with_capacity(columns);
         for (column, slot) in self.slots().iter().enumerate().take(columns) {
             out.push(cursor.column(slot, column)?.into_owned());
         }
         if cursor.offset < prefix.len() {
-            return Err(KeyDecodeError::TrailingBytes { offset: cursor.offset });
+            return Err(KeyDecodeError::TrailingBytes {
+                offset: cursor.offset,
+            });
         }
         Ok(out)
     }
@@ -125,10 +130,7 @@ impl<'a> Cursor<'a> {
         }
         let start = self.offset;
         match slot.form {
-            Form::Raw => {
-                let bytes = self.take(self.key.len() - start, column)?;
-                variable(slot, Cow::Borrowed(bytes), start)
-            }
+            Form::Raw => variable(slot, Cow::Borrowed(self.take_rest(column)?), start),
             Form::Terminated => variable(slot, self.terminated(slot, column)?, start),
             Form::Fixed | Form::Bit(_) => {
                 let width = slot.width - usize::from(slot.nullable);
@@ -153,7 +155,9 @@ impl<'a> Cursor<'a> {
             Form::Bit(_) | Form::Fixed => {
                 self.take(slot.width, column)?;
             }
-            Form::Raw => self.offset = self.key.len(),
+            Form::Raw => {
+                self.take_rest(column)?;
+            }
             Form::Terminated => {
                 if !(slot.nullable && self.null(slot, column)?) {
                     self.find_end(slot, column)?;
@@ -170,6 +174,15 @@ impl<'a> Cursor<'a> {
             .get(self.offset..end)
             .ok_or_else(|| self.truncated(column))?;
         self.offset = end;
+        Ok(bytes)
+    }
+
+    fn take_rest(&mut self, column: usize) -> Result<&'a [u8], KeyDecodeError> {
+        let bytes = self
+            .key
+            .get(self.offset..)
+            .ok_or_else(|| self.truncated(column))?;
+        self.offset = self.key.len();
         Ok(bytes)
     }
 

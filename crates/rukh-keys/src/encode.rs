@@ -68,7 +68,10 @@ impl KeyLayout {
     pub fn encode_prefix_into(&self, datums: &[DatumRef<'_>], out: &mut Vec<u8>) -> Result<(), ValueError> {
         let expected = self.columns().len();
         if datums.len() > expected {
-            return Err(ValueError::ColumnCount { expected, found: datums.len() });
+            return Err(ValueError::ColumnCount {
+                expected,
+                found: datums.len(),
+            });
         }
         let start = out.len();
         let result = self.encode_columns(datums.iter(), out);

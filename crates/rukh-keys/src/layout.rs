@@ -27,6 +27,20 @@ pub struct KeyColumn {
     pub nullable: bool,
 }
 
+/// Displays as `INTEGER`, `VARCHAR DESC`, `DATE NULL`.
+impl fmt::Display for KeyColumn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.ty)?;
+        if self.order == SortOrder::Desc {
+            f.write_str(" DESC")?;
+        }
+        if self.nullable {
+            f.write_str(" NULL")?;
+        }
+        Ok(())
+    }
+}
+
 /// A leading byte that spreads keys over buckets.
 ///
 /// Invariant: `buckets` is 2 to 256 and `columns` are positions in the layout (the catalog checks
@@ -112,13 +126,27 @@ impl Slot {
 /// `docs/key-encoding.md` tells the bytes.
 ///
 /// Invariant: all places are computed once, in [`KeyLayout::new`].
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct KeyLayout {
     columns: Vec<KeyColumn>,
     salt: Option<Salt>,
     slots: Vec<Slot>,
     /// The first column that follows a variable one, or the number of columns.
     first_loose: usize,
+}
+
+/// Shows what the layout was made of: `KeyLayout(INTEGER, VARCHAR DESC NULL; 16 buckets on [0])`.
+impl fmt::Debug for KeyLayout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyLayout(")?;
+        for (position, column) in self.columns.iter().enumerate() {
+            write!(f, "{}{column}", if position == 0 { "" } else { ", " })?;
+        }
+        if let Some(Salt { buckets, columns }) = &self.salt {
+            write!(f, "; {buckets} buckets on {columns:?}")?;
+        }
+        f.write_str(")")
+    }
 }
 
 impl KeyLayout {

@@ -15,7 +15,9 @@ fn layout(columns: &[(DataType, SortOrder, bool)]) -> KeyLayout {
 fn encode_prefix(layout: &KeyLayout, datums: &[Datum]) -> Vec<u8> {
     let refs: Vec<DatumRef<'_>> = datums.iter().map(Datum::as_ref).collect();
     let mut out = b"before".to_vec();
-    layout.encode_prefix_into(&refs, &mut out).expect("datums fit the layout");
+    layout
+        .encode_prefix_into(&refs, &mut out)
+        .expect("datums fit the layout");
     out.split_off(6)
 }
 
@@ -35,7 +37,11 @@ fn column() -> impl Strategy<Value = ((DataType, SortOrder, bool), Datum)> {
     ];
     (ty, any::<bool>(), any::<bool>(), any::<bool>()).prop_flat_map(|(ty, desc, nullable, null)| {
         let order = if desc { SortOrder::Desc } else { SortOrder::Asc };
-        let datum = if null && nullable { Just(Datum::Null).boxed() } else { datum(ty) };
+        let datum = if null && nullable {
+            Just(Datum::Null).boxed()
+        } else {
+            datum(ty)
+        };
         datum.prop_map(move |datum| ((ty, order, nullable), datum))
     })
 }
@@ -74,6 +80,9 @@ fn a_prefix_of_other_length_is_refused() {
     let layout = layout(&[(DataType::TinyInt, SortOrder::Asc, false); 2]);
     let refs = [DatumRef::Int(1), DatumRef::Int(2), DatumRef::Int(3)];
     assert!(layout.encode_prefix_into(&refs, &mut Vec::new()).is_err());
-    assert_eq!(layout.decode_prefix(&[0x81, 0x82], 1), Err(KeyDecodeError::TrailingBytes { offset: 1 }));
+    assert_eq!(
+        layout.decode_prefix(&[0x81, 0x82], 1),
+        Err(KeyDecodeError::TrailingBytes { offset: 1 })
+    );
     assert!(layout.decode_prefix(&[], 1).is_err());
 }

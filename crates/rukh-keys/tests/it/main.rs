@@ -1,0 +1,10 @@
+//! Tests of rukh-keys from the outside: properties of keys, ranges and masked compare over random
+//! layouts, tables of values and bytes, and the examples of the specification.
+
+mod candidates;
+mod keys;
+mod masks;
+mod noise;
+mod ranges;
+mod support;
+mod text;

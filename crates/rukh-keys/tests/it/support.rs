@@ -1,0 +1,287 @@
+//! Generators with the nasty cases built in: random types, datums, layouts and rows.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use rukh_keys::{
+    DATE_MAX, DATE_MIN, DAY_MICROS, DataType, Datum, KeyColumn, KeyLayout, Salt, SortOrder, TIMESTAMP_MAX,
+    TIMESTAMP_MIN,
+};
+
+/// Runs `cases` cases, or more or fewer in proportion to `PROPTEST_CASES` (256 by default).
+pub fn config(cases: u32) -> ProptestConfig {
+    let default = ProptestConfig::default();
+    ProptestConfig {
+        cases: (cases * default.cases / 256).max(1),
+        ..default
+    }
+}
+
+/// Any type, with lengths small enough that values reach them.
+pub fn any_type() -> BoxedStrategy<DataType> {
+    let plain = select(vec![
+        DataType::Boolean,
+        DataType::Boolean,
+        DataType::Boolean,
+        DataType::TinyInt,
+        DataType::SmallInt,
+        DataType::Integer,
+        DataType::BigInt,
+        DataType::Real,
+        DataType::Double,
+        DataType::Date,
+        DataType::Timestamp,
+        DataType::TimestampTz,
+        DataType::Uuid,
+        DataType::Varchar(None),
+        DataType::Varbinary(None),
+    ]);
+    prop_oneof![
+        8 => plain,
+        1 => (1_u8..=38).prop_flat_map(|precision| (Just(precision), 0..=precision))
+            .prop_map(|(precision, scale)| DataType::Decimal { precision, scale }),
+        1 => select(vec![0, 1, 2, 3, 6]).prop_map(|precision| DataType::Time { precision }),
+        1 => (1_u32..6).prop_map(DataType::Char),
+        1 => (1_u32..6).prop_map(|limit| DataType::Varchar(Some(limit))),
+        1 => (1_u32..6).prop_map(DataType::Binary),
+        1 => (1_u32..6).prop_map(|limit| DataType::Varbinary(Some(limit))),
+    ]
+    .boxed()
+}
+
+/// Any value of a type but NULL, often at the edges of the type.
+pub fn any_value(ty: DataType) -> BoxedStrategy<Datum> {
+    let near = |values: Vec<i64>, low: i64, high: i64| prop_oneof![select(values), low..=high].boxed();
+    match ty {
+        DataType::Boolean => any::<bool>().prop_map(Datum::Boolean).boxed(),
+        DataType::TinyInt => any_int(i8::MIN.into(), i8::MAX.into()),
+        DataType::SmallInt => any_int(i16::MIN.into(), i16::MAX.into()),
+        DataType::Integer => any_int(i32::MIN.into(), i32::MAX.into()),
+        DataType::BigInt => any_int(i64::MIN, i64::MAX),
+        DataType::Real => any_real()
+            .prop_map(move |v| checked(ty, Datum::Float(v.into())))
+            .boxed(),
+        DataType::Double => any_double()
+            .prop_map(move |v| checked(ty, Datum::Float(v)))
+            .boxed(),
+        DataType::Decimal { precision, .. } => {
+            let max = 10_i128.pow(precision.into()) - 1;
+            prop_oneof![select(vec![0, 1, -1, max, -max, max - 1]), -max..=max]
+                .prop_map(Datum::Decimal)
+                .boxed()
+        }
+        DataType::Date => near(vec![0, 1, -1, DATE_MIN.into(), DATE_MAX.into()], 15_000, 15_010)
+            .prop_map(|days| Datum::Date(days as i32))
+            .boxed(),
+        DataType::Time { .. } => near(
+            vec![0, 1_000_000, DAY_MICROS, DAY_MICROS - 1_000_000],
+            0,
+            DAY_MICROS,
+        )
+        .prop_map(move |micros| checked(ty, Datum::Time(micros)))
+        .boxed(),
+        DataType::Timestamp | DataType::TimestampTz => near(
+            vec![0, 1, -1, TIMESTAMP_MIN, TIMESTAMP_MAX],
+            TIMESTAMP_MIN,
+            TIMESTAMP_MAX,
+        )
+        .prop_map(Datum::Timestamp)
+        .boxed(),
+        DataType::Uuid => prop_oneof![Just([0; 16]), Just([0xff; 16]), any::<[u8; 16]>()]
+            .prop_map(Datum::Uuid)
+            .boxed(),
+        DataType::Char(length) => any_text(length)
+            .prop_filter_map("a CHAR of that length", move |text| {
+                ty.check(Datum::Text(text.replace('\0', " "))).ok()
+            })
+            .boxed(),
+        DataType::Varchar(limit) => any_text(limit.unwrap_or(8)).prop_map(Datum::Text).boxed(),
+        DataType::Binary(length) => any_bytes(length)
+            .prop_map(move |bytes| checked(ty, Datum::Bytes(bytes)))
+            .boxed(),
+        DataType::Varbinary(limit) => any_bytes(limit.unwrap_or(8)).prop_map(Datum::Bytes).boxed(),
+    }
+}
+
+fn checked(ty: DataType, datum: Datum) -> Datum {
+    ty.check(datum).expect("the generator stays in the domain")
+}
+
+fn any_int(min: i64, max: i64) -> BoxedStrategy<Datum> {
+    let edges = select(vec![min, min + 1, -1, 0, 1, 2, 3, max - 1, max]);
+    prop_oneof![edges, min..=max].prop_map(Datum::Int).boxed()
+}
+
+fn any_real() -> BoxedStrategy<f32> {
+    let edges = vec![
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        f32::NAN,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        f32::MAX,
+        f32::MIN_POSITIVE,
+    ];
+    prop_oneof![select(edges), any::<u32>().prop_map(f32::from_bits)].boxed()
+}
+
+fn any_double() -> BoxedStrategy<f64> {
+    let edges = vec![
+        0.0,
+        -0.0,
+        1.5,
+        -1.5,
+        f64::NAN,
+        -f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::MAX,
+    ];
+    prop_oneof![select(edges), any::<u64>().prop_map(f64::from_bits)].boxed()
+}
+
+fn any_text(length_max: u32) -> BoxedStrategy<String> {
+    let characters = select(vec![
+        '\0',
+        '\u{1}',
+        '\u{2}',
+        ' ',
+        'a',
+        'a',
+        'b',
+        '\'',
+        'é',
+        '\u{ff}',
+        '\u{10ffff}',
+    ]);
+    vec(characters, 0..=length_max as usize)
+        .prop_map(|text| text.into_iter().collect())
+        .boxed()
+}
+
+fn any_bytes(length_max: u32) -> BoxedStrategy<Vec<u8>> {
+    vec(
+        select(vec![0, 0, 1, 2, 0x61, 0xfe, 0xff, 0xff]),
+        0..=length_max as usize,
+    )
+    .boxed()
+}
+
+/// Any value of a column, NULL if it takes it.
+pub fn any_datum(column: KeyColumn) -> BoxedStrategy<Datum> {
+    if column.nullable {
+        prop_oneof![1 => Just(Datum::Null), 3 => any_value(column.ty)].boxed()
+    } else {
+        any_value(column.ty)
+    }
+}
+
+pub fn any_column() -> BoxedStrategy<KeyColumn> {
+    let order = select(vec![SortOrder::Asc, SortOrder::Desc]);
+    (any_type(), order, prop::bool::weighted(0.3))
+        .prop_map(|(ty, order, nullable)| KeyColumn { ty, order, nullable })
+        .boxed()
+}
+
+/// Columns of a layout: a few of any kind, or runs of booleans longer than a byte.
+fn any_columns() -> BoxedStrategy<Vec<KeyColumn>> {
+    let boolean = select(vec![
+        SortOrder::Asc,
+        SortOrder::Asc,
+        SortOrder::Asc,
+        SortOrder::Desc,
+    ])
+    .prop_map(|order| KeyColumn {
+        ty: DataType::Boolean,
+        order,
+        nullable: false,
+    });
+    prop_oneof![
+        4 => vec(any_column(), 1..6),
+        1 => (vec(any_column(), 0..2), vec(boolean, 1..19), vec(any_column(), 0..3))
+            .prop_map(|(before, run, after)| [before, run, after].concat()),
+    ]
+    .boxed()
+}
+
+/// A layout, one in three with a salt.
+pub fn any_layout() -> BoxedStrategy<KeyLayout> {
+    any_columns()
+        .prop_flat_map(|columns| {
+            let positions: Vec<usize> = (0..columns.len()).collect();
+            let salt = (
+                2_u16..=256,
+                proptest::sample::subsequence(positions.clone(), 1..=positions.len()),
+            )
+                .prop_map(|(buckets, columns)| Salt { buckets, columns });
+            (Just(columns), prop::option::weighted(0.33, salt))
+        })
+        .prop_map(|(columns, salt)| KeyLayout::new(columns, salt))
+        .boxed()
+}
+
+pub type Row = Vec<Datum>;
+
+pub fn any_row(layout: &KeyLayout) -> BoxedStrategy<Row> {
+    layout
+        .columns()
+        .iter()
+        .map(|column| any_datum(*column))
+        .collect::<Vec<_>>()
+        .boxed()
+}
+
+/// Rows that share values with each other, so that comparisons reach the later columns.
+pub fn any_rows(layout: &KeyLayout, count: usize) -> BoxedStrategy<Vec<Row>> {
+    let columns: Vec<_> = layout
+        .columns()
+        .iter()
+        .map(|column| {
+            (
+                vec(any_datum(*column), 1..4),
+                vec(any::<prop::sample::Index>(), count),
+            )
+                .prop_map(|(values, picks)| picks.iter().map(|pick| pick.get(&values).clone()).collect())
+        })
+        .collect::<Vec<_>>();
+    columns
+        .prop_map(move |columns: Vec<Vec<Datum>>| {
+            (0..count)
+                .map(|row| columns.iter().map(|column| column[row].clone()).collect())
+                .collect()
+        })
+        .boxed()
+}
+
+/// A layout and rows of it.
+pub fn layout_and_rows(count: usize) -> BoxedStrategy<(KeyLayout, Vec<Row>)> {
+    any_layout()
+        .prop_flat_map(move |layout| (Just(layout.clone()), any_rows(&layout, count)))
+        .boxed()
+}
+
+/// The column of a type, ascending and NOT NULL.
+pub fn ascending(ty: DataType) -> KeyColumn {
+    KeyColumn {
+        ty,
+        order: SortOrder::Asc,
+        nullable: false,
+    }
+}
+
+/// Reads hexadecimal digits; blanks do not count.
+pub fn unhex(digits: &str) -> Vec<u8> {
+    let digits: Vec<u8> = digits
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .map(|c| c.to_digit(16).expect("hex") as u8)
+        .collect();
+    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+}
+
+/// Writes bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
