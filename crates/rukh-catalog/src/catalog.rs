@@ -18,8 +18,16 @@ pub struct Catalog {
 impl Catalog {
     /// Makes a catalog of tables read from storage.
     pub fn from_tables(tables: impl IntoIterator<Item = Table>) -> Self {
-        let tables = tables.into_iter().map(|table| (table.id, Arc::new(table))).collect();
+        let tables = tables
+            .into_iter()
+            .map(|table| (table.id, Arc::new(table)))
+            .collect();
         Catalog { version: 1, tables }
+    }
+
+    /// Returns the catalog under another version number.
+    pub fn at_version(self, version: u64) -> Self {
+        Catalog { version, ..self }
     }
 
     /// Returns all tables in order of creation.
@@ -35,14 +43,18 @@ impl Catalog {
     /// Returns the table of this name, or an error that names it.
     pub fn table_named(&self, schema: &str, name: &str) -> Result<&Arc<Table>, CatalogError> {
         self.find_table(schema, name)
-            .ok_or_else(|| CatalogError::UnknownTable { name: name.to_string() })
+            .ok_or_else(|| CatalogError::UnknownTable {
+                name: name.to_string(),
+            })
     }
 
     /// Returns the index of this name and its table, or an error that names it.
     pub fn index_named(&self, schema: &str, name: &str) -> Result<(&Arc<Table>, &Index), CatalogError> {
         self.indexes()
             .find(|(table, index)| table.schema == schema && index.name == name)
-            .ok_or_else(|| CatalogError::UnknownIndex { name: name.to_string() })
+            .ok_or_else(|| CatalogError::UnknownIndex {
+                name: name.to_string(),
+            })
     }
 
     /// Returns the index with this id and its table.
@@ -52,7 +64,9 @@ impl Catalog {
 
     /// Returns all indexes with their tables.
     pub fn indexes(&self) -> impl Iterator<Item = (&Arc<Table>, &Index)> {
-        self.tables.values().flat_map(|table| table.indexes.iter().map(move |index| (table, index)))
+        self.tables
+            .values()
+            .flat_map(|table| table.indexes.iter().map(move |index| (table, index)))
     }
 
     /// Returns the next free id, for a table or an index.
@@ -66,7 +80,9 @@ impl Catalog {
     pub fn check_name_free(&self, schema: &str, name: &str) -> Result<(), CatalogError> {
         let taken = self.find_table(schema, name).is_some() || self.index_named(schema, name).is_ok();
         match taken {
-            true => Err(CatalogError::DuplicateRelation { name: name.to_string() }),
+            true => Err(CatalogError::DuplicateRelation {
+                name: name.to_string(),
+            }),
             false => Ok(()),
         }
     }
@@ -88,6 +104,8 @@ impl Catalog {
     }
 
     fn find_table(&self, schema: &str, name: &str) -> Option<&Arc<Table>> {
-        self.tables.values().find(|table| table.schema == schema && table.name == name)
+        self.tables
+            .values()
+            .find(|table| table.schema == schema && table.name == name)
     }
 }

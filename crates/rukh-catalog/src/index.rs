@@ -71,7 +71,11 @@ impl Index {
     /// Spans and masked compares may speak of these only: a UNIQUE entry without NULL keeps its
     /// primary key in the value.
     pub fn searchable(&self, table: &Table) -> usize {
-        if self.unique { self.elements.len() } else { self.key_elements(table).len() }
+        if self.unique {
+            self.elements.len()
+        } else {
+            self.key_elements(table).len()
+        }
     }
 
     /// Returns whether an entry alone gives the value of `column`.
@@ -84,8 +88,14 @@ impl Index {
     /// Returns every column that maintaining this index reads.
     pub fn columns_read(&self, table: &Table) -> Vec<ColumnId> {
         let predicate = self.predicate.iter().flat_map(|p| p.columns.iter().copied());
-        let elements = self.key_elements(table).into_iter().flat_map(|e| e.expr.columns());
-        let mut all: Vec<_> = elements.chain(self.include.iter().copied()).chain(predicate).collect();
+        let elements = self
+            .key_elements(table)
+            .into_iter()
+            .flat_map(|e| e.expr.columns());
+        let mut all: Vec<_> = elements
+            .chain(self.include.iter().copied())
+            .chain(predicate)
+            .collect();
         all.sort();
         all.dedup();
         all

@@ -20,11 +20,10 @@ pub use error::CatalogError;
 pub use index::{Index, IndexPredicate, IndexState};
 pub use key::{KeyElement, KeyExpr, SaltOptions};
 pub use stored::{
-    FORMAT_KEY, FORMAT_VERSION, StoredCatalog, decode_format, decode_table, encode_format,
-    encode_table, table_key,
+    FORMAT_KEY, FORMAT_VERSION, StoredCatalog, decode_format, decode_table, encode_format, encode_table,
+    table_key,
 };
 pub use table::{
-    Column, ColumnId, Family, FamilyId, FamilyOptions, IndexId, RowLayout, Table, TableId,
-    TableOptions,
+    Column, ColumnId, Family, FamilyId, FamilyOptions, IndexId, RowLayout, Table, TableId, TableOptions,
 };
 pub use validate::{IndexDraft, TableDraft, validate_index, validate_table};

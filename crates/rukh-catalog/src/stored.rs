@@ -60,6 +60,9 @@ pub fn decode_format(value: &[u8]) -> Result<u32, CatalogError> {
     })?;
     match found <= FORMAT_VERSION {
         true => Ok(found),
-        false => Err(CatalogError::NewerFormat { found, supported: FORMAT_VERSION }),
+        false => Err(CatalogError::NewerFormat {
+            found,
+            supported: FORMAT_VERSION,
+        }),
     }
 }

@@ -151,12 +151,18 @@ impl Table {
     /// Returns type, order and nullability of one key element.
     pub fn key_column(&self, element: &KeyElement) -> KeyColumn {
         let (ty, nullable) = self.element_type(&element.expr);
-        KeyColumn { ty, order: element.order, nullable }
+        KeyColumn {
+            ty,
+            order: element.order,
+            nullable,
+        }
     }
 
     /// Returns whether the value of `column` can be read back from the primary key.
     pub fn in_primary_key(&self, column: ColumnId) -> bool {
-        self.primary_key.iter().any(|element| element.expr == KeyExpr::Column(column))
+        self.primary_key
+            .iter()
+            .any(|element| element.expr == KeyExpr::Column(column))
     }
 
     /// Returns the row layout that new rows are written with.
@@ -170,7 +176,12 @@ impl Table {
             Some(column) => column.family == family,
             None => family == FamilyId(0),
         };
-        layout.columns.iter().filter(|(id, _)| in_family(*id)).cloned().collect()
+        layout
+            .columns
+            .iter()
+            .filter(|(id, _)| in_family(*id))
+            .cloned()
+            .collect()
     }
 
     /// Returns the name of the column family that holds a table family: `t7` or `t7.f2`.

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use rukh_keys::{DataType, Datum, SortOrder};
 
 use crate::{
-    CatalogError, Column, ColumnId, Family, FamilyId, Index, IndexId, IndexPredicate, IndexState,
-    KeyElement, KeyExpr, RowLayout, SaltOptions, Table, TableId, TableOptions,
+    CatalogError, Column, ColumnId, Family, FamilyId, Index, IndexId, IndexPredicate, IndexState, KeyElement,
+    KeyExpr, RowLayout, SaltOptions, Table, TableId, TableOptions,
 };
 
 /// Most columns of one key.
@@ -96,7 +96,9 @@ pub fn validate_index(draft: IndexDraft, table: &Table, id: IndexId) -> Result<I
             return Err(CatalogError::DuplicateColumn { column: name });
         }
         if table.column(*column).is_some_and(|c| c.family != FamilyId(0)) {
-            return invalid(format!("column \"{name}\" of another family cannot be included in an index"));
+            return invalid(format!(
+                "column \"{name}\" of another family cannot be included in an index"
+            ));
         }
     }
     let index = Index {
@@ -111,7 +113,9 @@ pub fn validate_index(draft: IndexDraft, table: &Table, id: IndexId) -> Result<I
     check_index_families(&index, table)?;
     match index.key_elements(table).len() <= KEY_COLUMNS_MAX {
         true => Ok(index),
-        false => invalid(format!("cannot use more than {KEY_COLUMNS_MAX} columns in an index")),
+        false => invalid(format!(
+            "cannot use more than {KEY_COLUMNS_MAX} columns in an index"
+        )),
     }
 }
 
@@ -131,7 +135,9 @@ fn check_columns(draft: &TableDraft) -> Result<(), CatalogError> {
     for (position, column) in draft.columns.iter().enumerate() {
         debug_assert_eq!(column.id.0 as usize, position);
         if !seen.insert(&column.name) {
-            return Err(CatalogError::DuplicateColumn { column: column.name.clone() });
+            return Err(CatalogError::DuplicateColumn {
+                column: column.name.clone(),
+            });
         }
         check_type(&column.name, &column.ty)?;
     }
@@ -144,37 +150,45 @@ fn check_columns(draft: &TableDraft) -> Result<(), CatalogError> {
 fn check_type(column: &str, ty: &DataType) -> Result<(), CatalogError> {
     match ty {
         DataType::Decimal { precision, scale } if *precision == 0 || *precision > 38 || scale > precision => {
-            invalid(format!("NUMERIC({precision},{scale}) of column \"{column}\": precision must be between 1 and 38, scale between 0 and precision"))
+            invalid(format!(
+                "NUMERIC({precision},{scale}) of column \"{column}\": precision must be between 1 and 38, scale between 0 and precision"
+            ))
         }
-        DataType::Char(0) | DataType::Binary(0) | DataType::Varchar(Some(0)) | DataType::Varbinary(Some(0)) => {
-            invalid(format!("length for type of column \"{column}\" must be at least 1"))
-        }
-        DataType::Char(n) | DataType::Binary(n) if *n > 65_535 => {
-            invalid(format!("length for type of column \"{column}\" cannot exceed 65535"))
-        }
-        DataType::Time { precision } if *precision > 6 => {
-            invalid(format!("TIME({precision}) precision of column \"{column}\" must be between 0 and 6"))
-        }
+        DataType::Char(0)
+        | DataType::Binary(0)
+        | DataType::Varchar(Some(0))
+        | DataType::Varbinary(Some(0)) => invalid(format!(
+            "length for type of column \"{column}\" must be at least 1"
+        )),
+        DataType::Char(n) | DataType::Binary(n) if *n > 65_535 => invalid(format!(
+            "length for type of column \"{column}\" cannot exceed 65535"
+        )),
+        DataType::Time { precision } if *precision > 6 => invalid(format!(
+            "TIME({precision}) precision of column \"{column}\" must be between 0 and 6"
+        )),
         _ => Ok(()),
     }
 }
 
 fn check_primary_key(draft: &TableDraft) -> Result<(), CatalogError> {
     if draft.primary_key.is_empty() {
-        return Err(CatalogError::NoPrimaryKey { table: draft.name.clone() });
+        return Err(CatalogError::NoPrimaryKey {
+            table: draft.name.clone(),
+        });
     }
     for element in &draft.primary_key {
         if let KeyExpr::Expression { sql, .. } = &element.expr {
-            return invalid(format!("a primary key is made of columns and HASH(column, n), not of {sql}"));
+            return invalid(format!(
+                "a primary key is made of columns and HASH(column, n), not of {sql}"
+            ));
         }
     }
-    check_elements(&draft.primary_key, |column| draft.columns[column.0 as usize].name.clone())
+    check_elements(&draft.primary_key, |column| {
+        draft.columns[column.0 as usize].name.clone()
+    })
 }
 
-fn check_elements(
-    elements: &[KeyElement],
-    name: impl Fn(ColumnId) -> String,
-) -> Result<(), CatalogError> {
+fn check_elements(elements: &[KeyElement], name: impl Fn(ColumnId) -> String) -> Result<(), CatalogError> {
     if elements.is_empty() || elements.len() > KEY_COLUMNS_MAX {
         return invalid(format!("a key has between 1 and {KEY_COLUMNS_MAX} columns"));
     }
@@ -185,7 +199,12 @@ fn check_elements(
             return invalid(format!("HASH takes 4, 8 or 16 bytes, not {bytes}"));
         }
         if elements[..position].iter().any(|e| e.expr == element.expr) {
-            let column = element.expr.columns().first().map(|c| name(*c)).unwrap_or_default();
+            let column = element
+                .expr
+                .columns()
+                .first()
+                .map(|c| name(*c))
+                .unwrap_or_default();
             return Err(CatalogError::DuplicateColumn { column });
         }
     }
@@ -195,7 +214,10 @@ fn check_elements(
 fn check_salt(draft: &TableDraft) -> Result<(), CatalogError> {
     let Some(salt) = &draft.salt else { return Ok(()) };
     if !(2..=256).contains(&salt.buckets) {
-        return invalid(format!("SALT_BUCKETS must be between 2 and 256, not {}", salt.buckets));
+        return invalid(format!(
+            "SALT_BUCKETS must be between 2 and 256, not {}",
+            salt.buckets
+        ));
     }
     let key: Vec<_> = draft.primary_key.iter().flat_map(|e| e.expr.columns()).collect();
     match salt.columns.iter().flatten().find(|c| !key.contains(c)) {
@@ -216,8 +238,14 @@ fn check_families(table: &Table) -> Result<(), CatalogError> {
     }
     for element in &table.primary_key {
         for id in element.expr.columns() {
-            if table.column(id).is_some_and(|column| column.family != FamilyId(0)) {
-                return invalid(format!("key column \"{}\" cannot belong to a family", table.column_name(id)));
+            if table
+                .column(id)
+                .is_some_and(|column| column.family != FamilyId(0))
+            {
+                return invalid(format!(
+                    "key column \"{}\" cannot belong to a family",
+                    table.column_name(id)
+                ));
             }
         }
     }
@@ -225,16 +253,26 @@ fn check_families(table: &Table) -> Result<(), CatalogError> {
 }
 
 fn default_family() -> Family {
-    Family { id: FamilyId(0), name: "default".to_string(), options: Default::default() }
+    Family {
+        id: FamilyId(0),
+        name: "default".to_string(),
+        options: Default::default(),
+    }
 }
 
 /// Returns the value columns of a new table: fixed-width ones first, so that their offsets are known.
 fn first_layout(table: &Table) -> RowLayout {
-    RowLayout { version: 0, columns: stored_columns(table) }
+    RowLayout {
+        version: 0,
+        columns: stored_columns(table),
+    }
 }
 
 fn stored_columns(table: &Table) -> Vec<(ColumnId, DataType)> {
-    let outside_key = table.columns.iter().filter(|column| !table.in_primary_key(column.id));
+    let outside_key = table
+        .columns
+        .iter()
+        .filter(|column| !table.in_primary_key(column.id));
     outside_key.map(|column| (column.id, column.ty.clone())).collect()
 }
 
@@ -246,20 +284,21 @@ fn checked_splits(table: &Table) -> Result<Vec<Vec<Datum>>, CatalogError> {
         if split.is_empty() || split.len() > key.len() {
             return invalid("a SPLIT ON key must be a prefix of the primary key".to_string());
         }
-        let checked = split.iter().zip(&key).map(|(datum, column)| column.ty.check(datum.clone()));
+        let checked = split
+            .iter()
+            .zip(&key)
+            .map(|(datum, column)| column.ty.check(datum.clone()));
         let checked: Result<Vec<_>, _> = checked.collect();
-        splits.push(checked.map_err(|e| CatalogError::Invalid { message: format!("SPLIT ON: {e}") })?);
+        splits.push(checked.map_err(|e| CatalogError::Invalid {
+            message: format!("SPLIT ON: {e}"),
+        })?);
     }
     splits.sort_by(|a, b| compare_in_key_order(a, b, &key));
     splits.dedup();
     Ok(splits)
 }
 
-fn compare_in_key_order(
-    a: &[Datum],
-    b: &[Datum],
-    key: &[rukh_keys::KeyColumn],
-) -> std::cmp::Ordering {
+fn compare_in_key_order(a: &[Datum], b: &[Datum], key: &[rukh_keys::KeyColumn]) -> std::cmp::Ordering {
     let columns = a.iter().zip(b).zip(key);
     let unequal = columns
         .map(|((x, y), column)| match column.order {

@@ -1,0 +1,380 @@
+//! The engine: an open database, its definitions, and who may change it.
+//!
+//! Definitions are an immutable value that DDL replaces as a whole; readers take it together with
+//! a storage snapshot. One writer runs at a time: a statement holds the writer lock from
+//! [`Engine::begin`] to its commit, DDL for as long as it runs.
+//!
+//! Definitions change in an order that survives the end of the process at any point: column
+//! families are created before a definition names them and dropped after none does. What a crash
+//! leaves behind is cleared up by `recover` when the database is opened next.
+
+use crate::functions::RowFunctions;
+use crate::lock::{WriterGuard, WriterLock};
+use crate::maintain::Maintainer;
+use crate::recover::Recovery;
+use crate::snapshot::{Definitions, Snapshot};
+use crate::stored;
+use crate::write::Write;
+use crate::{EngineError, backfill, recover};
+use parking_lot::{Mutex, RwLock};
+use rukh_catalog::{
+    Catalog, CatalogError, FamilyId, Index, IndexDraft, IndexId, IndexState, Table, TableDraft, TableId,
+    validate_index, validate_table,
+};
+use rukh_keys::KeyRange;
+use rukh_kv::{Durability, KvStore, TableOptions, WriteBatch};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::Progress;
+
+/// Bytes of pending changes that one statement may hold, unless set otherwise: 512 MiB.
+const STATEMENT_BYTES_MAX: u64 = 512 << 20;
+
+/// An open database. Clones share it.
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) store: Arc<dyn KvStore>,
+    pub(crate) functions: Arc<dyn RowFunctions>,
+    /// Replaced with the storage changes it stands for; held for reading while a snapshot is taken.
+    definitions: RwLock<Arc<Definitions>>,
+    maintainers: Mutex<HashMap<TableId, Arc<Maintainer>>>,
+    writer: Arc<WriterLock>,
+    read_only: bool,
+    statement_bytes_max: AtomicU64,
+    recovered: Vec<Recovery>,
+}
+
+impl Engine {
+    /// Opens the database in `store`, making an empty one if there is none.
+    ///
+    /// Clears up what a crash left behind, unless `read_only`: column families that no definition
+    /// names are dropped, and an index whose filling was cut short is filled again before this
+    /// returns, or dropped if its rows no longer allow it. [`Engine::recovered`] tells of it.
+    ///
+    /// Fails on a database written in a newer format, and with [`EngineError::ReadOnly`] if there
+    /// is none and none may be made.
+    pub fn open(
+        store: Arc<dyn KvStore>,
+        functions: Arc<dyn RowFunctions>,
+        read_only: bool,
+    ) -> Result<Engine, EngineError> {
+        stored::prepare(store.as_ref(), read_only)?;
+        let catalog = stored::load_catalog(store.as_ref())?;
+        let mut inner = Inner {
+            store,
+            functions,
+            definitions: RwLock::new(Arc::new(Definitions::new(catalog, None))),
+            maintainers: Mutex::default(),
+            writer: Arc::default(),
+            read_only,
+            statement_bytes_max: AtomicU64::new(STATEMENT_BYTES_MAX),
+            recovered: Vec::new(),
+        };
+        if !read_only {
+            inner.recovered = recover::recover(&inner)?;
+        }
+        Ok(Engine {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// Returns the present definitions.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.inner.definitions().catalog.clone()
+    }
+
+    /// Returns the storage underneath.
+    pub fn store(&self) -> &Arc<dyn KvStore> {
+        &self.inner.store
+    }
+
+    /// Says what was cleared up when the database was opened.
+    pub fn recovered(&self) -> &[Recovery] {
+        &self.inner.recovered
+    }
+
+    /// Whether the database was opened for reading only.
+    pub fn is_read_only(&self) -> bool {
+        self.inner.read_only
+    }
+
+    /// Sets how many bytes of pending changes a statement may hold in memory before it fails with
+    /// [`EngineError::StatementTooLarge`].
+    pub fn set_statement_bytes_max(&self, bytes: u64) {
+        self.inner.statement_bytes_max.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Takes catalog and data of this moment.
+    pub fn snapshot(&self) -> Snapshot {
+        self.inner.snapshot()
+    }
+
+    /// Returns a view of the newest state without the price of a snapshot, for statements that
+    /// read storage once: a get, or one scan. Two reads may see different states.
+    pub fn latest(&self) -> Snapshot {
+        let definitions = self.inner.definitions.read();
+        Snapshot::new(
+            definitions.clone(),
+            self.inner.store.latest(),
+            self.inner.store.clone(),
+        )
+    }
+
+    /// Begins a statement that changes something: waits for the writer lock and takes a snapshot.
+    ///
+    /// Fails with [`EngineError::ReadOnly`].
+    pub fn begin(&self) -> Result<Write, EngineError> {
+        let guard = self.inner.lock_writer()?;
+        let limit = self.inner.statement_bytes_max.load(Ordering::Relaxed);
+        Ok(Write::new(
+            self.inner.clone(),
+            self.inner.snapshot(),
+            guard,
+            limit,
+        ))
+    }
+
+    /// Creates a table.
+    ///
+    /// Fails with [`EngineError::Catalog`] on a draft that breaks a rule and on a name that is taken.
+    pub fn create_table(&self, draft: TableDraft) -> Result<Arc<Table>, EngineError> {
+        let inner = &self.inner;
+        let _guard = inner.lock_writer()?;
+        let definitions = inner.definitions();
+        definitions.catalog.check_name_free(&draft.schema, &draft.name)?;
+        let id = TableId(stored::next_id(inner.store.as_ref())?);
+        let table = validate_table(draft, id)?;
+        inner.create_storage(&family_names(&table))?;
+        let mut batch = WriteBatch::new();
+        stored::put_next_id(&mut batch, id.0 + 1);
+        stored::put_table(&mut batch, &table);
+        let written = inner.commit_definitions(batch, definitions.catalog.with_table(table));
+        if written.is_err() {
+            inner.drop_unnamed();
+        }
+        written?;
+        Ok(inner.definitions().codec(id)?.table.clone())
+    }
+
+    /// Drops a table with its indexes and statistics.
+    pub fn drop_table(&self, id: TableId) -> Result<(), EngineError> {
+        let inner = &self.inner;
+        let _guard = inner.lock_writer()?;
+        let definitions = inner.definitions();
+        definitions.codec(id)?;
+        let mut batch = WriteBatch::new();
+        stored::delete_table(&mut batch, id);
+        inner.commit_definitions(batch, definitions.catalog.without_table(id))?;
+        inner.maintainers.lock().remove(&id);
+        inner.drop_unnamed();
+        Ok(())
+    }
+
+    /// Removes all rows of a table, at once.
+    pub fn truncate(&self, id: TableId) -> Result<(), EngineError> {
+        let inner = &self.inner;
+        let _guard = inner.lock_writer()?;
+        let definitions = inner.definitions();
+        let codec = definitions.codec(id)?;
+        let mut batch = WriteBatch::new();
+        let families = codec.families.iter().map(|family| &family.storage);
+        for storage in families.chain(codec.indexes.iter().map(|index| &index.storage)) {
+            batch.delete_range(storage, &KeyRange::all());
+        }
+        stored::delete_statistics(&mut batch, id);
+        Ok(inner.store.write(batch, Durability::Synced)?)
+    }
+
+    /// Creates an index and fills it from the rows that are there; writers wait meanwhile.
+    ///
+    /// Fails with [`EngineError::UniqueViolation`] on two rows with one key of a UNIQUE index and
+    /// with [`EngineError::Cancelled`]; the index is then gone again.
+    pub fn create_index(
+        &self,
+        table: TableId,
+        draft: IndexDraft,
+        progress: &dyn Progress,
+    ) -> Result<IndexId, EngineError> {
+        let inner = &self.inner;
+        let _guard = inner.lock_writer()?;
+        let definitions = inner.definitions();
+        let codec = definitions.codec(table)?;
+        definitions
+            .catalog
+            .check_name_free(&codec.table.schema, &draft.name)?;
+        let id = IndexId(stored::next_id(inner.store.as_ref())?);
+        let index = validate_index(draft, &codec.table, id)?;
+        // An expression that does not compile is told before anything is stored.
+        let mut building = Table::clone(&codec.table);
+        building.indexes.push(index.clone());
+        Maintainer::new(
+            Arc::new(crate::codec::TableCodec::new(Arc::new(building.clone()))),
+            &*inner.functions,
+        )?;
+        inner.create_storage(&[index.storage_name()])?;
+        let mut batch = WriteBatch::new();
+        stored::put_next_id(&mut batch, id.0 + 1);
+        let written = inner.commit_table(batch, building);
+        let filled = written.and_then(|()| inner.fill_index(id, progress));
+        if filled.is_err() {
+            // The first error is the one to tell; what cannot be undone now is undone at the next open.
+            let _ = inner.remove_index(id);
+            inner.drop_unnamed();
+        }
+        filled.map(|()| id)
+    }
+
+    /// Drops an index.
+    pub fn drop_index(&self, id: IndexId) -> Result<(), EngineError> {
+        let _guard = self.inner.lock_writer()?;
+        self.inner.remove_index(id)?;
+        self.inner.drop_unnamed();
+        Ok(())
+    }
+}
+
+impl Inner {
+    pub(crate) fn definitions(&self) -> Arc<Definitions> {
+        self.definitions.read().clone()
+    }
+
+    /// Takes definitions and data of one moment.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let definitions = self.definitions.read();
+        Snapshot::new(definitions.clone(), self.store.snapshot(), self.store.clone())
+    }
+
+    /// Waits for the writer lock.
+    pub(crate) fn lock_writer(&self) -> Result<WriterGuard, EngineError> {
+        match self.read_only {
+            true => Err(EngineError::ReadOnly),
+            false => Ok(self.writer.lock()),
+        }
+    }
+
+    /// Runs a change of storage during which no snapshot is taken: one that is not atomic below.
+    pub(crate) fn behind_barrier<T>(&self, change: impl FnOnce() -> T) -> T {
+        let _barrier = self.definitions.write();
+        change()
+    }
+
+    /// Returns a table with its compiled index expressions.
+    pub(crate) fn maintainer(
+        &self,
+        definitions: &Definitions,
+        id: TableId,
+    ) -> Result<Arc<Maintainer>, EngineError> {
+        let codec = definitions.codec(id)?;
+        let mut maintainers = self.maintainers.lock();
+        if let Some(known) = maintainers
+            .get(&id)
+            .filter(|known| Arc::ptr_eq(&known.codec, codec))
+        {
+            return Ok(known.clone());
+        }
+        let maintainer = Arc::new(Maintainer::new(codec.clone(), self.functions.as_ref())?);
+        maintainers.insert(id, maintainer.clone());
+        Ok(maintainer)
+    }
+
+    /// Writes changed definitions durably, then shows them.
+    ///
+    /// After an error the stored definitions decide: the answer of a write may be lost, the write not.
+    fn commit_definitions(&self, batch: WriteBatch, next: Catalog) -> Result<(), EngineError> {
+        let written = self.store.write(batch, Durability::Synced);
+        let next = match &written {
+            Ok(()) => next,
+            Err(_) => match stored::load_catalog(self.store.as_ref()) {
+                Ok(stored) => stored.at_version(next.version),
+                Err(_) => return Ok(written?),
+            },
+        };
+        let mut definitions = self.definitions.write();
+        *definitions = Arc::new(Definitions::new(next, Some(&definitions)));
+        Ok(written?)
+    }
+
+    /// Writes and shows a changed table.
+    pub(crate) fn commit_table(&self, mut batch: WriteBatch, table: Table) -> Result<(), EngineError> {
+        stored::put_table(&mut batch, &table);
+        let next = self.definitions().catalog.with_table(table);
+        self.commit_definitions(batch, next)
+    }
+
+    /// Fills an index in state Building from the rows of its table and makes it ready.
+    pub(crate) fn fill_index(&self, id: IndexId, progress: &dyn Progress) -> Result<(), EngineError> {
+        backfill::backfill(self, id, progress)?;
+        self.change_index(id, |index| {
+            Some(Index {
+                state: IndexState::Ready,
+                ..index.clone()
+            })
+        })
+    }
+
+    /// Removes an index from its table's definition.
+    pub(crate) fn remove_index(&self, id: IndexId) -> Result<(), EngineError> {
+        self.change_index(id, |_| None)
+    }
+
+    fn change_index(&self, id: IndexId, change: impl Fn(&Index) -> Option<Index>) -> Result<(), EngineError> {
+        let catalog = self.definitions().catalog.clone();
+        let unknown = || CatalogError::UnknownIndex {
+            name: format!("index {}", id.0),
+        };
+        let (table, _) = catalog.index(id).ok_or_else(unknown)?;
+        let mut table = Table::clone(table);
+        let changed = table.indexes.iter().filter_map(|index| match index.id == id {
+            true => change(index),
+            false => Some(index.clone()),
+        });
+        table.indexes = changed.collect();
+        self.commit_table(WriteBatch::new(), table)
+    }
+
+    /// Creates column families, empty: what an earlier failure left under their names goes first.
+    fn create_storage(&self, names: &[String]) -> Result<(), EngineError> {
+        for name in names {
+            if self.store.table_exists(name) {
+                self.store.drop_table(name)?;
+            }
+            self.store.create_table(name, &TableOptions::default())?;
+        }
+        Ok(())
+    }
+
+    /// Drops column families that no definition names; those that cannot be dropped now are
+    /// dropped at the next open.
+    fn drop_unnamed(&self) {
+        let catalog = self.definitions().catalog.clone();
+        for name in recover::unnamed(self.store.as_ref(), &catalog) {
+            let _ = self.store.drop_table(&name);
+        }
+    }
+}
+
+/// Returns the column families of a table's families.
+fn family_names(table: &Table) -> Vec<String> {
+    table
+        .families
+        .iter()
+        .map(|family| table.storage_name(family.id))
+        .collect()
+}
+
+/// Returns every column family that the definitions name.
+pub(crate) fn storage_names(catalog: &Catalog) -> impl Iterator<Item = String> + '_ {
+    catalog.tables().flat_map(|table| {
+        let families = table
+            .families
+            .iter()
+            .map(|family| table.storage_name(FamilyId(family.id.0)));
+        families.chain(table.indexes.iter().map(Index::storage_name))
+    })
+}

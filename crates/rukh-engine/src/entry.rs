@@ -1,0 +1,333 @@
+//! Index entries: their two forms, how they are written, and how rows are found from them.
+//!
+//! | entry                    | key                      | value                                         |
+//! |--------------------------|--------------------------|-----------------------------------------------|
+//! | not unique               | all elements of the key  | included columns                              |
+//! | UNIQUE, no NULL          | the declared elements    | length of row key (u32), row key, included    |
+//! | UNIQUE, with a NULL      | all elements of the key  | 0 (u32), included                             |
+//!
+//! Included columns are in the row format, layout version 0. An empty row key exists (a table
+//! keyed by one VARCHAR), so the form of a UNIQUE entry of length 0 is told by whether one of its
+//! declared elements is NULL.
+
+use crate::EngineError;
+use crate::codec::{DatumRefs, DecodeError, TableCodec};
+use crate::names;
+use crate::row::{RowShape, RowSlice, layout_version};
+use rukh_catalog::{ColumnId, Index, KeyExpr, Table};
+use rukh_keys::{Datum, DatumRef, KeyDecodeError, KeyLayout, ValueError};
+
+/// Bytes of the length of a row key in the value of a UNIQUE entry.
+const ROW_KEY_LEN: usize = 4;
+
+/// Where an index entry keeps a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EntryPlace {
+    /// In every entry's key, at this position of the layout.
+    Key(usize),
+    /// In the key where it is whole, at `key`; else in the row key of the value, at `row_key`.
+    RowKey { key: usize, row_key: usize },
+    /// In the value, in this slot of the included columns.
+    Included(usize),
+}
+
+/// An index prepared for reading and writing its entries.
+pub(crate) struct IndexCodec {
+    pub(crate) index: Index,
+    /// Name of the column family: `i9`.
+    pub(crate) storage: String,
+    /// Printed name: `t@by_host`.
+    pub(crate) name: String,
+    /// The layout of whole keys; keys of the declared elements are prefixes in it.
+    pub(crate) layout: KeyLayout,
+    /// How many columns of the layout are declared elements.
+    pub(crate) declared: usize,
+    included: RowShape,
+    /// Declared positions (in the table) of the included columns, by slot.
+    included_positions: Vec<usize>,
+    /// By declared position in the table.
+    places: Vec<Option<EntryPlace>>,
+    /// For each primary-key element, its position in the layout.
+    primary_key: Vec<usize>,
+    /// Where the row key begins in a whole key, if it is a suffix of it byte by byte.
+    row_key_offset: Option<usize>,
+    /// Whether a declared element can be NULL.
+    nullable: bool,
+}
+
+impl IndexCodec {
+    pub(crate) fn new(table: &Table, index: Index) -> Self {
+        let layout = index.key_layout(table);
+        let elements = index.key_elements(table);
+        let position = |expr: &KeyExpr| elements.iter().position(|element| element.expr == *expr);
+        let primary_key = table.primary_key.iter().map(|element| {
+            position(&element.expr).expect("an entry's key has all elements of the primary key")
+        });
+        let primary_key: Vec<usize> = primary_key.collect();
+        let types = index
+            .include
+            .iter()
+            .filter_map(|id| Some((*id, table.column(*id)?.ty)));
+        let types: Vec<_> = types.collect();
+        let declared = index.elements.len();
+        IndexCodec {
+            storage: index.storage_name(),
+            name: format!("{}@{}", table.name, index.name),
+            included: RowShape::new(0, &types),
+            included_positions: types.iter().filter_map(|(id, _)| table.position(*id)).collect(),
+            places: table
+                .columns
+                .iter()
+                .map(|c| place(table, &index, &elements, c.id))
+                .collect(),
+            row_key_offset: row_key_offset(table, &layout, &primary_key, declared),
+            nullable: layout.columns()[..declared].iter().any(|column| column.nullable),
+            primary_key,
+            declared,
+            layout,
+            index,
+        }
+    }
+
+    /// Returns where entries keep the column at a declared position, if they do.
+    pub(crate) fn place(&self, position: usize) -> Option<EntryPlace> {
+        self.places[position]
+    }
+
+    /// Whether reading a column at this place needs the entry's value.
+    pub(crate) fn needs_value(&self, place: EntryPlace) -> bool {
+        match place {
+            EntryPlace::Key(_) => false,
+            EntryPlace::RowKey { .. } => self.index.unique,
+            EntryPlace::Included(_) => true,
+        }
+    }
+
+    /// Appends the key of an entry with these elements (all of the layout) to `key` and its value to
+    /// `value`; `row` gives the included columns.
+    pub(crate) fn encode(
+        &self,
+        elements: &[DatumRef<'_>],
+        row_key: &[u8],
+        row: &[Datum],
+        key: &mut Vec<u8>,
+        value: &mut Vec<u8>,
+    ) -> Result<(), ValueError> {
+        if self.index.unique {
+            let whole = elements[..self.declared].iter().any(DatumRef::is_null);
+            let (columns, stored) = if whole {
+                (elements.len(), &[][..])
+            } else {
+                (self.declared, row_key)
+            };
+            self.layout.encode_prefix_into(&elements[..columns], key)?;
+            let len = u32::try_from(stored.len());
+            let len = len.map_err(|_| ValueError::TooLong {
+                ty: rukh_keys::DataType::Varbinary(None),
+            })?;
+            value.extend_from_slice(&len.to_le_bytes());
+            value.extend_from_slice(stored);
+        } else {
+            self.layout.encode_into(elements, key)?;
+        }
+        self.included
+            .encode(|slot| &row[self.included_positions[slot]], value)
+    }
+
+    /// Decodes the elements that an entry's key holds: all, or in a UNIQUE index the declared ones.
+    pub(crate) fn decode_key(&self, key: &[u8]) -> Result<Vec<Datum>, KeyDecodeError> {
+        if !self.index.unique {
+            return self.layout.decode(key);
+        }
+        match self.layout.decode_prefix(key, self.declared) {
+            Ok(datums) => Ok(datums),
+            Err(_) => self.layout.decode(key),
+        }
+    }
+
+    /// Reads the frame of an entry.
+    #[inline]
+    pub(crate) fn open<'a>(&'a self, key: &'a [u8], value: &'a [u8]) -> Result<EntryView<'a>, DecodeError> {
+        let (row_key, included) = match self.index.unique {
+            true => self.split_value(key, value)?,
+            false => (None, value),
+        };
+        layout_version(included)?;
+        let included = RowSlice::new(&self.included, included)?;
+        Ok(EntryView {
+            codec: self,
+            key,
+            row_key,
+            included: Some(included),
+        })
+    }
+
+    /// Reads the key of an entry of an index that is not unique, without its value.
+    #[inline]
+    pub(crate) fn open_key<'a>(&'a self, key: &'a [u8]) -> EntryView<'a> {
+        EntryView {
+            codec: self,
+            key,
+            row_key: None,
+            included: None,
+        }
+    }
+
+    /// Splits the value of a UNIQUE entry into the row key, unless the entry's key has it, and the
+    /// included columns.
+    fn split_value<'a>(
+        &self,
+        key: &[u8],
+        value: &'a [u8],
+    ) -> Result<(Option<&'a [u8]>, &'a [u8]), DecodeError> {
+        let short = DecodeError::EntryKey { found: value.len() };
+        let (len, rest) = value
+            .split_first_chunk::<ROW_KEY_LEN>()
+            .ok_or_else(|| short.clone())?;
+        let (row_key, included) = rest
+            .split_at_checked(u32::from_le_bytes(*len) as usize)
+            .ok_or(short)?;
+        let whole = self.is_whole(key)?;
+        match (whole, row_key) {
+            (false, row_key) => Ok((Some(row_key), included)),
+            (true, []) => Ok((None, included)),
+            (true, _) => Err(DecodeError::EntryForm),
+        }
+    }
+
+    /// Whether the key of a UNIQUE entry has all elements, because one that is declared is NULL.
+    fn is_whole(&self, key: &[u8]) -> Result<bool, KeyDecodeError> {
+        if !self.nullable {
+            return Ok(false);
+        }
+        for column in 0..self.declared {
+            if self.layout.columns()[column].nullable && self.layout.decode_column(key, column)?.is_null() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether the key of a UNIQUE entry is that of one row only: no declared element is NULL.
+    pub(crate) fn is_exclusive(&self, key: &[u8]) -> bool {
+        matches!(self.is_whole(key), Ok(false))
+    }
+
+    /// Returns the key of the row that a stored entry stands for.
+    pub(crate) fn owner(&self, table: &TableCodec, key: &[u8], value: &[u8]) -> Result<Vec<u8>, EngineError> {
+        let mut row_key = Vec::with_capacity(32);
+        let found = self
+            .open(key, value)
+            .and_then(|entry| entry.row_key(table, &mut row_key));
+        found.map_err(|e| self.corruption(key, e))?;
+        Ok(row_key)
+    }
+
+    /// Makes the error for an entry that does not decode or does not fit its row.
+    pub(crate) fn corruption(&self, key: &[u8], message: impl ToString) -> EngineError {
+        EngineError::Corruption {
+            name: self.name.clone(),
+            key: names::entry_key(self, key),
+            message: message.to_string(),
+        }
+    }
+
+    /// Returns the printed form of an entry's key: `t@by_host/'a'/1/5`.
+    pub(crate) fn display_key(&self, key: &[u8]) -> String {
+        format!("{}{}", self.name, names::entry_key(self, key))
+    }
+}
+
+fn place(
+    table: &Table,
+    index: &Index,
+    elements: &[rukh_catalog::KeyElement],
+    column: ColumnId,
+) -> Option<EntryPlace> {
+    let expr = KeyExpr::Column(column);
+    let row_key = table.primary_key.iter().position(|element| element.expr == expr);
+    let key = elements.iter().position(|element| element.expr == expr);
+    match (key, row_key) {
+        (Some(key), _) if key < index.elements.len() => Some(EntryPlace::Key(key)),
+        (Some(key), Some(row_key)) => Some(EntryPlace::RowKey { key, row_key }),
+        _ => index
+            .include
+            .iter()
+            .position(|id| *id == column)
+            .map(EntryPlace::Included),
+    }
+}
+
+/// Returns where the row key begins in a whole key, if it is its suffix byte by byte: the primary
+/// key follows the declared elements in its own order, has no salt, and begins at a fixed place
+/// that is not in the middle of a byte of booleans.
+fn row_key_offset(
+    table: &Table,
+    layout: &KeyLayout,
+    primary_key: &[usize],
+    declared: usize,
+) -> Option<usize> {
+    let follows = primary_key.iter().copied().eq(declared..layout.columns().len());
+    let field = layout
+        .field(declared)
+        .filter(|_| follows && table.salt.is_none())?;
+    match field.bit {
+        None | Some(0) => Some(field.offset),
+        Some(_) => None,
+    }
+}
+
+/// An index entry, its frame checked.
+pub(crate) struct EntryView<'a> {
+    codec: &'a IndexCodec,
+    key: &'a [u8],
+    /// The row key where the value has it.
+    row_key: Option<&'a [u8]>,
+    /// The included columns, if the value was read.
+    included: Option<RowSlice<'a>>,
+}
+
+impl<'a> EntryView<'a> {
+    /// Returns the datum at a place of this index.
+    #[inline]
+    pub(crate) fn datum(&self, table: &TableCodec, place: EntryPlace) -> Result<DatumRef<'a>, DecodeError> {
+        match (place, self.row_key) {
+            (EntryPlace::Key(key), _) | (EntryPlace::RowKey { key, .. }, None) => {
+                Ok(self.codec.layout.decode_column(self.key, key)?)
+            }
+            (EntryPlace::RowKey { row_key: at, .. }, Some(row_key)) => {
+                Ok(table.key.decode_column(row_key, at)?)
+            }
+            (EntryPlace::Included(slot), _) => match &self.included {
+                Some(included) => Ok(included.datum(slot)?),
+                None => Err(DecodeError::EntryKey { found: 0 }),
+            },
+        }
+    }
+
+    /// Appends the key of the row that the entry stands for.
+    pub(crate) fn row_key(&self, table: &TableCodec, out: &mut Vec<u8>) -> Result<(), DecodeError> {
+        match (self.row_key, self.codec.row_key_offset) {
+            (Some(row_key), _) => out.extend_from_slice(row_key),
+            (None, Some(offset)) => {
+                let short = DecodeError::EntryKey {
+                    found: self.key.len().saturating_sub(offset),
+                };
+                out.extend_from_slice(self.key.get(offset..).ok_or(short)?);
+            }
+            (None, None) => {
+                let mut elements = Vec::with_capacity(self.codec.layout.columns().len());
+                self.codec.layout.decode_refs(self.key, &mut elements)?;
+                let datums: DatumRefs<'_> = self
+                    .codec
+                    .primary_key
+                    .iter()
+                    .map(|at| elements[*at].clone())
+                    .collect();
+                let encoded = table.key.encode_into(&datums, out);
+                encoded.map_err(|source| DecodeError::EntryValue { source })?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,137 @@
+//! What can go wrong in the engine, told apart where a caller would act differently.
+
+use rukh_catalog::CatalogError;
+use rukh_keys::ValueError;
+use rukh_kv::KvError;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// An error of the engine. After an error of a statement nothing of it is stored.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// A definition that is not valid, or a name that is not known.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    /// The storage failed.
+    #[error(transparent)]
+    Kv(#[from] KvError),
+    /// A datum that its column does not take.
+    #[error(transparent)]
+    Value(#[from] ValueError),
+    /// Two rows with the same values of a primary key or UNIQUE index (23505).
+    #[error("duplicate key value violates unique constraint \"{constraint}\"")]
+    UniqueViolation {
+        /// Name of the table.
+        table: String,
+        /// Name of the index, or `<table>_pkey`.
+        constraint: String,
+        /// Columns or expressions of the constraint, as SQL.
+        columns: Vec<String>,
+        /// Columns and values: `(user_id, period)=(dave, 201510)`.
+        key: String,
+    },
+    /// NULL for a column that takes none (23502).
+    #[error("null value in column \"{column}\" of relation \"{table}\" violates not-null constraint")]
+    NotNullViolation {
+        /// Name of the column.
+        column: String,
+        /// Name of the table.
+        table: String,
+    },
+    /// Two rows whose hashed key columns differ, but not their hashes.
+    #[error("two rows of \"{table}\" differ in \"{column}\" but have the same key {key}")]
+    HashCollision {
+        /// Name of the table.
+        table: String,
+        /// Hashed column in which the rows differ.
+        column: String,
+        /// The key they share: `/x'5eb63bbbe01eeed0'`.
+        key: String,
+    },
+    /// Stored bytes are not what the engine writes (XX001).
+    #[error("corrupt data at {name}{key}: {message}")]
+    Corruption {
+        /// Table, table family or index: `t`, `t.payload`, `t@by_host`.
+        name: String,
+        /// The key, decoded if it can be: `/1/5`, else `/x'00ff'`.
+        key: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// A statement changes more than one atomic batch may hold in memory (54000).
+    #[error("statement changes more than {} MiB", .limit_bytes >> 20)]
+    StatementTooLarge {
+        /// The limit in bytes.
+        limit_bytes: u64,
+    },
+    /// The caller's [`Progress`](crate::Progress) asked to stop (57014).
+    #[error("canceling statement due to user request")]
+    Cancelled,
+    /// A change of a database that was opened for reading (25006).
+    #[error("cannot change a database opened read-only")]
+    ReadOnly,
+    /// An index that is not yet filled was to be read.
+    #[error("index \"{index}\" is not ready")]
+    IndexNotReady {
+        /// Name of the index.
+        index: String,
+    },
+    /// A row with more or fewer datums than the table has columns: the caller planned against
+    /// another version of the table.
+    #[error("a row of {found} columns does not fit relation \"{table}\", which has {expected}")]
+    RowWidth {
+        /// Name of the table.
+        table: String,
+        /// Columns of the table.
+        expected: usize,
+        /// Datums given.
+        found: usize,
+    },
+    /// An expression or predicate of an index failed on a row, or did not compile.
+    #[error("{source}")]
+    Function {
+        /// The expression as SQL.
+        sql: String,
+        /// What its evaluation said.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A file of a bulk load could not be written or read.
+    #[error("could not {operation} \"{}\": {source}", path.display())]
+    Io {
+        /// What was being done, as in "could not …".
+        operation: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The error of the file system.
+        source: std::io::Error,
+    },
+}
+
+impl EngineError {
+    /// Returns what PostgreSQL sends as DETAIL, a sentence, where there is more to say.
+    pub fn detail(&self) -> Option<String> {
+        match self {
+            EngineError::UniqueViolation { key, .. } => Some(format!("Key {key} already exists.")),
+            EngineError::HashCollision { .. } => {
+                Some("The row is refused because writing it would replace the other.".to_string())
+            }
+            EngineError::Function { sql, .. } => Some(format!("While evaluating {sql}.")),
+            _ => None,
+        }
+    }
+
+    /// Returns what the user could do, a sentence, where there is something.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            EngineError::StatementTooLarge { .. } => {
+                Some("Use COPY for loads, or change fewer rows in one statement.")
+            }
+            EngineError::HashCollision { .. } => Some("Use a longer HASH in the primary key."),
+            EngineError::Corruption { .. } => {
+                Some("Run CHECK TABLE; a damaged index can be dropped and created again.")
+            }
+            _ => None,
+        }
+    }
+}

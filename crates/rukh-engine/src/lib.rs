@@ -1,0 +1,34 @@
+//! Rows, index entries and the statements that change them together.
+mod backfill;
+mod codec;
+mod conflict;
+mod engine;
+mod entry;
+mod error;
+mod functions;
+mod lock;
+mod lookup;
+mod maintain;
+mod names;
+mod pending;
+mod points;
+mod progress;
+mod recover;
+mod row;
+mod rows;
+mod scan;
+mod snapshot;
+mod split;
+mod stage;
+mod stored;
+mod unique;
+mod write;
+
+pub use engine::Engine;
+pub use error::EngineError;
+pub use functions::{NoFunctions, Row, RowFunction, RowFunctions};
+pub use progress::{NoProgress, Progress};
+pub use recover::Recovery;
+pub use scan::{EntryFilter, RowCursor, RowView, ScanCounters, ScanRequest, Source};
+pub use snapshot::Snapshot;
+pub use write::{OnConflict, Write};

@@ -1,0 +1,308 @@
+//! Index maintenance: which entries a row has, and what changes when the row does.
+//!
+//! An entry is a function of its row alone, so the change of an index is the difference between
+//! the entries of the old and of the new image. Rows are taken in batches because expressions and
+//! partial predicates are evaluated by vectors.
+
+use crate::codec::{DatumRefs, TableCodec, element_datum, unique_violation};
+use crate::entry::IndexCodec;
+use crate::{EngineError, RowFunction, RowFunctions};
+use rukh_catalog::{KeyExpr, Table};
+use rukh_keys::{DataType, Datum};
+use std::sync::Arc;
+
+/// A row under its key.
+#[derive(Clone, Copy)]
+pub(crate) struct KeyedRow<'a> {
+    pub(crate) key: &'a [u8],
+    pub(crate) row: &'a [Datum],
+}
+
+/// The images of a row before and after a statement.
+#[derive(Clone, Copy)]
+pub(crate) struct RowChange<'a> {
+    pub(crate) key: &'a [u8],
+    pub(crate) old: Option<&'a [Datum]>,
+    pub(crate) new: Option<&'a [Datum]>,
+    /// Whether the row was not read, so that there may be an old image which `old` does not tell.
+    pub(crate) blind: bool,
+}
+
+/// A stored index entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) key: Vec<u8>,
+    pub(crate) value: Vec<u8>,
+}
+
+/// What becomes of one row's entry: the key that goes, the entry that comes.
+pub(crate) struct EntryChange {
+    /// Position of the row's change.
+    pub(crate) change: usize,
+    pub(crate) removed: Option<Vec<u8>>,
+    pub(crate) added: Option<Entry>,
+}
+
+/// A table with everything needed to keep its indexes.
+pub(crate) struct Maintainer {
+    pub(crate) codec: Arc<TableCodec>,
+    pub(crate) indexes: Vec<IndexMaintainer>,
+}
+
+impl Maintainer {
+    /// Compiles the expressions of all indexes of a table.
+    pub(crate) fn new(codec: Arc<TableCodec>, functions: &dyn RowFunctions) -> Result<Self, EngineError> {
+        let compile = |index: &Arc<IndexCodec>| IndexMaintainer::new(&codec, index.clone(), functions);
+        let indexes = codec.indexes.iter().map(compile).collect::<Result<_, _>>()?;
+        Ok(Maintainer { codec, indexes })
+    }
+
+    /// Whether replacing a row blindly could leave an entry of its old image behind.
+    pub(crate) fn needs_old_row(&self) -> bool {
+        self.indexes.iter().any(|index| !index.from_key)
+    }
+}
+
+/// An index with its compiled expressions.
+pub(crate) struct IndexMaintainer {
+    pub(crate) codec: Arc<IndexCodec>,
+    elements: Vec<Element>,
+    predicate: Option<Compiled>,
+    /// Declared positions of all columns that an entry depends on.
+    read: Vec<usize>,
+    /// Whether an entry depends on columns of the row key only.
+    from_key: bool,
+}
+
+/// What an element of the entry's key is computed from.
+enum Element {
+    Column { position: usize, hash_bytes: Option<u8> },
+    Expression(Compiled),
+}
+
+/// A compiled expression with its text, for messages.
+struct Compiled {
+    sql: String,
+    function: Arc<dyn RowFunction>,
+}
+
+impl Compiled {
+    fn new(
+        table: &Table,
+        sql: &str,
+        ty: &DataType,
+        functions: &dyn RowFunctions,
+    ) -> Result<Self, EngineError> {
+        Ok(Compiled {
+            function: functions.compile(table, sql, ty)?,
+            sql: sql.to_string(),
+        })
+    }
+
+    /// Evaluates rows; fails if the function does not give one datum a row.
+    fn evaluate(&self, rows: &[&[Datum]]) -> Result<Vec<Datum>, EngineError> {
+        let datums = self.function.evaluate(rows)?;
+        match datums.len() == rows.len() {
+            true => Ok(datums),
+            false => Err(EngineError::Function {
+                sql: self.sql.clone(),
+                source: format!("{} values for {} rows", datums.len(), rows.len()).into(),
+            }),
+        }
+    }
+}
+
+impl IndexMaintainer {
+    /// Compiles the expressions of an index.
+    pub(crate) fn new(
+        table: &TableCodec,
+        codec: Arc<IndexCodec>,
+        functions: &dyn RowFunctions,
+    ) -> Result<Self, EngineError> {
+        let definition = &table.table;
+        let elements = codec.index.key_elements(definition);
+        let elements = elements.iter().map(|e| element(definition, &e.expr, functions));
+        let predicate = codec.index.predicate.as_ref();
+        let predicate = predicate.map(|p| Compiled::new(definition, &p.sql, &DataType::Boolean, functions));
+        let read = codec.index.columns_read(definition);
+        Ok(IndexMaintainer {
+            elements: elements.collect::<Result<_, _>>()?,
+            predicate: predicate.transpose()?,
+            from_key: read.iter().all(|column| definition.in_primary_key(*column)),
+            read: read
+                .iter()
+                .filter_map(|column| definition.position(*column))
+                .collect(),
+            codec,
+        })
+    }
+
+    /// Shows the entry of each row that has one to `visit`: position of the row, key, value.
+    pub(crate) fn visit_entries(
+        &self,
+        rows: &[KeyedRow<'_>],
+        visit: &mut dyn FnMut(usize, &[u8], &[u8]) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let chosen = self.chosen(rows)?;
+        let computed = self.computed(rows, &chosen)?;
+        let (mut key, mut value) = (Vec::new(), Vec::new());
+        for (nth, at) in chosen.iter().enumerate() {
+            let KeyedRow { key: row_key, row } = rows[*at];
+            let mut columns = computed.iter();
+            let datum = |element: &Element| match element {
+                Element::Column { position, hash_bytes } => element_datum(&row[*position], *hash_bytes),
+                Element::Expression(_) => {
+                    let column = columns
+                        .next()
+                        .expect("one column was computed for each expression");
+                    column[nth].as_ref()
+                }
+            };
+            let datums: DatumRefs<'_> = self.elements.iter().map(datum).collect();
+            key.clear();
+            value.clear();
+            self.codec.encode(&datums, row_key, row, &mut key, &mut value)?;
+            visit(*at, &key, &value)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the entry of each row, or `None` where the predicate excludes it.
+    pub(crate) fn entries(&self, rows: &[KeyedRow<'_>]) -> Result<Vec<Option<Entry>>, EngineError> {
+        let mut entries = vec![None; rows.len()];
+        self.visit_entries(rows, &mut |at, key, value| {
+            entries[at] = Some(Entry {
+                key: key.to_vec(),
+                value: value.to_vec(),
+            });
+            Ok(())
+        })?;
+        Ok(entries)
+    }
+
+    /// Returns what becomes of the entries of changed rows; rows whose entry stays are left out.
+    pub(crate) fn changes(&self, changes: &[RowChange<'_>]) -> Result<Vec<EntryChange>, EngineError> {
+        let affected: Vec<usize> = (0..changes.len())
+            .filter(|at| self.is_affected(&changes[*at]))
+            .collect();
+        let mut old = self.image_entries(changes, &affected, |change| change.old)?;
+        let mut new = self.image_entries(changes, &affected, |change| change.new)?;
+        let mut result = Vec::with_capacity(affected.len());
+        for change in affected {
+            let (old, new) = (old[change].take(), new[change].take());
+            if old == new {
+                continue;
+            }
+            let replaced = matches!((&old, &new), (Some(old), Some(new)) if old.key == new.key);
+            let removed = old.filter(|_| !replaced).map(|entry| entry.key);
+            result.push(EntryChange {
+                change,
+                removed,
+                added: new,
+            });
+        }
+        Ok(result)
+    }
+
+    /// Whether the entry may differ between two images: some column that it depends on does.
+    fn is_affected(&self, change: &RowChange<'_>) -> bool {
+        match (change.old, change.new) {
+            (Some(old), Some(new)) => self.read.iter().any(|at| old[*at] != new[*at]),
+            (old, new) => old.is_some() || new.is_some(),
+        }
+    }
+
+    fn image_entries<'a>(
+        &self,
+        changes: &[RowChange<'a>],
+        affected: &[usize],
+        image: impl Fn(&RowChange<'a>) -> Option<&'a [Datum]>,
+    ) -> Result<Vec<Option<Entry>>, EngineError> {
+        let present = affected.iter().filter_map(|at| {
+            let row = image(&changes[*at])?;
+            Some((
+                *at,
+                KeyedRow {
+                    key: changes[*at].key,
+                    row,
+                },
+            ))
+        });
+        let (positions, rows): (Vec<usize>, Vec<KeyedRow<'_>>) = present.unzip();
+        let mut entries = vec![None; changes.len()];
+        for (at, entry) in positions.into_iter().zip(self.entries(&rows)?) {
+            entries[at] = entry;
+        }
+        Ok(entries)
+    }
+
+    /// Returns the positions of the rows that the predicate takes.
+    fn chosen(&self, rows: &[KeyedRow<'_>]) -> Result<Vec<usize>, EngineError> {
+        let Some(predicate) = &self.predicate else {
+            return Ok((0..rows.len()).collect());
+        };
+        let datums: Vec<&[Datum]> = rows.iter().map(|keyed| keyed.row).collect();
+        let taken = predicate.evaluate(&datums)?;
+        Ok((0..rows.len())
+            .filter(|at| taken[*at] == Datum::Boolean(true))
+            .collect())
+    }
+
+    /// Evaluates the expressions of the key, in order, on the chosen rows.
+    fn computed(&self, rows: &[KeyedRow<'_>], chosen: &[usize]) -> Result<Vec<Vec<Datum>>, EngineError> {
+        let expressions = self.elements.iter().filter_map(|element| match element {
+            Element::Expression(compiled) => Some(compiled),
+            Element::Column { .. } => None,
+        });
+        let mut expressions = expressions.peekable();
+        if expressions.peek().is_none() {
+            return Ok(Vec::new());
+        }
+        let datums: Vec<&[Datum]> = chosen.iter().map(|at| rows[*at].row).collect();
+        expressions
+            .map(|expression| expression.evaluate(&datums))
+            .collect()
+    }
+
+    /// Makes the error for two rows with this entry key in a UNIQUE index.
+    pub(crate) fn duplicate(&self, table: &Table, key: &[u8]) -> EngineError {
+        let layout = &self.codec.layout;
+        let datums = self.codec.decode_key(key).unwrap_or_default();
+        let values = datums
+            .iter()
+            .zip(layout.columns())
+            .map(|(d, column)| column.ty.format_text(d));
+        let columns = self
+            .codec
+            .index
+            .elements
+            .iter()
+            .map(|element| element.expr.sql(table));
+        unique_violation(
+            &table.name,
+            self.codec.index.name.clone(),
+            columns.collect(),
+            values.take(self.codec.declared).collect(),
+        )
+    }
+
+    /// Whether an entry's key belongs to one row alone.
+    pub(crate) fn is_exclusive(&self, key: &[u8]) -> bool {
+        self.codec.index.unique && self.codec.is_exclusive(key)
+    }
+}
+
+fn element(table: &Table, expr: &KeyExpr, functions: &dyn RowFunctions) -> Result<Element, EngineError> {
+    let position = |id| table.position(id).expect("a validated index knows its columns");
+    Ok(match expr {
+        KeyExpr::Column(id) => Element::Column {
+            position: position(*id),
+            hash_bytes: None,
+        },
+        KeyExpr::Hash { column, bytes } => Element::Column {
+            position: position(*column),
+            hash_bytes: Some(*bytes),
+        },
+        KeyExpr::Expression { sql, ty, .. } => Element::Expression(Compiled::new(table, sql, ty, functions)?),
+    })
+}

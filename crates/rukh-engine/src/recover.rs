@@ -1,0 +1,115 @@
+//! What opening a database clears up after a crash.
+
+use crate::engine::{Inner, storage_names};
+use crate::{EngineError, NoProgress};
+use rukh_catalog::{Catalog, IndexId, IndexState};
+use rukh_kv::KvStore;
+use std::collections::BTreeSet;
+
+/// Something that was found half done when the database was opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// A column family that no definition names was dropped.
+    DroppedStorage {
+        /// Its name, such as `t7` or `i9`.
+        name: String,
+    },
+    /// An index whose filling was cut short was filled again.
+    FilledIndex {
+        /// Name of the index.
+        index: String,
+    },
+    /// An index whose filling was cut short could not be filled and was dropped.
+    DroppedIndex {
+        /// Name of the index.
+        index: String,
+        /// Why, as the error says.
+        reason: String,
+    },
+}
+
+/// Clears up; runs before anybody else has the database.
+pub(crate) fn recover(inner: &Inner) -> Result<Vec<Recovery>, EngineError> {
+    let mut done = Vec::new();
+    drop_unnamed(inner, &mut done)?;
+    let catalog = inner.definitions().catalog.clone();
+    let building = catalog
+        .indexes()
+        .filter(|(_, index)| index.state == IndexState::Building);
+    for (_, index) in building {
+        done.push(resume(inner, index.id, &index.name)?);
+    }
+    drop_unnamed(inner, &mut done)?;
+    Ok(done)
+}
+
+/// Fills an index again from nothing; drops it where its rows or its definition do not allow it.
+fn resume(inner: &Inner, id: IndexId, name: &str) -> Result<Recovery, EngineError> {
+    let index = name.to_string();
+    match inner.fill_index(id, &NoProgress) {
+        Ok(()) => Ok(Recovery::FilledIndex { index }),
+        Err(error @ EngineError::Kv(_)) => Err(error),
+        Err(error) => {
+            inner.remove_index(id)?;
+            Ok(Recovery::DroppedIndex {
+                index,
+                reason: error.to_string(),
+            })
+        }
+    }
+}
+
+fn drop_unnamed(inner: &Inner, done: &mut Vec<Recovery>) -> Result<(), EngineError> {
+    let catalog = inner.definitions().catalog.clone();
+    for name in unnamed(inner.store.as_ref(), &catalog) {
+        inner.store.drop_table(&name)?;
+        done.push(Recovery::DroppedStorage { name });
+    }
+    Ok(())
+}
+
+/// Returns the column families of tables and indexes that no definition names.
+pub(crate) fn unnamed(store: &dyn KvStore, catalog: &Catalog) -> Vec<String> {
+    let named: BTreeSet<String> = storage_names(catalog).collect();
+    let stray = |name: &String| is_table_or_index(name) && !named.contains(name);
+    store.tables().into_iter().filter(stray).collect()
+}
+
+/// Whether a column family is named as those of tables and indexes are: `t7`, `t7.f2`, `i9`.
+fn is_table_or_index(name: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if let Some(index) = name.strip_prefix('i') {
+        return number(index);
+    }
+    match name
+        .strip_prefix('t')
+        .map(|table| table.split_once(".f").unwrap_or((table, "0")))
+    {
+        Some((table, family)) => number(table) && number(family),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_tables_and_indexes_are_cleared_up() {
+        for name in ["t7", "t7.f2", "i9"] {
+            assert!(is_table_or_index(name), "{name}");
+        }
+        for name in [
+            "t",
+            "i",
+            "catalog",
+            "statistics",
+            "t7.f",
+            "t.f2",
+            "total",
+            "index",
+        ] {
+            assert!(!is_table_or_index(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! The row format: how the columns of one family, or the included columns of an index entry, are
+//! laid out in a value.
+//!
+//! ```text
+//! format   1 byte    0x01
+//! layout   2 bytes   version of the row layout; 0 in index entries
+//! nulls    ⌈n/8⌉     bit i (least significant first) is set iff column i is NULL
+//! fixed    Σ width   columns of fixed width, in layout order; zero bytes where NULL
+//! ends     4 × v     for each other column, where it ends within the last part
+//! variable           texts and byte strings, one after the other
+//! ```
+//!
+//! All numbers are little-endian. Everything before the variable part has a place that the layout
+//! alone decides, so any column is reached without decoding another. The byte-level specification
+//! is `docs/row-format.md`; its examples are run as tests.
+//!
+//! Deliberately not here: which columns a value has (`codec`), and columns that are read back from
+//! keys, which values do not repeat.
+
+use rukh_catalog::ColumnId;
+use rukh_keys::{
+    DATE_MAX, DATE_MIN, DAY_MICROS, DataType, Datum, DatumRef, TIMESTAMP_MAX, TIMESTAMP_MIN, ValueError,
+};
+use std::borrow::Cow;
+use thiserror::Error;
+
+/// The first byte of every value.
+pub(crate) const ROW_FORMAT: u8 = 1;
+
+/// Bytes of format and layout version.
+const HEADER_LEN: usize = 3;
+
+/// Longest BINARY that is kept in the fixed part; NULLs cost their width there.
+const BINARY_FIXED_MAX: u32 = 32;
+
+/// Tells why stored bytes are not a value of the layout.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum RowDecodeError {
+    #[error("value of {len} bytes is too short")]
+    Truncated { len: usize },
+    #[error("value has unknown format {format}")]
+    UnknownFormat { format: u8 },
+    #[error("value has unknown row layout {version}")]
+    UnknownLayout { version: u16 },
+    #[error("value of {len} bytes should have {expected}")]
+    Length { len: usize, expected: usize },
+    #[error("value has invalid offsets of column {slot}")]
+    InvalidOffset { slot: usize },
+    #[error("value has invalid text in column {slot}")]
+    InvalidUtf8 { slot: usize },
+    #[error("value has an invalid {} in column {slot}", .ty.postgres_name())]
+    InvalidValue { slot: usize, ty: DataType },
+}
+
+/// Where a column is within a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// At `offset` bytes from the start of the value.
+    Fixed { offset: usize },
+    /// The `ordinal`-th of the columns of variable width.
+    Variable { ordinal: usize },
+}
+
+#[derive(Clone, Debug)]
+struct Slot {
+    column: ColumnId,
+    ty: DataType,
+    place: Place,
+}
+
+/// The places of all columns of one layout version.
+///
+/// Invariant: `ends_start` is where the fixed part ends, and no fixed place reaches beyond it.
+#[derive(Clone, Debug)]
+pub(crate) struct RowShape {
+    version: u16,
+    slots: Vec<Slot>,
+    ends_start: usize,
+    variable_start: usize,
+}
+
+impl RowShape {
+    /// Lays out `columns` in the order given.
+    pub(crate) fn new(version: u16, columns: &[(ColumnId, DataType)]) -> Self {
+        let mut offset = HEADER_LEN + columns.len().div_ceil(8);
+        let mut ordinal = 0;
+        let mut slots = Vec::with_capacity(columns.len());
+        for (column, ty) in columns {
+            let place = match fixed_width(ty) {
+                Some(width) => {
+                    offset += width;
+                    Place::Fixed {
+                        offset: offset - width,
+                    }
+                }
+                None => {
+                    ordinal += 1;
+                    Place::Variable { ordinal: ordinal - 1 }
+                }
+            };
+            slots.push(Slot {
+                column: *column,
+                ty: *ty,
+                place,
+            });
+        }
+        RowShape {
+            version,
+            slots,
+            ends_start: offset,
+            variable_start: offset + 4 * ordinal,
+        }
+    }
+
+    /// Returns the slot that holds `column`.
+    pub(crate) fn slot(&self, column: ColumnId) -> Option<usize> {
+        self.slots.iter().position(|slot| slot.column == column)
+    }
+
+    /// Returns the columns in slot order.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = ColumnId> + '_ {
+        self.slots.iter().map(|slot| slot.column)
+    }
+
+    /// Returns the type of a slot.
+    pub(crate) fn ty(&self, slot: usize) -> &DataType {
+        &self.slots[slot].ty
+    }
+
+    /// Appends the value whose slots hold what `datum` returns for them.
+    ///
+    /// Fails on a datum that the slot's type could not give back.
+    pub(crate) fn encode<'d>(
+        &self,
+        datum: impl Fn(usize) -> &'d Datum,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ValueError> {
+        let start = out.len();
+        out.resize(start + self.variable_start, 0);
+        out[start] = ROW_FORMAT;
+        out[start + 1..start + 3].copy_from_slice(&self.version.to_le_bytes());
+        for (i, slot) in self.slots.iter().enumerate() {
+            let datum = datum(i);
+            if datum.is_null() {
+                out[start + HEADER_LEN + i / 8] |= 1 << (i % 8);
+            }
+            match slot.place {
+                Place::Fixed { offset } => write_fixed(&slot.ty, datum, &mut out[start + offset..])?,
+                Place::Variable { ordinal } => {
+                    out.extend_from_slice(variable_bytes(&slot.ty, datum)?);
+                    let end = out.len() - start - self.variable_start;
+                    let end = u32::try_from(end).map_err(|_| ValueError::TooLong { ty: slot.ty })?;
+                    let at = start + self.ends_start + 4 * ordinal;
+                    out[at..at + 4].copy_from_slice(&end.to_le_bytes());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn variable_count(&self) -> usize {
+        (self.variable_start - self.ends_start) / 4
+    }
+}
+
+/// Returns the layout version of a value after checking its format.
+pub(crate) fn layout_version(bytes: &[u8]) -> Result<u16, RowDecodeError> {
+    match bytes {
+        [ROW_FORMAT, low, high, ..] => Ok(u16::from_le_bytes([*low, *high])),
+        [format, _, _, ..] => Err(RowDecodeError::UnknownFormat { format: *format }),
+        _ => Err(RowDecodeError::Truncated { len: bytes.len() }),
+    }
+}
+
+/// A stored value with the shape it was written in.
+///
+/// Invariant: the bytes are at least as long as the shape's places, and end where the last
+/// variable column ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowSlice<'a> {
+    shape: &'a RowShape,
+    bytes: &'a [u8],
+}
+
+impl<'a> RowSlice<'a> {
+    /// Checks the length of a value of `shape`; the version must have been looked up before.
+    #[inline]
+    pub(crate) fn new(shape: &'a RowShape, bytes: &'a [u8]) -> Result<Self, RowDecodeError> {
+        if bytes.len() < shape.variable_start {
+            return Err(RowDecodeError::Truncated { len: bytes.len() });
+        }
+        let slice = RowSlice { shape, bytes };
+        let expected = match shape.variable_count() {
+            0 => shape.variable_start,
+            count => shape.variable_start + slice.end(count - 1),
+        };
+        match bytes.len() == expected {
+            true => Ok(slice),
+            false => Err(RowDecodeError::Length {
+                len: bytes.len(),
+                expected,
+            }),
+        }
+    }
+
+    /// Returns the datum of a slot, which must be one of the shape.
+    #[inline]
+    pub(crate) fn datum(&self, slot: usize) -> Result<DatumRef<'a>, RowDecodeError> {
+        let Slot { ty, place, .. } = &self.shape.slots[slot];
+        if self.bytes[HEADER_LEN + slot / 8] & (1 << (slot % 8)) != 0 {
+            return Ok(DatumRef::Null);
+        }
+        match place {
+            Place::Fixed { offset } => {
+                read_fixed(ty, &self.bytes[*offset..]).ok_or(RowDecodeError::InvalidValue { slot, ty: *ty })
+            }
+            Place::Variable { ordinal } => {
+                let bytes = self
+                    .variable(*ordinal)
+                    .ok_or(RowDecodeError::InvalidOffset { slot })?;
+                if !ty.is_text() {
+                    return Ok(DatumRef::Bytes(Cow::Borrowed(bytes)));
+                }
+                let text = std::str::from_utf8(bytes);
+                let text = text.map_err(|_| RowDecodeError::InvalidUtf8 { slot })?;
+                Ok(DatumRef::Text(Cow::Borrowed(text)))
+            }
+        }
+    }
+
+    fn variable(&self, ordinal: usize) -> Option<&'a [u8]> {
+        let start = if ordinal == 0 { 0 } else { self.end(ordinal - 1) };
+        self.bytes[self.shape.variable_start..].get(start..self.end(ordinal))
+    }
+
+    fn end(&self, ordinal: usize) -> usize {
+        let at = self.shape.ends_start + 4 * ordinal;
+        u32::from_le_bytes(take(&self.bytes[at..])) as usize
+    }
+}
+
+/// Returns the bytes a type takes in the fixed part, or `None` if it goes to the variable part.
+fn fixed_width(ty: &DataType) -> Option<usize> {
+    match ty {
+        DataType::Char(_) => None,
+        DataType::Binary(length) if *length > BINARY_FIXED_MAX => None,
+        ty => ty.key_width(),
+    }
+}
+
+fn mismatch(ty: &DataType, datum: &Datum) -> ValueError {
+    ValueError::TypeMismatch {
+        ty: *ty,
+        found: datum.kind_name(),
+    }
+}
+
+fn variable_bytes<'d>(ty: &DataType, datum: &'d Datum) -> Result<&'d [u8], ValueError> {
+    match datum {
+        Datum::Null => Ok(&[]),
+        Datum::Text(text) if ty.is_text() => Ok(text.as_bytes()),
+        Datum::Bytes(bytes) if ty.is_bytes() => Ok(bytes),
+        other => Err(mismatch(ty, other)),
+    }
+}
+
+/// Writes a datum at the start of `out`, which holds zero bytes; NULL leaves them.
+fn write_fixed(ty: &DataType, datum: &Datum, out: &mut [u8]) -> Result<(), ValueError> {
+    match (ty, datum) {
+        (_, Datum::Null) => {}
+        (DataType::Boolean, Datum::Boolean(v)) => out[0] = u8::from(*v),
+        (DataType::TinyInt, Datum::Int(v)) => put(out, narrow::<i8>(ty, *v)?.to_le_bytes()),
+        (DataType::SmallInt, Datum::Int(v)) => put(out, narrow::<i16>(ty, *v)?.to_le_bytes()),
+        (DataType::Integer, Datum::Int(v)) => put(out, narrow::<i32>(ty, *v)?.to_le_bytes()),
+        (DataType::BigInt, Datum::Int(v)) => put(out, v.to_le_bytes()),
+        (DataType::Real, Datum::Float(v)) => put(out, (canonical(*v) as f32).to_le_bytes()),
+        (DataType::Double, Datum::Float(v)) => put(out, canonical(*v).to_le_bytes()),
+        (DataType::Decimal { .. }, Datum::Decimal(v)) if ty.key_width() == Some(16) => {
+            put(out, v.to_le_bytes());
+        }
+        (DataType::Decimal { .. }, Datum::Decimal(v)) => {
+            let short = i64::try_from(*v).map_err(|_| out_of_range(ty, v.to_string()))?;
+            put(out, short.to_le_bytes());
+        }
+        (DataType::Date, Datum::Date(v)) => put(out, v.to_le_bytes()),
+        (DataType::Time { precision: 0..=3 }, Datum::Time(v)) => {
+            put(out, narrow::<i32>(ty, *v / 1000)?.to_le_bytes());
+        }
+        (DataType::Time { .. }, Datum::Time(v)) => put(out, v.to_le_bytes()),
+        (DataType::Timestamp | DataType::TimestampTz, Datum::Timestamp(v)) => {
+            put(out, v.to_le_bytes());
+        }
+        (DataType::Uuid, Datum::Uuid(v)) => put(out, *v),
+        (DataType::Binary(length), Datum::Bytes(v)) if v.len() == *length as usize => {
+            out[..v.len()].copy_from_slice(v);
+        }
+        (DataType::Binary(_), Datum::Bytes(_)) => return Err(ValueError::TooLong { ty: *ty }),
+        (ty, other) => return Err(mismatch(ty, other)),
+    }
+    Ok(())
+}
+
+/// Reads a fixed-width datum; `None` if the bytes are outside of the type's domain.
+#[inline]
+fn read_fixed<'a>(ty: &DataType, bytes: &'a [u8]) -> Option<DatumRef<'a>> {
+    Some(match ty {
+        DataType::Boolean => match bytes[0] {
+            0 => DatumRef::Boolean(false),
+            1 => DatumRef::Boolean(true),
+            _ => return None,
+        },
+        DataType::TinyInt => DatumRef::Int(i64::from(i8::from_le_bytes(take(bytes)))),
+        DataType::SmallInt => DatumRef::Int(i64::from(i16::from_le_bytes(take(bytes)))),
+        DataType::Integer => DatumRef::Int(i64::from(i32::from_le_bytes(take(bytes)))),
+        DataType::BigInt => DatumRef::Int(i64::from_le_bytes(take(bytes))),
+        DataType::Real => DatumRef::Float(f64::from(f32::from_le_bytes(take(bytes)))),
+        DataType::Double => DatumRef::Float(f64::from_le_bytes(take(bytes))),
+        DataType::Uuid => DatumRef::Uuid(take(bytes)),
+        DataType::Binary(length) => DatumRef::Bytes(Cow::Borrowed(&bytes[..*length as usize])),
+        _ => return read_bounded(ty, bytes),
+    })
+}
+
+/// Reads a datum of a type whose domain is smaller than what its bytes could say.
+#[inline]
+fn read_bounded(ty: &DataType, bytes: &[u8]) -> Option<DatumRef<'static>> {
+    match ty {
+        DataType::Decimal { precision, .. } => {
+            let value = match ty.key_width() {
+                Some(16) => i128::from_le_bytes(take(bytes)),
+                _ => i128::from(i64::from_le_bytes(take(bytes))),
+            };
+            let limit = TENS.get(usize::from(*precision))?;
+            (-limit < value && value < *limit).then_some(DatumRef::Decimal(value))
+        }
+        DataType::Date => {
+            let days = i32::from_le_bytes(take(bytes));
+            (DATE_MIN..=DATE_MAX)
+                .contains(&days)
+                .then_some(DatumRef::Date(days))
+        }
+        DataType::Time { precision } => {
+            let micros = match precision {
+                0..=3 => i64::from(i32::from_le_bytes(take(bytes))) * 1000,
+                _ => i64::from_le_bytes(take(bytes)),
+            };
+            (0..=DAY_MICROS)
+                .contains(&micros)
+                .then_some(DatumRef::Time(micros))
+        }
+        DataType::Timestamp | DataType::TimestampTz => {
+            let micros = i64::from_le_bytes(take(bytes));
+            (TIMESTAMP_MIN..=TIMESTAMP_MAX)
+                .contains(&micros)
+                .then_some(DatumRef::Timestamp(micros))
+        }
+        _ => None,
+    }
+}
+
+/// The powers of ten that bound decimals, by precision.
+const TENS: [i128; 39] = {
+    let mut tens = [1; 39];
+    let mut i = 1;
+    while i < 39 {
+        tens[i] = tens[i - 1] * 10;
+        i += 1;
+    }
+    tens
+};
+
+/// Maps `-0` to `0` and every NaN to one, so that a value reads the same from a row and a key.
+fn canonical(value: f64) -> f64 {
+    if value.is_nan() { f64::NAN } else { value + 0.0 }
+}
+
+fn narrow<T: TryFrom<i64>>(ty: &DataType, value: i64) -> Result<T, ValueError> {
+    T::try_from(value).map_err(|_| out_of_range(ty, value.to_string()))
+}
+
+fn out_of_range(ty: &DataType, value: String) -> ValueError {
+    ValueError::OutOfRange { value, ty: *ty }
+}
+
+#[inline]
+fn put<const N: usize>(out: &mut [u8], bytes: [u8; N]) {
+    out[..N].copy_from_slice(&bytes);
+}
+
+/// Copies the first `N` bytes, which the caller knows to be there.
+#[inline]
+fn take<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut array = [0; N];
+    array.copy_from_slice(&bytes[..N]);
+    array
+}

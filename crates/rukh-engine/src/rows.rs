@@ -1,0 +1,104 @@
+//! Reading whole rows of a table in batches, for work that goes over all of them: backfill, scrub,
+//! analyze.
+
+use crate::codec::TableCodec;
+use crate::maintain::KeyedRow;
+use crate::snapshot::Snapshot;
+use crate::{EngineError, Row};
+use rukh_kv::{KvCursor, KvSnapshot, ScanSpec};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// Rows of a batch at most.
+const BATCH_ROWS: usize = 1024;
+
+/// Bytes of values at which a batch ends early.
+const BATCH_BYTES: usize = 8 << 20;
+
+/// Stored rows, still encoded, in key order.
+#[derive(Default)]
+pub(crate) struct RawRows {
+    pub(crate) keys: Vec<Vec<u8>>,
+    /// By family, the value of each row.
+    pub(crate) values: Vec<Vec<Option<Vec<u8>>>>,
+}
+
+/// Rows with their keys.
+#[derive(Default)]
+pub(crate) struct RowBatch {
+    pub(crate) keys: Vec<Vec<u8>>,
+    pub(crate) rows: Vec<Row>,
+}
+
+impl RowBatch {
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub(crate) fn keyed(&self) -> impl Iterator<Item = KeyedRow<'_>> {
+        self.keys
+            .iter()
+            .zip(&self.rows)
+            .map(|(key, row)| KeyedRow { key, row })
+    }
+}
+
+/// Reads all rows of a table.
+pub(crate) struct RowReader {
+    codec: Arc<TableCodec>,
+    kv: Arc<dyn KvSnapshot>,
+    cursor: Box<dyn KvCursor>,
+}
+
+impl RowReader {
+    pub(crate) fn new(snapshot: &Snapshot, codec: Arc<TableCodec>) -> Result<Self, EngineError> {
+        let cursor = snapshot.kv.scan(&codec.families[0].storage, ScanSpec::all())?;
+        Ok(RowReader {
+            codec,
+            kv: snapshot.kv.clone(),
+            cursor,
+        })
+    }
+
+    /// Reads further rows without decoding them; `None` at the end.
+    pub(crate) fn next_raw(&mut self) -> Result<Option<RawRows>, EngineError> {
+        let (mut keys, mut base, mut bytes) = (Vec::new(), Vec::new(), 0);
+        self.cursor.for_each(&mut |key, value| {
+            keys.push(key.to_vec());
+            base.push(Some(value.to_vec()));
+            bytes += value.len();
+            match keys.len() < BATCH_ROWS && bytes < BATCH_BYTES {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        })?;
+        if keys.is_empty() {
+            return Ok(None);
+        }
+        let mut values = vec![base];
+        for family in &self.codec.families[1..] {
+            values.push(self.kv.multi_get(&family.storage, &keys)?);
+        }
+        Ok(Some(RawRows { keys, values }))
+    }
+
+    /// Reads further rows; `None` at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<RowBatch>, EngineError> {
+        let Some(raw) = self.next_raw()? else {
+            return Ok(None);
+        };
+        let mut rows = Vec::with_capacity(raw.keys.len());
+        for at in 0..raw.keys.len() {
+            rows.push(raw.decode(&self.codec, at)?);
+        }
+        Ok(Some(RowBatch { keys: raw.keys, rows }))
+    }
+}
+
+impl RawRows {
+    /// Decodes the row at a position.
+    pub(crate) fn decode(&self, codec: &TableCodec, at: usize) -> Result<Row, EngineError> {
+        let values: Vec<Option<&[u8]>> = self.values.iter().map(|family| family[at].as_deref()).collect();
+        codec.decode_row(&self.keys[at], &values)
+    }
+}

@@ -1,0 +1,130 @@
+//! Snapshots: definitions and data of one moment, ready to be read.
+
+use crate::codec::TableCodec;
+use crate::scan::{self, RowCursor, ScanCounters, ScanRequest, Source};
+use crate::{EngineError, Row};
+use rukh_catalog::{Catalog, CatalogError, Table, TableId};
+use rukh_keys::{Datum, KeyRange, MaskedCompare};
+use rukh_kv::{KvSnapshot, KvStore, ScanSpec};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The definitions of one moment with everything prepared from them; replaced as a whole by DDL.
+pub(crate) struct Definitions {
+    pub(crate) catalog: Arc<Catalog>,
+    codecs: HashMap<TableId, Arc<TableCodec>>,
+}
+
+impl Definitions {
+    /// Prepares all tables of a catalog, keeping what was prepared before for those unchanged.
+    pub(crate) fn new(catalog: Catalog, before: Option<&Definitions>) -> Self {
+        let prepare = |table: &Arc<Table>| {
+            let known = before.and_then(|before| before.codecs.get(&table.id));
+            let known = known.filter(|codec| Arc::ptr_eq(&codec.table, table));
+            let codec = known
+                .cloned()
+                .unwrap_or_else(|| Arc::new(TableCodec::new(table.clone())));
+            (table.id, codec)
+        };
+        let codecs = catalog.tables().map(prepare).collect();
+        Definitions {
+            catalog: Arc::new(catalog),
+            codecs,
+        }
+    }
+
+    /// Returns a table prepared for reading and writing.
+    pub(crate) fn codec(&self, id: TableId) -> Result<&Arc<TableCodec>, EngineError> {
+        let codec = self.codecs.get(&id);
+        codec.ok_or_else(|| {
+            CatalogError::UnknownTable {
+                name: format!("table {}", id.0),
+            }
+            .into()
+        })
+    }
+}
+
+/// Catalog and data of one moment. Cheap to clone; holds back the removal of old data while alive.
+#[derive(Clone)]
+pub struct Snapshot {
+    /// The definitions that the data was written under.
+    pub catalog: Arc<Catalog>,
+    pub(crate) definitions: Arc<Definitions>,
+    pub(crate) kv: Arc<dyn KvSnapshot>,
+    store: Arc<dyn KvStore>,
+}
+
+impl Snapshot {
+    pub(crate) fn new(
+        definitions: Arc<Definitions>,
+        kv: Arc<dyn KvSnapshot>,
+        store: Arc<dyn KvStore>,
+    ) -> Self {
+        Snapshot {
+            catalog: definitions.catalog.clone(),
+            definitions,
+            kv,
+            store,
+        }
+    }
+
+    /// Starts a scan of a table, through its own key order or that of an index.
+    ///
+    /// Fails on a column or index that the table does not have, and on an index that is not ready.
+    pub fn scan(&self, request: ScanRequest) -> Result<RowCursor, EngineError> {
+        let codec = self.definitions.codec(request.table.id)?;
+        RowCursor::new(codec.clone(), self.kv.clone(), request)
+    }
+
+    /// Counts the rows whose keys lie in `ranges` and pass `masked`, without touching a value.
+    ///
+    /// In a partial index these are the rows that have an entry.
+    pub fn count(
+        &self,
+        table: &Table,
+        source: Source,
+        ranges: Vec<KeyRange>,
+        masked: MaskedCompare,
+    ) -> Result<(u64, ScanCounters), EngineError> {
+        let codec = self.definitions.codec(table.id)?;
+        let storage = scan::storage_name(codec, source)?;
+        let spec = ScanSpec::ranges(ranges).masked(masked).keys_only();
+        let (rows, stats) = self.kv.count(storage, spec)?;
+        Ok((rows, ScanCounters { rows, ..stats.into() }))
+    }
+
+    /// Returns the row whose primary key has these datums: one for each element, in key order; for
+    /// a HASH element the hash.
+    pub fn get(&self, table: &Table, key: &[Datum]) -> Result<Option<Row>, EngineError> {
+        let codec = self.definitions.codec(table.id)?;
+        self.get_encoded(codec, &codec.key.encode(key)?)
+    }
+
+    /// Returns the row under a row key.
+    pub(crate) fn get_encoded(&self, codec: &TableCodec, key: &[u8]) -> Result<Option<Row>, EngineError> {
+        let Some(base) = self.kv.get(&codec.families[0].storage, key)? else {
+            return Ok(None);
+        };
+        let mut values = vec![Some(base)];
+        for family in &codec.families[1..] {
+            values.push(self.kv.get(&family.storage, key)?);
+        }
+        codec.decode_row(key, &values).map(Some)
+    }
+
+    /// Cuts ranges into at most `parts` lists that hold roughly equal amounts of data, in order.
+    ///
+    /// Returns one list where the data is small or its distribution not known.
+    pub fn split(
+        &self,
+        table: &Table,
+        source: Source,
+        ranges: Vec<KeyRange>,
+        parts: usize,
+    ) -> Result<Vec<Vec<KeyRange>>, EngineError> {
+        let codec = self.definitions.codec(table.id)?;
+        let storage = scan::storage_name(codec, source)?;
+        crate::split::split(self.store.as_ref(), storage, ranges, parts)
+    }
+}
