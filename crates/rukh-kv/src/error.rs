@@ -1,0 +1,166 @@
+//! What can go wrong in a store, told apart where a caller would act differently.
+
+use crate::LoadFile;
+use crate::hex::Hex;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// An error of a store.
+///
+/// After an error of [`KvStore::write`](crate::KvStore::write) nothing of the batch is visible,
+/// and the store can still be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KvError {
+    /// A table was named that the store or snapshot does not have.
+    #[error("table \"{table}\" does not exist")]
+    UnknownTable {
+        /// The name asked for.
+        table: String,
+    },
+    /// A table was to be created under a name that is taken.
+    #[error("table \"{table}\" already exists")]
+    TableExists {
+        /// The name asked for.
+        table: String,
+    },
+    /// A name that no table can have.
+    #[error("invalid table name {name:?}")]
+    InvalidTableName {
+        /// The name refused.
+        name: String,
+    },
+    /// The path holds something, but not a database.
+    #[error("\"{}\" is not a database", path.display())]
+    NotADatabase {
+        /// The path given at open.
+        path: PathBuf,
+    },
+    /// The path holds nothing, and no database was to be created.
+    #[error("database \"{}\" does not exist", path.display())]
+    NotFound {
+        /// The path given at open.
+        path: PathBuf,
+    },
+    /// Another process, or another handle of this one, has the database open for writing.
+    #[error("database \"{}\" is already open", path.display())]
+    AlreadyOpen {
+        /// The path given at open.
+        path: PathBuf,
+    },
+    /// A write was asked of a store opened for reading only.
+    #[error("cannot write to a database opened read-only")]
+    ReadOnly,
+    /// The store was closed.
+    #[error("the database is closed")]
+    Closed,
+    /// The device has no room left; nothing was written.
+    #[error("could not {operation}: no space left on device")]
+    DiskFull {
+        /// What was being done.
+        operation: String,
+        /// The error of the storage below.
+        source: io::Error,
+    },
+    /// Stored bytes are not what was written.
+    #[error("corrupt data{}: {message}", Place { table: table.as_deref(), key: key.as_deref() })]
+    Corruption {
+        /// The table read, where known.
+        table: Option<String>,
+        /// The key asked for, or the last good key before the damage, where known.
+        key: Option<Vec<u8>>,
+        /// What the storage found.
+        message: String,
+    },
+    /// A sorted writer was given a key that is not greater than the one before.
+    #[error("key {} is out of order in a load of table \"{table}\"", Hex(key))]
+    KeyOrder {
+        /// The table to be loaded.
+        table: String,
+        /// The key refused.
+        key: Vec<u8>,
+    },
+    /// A file to be ingested is not there: ingested before, or discarded.
+    #[error("load file \"{file}\" does not exist")]
+    UnknownLoadFile {
+        /// The file named.
+        file: LoadFile,
+    },
+    /// The store, as it was opened, cannot do this.
+    #[error("the store does not support {operation}")]
+    Unsupported {
+        /// What was asked.
+        operation: &'static str,
+    },
+    /// Any other failure of the storage below.
+    #[error("could not {operation}: {source}")]
+    Io {
+        /// What was being done, as in "could not …".
+        operation: String,
+        /// The error of the storage below.
+        source: io::Error,
+    },
+}
+
+impl KvError {
+    /// Wraps an error of the file system, telling a full disk apart.
+    pub(crate) fn io(operation: impl Into<String>, source: io::Error) -> KvError {
+        let operation = operation.into();
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => KvError::DiskFull { operation, source },
+            _ => KvError::Io { operation, source },
+        }
+    }
+
+    /// Says that `table` is not there.
+    pub(crate) fn unknown_table(table: &str) -> KvError {
+        KvError::UnknownTable { table: table.to_owned() }
+    }
+}
+
+/// Where a corruption was met, as the middle of a message.
+struct Place<'a> {
+    table: Option<&'a str>,
+    key: Option<&'a [u8]>,
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(table) = self.table {
+            write!(f, " in table \"{table}\"")?;
+        }
+        if let Some(key) = self.key {
+            write!(f, " at key {}", Hex(key))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_name_the_object() {
+        let corrupt = |table: Option<&str>, key: Option<&[u8]>| {
+            KvError::Corruption {
+                table: table.map(str::to_owned),
+                key: key.map(<[u8]>::to_vec),
+                message: "bad checksum".to_owned(),
+            }
+            .to_string()
+        };
+        assert_eq!(corrupt(None, None), "corrupt data: bad checksum");
+        assert_eq!(corrupt(Some("t"), Some(b"a")), "corrupt data in table \"t\" at key 61: bad checksum");
+        assert_eq!(KvError::unknown_table("t").to_string(), "table \"t\" does not exist");
+    }
+
+    #[test]
+    fn a_full_disk_is_told_apart() {
+        let full = KvError::io("write", io::Error::from(io::ErrorKind::StorageFull));
+        assert!(matches!(full, KvError::DiskFull { .. }));
+        let other = KvError::io("write", io::Error::from(io::ErrorKind::NotFound));
+        assert!(matches!(other, KvError::Io { .. }));
+    }
+}

@@ -1,0 +1,56 @@
+//! Ordered tables of bytes: the storage that Rukh stands on, behind one trait.
+//!
+//! A [`KvStore`] holds named tables, each an ordered map from key bytes to value bytes. It is
+//! written by atomic [`WriteBatch`]es over any number of tables and read through [`KvSnapshot`]s,
+//! which scan key ranges under a masked compare as a [`ScanSpec`] says.
+//!
+//! | store           | for                                                                    |
+//! |-----------------|------------------------------------------------------------------------|
+//! | [`RocksStore`]  | databases on disk: one RocksDB, one column family per table            |
+//! | [`MemoryStore`] | tests: multi-version maps with the same behaviour                      |
+//! | [`RecordStore`] | golden tests: wraps a store and writes down what is asked of it        |
+//! | [`FaultStore`]  | crash and fault sweeps: wraps a store and makes the n-th write fail    |
+//!
+//! ```
+//! use rukh_kv::{Durability, KvStore, MemoryStore, TableOptions, WriteBatch};
+//!
+//! let store = MemoryStore::new();
+//! store.create_table("t", &TableOptions::default())?;
+//! let mut batch = WriteBatch::new();
+//! batch.put("t", b"k", b"v");
+//! store.write(batch, Durability::Synced)?;
+//! assert_eq!(store.snapshot().get("t", b"k")?, Some(b"v".to_vec()));
+//! # Ok::<(), rukh_kv::KvError>(())
+//! ```
+//!
+//! The RocksDB binding is named in this crate only, and its borrowed handles are given owned
+//! lifetimes in one file, `rocks.rs`.
+//!
+//! Deliberately not here: what the bytes mean (rukh-keys, rukh-engine), transactions and locks
+//! (rukh-engine), and any choice of access path (rukh-planner).
+
+mod batch;
+mod drive;
+mod error;
+mod fault;
+mod hex;
+mod memory;
+mod merge;
+mod name;
+mod record;
+mod rocks;
+mod scan;
+mod store;
+
+pub use batch::{WriteBatch, WriteOp};
+pub use error::KvError;
+pub use fault::{Fault, FaultStore};
+pub use memory::MemoryStore;
+pub use merge::MergeOperator;
+pub use name::{LoadFile, TableName};
+pub use record::{Operation, RecordStore, Recording};
+pub use rocks::{Compression, RocksOptions, RocksStore};
+pub use scan::{KeyValue, ScanSpec, ScanStats};
+pub use store::{
+    Capabilities, Durability, KvCursor, KvSnapshot, KvStore, SortedWriter, TableOptions,
+};

@@ -1,0 +1,142 @@
+//! RocksDB behind the traits: one database, one column family per table.
+//!
+//! The binding's snapshots, iterators, column families and file writers borrow from the database
+//! or from options. Cursors and snapshots of Rukh are owned, so this file, and no other in the
+//! workspace, extends those borrows: each handle below pairs a binding object with owners of all
+//! that it borrows from, and drops the object before the owners.
+//!
+//! What is built on the handles: `store` (writes, tables), `snapshot` (gets, scans), `load` (bulk
+//! loads), `split` and `sample` (sizes), `options`, and `failure` (errors).
+//!
+//! Deliberately not here: RocksDB's transactions (the engine locks rows itself) and any second
+//! database; everything shares one write-ahead log.
+
+#![allow(unsafe_code)]
+
+mod failure;
+mod load;
+mod options;
+mod sample;
+mod snapshot;
+mod split;
+mod store;
+
+pub use options::{Compression, RocksOptions};
+pub use store::RocksStore;
+
+use rocksdb::{
+    BoundColumnFamily, DB, DBRawIteratorWithThreadMode, Options, ReadOptions, SnapshotWithThreadMode,
+    SstFileWriter,
+};
+use sample::KeySample;
+use std::mem::transmute;
+use std::sync::Arc;
+
+/// A column family, usable as long as this handle lives, dropped from the database or not.
+///
+/// Invariant: fields drop in the order of declaration, so the column family goes before the
+/// database it borrows from.
+struct TableHandle {
+    family: Arc<BoundColumnFamily<'static>>,
+    db: Arc<DB>,
+    name: String,
+    sample: KeySample,
+}
+
+impl TableHandle {
+    /// Looks a column family up by name.
+    fn find(db: &Arc<DB>, name: &str) -> Option<TableHandle> {
+        let family = db.cf_handle(name)?;
+        // SAFETY: the borrow is of `db`, and only its lifetime changes. The database lives in an
+        // `Arc` of which this handle owns a share and which it drops after the column family;
+        // nothing gives the column family out without a borrow of the handle.
+        let family: Arc<BoundColumnFamily<'static>> = unsafe { transmute(family) };
+        Some(TableHandle { family, db: Arc::clone(db), name: name.to_owned(), sample: KeySample::default() })
+    }
+}
+
+/// A snapshot of the database.
+///
+/// Invariant: as for [`TableHandle`].
+struct PinnedSnapshot {
+    snapshot: SnapshotWithThreadMode<'static, DB>,
+    /// Keeps alive what `snapshot` borrows from.
+    _db: Arc<DB>,
+}
+
+impl PinnedSnapshot {
+    fn new(db: &Arc<DB>) -> PinnedSnapshot {
+        let snapshot = db.snapshot();
+        // SAFETY: the borrow is of `db`, and only its lifetime changes. This handle owns a share
+        // of the `Arc` that the database lives in, drops it after the snapshot, and does not give
+        // the snapshot out without a borrow of itself.
+        let snapshot = unsafe {
+            transmute::<SnapshotWithThreadMode<'_, DB>, SnapshotWithThreadMode<'static, DB>>(snapshot)
+        };
+        PinnedSnapshot { snapshot, _db: Arc::clone(db) }
+    }
+
+    /// Makes reads with these options see the snapshot. The options hold a bare pointer to it:
+    /// whoever keeps them must keep the snapshot, too.
+    fn apply_to(&self, options: &mut ReadOptions) {
+        options.set_snapshot(&self.snapshot);
+    }
+}
+
+/// An iterator over a table.
+///
+/// Invariant: as for [`TableHandle`]; the iterator goes before the table and the snapshot that its
+/// read options point to.
+struct PinnedIterator {
+    iterator: DBRawIteratorWithThreadMode<'static, DB>,
+    /// Keeps alive what `iterator` borrows from: the table and, through it, the database.
+    _table: Arc<TableHandle>,
+    /// Keeps alive what the read options point to.
+    _snapshot: Option<Arc<PinnedSnapshot>>,
+}
+
+impl PinnedIterator {
+    /// Makes an iterator with these options, which reads at `snapshot` or, without one, at the
+    /// present state.
+    fn new(table: &Arc<TableHandle>, snapshot: Option<&Arc<PinnedSnapshot>>, mut options: ReadOptions) -> PinnedIterator {
+        if let Some(snapshot) = snapshot {
+            snapshot.apply_to(&mut options);
+        }
+        let iterator = table.db.raw_iterator_cf_opt(&table.family, options);
+        // SAFETY: the borrow is of the database, and only its lifetime changes. This handle owns
+        // the table, which owns a share of the database, and the snapshot; it drops both after
+        // the iterator and does not give the iterator out without a borrow of itself.
+        let iterator = unsafe {
+            transmute::<DBRawIteratorWithThreadMode<'_, DB>, DBRawIteratorWithThreadMode<'static, DB>>(iterator)
+        };
+        PinnedIterator { iterator, _table: Arc::clone(table), _snapshot: snapshot.map(Arc::clone) }
+    }
+}
+
+/// A writer of one file of sorted entries.
+///
+/// Invariant: as for [`TableHandle`]; the writer goes before its options.
+struct PinnedFileWriter {
+    writer: SstFileWriter<'static>,
+    /// Keeps alive what `writer` borrows from; shared, so that they do not move.
+    _options: Arc<Options>,
+}
+
+impl PinnedFileWriter {
+    fn new(options: &Arc<Options>) -> PinnedFileWriter {
+        let writer = SstFileWriter::create(options);
+        // SAFETY: the borrow is of `options`, and only its lifetime changes. This handle owns a
+        // share of the `Arc` that the options live in, drops it after the writer, and does not
+        // give the writer out without a borrow of itself.
+        let writer = unsafe { transmute::<SstFileWriter<'_>, SstFileWriter<'static>>(writer) };
+        PinnedFileWriter { writer, _options: Arc::clone(options) }
+    }
+
+    /// Starts the file at `path`.
+    fn open(&self, path: &std::path::Path) -> Result<(), rocksdb::Error> {
+        // SAFETY: the binding asks for a borrow of the writer as long as the options', though it
+        // keeps none: the call ends when the file is open.
+        let writer = unsafe { transmute::<&SstFileWriter<'static>, &'static SstFileWriter<'static>>(&self.writer) };
+        writer.open(path)
+    }
+}

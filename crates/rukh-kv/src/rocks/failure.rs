@@ -1,0 +1,91 @@
+//! The one place where RocksDB's errors become errors of the store.
+
+use crate::KvError;
+use rocksdb::ErrorKind;
+use std::io;
+use std::path::Path;
+
+/// Turns an error met while doing something, as in "could not …".
+pub(super) fn failure(operation: &str, error: rocksdb::Error) -> KvError {
+    turn(operation, None, None, error.kind(), error.into_string())
+}
+
+/// Turns an error met in a table.
+pub(super) fn table_failure(operation: &str, table: &str, error: rocksdb::Error) -> KvError {
+    turn(operation, Some(table), None, error.kind(), error.into_string())
+}
+
+/// Turns an error met at a key.
+pub(super) fn key_failure(operation: &str, table: &str, key: &[u8], error: rocksdb::Error) -> KvError {
+    turn(operation, Some(table), Some(key), error.kind(), error.into_string())
+}
+
+/// Turns an error met while opening a database.
+pub(super) fn open_failure(path: &Path, error: rocksdb::Error) -> KvError {
+    if error.kind() == ErrorKind::IOError && is_about_the_lock(error.as_ref()) {
+        return KvError::AlreadyOpen { path: path.to_owned() };
+    }
+    failure(&format!("open database \"{}\"", path.display()), error)
+}
+
+/// Returns whether somebody else holds the lock of the database:
+///
+/// - another process: `While lock file: …/LOCK: Resource temporarily unavailable`;
+/// - this one: `lock hold by current process, …: …/LOCK: No locks available`.
+fn is_about_the_lock(message: &str) -> bool {
+    let held = ["Resource temporarily unavailable", "No locks available"];
+    message.contains("/LOCK: ") && held.iter().any(|reason| message.contains(reason))
+}
+
+fn turn(operation: &str, table: Option<&str>, key: Option<&[u8]>, kind: ErrorKind, message: String) -> KvError {
+    let operation = operation.to_owned();
+    match kind {
+        ErrorKind::Corruption => KvError::Corruption {
+            table: table.map(str::to_owned),
+            key: key.map(<[u8]>::to_vec),
+            message: message.trim_start_matches("Corruption: ").to_owned(),
+        },
+        ErrorKind::NotSupported if message.contains("read only") => KvError::ReadOnly,
+        ErrorKind::IOError if ["No space left", "Disk quota exceeded"].iter().any(|full| message.contains(full)) => {
+            KvError::DiskFull { operation, source: io::Error::other(message) }
+        }
+        _ => KvError::Io { operation, source: io::Error::other(message) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_told_apart_by_kind_and_message() {
+        let turned = |kind, message: &str| turn("write", Some("t"), Some(b"a"), kind, message.to_owned()).to_string();
+        let cases = [
+            (
+                ErrorKind::Corruption,
+                "Corruption: block checksum mismatch",
+                "corrupt data in table \"t\" at key 61: block checksum mismatch",
+            ),
+            (
+                ErrorKind::IOError,
+                "IO error: No space left on device: While appending to file: 1.log",
+                "could not write: no space left on device",
+            ),
+            (
+                ErrorKind::NotSupported,
+                "Not implemented: Not supported operation in read only mode.",
+                "cannot write to a database opened read-only",
+            ),
+            (ErrorKind::IOError, "IO error: While fsync: 1.log: x", "could not write: IO error: While fsync: 1.log: x"),
+        ];
+        for (kind, message, expected) in cases {
+            assert_eq!(turned(kind, message), expected);
+        }
+    }
+
+    #[test]
+    fn a_lock_that_is_held_is_told_apart() {
+        assert!(is_about_the_lock("IO error: While lock file: /d/LOCK: Resource temporarily unavailable"));
+        assert!(!is_about_the_lock("IO error: While open a file for lock: /d/LOCK: Permission denied"));
+    }
+}

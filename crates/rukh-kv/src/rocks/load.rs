@@ -1,0 +1,170 @@
+//! Bulk loads: sorted entries written straight into files of the database's own format.
+//!
+//! Files lie in the directory `load` inside the database until they are ingested, which moves
+//! them. Their names hold the time of the open and a counter, so that no name comes twice.
+
+use super::failure::table_failure;
+use super::{PinnedFileWriter, TableHandle};
+use crate::{KvError, LoadFile, SortedWriter};
+use rocksdb::{IngestExternalFileOptions, Options};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A file is completed, and the next begun, at this size. In bytes.
+const FILE_BYTES_MAX: u64 = 128 << 20;
+/// Ending of the files' names.
+const ENDING: &str = ".sst";
+
+/// The directory of files that wait to be ingested.
+pub(super) struct LoadDirectory {
+    path: PathBuf,
+    opened: u128,
+    made: AtomicU64,
+}
+
+impl LoadDirectory {
+    pub(super) fn new(database: &Path) -> LoadDirectory {
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        LoadDirectory { path: database.join("load"), opened: since_epoch.as_nanos(), made: AtomicU64::new(0) }
+    }
+
+    /// Returns the names of the files there.
+    pub(super) fn files(&self) -> Result<Vec<LoadFile>, KvError> {
+        let entries = match fs::read_dir(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(|error| KvError::io("read the load directory", error))?,
+        };
+        let mut files = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|error| KvError::io("read the load directory", error))?;
+            files.extend(entry.file_name().into_string().ok().filter(|name| name.ends_with(ENDING)).map(LoadFile::new));
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    /// Removes all files but those to keep.
+    pub(super) fn discard(&self, keep: &[LoadFile]) -> Result<(), KvError> {
+        self.files()?.iter().filter(|file| !keep.contains(file)).try_for_each(|file| {
+            fs::remove_file(self.path_of(file)).map_err(|error| KvError::io(format!("remove load file \"{file}\""), error))
+        })
+    }
+
+    /// Moves files into a table, all at once.
+    pub(super) fn ingest(&self, table: &TableHandle, files: &[LoadFile]) -> Result<(), KvError> {
+        let paths: Vec<_> = files.iter().map(|file| self.path_of(file)).collect();
+        if let Some(at) = paths.iter().position(|path| !path.is_file()) {
+            return Err(KvError::UnknownLoadFile { file: files[at].clone() });
+        }
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let mut options = IngestExternalFileOptions::default();
+        options.set_move_files(true);
+        let result = table.db.ingest_external_file_cf_opts(&table.family, &options, paths);
+        result.map_err(|error| table_failure(&format!("load table \"{}\"", table.name), &table.name, error))
+    }
+
+    fn next_file(&self) -> LoadFile {
+        let number = self.made.fetch_add(1, Ordering::Relaxed);
+        LoadFile::new(format!("{:x}-{number}{ENDING}", self.opened))
+    }
+
+    /// Returns where a file lies. A name written down by somebody else cannot lead elsewhere.
+    fn path_of(&self, file: &LoadFile) -> PathBuf {
+        self.path.join(Path::new(file.as_str()).file_name().unwrap_or_default())
+    }
+}
+
+/// A load under way.
+pub(super) struct RocksWriter {
+    table: Arc<TableHandle>,
+    directory: Arc<LoadDirectory>,
+    options: Arc<Options>,
+    /// The file being written; always the last of `files`.
+    open: Option<PinnedFileWriter>,
+    files: Vec<LoadFile>,
+    last: Vec<u8>,
+    entries: u64,
+    finished: bool,
+}
+
+impl RocksWriter {
+    pub(super) fn new(table: Arc<TableHandle>, directory: Arc<LoadDirectory>, options: Options) -> RocksWriter {
+        RocksWriter {
+            table,
+            directory,
+            options: Arc::new(options),
+            open: None,
+            files: Vec::new(),
+            last: Vec::new(),
+            entries: 0,
+            finished: false,
+        }
+    }
+
+    fn failure(&self, error: rocksdb::Error) -> KvError {
+        table_failure("write a load file", &self.table.name, error)
+    }
+
+    /// Returns the writer of the open file, starting one if there is none.
+    fn writer(&mut self) -> Result<&mut PinnedFileWriter, KvError> {
+        if self.open.is_none() {
+            let path = &self.directory.path;
+            fs::create_dir_all(path).map_err(|error| KvError::io("create the load directory", error))?;
+            let file = self.directory.next_file();
+            let writer = PinnedFileWriter::new(&self.options);
+            writer.open(&self.directory.path_of(&file)).map_err(|error| self.failure(error))?;
+            self.files.push(file);
+            self.open = Some(writer);
+        }
+        Ok(self.open.as_mut().expect("a file was opened above"))
+    }
+
+    fn complete_file(&mut self) -> Result<(), KvError> {
+        let Some(mut open) = self.open.take() else { return Ok(()) };
+        open.writer.finish().map_err(|error| self.failure(error))
+    }
+}
+
+impl SortedWriter for RocksWriter {
+    fn add(&mut self, key: &[u8], value: &[u8]) -> Result<(), KvError> {
+        if self.entries > 0 && self.last.as_slice() >= key {
+            return Err(KvError::KeyOrder { table: self.table.name.clone(), key: key.to_vec() });
+        }
+        let writer = &mut self.writer()?.writer;
+        let added = writer.put(key, value);
+        let size = writer.file_size();
+        added.map_err(|error| self.failure(error))?;
+        self.last.clear();
+        self.last.extend_from_slice(key);
+        self.entries += 1;
+        if size >= FILE_BYTES_MAX { self.complete_file() } else { Ok(()) }
+    }
+
+    fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Vec<LoadFile>, KvError> {
+        self.complete_file()?;
+        self.finished = true;
+        Ok(std::mem::take(&mut self.files))
+    }
+}
+
+impl Drop for RocksWriter {
+    fn drop(&mut self) {
+        self.open = None;
+        if !self.finished {
+            for file in &self.files {
+                // What cannot be removed now is removed as a stray file later.
+                let _ = fs::remove_file(self.directory.path_of(file));
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! How the database is set up.
+//!
+//! One block cache, one budget for write buffers and one write-ahead log serve all tables, so that
+//! memory does not grow with their number. Sizes follow from the two budgets; the rest are choices:
+//!
+//! - leveled compaction with dynamic level sizes: the last level holds nine tenths of the data;
+//! - fast compression above, strong compression at the last level;
+//! - a filter over whole keys in each file, so that a lookup reads one block;
+//! - 16 KiB blocks: a scan reads fewer, a lookup decompresses more; between the two.
+
+use crate::{MergeOperator, TableOptions};
+use rocksdb::{BlockBasedOptions, Cache, DBCompressionType, LogLevel, MergeOperands, Options};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+const MIB: usize = 1 << 20;
+
+/// Filter bits per key: about one lookup in a hundred reads a block in vain.
+const FILTER_BITS_PER_KEY: f64 = 10.0;
+/// Write buffer of one table at most; the shared budget is met by flushing before.
+const TABLE_BUFFER_BYTES_MAX: usize = 64 * MIB;
+/// Write buffers grow in steps of this, so that a thousand small tables fit the budget. In bytes.
+const BUFFER_STEP_BYTES: usize = 64 << 10;
+/// Sorted files grow to this size. In bytes.
+const FILE_BYTES: u64 = 64 << 20;
+/// Files kept open where the system's limit is not known.
+const OPEN_FILES_UNKNOWN: i32 = 512;
+/// Files kept open at most.
+const OPEN_FILES_MAX: u64 = 16 << 10;
+
+/// How to open a [`RocksStore`](crate::RocksStore).
+#[derive(Clone)]
+pub struct RocksOptions {
+    /// Whether to open for reading only. Several processes can, beside one that writes; what is
+    /// written after the open stays unseen.
+    pub read_only: bool,
+    /// Whether to create the database where there is none.
+    pub create_if_missing: bool,
+    /// Memory for blocks read, all tables together, in bytes.
+    pub block_cache_bytes: usize,
+    /// Memory for writes not yet in sorted files, all tables together, in bytes.
+    pub write_buffer_bytes: usize,
+    /// Size of a block before compression, in bytes.
+    pub block_bytes: usize,
+    /// Compression of all levels but the last.
+    pub compression: Compression,
+    /// Compression of the last level.
+    pub last_level_compression: Compression,
+    /// Flushes and compactions that run at once.
+    pub background_jobs: u16,
+    /// What folds merges; a database written with one must be opened with it again.
+    pub merge: Option<Arc<dyn MergeOperator>>,
+}
+
+/// How blocks are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// LZ4: fast.
+    Lz4,
+    /// Zstandard: strong.
+    Zstd,
+}
+
+impl Default for RocksOptions {
+    fn default() -> RocksOptions {
+        RocksOptions {
+            read_only: false,
+            create_if_missing: true,
+            block_cache_bytes: 256 * MIB,
+            write_buffer_bytes: 256 * MIB,
+            block_bytes: 16 << 10,
+            compression: Compression::Lz4,
+            last_level_compression: Compression::Zstd,
+            background_jobs: 2,
+            merge: None,
+        }
+    }
+}
+
+impl fmt::Debug for RocksOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RocksOptions")
+            .field("read_only", &self.read_only)
+            .field("create_if_missing", &self.create_if_missing)
+            .field("block_cache_bytes", &self.block_cache_bytes)
+            .field("write_buffer_bytes", &self.write_buffer_bytes)
+            .field("block_bytes", &self.block_bytes)
+            .field("compression", &self.compression)
+            .field("last_level_compression", &self.last_level_compression)
+            .field("background_jobs", &self.background_jobs)
+            .field("merge", &self.merge.as_ref().map(|merge| merge.name()))
+            .finish()
+    }
+}
+
+impl From<Compression> for DBCompressionType {
+    fn from(compression: Compression) -> DBCompressionType {
+        match compression {
+            Compression::None => DBCompressionType::None,
+            Compression::Lz4 => DBCompressionType::Lz4,
+            Compression::Zstd => DBCompressionType::Zstd,
+        }
+    }
+}
+
+/// Returns the options of the database as a whole.
+pub(super) fn database(options: &RocksOptions) -> Options {
+    let mut db = Options::default();
+    db.create_if_missing(options.create_if_missing && !options.read_only);
+    db.set_paranoid_checks(true);
+    db.set_max_background_jobs(i32::from(options.background_jobs.max(1)));
+    db.set_db_write_buffer_size(options.write_buffer_bytes);
+    // A table with few writes holds the log back; past this size it is flushed. Without a limit of
+    // its own it would be four times the buffers of all tables there could be.
+    db.set_max_total_wal_size(2 * options.write_buffer_bytes as u64);
+    db.set_max_open_files(open_files());
+    db.set_bytes_per_sync(MIB as u64);
+    db.set_keep_log_file_num(4);
+    db.set_max_log_file_size(16 * MIB);
+    db.set_log_level(LogLevel::Warn);
+    db.set_stats_dump_period_sec(0);
+    db.set_stats_persist_period_sec(0);
+    db
+}
+
+/// Returns the options of a table.
+pub(super) fn table(options: &RocksOptions, cache: &Cache, table: &TableOptions) -> Options {
+    let mut family = Options::default();
+    family.set_block_based_table_factory(&blocks(options, cache));
+    family.set_level_compaction_dynamic_level_bytes(true);
+    family.set_compression_type(options.compression.into());
+    family.set_bottommost_compression_type(options.last_level_compression.into());
+    family.set_write_buffer_size(TABLE_BUFFER_BYTES_MAX.min(options.write_buffer_bytes));
+    family.set_arena_block_size(BUFFER_STEP_BYTES);
+    family.set_target_file_size_base(FILE_BYTES);
+    family.set_enable_blob_files(table.large_value_bytes.is_some());
+    family.set_min_blob_size(table.large_value_bytes.unwrap_or_default());
+    family.set_blob_compression_type(options.compression.into());
+    family.set_enable_blob_gc(true);
+    family.set_blob_cache(cache);
+    if let Some(merge) = &options.merge {
+        set_merge_operator(&mut family, merge);
+    }
+    family
+}
+
+/// Returns the changes that give a table, already there, other options.
+pub(super) fn table_changes(table: &TableOptions) -> [(&'static str, String); 2] {
+    [
+        ("enable_blob_files", table.large_value_bytes.is_some().to_string()),
+        ("min_blob_size", table.large_value_bytes.unwrap_or_default().to_string()),
+    ]
+}
+
+fn blocks(options: &RocksOptions, cache: &Cache) -> BlockBasedOptions {
+    let mut blocks = BlockBasedOptions::default();
+    blocks.set_block_cache(cache);
+    blocks.set_block_size(options.block_bytes);
+    blocks.set_bloom_filter(FILTER_BITS_PER_KEY, false);
+    blocks.set_whole_key_filtering(true);
+    blocks
+}
+
+fn set_merge_operator(family: &mut Options, merge: &Arc<dyn MergeOperator>) {
+    let name = merge.name().replace('\0', "");
+    let merge = Arc::clone(merge);
+    // RocksDB asks for partial merges as an optimisation; operands that cannot be folded without
+    // the value are kept until it is met.
+    let fold = move |key: &[u8], value: Option<&[u8]>, operands: &MergeOperands| {
+        let operands: Vec<&[u8]> = operands.iter().collect();
+        // Unwinding out of a callback of the C++ library would end the process.
+        catch_unwind(AssertUnwindSafe(|| merge.fold(key, value, &operands))).ok().flatten()
+    };
+    family.set_merge_operator(name.as_str(), fold, |_: &[u8], _: Option<&[u8]>, _: &MergeOperands| None);
+}
+
+/// Returns how many files to keep open: half of what the system lets the process have.
+fn open_files() -> i32 {
+    let limit = open_file_limit(Path::new("/proc/self/limits"));
+    limit.map_or(OPEN_FILES_UNKNOWN, |limit| {
+        i32::try_from((limit / 2).clamp(64, OPEN_FILES_MAX)).unwrap_or(OPEN_FILES_UNKNOWN)
+    })
+}
+
+/// Reads the soft limit of open files as the system shows it, where it does.
+fn open_file_limit(limits: &Path) -> Option<u64> {
+    let text = std::fs::read_to_string(limits).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_whitespace().next()?.parse().ok()
+}

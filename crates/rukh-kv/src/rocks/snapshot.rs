@@ -1,0 +1,230 @@
+//! Reading the database: gets, batched gets, scans.
+
+use super::failure::{key_failure, table_failure};
+use super::{PinnedIterator, PinnedSnapshot, TableHandle};
+use crate::drive::{Driver, Position};
+use crate::{KvCursor, KvError, KvSnapshot, ScanSpec, ScanStats};
+use rocksdb::ReadOptions;
+use rukh_keys::KeyRange;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The tables of a database at one moment, by name.
+pub(super) type Tables = HashMap<String, Arc<TableHandle>>;
+
+/// Up to this many ranges, each gets an iterator of its own that ends where the range does; beyond,
+/// one iterator is sent from range to range, which is cheaper than making many.
+const OWN_ITERATOR_RANGES_MAX: usize = 4;
+/// Keys looked up at once; more are taken in turns, so that the blocks pinned meanwhile are few.
+const LOOKUP_KEYS_MAX: usize = 1024;
+
+/// The database at a snapshot or, without one, as it is at each read.
+pub(super) struct RocksSnapshot {
+    tables: Arc<Tables>,
+    /// Points to `snapshot`.
+    read: ReadOptions,
+    snapshot: Option<Arc<PinnedSnapshot>>,
+}
+
+impl RocksSnapshot {
+    pub(super) fn new(tables: Arc<Tables>, snapshot: Option<PinnedSnapshot>) -> RocksSnapshot {
+        let mut read = ReadOptions::default();
+        let snapshot = snapshot.map(Arc::new);
+        if let Some(snapshot) = &snapshot {
+            snapshot.apply_to(&mut read);
+        }
+        RocksSnapshot { tables, read, snapshot }
+    }
+
+    fn table(&self, name: &str) -> Result<&Arc<TableHandle>, KvError> {
+        self.tables.get(name).ok_or_else(|| KvError::unknown_table(name))
+    }
+
+    fn driver(&self, table: &str, spec: ScanSpec) -> Result<Driver<RocksPosition>, KvError> {
+        let table = Arc::clone(self.table(table)?);
+        let snapshot = self.snapshot.clone();
+        Driver::new(spec, |ranges| Ok(RocksPosition::new(table, snapshot, ranges)))
+    }
+
+    /// Looks sorted keys up and passes each value on with the position of its key.
+    fn lookup<'a>(
+        &self,
+        table: &TableHandle,
+        keys: &mut dyn Iterator<Item = &'a [u8]>,
+        values: &mut Vec<Option<Vec<u8>>>,
+    ) -> Result<(), KvError> {
+        loop {
+            let turn: Vec<&[u8]> = keys.take(LOOKUP_KEYS_MAX).collect();
+            if turn.is_empty() {
+                return Ok(());
+            }
+            let found = table.db.batched_multi_get_cf_opt(&table.family, turn.iter().copied(), true, &self.read);
+            for (key, value) in turn.iter().zip(found) {
+                let value = value.map_err(|error| key_failure("read", &table.name, key, error))?;
+                values.push(value.map(|value| value.to_vec()));
+            }
+        }
+    }
+}
+
+impl KvSnapshot for RocksSnapshot {
+    fn tables(&self) -> Vec<String> {
+        names(&self.tables)
+    }
+
+    fn get(&self, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>, KvError> {
+        let table = self.table(table)?;
+        let value = table.db.get_cf_opt(&table.family, key, &self.read);
+        value.map_err(|error| key_failure("read", &table.name, key, error))
+    }
+
+    fn multi_get(&self, table: &str, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, KvError> {
+        let table = self.table(table)?;
+        let mut sorted = Vec::with_capacity(keys.len());
+        if keys.is_sorted() {
+            self.lookup(table, &mut keys.iter().map(Vec::as_slice), &mut sorted)?;
+            return Ok(sorted);
+        }
+        let mut order: Vec<usize> = (0..keys.len()).collect();
+        order.sort_unstable_by(|a, b| keys[*a].cmp(&keys[*b]));
+        self.lookup(table, &mut order.iter().map(|at| keys[*at].as_slice()), &mut sorted)?;
+        let mut values = vec![None; keys.len()];
+        for (at, value) in order.into_iter().zip(sorted) {
+            values[at] = value;
+        }
+        Ok(values)
+    }
+
+    fn scan(&self, table: &str, spec: ScanSpec) -> Result<Box<dyn KvCursor>, KvError> {
+        Ok(Box::new(self.driver(table, spec)?))
+    }
+
+    fn count(&self, table: &str, spec: ScanSpec) -> Result<(u64, ScanStats), KvError> {
+        let mut driver = self.driver(table, spec.keys_only())?;
+        let keys = driver.count()?;
+        Ok((keys, driver.stats()))
+    }
+}
+
+/// The view of a store that was closed.
+pub(super) struct ClosedSnapshot;
+
+impl KvSnapshot for ClosedSnapshot {
+    fn tables(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn get(&self, _: &str, _: &[u8]) -> Result<Option<Vec<u8>>, KvError> {
+        Err(KvError::Closed)
+    }
+
+    fn multi_get(&self, _: &str, _: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, KvError> {
+        Err(KvError::Closed)
+    }
+
+    fn scan(&self, _: &str, _: ScanSpec) -> Result<Box<dyn KvCursor>, KvError> {
+        Err(KvError::Closed)
+    }
+}
+
+/// Returns the names of tables in ascending order.
+pub(super) fn names(tables: &Tables) -> Vec<String> {
+    let mut names: Vec<String> = tables.keys().cloned().collect();
+    names.sort();
+    names
+}
+
+/// A place in a table: an iterator, bounded by the range it is in or by all of them.
+struct RocksPosition {
+    table: Arc<TableHandle>,
+    snapshot: Option<Arc<PinnedSnapshot>>,
+    /// The ends of all ranges, when one iterator serves them all.
+    hull: Option<KeyRange>,
+    iterator: Option<PinnedIterator>,
+}
+
+impl RocksPosition {
+    /// Prepares for these ranges, in ascending order.
+    fn new(table: Arc<TableHandle>, snapshot: Option<Arc<PinnedSnapshot>>, ranges: &[KeyRange]) -> RocksPosition {
+        let hull = match ranges {
+            [first, .., last] if ranges.len() > OWN_ITERATOR_RANGES_MAX => {
+                Some(KeyRange { start: first.start.clone(), limit: last.limit.clone() })
+            }
+            _ => None,
+        };
+        RocksPosition { table, snapshot, hull, iterator: None }
+    }
+
+    /// Makes an iterator that neither shows nor looks at keys outside the bounds.
+    fn iterate(&self, bounds: &KeyRange) -> PinnedIterator {
+        let mut options = ReadOptions::default();
+        options.set_iterate_lower_bound(bounds.start.clone());
+        if let Some(limit) = &bounds.limit {
+            options.set_iterate_upper_bound(limit.clone());
+        }
+        options.set_auto_readahead_size(true);
+        PinnedIterator::new(&self.table, self.snapshot.as_ref(), options)
+    }
+}
+
+impl Position for RocksPosition {
+    fn enter(&mut self, range: &KeyRange) -> Result<bool, KvError> {
+        match &self.hull {
+            Some(hull) => {
+                if self.iterator.is_none() {
+                    self.iterator = Some(self.iterate(hull));
+                }
+                Ok(false)
+            }
+            None => {
+                self.iterator = None;
+                self.iterator = Some(self.iterate(range));
+                Ok(true)
+            }
+        }
+    }
+
+    fn seek(&mut self, key: &[u8]) {
+        if let Some(pinned) = &mut self.iterator {
+            pinned.iterator.seek(key);
+        }
+    }
+
+    fn seek_before(&mut self, limit: Option<&[u8]>) {
+        let Some(PinnedIterator { iterator, .. }) = &mut self.iterator else { return };
+        match limit {
+            None => iterator.seek_to_last(),
+            Some(limit) => {
+                iterator.seek_for_prev(limit);
+                if iterator.key() == Some(limit) {
+                    iterator.prev();
+                }
+            }
+        }
+    }
+
+    fn next(&mut self) {
+        if let Some(pinned) = &mut self.iterator {
+            pinned.iterator.next();
+        }
+    }
+
+    fn prev(&mut self) {
+        if let Some(pinned) = &mut self.iterator {
+            pinned.iterator.prev();
+        }
+    }
+
+    fn key(&self) -> Option<&[u8]> {
+        self.iterator.as_ref()?.iterator.key()
+    }
+
+    fn value(&self) -> &[u8] {
+        self.iterator.as_ref().and_then(|pinned| pinned.iterator.value()).unwrap_or_default()
+    }
+
+    fn status(&self) -> Result<(), KvError> {
+        let status = self.iterator.as_ref().map_or(Ok(()), |pinned| pinned.iterator.status());
+        status.map_err(|error| table_failure("read", &self.table.name, error))
+    }
+}

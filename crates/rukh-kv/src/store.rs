@@ -1,0 +1,191 @@
+//! The traits every storage implements: a store, a snapshot of it, a cursor over a table.
+
+use crate::{KeyValue, KvError, LoadFile, ScanSpec, ScanStats, TableName, WriteBatch};
+use rukh_keys::KeyRange;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// Named, ordered tables of bytes, written atomically and read through snapshots.
+///
+/// Every method can be called from any thread. Nothing here assumes one machine: what differs
+/// between storages is told by [`KvStore::capabilities`].
+pub trait KvStore: Send + Sync {
+    /// Says what this store can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Returns the names of all tables, in ascending order.
+    fn tables(&self) -> Vec<String>;
+
+    /// Returns whether the table is there.
+    fn table_exists(&self, table: &str) -> bool {
+        self.tables().iter().any(|name| name == table)
+    }
+
+    /// Creates an empty table, durably. Errors: `TableExists`, `InvalidTableName`, `ReadOnly`.
+    fn create_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError>;
+
+    /// Applies options to a table that is there. A store keeps no options over a reopen: whoever
+    /// wants others than the defaults says so again.
+    fn configure_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError>;
+
+    /// Drops a table with all its keys, durably. Snapshots and cursors made before still read it.
+    fn drop_table(&self, table: &str) -> Result<(), KvError>;
+
+    /// Freezes the present state of all tables for reading.
+    fn snapshot(&self) -> Arc<dyn KvSnapshot>;
+
+    /// Returns a view in which each call reads the newest state, without the price of a snapshot.
+    /// Two calls may see different states; one call, or one cursor, sees one. For single reads.
+    fn latest(&self) -> Arc<dyn KvSnapshot>;
+
+    /// Applies all operations of the batch in order, or none of them.
+    ///
+    /// Errors: `UnknownTable` when any table is missing, `ReadOnly`, `DiskFull`, `Unsupported` for
+    /// a merge in a store without a merge operator.
+    fn write(&self, batch: WriteBatch, durability: Durability) -> Result<(), KvError>;
+
+    /// Makes all earlier writes as durable as synced ones.
+    fn sync(&self) -> Result<(), KvError>;
+
+    /// Moves what is in memory into the sorted files of the tables.
+    fn flush(&self) -> Result<(), KvError>;
+
+    /// Rewrites a table in its most compact form.
+    fn compact(&self, table: &str) -> Result<(), KvError>;
+
+    /// Estimates the stored size of a range, in bytes, in memory and on disk.
+    fn approximate_size(&self, table: &str, range: &KeyRange) -> Result<u64, KvError>;
+
+    /// Estimates the number of keys in a table.
+    fn approximate_keys(&self, table: &str) -> Result<u64, KvError>;
+
+    /// Returns at most `parts - 1` keys, ascending and inside the range, that cut it into pieces
+    /// of roughly equal stored size; fewer, or none, where the data is small or not known well.
+    fn split_points(&self, table: &str, range: &KeyRange, parts: usize) -> Result<Vec<Vec<u8>>, KvError>;
+
+    /// Starts a load of many entries in ascending key order, past the write path. They become
+    /// visible by [`KvStore::ingest`].
+    fn sorted_writer(&self, table: &str) -> Result<Box<dyn SortedWriter>, KvError>;
+
+    /// Returns the names of all finished files that wait to be ingested.
+    fn load_files(&self) -> Result<Vec<LoadFile>, KvError>;
+
+    /// Makes the entries of finished files part of their tables, newer than all that is there.
+    ///
+    /// Atomic and durable table by table, in the order given, not across tables: an error or a
+    /// crash leaves the first tables done. A caller that needs all or nothing writes down what
+    /// it is about to ingest, and after a crash ingests what [`KvStore::load_files`] still shows
+    /// of it; files of one table ingested twice change nothing.
+    fn ingest(&self, loads: Vec<(TableName, Vec<LoadFile>)>) -> Result<(), KvError>;
+
+    /// Removes the files of loads that will not be ingested: all but `keep`.
+    fn discard_stray_files(&self, keep: &[LoadFile]) -> Result<(), KvError>;
+
+    /// Syncs and lets go of the storage, once the last snapshot and cursor is dropped. Later calls
+    /// give `Closed`.
+    fn close(&self) -> Result<(), KvError>;
+}
+
+/// A state of all tables that does not change while it is read.
+///
+/// It knows the tables that were there when it was made, dropped since or not.
+pub trait KvSnapshot: Send + Sync {
+    /// Returns the names of all tables, in ascending order.
+    fn tables(&self) -> Vec<String>;
+
+    /// Returns the value of a key.
+    fn get(&self, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>, KvError>;
+
+    /// Returns the values of many keys of one table, in the order of `keys`. Keys may come in any
+    /// order and more than once; ascending order is cheapest.
+    fn multi_get(&self, table: &str, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, KvError>;
+
+    /// Starts a scan. The cursor keeps what it reads from alive.
+    fn scan(&self, table: &str, spec: ScanSpec) -> Result<Box<dyn KvCursor>, KvError>;
+
+    /// Counts the keys a scan would show, with what that took. Values are not read.
+    fn count(&self, table: &str, spec: ScanSpec) -> Result<(u64, ScanStats), KvError> {
+        let mut cursor = self.scan(table, spec.keys_only())?;
+        let mut keys = 0;
+        cursor.for_each(&mut |_, _| {
+            keys += 1;
+            ControlFlow::Continue(())
+        })?;
+        Ok((keys, cursor.stats()))
+    }
+}
+
+/// A scan under way.
+pub trait KvCursor: Send {
+    /// Moves to the next entry; `None` once there are no more.
+    ///
+    /// After an error the cursor stays where the error is: every further call gives it again.
+    fn next(&mut self) -> Result<Option<KeyValue<'_>>, KvError>;
+
+    /// Shows further entries to `visit`, key and value, until it breaks or none are left; returns
+    /// whether none are left. After a break the cursor goes on with the entry that follows.
+    ///
+    /// Cheaper per entry than [`KvCursor::next`].
+    fn for_each(
+        &mut self,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<bool, KvError>;
+
+    /// Returns what the scan did so far.
+    fn stats(&self) -> ScanStats;
+}
+
+/// A load under way: entries in ascending key order, kept beside the tables until ingested.
+///
+/// Dropped unfinished, it leaves nothing behind.
+pub trait SortedWriter: Send {
+    /// Adds an entry. Error `KeyOrder` unless `key` is greater than the one before.
+    fn add(&mut self, key: &[u8], value: &[u8]) -> Result<(), KvError>;
+
+    /// Returns the number of entries added.
+    fn entries(&self) -> u64;
+
+    /// Completes the files, durably, and names them in key order; no entries, no files.
+    fn finish(self: Box<Self>) -> Result<Vec<LoadFile>, KvError>;
+}
+
+/// How a table is stored; the defaults suit every table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableOptions {
+    /// Values of at least this many bytes lie in files of their own, so that rewriting keys does
+    /// not rewrite them; `None` keeps all values with their keys.
+    pub large_value_bytes: Option<u64>,
+}
+
+/// Values from this size on leave the sorted files by default, in bytes.
+const LARGE_VALUE_BYTES: u64 = 64 << 10;
+
+impl Default for TableOptions {
+    fn default() -> TableOptions {
+        TableOptions { large_value_bytes: Some(LARGE_VALUE_BYTES) }
+    }
+}
+
+/// When a write counts as done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// Once it would survive a loss of power.
+    Synced,
+    /// Once it would survive the end of the process; a loss of power takes the newest of these.
+    Buffered,
+}
+
+/// What a store can do; what it cannot, the layer above does itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capabilities {
+    /// A batch over several tables is applied all at once.
+    pub atomic_across_tables: bool,
+    /// Snapshots freeze all tables at one moment.
+    pub snapshots: bool,
+    /// Masked compares are evaluated where the data lies.
+    pub masked_pushed_down: bool,
+    /// Data outlives the store.
+    pub durable: bool,
+    /// Merge operations are possible: a merge operator was given.
+    pub merge: bool,
+}

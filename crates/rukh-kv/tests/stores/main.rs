@@ -1,0 +1,7 @@
+//! The stores, tested from outside: one suite for all of them, and what is special to each.
+
+mod memory;
+mod rocks;
+mod scans;
+mod suite;
+mod wrappers;
