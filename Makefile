@@ -6,7 +6,8 @@
 DIR  ?= rukh-data
 ARGS ?=
 
-# One optimised profile serves run, test, check and bench: RocksDB and DataFusion are built once.
+# One optimised profile serves run, test, check and bench, and no target chooses packages by --package:
+# so RocksDB and DataFusion are built once (docs/decisions/0001-one-optimised-profile.md).
 RELEASE := --release
 # ccache is used when it is there. CC and CXX stay as they are: cargo rebuilds RocksDB when they change.
 export PATH := $(if $(wildcard /usr/lib/ccache),/usr/lib/ccache:)$(PATH)
@@ -16,7 +17,7 @@ QUIET := $(if $(and $(BUILT),$(findstring s,$(firstword -$(MAKEFLAGS)))),--quiet
 
 DEPS  := sh xtask/deps.sh
 XTASK := cargo run --quiet --package xtask --
-RUKH  := cargo run $(QUIET) $(RELEASE) --package rukh-cli --
+RUKH  := cargo run $(QUIET) $(RELEASE) --bin rukh --
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -34,10 +35,11 @@ test:          ## run every test of the workspace
 fast:          ## test the pure crates only: seconds, builds neither RocksDB nor DataFusion
 	@exec cargo test --package rukh-keys --package rukh-catalog --package rukh-planner --package xtask $(ARGS)
 
-check:         ## fmt, tidy, clippy and docs, all without a warning
+check:         ## fmt, tidy, features, clippy and docs, all without a warning
 	@$(DEPS) build
 	cargo fmt --all --check
 	$(XTASK) tidy
+	$(XTASK) features
 	cargo clippy $(RELEASE) --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc $(RELEASE) --workspace --no-deps
 
@@ -54,10 +56,10 @@ data:          ## fetch the public flight data sets into data/
 	@exec $(XTASK) data $(ARGS)
 
 bench:         ## run the benches of the workspace
-	@$(DEPS) build && exec cargo run $(RELEASE) --package rukh-bench -- $(ARGS)
+	@$(DEPS) build && exec cargo run $(RELEASE) --bin rukh-bench -- $(ARGS)
 
 crash:         ## run the crash tests longer: kill, reopen, compare, scrub
-	@$(DEPS) build && exec cargo test $(RELEASE) --package rukh-testkit crash -- $(ARGS)
+	@$(DEPS) build && exec cargo test $(RELEASE) --workspace --test crash -- $(ARGS)
 
 deps:          ## install or name what the build needs
 	@$(DEPS) test

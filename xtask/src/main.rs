@@ -1,27 +1,30 @@
 //! Helpers of the repository, called through the Makefile.
 //!
-//! | command       | does                                                    |
-//! |---------------|---------------------------------------------------------|
-//! | `xtask tidy`  | checks house rules that no compiler checks              |
-//! | `xtask data`  | fetches the public flight data sets into a directory    |
+//! | command          | does                                                                    |
+//! |------------------|-------------------------------------------------------------------------|
+//! | `xtask tidy`     | checks house rules that no compiler checks                              |
+//! | `xtask features` | checks that every choice of packages builds the same heavy dependencies |
+//! | `xtask data`     | fetches the public flight data sets into a directory                    |
 //!
 //! Plain std, so that it builds in a second beside crates that take half an hour. Building, testing
 //! and linting are not here: the Makefile calls cargo directly, because a cargo started by `cargo run`
 //! inherits variables that make build scripts run again.
 
 mod data;
+mod features;
 mod tidy;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: xtask tidy | xtask data [DIRECTORY]";
+const USAGE: &str = "usage: xtask tidy | xtask features | xtask data [DIRECTORY]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["tidy"] => tidy::run(&repository()),
+        ["features"] => features::run(&repository()),
         ["data"] => data::fetch_all(&repository().join("data")),
         ["data", directory] => data::fetch_all(Path::new(directory)),
         _ => Err(USAGE.to_string()),
