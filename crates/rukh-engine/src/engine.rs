@@ -8,6 +8,7 @@
 //! families are created before a definition names them and dropped after none does. What a crash
 //! leaves behind is cleared up by `recover` when the database is opened next.
 
+use crate::analyze::{KnownStatistics, load_statistics};
 use crate::functions::RowFunctions;
 use crate::lock::{WriterGuard, WriterLock};
 use crate::maintain::Maintainer;
@@ -47,6 +48,7 @@ pub(crate) struct Inner {
     writer: Arc<WriterLock>,
     read_only: bool,
     statement_bytes_max: AtomicU64,
+    pub(crate) statistics: RwLock<KnownStatistics>,
     recovered: Vec<Recovery>,
 }
 
@@ -74,11 +76,13 @@ impl Engine {
             writer: Arc::default(),
             read_only,
             statement_bytes_max: AtomicU64::new(STATEMENT_BYTES_MAX),
+            statistics: RwLock::default(),
             recovered: Vec::new(),
         };
         if !read_only {
             inner.recovered = recover::recover(&inner)?;
         }
+        inner.statistics = RwLock::new(load_statistics(&inner)?);
         Ok(Engine {
             inner: Arc::new(inner),
         })
@@ -172,6 +176,7 @@ impl Engine {
         stored::delete_table(&mut batch, id);
         inner.commit_definitions(batch, definitions.catalog.without_table(id))?;
         inner.maintainers.lock().remove(&id);
+        inner.statistics.write().remove(&id);
         inner.drop_unnamed();
         Ok(())
     }
@@ -188,7 +193,9 @@ impl Engine {
             batch.delete_range(storage, &KeyRange::all());
         }
         stored::delete_statistics(&mut batch, id);
-        Ok(inner.store.write(batch, Durability::Synced)?)
+        inner.store.write(batch, Durability::Synced)?;
+        inner.statistics.write().remove(&id);
+        Ok(())
     }
 
     /// Creates an index and fills it from the rows that are there; writers wait meanwhile.

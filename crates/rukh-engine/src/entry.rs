@@ -94,6 +94,12 @@ impl IndexCodec {
         self.places[position]
     }
 
+    /// Returns the included columns by declared position, each with its place.
+    pub(crate) fn included(&self) -> impl Iterator<Item = (usize, EntryPlace)> + '_ {
+        let positions = self.included_positions.iter().enumerate();
+        positions.map(|(slot, position)| (*position, EntryPlace::Included(slot)))
+    }
+
     /// Whether reading a column at this place needs the entry's value.
     pub(crate) fn needs_value(&self, place: EntryPlace) -> bool {
         match place {
@@ -303,6 +309,11 @@ impl<'a> EntryView<'a> {
                 None => Err(DecodeError::EntryKey { found: 0 }),
             },
         }
+    }
+
+    /// Returns the row key where the value has it.
+    pub(crate) fn stored_row_key(&self) -> Option<&'a [u8]> {
+        self.row_key
     }
 
     /// Appends the key of the row that the entry stands for.

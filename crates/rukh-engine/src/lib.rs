@@ -1,7 +1,9 @@
 //! Rows, index entries and the statements that change them together.
+mod analyze;
 mod backfill;
 mod codec;
 mod conflict;
+mod dump;
 mod engine;
 mod entry;
 mod error;
@@ -17,6 +19,7 @@ mod recover;
 mod row;
 mod rows;
 mod scan;
+mod scrub;
 mod snapshot;
 mod split;
 mod stage;
@@ -24,11 +27,14 @@ mod stored;
 mod unique;
 mod write;
 
+pub use analyze::{ColumnStatistics, TableStatistics};
+pub use dump::DumpLine;
 pub use engine::Engine;
 pub use error::EngineError;
 pub use functions::{NoFunctions, Row, RowFunction, RowFunctions};
 pub use progress::{NoProgress, Progress};
 pub use recover::Recovery;
 pub use scan::{EntryFilter, RowCursor, RowView, ScanCounters, ScanRequest, Source};
+pub use scrub::{Finding, FindingKind, ScrubReport};
 pub use snapshot::Snapshot;
 pub use write::{OnConflict, Write};

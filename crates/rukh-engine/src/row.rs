@@ -117,16 +117,6 @@ impl RowShape {
         self.slots.iter().position(|slot| slot.column == column)
     }
 
-    /// Returns the columns in slot order.
-    pub(crate) fn columns(&self) -> impl Iterator<Item = ColumnId> + '_ {
-        self.slots.iter().map(|slot| slot.column)
-    }
-
-    /// Returns the type of a slot.
-    pub(crate) fn ty(&self, slot: usize) -> &DataType {
-        &self.slots[slot].ty
-    }
-
     /// Appends the value whose slots hold what `datum` returns for them.
     ///
     /// Fails on a datum that the slot's type could not give back.
