@@ -1,7 +1,8 @@
 //! From a key that does not match to the next one that could: how a range scan skips.
 //!
 //! A key is seen as a number written in digits of different kinds: tested fields, which take only
-//! some values, and the gaps between them, which take any. The next candidate raises the last
+//! some values, and the gaps between them, which take any (bits that are the same in all keys of
+//! the layout, such as the unused ones of booleans, do not count). The next candidate raises the last
 //! digit that can be raised without passing the first field that fails, and sets everything behind
 //! it to its smallest values. The previous candidate is the mirror image.
 //!
@@ -84,7 +85,7 @@ impl MaskedCompare {
                 return true;
             }
             let gap = self.gap_before(field);
-            if increment_bits(out, gap.clone()) {
+            if increment_bits(out, gap.clone(), &test.live_bits) {
                 self.fill_smallest(gap.end, field, out);
                 return true;
             }
@@ -105,7 +106,7 @@ impl MaskedCompare {
                 return true;
             }
             let gap = self.gap_before(field);
-            if decrement_bits(out, gap.clone()) {
+            if decrement_bits(out, gap.clone(), &test.live_bits) {
                 self.fill_greatest(gap.end, field, out);
                 return true;
             }
@@ -114,6 +115,11 @@ impl MaskedCompare {
                 None => return false,
             }
         }
+    }
+
+    /// The bits of each byte that can differ between keys; the others stay as a key has them.
+    fn live_bits(&self) -> &[u8] {
+        self.tests.last().map_or(&[], |test| &test.live_bits)
     }
 
     /// The bits between a field and the field before it.
@@ -126,7 +132,7 @@ impl MaskedCompare {
 
     /// Gives everything from a bit on, where the fields from `field` on lie, its smallest value.
     fn fill_smallest(&self, from_bit: usize, field: usize, out: &mut Vec<u8>) {
-        set_bits(out, from_bit..self.end * 8, false);
+        set_bits(out, from_bit..self.end * 8, self.live_bits(), false);
         for test in &self.tests[field..] {
             test.write_smallest(out);
         }
@@ -138,7 +144,7 @@ impl MaskedCompare {
         if last_is_rest && field == self.tests.len() {
             return; // the last field was lowered itself, and its bound is written
         }
-        set_bits(out, from_bit..self.end * 8, true);
+        set_bits(out, from_bit..self.end * 8, self.live_bits(), true);
         for test in &self.tests[field..] {
             test.write_greatest(out);
         }
@@ -250,7 +256,7 @@ impl FieldTest {
 
     fn write_bit(&self, bit: u8, value: bool, out: &mut [u8]) {
         let at = self.offset * 8 + usize::from(bit);
-        set_bits(out, at..at + 1, value);
+        set_bits(out, at..at + 1, &[], value);
     }
 }
 
@@ -259,7 +265,7 @@ fn value_after(intervals: &[(Vec<u8>, Vec<u8>)], value: &[u8]) -> Option<Vec<u8>
     let (low, _) = &intervals[intervals.partition_point(|(_, high)| high.as_slice() <= value)..].first()?;
     let mut next = value.to_vec();
     let bits = 0..next.len() * 8;
-    increment_bits(&mut next, bits);
+    increment_bits(&mut next, bits, &[]);
     Some(if *low > next { low.clone() } else { next })
 }
 
@@ -268,13 +274,13 @@ fn value_before(intervals: &[(Vec<u8>, Vec<u8>)], value: &[u8]) -> Option<Vec<u8
     let (_, high) = &intervals[..intervals.partition_point(|(low, _)| low.as_slice() < value)].last()?;
     let mut previous = value.to_vec();
     let bits = 0..previous.len() * 8;
-    decrement_bits(&mut previous, bits);
+    decrement_bits(&mut previous, bits, &[]);
     Some(if *high < previous { high.clone() } else { previous })
 }
 
-/// Sets or clears a range of bits, bit 0 being the highest of the first byte.
-fn set_bits(bytes: &mut [u8], bits: Range<usize>, value: bool) {
-    for (at, mask) in byte_masks(bits) {
+/// Sets or clears the live bits of a range, bit 0 being the highest of the first byte.
+fn set_bits(bytes: &mut [u8], bits: Range<usize>, live: &[u8], value: bool) {
+    for (at, mask) in live_masks(bits, live) {
         if value {
             bytes[at] |= mask
         } else {
@@ -283,34 +289,45 @@ fn set_bits(bytes: &mut [u8], bits: Range<usize>, value: bool) {
     }
 }
 
-/// Adds one to the number in a range of bits; `false`, and no change, if all of them are set.
-fn increment_bits(bytes: &mut [u8], bits: Range<usize>) -> bool {
-    let Some((at, mask)) = last_byte(bytes, bits.clone(), |byte, mask| byte & mask != mask) else {
+/// Adds one to the number in the live bits of a range; `false`, and no change, if all are set.
+fn increment_bits(bytes: &mut [u8], bits: Range<usize>, live: &[u8]) -> bool {
+    let below_greatest = |byte: u8, mask: u8| byte & mask != mask;
+    let Some((at, mask)) = last_byte(bytes, bits.clone(), live, below_greatest) else {
         return false;
     };
     // The lowest bit of the mask is the one to add at; the bits behind the byte turn to zero.
     bytes[at] += mask & mask.wrapping_neg();
-    set_bits(bytes, bits.start.max(at * 8 + 8)..bits.end, false);
+    set_bits(bytes, bits.start.max(at * 8 + 8)..bits.end, live, false);
     true
 }
 
-/// Subtracts one from the number in a range of bits; `false`, and no change, if it is zero.
-fn decrement_bits(bytes: &mut [u8], bits: Range<usize>) -> bool {
-    let Some((at, mask)) = last_byte(bytes, bits.clone(), |byte, mask| byte & mask != 0) else {
+/// Subtracts one from the number in the live bits of a range; `false`, and no change, if it is
+/// zero.
+fn decrement_bits(bytes: &mut [u8], bits: Range<usize>, live: &[u8]) -> bool {
+    let above_smallest = |byte: u8, mask: u8| byte & mask != 0;
+    let Some((at, mask)) = last_byte(bytes, bits.clone(), live, above_smallest) else {
         return false;
     };
     bytes[at] -= mask & mask.wrapping_neg();
-    set_bits(bytes, bits.start.max(at * 8 + 8)..bits.end, true);
+    set_bits(bytes, bits.start.max(at * 8 + 8)..bits.end, live, true);
     true
 }
 
-/// The last byte of a range of bits for which `test` holds, with the mask of its bits.
-fn last_byte(bytes: &[u8], bits: Range<usize>, test: impl Fn(u8, u8) -> bool) -> Option<(usize, u8)> {
-    byte_masks(bits).rev().find(|(at, mask)| test(bytes[*at], *mask))
+/// The last byte of a range of bits for which `test` holds, with the mask of its live bits.
+fn last_byte(
+    bytes: &[u8],
+    bits: Range<usize>,
+    live: &[u8],
+    test: impl Fn(u8, u8) -> bool,
+) -> Option<(usize, u8)> {
+    live_masks(bits, live)
+        .rev()
+        .find(|(at, mask)| test(bytes[*at], *mask))
 }
 
-/// The bytes that a range of bits touches, each with the mask of its bits in the range.
-fn byte_masks(bits: Range<usize>) -> impl DoubleEndedIterator<Item = (usize, u8)> {
+/// The bytes that a range of bits touches, each with the mask of its live bits in the range. Bytes
+/// that `live` does not reach are live as a whole.
+fn live_masks(bits: Range<usize>, live: &[u8]) -> impl DoubleEndedIterator<Item = (usize, u8)> {
     let bytes = if bits.is_empty() {
         0..0
     } else {
@@ -319,6 +336,7 @@ fn byte_masks(bits: Range<usize>) -> impl DoubleEndedIterator<Item = (usize, u8)
     bytes.map(move |at| {
         let first = bits.start.saturating_sub(at * 8).min(8);
         let behind = (bits.end - at * 8).min(8);
-        (at, (0xff_u16 >> first & (0xff00_u16 >> behind) & 0xff) as u8)
+        let mask = 0xff_u16 >> first & (0xff00_u16 >> behind) & 0xff;
+        (at, mask as u8 & live.get(at).unwrap_or(&0xff))
     })
 }

@@ -5,6 +5,7 @@ use crate::encode::{TAG_NULL, TAG_VALUE, encode_slot};
 use crate::layout::{Form, KeyLayout, Slot};
 use crate::range::{Edge, KeyRange, pass_column};
 use std::fmt;
+use std::sync::Arc;
 
 /// One end of an interval of values: the value and whether it belongs to it; `None` is unbounded.
 pub type Bound<'a> = Option<(&'a Datum, Edge)>;
@@ -17,6 +18,8 @@ pub type Bound<'a> = Option<(&'a Datum, Edge)>;
 pub struct FieldTest {
     pub(crate) offset: usize,
     pub(crate) allowed: Allowed,
+    /// For each byte of the layout before its first variable column, the bits that can differ.
+    pub(crate) live_bits: Arc<[u8]>,
 }
 
 /// The values a field may have.
@@ -165,9 +168,11 @@ impl FieldTest {
             }
             _ => return None,
         };
+        let (offset, live_bits) = (self.offset, Arc::clone(&self.live_bits));
         Some(FieldTest {
-            offset: self.offset,
+            offset,
             allowed,
+            live_bits,
         })
     }
 }
@@ -282,7 +287,12 @@ impl KeyLayout {
                 }
             }
         };
-        Some(FieldTest { offset, allowed })
+        let live_bits = Arc::clone(self.live_bits());
+        Some(FieldTest {
+            offset,
+            allowed,
+            live_bits,
+        })
     }
 }
 

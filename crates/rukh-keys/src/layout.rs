@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The direction of a key column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -133,6 +134,7 @@ pub struct KeyLayout {
     slots: Vec<Slot>,
     /// The first column that follows a variable one, or the number of columns.
     first_loose: usize,
+    live_bits: Arc<[u8]>,
 }
 
 /// Shows what the layout was made of: `KeyLayout(INTEGER, VARCHAR DESC NULL; 16 buckets on [0])`.
@@ -166,11 +168,13 @@ impl KeyLayout {
         let slots = place_columns(&columns, usize::from(salt.is_some()));
         let loose = slots.iter().position(|slot| slot.offset.is_none());
         let first_loose = loose.unwrap_or(slots.len());
+        let live_bits = live_bits(salt.as_ref(), &slots).into();
         KeyLayout {
             columns,
             salt,
             slots,
             first_loose,
+            live_bits,
         }
     }
 
@@ -233,6 +237,12 @@ impl KeyLayout {
         &self.slots
     }
 
+    /// For each byte before the first variable column, the bits that are not the same in all keys:
+    /// not the unused bits of booleans, nor the upper ones of tags.
+    pub(crate) fn live_bits(&self) -> &Arc<[u8]> {
+        &self.live_bits
+    }
+
     /// The columns from which a column without a fixed place is reached by walking: from the
     /// variable column that is the last with a fixed place.
     pub(crate) fn walk_to(&self, column: usize) -> Range<usize> {
@@ -267,6 +277,30 @@ fn place_columns(columns: &[KeyColumn], start: usize) -> Vec<Slot> {
     }
     close_runs(&mut slots);
     slots
+}
+
+fn live_bits(salt: Option<&Salt>, slots: &[Slot]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(salt) = salt {
+        bytes.push((salt.buckets.next_power_of_two() - 1) as u8);
+    }
+    for slot in slots.iter().take_while(|slot| !slot.is_variable()) {
+        if let Form::Bit(bit) = slot.form {
+            if bit == 0 {
+                bytes.push(0);
+            }
+            if let Some(byte) = bytes.last_mut() {
+                *byte |= 0x80 >> bit;
+            }
+            continue;
+        }
+        if slot.nullable {
+            bytes.push(0b11);
+        }
+        let value_bits = if slot.ty == DataType::Boolean { 1 } else { 0xff };
+        bytes.resize(bytes.len() + slot.width - usize::from(slot.nullable), value_bits);
+    }
+    bytes
 }
 
 fn column_form(columns: &[KeyColumn], position: usize, before: Option<&Slot>) -> Form {

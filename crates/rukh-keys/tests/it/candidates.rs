@@ -74,65 +74,80 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(24))]
+    #![proptest_config(config(150))]
 
-    /// On keys of two bytes every byte string can be tried.
+    /// Where a layout has few keys, each of them can be tried.
     #[test]
     fn a_candidate_is_the_nearest_one(
-        tests in proptest::collection::vec((0_usize..2, any::<i8>(), any::<i8>()), 1..3),
-        flags in proptest::collection::vec((0_usize..16, any::<bool>()), 0..3),
-        key in any::<[u8; 2]>(),
-        bits in any::<bool>(),
+        flags in 0_usize..11,
+        tests in proptest::collection::vec((0_usize..10, any::<i8>(), any::<i8>()), 1..4),
+        row in (any::<[bool; 16]>(), any::<i8>()),
+        number_at in 0_usize..5,
     ) {
-        let masked = if bits { flag_tests(&flags) } else { byte_tests(&tests) };
-        if masked.matches(&key) {
+        let layout = small_layout(flags, number_at);
+        let masked = small_tests(&layout, &tests);
+        let keys = all_keys(&layout);
+        let key = &keys[row.0.iter().fold(row.1 as u8 as usize, |n, bit| n * 2 + usize::from(*bit)) % keys.len()];
+        if masked.matches(key) {
             return Ok(());
         }
-        let padded = |mut key: Vec<u8>| {
-            key.resize(2, 0);
-            key
-        };
-        let all = || (0..=u16::MAX).map(u16::to_be_bytes).filter(|other| masked.matches(other));
         let mut out = Vec::new();
-        let next = masked.next_candidate(&key, &mut out);
-        match all().find(|other| *other > key) {
+        let next = masked.next_candidate(key, &mut out);
+        match keys.iter().find(|other| *other > key && masked.matches(other)) {
             Some(nearest) => {
-                prop_assert_eq!((next, padded(out.clone())), (Candidate::Seek, nearest.to_vec()));
+                out.resize(nearest.len(), 0);
+                prop_assert_eq!((next, &out), (Candidate::Seek, nearest));
             }
             None => prop_assert_eq!(next, Candidate::End),
         }
-        let previous = masked.previous_candidate(&key, &mut out);
-        match all().rev().find(|other| *other < key) {
+        let previous = masked.previous_candidate(key, &mut out);
+        match keys.iter().rev().find(|other| *other < key && masked.matches(other)) {
             Some(nearest) => {
-                let bound = (u16::from_be_bytes(nearest) + 1).to_be_bytes();
-                prop_assert_eq!((previous, padded(out)), (Candidate::Seek, bound.to_vec()));
+                prop_assert_eq!(previous, Candidate::Seek);
+                prop_assert!(*nearest < out && out <= *key);
+                prop_assert_eq!(keys.iter().rev().find(|other| **other < out), Some(nearest));
             }
             None => prop_assert_eq!(previous, Candidate::End),
         }
     }
 }
 
-/// Tests on a key of two TINYINTs.
-fn byte_tests(tests: &[(usize, i8, i8)]) -> MaskedCompare {
-    let layout = KeyLayout::new(vec![ascending(DataType::TinyInt); 2], None);
-    let tests = tests.iter().filter_map(|(column, low, high)| {
-        let (low, high) = (Datum::Int((*low).into()), Datum::Int((*high).into()));
-        layout.field_test(
-            *column,
-            &[(Some((&low, Edge::Included)), Some((&high, Edge::Included)))],
-            false,
-        )
-    });
-    MaskedCompare::new(tests.collect())
+/// Flags in one or two bytes; with a TINYINT among them if they are few.
+fn small_layout(flags: usize, number_at: usize) -> KeyLayout {
+    let mut columns = vec![ascending(DataType::Boolean); flags];
+    if flags < 5 {
+        columns.insert(number_at.min(flags), ascending(DataType::TinyInt));
+    }
+    KeyLayout::new(columns, None)
 }
 
-/// Tests on a key of sixteen booleans.
-fn flag_tests(flags: &[(usize, bool)]) -> MaskedCompare {
-    let layout = KeyLayout::new(vec![ascending(DataType::Boolean); 16], None);
-    let tests = flags.iter().filter_map(|(column, value)| {
-        let value = Datum::Boolean(*value);
-        let end = Some((&value, Edge::Included));
-        layout.field_test(*column, &[(end, end)], false)
+/// All keys of a layout of flags and TINYINTs, in order.
+fn all_keys(layout: &KeyLayout) -> Vec<Vec<u8>> {
+    let mut rows: Vec<Vec<Datum>> = vec![Vec::new()];
+    for column in layout.columns() {
+        let values: Vec<Datum> = match column.ty {
+            DataType::Boolean => [false, true].map(Datum::Boolean).to_vec(),
+            _ => (-128..128).map(Datum::Int).collect(),
+        };
+        let with = |row: &Vec<Datum>, value: &Datum| [row.as_slice(), std::slice::from_ref(value)].concat();
+        rows = rows
+            .iter()
+            .flat_map(|row| values.iter().map(|value| with(row, value)))
+            .collect();
+    }
+    rows.iter().map(|row| layout.encode(row).unwrap()).collect()
+}
+
+/// A test per (column, low, high): an interval of numbers, or one value of a flag.
+fn small_tests(layout: &KeyLayout, tests: &[(usize, i8, i8)]) -> MaskedCompare {
+    let tests = tests.iter().filter_map(|(column, low, high)| {
+        let column = column % layout.columns().len();
+        let [low, high] = match layout.columns()[column].ty {
+            DataType::Boolean => [low, low].map(|value| Datum::Boolean(*value < 0)),
+            _ => [low, high].map(|value| Datum::Int((*value).into())),
+        };
+        let interval = (Some((&low, Edge::Included)), Some((&high, Edge::Included)));
+        layout.field_test(column, &[interval], false)
     });
     MaskedCompare::new(tests.collect())
 }

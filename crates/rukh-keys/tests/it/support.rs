@@ -224,15 +224,6 @@ pub fn any_layout() -> BoxedStrategy<KeyLayout> {
 
 pub type Row = Vec<Datum>;
 
-pub fn any_row(layout: &KeyLayout) -> BoxedStrategy<Row> {
-    layout
-        .columns()
-        .iter()
-        .map(|column| any_datum(*column))
-        .collect::<Vec<_>>()
-        .boxed()
-}
-
 /// Rows that share values with each other, so that comparisons reach the later columns.
 pub fn any_rows(layout: &KeyLayout, count: usize) -> BoxedStrategy<Vec<Row>> {
     let columns: Vec<_> = layout
