@@ -91,7 +91,11 @@ impl WriteBatch {
 
     /// Makes an empty batch with room for `ops` operations and `bytes` bytes of keys and values.
     pub fn with_capacity(ops: usize, bytes: usize) -> WriteBatch {
-        WriteBatch { tables: Vec::new(), entries: Vec::with_capacity(ops), data: Vec::with_capacity(bytes) }
+        WriteBatch {
+            tables: Vec::new(),
+            entries: Vec::with_capacity(ops),
+            data: Vec::with_capacity(bytes),
+        }
     }
 
     /// Sets the value of `key`.
@@ -124,10 +128,18 @@ impl WriteBatch {
                 WriteOp::Put { table, key, value } => self.put(table, key, value),
                 WriteOp::Delete { table, key } => self.delete(table, key),
                 WriteOp::Merge { table, key, operand } => self.merge(table, key, operand),
-                WriteOp::DeleteRange { table, start, limit: Some(limit) } => {
+                WriteOp::DeleteRange {
+                    table,
+                    start,
+                    limit: Some(limit),
+                } => {
                     self.push(Kind::DeleteRange, table, start, limit);
                 }
-                WriteOp::DeleteRange { table, start, limit: None } => {
+                WriteOp::DeleteRange {
+                    table,
+                    start,
+                    limit: None,
+                } => {
                     self.push(Kind::DeleteFrom, table, start, &[]);
                 }
             }
@@ -182,9 +194,21 @@ impl WriteBatch {
         match entry.kind {
             Kind::Put => WriteOp::Put { table, key, value },
             Kind::Delete => WriteOp::Delete { table, key },
-            Kind::Merge => WriteOp::Merge { table, key, operand: value },
-            Kind::DeleteRange => WriteOp::DeleteRange { table, start: key, limit: Some(value) },
-            Kind::DeleteFrom => WriteOp::DeleteRange { table, start: key, limit: None },
+            Kind::Merge => WriteOp::Merge {
+                table,
+                key,
+                operand: value,
+            },
+            Kind::DeleteRange => WriteOp::DeleteRange {
+                table,
+                start: key,
+                limit: Some(value),
+            },
+            Kind::DeleteFrom => WriteOp::DeleteRange {
+                table,
+                start: key,
+                limit: None,
+            },
         }
     }
 
@@ -193,7 +217,12 @@ impl WriteBatch {
         self.data.extend_from_slice(key);
         let key_end = self.data.len();
         self.data.extend_from_slice(value);
-        self.entries.push(Entry { kind, slot, key_end, value_end: self.data.len() });
+        self.entries.push(Entry {
+            kind,
+            slot,
+            key_end,
+            value_end: self.data.len(),
+        });
     }
 
     /// Returns the slot of `table`. A statement changes a table and its indexes in turn, so the
@@ -216,7 +245,9 @@ impl fmt::Display for WriteBatch {
 
 impl fmt::Debug for WriteBatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.ops().map(|op| op.to_string())).finish()
+        f.debug_list()
+            .entries(self.ops().map(|op| op.to_string()))
+            .finish()
     }
 }
 
@@ -260,7 +291,10 @@ mod tests {
     use super::*;
 
     fn range(start: &[u8], limit: Option<&[u8]>) -> KeyRange {
-        KeyRange { start: start.to_vec(), limit: limit.map(<[u8]>::to_vec) }
+        KeyRange {
+            start: start.to_vec(),
+            limit: limit.map(<[u8]>::to_vec),
+        }
     }
 
     fn sample() -> WriteBatch {

@@ -15,7 +15,7 @@
 //!    on one that passes, patience starts again at its least. So a range scan becomes a skip scan
 //!    where the data says so, and stays a range scan where it does not.
 
-use crate::{KeyValue, KvCursor, KvError, ScanSpec, ScanStats};
+use crate::{KeyValue, KvCursor, KvError, ScanSpec, ScanStats, Visit};
 use rukh_keys::{Candidate, KeyRange, MaskedCompare};
 use std::ops::ControlFlow;
 
@@ -100,7 +100,11 @@ impl<P: Position> Driver<P> {
         }
         Ok(Driver {
             position,
-            phase: if ranges.is_empty() { Phase::Done } else { Phase::Enter },
+            phase: if ranges.is_empty() {
+                Phase::Done
+            } else {
+                Phase::Enter
+            },
             ranges,
             at: 0,
             bounded: false,
@@ -186,7 +190,11 @@ impl<P: Position> Driver<P> {
                 self.patience = PATIENCE_MIN;
             }
         }
-        let value = if self.keys_only { &[] } else { self.position.value() };
+        let value = if self.keys_only {
+            &[]
+        } else {
+            self.position.value()
+        };
         self.stats.bytes_read += (key.len() + value.len()) as u64;
         self.phase = after_match(&mut self.left, &self.ranges[self.at]);
         Ok(visit(key, value))
@@ -196,7 +204,11 @@ impl<P: Position> Driver<P> {
     fn exhausted(&mut self) -> Result<(), KvError> {
         self.position.status()?;
         // A bounded position has no key left in this range, an unbounded one in none to come.
-        self.phase = if self.bounded { Phase::NextRange } else { Phase::Done };
+        self.phase = if self.bounded {
+            Phase::NextRange
+        } else {
+            Phase::Done
+        };
         Ok(())
     }
 
@@ -209,7 +221,11 @@ impl<P: Position> Driver<P> {
             self.patience = (self.patience * 2).min(PATIENCE_MAX);
         }
         self.phase = Phase::Step;
-        if self.misses < self.patience { Ok(()) } else { self.skip() }
+        if self.misses < self.patience {
+            Ok(())
+        } else {
+            self.skip()
+        }
     }
 
     /// Sends the position from a failed key to the next one that could pass.
@@ -257,7 +273,10 @@ impl<P: Position> Driver<P> {
         self.stats.seeks += 1;
         self.phase = Phase::Examine;
         if self.reverse {
-            let limit = range.limit.as_deref().map_or(&self.target[..], |limit| limit.min(&self.target));
+            let limit = range
+                .limit
+                .as_deref()
+                .map_or(&self.target[..], |limit| limit.min(&self.target));
             self.position.seek_before(Some(limit));
         } else {
             self.position.seek(range.start.as_slice().max(&self.target));
@@ -340,19 +359,23 @@ impl<P: Position + Send> KvCursor for Driver<P> {
         if self.drive(&mut |_, _| ControlFlow::Break(()))? {
             return Ok(None);
         }
-        let value = if self.keys_only { &[] } else { self.position.value() };
+        let value = if self.keys_only {
+            &[]
+        } else {
+            self.position.value()
+        };
         Ok(self.position.key().map(|key| KeyValue { key, value }))
     }
 
-    fn for_each(
-        &mut self,
-        visit: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<bool, KvError> {
+    fn for_each(&mut self, visit: &mut Visit<'_>) -> Result<bool, KvError> {
         self.drive(&mut |key, value| visit(key, value))
     }
 
     fn stats(&self) -> ScanStats {
-        ScanStats { ranges: if self.started { self.at as u64 + 1 } else { 0 }, ..self.stats }
+        ScanStats {
+            ranges: if self.started { self.at as u64 + 1 } else { 0 },
+            ..self.stats
+        }
     }
 }
 
@@ -364,7 +387,11 @@ fn after_match(left: &mut Option<u64>, range: &KeyRange) -> Phase {
             return Phase::Done;
         }
     }
-    if is_one_key(range) { Phase::NextRange } else { Phase::Step }
+    if is_one_key(range) {
+        Phase::NextRange
+    } else {
+        Phase::Step
+    }
 }
 
 /// Returns whether only the start of the range lies in it: the limit is the start and a zero byte.
@@ -377,8 +404,17 @@ fn is_one_key(range: &KeyRange) -> bool {
 /// Returns the same set of keys as ranges that are not empty, sorted and disjoint.
 fn normal_form(mut ranges: Vec<KeyRange>) -> Vec<KeyRange> {
     ranges.retain(|range| !range.is_empty());
-    let in_order = |pair: &[KeyRange]| pair[0].limit.as_ref().is_some_and(|limit| *limit <= pair[1].start);
-    if ranges.windows(2).all(in_order) { ranges } else { KeyRange::merge(ranges) }
+    let in_order = |pair: &[KeyRange]| {
+        pair[0]
+            .limit
+            .as_ref()
+            .is_some_and(|limit| *limit <= pair[1].start)
+    };
+    if ranges.windows(2).all(in_order) {
+        ranges
+    } else {
+        KeyRange::merge(ranges)
+    }
 }
 
 #[cfg(test)]
@@ -416,7 +452,10 @@ mod tests {
         }
         fn prev(&mut self) {
             self.steps += 1;
-            self.here = self.here.take().and_then(|key| self.keys.range(..key).next_back().cloned());
+            self.here = self
+                .here
+                .take()
+                .and_then(|key| self.keys.range(..key).next_back().cloned());
         }
         fn key(&self) -> Option<&[u8]> {
             self.here.as_deref()
@@ -430,7 +469,10 @@ mod tests {
     }
 
     fn range(start: u8, limit: u8) -> KeyRange {
-        KeyRange { start: vec![start], limit: Some(vec![limit]) }
+        KeyRange {
+            start: vec![start],
+            limit: Some(vec![limit]),
+        }
     }
 
     fn one(key: u8) -> KeyRange {
@@ -440,7 +482,14 @@ mod tests {
     /// Scans and returns the keys shown, the stats and the number of steps.
     fn scan(keys: &[u8], spec: ScanSpec) -> (Vec<u8>, ScanStats, u32) {
         let keys = keys.iter().map(|key| vec![*key]).collect();
-        let mut driver = Driver::new(spec, |_| Ok(Keys { keys, here: None, steps: 0 })).unwrap();
+        let mut driver = Driver::new(spec, |_| {
+            Ok(Keys {
+                keys,
+                here: None,
+                steps: 0,
+            })
+        })
+        .unwrap();
         let mut shown = Vec::new();
         while let Some(entry) = driver.next().unwrap() {
             shown.push(entry.key[0]);
@@ -461,7 +510,10 @@ mod tests {
     #[test]
     fn a_range_of_one_key_is_not_stepped_out_of() {
         let (shown, stats, steps) = scan(&[1, 2, 3], ScanSpec::ranges(vec![one(1), one(3)]));
-        assert_eq!((shown, stats.seeks, stats.keys_examined, steps), (vec![1, 3], 2, 2, 0));
+        assert_eq!(
+            (shown, stats.seeks, stats.keys_examined, steps),
+            (vec![1, 3], 2, 2, 0)
+        );
     }
 
     #[test]
@@ -489,9 +541,22 @@ mod tests {
 
     #[test]
     fn ranges_come_into_normal_form() {
-        let open = KeyRange { start: vec![8], limit: None };
-        let given = vec![range(5, 7), range(1, 3), range(2, 4), range(3, 3), open.clone(), range(9, 10)];
+        let open = KeyRange {
+            start: vec![8],
+            limit: None,
+        };
+        let given = vec![
+            range(5, 7),
+            range(1, 3),
+            range(2, 4),
+            range(3, 3),
+            open.clone(),
+            range(9, 10),
+        ];
         assert_eq!(normal_form(given), vec![range(1, 4), range(5, 7), open]);
-        assert_eq!(normal_form(vec![range(1, 3), range(3, 5)]), vec![range(1, 3), range(3, 5)]);
+        assert_eq!(
+            normal_form(vec![range(1, 3), range(3, 5)]),
+            vec![range(1, 3), range(3, 5)]
+        );
     }
 }

@@ -108,14 +108,18 @@ impl KvError {
     pub(crate) fn io(operation: impl Into<String>, source: io::Error) -> KvError {
         let operation = operation.into();
         match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => KvError::DiskFull { operation, source },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                KvError::DiskFull { operation, source }
+            }
             _ => KvError::Io { operation, source },
         }
     }
 
     /// Says that `table` is not there.
     pub(crate) fn unknown_table(table: &str) -> KvError {
-        KvError::UnknownTable { table: table.to_owned() }
+        KvError::UnknownTable {
+            table: table.to_owned(),
+        }
     }
 }
 
@@ -152,8 +156,14 @@ mod tests {
             .to_string()
         };
         assert_eq!(corrupt(None, None), "corrupt data: bad checksum");
-        assert_eq!(corrupt(Some("t"), Some(b"a")), "corrupt data in table \"t\" at key 61: bad checksum");
-        assert_eq!(KvError::unknown_table("t").to_string(), "table \"t\" does not exist");
+        assert_eq!(
+            corrupt(Some("t"), Some(b"a")),
+            "corrupt data in table \"t\" at key 61: bad checksum"
+        );
+        assert_eq!(
+            KvError::unknown_table("t").to_string(),
+            "table \"t\" does not exist"
+        );
     }
 
     #[test]

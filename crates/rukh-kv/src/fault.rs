@@ -6,8 +6,8 @@
 //! acknowledged. Reads never fail.
 
 use crate::{
-    Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, SortedWriter, TableName,
-    TableOptions, WriteBatch,
+    Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, SortedWriter, TableName, TableOptions,
+    WriteBatch,
 };
 use parking_lot::Mutex;
 use rukh_keys::KeyRange;
@@ -41,12 +41,18 @@ struct Plan {
 impl FaultStore {
     /// Wraps a store; no write fails yet.
     pub fn new(inner: Arc<dyn KvStore>) -> FaultStore {
-        FaultStore { inner, plan: Arc::default() }
+        FaultStore {
+            inner,
+            plan: Arc::default(),
+        }
     }
 
     /// Makes the `n`-th write from now on fail; 1 is the next one. Replaces what was set before.
     pub fn fail_write(&self, n: u64, fault: Fault) {
-        *self.plan.lock() = Plan { writes: 0, fault: Some((n, fault)) };
+        *self.plan.lock() = Plan {
+            writes: 0,
+            fault: Some((n, fault)),
+        };
     }
 
     /// Lets all writes succeed again.
@@ -78,7 +84,10 @@ impl Plan {
 }
 
 fn injected(number: u64) -> KvError {
-    KvError::io("write", io::Error::other(format!("injected fault at write {number}")))
+    KvError::io(
+        "write",
+        io::Error::other(format!("injected fault at write {number}")),
+    )
 }
 
 impl KvStore for FaultStore {
@@ -144,7 +153,10 @@ impl KvStore for FaultStore {
 
     fn sorted_writer(&self, table: &str) -> Result<Box<dyn SortedWriter>, KvError> {
         let inner = self.inner.sorted_writer(table)?;
-        Ok(Box::new(FaultWriter { inner, plan: Arc::clone(&self.plan) }))
+        Ok(Box::new(FaultWriter {
+            inner,
+            plan: Arc::clone(&self.plan),
+        }))
     }
 
     fn load_files(&self) -> Result<Vec<LoadFile>, KvError> {
@@ -153,7 +165,9 @@ impl KvStore for FaultStore {
 
     /// Ingests table by table, so that a fault can fall between two.
     fn ingest(&self, loads: Vec<(TableName, Vec<LoadFile>)>) -> Result<(), KvError> {
-        loads.into_iter().try_for_each(|load| Plan::run(&self.plan, || self.inner.ingest(vec![load])))
+        loads
+            .into_iter()
+            .try_for_each(|load| Plan::run(&self.plan, || self.inner.ingest(vec![load])))
     }
 
     fn discard_stray_files(&self, keep: &[LoadFile]) -> Result<(), KvError> {

@@ -49,8 +49,25 @@ mod tests {
     fn bytes_print_as_hexadecimal() {
         assert_eq!(Hex(&[0, 0x0f, 0xff]).to_string(), "000fff");
         assert_eq!(ShortHex(&[1; 32]).to_string(), "01".repeat(32));
-        assert_eq!(ShortHex(&[1; 33]).to_string(), format!("{}.. (33 bytes)", "01".repeat(32)));
-        assert_eq!(HexRange { start: b"a", limit: None }.to_string(), "[61 - ]");
-        assert_eq!(HexRange { start: b"a", limit: Some(b"b") }.to_string(), "[61 - 62)");
+        assert_eq!(
+            ShortHex(&[1; 33]).to_string(),
+            format!("{}.. (33 bytes)", "01".repeat(32))
+        );
+        assert_eq!(
+            HexRange {
+                start: b"a",
+                limit: None
+            }
+            .to_string(),
+            "[61 - ]"
+        );
+        assert_eq!(
+            HexRange {
+                start: b"a",
+                limit: Some(b"b")
+            }
+            .to_string(),
+            "[61 - 62)"
+        );
     }
 }

@@ -51,6 +51,4 @@ pub use name::{LoadFile, TableName};
 pub use record::{Operation, RecordStore, Recording};
 pub use rocks::{Compression, RocksOptions, RocksStore};
 pub use scan::{KeyValue, ScanSpec, ScanStats};
-pub use store::{
-    Capabilities, Durability, KvCursor, KvSnapshot, KvStore, SortedWriter, TableOptions,
-};
+pub use store::{Capabilities, Durability, KvCursor, KvSnapshot, KvStore, SortedWriter, TableOptions, Visit};

@@ -12,8 +12,8 @@ mod rows;
 mod snapshot;
 
 use crate::{
-    Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, SortedWriter,
-    TableName, TableOptions, WriteBatch, WriteOp,
+    Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, SortedWriter, TableName,
+    TableOptions, WriteBatch, WriteOp,
 };
 use load::{Entries, MemoryWriter};
 use parking_lot::{Mutex, MutexGuard};
@@ -53,12 +53,18 @@ struct State {
 impl MemoryStore {
     /// Makes an empty store.
     pub fn new() -> MemoryStore {
-        MemoryStore { shared: Arc::default(), merge: None }
+        MemoryStore {
+            shared: Arc::default(),
+            merge: None,
+        }
     }
 
     /// Makes an empty store that can merge.
     pub fn with_merge_operator(merge: Arc<dyn MergeOperator>) -> MemoryStore {
-        MemoryStore { shared: Arc::default(), merge: Some(merge) }
+        MemoryStore {
+            shared: Arc::default(),
+            merge: Some(merge),
+        }
     }
 
     fn table(&self, name: &str) -> Result<Arc<Table>, KvError> {
@@ -77,7 +83,9 @@ impl MemoryStore {
         for file in files {
             let entries = state.loads.get(file);
             let entries = entries.ok_or_else(|| KvError::UnknownLoadFile { file: file.clone() })?;
-            entries.iter().for_each(|(key, value)| batch.put(table, key, value));
+            entries
+                .iter()
+                .for_each(|(key, value)| batch.put(table, key, value));
         }
         Ok(batch)
     }
@@ -93,18 +101,29 @@ impl Shared {
     /// Locks the state of a store that is not closed.
     fn open(&self) -> Result<MutexGuard<'_, State>, KvError> {
         let state = self.state.lock();
-        if state.closed { Err(KvError::Closed) } else { Ok(state) }
+        if state.closed {
+            Err(KvError::Closed)
+        } else {
+            Ok(state)
+        }
     }
 }
 
 impl State {
     fn table(&self, name: &str) -> Result<Arc<Table>, KvError> {
-        self.tables.get(name).cloned().ok_or_else(|| KvError::unknown_table(name))
+        self.tables
+            .get(name)
+            .cloned()
+            .ok_or_else(|| KvError::unknown_table(name))
     }
 
     /// Applies a batch as one write, or nothing of it.
     fn write(&mut self, batch: &WriteBatch, merge: Option<&dyn MergeOperator>) -> Result<(), KvError> {
-        let tables: Vec<_> = batch.tables().iter().map(|name| self.table(name)).collect::<Result<_, _>>()?;
+        let tables: Vec<_> = batch
+            .tables()
+            .iter()
+            .map(|name| self.table(name))
+            .collect::<Result<_, _>>()?;
         let sequence = self.sequence + 1;
         let mut changed: Vec<(usize, Vec<Bytes>)> = Vec::with_capacity(batch.len());
         let mut result = Ok(());
@@ -141,17 +160,27 @@ fn apply(
         WriteOp::Put { key, value, .. } => Ok(table.set(key, sequence, Some(value.into()))),
         WriteOp::Delete { key, .. } => Ok(table.set(key, sequence, None)),
         WriteOp::DeleteRange { start, limit, .. } => {
-            let range = KeyRange { start: start.to_vec(), limit: limit.map(<[u8]>::to_vec) };
+            let range = KeyRange {
+                start: start.to_vec(),
+                limit: limit.map(<[u8]>::to_vec),
+            };
             Ok(table.delete_range(&range, sequence))
         }
-        WriteOp::Merge { table: name, key, operand } => {
+        WriteOp::Merge {
+            table: name,
+            key,
+            operand,
+        } => {
             let merge = merge.ok_or(KvError::Unsupported { operation: "merge" })?;
             let value = table.value(key, NEWEST);
-            let folded = merge.fold(key, value.as_deref(), &[operand]).ok_or_else(|| KvError::Corruption {
-                table: Some(name.to_owned()),
-                key: Some(key.to_vec()),
-                message: "a merge could not be folded".to_owned(),
-            })?;
+            let folded =
+                merge
+                    .fold(key, value.as_deref(), &[operand])
+                    .ok_or_else(|| KvError::Corruption {
+                        table: Some(name.to_owned()),
+                        key: Some(key.to_vec()),
+                        message: "a merge could not be folded".to_owned(),
+                    })?;
             Ok(table.set(key, sequence, Some(folded.into())))
         }
     }
@@ -180,7 +209,9 @@ impl KvStore for MemoryStore {
         let name = TableName::new(table)?;
         let mut state = self.shared.open()?;
         if state.tables.contains_key(table) {
-            return Err(KvError::TableExists { table: name.to_string() });
+            return Err(KvError::TableExists {
+                table: name.to_string(),
+            });
         }
         Arc::make_mut(&mut state.tables).insert(name.to_string(), Arc::default());
         Ok(())
@@ -232,7 +263,10 @@ impl KvStore for MemoryStore {
 
     fn split_points(&self, table: &str, range: &KeyRange, parts: usize) -> Result<Vec<Vec<u8>>, KvError> {
         let keys = self.table(table)?.keys(range);
-        let mut points: Vec<_> = (1..parts).map(|part| part * keys.len() / parts).filter(|at| *at > 0).collect();
+        let mut points: Vec<_> = (1..parts)
+            .map(|part| part * keys.len() / parts)
+            .filter(|at| *at > 0)
+            .collect();
         points.dedup();
         Ok(points.into_iter().map(|at| keys[at].to_vec()).collect())
     }

@@ -77,6 +77,12 @@ mod tests {
         for name in ["", "default", "a\0b"] {
             assert!(TableName::new(name).is_err(), "{name:?}");
         }
-        assert_eq!(TableName::new("t@by_host").map(|name| name.to_string()).ok().as_deref(), Some("t@by_host"));
+        assert_eq!(
+            TableName::new("t@by_host")
+                .map(|name| name.to_string())
+                .ok()
+                .as_deref(),
+            Some("t@by_host")
+        );
     }
 }

@@ -13,8 +13,8 @@
 
 use crate::hex::Hex;
 use crate::{
-    Capabilities, Durability, KvCursor, KvError, KvSnapshot, KvStore, LoadFile, ScanSpec,
-    ScanStats, SortedWriter, TableName, TableOptions, WriteBatch,
+    Capabilities, Durability, KvCursor, KvError, KvSnapshot, KvStore, LoadFile, ScanSpec, ScanStats,
+    SortedWriter, TableName, TableOptions, WriteBatch,
 };
 use parking_lot::Mutex;
 use rukh_keys::KeyRange;
@@ -105,7 +105,11 @@ impl fmt::Display for Operation {
             Operation::Scan { table, spec } => write!(f, "scan {table} {spec}"),
             Operation::Count { table, spec } => write!(f, "count {table} {spec}"),
             Operation::Write { batch, durability } => {
-                let buffered = if *durability == Durability::Buffered { " buffered" } else { "" };
+                let buffered = if *durability == Durability::Buffered {
+                    " buffered"
+                } else {
+                    ""
+                };
                 write!(f, "{batch}commit {} ops{buffered}", batch.len())
             }
             Operation::CreateTable { table } => write!(f, "create table {table}"),
@@ -135,7 +139,13 @@ struct Log {
 impl RecordStore {
     /// Wraps a store.
     pub fn new(inner: Arc<dyn KvStore>, recording: Recording) -> RecordStore {
-        RecordStore { inner, log: Log { recording, operations: Arc::default() } }
+        RecordStore {
+            inner,
+            log: Log {
+                recording,
+                operations: Arc::default(),
+            },
+        }
     }
 
     /// Returns the operations since the last call, oldest first.
@@ -145,7 +155,10 @@ impl RecordStore {
 
     /// Returns the operations since the last call as text, one line each.
     pub fn take_text(&self) -> String {
-        self.take().iter().map(|operation| format!("{operation}\n")).collect()
+        self.take()
+            .iter()
+            .map(|operation| format!("{operation}\n"))
+            .collect()
     }
 }
 
@@ -163,7 +176,10 @@ impl Log {
     fn snapshot(&self, inner: Arc<dyn KvSnapshot>) -> Arc<dyn KvSnapshot> {
         match self.recording {
             Recording::Writes => inner,
-            Recording::ReadsAndWrites => Arc::new(RecordSnapshot { inner, log: self.clone() }),
+            Recording::ReadsAndWrites => Arc::new(RecordSnapshot {
+                inner,
+                log: self.clone(),
+            }),
         }
     }
 }
@@ -183,7 +199,9 @@ impl KvStore for RecordStore {
 
     fn create_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
         self.inner.create_table(table, options)?;
-        self.log.note(Operation::CreateTable { table: table.to_owned() });
+        self.log.note(Operation::CreateTable {
+            table: table.to_owned(),
+        });
         Ok(())
     }
 
@@ -193,7 +211,9 @@ impl KvStore for RecordStore {
 
     fn drop_table(&self, table: &str) -> Result<(), KvError> {
         self.inner.drop_table(table)?;
-        self.log.note(Operation::DropTable { table: table.to_owned() });
+        self.log.note(Operation::DropTable {
+            table: table.to_owned(),
+        });
         Ok(())
     }
 
@@ -237,7 +257,11 @@ impl KvStore for RecordStore {
 
     fn sorted_writer(&self, table: &str) -> Result<Box<dyn SortedWriter>, KvError> {
         let inner = self.inner.sorted_writer(table)?;
-        Ok(Box::new(RecordWriter { inner, table: table.to_owned(), log: self.log.clone() }))
+        Ok(Box::new(RecordWriter {
+            inner,
+            table: table.to_owned(),
+            log: self.log.clone(),
+        }))
     }
 
     fn load_files(&self) -> Result<Vec<LoadFile>, KvError> {
@@ -273,25 +297,37 @@ impl KvSnapshot for RecordSnapshot {
 
     fn get(&self, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>, KvError> {
         let value = self.inner.get(table, key)?;
-        self.log.note_read(|| Operation::Get { table: table.to_owned(), key: key.to_vec() });
+        self.log.note_read(|| Operation::Get {
+            table: table.to_owned(),
+            key: key.to_vec(),
+        });
         Ok(value)
     }
 
     fn multi_get(&self, table: &str, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, KvError> {
         let values = self.inner.multi_get(table, keys)?;
-        self.log.note_read(|| Operation::MultiGet { table: table.to_owned(), keys: keys.to_vec() });
+        self.log.note_read(|| Operation::MultiGet {
+            table: table.to_owned(),
+            keys: keys.to_vec(),
+        });
         Ok(values)
     }
 
     fn scan(&self, table: &str, spec: ScanSpec) -> Result<Box<dyn KvCursor>, KvError> {
         let cursor = self.inner.scan(table, spec.clone())?;
-        self.log.note_read(|| Operation::Scan { table: table.to_owned(), spec });
+        self.log.note_read(|| Operation::Scan {
+            table: table.to_owned(),
+            spec,
+        });
         Ok(cursor)
     }
 
     fn count(&self, table: &str, spec: ScanSpec) -> Result<(u64, ScanStats), KvError> {
         let counted = self.inner.count(table, spec.clone())?;
-        self.log.note_read(|| Operation::Count { table: table.to_owned(), spec });
+        self.log.note_read(|| Operation::Count {
+            table: table.to_owned(),
+            spec,
+        });
         Ok(counted)
     }
 }
@@ -315,7 +351,10 @@ impl SortedWriter for RecordWriter {
     fn finish(self: Box<Self>) -> Result<Vec<LoadFile>, KvError> {
         let entries = self.inner.entries();
         let files = self.inner.finish()?;
-        self.log.note(Operation::Load { table: self.table, entries });
+        self.log.note(Operation::Load {
+            table: self.table,
+            entries,
+        });
         Ok(files)
     }
 }

@@ -51,7 +51,12 @@ impl TableHandle {
         // `Arc` of which this handle owns a share and which it drops after the column family;
         // nothing gives the column family out without a borrow of the handle.
         let family: Arc<BoundColumnFamily<'static>> = unsafe { transmute(family) };
-        Some(TableHandle { family, db: Arc::clone(db), name: name.to_owned(), sample: KeySample::default() })
+        Some(TableHandle {
+            family,
+            db: Arc::clone(db),
+            name: name.to_owned(),
+            sample: KeySample::default(),
+        })
     }
 }
 
@@ -73,7 +78,10 @@ impl PinnedSnapshot {
         let snapshot = unsafe {
             transmute::<SnapshotWithThreadMode<'_, DB>, SnapshotWithThreadMode<'static, DB>>(snapshot)
         };
-        PinnedSnapshot { snapshot, _db: Arc::clone(db) }
+        PinnedSnapshot {
+            snapshot,
+            _db: Arc::clone(db),
+        }
     }
 
     /// Makes reads with these options see the snapshot. The options hold a bare pointer to it:
@@ -98,7 +106,11 @@ struct PinnedIterator {
 impl PinnedIterator {
     /// Makes an iterator with these options, which reads at `snapshot` or, without one, at the
     /// present state.
-    fn new(table: &Arc<TableHandle>, snapshot: Option<&Arc<PinnedSnapshot>>, mut options: ReadOptions) -> PinnedIterator {
+    fn new(
+        table: &Arc<TableHandle>,
+        snapshot: Option<&Arc<PinnedSnapshot>>,
+        mut options: ReadOptions,
+    ) -> PinnedIterator {
         if let Some(snapshot) = snapshot {
             snapshot.apply_to(&mut options);
         }
@@ -107,9 +119,15 @@ impl PinnedIterator {
         // the table, which owns a share of the database, and the snapshot; it drops both after
         // the iterator and does not give the iterator out without a borrow of itself.
         let iterator = unsafe {
-            transmute::<DBRawIteratorWithThreadMode<'_, DB>, DBRawIteratorWithThreadMode<'static, DB>>(iterator)
+            transmute::<DBRawIteratorWithThreadMode<'_, DB>, DBRawIteratorWithThreadMode<'static, DB>>(
+                iterator,
+            )
         };
-        PinnedIterator { iterator, _table: Arc::clone(table), _snapshot: snapshot.map(Arc::clone) }
+        PinnedIterator {
+            iterator,
+            _table: Arc::clone(table),
+            _snapshot: snapshot.map(Arc::clone),
+        }
     }
 }
 
@@ -129,14 +147,18 @@ impl PinnedFileWriter {
         // share of the `Arc` that the options live in, drops it after the writer, and does not
         // give the writer out without a borrow of itself.
         let writer = unsafe { transmute::<SstFileWriter<'_>, SstFileWriter<'static>>(writer) };
-        PinnedFileWriter { writer, _options: Arc::clone(options) }
+        PinnedFileWriter {
+            writer,
+            _options: Arc::clone(options),
+        }
     }
 
     /// Starts the file at `path`.
     fn open(&self, path: &std::path::Path) -> Result<(), rocksdb::Error> {
         // SAFETY: the binding asks for a borrow of the writer as long as the options', though it
         // keeps none: the call ends when the file is open.
-        let writer = unsafe { transmute::<&SstFileWriter<'static>, &'static SstFileWriter<'static>>(&self.writer) };
+        let writer =
+            unsafe { transmute::<&SstFileWriter<'static>, &'static SstFileWriter<'static>>(&self.writer) };
         writer.open(path)
     }
 }

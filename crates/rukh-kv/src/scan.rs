@@ -46,17 +46,26 @@ impl ScanSpec {
 
     /// Reads in descending order.
     pub fn reversed(self) -> ScanSpec {
-        ScanSpec { reverse: true, ..self }
+        ScanSpec {
+            reverse: true,
+            ..self
+        }
     }
 
     /// Stops after `limit` keys.
     pub fn limited(self, limit: u64) -> ScanSpec {
-        ScanSpec { limit: Some(limit), ..self }
+        ScanSpec {
+            limit: Some(limit),
+            ..self
+        }
     }
 
     /// Leaves values unread.
     pub fn keys_only(self) -> ScanSpec {
-        ScanSpec { keys_only: true, ..self }
+        ScanSpec {
+            keys_only: true,
+            ..self
+        }
     }
 }
 
@@ -126,16 +135,37 @@ mod tests {
 
     #[test]
     fn a_scan_prints_what_it_asks() {
-        let range = KeyRange { start: b"a".to_vec(), limit: Some(b"b".to_vec()) };
-        assert_eq!(ScanSpec::ranges(vec![range]).reversed().limited(5).to_string(), "[61 - 62) reverse limit 5");
+        let range = KeyRange {
+            start: b"a".to_vec(),
+            limit: Some(b"b".to_vec()),
+        };
+        assert_eq!(
+            ScanSpec::ranges(vec![range]).reversed().limited(5).to_string(),
+            "[61 - 62) reverse limit 5"
+        );
         assert_eq!(ScanSpec::all().keys_only().to_string(), "[ - ] keys only");
         assert_eq!(ScanSpec::ranges(Vec::new()).to_string(), "nothing");
     }
 
     #[test]
     fn stats_add_up() {
-        let mut sum = ScanStats { ranges: 1, seeks: 2, keys_examined: 3, masked_misses: 4, bytes_read: 5 };
+        let mut sum = ScanStats {
+            ranges: 1,
+            seeks: 2,
+            keys_examined: 3,
+            masked_misses: 4,
+            bytes_read: 5,
+        };
         sum += sum;
-        assert_eq!(sum, ScanStats { ranges: 2, seeks: 4, keys_examined: 6, masked_misses: 8, bytes_read: 10 });
+        assert_eq!(
+            sum,
+            ScanStats {
+                ranges: 2,
+                seeks: 4,
+                keys_examined: 6,
+                masked_misses: 8,
+                bytes_read: 10
+            }
+        );
     }
 }

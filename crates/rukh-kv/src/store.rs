@@ -115,6 +115,9 @@ pub trait KvSnapshot: Send + Sync {
     }
 }
 
+/// What a scan shows its entries to, key and value; it says whether to go on.
+pub type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
+
 /// A scan under way.
 pub trait KvCursor: Send {
     /// Moves to the next entry; `None` once there are no more.
@@ -126,10 +129,7 @@ pub trait KvCursor: Send {
     /// whether none are left. After a break the cursor goes on with the entry that follows.
     ///
     /// Cheaper per entry than [`KvCursor::next`].
-    fn for_each(
-        &mut self,
-        visit: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<bool, KvError>;
+    fn for_each(&mut self, visit: &mut Visit<'_>) -> Result<bool, KvError>;
 
     /// Returns what the scan did so far.
     fn stats(&self) -> ScanStats;
@@ -162,7 +162,9 @@ const LARGE_VALUE_BYTES: u64 = 64 << 10;
 
 impl Default for TableOptions {
     fn default() -> TableOptions {
-        TableOptions { large_value_bytes: Some(LARGE_VALUE_BYTES) }
+        TableOptions {
+            large_value_bytes: Some(LARGE_VALUE_BYTES),
+        }
     }
 }
 

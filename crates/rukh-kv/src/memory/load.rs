@@ -17,14 +17,21 @@ pub(super) struct MemoryWriter {
 
 impl MemoryWriter {
     pub(super) fn new(table: &str, shared: Arc<Shared>) -> MemoryWriter {
-        MemoryWriter { table: table.to_owned(), shared, entries: Vec::new() }
+        MemoryWriter {
+            table: table.to_owned(),
+            shared,
+            entries: Vec::new(),
+        }
     }
 }
 
 impl SortedWriter for MemoryWriter {
     fn add(&mut self, key: &[u8], value: &[u8]) -> Result<(), KvError> {
         if self.entries.last().is_some_and(|(last, _)| **last >= *key) {
-            return Err(KvError::KeyOrder { table: self.table.clone(), key: key.to_vec() });
+            return Err(KvError::KeyOrder {
+                table: self.table.clone(),
+                key: key.to_vec(),
+            });
         }
         self.entries.push((key.into(), value.into()));
         Ok(())

@@ -41,7 +41,8 @@ impl Table {
     /// Returns the values of many keys at one moment.
     pub(super) fn values(&self, keys: &[Vec<u8>], sequence: u64) -> Vec<Option<Vec<u8>>> {
         let rows = self.rows.read();
-        let value = |key: &Vec<u8>| visible(rows.map.get(key.as_slice())?, sequence).map(|value| value.to_vec());
+        let value =
+            |key: &Vec<u8>| visible(rows.map.get(key.as_slice())?, sequence).map(|value| value.to_vec());
         keys.iter().map(value).collect()
     }
 
@@ -53,7 +54,10 @@ impl Table {
             None if value.is_none() => return Vec::new(),
             None => Bytes::from(key),
         };
-        rows.map.entry(Arc::clone(&key)).or_default().push(Version { sequence, value });
+        rows.map
+            .entry(Arc::clone(&key))
+            .or_default()
+            .push(Version { sequence, value });
         vec![key]
     }
 
@@ -66,13 +70,19 @@ impl Table {
 
     /// Returns the present keys of a range.
     pub(super) fn keys(&self, range: &KeyRange) -> Vec<Bytes> {
-        self.rows.read().live(bounds(range), NEWEST).map(|(key, _)| Arc::clone(key)).collect()
+        self.rows
+            .read()
+            .live(bounds(range), NEWEST)
+            .map(|(key, _)| Arc::clone(key))
+            .collect()
     }
 
     /// Returns the bytes of all present keys and values of a range.
     pub(super) fn size(&self, range: &KeyRange) -> u64 {
         let rows = self.rows.read();
-        rows.live(bounds(range), NEWEST).map(|(key, value)| (key.len() + value.len()) as u64).sum()
+        rows.live(bounds(range), NEWEST)
+            .map(|(key, value)| (key.len() + value.len()) as u64)
+            .sum()
     }
 
     /// Copies up to `count` entries that a reader at `sequence` sees, from one end of the bounds
@@ -86,7 +96,9 @@ impl Table {
         entries: &mut Vec<(Bytes, Bytes)>,
     ) {
         let rows = self.rows.read();
-        let live = rows.live(bounds, sequence).map(|(key, value)| (Arc::clone(key), Arc::clone(value)));
+        let live = rows
+            .live(bounds, sequence)
+            .map(|(key, value)| (Arc::clone(key), Arc::clone(value)));
         if reverse {
             entries.extend(live.rev().take(count));
         } else {
@@ -134,7 +146,9 @@ impl Rows {
     }
 
     fn tidy(&mut self, key: &Bytes, active: &BTreeMap<u64, usize>) {
-        let Some(versions) = self.map.get_mut(key) else { return };
+        let Some(versions) = self.map.get_mut(key) else {
+            return;
+        };
         for n in (1..versions.len()).rev() {
             let seen_by = versions[n - 1].sequence..versions[n].sequence;
             if active.range(seen_by).next().is_none() {
@@ -157,7 +171,12 @@ impl Rows {
 }
 
 fn visible(versions: &[Version], sequence: u64) -> Option<&Bytes> {
-    versions.iter().rev().find(|version| version.sequence <= sequence)?.value.as_ref()
+    versions
+        .iter()
+        .rev()
+        .find(|version| version.sequence <= sequence)?
+        .value
+        .as_ref()
 }
 
 fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
@@ -170,6 +189,8 @@ fn is_empty(bounds: &(Bound<&[u8]>, Bound<&[u8]>)) -> bool {
     match *bounds {
         (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
         (Bound::Included(start), Bound::Included(end)) => start > end,
-        (Bound::Included(start) | Bound::Excluded(start), Bound::Included(end) | Bound::Excluded(end)) => start >= end,
+        (Bound::Included(start) | Bound::Excluded(start), Bound::Included(end) | Bound::Excluded(end)) => {
+            start >= end
+        }
     }
 }

@@ -31,7 +31,10 @@ impl Claim {
     pub(super) fn new(shared: &Arc<Shared>, state: &mut State, sequence: Option<u64>) -> Claim {
         let sequence = sequence.unwrap_or(state.sequence);
         *state.active.entry(sequence).or_default() += 1;
-        Claim { sequence, shared: Arc::clone(shared) }
+        Claim {
+            sequence,
+            shared: Arc::clone(shared),
+        }
     }
 }
 
@@ -51,8 +54,16 @@ impl Drop for Claim {
 }
 
 impl MemorySnapshot {
-    pub(super) fn new(shared: Arc<Shared>, tables: Option<Arc<Tables>>, claim: Option<Claim>) -> MemorySnapshot {
-        MemorySnapshot { shared, tables, claim }
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        tables: Option<Arc<Tables>>,
+        claim: Option<Claim>,
+    ) -> MemorySnapshot {
+        MemorySnapshot {
+            shared,
+            tables,
+            claim,
+        }
     }
 
     fn table(&self, name: &str) -> Result<&Arc<Table>, KvError> {
@@ -76,7 +87,10 @@ impl MemorySnapshot {
 
 impl KvSnapshot for MemorySnapshot {
     fn tables(&self) -> Vec<String> {
-        self.tables.iter().flat_map(|tables| tables.keys().cloned()).collect()
+        self.tables
+            .iter()
+            .flat_map(|tables| tables.keys().cloned())
+            .collect()
     }
 
     fn get(&self, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>, KvError> {
@@ -111,14 +125,27 @@ struct MemoryPosition {
 
 impl MemoryPosition {
     fn new(table: Arc<Table>, claim: Claim, reverse: bool) -> MemoryPosition {
-        MemoryPosition { table, claim, reverse, entries: Vec::new(), here: 0, fetch: FETCH_MIN }
+        MemoryPosition {
+            table,
+            claim,
+            reverse,
+            entries: Vec::new(),
+            here: 0,
+            fetch: FETCH_MIN,
+        }
     }
 
     /// Copies entries from one end of the bounds inwards.
     fn fill(&mut self, bounds: (Bound<&[u8]>, Bound<&[u8]>)) {
         self.entries.clear();
         self.here = 0;
-        self.table.fetch(bounds, self.reverse, self.claim.sequence, self.fetch, &mut self.entries);
+        self.table.fetch(
+            bounds,
+            self.reverse,
+            self.claim.sequence,
+            self.fetch,
+            &mut self.entries,
+        );
     }
 
     fn step(&mut self) {
@@ -126,10 +153,16 @@ impl MemoryPosition {
         if self.here < self.entries.len() {
             return;
         }
-        let Some((last, _)) = self.entries.last().cloned() else { return };
+        let Some((last, _)) = self.entries.last().cloned() else {
+            return;
+        };
         self.fetch = (self.fetch * 2).min(FETCH_MAX);
         let last = Bound::Excluded(&*last);
-        self.fill(if self.reverse { (Bound::Unbounded, last) } else { (last, Bound::Unbounded) });
+        self.fill(if self.reverse {
+            (Bound::Unbounded, last)
+        } else {
+            (last, Bound::Unbounded)
+        });
     }
 }
 

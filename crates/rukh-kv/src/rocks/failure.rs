@@ -17,13 +17,21 @@ pub(super) fn table_failure(operation: &str, table: &str, error: rocksdb::Error)
 
 /// Turns an error met at a key.
 pub(super) fn key_failure(operation: &str, table: &str, key: &[u8], error: rocksdb::Error) -> KvError {
-    turn(operation, Some(table), Some(key), error.kind(), error.into_string())
+    turn(
+        operation,
+        Some(table),
+        Some(key),
+        error.kind(),
+        error.into_string(),
+    )
 }
 
 /// Turns an error met while opening a database.
 pub(super) fn open_failure(path: &Path, error: rocksdb::Error) -> KvError {
     if error.kind() == ErrorKind::IOError && is_about_the_lock(error.as_ref()) {
-        return KvError::AlreadyOpen { path: path.to_owned() };
+        return KvError::AlreadyOpen {
+            path: path.to_owned(),
+        };
     }
     failure(&format!("open database \"{}\"", path.display()), error)
 }
@@ -37,7 +45,13 @@ fn is_about_the_lock(message: &str) -> bool {
     message.contains("/LOCK: ") && held.iter().any(|reason| message.contains(reason))
 }
 
-fn turn(operation: &str, table: Option<&str>, key: Option<&[u8]>, kind: ErrorKind, message: String) -> KvError {
+fn turn(
+    operation: &str,
+    table: Option<&str>,
+    key: Option<&[u8]>,
+    kind: ErrorKind,
+    message: String,
+) -> KvError {
     let operation = operation.to_owned();
     match kind {
         ErrorKind::Corruption => KvError::Corruption {
@@ -46,10 +60,20 @@ fn turn(operation: &str, table: Option<&str>, key: Option<&[u8]>, kind: ErrorKin
             message: message.trim_start_matches("Corruption: ").to_owned(),
         },
         ErrorKind::NotSupported if message.contains("read only") => KvError::ReadOnly,
-        ErrorKind::IOError if ["No space left", "Disk quota exceeded"].iter().any(|full| message.contains(full)) => {
-            KvError::DiskFull { operation, source: io::Error::other(message) }
+        ErrorKind::IOError
+            if ["No space left", "Disk quota exceeded"]
+                .iter()
+                .any(|full| message.contains(full)) =>
+        {
+            KvError::DiskFull {
+                operation,
+                source: io::Error::other(message),
+            }
         }
-        _ => KvError::Io { operation, source: io::Error::other(message) },
+        _ => KvError::Io {
+            operation,
+            source: io::Error::other(message),
+        },
     }
 }
 
@@ -59,7 +83,8 @@ mod tests {
 
     #[test]
     fn errors_are_told_apart_by_kind_and_message() {
-        let turned = |kind, message: &str| turn("write", Some("t"), Some(b"a"), kind, message.to_owned()).to_string();
+        let turned =
+            |kind, message: &str| turn("write", Some("t"), Some(b"a"), kind, message.to_owned()).to_string();
         let cases = [
             (
                 ErrorKind::Corruption,
@@ -76,7 +101,11 @@ mod tests {
                 "Not implemented: Not supported operation in read only mode.",
                 "cannot write to a database opened read-only",
             ),
-            (ErrorKind::IOError, "IO error: While fsync: 1.log: x", "could not write: IO error: While fsync: 1.log: x"),
+            (
+                ErrorKind::IOError,
+                "IO error: While fsync: 1.log: x",
+                "could not write: IO error: While fsync: 1.log: x",
+            ),
         ];
         for (kind, message, expected) in cases {
             assert_eq!(turned(kind, message), expected);
@@ -85,7 +114,11 @@ mod tests {
 
     #[test]
     fn a_lock_that_is_held_is_told_apart() {
-        assert!(is_about_the_lock("IO error: While lock file: /d/LOCK: Resource temporarily unavailable"));
-        assert!(!is_about_the_lock("IO error: While open a file for lock: /d/LOCK: Permission denied"));
+        assert!(is_about_the_lock(
+            "IO error: While lock file: /d/LOCK: Resource temporarily unavailable"
+        ));
+        assert!(!is_about_the_lock(
+            "IO error: While open a file for lock: /d/LOCK: Permission denied"
+        ));
     }
 }

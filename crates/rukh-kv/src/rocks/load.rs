@@ -29,7 +29,11 @@ pub(super) struct LoadDirectory {
 impl LoadDirectory {
     pub(super) fn new(database: &Path) -> LoadDirectory {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        LoadDirectory { path: database.join("load"), opened: since_epoch.as_nanos(), made: AtomicU64::new(0) }
+        LoadDirectory {
+            path: database.join("load"),
+            opened: since_epoch.as_nanos(),
+            made: AtomicU64::new(0),
+        }
     }
 
     /// Returns the names of the files there.
@@ -41,7 +45,14 @@ impl LoadDirectory {
         let mut files = Vec::new();
         for entry in entries {
             let entry = entry.map_err(|error| KvError::io("read the load directory", error))?;
-            files.extend(entry.file_name().into_string().ok().filter(|name| name.ends_with(ENDING)).map(LoadFile::new));
+            files.extend(
+                entry
+                    .file_name()
+                    .into_string()
+                    .ok()
+                    .filter(|name| name.ends_with(ENDING))
+                    .map(LoadFile::new),
+            );
         }
         files.sort();
         Ok(files)
@@ -49,23 +60,31 @@ impl LoadDirectory {
 
     /// Removes all files but those to keep.
     pub(super) fn discard(&self, keep: &[LoadFile]) -> Result<(), KvError> {
-        self.files()?.iter().filter(|file| !keep.contains(file)).try_for_each(|file| {
-            fs::remove_file(self.path_of(file)).map_err(|error| KvError::io(format!("remove load file \"{file}\""), error))
-        })
+        self.files()?
+            .iter()
+            .filter(|file| !keep.contains(file))
+            .try_for_each(|file| {
+                fs::remove_file(self.path_of(file))
+                    .map_err(|error| KvError::io(format!("remove load file \"{file}\""), error))
+            })
     }
 
     /// Moves files into a table, all at once.
     pub(super) fn ingest(&self, table: &TableHandle, files: &[LoadFile]) -> Result<(), KvError> {
         let paths: Vec<_> = files.iter().map(|file| self.path_of(file)).collect();
         if let Some(at) = paths.iter().position(|path| !path.is_file()) {
-            return Err(KvError::UnknownLoadFile { file: files[at].clone() });
+            return Err(KvError::UnknownLoadFile {
+                file: files[at].clone(),
+            });
         }
         if paths.is_empty() {
             return Ok(());
         }
         let mut options = IngestExternalFileOptions::default();
         options.set_move_files(true);
-        let result = table.db.ingest_external_file_cf_opts(&table.family, &options, paths);
+        let result = table
+            .db
+            .ingest_external_file_cf_opts(&table.family, &options, paths);
         result.map_err(|error| table_failure(&format!("load table \"{}\"", table.name), &table.name, error))
     }
 
@@ -76,7 +95,8 @@ impl LoadDirectory {
 
     /// Returns where a file lies. A name written down by somebody else cannot lead elsewhere.
     fn path_of(&self, file: &LoadFile) -> PathBuf {
-        self.path.join(Path::new(file.as_str()).file_name().unwrap_or_default())
+        self.path
+            .join(Path::new(file.as_str()).file_name().unwrap_or_default())
     }
 }
 
@@ -94,7 +114,11 @@ pub(super) struct RocksWriter {
 }
 
 impl RocksWriter {
-    pub(super) fn new(table: Arc<TableHandle>, directory: Arc<LoadDirectory>, options: Options) -> RocksWriter {
+    pub(super) fn new(
+        table: Arc<TableHandle>,
+        directory: Arc<LoadDirectory>,
+        options: Options,
+    ) -> RocksWriter {
         RocksWriter {
             table,
             directory,
@@ -118,7 +142,9 @@ impl RocksWriter {
             fs::create_dir_all(path).map_err(|error| KvError::io("create the load directory", error))?;
             let file = self.directory.next_file();
             let writer = PinnedFileWriter::new(&self.options);
-            writer.open(&self.directory.path_of(&file)).map_err(|error| self.failure(error))?;
+            writer
+                .open(&self.directory.path_of(&file))
+                .map_err(|error| self.failure(error))?;
             self.files.push(file);
             self.open = Some(writer);
         }
@@ -126,7 +152,9 @@ impl RocksWriter {
     }
 
     fn complete_file(&mut self) -> Result<(), KvError> {
-        let Some(mut open) = self.open.take() else { return Ok(()) };
+        let Some(mut open) = self.open.take() else {
+            return Ok(());
+        };
         open.writer.finish().map_err(|error| self.failure(error))
     }
 }
@@ -134,7 +162,10 @@ impl RocksWriter {
 impl SortedWriter for RocksWriter {
     fn add(&mut self, key: &[u8], value: &[u8]) -> Result<(), KvError> {
         if self.entries > 0 && self.last.as_slice() >= key {
-            return Err(KvError::KeyOrder { table: self.table.name.clone(), key: key.to_vec() });
+            return Err(KvError::KeyOrder {
+                table: self.table.name.clone(),
+                key: key.to_vec(),
+            });
         }
         let writer = &mut self.writer()?.writer;
         let added = writer.put(key, value);
@@ -143,7 +174,11 @@ impl SortedWriter for RocksWriter {
         self.last.clear();
         self.last.extend_from_slice(key);
         self.entries += 1;
-        if size >= FILE_BYTES_MAX { self.complete_file() } else { Ok(()) }
+        if size >= FILE_BYTES_MAX {
+            self.complete_file()
+        } else {
+            Ok(())
+        }
     }
 
     fn entries(&self) -> u64 {

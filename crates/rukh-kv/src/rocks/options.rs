@@ -152,7 +152,10 @@ pub(super) fn table(options: &RocksOptions, cache: &Cache, table: &TableOptions)
 pub(super) fn table_changes(table: &TableOptions) -> [(&'static str, String); 2] {
     [
         ("enable_blob_files", table.large_value_bytes.is_some().to_string()),
-        ("min_blob_size", table.large_value_bytes.unwrap_or_default().to_string()),
+        (
+            "min_blob_size",
+            table.large_value_bytes.unwrap_or_default().to_string(),
+        ),
     ]
 }
 
@@ -173,9 +176,15 @@ fn set_merge_operator(family: &mut Options, merge: &Arc<dyn MergeOperator>) {
     let fold = move |key: &[u8], value: Option<&[u8]>, operands: &MergeOperands| {
         let operands: Vec<&[u8]> = operands.iter().collect();
         // Unwinding out of a callback of the C++ library would end the process.
-        catch_unwind(AssertUnwindSafe(|| merge.fold(key, value, &operands))).ok().flatten()
+        catch_unwind(AssertUnwindSafe(|| merge.fold(key, value, &operands)))
+            .ok()
+            .flatten()
     };
-    family.set_merge_operator(name.as_str(), fold, |_: &[u8], _: Option<&[u8]>, _: &MergeOperands| None);
+    family.set_merge_operator(
+        name.as_str(),
+        fold,
+        |_: &[u8], _: Option<&[u8]>, _: &MergeOperands| None,
+    );
 }
 
 /// Returns how many files to keep open: half of what the system lets the process have.
@@ -189,6 +198,8 @@ fn open_files() -> i32 {
 /// Reads the soft limit of open files as the system shows it, where it does.
 fn open_file_limit(limits: &Path) -> Option<u64> {
     let text = std::fs::read_to_string(limits).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Max open files"))?;
     line.split_whitespace().next()?.parse().ok()
 }

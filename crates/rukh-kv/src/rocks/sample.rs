@@ -30,7 +30,7 @@ impl KeySample {
     /// Notes a key that is written.
     pub(super) fn note(&self, key: &[u8]) {
         let number = self.written.fetch_add(1, Ordering::Relaxed);
-        if number % STRIDE_MIN == 0 {
+        if number.is_multiple_of(STRIDE_MIN) {
             self.taken.lock().note(number / STRIDE_MIN, key);
         }
     }
@@ -45,7 +45,7 @@ impl KeySample {
 
 impl Taken {
     fn note(&mut self, number: u64, key: &[u8]) {
-        if number % (1 << self.thinned) != 0 {
+        if !number.is_multiple_of(1 << self.thinned) {
             return;
         }
         if self.keys.len() == KEYS_MAX {
@@ -73,7 +73,13 @@ mod tests {
         }
         assert!(sample.taken.lock().keys.len() <= KEYS_MAX);
         let limit = Some(25_000_u32.to_be_bytes().to_vec());
-        let share = sample.share(&KeyRange { start: Vec::new(), limit });
-        assert!(share.is_some_and(|share| (share - 0.25).abs() < 0.02), "{share:?}");
+        let share = sample.share(&KeyRange {
+            start: Vec::new(),
+            limit,
+        });
+        assert!(
+            share.is_some_and(|share| (share - 0.25).abs() < 0.02),
+            "{share:?}"
+        );
     }
 }

@@ -33,7 +33,11 @@ impl RocksSnapshot {
         if let Some(snapshot) = &snapshot {
             snapshot.apply_to(&mut read);
         }
-        RocksSnapshot { tables, read, snapshot }
+        RocksSnapshot {
+            tables,
+            read,
+            snapshot,
+        }
     }
 
     fn table(&self, name: &str) -> Result<&Arc<TableHandle>, KvError> {
@@ -47,10 +51,10 @@ impl RocksSnapshot {
     }
 
     /// Looks sorted keys up and passes each value on with the position of its key.
-    fn lookup<'a>(
+    fn lookup(
         &self,
         table: &TableHandle,
-        keys: &mut dyn Iterator<Item = &'a [u8]>,
+        keys: &mut dyn Iterator<Item = &[u8]>,
         values: &mut Vec<Option<Vec<u8>>>,
     ) -> Result<(), KvError> {
         loop {
@@ -58,7 +62,10 @@ impl RocksSnapshot {
             if turn.is_empty() {
                 return Ok(());
             }
-            let found = table.db.batched_multi_get_cf_opt(&table.family, turn.iter().copied(), true, &self.read);
+            let found =
+                table
+                    .db
+                    .batched_multi_get_cf_opt(&table.family, turn.iter().copied(), true, &self.read);
             for (key, value) in turn.iter().zip(found) {
                 let value = value.map_err(|error| key_failure("read", &table.name, key, error))?;
                 values.push(value.map(|value| value.to_vec()));
@@ -87,7 +94,11 @@ impl KvSnapshot for RocksSnapshot {
         }
         let mut order: Vec<usize> = (0..keys.len()).collect();
         order.sort_unstable_by(|a, b| keys[*a].cmp(&keys[*b]));
-        self.lookup(table, &mut order.iter().map(|at| keys[*at].as_slice()), &mut sorted)?;
+        self.lookup(
+            table,
+            &mut order.iter().map(|at| keys[*at].as_slice()),
+            &mut sorted,
+        )?;
         let mut values = vec![None; keys.len()];
         for (at, value) in order.into_iter().zip(sorted) {
             values[at] = value;
@@ -145,14 +156,24 @@ struct RocksPosition {
 
 impl RocksPosition {
     /// Prepares for these ranges, in ascending order.
-    fn new(table: Arc<TableHandle>, snapshot: Option<Arc<PinnedSnapshot>>, ranges: &[KeyRange]) -> RocksPosition {
+    fn new(
+        table: Arc<TableHandle>,
+        snapshot: Option<Arc<PinnedSnapshot>>,
+        ranges: &[KeyRange],
+    ) -> RocksPosition {
         let hull = match ranges {
-            [first, .., last] if ranges.len() > OWN_ITERATOR_RANGES_MAX => {
-                Some(KeyRange { start: first.start.clone(), limit: last.limit.clone() })
-            }
+            [first, .., last] if ranges.len() > OWN_ITERATOR_RANGES_MAX => Some(KeyRange {
+                start: first.start.clone(),
+                limit: last.limit.clone(),
+            }),
             _ => None,
         };
-        RocksPosition { table, snapshot, hull, iterator: None }
+        RocksPosition {
+            table,
+            snapshot,
+            hull,
+            iterator: None,
+        }
     }
 
     /// Makes an iterator that neither shows nor looks at keys outside the bounds.
@@ -191,7 +212,9 @@ impl Position for RocksPosition {
     }
 
     fn seek_before(&mut self, limit: Option<&[u8]>) {
-        let Some(PinnedIterator { iterator, .. }) = &mut self.iterator else { return };
+        let Some(PinnedIterator { iterator, .. }) = &mut self.iterator else {
+            return;
+        };
         match limit {
             None => iterator.seek_to_last(),
             Some(limit) => {
@@ -220,11 +243,17 @@ impl Position for RocksPosition {
     }
 
     fn value(&self) -> &[u8] {
-        self.iterator.as_ref().and_then(|pinned| pinned.iterator.value()).unwrap_or_default()
+        self.iterator
+            .as_ref()
+            .and_then(|pinned| pinned.iterator.value())
+            .unwrap_or_default()
     }
 
     fn status(&self) -> Result<(), KvError> {
-        let status = self.iterator.as_ref().map_or(Ok(()), |pinned| pinned.iterator.status());
+        let status = self
+            .iterator
+            .as_ref()
+            .map_or(Ok(()), |pinned| pinned.iterator.status());
         status.map_err(|error| table_failure("read", &self.table.name, error))
     }
 }

@@ -23,7 +23,10 @@ pub(super) fn size(table: &Arc<TableHandle>, range: &KeyRange) -> Result<u64, Kv
             None => return Ok(0),
         },
     };
-    let bounded = KeyRange { start: range.start.clone(), limit: Some(limit) };
+    let bounded = KeyRange {
+        start: range.start.clone(),
+        limit: Some(limit),
+    };
     Ok(size_of(table, &bounded, buffered(table)))
 }
 
@@ -32,20 +35,31 @@ pub(super) fn size(table: &Arc<TableHandle>, range: &KeyRange) -> Result<u64, Kv
 ///
 /// The key space between the first and the last key is halved, as a number of 16 digits of base
 /// 256, until the size before the middle is the one wanted.
-pub(super) fn points(table: &Arc<TableHandle>, range: &KeyRange, parts: usize) -> Result<Vec<Vec<u8>>, KvError> {
+pub(super) fn points(
+    table: &Arc<TableHandle>,
+    range: &KeyRange,
+    parts: usize,
+) -> Result<Vec<Vec<u8>>, KvError> {
     let (Some(first), Some(last)) = (first_key(table, range)?, last_key(table, range)?) else {
         return Ok(Vec::new());
     };
     let buffered = buffered(table);
     let size_before = |key: &[u8]| {
-        size_of(table, &KeyRange { start: first.clone(), limit: Some(key.to_vec()) }, buffered)
+        size_of(
+            table,
+            &KeyRange {
+                start: first.clone(),
+                limit: Some(key.to_vec()),
+            },
+            buffered,
+        )
     };
     let total = size_before(&after(&last));
     let space = KeySpace::between(&first, &last);
     let mut points: Vec<Vec<u8>> = Vec::new();
     for part in 1..parts as u64 {
         let wanted = total / parts as u64 * part;
-        let point = space.halve(&size_before, wanted, total / parts as u64 / TOLERANCE);
+        let point = space.halve(size_before, wanted, total / parts as u64 / TOLERANCE);
         let ascends = points.last().map_or(first < point, |before| *before < point);
         if total > 0 && ascends && point <= last {
             points.push(point);
@@ -64,7 +78,11 @@ struct KeySpace {
 impl KeySpace {
     fn between(first: &[u8], last: &[u8]) -> KeySpace {
         let shared = first.iter().zip(last).take_while(|(a, b)| a == b).count();
-        KeySpace { shared: first[..shared].to_vec(), low: number(&first[shared..]), high: number(&last[shared..]) }
+        KeySpace {
+            shared: first[..shared].to_vec(),
+            low: number(&first[shared..]),
+            high: number(&last[shared..]),
+        }
     }
 
     /// Returns the key before which `size` is `wanted`, or off by no more than `tolerance`.
@@ -107,9 +125,21 @@ fn after(key: &[u8]) -> Vec<u8> {
 
 /// Returns the bytes of a table in write buffers. A buffer without an entry has a size, too.
 fn buffered(table: &TableHandle) -> u64 {
-    let property = |name| table.db.property_int_value_cf(&table.family, name).ok().flatten().unwrap_or(0);
-    let entries = property(properties::NUM_ENTRIES_ACTIVE_MEM_TABLE) + property(properties::NUM_ENTRIES_IMM_MEM_TABLES);
-    if entries == 0 { 0 } else { property(properties::CUR_SIZE_ALL_MEM_TABLES) }
+    let property = |name| {
+        table
+            .db
+            .property_int_value_cf(&table.family, name)
+            .ok()
+            .flatten()
+            .unwrap_or(0)
+    };
+    let entries =
+        property(properties::NUM_ENTRIES_ACTIVE_MEM_TABLE) + property(properties::NUM_ENTRIES_IMM_MEM_TABLES);
+    if entries == 0 {
+        0
+    } else {
+        property(properties::CUR_SIZE_ALL_MEM_TABLES)
+    }
 }
 
 /// Estimates the bytes of a range that has a limit, of which `buffered` lie in write buffers.
@@ -118,8 +148,14 @@ fn size_of(table: &TableHandle, range: &KeyRange, buffered: u64) -> u64 {
     if range.start.as_slice() >= limit {
         return 0;
     }
-    let in_files = table.db.get_approximate_sizes_cf(&table.family, &[Range::new(&range.start, limit)]);
-    let share = if buffered == 0 { 0.0 } else { table.sample.share(range).unwrap_or(0.0) };
+    let in_files = table
+        .db
+        .get_approximate_sizes_cf(&table.family, &[Range::new(&range.start, limit)]);
+    let share = if buffered == 0 {
+        0.0
+    } else {
+        table.sample.share(range).unwrap_or(0.0)
+    };
     in_files.iter().sum::<u64>() + (buffered as f64 * share) as u64
 }
 
@@ -145,6 +181,9 @@ fn end_key(
     let mut iterator = PinnedIterator::new(table, None, options);
     seek(&mut iterator);
     let key = iterator.iterator.key().map(<[u8]>::to_vec);
-    iterator.iterator.status().map_err(|error| table_failure("read", &table.name, error))?;
+    iterator
+        .iterator
+        .status()
+        .map_err(|error| table_failure("read", &table.name, error))?;
     Ok(key)
 }

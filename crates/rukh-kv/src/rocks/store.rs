@@ -6,8 +6,8 @@ use super::snapshot::{ClosedSnapshot, RocksSnapshot, Tables, names};
 use super::{PinnedSnapshot, RocksOptions, TableHandle, options, split};
 use crate::name::RESERVED;
 use crate::{
-    Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, SortedWriter, TableName,
-    TableOptions, WriteBatch, WriteOp,
+    Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, SortedWriter, TableName, TableOptions,
+    WriteBatch, WriteOp,
 };
 use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
 use rocksdb::{
@@ -48,7 +48,11 @@ struct Open {
 impl Open {
     fn new(db: Arc<DB>, tables: Tables) -> Open {
         let tables = Arc::new(tables);
-        Open { latest: Arc::new(RocksSnapshot::new(Arc::clone(&tables), None)), tables, db }
+        Open {
+            latest: Arc::new(RocksSnapshot::new(Arc::clone(&tables), None)),
+            tables,
+            db,
+        }
     }
 
     fn table(&self, name: &str) -> Result<&Arc<TableHandle>, KvError> {
@@ -68,17 +72,21 @@ impl RocksStore {
     ///
     /// Errors: `NotFound` where there is nothing and nothing is to be created, `NotADatabase` where
     /// there is something else, `AlreadyOpen`, `Corruption`, `Io`.
-    pub fn open(path: impl AsRef<Path>, options: RocksOptions) -> Result<RocksStore, KvError> {
+    pub fn open(path: impl AsRef<Path>, options: &RocksOptions) -> Result<RocksStore, KvError> {
         let path = path.as_ref();
         let exists = database_exists(path)?;
         if !exists && (options.read_only || !options.create_if_missing) {
-            return Err(KvError::NotFound { path: path.to_owned() });
+            return Err(KvError::NotFound {
+                path: path.to_owned(),
+            });
         }
         let cache = Cache::new_lru_cache(options.block_cache_bytes);
-        let db = Arc::new(open_database(path, exists, &options, &cache)?);
-        let tables = table_names(path, exists, &options)?;
+        let db = Arc::new(open_database(path, exists, options, &cache)?);
+        let tables = table_names(path, exists, options)?;
         let tables = tables.iter().filter_map(|name| TableHandle::find(&db, name));
-        let tables = tables.map(|table| (table.name.clone(), Arc::new(table))).collect();
+        let tables = tables
+            .map(|table| (table.name.clone(), Arc::new(table)))
+            .collect();
         let mut synced = WriteOptions::default();
         synced.set_sync(true);
         Ok(RocksStore {
@@ -89,7 +97,7 @@ impl RocksStore {
             buffered: WriteOptions::default(),
             open: RwLock::new(Some(Open::new(db, tables))),
             definition: Mutex::new(()),
-            options,
+            options: options.clone(),
         })
     }
 
@@ -103,7 +111,10 @@ impl RocksStore {
     pub fn checkpoint(&self, path: impl AsRef<Path>) -> Result<(), KvError> {
         let open = self.opened()?;
         let fail = |error| failure("write a checkpoint", error);
-        Checkpoint::new(&open.db).map_err(fail)?.create_checkpoint(path).map_err(fail)
+        Checkpoint::new(&open.db)
+            .map_err(fail)?
+            .create_checkpoint(path)
+            .map_err(fail)
     }
 
     fn opened(&self) -> Result<MappedRwLockReadGuard<'_, Open>, KvError> {
@@ -111,12 +122,21 @@ impl RocksStore {
     }
 
     fn writable(&self) -> Result<MappedRwLockReadGuard<'_, Open>, KvError> {
-        if self.options.read_only { Err(KvError::ReadOnly) } else { self.opened() }
+        if self.options.read_only {
+            Err(KvError::ReadOnly)
+        } else {
+            self.opened()
+        }
     }
 
     /// Returns a table, and does not keep it from being dropped.
     fn table(&self, name: &str) -> Result<Arc<TableHandle>, KvError> {
         self.opened()?.table(name).map(Arc::clone)
+    }
+
+    /// As `table`, for changing it.
+    fn writable_table(&self, name: &str) -> Result<Arc<TableHandle>, KvError> {
+        self.writable()?.table(name).map(Arc::clone)
     }
 
     /// Changes the tables for all who look from now on, after all writes under way.
@@ -127,7 +147,11 @@ impl RocksStore {
 
     /// Turns a batch into the binding's.
     fn batch(&self, open: &Open, batch: &WriteBatch) -> Result<rocksdb::WriteBatch, KvError> {
-        let tables: Vec<_> = batch.tables().iter().map(|name| open.table(name)).collect::<Result<_, _>>()?;
+        let tables: Vec<_> = batch
+            .tables()
+            .iter()
+            .map(|name| open.table(name))
+            .collect::<Result<_, _>>()?;
         let mut native = rocksdb::WriteBatch::with_capacity_bytes(batch.bytes() + 16 * batch.len());
         for (slot, op) in batch.slotted() {
             let table = tables[slot];
@@ -141,12 +165,18 @@ impl RocksStore {
                     native.merge_cf(&table.family, key, operand);
                 }
                 WriteOp::Merge { .. } => return Err(KvError::Unsupported { operation: "merge" }),
-                WriteOp::DeleteRange { start, limit: Some(limit), .. } => {
+                WriteOp::DeleteRange {
+                    start,
+                    limit: Some(limit),
+                    ..
+                } => {
                     if start < limit {
                         native.delete_range_cf(&table.family, start, limit);
                     }
                 }
-                WriteOp::DeleteRange { start, limit: None, .. } => {
+                WriteOp::DeleteRange {
+                    start, limit: None, ..
+                } => {
                     let limit = past_all(table, start, batch)?;
                     native.delete_range_cf(&table.family, start, limit.as_slice());
                 }
@@ -158,12 +188,22 @@ impl RocksStore {
 
 /// Returns a key past all of a table and of a batch: RocksDB deletes no range without a limit.
 fn past_all(table: &Arc<TableHandle>, start: &[u8], batch: &WriteBatch) -> Result<Vec<u8>, KvError> {
-    let stored = split::last_key(table, &KeyRange { start: start.to_vec(), limit: None })?;
+    let stored = split::last_key(
+        table,
+        &KeyRange {
+            start: start.to_vec(),
+            limit: None,
+        },
+    )?;
     let written = batch.ops().filter_map(|op| match op {
         WriteOp::Put { key, .. } | WriteOp::Merge { key, .. } => Some(key),
         _ => None,
     });
-    let last = written.chain(stored.as_deref()).chain([start]).max().unwrap_or_default();
+    let last = written
+        .chain(stored.as_deref())
+        .chain([start])
+        .max()
+        .unwrap_or_default();
     Ok([last, &[0]].concat())
 }
 
@@ -172,11 +212,17 @@ fn database_exists(path: &Path) -> Result<bool, KvError> {
     let entries = match fs::read_dir(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-            return Err(KvError::NotADatabase { path: path.to_owned() });
+            return Err(KvError::NotADatabase {
+                path: path.to_owned(),
+            });
         }
         entries => entries,
     };
-    let entries = entries.and_then(|entries| entries.map(|entry| entry.map(|entry| entry.file_name())).collect());
+    let entries = entries.and_then(|entries| {
+        entries
+            .map(|entry| entry.map(|entry| entry.file_name()))
+            .collect()
+    });
     let entries: Vec<_> =
         entries.map_err(|error| KvError::io(format!("open database \"{}\"", path.display()), error))?;
     if entries.iter().any(|name| name == "CURRENT") {
@@ -185,7 +231,9 @@ fn database_exists(path: &Path) -> Result<bool, KvError> {
     if entries.iter().all(|name| is_left_by_creation(name)) {
         return Ok(false);
     }
-    Err(KvError::NotADatabase { path: path.to_owned() })
+    Err(KvError::NotADatabase {
+        path: path.to_owned(),
+    })
 }
 
 /// Returns whether a file may be what an interrupted creation of a database leaves.
@@ -243,7 +291,9 @@ impl KvStore for RocksStore {
         let _definition = self.definition.lock();
         let db = Arc::clone(&self.writable()?.db);
         if self.table_exists(table) {
-            return Err(KvError::TableExists { table: name.to_string() });
+            return Err(KvError::TableExists {
+                table: name.to_string(),
+            });
         }
         let options = options::table(&self.options, &self.cache, options);
         let fail = |error| table_failure(&format!("create table \"{name}\""), &name, error);
@@ -255,28 +305,31 @@ impl KvStore for RocksStore {
     }
 
     fn configure_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
-        self.writable()?;
-        let table = self.table(table)?;
+        let table = self.writable_table(table)?;
         let changes = options::table_changes(options);
-        let changes: Vec<(&str, &str)> = changes.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let changes: Vec<(&str, &str)> = changes
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect();
         let result = table.db.set_options_cf(&table.family, &changes);
         result.map_err(|error| table_failure("configure a table", &table.name, error))
     }
 
     fn drop_table(&self, table: &str) -> Result<(), KvError> {
         let _definition = self.definition.lock();
-        self.writable()?;
-        let handle = self.table(table)?;
+        let handle = self.writable_table(table)?;
         self.change_tables(|tables| {
             tables.remove(table);
         })?;
         let dropped = handle.db.drop_cf(table);
-        dropped.map_err(|error| table_failure(&format!("drop table \"{table}\""), table, error)).inspect_err(|_| {
-            // The table is still there. Should the store be closed by now, a reopen shows it.
-            let _ = self.change_tables(|tables| {
-                tables.insert(table.to_owned(), Arc::clone(&handle));
-            });
-        })
+        dropped
+            .map_err(|error| table_failure(&format!("drop table \"{table}\""), table, error))
+            .inspect_err(|_| {
+                // The table is still there. Should the store be closed by now, a reopen shows it.
+                let _ = self.change_tables(|tables| {
+                    tables.insert(table.to_owned(), Arc::clone(&handle));
+                });
+            })
     }
 
     fn snapshot(&self) -> Arc<dyn KvSnapshot> {
@@ -303,11 +356,16 @@ impl KvStore for RocksStore {
             Durability::Synced => &self.synced,
             Durability::Buffered => &self.buffered,
         };
-        open.db.write_opt(native, options).map_err(|error| failure("write", error))
+        open.db
+            .write_opt(native, options)
+            .map_err(|error| failure("write", error))
     }
 
     fn sync(&self) -> Result<(), KvError> {
-        self.writable()?.db.flush_wal(true).map_err(|error| failure("sync the log", error))
+        self.writable()?
+            .db
+            .flush_wal(true)
+            .map_err(|error| failure("sync the log", error))
     }
 
     fn flush(&self) -> Result<(), KvError> {
@@ -319,15 +377,17 @@ impl KvStore for RocksStore {
         if families.is_empty() {
             return Ok(());
         }
-        db.flush_cfs_opt(&families, &FlushOptions::default()).map_err(|error| failure("flush", error))
+        db.flush_cfs_opt(&families, &FlushOptions::default())
+            .map_err(|error| failure("flush", error))
     }
 
     fn compact(&self, table: &str) -> Result<(), KvError> {
-        self.writable()?;
-        let table = self.table(table)?;
+        let table = self.writable_table(table)?;
         let mut options = CompactOptions::default();
         options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
-        table.db.compact_range_cf_opt(&table.family, None::<&[u8]>, None::<&[u8]>, &options);
+        table
+            .db
+            .compact_range_cf_opt(&table.family, None::<&[u8]>, None::<&[u8]>, &options);
         Ok(())
     }
 
@@ -337,8 +397,12 @@ impl KvStore for RocksStore {
 
     fn approximate_keys(&self, table: &str) -> Result<u64, KvError> {
         let table = self.table(table)?;
-        let keys = table.db.property_int_value_cf(&table.family, properties::ESTIMATE_NUM_KEYS);
-        Ok(keys.map_err(|error| table_failure("estimate", &table.name, error))?.unwrap_or(0))
+        let keys = table
+            .db
+            .property_int_value_cf(&table.family, properties::ESTIMATE_NUM_KEYS);
+        Ok(keys
+            .map_err(|error| table_failure("estimate", &table.name, error))?
+            .unwrap_or(0))
     }
 
     fn split_points(&self, table: &str, range: &KeyRange, parts: usize) -> Result<Vec<Vec<u8>>, KvError> {
@@ -346,9 +410,13 @@ impl KvStore for RocksStore {
     }
 
     fn sorted_writer(&self, table: &str) -> Result<Box<dyn SortedWriter>, KvError> {
-        self.writable()?;
+        let table = self.writable_table(table)?;
         let options = options::table(&self.options, &self.cache, &TableOptions::default());
-        Ok(Box::new(RocksWriter::new(self.table(table)?, Arc::clone(&self.loads), options)))
+        Ok(Box::new(RocksWriter::new(
+            table,
+            Arc::clone(&self.loads),
+            options,
+        )))
     }
 
     fn load_files(&self) -> Result<Vec<LoadFile>, KvError> {
@@ -357,11 +425,13 @@ impl KvStore for RocksStore {
 
     fn ingest(&self, loads: Vec<(TableName, Vec<LoadFile>)>) -> Result<(), KvError> {
         let open = self.writable()?;
-        loads.iter().try_for_each(|(table, files)| self.loads.ingest(open.table(table)?, files))
+        loads
+            .iter()
+            .try_for_each(|(table, files)| self.loads.ingest(open.table(table)?, files))
     }
 
     fn discard_stray_files(&self, keep: &[LoadFile]) -> Result<(), KvError> {
-        self.writable()?;
+        drop(self.writable()?);
         self.loads.discard(keep)
     }
 

@@ -1,5 +1,7 @@
 //! The stores, tested from outside: one suite for all of them, and what is special to each.
 
+#![allow(clippy::unwrap_used)]
+
 mod memory;
 mod rocks;
 mod scans;

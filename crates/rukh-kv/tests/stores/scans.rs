@@ -31,7 +31,11 @@ pub struct Scan {
 }
 
 fn layout() -> KeyLayout {
-    let column = KeyColumn { ty: DataType::TinyInt, order: SortOrder::Asc, nullable: false };
+    let column = KeyColumn {
+        ty: DataType::TinyInt,
+        order: SortOrder::Asc,
+        nullable: false,
+    };
     KeyLayout::new(vec![column; COLUMNS], None)
 }
 
@@ -73,9 +77,14 @@ fn masked() -> impl Strategy<Value = MaskedCompare> {
     let intervals = vec((0..VALUES, 0..VALUES), 1..3);
     vec((0..COLUMNS, intervals), 0..3).prop_map(|tests| {
         let test = |(column, intervals): (usize, Vec<(i64, i64)>)| {
-            let ends: Vec<_> = intervals.iter().map(|(low, high)| (Datum::Int(*low), Datum::Int(*high))).collect();
-            let intervals: Vec<_> =
-                ends.iter().map(|(low, high)| (Some((low, Edge::Included)), Some((high, Edge::Included)))).collect();
+            let ends: Vec<_> = intervals
+                .iter()
+                .map(|(low, high)| (Datum::Int(*low), Datum::Int(*high)))
+                .collect();
+            let intervals: Vec<_> = ends
+                .iter()
+                .map(|(low, high)| (Some((low, Edge::Included)), Some((high, Edge::Included))))
+                .collect();
             layout().field_test(column, &intervals, false).unwrap()
         };
         MaskedCompare::new(tests.into_iter().map(test).collect())
@@ -84,12 +93,24 @@ fn masked() -> impl Strategy<Value = MaskedCompare> {
 
 pub fn scan() -> impl Strategy<Value = Scan> {
     let limit = option::weighted(0.3, 0..40_u64);
-    (ranges(), masked(), any::<bool>(), limit, any::<bool>(), 0..30_usize).prop_map(
-        |(ranges, masked, reverse, limit, keys_only, singly)| Scan {
-            spec: ScanSpec { ranges, masked, reverse, limit, keys_only },
-            singly,
-        },
+    (
+        ranges(),
+        masked(),
+        any::<bool>(),
+        limit,
+        any::<bool>(),
+        0..30_usize,
     )
+        .prop_map(|(ranges, masked, reverse, limit, keys_only, singly)| Scan {
+            spec: ScanSpec {
+                ranges,
+                masked,
+                reverse,
+                limit,
+                keys_only,
+            },
+            singly,
+        })
 }
 
 pub fn changes() -> impl Strategy<Value = Vec<Change>> {
@@ -123,7 +144,9 @@ fn apply(store: &dyn KvStore, table: &str, changes: &[Change]) -> BTreeMap<Vec<u
                     model.retain(|key, _| !range.contains(key));
                 }
                 Change::Flush => {
-                    store.write(std::mem::take(&mut batch), Durability::Buffered).unwrap();
+                    store
+                        .write(std::mem::take(&mut batch), Durability::Buffered)
+                        .unwrap();
                     store.flush().unwrap();
                 }
             }
@@ -138,7 +161,9 @@ fn filter(model: &BTreeMap<Vec<u8>, Vec<u8>>, spec: &ScanSpec) -> Entries {
     let wanted = |key: &[u8]| spec.ranges.iter().any(|range| range.contains(key)) && spec.masked.matches(key);
     let value = |value: &Vec<u8>| if spec.keys_only { Vec::new() } else { value.clone() };
     let entries = model.iter().filter(|(key, _)| wanted(key));
-    let mut entries: Entries = entries.map(|(key, stored)| (key.clone(), value(stored))).collect();
+    let mut entries: Entries = entries
+        .map(|(key, stored)| (key.clone(), value(stored)))
+        .collect();
     if spec.reverse {
         entries.reverse();
     }
@@ -170,7 +195,10 @@ fn visit_all(cursor: &mut dyn KvCursor, entries: &mut Entries) {
 }
 
 fn bytes(entries: &Entries) -> u64 {
-    entries.iter().map(|(key, value)| (key.len() + value.len()) as u64).sum()
+    entries
+        .iter()
+        .map(|(key, value)| (key.len() + value.len()) as u64)
+        .sum()
 }
 
 /// Checks that the scans of a table, and of a snapshot that later changes must not touch, show
@@ -192,7 +220,16 @@ pub fn scans_are_filters(
             prop_assert_eq!(count, expected.len() as u64);
             prop_assert_eq!(stats.keys_examined, count + stats.masked_misses);
             prop_assert_eq!(stats.bytes_read, bytes(&expected));
-            prop_assert_eq!(ScanStats { bytes_read: 0, ..stats }, ScanStats { bytes_read: 0, ..counted });
+            prop_assert_eq!(
+                ScanStats {
+                    bytes_read: 0,
+                    ..stats
+                },
+                ScanStats {
+                    bytes_read: 0,
+                    ..counted
+                }
+            );
         }
         Ok(())
     };

@@ -5,7 +5,8 @@
 
 use rukh_keys::KeyRange;
 use rukh_kv::{
-    Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, ScanSpec, TableName, TableOptions, WriteBatch,
+    Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, ScanSpec, TableName, TableOptions,
+    WriteBatch,
 };
 use std::ops::ControlFlow;
 
@@ -88,7 +89,10 @@ pub fn all(snapshot: &dyn KvSnapshot, table: &str) -> String {
 }
 
 pub fn range(start: &str, limit: &str) -> KeyRange {
-    KeyRange { start: start.into(), limit: Some(limit.into()) }
+    KeyRange {
+        start: start.into(),
+        limit: Some(limit.into()),
+    }
 }
 
 fn keys_are_set_and_removed(store: &dyn KvStore) {
@@ -102,8 +106,14 @@ fn keys_are_set_and_removed(store: &dyn KvStore) {
     assert_eq!(all(&*snapshot, "keys"), "=0 a=3");
     let spec = ScanSpec::ranges(vec![KeyRange::point(Vec::new())]).reversed();
     assert_eq!(read(&*snapshot, "keys", spec), "=0");
-    assert!(matches!(snapshot.get("nowhere", b"a"), Err(KvError::UnknownTable { .. })));
-    assert!(matches!(snapshot.scan("nowhere", ScanSpec::all()), Err(KvError::UnknownTable { .. })));
+    assert!(matches!(
+        snapshot.get("nowhere", b"a"),
+        Err(KvError::UnknownTable { .. })
+    ));
+    assert!(matches!(
+        snapshot.scan("nowhere", ScanSpec::all()),
+        Err(KvError::UnknownTable { .. })
+    ));
 }
 
 fn values_come_in_the_order_asked(store: &dyn KvStore) {
@@ -113,7 +123,7 @@ fn values_come_in_the_order_asked(store: &dyn KvStore) {
         batch.put("many", &n.to_be_bytes(), &n.to_le_bytes());
     }
     store.write(batch, Durability::Buffered).unwrap();
-    let value = |n: u32| (n < 3000 && n % 3 != 0).then(|| n.to_le_bytes().to_vec());
+    let value = |n: u32| (n < 3000 && !n.is_multiple_of(3)).then(|| n.to_le_bytes().to_vec());
     let shuffled: Vec<u32> = (0..4000).map(|n| n * 1237 % 3500).collect();
     let ascending: Vec<u32> = (0..3500).collect();
     for numbers in [shuffled, ascending, vec![5, 5, 3, 5], vec![]] {
@@ -156,7 +166,13 @@ fn ranges_are_deleted(store: &dyn KvStore) {
     assert_eq!(all(&*store.snapshot(), "deleted"), "a=1 c=7 d=4 e=5");
     let mut batch = WriteBatch::new();
     batch.put("deleted", b"zz", b"9");
-    batch.delete_range("deleted", &KeyRange { start: b"d".to_vec(), limit: None });
+    batch.delete_range(
+        "deleted",
+        &KeyRange {
+            start: b"d".to_vec(),
+            limit: None,
+        },
+    );
     batch.put("deleted", b"f", b"6");
     store.write(batch, Durability::Buffered).unwrap();
     assert_eq!(all(&*store.snapshot(), "deleted"), "a=1 c=7 f=6");
@@ -180,11 +196,16 @@ fn merges_fold(store: &dyn KvStore) {
     let mut batch = WriteBatch::new();
     batch.merge("merged", b"a", b"4");
     store.write(batch, Durability::Buffered).unwrap();
-    assert_eq!(store.snapshot().get("merged", b"a").unwrap(), Some(b"1234".to_vec()));
+    assert_eq!(
+        store.snapshot().get("merged", b"a").unwrap(),
+        Some(b"1234".to_vec())
+    );
     let mut batch = WriteBatch::new();
     batch.merge("merged", b"c", &[0]);
     let written = store.write(batch, Durability::Buffered);
-    let error = written.and_then(|()| store.snapshot().get("merged", b"c").map(|_| ())).unwrap_err();
+    let error = written
+        .and_then(|()| store.snapshot().get("merged", b"c").map(|_| ()))
+        .unwrap_err();
     assert!(matches!(error, KvError::Corruption { .. }), "{error}");
     store.drop_table("merged").unwrap();
 }
@@ -204,7 +225,12 @@ fn a_snapshot_does_not_change(store: &dyn KvStore) {
     store.compact("frozen").unwrap();
     assert_eq!(all(&*snapshot, "frozen"), "a=1 b=2 c=3");
     assert_eq!(all(&*newer, "frozen"), "a=9 c=3 d=4");
-    assert_eq!(newer.multi_get("frozen", &[b"b".to_vec(), b"d".to_vec()]).unwrap(), [None, Some(b"4".to_vec())]);
+    assert_eq!(
+        newer
+            .multi_get("frozen", &[b"b".to_vec(), b"d".to_vec()])
+            .unwrap(),
+        [None, Some(b"4".to_vec())]
+    );
     assert_eq!(all(&*store.snapshot(), "frozen"), "");
     drop(snapshot);
     assert_eq!(cursor.next().unwrap().unwrap().key, b"b");
@@ -238,7 +264,10 @@ fn a_dropped_table_stays_readable(store: &dyn KvStore) {
     assert!(!store.table_exists("dropped"));
     let mut batch = WriteBatch::new();
     batch.put("dropped", b"x", b"1");
-    assert!(matches!(store.write(batch, Durability::Buffered), Err(KvError::UnknownTable { .. })));
+    assert!(matches!(
+        store.write(batch, Durability::Buffered),
+        Err(KvError::UnknownTable { .. })
+    ));
     table(store, "dropped");
     write(store, "dropped", "z=1");
     assert_eq!(all(&*store.snapshot(), "dropped"), "z=1");
@@ -248,18 +277,32 @@ fn a_dropped_table_stays_readable(store: &dyn KvStore) {
     assert_eq!(snapshot.get("dropped", b"i").unwrap(), Some(b"9".to_vec()));
     drop(snapshot);
     let mut rest = 0;
-    assert!(cursor.for_each(&mut |_, _| { rest += 1; ControlFlow::Continue(()) }).unwrap());
+    assert!(
+        cursor
+            .for_each(&mut |_, _| {
+                rest += 1;
+                ControlFlow::Continue(())
+            })
+            .unwrap()
+    );
     assert_eq!(rest, 8);
 }
 
 fn a_cursor_can_be_left_and_taken_up(store: &dyn KvStore) {
     table(store, "left_off");
     write(store, "left_off", "a=1 b=2 c=3 d=4 e=5");
-    let mut cursor = store.snapshot().scan("left_off", ScanSpec::all().limited(4)).unwrap();
+    let mut cursor = store
+        .snapshot()
+        .scan("left_off", ScanSpec::all().limited(4))
+        .unwrap();
     let mut seen = String::new();
     let mut visit = |key: &[u8], _: &[u8]| {
         seen += &text(key);
-        if key == b"b" { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if key == b"b" {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     };
     assert!(!cursor.for_each(&mut visit).unwrap());
     assert_eq!(cursor.next().unwrap().unwrap().key, b"c");
@@ -281,7 +324,11 @@ fn a_visitor_may_write(store: &dyn KvStore) {
     write(store, "visited", "a=1 b=2 c=3");
     let mut cursor = store.snapshot().scan("visited", ScanSpec::all()).unwrap();
     let mut visit = |key: &[u8], value: &[u8]| {
-        write(store, "visited", &format!("{}{}={}", text(key), text(key), text(value)));
+        write(
+            store,
+            "visited",
+            &format!("{}{}={}", text(key), text(key), text(value)),
+        );
         ControlFlow::Continue(())
     };
     assert!(cursor.for_each(&mut visit).unwrap());
@@ -293,20 +340,31 @@ fn tables_come_and_go(store: &dyn KvStore) {
     assert!(store.table_exists("b@index"));
     assert!(store.tables().contains(&"b@index".to_owned()));
     assert!(store.tables().is_sorted());
-    let options = TableOptions { large_value_bytes: Some(100) };
+    let options = TableOptions {
+        large_value_bytes: Some(100),
+    };
     let again = store.create_table("b@index", &options).unwrap_err();
     assert_eq!(again.to_string(), "table \"b@index\" already exists");
     for name in ["", "default", "a\0b"] {
         let refused = store.create_table(name, &options);
-        assert!(matches!(refused, Err(KvError::InvalidTableName { .. })), "{name:?}");
+        assert!(
+            matches!(refused, Err(KvError::InvalidTableName { .. })),
+            "{name:?}"
+        );
     }
     store.configure_table("b@index", &options).unwrap();
     let before = store.snapshot();
     table(store, "later");
     assert!(before.get("later", b"a").is_err());
-    assert!(before.tables().contains(&"b@index".to_owned()) && !before.tables().contains(&"later".to_owned()));
+    assert!(
+        before.tables().contains(&"b@index".to_owned()) && !before.tables().contains(&"later".to_owned())
+    );
     store.drop_table("b@index").unwrap();
-    for error in [store.drop_table("b@index"), store.compact("b@index"), store.configure_table("b@index", &options)] {
+    for error in [
+        store.drop_table("b@index"),
+        store.compact("b@index"),
+        store.configure_table("b@index", &options),
+    ] {
         assert!(matches!(error, Err(KvError::UnknownTable { .. })));
     }
 }
@@ -335,7 +393,9 @@ fn loads_are_ingested(store: &dyn KvStore) {
     let mut expected = [first.clone(), second.clone()].concat();
     expected.sort();
     assert_eq!(waiting, expected);
-    store.ingest(vec![(name("loaded"), first.clone()), (name("loaded2"), second)]).unwrap();
+    store
+        .ingest(vec![(name("loaded"), first.clone()), (name("loaded2"), second)])
+        .unwrap();
     assert_eq!(all(&*store.snapshot(), "loaded"), "a=1 b=2 x=old");
     assert_eq!(all(&*store.snapshot(), "loaded2"), "c=3");
     assert_eq!(all(&*before, "loaded"), "b=old x=old");
@@ -386,8 +446,17 @@ pub fn pieces(store: &dyn KvStore, table: &str, within: &KeyRange, parts: usize)
     assert!(points.is_sorted() && points.len() < parts.max(1), "{points:?}");
     let starts = [vec![within.start.clone()], points.clone()].concat();
     let limits = points.into_iter().map(Some).chain([within.limit.clone()]);
-    let ranges = starts.into_iter().zip(limits).map(|(start, limit)| KeyRange { start, limit });
-    let count = |range: KeyRange| store.snapshot().count(table, ScanSpec::ranges(vec![range])).unwrap().0;
+    let ranges = starts
+        .into_iter()
+        .zip(limits)
+        .map(|(start, limit)| KeyRange { start, limit });
+    let count = |range: KeyRange| {
+        store
+            .snapshot()
+            .count(table, ScanSpec::ranges(vec![range]))
+            .unwrap()
+            .0
+    };
     ranges.map(count).collect()
 }
 
@@ -408,18 +477,30 @@ fn ranges_are_split_evenly(store: &dyn KvStore) {
             assert_eq!(pieces.len(), parts);
             let keys = store.snapshot().count("split", ScanSpec::all()).unwrap().0;
             let fair = keys / parts as u64;
-            assert!(pieces.iter().all(|piece| (fair / 2..fair * 2).contains(piece)), "{pieces:?}");
+            assert!(
+                pieces.iter().all(|piece| (fair / 2..fair * 2).contains(piece)),
+                "{pieces:?}"
+            );
         }
         let whole = store.approximate_size("split", &KeyRange::all()).unwrap();
-        let point = store.split_points("split", &KeyRange::all(), 2).unwrap().remove(0);
-        let half = KeyRange { start: Vec::new(), limit: Some(point) };
+        let point = store
+            .split_points("split", &KeyRange::all(), 2)
+            .unwrap()
+            .remove(0);
+        let half = KeyRange {
+            start: Vec::new(),
+            limit: Some(point),
+        };
         let half = store.approximate_size("split", &half).unwrap();
         assert!(half * 3 > whole && half * 3 < whole * 2, "{half} of {whole}");
         assert!(store.approximate_keys("split").unwrap() > 15_000);
         store.flush().unwrap();
     }
     assert_eq!(pieces(store, "split", &KeyRange::all(), 1).len(), 1);
-    assert_eq!(store.split_points("split", &range("x", "y"), 4).unwrap(), Vec::<Vec<u8>>::new());
+    assert_eq!(
+        store.split_points("split", &range("x", "y"), 4).unwrap(),
+        Vec::<Vec<u8>>::new()
+    );
 }
 
 fn a_closed_store_says_so(store: &dyn KvStore) {
@@ -429,9 +510,15 @@ fn a_closed_store_says_so(store: &dyn KvStore) {
     let mut cursor = snapshot.scan("last", ScanSpec::all()).unwrap();
     store.close().unwrap();
     assert!(matches!(store.close(), Err(KvError::Closed)));
-    assert!(matches!(store.write(WriteBatch::new(), Durability::Synced), Err(KvError::Closed)));
+    assert!(matches!(
+        store.write(WriteBatch::new(), Durability::Synced),
+        Err(KvError::Closed)
+    ));
     assert!(matches!(store.snapshot().get("last", b"a"), Err(KvError::Closed)));
-    assert!(matches!(store.latest().count("last", ScanSpec::all()), Err(KvError::Closed)));
+    assert!(matches!(
+        store.latest().count("last", ScanSpec::all()),
+        Err(KvError::Closed)
+    ));
     assert_eq!(store.tables(), Vec::<String>::new());
     assert_eq!(snapshot.get("last", b"a").unwrap(), Some(b"1".to_vec()));
     drop(snapshot);

@@ -1,11 +1,11 @@
 //! The stores that wrap another one: recording and failing on purpose.
 
+use crate::suite::{self, all, name, table, write};
 use rukh_keys::KeyRange;
 use rukh_kv::{
     Durability, Fault, FaultStore, KvStore, MemoryStore, RecordStore, Recording, ScanSpec, WriteBatch,
 };
 use std::sync::Arc;
-use crate::suite::{self, all, name, table, write};
 
 fn memory() -> Arc<MemoryStore> {
     Arc::new(MemoryStore::with_merge_operator(Arc::new(suite::Append)))
@@ -70,7 +70,10 @@ fn reads_can_be_left_out() {
     let store = RecordStore::new(memory(), Recording::Writes);
     ask_everything(&store);
     let text = store.take_text();
-    assert!(text.contains("put t/6b31") && !text.contains("get") && !text.contains("scan"), "{text}");
+    assert!(
+        text.contains("put t/6b31") && !text.contains("get") && !text.contains("scan"),
+        "{text}"
+    );
 }
 
 /// Runs writes until one fails; returns how many were acknowledged.
@@ -102,8 +105,16 @@ fn the_chosen_write_fails_and_nothing_of_it_is_there() {
             let acknowledged = workload(&store);
             assert_eq!(acknowledged, (n - 1).min(10));
             let lost_answer = u64::from(fault == Fault::LoseAnswer && n <= 10);
-            assert_eq!(count(&store, "u"), acknowledged + lost_answer, "write {n}, {fault:?}");
-            assert_eq!(count(&store, "t"), (acknowledged + lost_answer).min(1), "write {n}, {fault:?}");
+            assert_eq!(
+                count(&store, "u"),
+                acknowledged + lost_answer,
+                "write {n}, {fault:?}"
+            );
+            assert_eq!(
+                count(&store, "t"),
+                (acknowledged + lost_answer).min(1),
+                "write {n}, {fault:?}"
+            );
             assert_eq!(store.writes(), n.min(10));
         }
     }
@@ -117,7 +128,10 @@ fn a_halted_store_stays_halted_until_healed() {
     write(&store, "t", "a=1");
     for _ in 0..3 {
         let error = store.drop_table("t").unwrap_err().to_string();
-        assert!(error.starts_with("could not write: injected fault at write "), "{error}");
+        assert!(
+            error.starts_with("could not write: injected fault at write "),
+            "{error}"
+        );
     }
     store.heal();
     write(&store, "t", "b=2");
@@ -139,7 +153,9 @@ fn a_fault_can_fall_between_the_tables_of_an_ingest() {
     assert_eq!(["a", "b", "c"].map(|table| count(&store, table)), [1, 0, 0]);
     // What is left is ingested from what waits, as after a crash.
     let waiting = store.load_files().unwrap();
-    loads.iter_mut().for_each(|(_, files)| files.retain(|file| waiting.contains(file)));
+    loads
+        .iter_mut()
+        .for_each(|(_, files)| files.retain(|file| waiting.contains(file)));
     store.ingest(loads).unwrap();
     assert_eq!(["a", "b", "c"].map(|table| count(&store, table)), [1, 1, 1]);
 }

@@ -1,0 +1,476 @@
+//! The store on disk: the conformance suite, and what only a store on disk can get wrong.
+
+use crate::suite::{all, name, table, write};
+use crate::{scans, suite};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use rukh_keys::KeyRange;
+use rukh_kv::{
+    Durability, KvError, KvStore, LoadFile, RocksOptions, RocksStore, ScanSpec, TableOptions, WriteBatch,
+};
+use std::cell::Cell;
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// Small buffers: files come early.
+fn options() -> RocksOptions {
+    RocksOptions {
+        block_cache_bytes: 8 << 20,
+        write_buffer_bytes: 8 << 20,
+        merge: Some(Arc::new(suite::Append)),
+        ..RocksOptions::default()
+    }
+}
+
+fn open(path: &Path) -> RocksStore {
+    RocksStore::open(path, &options()).unwrap()
+}
+
+fn open_error(path: &Path, options: &RocksOptions) -> KvError {
+    RocksStore::open(path, options)
+        .err()
+        .expect("the open is refused")
+}
+
+fn directory() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+#[test]
+fn the_store_on_disk_conforms() {
+    let directory = directory();
+    suite::run(&open(directory.path()));
+}
+
+#[test]
+fn scans_are_filters() {
+    let directory = directory();
+    let store = open(directory.path());
+    let number = Cell::new(0);
+    let cases = (scans::changes(), vec(scans::scan(), 1..8));
+    let config = ProptestConfig {
+        source_file: Some(file!()),
+        ..ProptestConfig::default()
+    };
+    let result = TestRunner::new(config).run(&cases, |(changes, scans)| {
+        // A failed case leaves its table behind, and is tried again in smaller forms.
+        number.set(number.get() + 1);
+        scans::scans_are_filters(&store, &format!("t{}", number.get()), &changes, &scans)
+    });
+    result.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+#[test]
+fn a_reopened_store_has_everything() {
+    let directory = directory();
+    let store = open(directory.path());
+    table(&store, "flushed");
+    table(&store, "logged");
+    table(&store, "dropped");
+    write(&store, "flushed", "a=1 b=2");
+    store.flush().unwrap();
+    write(&store, "flushed", "b c=3");
+    write(&store, "logged", "x=1");
+    store.drop_table("dropped").unwrap();
+    drop(store);
+    for _ in ["after a drop", "after a close"] {
+        let store = open(directory.path());
+        assert_eq!(store.tables(), ["flushed", "logged"]);
+        assert_eq!(all(&*store.snapshot(), "flushed"), "a=1 c=3");
+        assert_eq!(all(&*store.snapshot(), "logged"), "x=1");
+        store.close().unwrap();
+    }
+}
+
+#[test]
+fn a_store_may_be_read_while_it_is_written() {
+    let directory = directory();
+    let store = open(directory.path());
+    table(&store, "t");
+    write(&store, "t", "a=1");
+    let reader = RocksStore::open(
+        directory.path(),
+        &RocksOptions {
+            read_only: true,
+            ..options()
+        },
+    )
+    .unwrap();
+    assert_eq!(all(&*reader.snapshot(), "t"), "a=1");
+    assert_eq!(reader.snapshot().count("t", ScanSpec::all()).unwrap().0, 1);
+    let mut batch = WriteBatch::new();
+    batch.put("t", b"b", b"2");
+    let refused = [
+        reader.write(batch, Durability::Buffered),
+        reader.create_table("u", &TableOptions::default()),
+        reader.drop_table("t"),
+        reader.flush(),
+        reader.compact("t"),
+        reader.sync(),
+        reader.ingest(Vec::new()),
+        reader.sorted_writer("t").map(|_| ()),
+        reader.discard_stray_files(&[]),
+    ];
+    assert!(
+        refused
+            .iter()
+            .all(|result| matches!(result, Err(KvError::ReadOnly))),
+        "{refused:?}"
+    );
+    reader.close().unwrap();
+}
+
+#[test]
+fn what_is_no_database_is_left_alone() {
+    let directory = directory();
+    let path = directory.path().join("d");
+    let missing = RocksOptions {
+        create_if_missing: false,
+        ..options()
+    };
+    assert!(matches!(open_error(&path, &missing), KvError::NotFound { .. }));
+    assert!(matches!(
+        open_error(
+            &path,
+            &RocksOptions {
+                read_only: true,
+                ..options()
+            }
+        ),
+        KvError::NotFound { .. }
+    ));
+    assert!(!path.exists());
+    fs::create_dir(&path).unwrap();
+    assert!(matches!(open_error(&path, &missing), KvError::NotFound { .. }));
+    let file = path.join("letter.txt");
+    fs::write(&file, "dear").unwrap();
+    for path in [&path, &file] {
+        let error = open_error(path, &options());
+        assert_eq!(
+            error.to_string(),
+            format!("\"{}\" is not a database", path.display())
+        );
+    }
+    assert_eq!(fs::read_dir(&path).unwrap().count(), 1);
+    fs::remove_file(&file).unwrap();
+    // What a creation that was cut short leaves is no hindrance.
+    for left in ["LOCK", "LOG", "IDENTITY", "MANIFEST-000001", "000001.dbtmp"] {
+        fs::write(path.join(left), "").unwrap();
+    }
+    table(&open(&path), "t");
+}
+
+#[test]
+fn a_store_is_opened_for_writing_once() {
+    let directory = directory();
+    let store = open(directory.path());
+    assert!(matches!(
+        open_error(directory.path(), &options()),
+        KvError::AlreadyOpen { .. }
+    ));
+    run_child("child_is_refused", directory.path());
+    drop(store);
+    run_child("child_writes_and_aborts", directory.path());
+    let store = open(directory.path());
+    assert_eq!(all(&*store.snapshot(), "t"), "a=1 b=2");
+}
+
+/// Where a child process finds its database.
+const CHILD_DIRECTORY: &str = "RUKH_KV_TEST_CHILD_DIRECTORY";
+
+/// Runs a test of this binary in a process of its own, on a database.
+fn run_child(test: &str, path: &Path) {
+    let test = format!("rocks::{test}");
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    let output = child
+        .args(["--exact", &test, "--nocapture"])
+        .env(CHILD_DIRECTORY, path)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        text.contains("child got there"),
+        "{text}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+/// The database a parent wants this process to use; none when it runs as an ordinary test.
+fn child_directory() -> Option<PathBuf> {
+    std::env::var_os(CHILD_DIRECTORY).map(PathBuf::from)
+}
+
+#[test]
+fn child_is_refused() {
+    let Some(path) = child_directory() else { return };
+    assert!(matches!(
+        open_error(&path, &options()),
+        KvError::AlreadyOpen { .. }
+    ));
+    println!("child got there");
+}
+
+#[test]
+fn child_writes_and_aborts() {
+    let Some(path) = child_directory() else { return };
+    let store = open(&path);
+    table(&store, "t");
+    let mut batch = WriteBatch::new();
+    batch.put("t", b"a", b"1");
+    store.write(batch, Durability::Synced).unwrap();
+    write(&store, "t", "b=2");
+    println!("child got there");
+    std::process::abort();
+}
+
+#[test]
+fn loads_survive_a_reopen() {
+    let directory = directory();
+    let store = open(directory.path());
+    table(&store, "t");
+    let mut load = store.sorted_writer("t").unwrap();
+    load.add(b"a", b"1").unwrap();
+    let files = load.finish().unwrap();
+    drop(store);
+    let store = open(directory.path());
+    assert_eq!(store.load_files().unwrap(), files);
+    let mut other = store.sorted_writer("t").unwrap();
+    other.add(b"b", b"2").unwrap();
+    let others = other.finish().unwrap();
+    assert_ne!(others, files);
+    store.ingest(vec![(name("t"), files.clone())]).unwrap();
+    assert_eq!(store.load_files().unwrap(), others);
+    store.discard_stray_files(&files).unwrap();
+    assert_eq!(store.load_files().unwrap(), []);
+    assert_eq!(all(&*store.snapshot(), "t"), "a=1");
+    let outside = LoadFile::new("../CURRENT");
+    assert!(matches!(
+        store.ingest(vec![(name("t"), vec![outside])]),
+        Err(KvError::UnknownLoadFile { .. })
+    ));
+}
+
+#[test]
+fn large_loads_are_many_files() {
+    let directory = directory();
+    let store = RocksStore::open(
+        directory.path(),
+        &RocksOptions {
+            compression: rukh_kv::Compression::None,
+            last_level_compression: rukh_kv::Compression::None,
+            ..options()
+        },
+    );
+    let store = store.unwrap();
+    table(&store, "t");
+    let mut load = store.sorted_writer("t").unwrap();
+    let value = vec![7; 1 << 20];
+    for n in 0_u16..150 {
+        load.add(&n.to_be_bytes(), &value).unwrap();
+    }
+    let files = load.finish().unwrap();
+    assert_eq!(files.len(), 2);
+    store.ingest(vec![(name("t"), files)]).unwrap();
+    assert_eq!(store.snapshot().count("t", ScanSpec::all()).unwrap().0, 150);
+    let size = store.approximate_size("t", &KeyRange::all()).unwrap();
+    assert!((150 << 20..155 << 20).contains(&size), "{size}");
+}
+
+#[test]
+fn large_values_come_back() {
+    let directory = directory();
+    let store = open(directory.path());
+    table(&store, "t");
+    store
+        .configure_table(
+            "t",
+            &TableOptions {
+                large_value_bytes: Some(1000),
+            },
+        )
+        .unwrap();
+    let value = |n: u32| vec![n as u8; n as usize];
+    let mut batch = WriteBatch::new();
+    for n in (0..2000_u32).step_by(100) {
+        batch.put("t", &n.to_be_bytes(), &value(n));
+    }
+    store.write(batch, Durability::Buffered).unwrap();
+    store.flush().unwrap();
+    let blobs = fs::read_dir(directory.path()).unwrap();
+    let blobs = blobs.filter(|entry| {
+        entry
+            .as_ref()
+            .unwrap()
+            .path()
+            .extension()
+            .is_some_and(|end| end == "blob")
+    });
+    assert_eq!(blobs.count(), 1);
+    let mut shown = 0;
+    let mut cursor = store.snapshot().scan("t", ScanSpec::all().reversed()).unwrap();
+    while let Some(entry) = cursor.next().unwrap() {
+        assert_eq!(
+            entry.value,
+            value(u32::from_be_bytes(entry.key.try_into().unwrap()))
+        );
+        shown += 1;
+    }
+    assert_eq!(shown, 20);
+    assert_eq!(
+        store.snapshot().get("t", &1500_u32.to_be_bytes()).unwrap(),
+        Some(value(1500))
+    );
+}
+
+#[test]
+fn a_checkpoint_is_a_database() {
+    let directory = directory();
+    let store = open(&directory.path().join("d"));
+    table(&store, "t");
+    write(&store, "t", "a=1");
+    let copy = directory.path().join("copy");
+    store.checkpoint(&copy).unwrap();
+    write(&store, "t", "b=2");
+    assert_eq!(all(&*open(&copy).snapshot(), "t"), "a=1");
+    assert!(store.checkpoint(&copy).is_err());
+}
+
+/// Writes a table of many blocks and returns its sorted files.
+fn write_files(path: &Path) -> Vec<PathBuf> {
+    let store = open(path);
+    table(&store, "t");
+    let mut batch = WriteBatch::new();
+    for n in 0_u32..5000 {
+        batch.put(
+            "t",
+            &n.to_be_bytes(),
+            format!("{:>100}", n.wrapping_mul(2_654_435_761)).as_bytes(),
+        );
+    }
+    store.write(batch, Durability::Buffered).unwrap();
+    store.flush().unwrap();
+    store.close().unwrap();
+    let files = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+    files
+        .filter(|path| path.extension().is_some_and(|end| end == "sst"))
+        .collect()
+}
+
+/// Reads everything in both ways; the keys read before the first error, and that error.
+fn read_all(path: &Path) -> (Vec<Vec<u8>>, Option<KvError>) {
+    let store = match RocksStore::open(path, &options()) {
+        Ok(store) => store,
+        Err(error) => return (Vec::new(), Some(error)),
+    };
+    let mut keys = Vec::new();
+    let snapshot = store.snapshot();
+    let mut cursor = snapshot.scan("t", ScanSpec::all()).unwrap();
+    let scanned = cursor.for_each(&mut |key, value| {
+        let n = u32::from_be_bytes(key.try_into().unwrap());
+        assert_eq!(
+            value,
+            format!("{:>100}", n.wrapping_mul(2_654_435_761)).as_bytes()
+        );
+        keys.push(key.to_vec());
+        ControlFlow::Continue(())
+    });
+    if scanned.is_err() {
+        assert!(cursor.next().is_err(), "a failed cursor stays failed");
+    }
+    let all: Vec<Vec<u8>> = (0_u32..5000).map(|n| n.to_be_bytes().to_vec()).collect();
+    let got = snapshot.multi_get("t", &all);
+    (keys, scanned.err().or(got.err()))
+}
+
+#[test]
+fn damaged_files_give_corruption_errors_and_no_wrong_rows() {
+    let directory = directory();
+    let files = write_files(directory.path());
+    assert_eq!(files.len(), 1);
+    let good = fs::read(&files[0]).unwrap();
+    let mut damaged_reads = 0;
+    for step in 0..40 {
+        let mut bytes = good.clone();
+        let at = step * good.len() / 40;
+        bytes[at..(at + 8).min(good.len())]
+            .iter_mut()
+            .for_each(|byte| *byte ^= 0x5a);
+        fs::write(&files[0], &bytes).unwrap();
+        let (keys, error) = read_all(directory.path());
+        match error {
+            // A block that no read needs was hit: everything must be there.
+            None => assert_eq!(keys.len(), 5000),
+            Some(KvError::Corruption { table, message, .. }) => {
+                assert!(table.is_none_or(|table| table == "t"), "{message}");
+                damaged_reads += 1;
+            }
+            Some(error) => panic!("damage at {at}: {error}"),
+        }
+    }
+    assert!(damaged_reads > 20, "{damaged_reads}");
+    // A file cut short, and one that is gone.
+    fs::write(&files[0], &good[..good.len() / 2]).unwrap();
+    assert!(matches!(
+        read_all(directory.path()).1,
+        Some(KvError::Corruption { .. })
+    ));
+    fs::remove_file(&files[0]).unwrap();
+    assert!(read_all(directory.path()).1.is_some());
+    fs::write(&files[0], &good).unwrap();
+    assert!(read_all(directory.path()).1.is_none());
+}
+
+#[test]
+fn many_tables_share_memory() {
+    let directory = directory();
+    let store = open(directory.path());
+    let mut batch = WriteBatch::new();
+    for n in 0..200 {
+        let table = format!("t{n}");
+        suite::table(&store, &table);
+        batch.put(&table, b"a", &[1; 100]);
+    }
+    for _ in 0..20 {
+        store.write(batch.clone(), Durability::Buffered).unwrap();
+    }
+    drop(store);
+    let store = open(directory.path());
+    assert_eq!(store.tables().len(), 200);
+    assert_eq!(store.latest().count("t199", ScanSpec::all()).unwrap().0, 1);
+}
+
+#[test]
+fn writes_race_with_dropped_tables() {
+    let directory = directory();
+    let store = open(directory.path());
+    table(&store, "kept");
+    std::thread::scope(|scope| {
+        for writer in 0_u8..2 {
+            let store = &store;
+            scope.spawn(move || {
+                for n in 0_u32..2000 {
+                    let mut batch = WriteBatch::new();
+                    batch.put("kept", &[&[writer][..], &n.to_be_bytes()].concat(), b"1");
+                    batch.put("fleeting", &n.to_be_bytes(), b"1");
+                    match store.write(batch, Durability::Buffered) {
+                        Ok(()) | Err(KvError::UnknownTable { .. }) => {}
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            });
+        }
+        for _ in 0..10 {
+            table(&store, "fleeting");
+            let snapshot = store.snapshot();
+            store.snapshot().count("fleeting", ScanSpec::all()).unwrap();
+            store.drop_table("fleeting").unwrap();
+            assert!(snapshot.count("fleeting", ScanSpec::all()).is_ok());
+        }
+    });
+    write(&store, "kept", "end=1");
+}
