@@ -49,6 +49,8 @@ pub(crate) trait Position {
 /// What is to be done next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
+    /// Go on with the first range.
+    Begin,
     /// Go to the start of the current range.
     Enter,
     /// Look at the key the position is on.
@@ -72,6 +74,8 @@ pub(crate) struct Driver<P> {
     phase: Phase,
     /// Whether the position keeps to the current range by itself.
     bounded: bool,
+    /// Whether the current range holds one key at most.
+    one_key: bool,
     masked: Option<MaskedCompare>,
     reverse: bool,
     keys_only: bool,
@@ -108,6 +112,7 @@ impl<P: Position> Driver<P> {
             ranges,
             at: 0,
             bounded: false,
+            one_key: false,
             masked: (!spec.masked.is_empty()).then_some(spec.masked),
             reverse: spec.reverse,
             keys_only: spec.keys_only,
@@ -137,6 +142,7 @@ impl<P: Position> Driver<P> {
                         return Ok(false);
                     }
                 }
+                Phase::Begin => self.go_to_range(0),
                 Phase::Enter => self.enter()?,
                 Phase::NextRange => self.go_to_range(self.at + 1),
                 Phase::Leap => self.leap(),
@@ -196,7 +202,7 @@ impl<P: Position> Driver<P> {
             self.position.value()
         };
         self.stats.bytes_read += (key.len() + value.len()) as u64;
-        self.phase = after_match(&mut self.left, &self.ranges[self.at]);
+        self.phase = after_match(&mut self.left, self.one_key);
         Ok(visit(key, value))
     }
 
@@ -304,6 +310,7 @@ impl<P: Position> Driver<P> {
     fn go_to_range(&mut self, at: usize) {
         if at < self.ranges.len() {
             self.at = at;
+            self.one_key = is_one_key(&self.ranges[at]);
             self.phase = Phase::Enter;
         } else {
             self.phase = Phase::Done;
@@ -380,18 +387,15 @@ impl<P: Position + Send> KvCursor for Driver<P> {
 }
 
 /// Says how to go on after a shown key, and counts it against the limit.
-fn after_match(left: &mut Option<u64>, range: &KeyRange) -> Phase {
+#[inline]
+fn after_match(left: &mut Option<u64>, one_key: bool) -> Phase {
     if let Some(left) = left {
         *left -= 1;
         if *left == 0 {
             return Phase::Done;
         }
     }
-    if is_one_key(range) {
-        Phase::NextRange
-    } else {
-        Phase::Step
-    }
+    if one_key { Phase::NextRange } else { Phase::Step }
 }
 
 /// Returns whether only the start of the range lies in it: the limit is the start and a zero byte.

@@ -119,6 +119,8 @@ pub(super) fn database(options: &RocksOptions) -> Options {
     db.set_max_total_wal_size(2 * options.write_buffer_bytes as u64);
     db.set_max_open_files(open_files());
     db.set_bytes_per_sync(MIB as u64);
+    // A reader that is the last to need a file does not wait for its removal.
+    db.set_avoid_unnecessary_blocking_io(true);
     db.set_keep_log_file_num(4);
     db.set_max_log_file_size(16 * MIB);
     db.set_log_level(LogLevel::Warn);

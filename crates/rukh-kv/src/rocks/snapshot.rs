@@ -50,15 +50,21 @@ impl RocksSnapshot {
         Driver::new(spec, |ranges| Ok(RocksPosition::new(table, snapshot, ranges)))
     }
 
-    /// Looks sorted keys up and passes each value on with the position of its key.
+    /// Looks sorted keys up and adds their values in the same order.
     fn lookup(
         &self,
         table: &TableHandle,
         keys: &mut dyn Iterator<Item = &[u8]>,
         values: &mut Vec<Option<Vec<u8>>>,
     ) -> Result<(), KvError> {
+        // Without a snapshot, two turns would see two states.
+        let turn_keys = if self.snapshot.is_some() {
+            LOOKUP_KEYS_MAX
+        } else {
+            usize::MAX
+        };
         loop {
-            let turn: Vec<&[u8]> = keys.take(LOOKUP_KEYS_MAX).collect();
+            let turn: Vec<&[u8]> = keys.take(turn_keys).collect();
             if turn.is_empty() {
                 return Ok(());
             }
@@ -161,8 +167,14 @@ impl RocksPosition {
         snapshot: Option<Arc<PinnedSnapshot>>,
         ranges: &[KeyRange],
     ) -> RocksPosition {
+        // Without a snapshot, two iterators would see two states.
+        let own = if snapshot.is_some() {
+            OWN_ITERATOR_RANGES_MAX
+        } else {
+            1
+        };
         let hull = match ranges {
-            [first, .., last] if ranges.len() > OWN_ITERATOR_RANGES_MAX => Some(KeyRange {
+            [first, .., last] if ranges.len() > own => Some(KeyRange {
                 start: first.start.clone(),
                 limit: last.limit.clone(),
             }),

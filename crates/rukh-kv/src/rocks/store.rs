@@ -81,9 +81,13 @@ impl RocksStore {
             });
         }
         let cache = Cache::new_lru_cache(options.block_cache_bytes);
-        let db = Arc::new(open_database(path, exists, options, &cache)?);
-        let tables = table_names(path, exists, options)?;
-        let tables = tables.iter().filter_map(|name| TableHandle::find(&db, name));
+        let names = if exists {
+            table_names(path, options)?
+        } else {
+            Vec::new()
+        };
+        let db = Arc::new(open_database(path, &names, options, &cache)?);
+        let tables = names.iter().filter_map(|name| TableHandle::find(&db, name));
         let tables = tables
             .map(|table| (table.name.clone(), Arc::new(table)))
             .collect();
@@ -244,21 +248,22 @@ fn is_left_by_creation(name: &OsStr) -> bool {
 }
 
 /// Returns the names of all column families that are tables.
-fn table_names(path: &Path, exists: bool, options: &RocksOptions) -> Result<Vec<String>, KvError> {
-    if !exists {
-        return Ok(Vec::new());
-    }
+fn table_names(path: &Path, options: &RocksOptions) -> Result<Vec<String>, KvError> {
     let names = DB::list_cf(&options::database(options), path).map_err(|error| open_failure(path, error))?;
     Ok(names.into_iter().filter(|name| name != RESERVED).collect())
 }
 
-fn open_database(path: &Path, exists: bool, options: &RocksOptions, cache: &Cache) -> Result<DB, KvError> {
+fn open_database(
+    path: &Path,
+    names: &[String],
+    options: &RocksOptions,
+    cache: &Cache,
+) -> Result<DB, KvError> {
     let database = options::database(options);
-    let family = |name: String| {
+    let names = names.iter().map(String::as_str).chain([RESERVED]);
+    let families = names.map(|name| {
         ColumnFamilyDescriptor::new(name, options::table(options, cache, &TableOptions::default()))
-    };
-    let names = table_names(path, exists, options)?;
-    let families = names.into_iter().chain([RESERVED.to_owned()]).map(family);
+    });
     let db = if options.read_only {
         DB::open_cf_descriptors_read_only(&database, path, families, false)
     } else {

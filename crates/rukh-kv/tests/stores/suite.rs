@@ -250,6 +250,12 @@ fn the_latest_view_moves_on(store: &dyn KvStore) {
     assert_eq!(all(&*latest, "moving"), "a=3 b=4 c=5");
     assert_eq!(cursor.next().unwrap().unwrap().value, b"2");
     assert_eq!(cursor.next().unwrap(), None);
+    let ranges = ["a", "b", "c"].map(|key| KeyRange::point(key.into())).to_vec();
+    let mut cursor = latest.scan("moving", ScanSpec::ranges(ranges)).unwrap();
+    assert_eq!(cursor.next().unwrap().unwrap().value, b"3");
+    write(store, "moving", "a b c");
+    assert_eq!(cursor.next().unwrap().unwrap().value, b"4");
+    assert_eq!(cursor.next().unwrap().unwrap().value, b"5");
 }
 
 fn a_dropped_table_stays_readable(store: &dyn KvStore) {
