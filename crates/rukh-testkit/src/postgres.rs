@@ -1,0 +1,317 @@
+//! A private PostgreSQL 15: the second opinion on rows.
+//!
+//! The server lives in a temporary directory and listens on a socket there, on no port. It stops
+//! when the test process ends, in whatever way: a shell holds it, whose input is a pipe from the
+//! test process, and the end of that pipe makes the shell stop the server and remove the directory.
+//! PostgreSQL refuses to run as root, so root starts it as `postgres` or `nobody`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use postgres::{Client, Config, NoTls, SimpleQueryMessage};
+
+use crate::table::{ColumnKind, Table};
+
+/// A running server.
+#[derive(Debug)]
+pub struct PostgresServer {
+    directory: PathBuf,
+    /// Holds the server; its input is the pipe whose end stops everything.
+    _keeper: Child,
+}
+
+/// A database of a private server, and the one connection to it.
+pub struct PostgresDatabase {
+    client: Client,
+}
+
+/// An error of PostgreSQL, as far as tests compare it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{sqlstate}: {message}")]
+pub struct PostgresError {
+    /// Five characters; `XXXXX` when the connection failed rather than the statement.
+    pub sqlstate: String,
+    /// The message alone.
+    pub message: String,
+}
+
+/// Returns the server of this test process, started at the first call; an error says why there is
+/// none.
+pub fn server() -> Result<&'static PostgresServer, String> {
+    static SERVER: OnceLock<Result<PostgresServer, String>> = OnceLock::new();
+    SERVER
+        .get_or_init(PostgresServer::start)
+        .as_ref()
+        .map_err(Clone::clone)
+}
+
+/// Makes a new, empty database on the server of this test process.
+pub fn database() -> Result<PostgresDatabase, String> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let server = server()?;
+    let name = format!("test_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+    let mut admin = server.connect("postgres")?;
+    admin
+        .batch_execute(&format!("CREATE DATABASE {name}"))
+        .map_err(|error| error.to_string())?;
+    Ok(PostgresDatabase {
+        client: server.connect(&name)?,
+    })
+}
+
+impl PostgresServer {
+    fn start() -> Result<Self, String> {
+        let binaries = binaries()?;
+        let user = unprivileged_user()?;
+        let directory = new_directory(user.as_ref())?;
+        let mut initdb = as_user(user.as_ref(), &binaries.join("initdb"));
+        initdb.args([
+            "-A",
+            "trust",
+            "-U",
+            "rukh",
+            "-E",
+            "UTF8",
+            "--locale=C",
+            "--no-sync",
+            "-D",
+        ]);
+        succeed(initdb.arg(directory.join("data")))?;
+        let keeper = keep(user.as_ref(), &binaries, &directory)?;
+        let server = PostgresServer {
+            directory,
+            _keeper: keeper,
+        };
+        server.wait_until_it_answers()?;
+        Ok(server)
+    }
+
+    fn connect(&self, database: &str) -> Result<Client, String> {
+        let mut config = Config::new();
+        config.host_path(&self.directory).user("rukh").dbname(database);
+        config.connect(NoTls).map_err(|error| error.to_string())
+    }
+
+    /// Asks until the server has opened its socket; `initdb` has done the long work before.
+    fn wait_until_it_answers(&self) -> Result<(), String> {
+        let started = std::time::Instant::now();
+        loop {
+            match self.connect("postgres") {
+                Ok(_) => return Ok(()),
+                Err(error) if started.elapsed().as_secs() >= 60 => {
+                    return Err(format!("PostgreSQL does not answer: {error}; {}", self.log()));
+                }
+                Err(_) => std::thread::sleep(std::time::Duration::from_millis(20)),
+            }
+        }
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.directory.join("log")).unwrap_or_default()
+    }
+}
+
+impl PostgresDatabase {
+    /// Runs statements that give no rows; returns the rows changed by the last.
+    pub fn execute(&mut self, sql: &str) -> Result<u64, PostgresError> {
+        Ok(self.run(sql)?.1)
+    }
+
+    /// Runs a query; every value comes as PostgreSQL prints it.
+    pub fn query(&mut self, sql: &str) -> Result<Table, PostgresError> {
+        Ok(self.run(sql)?.0.unwrap_or_default())
+    }
+
+    /// Runs a statement of either kind: its rows, if it gives some, and how many it touched.
+    pub fn run(&mut self, sql: &str) -> Result<(Option<Table>, u64), PostgresError> {
+        let mut table: Option<Table> = None;
+        let mut count = 0;
+        for message in self.client.simple_query(sql).map_err(PostgresError::from)? {
+            match message {
+                SimpleQueryMessage::RowDescription(columns) => {
+                    let names: Vec<String> = columns.iter().map(|column| column.name().to_owned()).collect();
+                    let kinds = vec![ColumnKind::Exact; names.len()];
+                    table = Some(Table {
+                        columns: names,
+                        kinds,
+                        rows: Vec::new(),
+                    });
+                }
+                SimpleQueryMessage::Row(row) => {
+                    let values = (0..row.len())
+                        .map(|column| row.get(column).map(str::to_owned))
+                        .collect();
+                    table.get_or_insert_default().rows.push(values);
+                }
+                SimpleQueryMessage::CommandComplete(touched) => count = touched,
+                _ => {}
+            }
+        }
+        Ok((table, count))
+    }
+
+    /// Runs `COPY … FROM STDIN` with this input.
+    pub fn copy_in(&mut self, sql: &str, input: &mut dyn std::io::Read) -> Result<(), String> {
+        let mut writer = self.client.copy_in(sql).map_err(|error| error.to_string())?;
+        std::io::copy(input, &mut writer).map_err(|error| error.to_string())?;
+        writer.finish().map_err(|error| error.to_string())?;
+        Ok(())
+    }
+}
+
+impl From<postgres::Error> for PostgresError {
+    fn from(error: postgres::Error) -> Self {
+        match error.as_db_error() {
+            Some(db) => PostgresError {
+                sqlstate: db.code().code().to_owned(),
+                message: db.message().to_owned(),
+            },
+            None => PostgresError {
+                sqlstate: "XXXXX".to_owned(),
+                message: error.to_string(),
+            },
+        }
+    }
+}
+
+/// Returns the directory of the newest server's programs.
+fn binaries() -> Result<PathBuf, String> {
+    let missing = || "PostgreSQL is not installed (Debian package postgresql-15)".to_owned();
+    let versions = std::fs::read_dir("/usr/lib/postgresql").map_err(|_| missing())?;
+    let newest = versions
+        .filter_map(|entry| Some(entry.ok()?.path().join("bin")))
+        .filter(|binaries| binaries.join("initdb").exists())
+        .max();
+    newest.ok_or_else(missing)
+}
+
+/// Who the server runs as when the tests run as root.
+#[derive(Debug)]
+struct User {
+    name: &'static str,
+    id: u32,
+    group: u32,
+}
+
+/// Returns whom to run the server as, or `None` when the tests do not run as root.
+fn unprivileged_user() -> Result<Option<User>, String> {
+    if id(&["-u"])? != 0 {
+        return Ok(None);
+    }
+    let user = ["postgres", "nobody"].into_iter().find_map(|name| {
+        Some(User {
+            name,
+            id: id(&["-u", name]).ok()?,
+            group: id(&["-g", name]).ok()?,
+        })
+    });
+    user.map(Some)
+        .ok_or_else(|| "root cannot run PostgreSQL, and there is no user to run it as".to_owned())
+}
+
+fn id(arguments: &[&str]) -> Result<u32, String> {
+    let output = Command::new("id")
+        .args(arguments)
+        .output()
+        .map_err(|error| format!("id: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    text.parse()
+        .map_err(|_| format!("id {arguments:?} gives no number"))
+}
+
+/// Makes a directory that the server's user owns; its path is short, as sockets' paths must be.
+fn new_directory(user: Option<&User>) -> Result<PathBuf, String> {
+    let directory = tempfile::Builder::new()
+        .prefix("rukh-pg-")
+        .tempdir()
+        .map_err(|error| format!("temporary directory: {error}"))?
+        .keep();
+    if let Some(user) = user {
+        std::os::unix::fs::chown(&directory, Some(user.id), Some(user.group))
+            .map_err(|error| format!("{}: {error}", directory.display()))?;
+    }
+    Ok(directory)
+}
+
+/// Returns a command that runs a program as the given user.
+fn as_user(user: Option<&User>, program: &Path) -> Command {
+    let Some(user) = user else {
+        return Command::new(program);
+    };
+    let mut command = match Path::new("/usr/bin/setpriv").exists() {
+        true => Command::new("setpriv"),
+        false => Command::new("su"),
+    };
+    if command.get_program() == "setpriv" {
+        command.args([format!("--reuid={}", user.id), format!("--regid={}", user.group)]);
+        command.arg("--clear-groups").arg(program);
+    } else {
+        command
+            .args([user.name, "-s", "/bin/sh", "-c", "exec \"$0\" \"$@\"", "--"])
+            .arg(program);
+    }
+    command.current_dir("/");
+    command
+}
+
+/// Starts the server under a shell that stops it when its own input ends.
+fn keep(user: Option<&User>, binaries: &Path, directory: &Path) -> Result<Child, String> {
+    const SCRIPT: &str = r#"
+        "$1/postgres" -D "$2/data" -k "$2" -h '' -F -c timezone=UTC -c jit=off \
+            -c log_min_messages=fatal -c shared_buffers=64MB -c max_wal_size=4GB >"$2/log" 2>&1 </dev/null &
+        cat >/dev/null
+        kill -QUIT $!
+        wait $!
+        rm -rf "$2"
+    "#;
+    let mut shell = as_user(user, Path::new("/bin/sh"));
+    shell.args(["-c", SCRIPT, "sh"]).arg(binaries).arg(directory);
+    shell
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    shell
+        .spawn()
+        .map_err(|error| format!("PostgreSQL does not start: {error}"))
+}
+
+fn succeed(command: &mut Command) -> Result<(), String> {
+    let output = command
+        .output()
+        .map_err(|error| format!("{command:?}: {error}"))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(format!(
+            "{command:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_private_server_answers() {
+        let Some(mut database) = crate::need::or_skip("a_private_server_answers", database()) else {
+            return;
+        };
+        let table = database
+            .query("SELECT 1 AS a, NULL AS b, 'é' AS c, true AS d")
+            .unwrap();
+        assert_eq!(table.columns, ["a", "b", "c", "d"]);
+        let one = |text: &str| Some(text.to_owned());
+        assert_eq!(table.rows, [[one("1"), None, one("é"), one("t")]]);
+        let error = database.query("SELECT nothing").unwrap_err();
+        assert_eq!(error.to_string(), "42703: column \"nothing\" does not exist");
+        assert_eq!(
+            database
+                .execute("CREATE TABLE t (a INT); INSERT INTO t VALUES (1), (2)")
+                .unwrap(),
+            2
+        );
+    }
+}

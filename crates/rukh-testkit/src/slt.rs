@@ -1,0 +1,100 @@
+//! The sqllogictest files of `tests/slt`, run on Rukh and on PostgreSQL.
+//!
+//! Each file has a database of its own. A file says with `onlyif rukh` what PostgreSQL does not
+//! know; everything else must hold on both, so the expected rows are PostgreSQL's word as well.
+//!
+//! | value          | printed as |
+//! |----------------|------------|
+//! | NULL           | `NULL`     |
+//! | empty text     | `(empty)`  |
+//! | line end       | `\n`       |
+//!
+//! An error is printed as `SQLSTATE: message`; `statement error` takes a regular expression that is
+//! found in it.
+
+use std::path::Path;
+
+use sqllogictest::{DB, DBOutput, DefaultColumnType, Runner};
+
+use crate::postgres::{PostgresDatabase, PostgresError};
+use crate::table::Table;
+use crate::translate::Translator;
+
+/// PostgreSQL as sqllogictest sees it.
+pub struct SltPostgres {
+    database: PostgresDatabase,
+    translator: Translator,
+}
+
+impl SltPostgres {
+    /// Runs scripts on this database.
+    pub fn new(database: PostgresDatabase) -> Self {
+        SltPostgres {
+            database,
+            translator: Translator::new(),
+        }
+    }
+}
+
+impl DB for SltPostgres {
+    type Error = PostgresError;
+    type ColumnType = DefaultColumnType;
+
+    fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, PostgresError> {
+        let Some(sql) = self.translator.translate(sql) else {
+            return Ok(DBOutput::StatementComplete(0));
+        };
+        let (table, count) = self.database.run(&sql)?;
+        Ok(match table {
+            Some(table) => rows(&table),
+            None => DBOutput::StatementComplete(count),
+        })
+    }
+
+    fn engine_name(&self) -> &str {
+        "postgres"
+    }
+}
+
+/// Runs a file on a database; the error says where and what.
+pub fn run_file<D>(path: &Path, database: D) -> Result<(), String>
+where
+    D: DB<ColumnType = DefaultColumnType> + Send + 'static,
+{
+    let mut slot = Some(database);
+    let mut runner = Runner::new(move || {
+        let database = slot.take().expect("a script has one connection");
+        async move { Ok(database) }
+    });
+    runner.with_column_validator(same_types);
+    runner
+        .run_file(path)
+        .map_err(|error| error.display(false).to_string())
+}
+
+/// Whether the columns are as many, and of the types, that the file says.
+#[allow(clippy::ptr_arg)]
+fn same_types(actual: &Vec<DefaultColumnType>, expected: &Vec<DefaultColumnType>) -> bool {
+    let same = |(a, b): (&DefaultColumnType, &DefaultColumnType)| *a == DefaultColumnType::Any || a == b;
+    actual.len() == expected.len() && actual.iter().zip(expected).all(same)
+}
+
+/// A table as sqllogictest takes it; column types are not compared.
+fn rows(table: &Table) -> DBOutput<DefaultColumnType> {
+    let rows = table
+        .rows
+        .iter()
+        .map(|row| row.iter().map(|value| printed(value.as_deref())).collect());
+    DBOutput::Rows {
+        types: vec![DefaultColumnType::Any; table.columns.len()],
+        rows: rows.collect(),
+    }
+}
+
+fn printed(value: Option<&str>) -> String {
+    match value {
+        None => "NULL".to_owned(),
+        Some("") => "(empty)".to_owned(),
+        Some(text) => text.replace('\n', "\\n"),
+    }
+}
