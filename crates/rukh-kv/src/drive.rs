@@ -104,11 +104,7 @@ impl<P: Position> Driver<P> {
         }
         Ok(Driver {
             position,
-            phase: if ranges.is_empty() {
-                Phase::Done
-            } else {
-                Phase::Enter
-            },
+            phase: Phase::Begin,
             ranges,
             at: 0,
             bounded: false,
