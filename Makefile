@@ -12,7 +12,8 @@ RELEASE := --release
 # ccache is used when it is there. CC and CXX stay as they are: cargo rebuilds RocksDB when they change.
 export PATH := $(if $(wildcard /usr/lib/ccache),/usr/lib/ccache:)$(PATH)
 # `make -s` silences cargo too, but not the first build, which takes long.
-BUILT := $(wildcard $(or $(CARGO_TARGET_DIR),target)/release/rukh)
+TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
+BUILT := $(wildcard $(TARGET)/release/rukh)
 QUIET := $(if $(and $(BUILT),$(findstring s,$(firstword -$(MAKEFLAGS)))),--quiet)
 
 DEPS  := sh xtask/deps.sh
@@ -38,6 +39,7 @@ fast:          ## test the pure crates only: seconds, builds neither RocksDB nor
 check:         ## fmt, tidy, features, clippy and docs, all without a warning
 	@$(DEPS) build
 	cargo fmt --all --check
+	cargo fmt --manifest-path bench-peers/Cargo.toml --check
 	$(XTASK) tidy
 	$(XTASK) features
 	cargo clippy $(RELEASE) --workspace --all-targets -- -D warnings
@@ -55,8 +57,8 @@ scrub:         ## compare every table of DIR with its indexes, both ways
 data:          ## fetch the public flight data sets into data/
 	@exec $(XTASK) data $(ARGS)
 
-bench:         ## run the benches of the workspace
-	@$(DEPS) build && exec cargo run $(RELEASE) --bin rukh-bench -- $(ARGS)
+bench:         ## measure Rukh beside SQLite and raw RocksDB; ARGS='--rows 1000000' is quick
+	@$(DEPS) build && CARGO_TARGET_DIR='$(TARGET)' exec cargo run $(RELEASE) --manifest-path bench-peers/Cargo.toml -- $(ARGS)
 
 crash:         ## run the crash tests longer: kill, reopen, compare, scrub
 	@$(DEPS) build && exec cargo test $(RELEASE) --workspace --test crash -- $(ARGS)

@@ -86,7 +86,7 @@ fn resolve(folder: &str, target: &str) -> String {
 
 fn exists(path: &str, files: &[SourceFile]) -> bool {
     let below = format!("{path}/");
-    ["LICENSE", "Cargo.lock"].contains(&path)
+    path == "LICENSE"
         || files
             .iter()
             .any(|file| file.path == path || file.path.starts_with(&below))

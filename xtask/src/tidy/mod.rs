@@ -6,6 +6,7 @@
 //! | `rust`      | `//!` first, leftovers outside tests, tests that sleep or are switched off, purity |
 //! | `scripts`   | every directory of test scripts has a runner that names it                        |
 //! | `docs`      | links and named files exist, the format version, numbered decisions               |
+//! | `locks`     | `bench-peers` has the versions of the root                                       |
 //! | `text`      | tabs, trailing blanks, long files, file names, paths of one machine               |
 //!
 //! A check is a function from texts to findings, so that its tests are small strings. Reading the
@@ -14,6 +15,7 @@
 
 mod docs;
 mod finding;
+mod locks;
 mod manifests;
 mod run;
 mod rust;

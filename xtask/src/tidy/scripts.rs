@@ -1,6 +1,6 @@
 //! Checks that every directory of test scripts has a runner: a Rust file that names it.
 //!
-//! A directory of scripts is one below a `tests` folder that holds files other than Rust; snapshots
+//! A directory of scripts is one below a `tests` folder that holds files, none of them Rust; snapshots
 //! and shrunk failures are results, not scripts. It is named by its path from its crate, or by that of
 //! a directory above it, as a runner that walks downwards does: `tests/scripts` covers
 //! `tests/scripts/in_list`.
@@ -17,6 +17,13 @@ pub fn check(files: &[SourceFile]) -> Vec<Finding> {
         if let Some(directory) = script_directory(file) {
             directories.entry(directory).or_insert(&file.path);
         }
+    }
+    let homes_of_rust = files
+        .iter()
+        .filter(|file| file.ending() == "rs")
+        .filter_map(|file| file.path.rsplit_once('/'));
+    for (directory, _) in homes_of_rust {
+        directories.remove(directory);
     }
     let orphans = directories
         .into_iter()
@@ -91,6 +98,13 @@ mod tests {
             check_with("in \"tests/other\""),
             ["crates/a/tests/scripts/in_list/one:0: no test names crates/a/tests/scripts/in_list"]
         );
+    }
+
+    #[test]
+    fn data_beside_the_test_that_reads_it_is_no_script() {
+        let files =
+            ["crates/a/tests/it/main.rs", "crates/a/tests/it/keys.txt"].map(|path| SourceFile::new(path, ""));
+        assert!(check(&files).is_empty());
     }
 
     #[test]

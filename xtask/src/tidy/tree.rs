@@ -20,7 +20,9 @@ const ROOTS: &[&str] = &[
 ];
 
 /// Endings of files that are source text; `Makefile` and files in `.ci` have none.
-const ENDINGS: &[&str] = &["rs", "toml", "md", "sql", "sh", "slt", "py", "js", "json", "yml"];
+const ENDINGS: &[&str] = &[
+    "rs", "toml", "md", "sql", "sh", "slt", "py", "js", "json", "yml", "lock",
+];
 
 /// A text file of the repository.
 #[derive(Clone, Debug, Default)]

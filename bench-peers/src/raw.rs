@@ -1,0 +1,109 @@
+//! RocksDB through `rukh-kv`, on the files that Rukh has written: what the storage itself takes.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::thread;
+
+use rukh_bench::Random;
+use rukh_keys::KeyRange;
+use rukh_kv::{KvStore, RocksOptions, RocksStore, ScanSpec};
+
+use crate::peer::Failure;
+
+/// Iterators that scan at once, each over its part of the keys.
+pub const ITERATORS: usize = 2;
+
+/// Rukh's store, with the column family of its one table.
+pub struct Raw {
+    store: RocksStore,
+    table: String,
+}
+
+impl Raw {
+    /// Opens the store of a database that is closed, for reading.
+    pub fn open(directory: &Path, cache_mib: u32) -> Result<Raw, Failure> {
+        let block_cache_bytes = (cache_mib as usize) << 20;
+        let options = RocksOptions {
+            read_only: true,
+            block_cache_bytes,
+            ..RocksOptions::default()
+        };
+        let store = RocksStore::open(directory, &options)?;
+        let is_table = |name: &String| name.strip_prefix('t').is_some_and(|id| id.parse::<u32>().is_ok());
+        let table = store.tables().into_iter().find(is_table);
+        let table = table.ok_or_else(|| Failure::new("the database has no table"))?;
+        Ok(Raw { store, table })
+    }
+
+    /// Returns `count` stored keys, evenly spread over the table of `rows` rows, in random order.
+    pub fn sample(&self, rows: u64, count: u64, seed: u64) -> Result<Vec<Vec<u8>>, Failure> {
+        let step = (rows / count.max(1)).max(1);
+        let mut keys = Vec::new();
+        let mut place = 0u64;
+        self.visit(KeyRange::all(), &mut |key| {
+            if place.is_multiple_of(step) {
+                keys.push(key.to_vec());
+            }
+            place += 1;
+        })?;
+        let mut random = Random::new(seed, 1 << 61);
+        for last in (1..keys.len()).rev() {
+            keys.swap(last, random.below(last as u64 + 1) as usize);
+        }
+        Ok(keys)
+    }
+
+    /// Gets every key, one by one; returns the keys found.
+    pub fn points(&self, keys: &[Vec<u8>]) -> Result<u64, Failure> {
+        let snapshot = self.store.snapshot();
+        let mut found = 0;
+        for key in keys {
+            found += u64::from(std::hint::black_box(snapshot.get(&self.table, key)?).is_some());
+        }
+        Ok(found)
+    }
+
+    /// Walks over all keys with [`ITERATORS`] iterators at once; returns the keys seen.
+    pub fn scan(&self) -> Result<u64, Failure> {
+        let ranges = self.parts()?;
+        thread::scope(|scope| {
+            let walks: Vec<_> = ranges
+                .into_iter()
+                .map(|range| scope.spawn(|| self.visit(range, &mut |key| drop(std::hint::black_box(key)))))
+                .collect();
+            let mut seen = 0;
+            for walk in walks {
+                seen += walk
+                    .join()
+                    .map_err(|_| Failure::new("an iterator's thread ended early"))??;
+            }
+            Ok(seen)
+        })
+    }
+
+    /// Returns the parts of the table that the iterators scan.
+    fn parts(&self) -> Result<Vec<KeyRange>, Failure> {
+        let points = self
+            .store
+            .split_points(&self.table, &KeyRange::all(), ITERATORS)?;
+        let starts = std::iter::once(Vec::new()).chain(points.iter().cloned());
+        let limits = points.iter().cloned().map(Some).chain(std::iter::once(None));
+        Ok(starts
+            .zip(limits)
+            .map(|(start, limit)| KeyRange { start, limit })
+            .collect())
+    }
+
+    /// Shows every key of a range to `see`; values stay unread. Returns the number of keys.
+    fn visit(&self, range: KeyRange, see: &mut dyn FnMut(&[u8])) -> Result<u64, Failure> {
+        let spec = ScanSpec::ranges(vec![range]).keys_only();
+        let mut cursor = self.store.snapshot().scan(&self.table, spec)?;
+        let mut seen = 0;
+        cursor.for_each(&mut |key, _| {
+            see(key);
+            seen += 1;
+            ControlFlow::Continue(())
+        })?;
+        Ok(seen)
+    }
+}

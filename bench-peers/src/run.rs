@@ -1,0 +1,234 @@
+//! The run: load both engines, ask every question, print the figures.
+
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use rukh_bench::UrlScans;
+
+use crate::arguments::Arguments;
+use crate::measure::{Measure, in_rounds, once};
+use crate::peer::{Failure, Peer};
+use crate::raw::{ITERATORS, Raw};
+use crate::report::{Line, render};
+use crate::rukh_peer::RukhPeer;
+use crate::scans::Questions;
+use crate::sqlite_peer::SqlitePeer;
+
+/// Where the run keeps its files.
+struct Places {
+    csv: PathBuf,
+    rukh: PathBuf,
+    sqlite: PathBuf,
+    /// Says which rows the tables hold; written when both are whole.
+    mark: PathBuf,
+}
+
+/// Runs the bench and prints its report to stdout, progress to stderr.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    println!("{}", arguments.command_line());
+    let cores = thread::available_parallelism().map_or(1, |cores| cores.get());
+    println!(
+        "{} rows, {cores} cores, SQLite {}",
+        arguments.rows,
+        SqlitePeer::version()
+    );
+    println!();
+    let places = Places::new(&arguments.dir)?;
+    let mut lines = Vec::new();
+    if arguments.keep && places.holds(arguments) {
+        eprintln!("using the tables in {}", arguments.dir.display());
+    } else {
+        lines.push(load(arguments, &places)?);
+    }
+    lines.extend(ask_all(arguments, &places)?);
+    print!("{}", render(&lines));
+    println!();
+    println!(
+        "Times are of the median of {} rounds, divided by the questions in a round.",
+        arguments.rounds
+    );
+    println!(
+        "Load: Rukh by COPY from CSV with its index in place; SQLite by prepared inserts of rows handed over in"
+    );
+    println!("memory, one transaction, no journal, no sync, its index made at the end.");
+    println!(
+        "Raw: RocksDB alone on Rukh's files, a get of each key, or {ITERATORS} iterators at once over all keys."
+    );
+    Ok(())
+}
+
+impl Places {
+    fn new(directory: &Path) -> Result<Places, Failure> {
+        fs::create_dir_all(directory)?;
+        Ok(Places {
+            csv: directory.join("scans.csv"),
+            rukh: directory.join("rukh"),
+            sqlite: directory.join("scans.sqlite"),
+            mark: directory.join("rows"),
+        })
+    }
+
+    fn holds(&self, arguments: &Arguments) -> bool {
+        fs::read_to_string(&self.mark).is_ok_and(|mark| mark == mark_of(arguments))
+    }
+
+    /// Removes what an earlier run left, and only that.
+    fn clear(&self) -> Result<(), Failure> {
+        for file in [&self.mark, &self.csv, &self.sqlite] {
+            if file.exists() {
+                fs::remove_file(file)?;
+            }
+        }
+        if self.rukh.exists() {
+            fs::remove_dir_all(&self.rukh)?;
+        }
+        Ok(())
+    }
+}
+
+fn mark_of(arguments: &Arguments) -> String {
+    format!("rows {} seed {}\n", arguments.rows, arguments.seed)
+}
+
+fn load(arguments: &Arguments, places: &Places) -> Result<Line, Failure> {
+    let Arguments {
+        rows,
+        seed,
+        cache_mib,
+        ..
+    } = *arguments;
+    places.clear()?;
+    eprintln!("writing {}", places.csv.display());
+    let mut file = BufWriter::with_capacity(1 << 20, File::create(&places.csv)?);
+    UrlScans::new(rows, seed).write_csv(&mut file)?;
+    eprintln!("loading Rukh");
+    let rukh = once(|| RukhPeer::load(&places.rukh, &places.csv, cache_mib).map(|()| rows))?;
+    eprintln!("loading SQLite");
+    let sqlite = once(|| SqlitePeer::load(&places.sqlite, rows, seed, cache_mib).map(|()| rows))?;
+    fs::remove_file(&places.csv)?;
+    fs::write(&places.mark, mark_of(arguments))?;
+    Ok(Line {
+        question: "load, one index".to_string(),
+        questions: 1,
+        rukh: rukh.median,
+        sqlite: Some(sqlite.median),
+        raw: None,
+        rows: rows as f64,
+        keys_examined: None,
+    })
+}
+
+/// A question: its name, how many of it are in a round, and how a peer is asked.
+struct Question {
+    name: &'static str,
+    in_round: fn(&Questions) -> usize,
+    ask: fn(&mut dyn Peer, &Questions) -> Result<u64, Failure>,
+}
+
+const QUESTIONS: &[Question] = &[
+    Question {
+        name: "point read by whole key",
+        in_round: |questions| questions.points.len(),
+        ask: |peer, questions| peer.points(&questions.points),
+    },
+    Question {
+        name: "10 rows by key prefix",
+        in_round: |questions| questions.sites.len(),
+        ask: |peer, questions| peer.prefixes(&questions.sites),
+    },
+    Question {
+        name: "300 rows by index, with lookups",
+        in_round: |questions| questions.days.len(),
+        ask: |peer, questions| peer.by_index(&questions.days),
+    },
+    Question {
+        name: "full scan, masked compares",
+        in_round: |_| 1,
+        ask: |peer, _| peer.masked_scan(),
+    },
+    Question {
+        name: "count(*)",
+        in_round: |_| 1,
+        ask: |peer, _| peer.count(),
+    },
+];
+
+fn ask_all(arguments: &Arguments, places: &Places) -> Result<Vec<Line>, Failure> {
+    let Arguments {
+        rows,
+        seed,
+        rounds,
+        reads,
+        cache_mib,
+        ..
+    } = *arguments;
+    let questions: Vec<Questions> = (0..rounds)
+        .map(|round| Questions::draw(rows, seed, round, reads))
+        .collect();
+    let mut lines = Vec::new();
+    let mut rukh = RukhPeer::open(&places.rukh, cache_mib)?;
+    let mut sqlite = SqlitePeer::open(&places.sqlite, cache_mib)?;
+    for question in QUESTIONS {
+        eprintln!("asking: {}", question.name);
+        lines.push(ask(question, &questions, &mut rukh, &mut sqlite)?);
+    }
+    drop(rukh);
+    eprintln!("asking the storage alone");
+    add_raw(arguments, places, &mut lines)?;
+    Ok(lines)
+}
+
+fn ask(
+    question: &Question,
+    rounds: &[Questions],
+    rukh: &mut RukhPeer,
+    sqlite: &mut SqlitePeer,
+) -> Result<Line, Failure> {
+    let count = rounds.len() as u32;
+    let ours = in_rounds(count, |round| (question.ask)(rukh, &rounds[round as usize]))?;
+    let keys_examined = rukh.keys_examined();
+    let theirs = in_rounds(count, |round| (question.ask)(sqlite, &rounds[round as usize]))?;
+    if ours.rows != theirs.rows {
+        let Measure { rows, .. } = theirs;
+        return Err(Failure::new(format!(
+            "{}: Rukh gave {} rows, SQLite {rows}",
+            question.name, ours.rows
+        )));
+    }
+    let in_round = (question.in_round)(&rounds[0]) as u64;
+    Ok(Line {
+        question: question.name.to_string(),
+        questions: in_round,
+        rukh: ours.median,
+        sqlite: Some(theirs.median),
+        raw: None,
+        rows: ours.rows as f64 / (in_round * u64::from(count)) as f64,
+        keys_examined,
+    })
+}
+
+/// Adds what the storage alone takes to the lines that have a counterpart in it.
+fn add_raw(arguments: &Arguments, places: &Places, lines: &mut [Line]) -> Result<(), Failure> {
+    let Arguments {
+        rows,
+        seed,
+        rounds,
+        reads,
+        cache_mib,
+        ..
+    } = *arguments;
+    let raw = Raw::open(&places.rukh, cache_mib)?;
+    let keys = raw.sample(rows, reads, seed)?;
+    let points = in_rounds(rounds, |_| raw.points(&keys))?;
+    let scan = in_rounds(rounds, |_| raw.scan())?;
+    for line in lines {
+        line.raw = match line.question.as_str() {
+            "point read by whole key" => Some(points.median.mul_f64(reads as f64 / keys.len().max(1) as f64)),
+            "full scan, masked compares" | "count(*)" => Some(scan.median),
+            _ => None,
+        };
+    }
+    Ok(())
+}

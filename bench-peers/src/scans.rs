@@ -1,0 +1,77 @@
+//! The table that both engines hold, and the keys that are asked for.
+//!
+//! ```text
+//! scans (sitecode, md5url, status, code, sdate, free, close, queue, scantype, stime)   60 bytes of key
+//! scans_by_day (sdate, code)
+//! ```
+//!
+//! Every key column has a fixed width, so that both engines compare the same bytes. SQLite holds days
+//! and moments as integers and the table WITHOUT ROWID, which is its best for such a key.
+
+use rukh_bench::{Random, UrlScan, UrlScans};
+
+/// Rukh's table.
+pub const RUKH_TABLE: &str = "CREATE TABLE scans (
+    sitecode CHAR(10) NOT NULL, md5url CHAR(32) NOT NULL, status SMALLINT NOT NULL, code SMALLINT NOT NULL,
+    sdate DATE NOT NULL, free BOOLEAN NOT NULL, close BOOLEAN NOT NULL, queue BOOLEAN NOT NULL,
+    scantype TINYINT NOT NULL, stime TIMESTAMP NOT NULL,
+    type VARCHAR NOT NULL, url VARCHAR, ip VARCHAR, port INTEGER, intime TIMESTAMP, scanmemo VARCHAR,
+    PRIMARY KEY (sitecode, md5url, status, code, sdate, free, close, queue, scantype, stime))";
+
+/// SQLite's table.
+pub const SQLITE_TABLE: &str = "CREATE TABLE scans (
+    sitecode TEXT NOT NULL, md5url TEXT NOT NULL, status INTEGER NOT NULL, code INTEGER NOT NULL,
+    sdate INTEGER NOT NULL, free INTEGER NOT NULL, close INTEGER NOT NULL, queue INTEGER NOT NULL,
+    scantype INTEGER NOT NULL, stime INTEGER NOT NULL,
+    type TEXT NOT NULL, url TEXT, ip TEXT, port INTEGER, intime INTEGER, scanmemo TEXT,
+    PRIMARY KEY (sitecode, md5url, status, code, sdate, free, close, queue, scantype, stime)) WITHOUT ROWID";
+
+/// The index, in both.
+pub const INDEX: &str = "CREATE INDEX scans_by_day ON scans (sdate, code)";
+
+/// One row by its whole key; `?1` in SQLite is `$1` in Rukh.
+pub const POINT: &str = "SELECT url, ip FROM scans WHERE sitecode = $1 AND md5url = $2 AND status = $3
+    AND code = $4 AND sdate = $5 AND free = $6 AND close = $7 AND queue = $8 AND scantype = $9 AND stime = $10";
+
+/// The first ten rows of one site.
+pub const PREFIX: &str = "SELECT md5url, url FROM scans WHERE sitecode = $1 LIMIT 10";
+
+/// 300 rows of one day and code: index entries, and a lookup for each.
+pub const BY_INDEX: &str = "SELECT url, ip FROM scans WHERE sdate = $1 AND code = $2 LIMIT 300";
+
+/// All rows.
+pub const COUNT: &str = "SELECT count(*) FROM scans";
+
+/// First day, excluded, of the scan by conditions in the middle of the key: 2016-12-01.
+pub const AFTER_DAY: i32 = 17_136;
+/// Last day, excluded: 2016-12-10.
+pub const BEFORE_DAY: i32 = 17_145;
+
+/// The keys that one round asks for.
+pub struct Questions {
+    /// Rows whose whole keys are asked for.
+    pub points: Vec<UrlScan>,
+    /// Sites whose first rows are asked for.
+    pub sites: Vec<String>,
+    /// Days and codes whose rows are asked for.
+    pub days: Vec<(i32, i16)>,
+}
+
+impl Questions {
+    /// Draws the keys of a round at random from the rows of the table.
+    pub fn draw(rows: u64, seed: u64, round: u32, reads: u64) -> Questions {
+        let table = UrlScans::new(rows, seed);
+        let mut random = Random::new(seed, u64::from(round) | 1 << 63);
+        let mut some = |count: u64| -> Vec<UrlScan> {
+            (0..count.max(1)).map(|_| table.row(random.below(rows))).collect()
+        };
+        Questions {
+            points: some(reads),
+            sites: some(reads / 10).into_iter().map(|row| row.sitecode).collect(),
+            days: some(reads / 100)
+                .into_iter()
+                .map(|row| (row.sdate, 404))
+                .collect(),
+        }
+    }
+}
