@@ -1,0 +1,260 @@
+//! Access paths: one way to read the rows of a query, from one table or index.
+
+use std::sync::Arc;
+
+use rukh_catalog::{ColumnId, Index};
+use rukh_keys::{KeyLayout, KeyRange, MaskedCompare, Span};
+
+use crate::boxes::TermBox;
+use crate::constrain::{Constraint, Knowledge, constrain};
+use crate::cost::{Estimate, PathShape, base_for_key, estimate, is_whole_key};
+use crate::implication::given_by_index;
+use crate::masked::{MaskedTest, Masks, masks};
+use crate::order::path_order;
+use crate::query::{Hint, OrderKey, Query, Source};
+use crate::ranges::{Placed, place_spans};
+use crate::spans::{SpanOptions, spans_of_boxes};
+use crate::target::Target;
+
+/// How a path reads keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ScanKind {
+    /// Nothing is read: no row can pass.
+    Empty,
+    /// Single keys: each range holds one key at most, and if there is one it is the range's start.
+    PointLookup,
+    /// Several ranges.
+    SkipScan,
+    /// One range with a bound.
+    RangeScan,
+    /// All keys.
+    FullScan,
+}
+
+impl ScanKind {
+    /// Returns the kind as EXPLAIN writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ScanKind::Empty => "empty",
+            ScanKind::PointLookup => "point lookup",
+            ScanKind::SkipScan => "skip scan",
+            ScanKind::RangeScan => "range scan",
+            ScanKind::FullScan => "full scan",
+        }
+    }
+}
+
+/// One way to read the rows of a query.
+///
+/// The rows are exactly those whose key lies in one of `ranges`, passes `masked`, and for which the
+/// conjuncts in `residual_index` and `residual` are true. Nothing that ranges and masked compares
+/// prove is among the residual.
+#[derive(Clone, Debug)]
+pub struct AccessPath {
+    /// Table or index read.
+    pub source: Source,
+    /// How keys are read.
+    pub kind: ScanKind,
+    /// Layout of the keys read.
+    pub layout: Arc<KeyLayout>,
+    /// The ranges over datums, in key order; of a salted key without the bucket.
+    pub spans: Vec<Span>,
+    /// The buckets read of a salted key; `None` if the key has no salt.
+    pub buckets: Option<Vec<u8>>,
+    /// The ranges over bytes, salt included: sorted and disjoint.
+    pub ranges: Vec<KeyRange>,
+    /// Tests on key bytes.
+    pub masked: MaskedCompare,
+    /// The same for people, one per column.
+    pub masked_tests: Vec<MaskedTest>,
+    /// Positions of conjuncts to check on the decoded index entry before the lookup; empty unless a
+    /// lookup follows.
+    pub residual_index: Vec<usize>,
+    /// Positions of conjuncts to check on decoded values: of the row after the lookup if there is
+    /// one, else of what was read.
+    pub residual: Vec<usize>,
+    /// Whether what is read alone gives all columns; else the row is looked up in the table.
+    pub covering: bool,
+    /// Columns that the lookup is for.
+    pub lookup_columns: Vec<ColumnId>,
+    /// Whether to read backwards.
+    pub reverse: bool,
+    /// The order in which rows arrive.
+    pub order: Vec<OrderKey>,
+    /// Whether rows arrive in the order asked for (also if none was).
+    pub ordered: bool,
+    /// What reading is likely to cost.
+    pub estimate: Estimate,
+}
+
+/// Plans one source; `None` if it cannot be used: no such index, not ready, or partial and without
+/// all rows asked for.
+pub fn access_path(query: &Query<'_>, source: Source) -> Option<AccessPath> {
+    access_path_on(query, &Target::new(query, source)?)
+}
+
+/// Plans a source made ready before: the quick way for a prepared statement, which keeps the
+/// [`Target`] and binds its conjuncts anew for every execution.
+pub fn access_path_on(query: &Query<'_>, target: &Target) -> Option<AccessPath> {
+    path_on(query, &Knowledge::of(query), target)
+}
+
+/// Plans a source with what is known of the conjuncts.
+pub(crate) fn path_on(query: &Query<'_>, knowledge: &Knowledge, target: &Target) -> Option<AccessPath> {
+    let index = target.index(query);
+    let given = match index {
+        Some(index) => given_by_index(query, knowledge, index)?,
+        None => vec![false; query.conjuncts.len()],
+    };
+    if index.is_none() && query.hints.contains(&Hint::FullScan) {
+        return Some(full_scan(query, knowledge, target));
+    }
+    let constraint = constrain(query, knowledge, target, &given, options(query));
+    let masks = masks(query, knowledge, target, &constraint);
+    Some(assemble(query, knowledge, target, constraint, masks))
+}
+
+fn options(query: &Query<'_>) -> SpanOptions {
+    let usual = SpanOptions::usual();
+    SpanOptions {
+        small: if query.hints.contains(&Hint::SkipScan) {
+            usual.budget
+        } else {
+            usual.small
+        },
+        expand: !query.hints.contains(&Hint::RangeScan),
+        ..usual
+    }
+}
+
+/// The path of the FULL_SCAN hint: the whole table, every condition on decoded rows.
+fn full_scan(query: &Query<'_>, knowledge: &Knowledge, target: &Target) -> AccessPath {
+    let boxes = spans_of_boxes(
+        &[TermBox::everything()],
+        target.search_slots(),
+        SpanOptions::usual(),
+    );
+    let nothing = vec![false; query.conjuncts.len()];
+    let constraint = Constraint {
+        boxes,
+        proven: nothing.clone(),
+    };
+    assemble(query, knowledge, target, constraint, Masks::none(nothing))
+}
+
+fn assemble(
+    query: &Query<'_>,
+    knowledge: &Knowledge,
+    target: &Target,
+    mut constraint: Constraint,
+    masks: Masks,
+) -> AccessPath {
+    let placed = place_spans(&mut constraint.boxes, target);
+    let kind = scan_kind(&placed, target);
+    // The few rows of a point lookup are checked once decoded; there is no scan to spare.
+    let masks = match kind {
+        ScanKind::PointLookup | ScanKind::Empty => Masks::none(constraint.proven.clone()),
+        _ => masks,
+    };
+    let open: Vec<usize> = (0..query.conjuncts.len())
+        .filter(|at| !masks.proven[*at])
+        .collect();
+    let checks = Checks::split(query, target.index(query), open);
+    let buckets = placed.buckets.as_ref().map_or(1, Vec::len);
+    let single = kind == ScanKind::PointLookup && placed.ranges.len() <= 1;
+    let base = base_for_key(query, knowledge.base.as_ref(), target);
+    let order = path_order(
+        query,
+        target,
+        &base,
+        buckets <= 1,
+        single || kind == ScanKind::Empty,
+    );
+    let shape = PathShape {
+        target,
+        constraint: &constraint,
+        placed: &placed,
+        masks: &masks,
+        residual_index: &checks.residual_index,
+        covering: checks.covering,
+        ordered: order.satisfied,
+    };
+    let estimate = estimate(query, knowledge, &shape);
+    AccessPath {
+        source: target.source,
+        kind,
+        layout: target.layout.clone(),
+        spans: placed.spans,
+        buckets: placed.buckets,
+        ranges: placed.ranges,
+        masked: masks.compare,
+        masked_tests: masks.tests,
+        residual_index: checks.residual_index,
+        residual: checks.residual,
+        covering: checks.covering,
+        lookup_columns: checks.lookup_columns,
+        reverse: order.reverse,
+        order: order.delivered,
+        ordered: order.satisfied,
+        estimate,
+    }
+}
+
+fn scan_kind(placed: &Placed, target: &Target) -> ScanKind {
+    match placed.spans.as_slice() {
+        [] => ScanKind::Empty,
+        spans if spans.iter().all(|span| is_whole_key(span, target)) => ScanKind::PointLookup,
+        [span] if *span == Span::all() => ScanKind::FullScan,
+        [_] => ScanKind::RangeScan,
+        _ => ScanKind::SkipScan,
+    }
+}
+
+/// Where conjuncts are checked, and what has to be looked up.
+struct Checks {
+    residual_index: Vec<usize>,
+    residual: Vec<usize>,
+    covering: bool,
+    lookup_columns: Vec<ColumnId>,
+}
+
+impl Checks {
+    fn split(query: &Query<'_>, index: Option<&Index>, open: Vec<usize>) -> Checks {
+        let Some(index) = index else {
+            return Checks {
+                residual_index: Vec::new(),
+                residual: open,
+                covering: true,
+                lookup_columns: Vec::new(),
+            };
+        };
+        let is_covered = |column: &ColumnId| index.covers(query.table, *column);
+        let columns_of = |at: &usize| query.columns_of(&query.conjuncts[*at]);
+        let (on_entry, after): (Vec<usize>, Vec<usize>) = open
+            .into_iter()
+            .partition(|at| columns_of(at).is_some_and(|columns| columns.iter().all(is_covered)));
+        let missing = query.needed.iter().copied().filter(|column| !is_covered(column));
+        let mut lookup_columns: Vec<ColumnId> = missing.collect();
+        for at in &after {
+            let columns = columns_of(at).unwrap_or_default();
+            lookup_columns.extend(columns.into_iter().filter(|column| !is_covered(column)));
+        }
+        lookup_columns.sort();
+        lookup_columns.dedup();
+        let covering = after.is_empty() && lookup_columns.is_empty();
+        match covering {
+            true => Checks {
+                residual_index: Vec::new(),
+                residual: on_entry,
+                covering,
+                lookup_columns,
+            },
+            false => Checks {
+                residual_index: on_entry,
+                residual: after,
+                covering,
+                lookup_columns,
+            },
+        }
+    }
+}

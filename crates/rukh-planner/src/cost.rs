@@ -1,0 +1,171 @@
+//! What a path is likely to read, and what that is likely to cost.
+//!
+//! The unit of cost is a microsecond of one core. The constants are measurements of the storage
+//! underneath: a get of neighbouring keys took 1.6 µs and of random ones 3.4 µs, batched gets 1.3 to
+//! 3.0 µs a key, an iterator passed 8 million keys a second, decoding a row takes about 0.15 µs.
+
+use crate::boxes::TermBox;
+use crate::constrain::{Constraint, Knowledge, project};
+use crate::masked::Masks;
+use crate::query::Query;
+use crate::ranges::Placed;
+use crate::statistics::UNKNOWN_SHARE;
+use crate::target::{Slot, Target};
+use crate::term::{TermId, TermTypes};
+
+/// Cost of positioning an iterator, or of one get.
+const SEEK: f64 = 2.5;
+/// Cost of passing one key.
+const KEY: f64 = 0.12;
+/// Cost of fetching one row of the table for an index entry.
+const LOOKUP: f64 = 2.2;
+/// Cost of decoding one row and checking it.
+const ROW: f64 = 0.15;
+/// Cost of one comparison of a sort.
+const SORT: f64 = 0.05;
+
+/// What a path is likely to read.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Estimate {
+    /// Keys that iterators pass.
+    pub keys: f64,
+    /// Times that iterators are positioned.
+    pub seeks: f64,
+    /// Rows fetched from the table.
+    pub lookups: f64,
+    /// Rows that pass all conditions.
+    pub rows: f64,
+    /// Microseconds of one core, all in all.
+    pub cost: f64,
+}
+
+/// What matters about a path, beside its spans.
+pub(crate) struct PathShape<'a> {
+    pub(crate) target: &'a Target,
+    pub(crate) constraint: &'a Constraint,
+    pub(crate) placed: &'a Placed,
+    pub(crate) masks: &'a Masks,
+    /// Conjuncts checked on the index entry, before the lookup.
+    pub(crate) residual_index: &'a [usize],
+    pub(crate) covering: bool,
+    /// Whether the order asked for is that of the path.
+    pub(crate) ordered: bool,
+}
+
+/// Estimates a path.
+pub(crate) fn estimate(query: &Query<'_>, knowledge: &Knowledge, shape: &PathShape<'_>) -> Estimate {
+    if shape.placed.ranges.is_empty() {
+        return Estimate::default();
+    }
+    let total = query.statistics.row_count();
+    let keys = keys_in_spans(query, shape, total);
+    let passing_masks = keys * masked_share(query, shape);
+    let of_conjunct = |at: &usize| conjunct_share(query, knowledge, *at);
+    let fetched = passing_masks * shape.residual_index.iter().map(of_conjunct).product::<f64>();
+    let all: f64 = (0..query.conjuncts.len())
+        .map(|at| conjunct_share(query, knowledge, at))
+        .product();
+    let rows = (total * all).min(fetched);
+    let sorts = !query.order.is_empty() && !shape.ordered;
+    let read = stop_share(query.limit, rows, sorts);
+    let lookups = if shape.covering { 0.0 } else { fetched * read };
+    let seeks = shape.placed.ranges.len() as f64;
+    let seeks = 1.0 + (seeks - 1.0) * read;
+    let (keys, decoded) = (keys * read, passing_masks * read);
+    let sorted = if sorts {
+        rows * (rows + 2.0).log2() * SORT
+    } else {
+        0.0
+    };
+    let cost = seeks * SEEK + keys * KEY + lookups * LOOKUP + decoded * ROW + sorted;
+    let rows = query.limit.map_or(rows, |limit| rows.min(limit as f64));
+    Estimate {
+        keys,
+        seeks,
+        lookups,
+        rows,
+        cost,
+    }
+}
+
+/// The share of a scan that is read until a LIMIT is reached.
+fn stop_share(limit: Option<u64>, rows: f64, sorts: bool) -> f64 {
+    match limit {
+        Some(limit) if !sorts && rows > 0.0 => (limit as f64 / rows).min(1.0),
+        _ => 1.0,
+    }
+}
+
+fn keys_in_spans(query: &Query<'_>, shape: &PathShape<'_>, total: f64) -> f64 {
+    let slots = shape.target.search_slots();
+    let whole = |span: &rukh_keys::Span| is_whole_key(span, shape.target);
+    if shape.placed.spans.iter().all(whole) {
+        return (shape.placed.spans.len() as f64).min(total.max(1.0));
+    }
+    let share = |one: &TermBox| {
+        slots
+            .iter()
+            .map(|slot| slot_share(query, one, slot))
+            .product::<f64>()
+    };
+    let shares: f64 = shape.constraint.boxes.iter().map(|one| share(&one.proven)).sum();
+    (total * shares.min(1.0)).max(1.0)
+}
+
+/// Whether a span names one key at most.
+pub(crate) fn is_whole_key(span: &rukh_keys::Span, target: &Target) -> bool {
+    let full = span.start.len() == target.slots.len();
+    let unique = target.unique && span.start.len() == target.searchable;
+    span.start == span.end && (full || (unique && !span.start.iter().any(rukh_keys::Datum::is_null)))
+}
+
+fn slot_share(query: &Query<'_>, one: &TermBox, slot: &Slot) -> f64 {
+    let set = slot.term.and_then(|term| one.get(term).map(|set| (term, set)));
+    set.map_or(1.0, |(term, set)| {
+        let known = slot.hash_of.map_or(term, |(column, _)| TermId::column(column));
+        query.statistics.share(known, slot.ty, set)
+    })
+}
+
+fn masked_share(query: &Query<'_>, shape: &PathShape<'_>) -> f64 {
+    let slots = shape.target.search_slots();
+    let share = |(column, set): &(usize, crate::interval::IntervalSet)| {
+        let slot = &slots[*column];
+        let term = slot
+            .hash_of
+            .map(|(column, _)| TermId::column(column))
+            .or(slot.term);
+        term.map_or(1.0, |term| query.statistics.share(term, slot.ty, set))
+    };
+    shape.masks.sets.iter().map(share).product()
+}
+
+/// The share of the rows for which a conjunct is likely to be true.
+fn conjunct_share(query: &Query<'_>, knowledge: &Knowledge, at: usize) -> f64 {
+    let conjunct = &knowledge.conjuncts[at];
+    let of_term = |term: &TermId, set: &crate::interval::IntervalSet| {
+        query
+            .term_type(*term)
+            .map_or(1.0, |ty| query.statistics.share(*term, ty.ty, set))
+    };
+    let of_box = |one: &TermBox| {
+        one.sets()
+            .iter()
+            .map(|(term, set)| of_term(term, set))
+            .product::<f64>()
+    };
+    let boxes: f64 = conjunct.list.iter().map(of_box).sum();
+    match conjunct.exact {
+        true => boxes.min(1.0),
+        false => boxes.min(1.0) * UNKNOWN_SHARE,
+    }
+}
+
+/// The base with what it says about hashes in the key.
+pub(crate) fn base_for_key(query: &Query<'_>, base: Option<&TermBox>, target: &Target) -> TermBox {
+    let mut whole = base.cloned().unwrap_or_default();
+    for (term, set) in project(&whole, target.search_slots(), query).sets() {
+        whole.put(*term, Some(set.clone()));
+    }
+    whole
+}

@@ -1,0 +1,231 @@
+//! EXPLAIN as text.
+//!
+//! ```text
+//! skip scan on index access_logs@by_period
+//!   key        period ASC, system_id ASC, user_id ASC
+//!   ranges     [/201510 - /201511]
+//!   masked     user_id = 'dave'            bytes 12..
+//!   residual   minutes > 5
+//!   lookup     access_logs (minutes)
+//!   order      period, system_id
+//!   estimate   1204 keys, 12 rows
+//! ```
+//!
+//! A line that has nothing to say is left out. `buckets` follows `ranges` for a salted key: ranges
+//! then are read in each bucket. `residual` before a lookup is checked on the index entry and says so.
+//! ANALYZE appends `actual` and `time`.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use rukh_catalog::KeyElement;
+use rukh_keys::SortOrder;
+
+use crate::access::{AccessPath, ScanKind};
+use crate::query::{OrderKey, Query, Source};
+
+/// Most ranges that are written.
+const RANGES_SHOWN: usize = 8;
+
+/// What running a path did, for EXPLAIN ANALYZE.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Actuals {
+    /// Ranges read.
+    pub ranges: u64,
+    /// Times that iterators were positioned.
+    pub seeks: u64,
+    /// Keys that iterators visited; lookups are counted apart.
+    pub keys_examined: u64,
+    /// Keys that masked compares refused.
+    pub masked_misses: u64,
+    /// Rows fetched from the table.
+    pub lookups: u64,
+    /// Rows delivered.
+    pub rows: u64,
+    /// Time from first to last row.
+    pub elapsed: Duration,
+}
+
+/// Writes a path of a query as EXPLAIN shows it, each line ended; with `actuals` as EXPLAIN ANALYZE.
+pub fn explain_text(query: &Query<'_>, path: &AccessPath, actuals: Option<&Actuals>) -> String {
+    let mut text = format!("{} on {}\n", path.kind.name(), source_name(query, path.source));
+    let mut line = |word: &str, rest: &str| {
+        // Writing into a String does not fail.
+        let _ = writeln!(text, "  {word:<10} {rest}");
+    };
+    line("key", &key_text(query, path.source));
+    for (at, range) in range_texts(path).iter().enumerate() {
+        line(if at == 0 { "ranges" } else { "" }, range);
+    }
+    if let Some(buckets) = bucket_text(path) {
+        line("buckets", &buckets);
+    }
+    for (at, test) in masked_texts(path).iter().enumerate() {
+        line(if at == 0 { "masked" } else { "" }, test);
+    }
+    for (at, check) in residual_texts(query, path).iter().enumerate() {
+        line(if at == 0 { "residual" } else { "" }, check);
+    }
+    if !path.covering && path.kind != ScanKind::Empty {
+        line("lookup", &lookup_text(query, path));
+    }
+    if path.kind != ScanKind::Empty && !path.order.is_empty() {
+        line("order", &order_text(query, path));
+    }
+    line("estimate", &estimate_text(path));
+    if let Some(actuals) = actuals {
+        line("actual", &actual_text(actuals));
+        line(
+            "time",
+            &format!("{:.3} ms", actuals.elapsed.as_secs_f64() * 1000.0),
+        );
+    }
+    text
+}
+
+/// `table t` or `index t@i`.
+pub(crate) fn source_name(query: &Query<'_>, source: Source) -> String {
+    let table = &query.table.name;
+    match source {
+        Source::Table => format!("table {table}"),
+        Source::Index(id) => {
+            let index = query
+                .table
+                .index(id)
+                .map_or("(dropped)", |index| index.name.as_str());
+            format!("index {table}@{index}")
+        }
+    }
+}
+
+/// The elements of a key as SQL and their direction.
+pub(crate) fn key_elements(query: &Query<'_>, source: Source) -> Vec<(String, SortOrder)> {
+    let elements: Vec<KeyElement> = match source {
+        Source::Table => query.table.primary_key.clone(),
+        Source::Index(id) => query
+            .table
+            .index(id)
+            .map_or_else(Vec::new, |index| index.key_elements(query.table)),
+    };
+    elements
+        .iter()
+        .map(|element| (element.expr.sql(query.table), element.order))
+        .collect()
+}
+
+fn key_text(query: &Query<'_>, source: Source) -> String {
+    let element = |(sql, order): &(String, SortOrder)| match order {
+        SortOrder::Asc => format!("{sql} ASC"),
+        SortOrder::Desc => format!("{sql} DESC"),
+    };
+    let elements: Vec<String> = key_elements(query, source).iter().map(element).collect();
+    elements.join(", ")
+}
+
+fn range_texts(path: &AccessPath) -> Vec<String> {
+    if path.kind == ScanKind::Empty {
+        return vec!["none".to_string()];
+    }
+    let shown = path.spans.iter().take(RANGES_SHOWN);
+    let mut texts: Vec<String> = shown.map(|span| span.display(&path.layout).to_string()).collect();
+    if path.spans.len() > RANGES_SHOWN {
+        texts.push(format!("… and {} more", path.spans.len() - RANGES_SHOWN));
+    }
+    texts
+}
+
+fn bucket_text(path: &AccessPath) -> Option<String> {
+    let read = path.buckets.as_ref()?;
+    let all = path.layout.buckets().count();
+    let listed: Vec<String> = read.iter().take(RANGES_SHOWN).map(u8::to_string).collect();
+    Some(match read.len() {
+        0 => return None,
+        count if count == all => format!("all {all}"),
+        count if count > RANGES_SHOWN => format!("{count} of {all}"),
+        _ => format!("{} of {all}", listed.join(", ")),
+    })
+}
+
+/// The tests with their places, in two columns.
+fn masked_texts(path: &AccessPath) -> Vec<String> {
+    const PLACE: usize = 28;
+    let widest = path
+        .masked_tests
+        .iter()
+        .map(|test| test.sql.chars().count() + 2)
+        .max();
+    let width = widest.unwrap_or(0).max(PLACE);
+    path.masked_tests
+        .iter()
+        .map(|test| format!("{:<width$}{}", test.sql, test.field))
+        .collect()
+}
+
+fn residual_texts(query: &Query<'_>, path: &AccessPath) -> Vec<String> {
+    let before = path
+        .residual_index
+        .iter()
+        .map(|at| format!("{}  (before the lookup)", query.conjunct_sql(*at)));
+    before
+        .chain(path.residual.iter().map(|at| query.conjunct_sql(*at)))
+        .collect()
+}
+
+fn lookup_text(query: &Query<'_>, path: &AccessPath) -> String {
+    let columns = path
+        .lookup_columns
+        .iter()
+        .map(|column| query.table.column_name(*column));
+    format!(
+        "{} ({})",
+        query.table.name,
+        columns.collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// An order as ORDER BY spells it.
+pub(crate) fn order_key_text(query: &Query<'_>, key: &OrderKey) -> String {
+    let name = query.term_sql(key.term);
+    match (key.descending, key.nulls_first == key.descending) {
+        (false, true) => name,
+        (true, true) => format!("{name} DESC"),
+        (false, false) => format!("{name} NULLS FIRST"),
+        (true, false) => format!("{name} DESC NULLS LAST"),
+    }
+}
+
+fn order_text(query: &Query<'_>, path: &AccessPath) -> String {
+    let keys: Vec<String> = path.order.iter().map(|key| order_key_text(query, key)).collect();
+    let backwards = if path.reverse { "  (read backwards)" } else { "" };
+    format!("{}{backwards}", keys.join(", "))
+}
+
+fn estimate_text(path: &AccessPath) -> String {
+    let estimate = &path.estimate;
+    let count = |number: f64| format!("{:.0}", number.ceil());
+    let lookups = match path.covering {
+        true => String::new(),
+        false => format!("{} lookups, ", count(estimate.lookups)),
+    };
+    format!(
+        "{} keys, {lookups}{} rows",
+        count(estimate.keys),
+        count(estimate.rows)
+    )
+}
+
+fn actual_text(actuals: &Actuals) -> String {
+    let Actuals {
+        ranges,
+        seeks,
+        keys_examined,
+        masked_misses,
+        lookups,
+        rows,
+        ..
+    } = actuals;
+    format!(
+        "{ranges} ranges, {seeks} seeks, {keys_examined} keys examined, {masked_misses} masked misses, \
+         {lookups} lookups, {rows} rows"
+    )
+}

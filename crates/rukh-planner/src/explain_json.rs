@@ -1,0 +1,119 @@
+//! EXPLAIN as JSON, for programs.
+//!
+//! One object per path; every member is always there:
+//!
+//! | member         | holds                                                                        |
+//! |----------------|------------------------------------------------------------------------------|
+//! | `kind`         | `empty`, `point lookup`, `skip scan`, `range scan`, `full scan`              |
+//! | `table`        | name of the table                                                            |
+//! | `index`        | name of the index read, or null                                              |
+//! | `key`          | array of `{"expression", "descending"}`                                      |
+//! | `ranges`       | array of `{"start", "start_included", "end", "end_included"}`: keys as text, empty where open |
+//! | `buckets`      | array of bucket numbers, or null for a key without salt                      |
+//! | `byte_ranges`  | number of ranges over bytes, all buckets counted                             |
+//! | `masked`       | array of `{"condition", "offset", "width", "bit"}`; bytes; width and bit may be null |
+//! | `residual_index` | array of conditions checked on the index entry before the lookup            |
+//! | `residual`     | array of conditions checked on decoded values                                |
+//! | `covering`     | whether no lookup is needed                                                  |
+//! | `lookup_columns` | array of column names                                                       |
+//! | `reverse`      | whether it is read backwards                                                 |
+//! | `order`        | array of `{"expression", "descending", "nulls_first"}`: the order delivered  |
+//! | `ordered`      | whether that is the order asked for                                          |
+//! | `estimate`     | `{"keys", "seeks", "lookups", "rows", "cost_us"}`                            |
+//! | `actual`       | null, or `{"ranges", "seeks", "keys_examined", "masked_misses", "lookups", "rows", "elapsed_us"}` |
+//!
+//! Ranges are cut off behind the first 1,000; `byte_ranges` tells how many there are.
+
+use rukh_keys::{Edge, SortOrder, Span};
+use serde_json::{Value, json};
+
+use crate::access::AccessPath;
+use crate::explain::{Actuals, key_elements};
+use crate::query::{Query, Source};
+
+/// Most ranges that are listed.
+const RANGES_LISTED: usize = 1_000;
+
+/// Returns a path of a query as EXPLAIN (FORMAT JSON) shows it; `docs/where-to-ranges.md` lists the
+/// members.
+pub fn explain_json(query: &Query<'_>, path: &AccessPath, actuals: Option<&Actuals>) -> Value {
+    let index = match path.source {
+        Source::Table => None,
+        Source::Index(id) => query.table.index(id).map(|index| index.name.clone()),
+    };
+    let conditions =
+        |positions: &[usize]| -> Vec<String> { positions.iter().map(|at| query.conjunct_sql(*at)).collect() };
+    let column = |column: &rukh_catalog::ColumnId| query.table.column_name(*column).to_string();
+    json!({
+        "kind": path.kind.name(),
+        "table": query.table.name,
+        "index": index,
+        "key": key_elements(query, path.source).iter().map(element).collect::<Vec<_>>(),
+        "ranges": path.spans.iter().take(RANGES_LISTED).map(|span| range(span, path)).collect::<Vec<_>>(),
+        "buckets": path.buckets,
+        "byte_ranges": path.ranges.len(),
+        "masked": path.masked_tests.iter().map(masked).collect::<Vec<_>>(),
+        "residual_index": conditions(&path.residual_index),
+        "residual": conditions(&path.residual),
+        "covering": path.covering,
+        "lookup_columns": path.lookup_columns.iter().map(column).collect::<Vec<_>>(),
+        "reverse": path.reverse,
+        "order": path.order.iter().map(|key| order_key(query, key)).collect::<Vec<_>>(),
+        "ordered": path.ordered,
+        "estimate": estimate(path),
+        "actual": actuals.map(actual),
+    })
+}
+
+fn element((sql, order): &(String, SortOrder)) -> Value {
+    json!({ "expression": sql, "descending": *order == SortOrder::Desc })
+}
+
+fn range(span: &Span, path: &AccessPath) -> Value {
+    json!({
+        "start": path.layout.display(&span.start).to_string(),
+        "start_included": span.start_edge == Edge::Included,
+        "end": path.layout.display(&span.end).to_string(),
+        "end_included": span.end_edge == Edge::Included,
+    })
+}
+
+fn masked(test: &crate::masked::MaskedTest) -> Value {
+    json!({
+        "condition": test.sql,
+        "offset": test.field.offset,
+        "width": test.field.width,
+        "bit": test.field.bit,
+    })
+}
+
+fn order_key(query: &Query<'_>, key: &crate::query::OrderKey) -> Value {
+    json!({
+        "expression": query.term_sql(key.term),
+        "descending": key.descending,
+        "nulls_first": key.nulls_first,
+    })
+}
+
+fn estimate(path: &AccessPath) -> Value {
+    let estimate = &path.estimate;
+    json!({
+        "keys": estimate.keys,
+        "seeks": estimate.seeks,
+        "lookups": estimate.lookups,
+        "rows": estimate.rows,
+        "cost_us": estimate.cost,
+    })
+}
+
+fn actual(actuals: &Actuals) -> Value {
+    json!({
+        "ranges": actuals.ranges,
+        "seeks": actuals.seeks,
+        "keys_examined": actuals.keys_examined,
+        "masked_misses": actuals.masked_misses,
+        "lookups": actuals.lookups,
+        "rows": actuals.rows,
+        "elapsed_us": actuals.elapsed.as_micros() as u64,
+    })
+}

@@ -1,0 +1,62 @@
+//! From a WHERE clause to key ranges: which keys to read, what to compare on their bytes, what to
+//! check on decoded values, and which table or index to do it on.
+//!
+//! The method, in the order of the files: a [`Predicate`] speaks about *terms*; `lower` turns each
+//! conjunct into boxes, one set of intervals per term; `constrain` intersects the boxes over the
+//! elements of one key and tells which conjuncts that proves; `spans` and `ranges` turn boxes into
+//! byte ranges; `masked` tests on key bytes what ranges leave open; the rest is the residual.
+//! [`plan`] does so for the table and every index and takes the cheapest. `docs/where-to-ranges.md`
+//! tells it at length.
+//!
+//! Invariants:
+//!
+//! 1. Planned scan = full scan + filter: the rows of a path are exactly those for which every
+//!    conjunct IS TRUE as [`evaluate()`] computes it. Spans may be too wide, never too narrow.
+//! 2. What spans and masked compares prove is not in the residual; all else is.
+//! 3. Ranges are sorted and disjoint; none is read for conditions that contradict each other.
+//! 4. The same definitions, conditions and statistics give the same plan. Work is bounded, whatever
+//!    the conditions.
+//!
+//! Deliberately not here: SQL text, storage, clocks and randomness. There is no error type: what is
+//! not understood stays in the residual.
+//!
+//! Callers flatten long chains of AND and OR into one list; the tree is walked recursively.
+
+mod access;
+mod boxes;
+mod constrain;
+mod cost;
+mod domain;
+mod evaluate;
+mod explain;
+mod explain_json;
+mod functions;
+mod implication;
+mod interval;
+mod like;
+mod lower;
+mod masked;
+mod order;
+mod plan;
+mod predicate;
+mod print;
+mod query;
+mod ranges;
+mod spans;
+mod statistics;
+mod target;
+mod term;
+mod value;
+
+pub use access::{AccessPath, ScanKind, access_path, access_path_on};
+pub use cost::Estimate;
+pub use evaluate::evaluate;
+pub use explain::{Actuals, explain_text};
+pub use explain_json::explain_json;
+pub use masked::MaskedTest;
+pub use plan::{Plan, plan};
+pub use predicate::{CompareOp, Constant, Function, Operand, Predicate, TimeUnit, bind};
+pub use query::{Hint, IndexExpression, OpaquePredicate, OrderKey, Query, Source};
+pub use statistics::{Statistics, TermStatistics};
+pub use target::Target;
+pub use term::{TermId, TermKind, TermType, TermTypes};

@@ -1,0 +1,132 @@
+//! The choice among access paths.
+
+use rukh_catalog::{Index, IndexState};
+
+use crate::access::{AccessPath, path_on};
+use crate::constrain::Knowledge;
+use crate::query::{Hint, Query, Source};
+use crate::target::Target;
+
+/// The path chosen, and what else there was.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The cheapest path, or the one that hints ask for.
+    pub path: AccessPath,
+    /// The other paths that could be used, in order of source.
+    pub alternatives: Vec<AccessPath>,
+    /// Hints that do not apply, for the user.
+    pub notices: Vec<String>,
+}
+
+/// Plans a query: the cheapest of the paths from the table and its indexes.
+///
+/// Deterministic: of equal costs the table comes first, then the index created first. An index is
+/// taken only where it costs less than the table.
+pub fn plan(query: &Query<'_>) -> Plan {
+    let mut notices = Vec::new();
+    let allowed = Allowed::from_hints(query, &mut notices);
+    let knowledge = Knowledge::of(query);
+    let table = path_of(query, &knowledge, Source::Table).expect("a table can always be read");
+    let indexes = query.table.indexes.iter().filter(|index| allowed.index(index));
+    let paths = indexes.filter_map(|index| path_of(query, &knowledge, Source::Index(index.id)));
+    let mut paths: Vec<AccessPath> = paths.collect();
+    paths.sort_by_key(|path| path.source);
+    if allowed.table || paths.is_empty() {
+        paths.insert(0, table);
+    }
+    if let (Allowed { table: false, .. }, Some(Source::Table)) = (&allowed, paths.first().map(|p| p.source)) {
+        notices.extend(allowed.unusable());
+    }
+    let mut best = 0;
+    for at in 1..paths.len() {
+        if paths[at].estimate.cost < paths[best].estimate.cost {
+            best = at;
+        }
+    }
+    let path = paths.remove(best);
+    notices.extend(shape_notices(query, &path));
+    Plan {
+        path,
+        alternatives: paths,
+        notices,
+    }
+}
+
+fn path_of(query: &Query<'_>, knowledge: &Knowledge, source: Source) -> Option<AccessPath> {
+    path_on(query, knowledge, &Target::new(query, source)?)
+}
+
+/// The sources that hints leave.
+struct Allowed {
+    table: bool,
+    /// The indexes named, if any is; they exist and are ready.
+    named: Vec<String>,
+    indexes: bool,
+}
+
+impl Allowed {
+    fn from_hints(query: &Query<'_>, notices: &mut Vec<String>) -> Allowed {
+        let mut named = Vec::new();
+        let no_index = query.hints.contains(&Hint::NoIndex);
+        let full_scan = query.hints.contains(&Hint::FullScan);
+        for hint in query.hints {
+            let Hint::Index(name) = hint else { continue };
+            match refusal(query, name) {
+                Some(reason) => notices.push(reason),
+                None if no_index || full_scan => {
+                    let other = if full_scan { "FULL_SCAN" } else { "NO_INDEX" };
+                    notices.push(format!("hint INDEX({name}) is ignored because of {other}"));
+                }
+                None => named.push(name.clone()),
+            }
+        }
+        Allowed {
+            table: named.is_empty(),
+            named,
+            indexes: !no_index && !full_scan,
+        }
+    }
+
+    fn index(&self, index: &Index) -> bool {
+        self.indexes && (self.named.is_empty() || self.named.contains(&index.name))
+    }
+
+    fn unusable(&self) -> Vec<String> {
+        let notice =
+            |name: &String| format!("index \"{name}\" does not hold all rows that this query asks for");
+        self.named.iter().map(notice).collect()
+    }
+}
+
+/// Why an index cannot be used, whatever the conditions.
+fn refusal(query: &Query<'_>, name: &str) -> Option<String> {
+    match query.table.index_named(name) {
+        None => Some(format!(
+            "index \"{name}\" does not exist on table \"{}\"",
+            query.table.name
+        )),
+        Some(index) if index.state == IndexState::Building => {
+            Some(format!("index \"{name}\" is still being built"))
+        }
+        Some(_) => None,
+    }
+}
+
+/// Notices about SKIP_SCAN and RANGE_SCAN where they change nothing.
+fn shape_notices(query: &Query<'_>, path: &AccessPath) -> Vec<String> {
+    let full_scan = query.hints.contains(&Hint::FullScan);
+    let ignored = |hint: &Hint| match hint {
+        Hint::SkipScan if full_scan => Some("hint SKIP_SCAN is ignored because of FULL_SCAN"),
+        Hint::RangeScan if full_scan => Some("hint RANGE_SCAN is ignored because of FULL_SCAN"),
+        Hint::SkipScan if path.spans.len() == 1 => {
+            Some("hint SKIP_SCAN does not apply: the conditions give one range")
+        }
+        _ => None,
+    };
+    query
+        .hints
+        .iter()
+        .filter_map(ignored)
+        .map(str::to_string)
+        .collect()
+}

@@ -1,0 +1,444 @@
+//! From boxes over the elements of a key to spans.
+//!
+//! Leading elements that are points are written out, one span prefix for each combination; the
+//! first element with an interval ends that. Behind it nothing can be proven by a span, but the
+//! ends of a span still move as far in as the later elements allow (on INTEGER columns):
+//!
+//! | box                         | spans                          | exact | because                 |
+//! |-----------------------------|--------------------------------|-------|-------------------------|
+//! | a = 1, b >= 5               | `[/1/5 - /1]`                  | yes   |                         |
+//! | a IN (1, 3), b BETWEEN 2, 4 | `[/1/2 - /1/4]` `[/3/2 - /3/4]`| yes   |                         |
+//! | a > 2, b > 5                | `[/3/6 - ]`                    | no    | `/4/0` lies inside      |
+//! | a <= 7, b <= 5              | `[ - /7/5]`                    | no    | `/6/9` lies inside      |
+//! | b = 5                       | `[ - ]`                        | no    | a is free               |
+//! | a = 'x' (text) … a > 'x', b > 5 | `(/'x' - ]`                | no    | no next text to extend  |
+//!
+//! Moving the start in is right because the rows it leaves out have the first value of the interval
+//! and fail the later condition; it needs a first value, so an excluded bound of a type whose
+//! values have no next one ends it.
+//!
+//! The number of spans is bounded by `budget`: past it, elements are widened to the interval around
+//! all their values, from the last on. Spans may be too wide, never too narrow.
+
+use std::sync::Arc;
+
+use rukh_keys::{DataType, Datum, Edge, Span};
+
+use crate::boxes::TermBox;
+use crate::domain::{as_point, count, last_value, points, values};
+use crate::interval::{Cut, Interval, IntervalSet, Side};
+use crate::target::Slot;
+
+/// Most spans of a path.
+pub(crate) const SPANS_MAX: usize = 16_384;
+
+/// Most values of an interval that are written out as points when later elements are constrained.
+const SMALL_INTERVAL: usize = 1_024;
+
+/// What becomes of one box.
+pub(crate) struct BoxSpans {
+    pub(crate) spans: Vec<PrefixSpan>,
+    /// Whether the spans are exactly the box.
+    pub(crate) exact: bool,
+    /// A box that holds all rows in the spans: what the spans prove.
+    pub(crate) proven: TermBox,
+    /// The box itself.
+    pub(crate) source: TermBox,
+}
+
+/// A span and how many of its leading datums are the same at both ends.
+pub(crate) struct PrefixSpan {
+    pub(crate) span: Span,
+    pub(crate) fixed: usize,
+}
+
+/// How spans are made.
+#[derive(Clone, Copy)]
+pub(crate) struct SpanOptions {
+    /// Most spans in all.
+    pub(crate) budget: usize,
+    /// Most values of an interval that are written out.
+    pub(crate) small: usize,
+    /// Whether several values of an element may make several spans.
+    pub(crate) expand: bool,
+}
+
+impl SpanOptions {
+    pub(crate) fn usual() -> SpanOptions {
+        SpanOptions {
+            budget: SPANS_MAX,
+            small: SMALL_INTERVAL,
+            expand: true,
+        }
+    }
+}
+
+/// Returns the spans of boxes whose terms are those of `slots`.
+pub(crate) fn spans_of_boxes(boxes: &[TermBox], slots: &[Slot], options: SpanOptions) -> Vec<BoxSpans> {
+    let slot_boxes = |one: &TermBox| match options.expand {
+        true => SlotBox::split(one, slots),
+        false => vec![SlotBox::new(one.clone(), slots)],
+    };
+    let boxes: Vec<SlotBox> = boxes.iter().flat_map(slot_boxes).collect();
+    let wanted = boxes.iter().map(|one| one.wanted(slots, options));
+    let total = wanted.fold(0_usize, usize::saturating_add);
+    let each = match total <= options.budget {
+        true => options.budget,
+        false => (options.budget / boxes.len().max(1)).max(1),
+    };
+    boxes
+        .into_iter()
+        .map(|one| {
+            one.spans(
+                slots,
+                SpanOptions {
+                    budget: each,
+                    ..options
+                },
+            )
+        })
+        .collect()
+}
+
+/// A box with its sets by slot.
+struct SlotBox {
+    source: TermBox,
+    sets: Vec<Option<Arc<IntervalSet>>>,
+    /// Slots up to the last constrained one.
+    constrained: usize,
+}
+
+impl SlotBox {
+    fn new(source: TermBox, slots: &[Slot]) -> SlotBox {
+        let set = |slot: &Slot| {
+            source
+                .get(slot.term?)
+                .filter(|set| !slot.is_everything(set))
+                .cloned()
+        };
+        let sets: Vec<_> = slots.iter().map(set).collect();
+        let constrained = sets.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+        SlotBox {
+            source,
+            sets,
+            constrained,
+        }
+    }
+
+    /// Splits a box where an element has both points and intervals and later ones are constrained,
+    /// so that the points can be written out.
+    fn split(one: &TermBox, slots: &[Slot]) -> Vec<SlotBox> {
+        let whole = SlotBox::new(one.clone(), slots);
+        for (at, slot) in slots.iter().enumerate().take(whole.constrained.saturating_sub(1)) {
+            let Some(set) = &whole.sets[at] else { break };
+            let (narrow, wide) = split_set(set, slot.ty);
+            if narrow.is_empty() {
+                break;
+            }
+            if wide.is_empty() {
+                continue;
+            }
+            let part = |set: IntervalSet| {
+                let mut one = one.clone();
+                if let Some(term) = slot.term {
+                    one.put(term, Some(Arc::new(set)));
+                }
+                one
+            };
+            let mut boxes = SlotBox::split(&part(narrow), slots);
+            boxes.push(SlotBox::new(part(wide), slots));
+            return boxes;
+        }
+        vec![whole]
+    }
+
+    /// The number of spans without a bound.
+    fn wanted(&self, slots: &[Slot], options: SpanOptions) -> usize {
+        let mut wanted = 1_usize;
+        for (at, slot) in slots.iter().enumerate().take(self.constrained) {
+            let Some(set) = &self.sets[at] else { break };
+            match value_count(set, slot.ty, options.small) {
+                Some(count) if at + 1 < self.constrained => wanted = wanted.saturating_mul(count),
+                _ => return wanted.saturating_mul(set.intervals().len() + usize::from(set.null)),
+            }
+        }
+        wanted
+    }
+
+    fn spans(self, slots: &[Slot], options: SpanOptions) -> BoxSpans {
+        let mut prefixes: Vec<Vec<Datum>> = vec![Vec::new()];
+        let mut at = 0;
+        while at + 1 < self.constrained {
+            let Some(values) = self.values(at, slots, options, prefixes.len()) else {
+                break;
+            };
+            prefixes = extended(&prefixes, &values);
+            at += 1;
+        }
+        let segments = self.segments(at, slots, options, prefixes.len());
+        let mut spans = Vec::with_capacity(prefixes.len() * segments.parts.len());
+        for prefix in prefixes {
+            spans.extend(
+                segments
+                    .parts
+                    .iter()
+                    .map(|part| self.span(&prefix, part, at, slots)),
+            );
+        }
+        let exact = segments.exact && at + 1 >= self.constrained;
+        let proven = self.proven(at, segments.set, slots);
+        BoxSpans {
+            spans,
+            exact,
+            proven,
+            source: self.source,
+        }
+    }
+
+    /// The values of an element to write out, in key order, or `None` if spans end here.
+    fn values(&self, at: usize, slots: &[Slot], options: SpanOptions, so_far: usize) -> Option<Vec<Datum>> {
+        let slot = &slots[at];
+        let mut values = match &self.sets[at] {
+            Some(set) => values(slot.ty, set, options.small)?,
+            None => free_values(slot)?,
+        };
+        if values.len().saturating_mul(so_far) > options.budget || (values.len() > 1 && !options.expand) {
+            return None;
+        }
+        if slot.descending {
+            values.reverse();
+        }
+        Some(values)
+    }
+
+    /// The intervals of an element in key order, joined if they are too many.
+    fn segments(&self, at: usize, slots: &[Slot], options: SpanOptions, so_far: usize) -> Segments {
+        let Some(set) = self.sets.get(at).and_then(Option::as_ref) else {
+            return Segments {
+                parts: vec![Part::Free],
+                set: None,
+                exact: self.constrained <= at,
+            };
+        };
+        let parts = set.intervals().len() + usize::from(set.null);
+        let room = options.budget / so_far.max(1);
+        let (set, exact) = match parts {
+            parts if parts > 1 && !options.expand => (Arc::new(set.hull()), false),
+            parts if parts <= room => (set.clone(), true),
+            _ if so_far == 1 => (Arc::new(set.coarsened(room.saturating_sub(1))), false),
+            _ => (Arc::new(set.hull()), false),
+        };
+        Segments {
+            parts: parts_in_key_order(&set, slots[at].descending),
+            set: Some(set),
+            exact,
+        }
+    }
+
+    /// The box that spans ending at slot `at` with `set` prove.
+    fn proven(&self, at: usize, set: Option<Arc<IntervalSet>>, slots: &[Slot]) -> TermBox {
+        let mut proven = TermBox::everything();
+        for (slot, set) in slots.iter().zip(&self.sets).take(at) {
+            if let (Some(term), Some(set)) = (slot.term, set) {
+                proven.put(term, Some(set.clone()));
+            }
+        }
+        if let Some(term) = slots.get(at).and_then(|slot| slot.term) {
+            proven.put(term, set);
+        }
+        proven
+    }
+
+    fn span(&self, prefix: &[Datum], part: &Part, at: usize, slots: &[Slot]) -> PrefixSpan {
+        let (start, start_edge) = self.end(prefix, part, at, slots, End::Start);
+        let (end, end_edge) = self.end(prefix, part, at, slots, End::End);
+        let same = start.iter().zip(&end).take_while(|(a, b)| a == b).count();
+        PrefixSpan {
+            span: Span {
+                start,
+                start_edge,
+                end,
+                end_edge,
+            },
+            fixed: same,
+        }
+    }
+
+    /// One end of a span: the prefix, the end of the part, and then as far into later elements as
+    /// their first (last) values are known.
+    fn end(&self, prefix: &[Datum], part: &Part, at: usize, slots: &[Slot], end: End) -> (Vec<Datum>, Edge) {
+        let mut key = prefix.to_vec();
+        let Some(slot) = slots.get(at) else {
+            return (key, Edge::Included);
+        };
+        let later = at + 1 < self.constrained;
+        let mut edge = push_end(&mut key, part_end(part, slot, end, later));
+        let mut next = at + 1;
+        while edge == Some(Edge::Included) && next < self.constrained {
+            let Some(set) = &self.sets[next] else { break };
+            let slot = &slots[next];
+            let parts = parts_in_key_order(set, slot.descending);
+            let outer = if end == End::Start {
+                parts.first()
+            } else {
+                parts.last()
+            };
+            let Some(outer) = outer else { break };
+            let later = next + 1 < self.constrained;
+            let pushed = push_end(&mut key, part_end(outer, slot, end, later));
+            next += 1;
+            if pushed.is_none() {
+                break;
+            }
+            edge = pushed;
+        }
+        (key, edge.unwrap_or(Edge::Included))
+    }
+}
+
+/// Which end of a span, in key order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Start,
+    End,
+}
+
+/// A piece of an element's set.
+enum Part {
+    /// All values and NULL.
+    Free,
+    Null,
+    Values(Interval),
+}
+
+/// The pieces of the element that ends the spans.
+struct Segments {
+    parts: Vec<Part>,
+    /// The set they make up.
+    set: Option<Arc<IntervalSet>>,
+    /// Whether that is the element's own set.
+    exact: bool,
+}
+
+/// The pieces of a set in key order.
+fn parts_in_key_order(set: &IntervalSet, descending: bool) -> Vec<Part> {
+    let mut parts: Vec<Part> = set.intervals().iter().cloned().map(Part::Values).collect();
+    if set.null {
+        parts.push(Part::Null);
+    }
+    if descending {
+        parts.reverse();
+    }
+    parts
+}
+
+/// Pushes an end; `None` if it is open.
+fn push_end(key: &mut Vec<Datum>, end: Option<(Datum, Edge)>) -> Option<Edge> {
+    let (datum, edge) = end?;
+    key.push(datum);
+    Some(edge)
+}
+
+/// The datum and edge at which a piece starts or ends in key order; `None` if it is open there.
+fn part_end(part: &Part, slot: &Slot, end: End, later: bool) -> Option<(Datum, Edge)> {
+    let interval = match part {
+        Part::Free => return None,
+        Part::Null => return Some((Datum::Null, Edge::Included)),
+        Part::Values(interval) => interval,
+    };
+    if let Some(point) = as_point(slot.ty, interval) {
+        return Some((point, Edge::Included));
+    }
+    let bound = match (end == End::Start) != slot.descending {
+        true => low_bound(&interval.low),
+        false => high_bound(interval, slot.ty, later),
+    };
+    // NULLs lie behind the greatest value in key order, before it in descending order.
+    let null_beyond = slot.nullable && (end == End::End) != slot.descending;
+    bound.or_else(|| null_beyond.then_some((Datum::Null, Edge::Excluded)))
+}
+
+fn low_bound(low: &Cut) -> Option<(Datum, Edge)> {
+    match low {
+        Cut::At(datum, Side::Before) => Some((datum.clone(), Edge::Included)),
+        Cut::At(datum, Side::After) => Some((datum.clone(), Edge::Excluded)),
+        Cut::Min | Cut::Max => None,
+    }
+}
+
+/// The greatest value of an interval where that has a name; but instants are more readable as the
+/// first that is not in it, unless the key goes on.
+pub(crate) fn high_bound(interval: &Interval, ty: DataType, later: bool) -> Option<(Datum, Edge)> {
+    let instant = matches!(
+        ty,
+        DataType::Time { .. } | DataType::Timestamp | DataType::TimestampTz
+    );
+    match &interval.high {
+        Cut::At(datum, Side::Before) => match last_value(ty, &interval.high) {
+            Some(last) if later || !instant => Some((last, Edge::Included)),
+            _ => Some((datum.clone(), Edge::Excluded)),
+        },
+        Cut::At(datum, Side::After) => Some((datum.clone(), Edge::Included)),
+        Cut::Min | Cut::Max => None,
+    }
+}
+
+/// Every prefix with every value behind it.
+fn extended(prefixes: &[Vec<Datum>], values: &[Datum]) -> Vec<Vec<Datum>> {
+    let with = |prefix: &Vec<Datum>, value: &Datum| {
+        let mut longer = Vec::with_capacity(prefix.len() + 1);
+        longer.extend_from_slice(prefix);
+        longer.push(value.clone());
+        longer
+    };
+    prefixes
+        .iter()
+        .flat_map(|prefix| values.iter().map(move |value| with(prefix, value)))
+        .collect()
+}
+
+/// The values of an element that nothing is said about, if there are only two or three.
+fn free_values(slot: &Slot) -> Option<Vec<Datum>> {
+    if slot.ty != DataType::Boolean {
+        return None;
+    }
+    let set = IntervalSet::not_null();
+    values(slot.ty, &if slot.nullable { set.with_null() } else { set }, 2)
+}
+
+/// Splits a set into what can be written out and what cannot.
+fn split_set(set: &IntervalSet, ty: DataType) -> (IntervalSet, IntervalSet) {
+    let is_narrow = |interval: &&Interval| {
+        let one = IntervalSet::from_intervals(vec![(*interval).clone()]);
+        values(ty, &one, SMALL_INTERVAL).is_some()
+    };
+    let (narrow, wide): (Vec<_>, Vec<_>) = set.intervals().iter().partition(is_narrow);
+    let owned = |all: Vec<&Interval>| IntervalSet::from_intervals(all.into_iter().cloned().collect());
+    let narrow = owned(narrow);
+    (if set.null { narrow.with_null() } else { narrow }, owned(wide))
+}
+
+/// How many values a set has, if they can be written out.
+fn value_count(set: &IntervalSet, ty: DataType, small: usize) -> Option<usize> {
+    let mut total = usize::from(set.null);
+    for interval in set.intervals() {
+        total = total.saturating_add(match count(ty, interval) {
+            Some(count) if count <= small as u128 => count as usize,
+            Some(_) => return None,
+            None => {
+                let one = IntervalSet::from_intervals(vec![interval.clone()]);
+                values(ty, &one, small)?.len()
+            }
+        });
+    }
+    Some(total)
+}
+
+/// The one value that a set allows.
+pub(crate) fn single_value(set: &IntervalSet, ty: DataType) -> Option<Datum> {
+    match (set.intervals(), set.null) {
+        ([], true) => Some(Datum::Null),
+        ([_], false) => points(ty, set).and_then(|mut points| points.pop()),
+        _ => None,
+    }
+}

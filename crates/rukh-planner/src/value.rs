@@ -1,0 +1,249 @@
+//! Values on the way through functions and comparisons, and how values of different types compare.
+//!
+//! The rules are PostgreSQL's:
+//!
+//! | left            | right           | compared as                                        |
+//! |-----------------|-----------------|----------------------------------------------------|
+//! | integer         | integer         | numbers                                            |
+//! | integer, decimal| decimal         | exact decimals                                     |
+//! | any number      | REAL, DOUBLE    | DOUBLE; NaN is the greatest and equals itself       |
+//! | DATE            | TIMESTAMP       | timestamps, the date at midnight (UTC)              |
+//! | CHAR            | text constant   | text, trailing blanks of the constant cut           |
+//! | BINARY(n)       | bytes constant  | bytes, the constant padded with zero bytes          |
+//! | text constant   | anything else   | the text read as the other type                     |
+//! | other pairs     |                 | not understood                                      |
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use rukh_keys::{DAY_MICROS, DataType, Datum};
+
+/// A value with all that its type says about it.
+#[derive(Clone, Debug)]
+pub(crate) enum Value<'a> {
+    Null,
+    Boolean(bool),
+    Int(i128),
+    /// Unscaled value and scale.
+    Decimal(i128, u8),
+    Float(f64),
+    /// Days since 1970, of any size.
+    Date(i128),
+    /// Microseconds of the day.
+    Time(i64),
+    /// Microseconds since 1970, of any size.
+    Timestamp(i128),
+    Uuid([u8; 16]),
+    Text(Cow<'a, str>),
+    Bytes(Cow<'a, [u8]>),
+}
+
+impl<'a> Value<'a> {
+    /// Reads a datum of a type; a datum of another kind is no value of the type.
+    pub(crate) fn new(datum: &'a Datum, ty: DataType) -> Option<Value<'a>> {
+        Some(match (datum, ty) {
+            (Datum::Null, _) => Value::Null,
+            (Datum::Boolean(value), DataType::Boolean) => Value::Boolean(*value),
+            (Datum::Int(value), ty) if ty.is_integer() => Value::Int(i128::from(*value)),
+            (Datum::Decimal(value), DataType::Decimal { scale, .. }) => Value::Decimal(*value, scale),
+            (Datum::Float(value), ty) if ty.is_float() => Value::Float(*value),
+            (Datum::Date(days), DataType::Date) => Value::Date(i128::from(*days)),
+            (Datum::Time(micros), DataType::Time { .. }) => Value::Time(*micros),
+            (Datum::Timestamp(micros), DataType::Timestamp | DataType::TimestampTz) => {
+                Value::Timestamp(i128::from(*micros))
+            }
+            (Datum::Uuid(bytes), DataType::Uuid) => Value::Uuid(*bytes),
+            (Datum::Text(text), ty) if ty.is_text() => Value::Text(Cow::Borrowed(text)),
+            (Datum::Bytes(bytes), ty) if ty.is_bytes() => Value::Bytes(Cow::Borrowed(bytes)),
+            _ => return None,
+        })
+    }
+
+    /// Copies what is borrowed.
+    pub(crate) fn into_owned(self) -> Value<'static> {
+        match self {
+            Value::Null => Value::Null,
+            Value::Boolean(value) => Value::Boolean(value),
+            Value::Int(value) => Value::Int(value),
+            Value::Decimal(value, scale) => Value::Decimal(value, scale),
+            Value::Float(value) => Value::Float(value),
+            Value::Date(days) => Value::Date(days),
+            Value::Time(micros) => Value::Time(micros),
+            Value::Timestamp(micros) => Value::Timestamp(micros),
+            Value::Uuid(bytes) => Value::Uuid(bytes),
+            Value::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
+            Value::Bytes(bytes) => Value::Bytes(Cow::Owned(bytes.into_owned())),
+        }
+    }
+
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+
+    /// The value as a DOUBLE, if it is a number.
+    pub(crate) fn as_float(&self) -> Option<f64> {
+        match self {
+            Value::Int(value) => Some(*value as f64),
+            Value::Decimal(value, scale) => Some(decimal_to_float(*value, *scale)),
+            Value::Float(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The value as an exact decimal, if it is an integer or decimal.
+    pub(crate) fn as_decimal(&self) -> Option<(i128, u8)> {
+        match self {
+            Value::Int(value) => Some((*value, 0)),
+            Value::Decimal(value, scale) => Some((*value, *scale)),
+            _ => None,
+        }
+    }
+
+    /// The value as microseconds since 1970, if it is a date or timestamp.
+    pub(crate) fn as_timestamp(&self) -> Option<i128> {
+        match self {
+            Value::Date(days) => Some(days.saturating_mul(i128::from(DAY_MICROS))),
+            Value::Timestamp(micros) => Some(*micros),
+            _ => None,
+        }
+    }
+}
+
+/// Compares two values that are not NULL; `None` if they do not compare.
+pub(crate) fn compare(left: &Value<'_>, right: &Value<'_>) -> Option<Ordering> {
+    use Value::*;
+    Some(match (left, right) {
+        (Boolean(a), Boolean(b)) => a.cmp(b),
+        (Int(a), Int(b)) => a.cmp(b),
+        (Float(_), _) | (_, Float(_)) => compare_floats(left.as_float()?, right.as_float()?),
+        (Int(_) | Decimal(..), Int(_) | Decimal(..)) => {
+            compare_decimals(left.as_decimal()?, right.as_decimal()?)
+        }
+        (Date(a), Date(b)) => a.cmp(b),
+        (Date(_) | Timestamp(_), Date(_) | Timestamp(_)) => left.as_timestamp()?.cmp(&right.as_timestamp()?),
+        (Time(a), Time(b)) => a.cmp(b),
+        (Uuid(a), Uuid(b)) => a.cmp(b),
+        (Text(a), Text(b)) => a.cmp(b),
+        (Bytes(a), Bytes(b)) => a.cmp(b),
+        _ => return None,
+    })
+}
+
+/// Compares floats in key order: `-0 = 0`, NaN is the greatest and equal to itself.
+fn compare_floats(left: f64, right: f64) -> Ordering {
+    Datum::Float(left).cmp(&Datum::Float(right))
+}
+
+/// Compares exact decimals of any scales without overflow: whole parts first, then fractions.
+fn compare_decimals((left, left_scale): (i128, u8), (right, right_scale): (i128, u8)) -> Ordering {
+    let scale = left_scale.max(right_scale);
+    let parts = |value: i128, own: u8| {
+        let unit = power_of_ten(own);
+        (
+            value.div_euclid(unit),
+            value.rem_euclid(unit) * power_of_ten(scale - own),
+        )
+    };
+    parts(left, left_scale).cmp(&parts(right, right_scale))
+}
+
+/// Ten to the power of a scale; scales above 38 do not occur in types.
+pub(crate) fn power_of_ten(scale: u8) -> i128 {
+    10_i128.pow(u32::from(scale.min(38)))
+}
+
+/// Returns the DOUBLE nearest to a decimal.
+fn decimal_to_float(value: i128, scale: u8) -> f64 {
+    const EXACT: i128 = 1 << 53;
+    if (-EXACT..=EXACT).contains(&value) && scale <= 22 {
+        // Both are exact as floats, so the quotient is rounded once.
+        return value as f64 / power_of_ten(scale) as f64;
+    }
+    format!("{value}e-{scale}").parse().unwrap_or(f64::NAN)
+}
+
+/// Returns a constant as it compares with values of type `target`; `None` if it does not.
+///
+/// | constant      | target    | becomes                                        |
+/// |---------------|-----------|------------------------------------------------|
+/// | text          | DATE, …   | the text read as that type                      |
+/// | text          | CHAR(n)   | the text without trailing blanks                |
+/// | CHAR          | text      | the text without trailing blanks                |
+/// | bytes         | BINARY(n) | trailing zero bytes cut, padded with them to n  |
+/// | anything else |           | as it is                                        |
+pub(crate) fn constant_value<'a>(datum: &'a Datum, ty: DataType, target: DataType) -> Option<Value<'a>> {
+    match (datum, target) {
+        (Datum::Text(text), target) if target.is_text() => {
+            let blanks_count = !matches!(target, DataType::Char(_)) && !matches!(ty, DataType::Char(_));
+            let text = if blanks_count {
+                text
+            } else {
+                text.trim_end_matches(' ')
+            };
+            Some(Value::Text(Cow::Borrowed(text)))
+        }
+        (Datum::Text(text), target) => {
+            let read_as = reading_type(target)?;
+            let value = read_as.parse_text(text).ok()?;
+            Value::new(&value, read_as).and_then(|value| padded(value.into_owned(), target))
+        }
+        _ => padded(Value::new(datum, ty)?, target),
+    }
+}
+
+/// Pads bytes that meet a BINARY(n).
+fn padded(value: Value<'_>, target: DataType) -> Option<Value<'_>> {
+    match (value, target) {
+        (Value::Bytes(bytes), DataType::Binary(length)) => {
+            let end = bytes
+                .iter()
+                .rposition(|byte| *byte != 0)
+                .map_or(0, |last| last + 1);
+            let mut bytes = bytes[..end].to_vec();
+            bytes.resize(end.max(length as usize), 0);
+            Some(Value::Bytes(Cow::Owned(bytes)))
+        }
+        (value, _) => Some(value),
+    }
+}
+
+/// The type that a text constant is read as when it meets `target`: never one that rounds or pads.
+fn reading_type(target: DataType) -> Option<DataType> {
+    match target {
+        // The scale of the text is not known.
+        DataType::Decimal { .. } => None,
+        DataType::Time { .. } => Some(DataType::Time { precision: 6 }),
+        DataType::Binary(_) => Some(DataType::Varbinary(None)),
+        ty if ty.is_integer() => Some(DataType::BigInt),
+        ty => Some(ty),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_of_any_scale_compare() {
+        assert_eq!(compare_decimals((15, 1), (150, 2)), Ordering::Equal);
+        assert_eq!(compare_decimals((-15, 1), (-1, 0)), Ordering::Less);
+        let max = 10_i128.pow(38) - 1;
+        assert_eq!(compare_decimals((max, 0), (max, 38)), Ordering::Greater);
+        assert_eq!(compare_decimals((-max, 0), (-max, 38)), Ordering::Less);
+    }
+
+    #[test]
+    fn floats_compare_as_keys_do() {
+        let compare = |a, b| compare(&Value::Float(a), &Value::Float(b)).unwrap();
+        assert_eq!(compare(-0.0, 0.0), Ordering::Equal);
+        assert_eq!(compare(f64::NAN, f64::INFINITY), Ordering::Greater);
+        assert_eq!(compare(-f64::NAN, f64::NAN), Ordering::Equal);
+    }
+
+    #[test]
+    fn decimals_become_the_nearest_float() {
+        assert_eq!(decimal_to_float(1, 1), 0.1);
+        assert_eq!(decimal_to_float(-12345, 2), -123.45);
+        assert_eq!(decimal_to_float(10_i128.pow(38) - 1, 38), 1.0);
+    }
+}
