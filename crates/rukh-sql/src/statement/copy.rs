@@ -1,0 +1,234 @@
+//! COPY FROM a file and COPY TO a file.
+//!
+//! ```text
+//! COPY t [(column, …)] FROM 'file' [[WITH] (option [value], …)]
+//! COPY t [(column, …)] | (query) TO 'file' [[WITH] (option [value], …)]
+//! ```
+//!
+//! PostgreSQL's old form, `COPY t FROM 'file' CSV HEADER DELIMITER ';'`, is read too.
+
+use datafusion::sql::sqlparser::tokenizer::Token;
+
+use super::reader::Reader;
+use super::utility::boolean;
+use super::{
+    CopyDirection, CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, Name, Statement,
+    query,
+};
+use crate::SqlError;
+
+/// Reads COPY.
+pub(super) fn copy(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    reader.expect(&["copy"])?;
+    let source = source(reader)?;
+    let direction = match reader.accept(&["to"]) {
+        true => CopyDirection::To,
+        false if matches!(source, CopySource::Query(_)) => return Err(reader.unexpected()),
+        false => {
+            reader.expect(&["from"])?;
+            CopyDirection::From
+        }
+    };
+    if reader.peeks_any(&["stdin", "stdout", "program"]) {
+        return Err(reader.unsupported("COPY works on files; STDIN, STDOUT and PROGRAM are not supported"));
+    }
+    let file = reader.string()?;
+    let mut options = Options::default();
+    read_options(reader, &mut options)?;
+    if reader.peeks(&["where"]) {
+        return Err(reader.unsupported("COPY … WHERE is not supported"));
+    }
+    let options = options.settled(&file)?;
+    Ok(Statement::Copy(Box::new(CopyStatement { source, direction, file, options })))
+}
+
+fn source(reader: &mut Reader<'_>) -> Result<CopySource, SqlError> {
+    if reader.accept_token(&Token::LParen) {
+        let query = query::read_only_query(reader)?;
+        reader.expect_token(&Token::RParen)?;
+        return Ok(CopySource::Query(query));
+    }
+    let name = reader.object_name()?;
+    let columns = if *reader.peek_at(0) == Token::LParen { reader.names()? } else { Vec::new() };
+    Ok(CopySource::Table { name, columns })
+}
+
+/// Options as given, each with its place.
+#[derive(Default)]
+struct Options {
+    format: Option<CopyFormat>,
+    header: Option<CopyHeader>,
+    delimiter: Option<u8>,
+    quote: Option<u8>,
+    escape: Option<u8>,
+    null: Option<String>,
+    /// Place of the first option that only CSV has.
+    csv_only: Option<Name>,
+}
+
+impl Options {
+    /// Fills in what was not given.
+    fn settled(self, file: &str) -> Result<CopyOptions, SqlError> {
+        let format = self.format.unwrap_or_else(|| format_of(file));
+        if format != CopyFormat::Csv
+            && let Some(option) = self.csv_only
+        {
+            let message = format!("COPY {} available only in CSV mode", option.text.to_ascii_uppercase());
+            return Err(SqlError::unsupported(message).at(option.position));
+        }
+        let delimiter = self.delimiter.unwrap_or(b',');
+        let quote = self.quote.unwrap_or(b'"');
+        if delimiter == quote {
+            let message = "COPY delimiter and quote must be different";
+            return Err(SqlError::statement("22023", message));
+        }
+        Ok(CopyOptions {
+            format,
+            header: self.header.unwrap_or_default(),
+            delimiter,
+            quote,
+            escape: self.escape.unwrap_or(quote),
+            null: self.null.unwrap_or_default(),
+        })
+    }
+}
+
+/// Tells the format from the end of a file's name; CSV if that says nothing.
+fn format_of(file: &str) -> CopyFormat {
+    let extension = file.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+    match extension.as_deref() {
+        Some("parquet") => CopyFormat::Parquet,
+        Some("json" | "jsonl" | "ndjson") => CopyFormat::Json,
+        _ => CopyFormat::Csv,
+    }
+}
+
+fn read_options(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), SqlError> {
+    reader.accept(&["with"]);
+    if *reader.peek_at(0) == Token::LParen {
+        reader.parenthesised(|reader| new_option(reader, options))?;
+        return Ok(());
+    }
+    while let Token::Word(_) = reader.peek_at(0) {
+        if reader.peeks(&["where"]) {
+            return Ok(());
+        }
+        old_option(reader, options)?;
+    }
+    Ok(())
+}
+
+/// Reads one option in parentheses.
+fn new_option(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), SqlError> {
+    let name = reader.any_word()?;
+    match name.text.as_str() {
+        "format" => options.format = Some(format(reader)?),
+        "header" => options.header = Some(header(reader)?),
+        "delimiter" => options.delimiter = Some(character(reader, &name)?),
+        "quote" => options.quote = Some(character(reader, &name)?),
+        "escape" => options.escape = Some(character(reader, &name)?),
+        "null" => options.null = Some(reader.string()?),
+        "encoding" => return encoding(reader),
+        "freeze" | "force_quote" | "force_not_null" | "force_null" | "default" | "on_error"
+        | "log_verbosity" => {
+            let message = format!("COPY option \"{}\" is not supported", name.text);
+            return Err(SqlError::unsupported(message).at(name.position));
+        }
+        _ => {
+            let message = format!("option \"{}\" not recognized", name.text);
+            return Err(SqlError::syntax(message).at(name.position));
+        }
+    }
+    if name.text != "format" {
+        options.csv_only.get_or_insert(name);
+    }
+    Ok(())
+}
+
+/// Reads one option of the old form, which has no parentheses.
+fn old_option(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), SqlError> {
+    if reader.accept(&["csv"]) {
+        options.format = Some(CopyFormat::Csv);
+        return Ok(());
+    }
+    if reader.accept(&["header"]) {
+        options.header = Some(CopyHeader::Names);
+        return Ok(());
+    }
+    let name = reader.any_word()?;
+    reader.accept(&["as"]);
+    match name.text.as_str() {
+        "delimiter" => options.delimiter = Some(character(reader, &name)?),
+        "quote" => options.quote = Some(character(reader, &name)?),
+        "escape" => options.escape = Some(character(reader, &name)?),
+        "null" => options.null = Some(reader.string()?),
+        "encoding" => return encoding(reader),
+        _ => {
+            let message = format!("option \"{}\" not recognized", name.text);
+            return Err(SqlError::syntax(message).at(name.position));
+        }
+    }
+    Ok(())
+}
+
+fn format(reader: &mut Reader<'_>) -> Result<CopyFormat, SqlError> {
+    let position = reader.position();
+    let text = word_or_string(reader)?;
+    match text.as_str() {
+        "csv" => Ok(CopyFormat::Csv),
+        "json" => Ok(CopyFormat::Json),
+        "parquet" => Ok(CopyFormat::Parquet),
+        "text" | "binary" => {
+            let message = format!("COPY format \"{text}\" is not supported");
+            Err(SqlError::unsupported(message).at(position))
+        }
+        _ => {
+            let message = format!("COPY format \"{text}\" not recognized");
+            Err(SqlError::statement("22023", message).at(position))
+        }
+    }
+}
+
+/// Reads the value of HEADER: a truth value, MATCH, or SKIP.
+fn header(reader: &mut Reader<'_>) -> Result<CopyHeader, SqlError> {
+    if matches!(reader.peek_at(0), Token::Comma | Token::RParen) || reader.accept(&["match"]) {
+        return Ok(CopyHeader::Names);
+    }
+    if reader.accept(&["skip"]) {
+        return Ok(CopyHeader::Skip);
+    }
+    Ok(if boolean(reader)? { CopyHeader::Names } else { CopyHeader::None })
+}
+
+/// Reads a string of one byte.
+fn character(reader: &mut Reader<'_>, option: &Name) -> Result<u8, SqlError> {
+    let position = reader.position();
+    let text = reader.string()?;
+    match text.as_bytes() {
+        [b'\n' | b'\r'] => {
+            let message = format!("COPY {} cannot be newline or carriage return", option.text);
+            Err(SqlError::statement("22023", message).at(position))
+        }
+        [byte] => Ok(*byte),
+        _ => {
+            let message = format!("COPY {} must be a single one-byte character", option.text);
+            Err(SqlError::unsupported(message).at(position))
+        }
+    }
+}
+
+fn encoding(reader: &mut Reader<'_>) -> Result<(), SqlError> {
+    let position = reader.position();
+    let text = word_or_string(reader)?;
+    match text.as_str() {
+        "utf8" | "utf-8" => Ok(()),
+        _ => Err(SqlError::unsupported(format!("encoding \"{text}\" is not supported")).at(position)),
+    }
+}
+
+fn word_or_string(reader: &mut Reader<'_>) -> Result<String, SqlError> {
+    match reader.peek_at(0) {
+        Token::SingleQuotedString(_) => Ok(reader.string()?.to_ascii_lowercase()),
+        _ => Ok(reader.any_word()?.text),
+    }
+}

@@ -1,0 +1,311 @@
+//! CREATE TABLE, in PostgreSQL's clothes or in Phoenix's.
+//!
+//! ```text
+//! CREATE TABLE [IF NOT EXISTS] [schema.]t (
+//!     column type [NOT NULL | NULL] [DEFAULT expression] [PRIMARY KEY [ASC | DESC]] [UNIQUE] [FAMILY f],
+//!     [CONSTRAINT name] PRIMARY KEY (column | HASH(column, n) [ASC | DESC], …),
+//!     [CONSTRAINT name] UNIQUE (column, …),
+//!     FAMILY f (column, …) [COMPRESSION = 'none' | 'lz4' | 'zstd']
+//! )
+//! [WITH (option = value, …)] [option = value, …] [SPLIT ON (key, …)]
+//! ```
+
+use datafusion::sql::sqlparser::ast::{ColumnOption, Expr};
+use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::tokenizer::Token;
+
+use super::create_index::{primary_key_element, sort_order};
+use super::reader::Reader;
+use super::utility::boolean;
+use super::{
+    ColumnDefinition, CreateTableStatement, Expression, FamilyDefinition, KeyElementDefinition,
+    KeyExprDefinition, Name, SaltDefinition, Statement, TableOptionsDefinition, UniqueDefinition,
+};
+use crate::SqlError;
+use super::data_type::data_type;
+
+/// Reads CREATE TABLE.
+pub(super) fn create_table(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    reader.expect(&["create", "table"])?;
+    let if_not_exists = reader.if_not_exists();
+    let mut table = CreateTableStatement {
+        name: reader.object_name()?,
+        if_not_exists,
+        columns: Vec::new(),
+        primary_key: None,
+        uniques: Vec::new(),
+        families: Vec::new(),
+        options: TableOptionsDefinition::default(),
+    };
+    if reader.peeks(&["as"]) {
+        return Err(reader.unsupported("CREATE TABLE AS is not supported")
+            .with_hint("Create the table with its PRIMARY KEY, then INSERT INTO … SELECT."));
+    }
+    reader.parenthesised(|reader| table_element(reader, &mut table))?;
+    options(reader, &mut table.options)?;
+    Ok(Statement::CreateTable(Box::new(table)))
+}
+
+fn table_element(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -> Result<(), SqlError> {
+    if is_family(reader) {
+        table.families.push(family(reader)?);
+        return Ok(());
+    }
+    match reader.peek_at(0) {
+        Token::Word(word) if word.quote_style.is_none() => {
+            match word.value.to_ascii_lowercase().as_str() {
+                "constraint" | "primary" | "unique" | "check" | "foreign" | "exclude" | "like" => {
+                    table_constraint(reader, table)
+                }
+                _ => column(reader, table),
+            }
+        }
+        _ => column(reader, table),
+    }
+}
+
+/// Whether `FAMILY name (column` is next, not a column called `family`, as in `family CHAR(20)`.
+fn is_family(reader: &Reader<'_>) -> bool {
+    reader.peeks(&["family"])
+        && matches!(reader.peek_at(1), Token::Word(_))
+        && *reader.peek_at(2) == Token::LParen
+        && matches!(reader.peek_at(3), Token::Word(_))
+}
+
+fn family(reader: &mut Reader<'_>) -> Result<FamilyDefinition, SqlError> {
+    reader.take();
+    let name = reader.name()?;
+    let columns = reader.names()?;
+    let mut compression = None;
+    while let Token::Word(_) = reader.peek_at(0) {
+        let option = reader.any_word()?;
+        reader.expect_token(&Token::Eq)?;
+        match option.text.as_str() {
+            "compression" => compression = Some(compression_name(reader)?),
+            _ => return Err(unknown_option(&option)),
+        }
+    }
+    Ok(FamilyDefinition { name, columns, compression })
+}
+
+fn compression_name(reader: &mut Reader<'_>) -> Result<String, SqlError> {
+    let position = reader.position();
+    let text = match reader.peek_at(0) {
+        Token::SingleQuotedString(_) => reader.string()?.to_ascii_lowercase(),
+        _ => reader.any_word()?.text,
+    };
+    match text.as_str() {
+        "none" | "lz4" | "zstd" => Ok(text),
+        _ => {
+            let message = format!("invalid value for parameter \"compression\": \"{text}\"");
+            Err(SqlError::statement("22023", message)
+                .at(position)
+                .with_hint("Compressions are none, lz4 and zstd."))
+        }
+    }
+}
+
+fn table_constraint(
+    reader: &mut Reader<'_>,
+    table: &mut CreateTableStatement,
+) -> Result<(), SqlError> {
+    let name = if reader.accept(&["constraint"]) { Some(reader.name()?) } else { None };
+    let position = reader.position();
+    if reader.accept(&["primary", "key"]) {
+        let elements = reader.parenthesised(primary_key_element)?;
+        return set_primary_key(table, elements, position);
+    }
+    if reader.accept(&["unique"]) {
+        let columns = reader.names()?;
+        table.uniques.push(UniqueDefinition { name, columns });
+        return Ok(());
+    }
+    for (word, what) in [
+        ("check", "CHECK constraints are not supported"),
+        ("foreign", "FOREIGN KEY constraints are not supported"),
+        ("exclude", "EXCLUDE constraints are not supported"),
+        ("like", "LIKE in CREATE TABLE is not supported"),
+    ] {
+        if reader.peeks(&[word]) {
+            return Err(reader.unsupported(what));
+        }
+    }
+    Err(reader.unexpected())
+}
+
+fn set_primary_key(
+    table: &mut CreateTableStatement,
+    elements: Vec<KeyElementDefinition>,
+    position: usize,
+) -> Result<(), SqlError> {
+    if table.primary_key.is_some() {
+        let name = &table.name.name;
+        let message = format!("multiple primary keys for table \"{name}\" are not allowed");
+        return Err(SqlError::statement("42P16", message).at(position));
+    }
+    table.primary_key = Some(elements);
+    Ok(())
+}
+
+fn column(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -> Result<(), SqlError> {
+    let name = reader.name()?;
+    if reader.peeks(&["counter"]) {
+        return Err(reader.unsupported("COUNTER columns are not supported yet"));
+    }
+    let position = reader.position();
+    let ty = reader.data_type()?;
+    let ty = data_type(&ty).map_err(|error| error.at(position))?;
+    let mut column = ColumnDefinition { name, ty, nullable: None, default: None, family: None };
+    while column_option(reader, &mut column, table)? {}
+    table.columns.push(column);
+    Ok(())
+}
+
+/// Reads one option of a column; false if there is no more.
+fn column_option(
+    reader: &mut Reader<'_>,
+    column: &mut ColumnDefinition,
+    table: &mut CreateTableStatement,
+) -> Result<bool, SqlError> {
+    let constraint = if reader.accept(&["constraint"]) { Some(reader.name()?) } else { None };
+    let position = reader.position();
+    if reader.accept(&["not", "null"]) {
+        set_nullable(column, false, position)?;
+    } else if reader.accept(&["null"]) {
+        set_nullable(column, true, position)?;
+    } else if reader.peeks(&["default"]) {
+        default(reader, column)?;
+    } else if reader.accept(&["primary", "key"]) {
+        let expr = KeyExprDefinition::Column(column.name.clone());
+        let element = KeyElementDefinition { expr, order: sort_order(reader), position };
+        set_primary_key(table, vec![element], position)?;
+    } else if reader.accept(&["unique"]) {
+        let columns = vec![column.name.clone()];
+        table.uniques.push(UniqueDefinition { name: constraint, columns });
+    } else if reader.accept(&["family"]) {
+        column.family = Some(reader.name()?);
+    } else if constraint.is_some() {
+        refuse_column_option(reader)?;
+        return Err(reader.unexpected());
+    } else {
+        refuse_column_option(reader)?;
+        return Ok(false);
+    }
+    Ok(true)
+}
+
+fn set_nullable(
+    column: &mut ColumnDefinition,
+    nullable: bool,
+    position: usize,
+) -> Result<(), SqlError> {
+    if column.nullable.is_some_and(|before| before != nullable) {
+        let message =
+            format!("conflicting NULL/NOT NULL declarations for column \"{}\"", column.name.text);
+        return Err(SqlError::syntax(message).at(position));
+    }
+    column.nullable = Some(nullable);
+    Ok(())
+}
+
+fn default(reader: &mut Reader<'_>, column: &mut ColumnDefinition) -> Result<(), SqlError> {
+    let position = reader.position();
+    if column.default.is_some() {
+        let message = format!("multiple default values specified for column \"{}\"", column.name.text);
+        return Err(SqlError::syntax(message).at(position));
+    }
+    // Read as an option, because there sqlparser knows that NOT NULL ends the expression.
+    let option = reader.parse(Parser::parse_optional_column_option)?;
+    let Some(ColumnOption::Default(expr)) = option else { return Err(reader.unexpected()) };
+    column.default = Some(Expression { expr: reader.shallow(expr)?, position });
+    Ok(())
+}
+
+fn refuse_column_option(reader: &Reader<'_>) -> Result<(), SqlError> {
+    for (word, what) in [
+        ("check", "CHECK constraints are not supported"),
+        ("references", "FOREIGN KEY constraints are not supported"),
+        ("generated", "GENERATED columns are not supported"),
+        ("collate", "COLLATE is not supported"),
+        ("counter", "COUNTER columns are not supported yet"),
+        ("row_timestamp", "ROW_TIMESTAMP is not supported"),
+    ] {
+        if reader.peeks(&[word]) {
+            return Err(reader.unsupported(what));
+        }
+    }
+    Ok(())
+}
+
+/// Reads what follows the columns, in any order.
+fn options(reader: &mut Reader<'_>, options: &mut TableOptionsDefinition) -> Result<(), SqlError> {
+    loop {
+        if reader.accept(&["with"]) {
+            reader.parenthesised(|reader| option(reader, options))?;
+        } else if reader.accept(&["split", "on"]) {
+            options.split_on = reader.parenthesised(split_key)?;
+        } else if reader.peeks_any(&["using", "partition", "inherits", "tablespace", "on"]) {
+            let word = reader.any_word()?;
+            let what = word.text.to_ascii_uppercase();
+            return Err(SqlError::unsupported(format!("CREATE TABLE … {what} is not supported"))
+                .at(word.position));
+        } else if matches!(reader.peek_at(0), Token::Word(_)) && starts_option(reader) {
+            option(reader, options)?;
+        } else {
+            return Ok(());
+        }
+        reader.accept_token(&Token::Comma);
+    }
+}
+
+/// Whether `name =` is next, or a name that stands without a value.
+fn starts_option(reader: &Reader<'_>) -> bool {
+    *reader.peek_at(1) == Token::Eq || reader.peeks_any(&["immutable", "immutable_rows"])
+}
+
+fn option(reader: &mut Reader<'_>, options: &mut TableOptionsDefinition) -> Result<(), SqlError> {
+    let name = reader.any_word()?;
+    let has_value = reader.accept_token(&Token::Eq);
+    match name.text.as_str() {
+        "salt_buckets" if has_value => options.salt = Some(salt(reader)?),
+        "immutable" | "immutable_rows" => {
+            options.immutable = if has_value { boolean(reader)? } else { true };
+        }
+        "salt_buckets" => return Err(reader.unexpected()),
+        _ => return Err(unknown_option(&name)),
+    }
+    Ok(())
+}
+
+fn unknown_option(name: &Name) -> SqlError {
+    if matches!(name.text.as_str(), "ttl" | "versions") {
+        let what = name.text.to_ascii_uppercase();
+        return SqlError::unsupported(format!("{what} is not supported yet")).at(name.position);
+    }
+    let message = format!("unrecognized parameter \"{}\"", name.text);
+    SqlError::statement("22023", message).at(name.position)
+}
+
+fn salt(reader: &mut Reader<'_>) -> Result<SaltDefinition, SqlError> {
+    let position = reader.position();
+    let value = reader.integer()?;
+    let columns = if reader.accept(&["on"]) { Some(reader.names()?) } else { None };
+    match u16::try_from(value) {
+        Ok(buckets @ 2..=256) => Ok(SaltDefinition { buckets, columns }),
+        _ => {
+            let message = format!("SALT_BUCKETS must be between 2 and 256, not {value}");
+            Err(SqlError::statement("22023", message).at(position))
+        }
+    }
+}
+
+/// Reads one split key: a constant, or constants in parentheses.
+fn split_key(reader: &mut Reader<'_>) -> Result<Vec<Expression>, SqlError> {
+    let position = reader.position();
+    let constant = |expr| Expression { expr, position };
+    Ok(match reader.expression()? {
+        Expr::Tuple(constants) => constants.into_iter().map(constant).collect(),
+        Expr::Nested(inner) => vec![constant(*inner)],
+        other => vec![constant(other)],
+    })
+}

@@ -1,0 +1,299 @@
+//! Queries, INSERT, UPSERT, UPDATE and DELETE: read by sqlparser, then checked.
+//!
+//! sqlparser reads clauses of a dozen databases, and DataFusion passes over many of them in silence
+//! (`FOR UPDATE`, `SELECT INTO`, hints of MySQL …). A clause that would be ignored is refused here.
+//! `FETCH FIRST n ROWS ONLY` becomes LIMIT. Hints and TABLESAMPLE stay in the tree.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    self, Expr, Fetch, Ident, LimitClause, ObjectName, ObjectNamePart, OnConflictAction, OnInsert, Query,
+    Select, SetExpr, TableFactor, TableObject, Value, VisitMut, VisitorMut,
+};
+use datafusion::sql::sqlparser::parser::Parser;
+
+use super::reader::{Reader, is_reserved};
+use super::{InsertStatement, Statement, depth};
+use crate::SqlError;
+
+/// Reads a query; `WITH … INSERT` gives an INSERT.
+pub(super) fn query(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    let position = reader.position();
+    let query = reader.parse(Parser::parse_query)?;
+    match *query {
+        Query { body, with, .. } if is_write(&body) => with_before_write(reader, *body, with, position),
+        query => Ok(Statement::Query(Box::new(checked(reader, query, position)?))),
+    }
+}
+
+/// Reads a query that must not write, such as that of a COPY.
+pub(super) fn read_only_query(reader: &mut Reader<'_>) -> Result<Box<Query>, SqlError> {
+    let position = reader.position();
+    let query = reader.parse(Parser::parse_query)?;
+    checked(reader, *query, position).map(Box::new)
+}
+
+/// Reads INSERT INTO or UPSERT INTO.
+pub(super) fn insert(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    let position = reader.position();
+    let upsert = reader.peeks(&["upsert"]);
+    let verb = reader.take();
+    let statement = reader.parse(|parser| parser.parse_insert(verb))?;
+    let ast::Statement::Insert(ast) = statement else {
+        return Err(SqlError::unsupported("INSERT OVERWRITE DIRECTORY is not supported").at(position));
+    };
+    insert_statement(reader, ast, upsert, position)
+}
+
+/// Reads UPDATE.
+pub(super) fn update(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    let position = reader.position();
+    let verb = reader.take();
+    match reader.parse(|parser| parser.parse_update(verb))? {
+        ast::Statement::Update(update) => update_statement(reader, update, position),
+        _ => Err(SqlError::internal("UPDATE was read as another statement")),
+    }
+}
+
+/// Reads DELETE.
+pub(super) fn delete(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    let position = reader.position();
+    let verb = reader.take();
+    match reader.parse(|parser| parser.parse_delete(verb))? {
+        ast::Statement::Delete(delete) => delete_statement(reader, delete, position),
+        _ => Err(SqlError::internal("DELETE was read as another statement")),
+    }
+}
+
+fn is_write(body: &SetExpr) -> bool {
+    matches!(body, SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_))
+}
+
+/// Moves the WITH before an INSERT to its query, which sees the same names.
+fn with_before_write(
+    reader: &Reader<'_>,
+    body: SetExpr,
+    with: Option<ast::With>,
+    position: usize,
+) -> Result<Statement, SqlError> {
+    let SetExpr::Insert(ast::Statement::Insert(mut insert)) = body else {
+        return Err(SqlError::unsupported("WITH before UPDATE, DELETE and MERGE is not supported").at(position));
+    };
+    match insert.source.as_mut() {
+        Some(source) if source.with.is_none() => source.with = with,
+        _ => return Err(SqlError::unsupported("two WITH clauses are not supported").at(position)),
+    }
+    insert_statement(reader, insert, false, position)
+}
+
+fn insert_statement(
+    reader: &Reader<'_>,
+    mut ast: ast::Insert,
+    upsert: bool,
+    position: usize,
+) -> Result<Statement, SqlError> {
+    let verb = if upsert { "UPSERT" } else { "INSERT" };
+    let unsupported = |what: String| Err(SqlError::unsupported(what).at(position));
+    if !ast.into || ast.has_table_keyword {
+        return Err(SqlError::syntax(format!("{verb} must be followed by INTO and a table")).at(position));
+    }
+    if ast.or.is_some() || ast.overwrite || ast.partitioned.is_some() || ast.output.is_some() {
+        return unsupported(format!("{verb} OR, OVERWRITE, PARTITION and OUTPUT are not supported"));
+    }
+    if !matches!(ast.table, TableObject::TableName(_)) {
+        return unsupported(format!("{verb} takes the name of a table"));
+    }
+    match &ast.on {
+        None => {}
+        Some(_) if upsert => {
+            return unsupported("UPSERT … ON is not supported yet".to_string());
+        }
+        Some(OnInsert::OnConflict(conflict)) if conflict.action == OnConflictAction::DoNothing => {}
+        Some(OnInsert::OnConflict(_)) => {
+            return Err(SqlError::unsupported("ON CONFLICT DO UPDATE is not supported yet")
+                .at(position)
+                .with_hint("UPSERT INTO replaces the columns it names in rows that exist."));
+        }
+        Some(_) => return unsupported("ON DUPLICATE KEY is not supported".to_string()),
+    }
+    settle(reader, &mut ast, position)?;
+    Ok(Statement::Insert(Box::new(InsertStatement { ast, upsert })))
+}
+
+fn update_statement(
+    reader: &Reader<'_>,
+    mut ast: ast::Update,
+    position: usize,
+) -> Result<Statement, SqlError> {
+    if ast.or.is_some() || ast.output.is_some() {
+        return Err(SqlError::unsupported("UPDATE OR and OUTPUT are not supported").at(position));
+    }
+    if !ast.order_by.is_empty() || ast.limit.is_some() {
+        return Err(SqlError::unsupported("UPDATE … ORDER BY and LIMIT are not supported").at(position));
+    }
+    settle(reader, &mut ast, position)?;
+    Ok(Statement::Update(Box::new(ast)))
+}
+
+fn delete_statement(
+    reader: &Reader<'_>,
+    mut ast: ast::Delete,
+    position: usize,
+) -> Result<Statement, SqlError> {
+    if !ast.tables.is_empty() || ast.output.is_some() {
+        return Err(SqlError::unsupported("DELETE from several tables is not supported").at(position));
+    }
+    if !ast.order_by.is_empty() || ast.limit.is_some() {
+        return Err(SqlError::unsupported("DELETE … ORDER BY and LIMIT are not supported").at(position));
+    }
+    settle(reader, &mut ast, position)?;
+    Ok(Statement::Delete(Box::new(ast)))
+}
+
+fn checked(reader: &Reader<'_>, mut query: Query, position: usize) -> Result<Query, SqlError> {
+    settle(reader, &mut query, position)?;
+    Ok(query)
+}
+
+/// Makes a tree shallow and free of clauses that nothing behind it reads.
+fn settle<T>(reader: &Reader<'_>, tree: &mut T, position: usize) -> Result<(), SqlError>
+where
+    T: VisitMut + ast::Visit,
+{
+    depth::balance(tree);
+    depth::check_tree(tree)?;
+    match VisitMut::visit(tree, &mut Refuse { reader }) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error.at(position)),
+    }
+}
+
+/// Refuses clauses that would be ignored and reserved words as names, and turns FETCH into LIMIT.
+struct Refuse<'a> {
+    reader: &'a Reader<'a>,
+}
+
+impl Refuse<'_> {
+    /// Fails on a reserved word that sqlparser took for a name, as in `FROM WHERE`.
+    fn check_name(&self, name: &Ident) -> ControlFlow<SqlError> {
+        if name.quote_style.is_none() && is_reserved(&name.value) {
+            return ControlFlow::Break(self.reader.unexpected_name(name));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn refuse<T>(what: &str) -> ControlFlow<SqlError, T> {
+    ControlFlow::Break(SqlError::unsupported(format!("{what} is not supported")))
+}
+
+impl VisitorMut for Refuse<'_> {
+    type Break = SqlError;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<SqlError> {
+        if let Some(lock) = query.locks.first() {
+            return refuse(&format!("FOR {}", lock.lock_type));
+        }
+        if query.for_clause.is_some() {
+            return refuse("FOR XML, JSON or BROWSE");
+        }
+        if query.settings.is_some() || query.format_clause.is_some() {
+            return refuse("SETTINGS or FORMAT of a query");
+        }
+        if is_write(&query.body) {
+            return refuse("a statement that writes, inside of a query,");
+        }
+        if matches!(query.body.as_ref(), SetExpr::Table(_)) {
+            return ControlFlow::Break(
+                SqlError::unsupported("TABLE is not supported").with_hint("Write SELECT * FROM …."),
+            );
+        }
+        match query.fetch.take() {
+            None => ControlFlow::Continue(()),
+            Some(fetch) => limit_by_fetch(query, fetch),
+        }
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
+        let ignored = [
+            (select.into.is_some(), "SELECT INTO"),
+            (select.prewhere.is_some(), "PREWHERE"),
+            (!select.connect_by.is_empty(), "CONNECT BY"),
+            (!select.distribute_by.is_empty(), "DISTRIBUTE BY"),
+            (!select.cluster_by.is_empty(), "CLUSTER BY"),
+            (!select.sort_by.is_empty(), "SORT BY"),
+            (!select.lateral_views.is_empty(), "LATERAL VIEW"),
+            (select.top.is_some(), "TOP"),
+            (select.exclude.is_some(), "EXCLUDE"),
+            (select.value_table_mode.is_some(), "SELECT AS VALUE or STRUCT"),
+            (select.select_modifiers.as_ref().is_some_and(|m| m.is_any_set()), "a modifier of MySQL"),
+            (select.flavor != ast::SelectFlavor::Standard, "FROM without SELECT before it"),
+        ];
+        match ignored.iter().find(|(found, _)| *found) {
+            Some((_, what)) => refuse(what),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
+    fn pre_visit_relation(&mut self, name: &mut ObjectName) -> ControlFlow<SqlError> {
+        let first = name.0.first().and_then(ObjectNamePart::as_ident);
+        first.map_or(ControlFlow::Continue(()), |first| self.check_name(first))
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<SqlError> {
+        let TableFactor::Table {
+            with_hints, version, with_ordinality, partitions, json_path, index_hints, ..
+        } = factor
+        else {
+            return ControlFlow::Continue(());
+        };
+        if version.is_some() {
+            return ControlFlow::Break(SqlError::unsupported("FOR SYSTEM_TIME is not supported yet"));
+        }
+        if *with_ordinality {
+            return refuse("WITH ORDINALITY");
+        }
+        if !with_hints.is_empty() || !index_hints.is_empty() {
+            return refuse("a hint after a table").map_break(|error| {
+                error.with_hint("Hints stand after the verb: SELECT /*+ INDEX(t i) */ ….")
+            });
+        }
+        if !partitions.is_empty() || json_path.is_some() {
+            return refuse("PARTITION or a path after a table");
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
+        match expr {
+            Expr::Collate { .. } => refuse("COLLATE"),
+            Expr::Value(value) if value.value == Value::Placeholder("$0".to_string()) => {
+                ControlFlow::Break(SqlError::statement("42P02", "there is no parameter $0"))
+            }
+            // VALUES (DEFAULT) and SET a = DEFAULT.
+            Expr::Identifier(name) if !name.value.eq_ignore_ascii_case("default") => {
+                self.check_name(name)
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+fn limit_by_fetch(query: &mut Query, fetch: Fetch) -> ControlFlow<SqlError> {
+    if fetch.with_ties || fetch.percent {
+        return refuse("FETCH … WITH TIES or PERCENT");
+    }
+    let one = || Expr::Value(Value::Number("1".to_string(), false).into());
+    let quantity = fetch.quantity.unwrap_or_else(one);
+    match query.limit_clause.get_or_insert(LimitClause::LimitOffset {
+        limit: None,
+        offset: None,
+        limit_by: Vec::new(),
+    }) {
+        LimitClause::LimitOffset { limit: limit @ None, .. } => {
+            *limit = Some(quantity);
+            ControlFlow::Continue(())
+        }
+        _ => ControlFlow::Break(SqlError::syntax("multiple LIMIT clauses are not allowed")),
+    }
+}

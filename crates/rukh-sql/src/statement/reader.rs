@@ -1,0 +1,294 @@
+//! Reads a statement token by token: the vocabulary in which the parsers of this folder are written.
+//!
+//! It is a thin coat over sqlparser's parser, which reads all expressions and queries. Words are
+//! compared as text, because most words of Rukh's own statements are no keywords of sqlparser.
+
+use datafusion::sql::sqlparser::ast::{self, Expr, Ident};
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+
+use super::source::Source;
+use super::{Name, ObjectName, depth};
+use crate::SqlError;
+use crate::dialect::RukhDialect;
+
+/// Deepest nesting by parentheses and subqueries.
+const NESTING_MAX: usize = 200;
+
+/// A place within the tokens of a statement.
+pub(super) struct Reader<'a> {
+    source: &'a Source<'a>,
+    tokens: Vec<TokenWithSpan>,
+    parser: Parser<'static>,
+}
+
+impl<'a> Reader<'a> {
+    /// Starts at the first token; fails on text that is no token.
+    pub(super) fn new(source: &'a Source<'a>) -> Result<Self, SqlError> {
+        let tokens = source.tokens()?;
+        depth::check_tokens(&tokens)?;
+        let parser = Parser::new(&RukhDialect)
+            .with_recursion_limit(NESTING_MAX)
+            .with_tokens_with_locations(tokens.clone());
+        Ok(Reader { source, tokens, parser })
+    }
+
+    /// Returns the next token, which is [`Token::EOF`] after the last.
+    pub(super) fn peek(&self) -> &TokenWithSpan {
+        self.parser.peek_token_ref()
+    }
+
+    /// Returns the token `n` places after the next.
+    pub(super) fn peek_at(&self, n: usize) -> &Token {
+        &self.parser.peek_nth_token_ref(n).token
+    }
+
+    /// Returns the place of the next token in characters from 1.
+    pub(super) fn position(&self) -> usize {
+        self.source.position(self.peek())
+    }
+
+    /// Makes the error for a next token that cannot stand there.
+    pub(super) fn unexpected(&self) -> SqlError {
+        self.source.unexpected(self.peek())
+    }
+
+    /// Makes the error for a word that sqlparser took for a name, and that cannot be one.
+    pub(super) fn unexpected_name(&self, name: &Ident) -> SqlError {
+        let token = TokenWithSpan { token: Token::make_word(&name.value, None), span: name.span };
+        self.source.unexpected(&token)
+    }
+
+    /// Makes the error for something that is understood and not done, at the next token.
+    pub(super) fn unsupported(&self, message: impl Into<String>) -> SqlError {
+        SqlError::unsupported(message).at(self.position())
+    }
+
+    /// Whether the token `n` places after the next is this word, unquoted, in any case.
+    pub(super) fn peeks_at(&self, n: usize, word: &str) -> bool {
+        is_word(self.peek_at(n), word)
+    }
+
+    /// Whether the next tokens are these words.
+    pub(super) fn peeks(&self, words: &[&str]) -> bool {
+        words.iter().enumerate().all(|(n, word)| self.peeks_at(n, word))
+    }
+
+    /// Whether the next token is one of these words.
+    pub(super) fn peeks_any(&self, words: &[&str]) -> bool {
+        words.iter().any(|word| self.peeks_at(0, word))
+    }
+
+    /// Takes the next token.
+    pub(super) fn take(&mut self) -> TokenWithSpan {
+        self.parser.next_token()
+    }
+
+    /// Takes the next tokens if they are these words.
+    pub(super) fn accept(&mut self, words: &[&str]) -> bool {
+        let found = self.peeks(words);
+        if found {
+            words.iter().for_each(|_| self.parser.advance_token());
+        }
+        found
+    }
+
+    /// Takes these words, or fails at the first that is another.
+    pub(super) fn expect(&mut self, words: &[&str]) -> Result<(), SqlError> {
+        for word in words {
+            if !self.accept(&[word]) {
+                return Err(self.unexpected());
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the next token if it is this one.
+    pub(super) fn accept_token(&mut self, token: &Token) -> bool {
+        self.parser.consume_token(token)
+    }
+
+    /// Takes this token, or fails.
+    pub(super) fn expect_token(&mut self, token: &Token) -> Result<(), SqlError> {
+        match self.accept_token(token) {
+            true => Ok(()),
+            false => Err(self.unexpected()),
+        }
+    }
+
+    /// Takes `IF EXISTS` if it is next.
+    pub(super) fn if_exists(&mut self) -> bool {
+        self.accept(&["if", "exists"])
+    }
+
+    /// Takes `IF NOT EXISTS` if it is next.
+    pub(super) fn if_not_exists(&mut self) -> bool {
+        self.accept(&["if", "not", "exists"])
+    }
+
+    /// Takes an identifier, folded to lower case unless quoted; reserved words must be quoted.
+    pub(super) fn name(&mut self) -> Result<Name, SqlError> {
+        let position = self.position();
+        match self.peek_at(0) {
+            Token::Word(word) if word.quote_style.is_some() => {}
+            Token::Word(word) if !is_reserved(&word.value) => {}
+            _ => return Err(self.unexpected()),
+        }
+        Ok(Name { text: self.word(), position })
+    }
+
+    /// Takes a table or index name with an optional schema before it.
+    pub(super) fn object_name(&mut self) -> Result<ObjectName, SqlError> {
+        let first = self.name()?;
+        if !self.accept_token(&Token::Period) {
+            return Ok(ObjectName { schema: None, name: first.text, position: first.position });
+        }
+        let second = self.name()?;
+        if *self.peek_at(0) == Token::Period {
+            return Err(self.unsupported("cross-database references are not supported"));
+        }
+        Ok(ObjectName { schema: Some(first.text), name: second.text, position: first.position })
+    }
+
+    /// Takes any word, reserved or not, folded to lower case unless quoted.
+    pub(super) fn any_word(&mut self) -> Result<Name, SqlError> {
+        let position = self.position();
+        match self.peek_at(0) {
+            Token::Word(_) => Ok(Name { text: self.word(), position }),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// Takes an unsigned integer.
+    pub(super) fn integer(&mut self) -> Result<u64, SqlError> {
+        let value = match self.peek_at(0) {
+            Token::Number(digits, _) => digits.parse().ok(),
+            _ => None,
+        };
+        let value = value.ok_or_else(|| self.unexpected())?;
+        self.take();
+        Ok(value)
+    }
+
+    /// Takes a string.
+    pub(super) fn string(&mut self) -> Result<String, SqlError> {
+        let Token::SingleQuotedString(text) = self.peek_at(0) else { return Err(self.unexpected()) };
+        let text = text.clone();
+        self.take();
+        Ok(text)
+    }
+
+    /// Takes one or more items between commas.
+    pub(super) fn list<T>(
+        &mut self,
+        mut item: impl FnMut(&mut Self) -> Result<T, SqlError>,
+    ) -> Result<Vec<T>, SqlError> {
+        let mut items = vec![item(self)?];
+        while self.accept_token(&Token::Comma) {
+            items.push(item(self)?);
+        }
+        Ok(items)
+    }
+
+    /// Takes one or more items between commas, in parentheses.
+    pub(super) fn parenthesised<T>(
+        &mut self,
+        item: impl FnMut(&mut Self) -> Result<T, SqlError>,
+    ) -> Result<Vec<T>, SqlError> {
+        self.expect_token(&Token::LParen)?;
+        let items = self.list(item)?;
+        self.expect_token(&Token::RParen)?;
+        Ok(items)
+    }
+
+    /// Takes one or more names between commas, in parentheses.
+    pub(super) fn names(&mut self) -> Result<Vec<Name>, SqlError> {
+        self.parenthesised(Reader::name)
+    }
+
+    /// Takes an expression.
+    pub(super) fn expression(&mut self) -> Result<Expr, SqlError> {
+        let expr = self.parse(Parser::parse_expr)?;
+        self.shallow(expr)
+    }
+
+    /// Takes a function call, or any other expression that no operator follows.
+    pub(super) fn call(&mut self) -> Result<Expr, SqlError> {
+        let expr = self.parse(Parser::parse_prefix)?;
+        self.shallow(expr)
+    }
+
+    /// Makes a tree shallow, or fails if it cannot be.
+    pub(super) fn shallow(&self, mut expr: Expr) -> Result<Expr, SqlError> {
+        depth::balance(&mut expr);
+        depth::check_tree(&expr)?;
+        Ok(expr)
+    }
+
+    /// Runs one of sqlparser's own parsers at this place.
+    pub(super) fn parse<T>(
+        &mut self,
+        parse: impl FnOnce(&mut Parser<'static>) -> Result<T, ParserError>,
+    ) -> Result<T, SqlError> {
+        parse(&mut self.parser).map_err(|error| self.source.parser_error(error, &self.tokens))
+    }
+
+    /// Takes a type name.
+    pub(super) fn data_type(&mut self) -> Result<ast::DataType, SqlError> {
+        match self.peek_at(0) {
+            Token::Word(_) => self.parse(Parser::parse_data_type),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// Takes an optional semicolon and fails unless nothing follows.
+    pub(super) fn end(&mut self) -> Result<(), SqlError> {
+        while self.accept_token(&Token::SemiColon) {}
+        match self.peek_at(0) {
+            Token::EOF => Ok(()),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// Takes a word that was peeked at.
+    fn word(&mut self) -> String {
+        match self.take().token {
+            Token::Word(word) if word.quote_style.is_some() => word.value,
+            Token::Word(word) => word.value.to_ascii_lowercase(),
+            other => other.to_string(),
+        }
+    }
+}
+
+fn is_word(token: &Token, expected: &str) -> bool {
+    matches!(token, Token::Word(word)
+        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(expected))
+}
+
+/// Whether PostgreSQL reserves a word, so that it names a table or column only in quotes.
+pub(crate) fn is_reserved(word: &str) -> bool {
+    RESERVED.binary_search(&word.to_ascii_lowercase().as_str()).is_ok()
+}
+
+/// PostgreSQL's reserved words, sorted, without those that it allows as names of functions or types.
+const RESERVED: &[&str] = &[
+    "all", "analyse", "analyze", "and", "any", "array", "as", "asc", "asymmetric", "both", "case",
+    "cast", "check", "collate", "column", "constraint", "create", "current_catalog", "current_date",
+    "current_role", "current_time", "current_timestamp", "current_user", "default", "deferrable",
+    "desc", "distinct", "do", "else", "end", "except", "false", "fetch", "for", "foreign", "from",
+    "grant", "group", "having", "in", "initially", "intersect", "into", "lateral", "leading",
+    "limit", "localtime", "localtimestamp", "not", "null", "offset", "on", "only", "or", "order",
+    "placing", "primary", "references", "returning", "select", "session_user", "some", "symmetric",
+    "system_user", "table", "then", "to", "trailing", "true", "union", "unique", "user", "using",
+    "variadic", "when", "where", "window", "with",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::RESERVED;
+
+    #[test]
+    fn reserved_words_are_sorted() {
+        assert!(RESERVED.is_sorted());
+    }
+}

@@ -1,0 +1,404 @@
+//! Statements that are no query and define no table or index, and the choice among all statements.
+
+use datafusion::sql::sqlparser::tokenizer::Token;
+
+use super::reader::Reader;
+use super::{ExplainFormat, Name, ObjectName, ShowStatement, Statement, query};
+use super::{copy, create_index, create_table};
+use crate::SqlError;
+
+/// Reads any statement.
+pub(super) fn statement(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    let Token::Word(word) = reader.peek_at(0) else {
+        return match reader.peek_at(0) {
+            Token::LParen => query::query(reader),
+            _ => Err(reader.unexpected()),
+        };
+    };
+    let statement = word.value.to_ascii_lowercase();
+    match statement.as_str() {
+        "select" | "with" | "values" | "table" => query::query(reader),
+        "insert" | "upsert" => query::insert(reader),
+        "update" if is_update_statistics(reader) => update_statistics(reader),
+        "update" => query::update(reader),
+        "delete" => query::delete(reader),
+        "create" => create(reader),
+        "drop" => drop(reader),
+        "truncate" => truncate(reader),
+        "explain" => explain(reader),
+        "show" => show(reader),
+        "describe" | "desc" => describe(reader),
+        "check" => check(reader),
+        "analyze" | "analyse" => analyze(reader),
+        "copy" => copy::copy(reader),
+        "set" => set(reader),
+        "reset" => reset(reader),
+        "begin" | "start" | "commit" | "end" | "rollback" | "abort" => transaction(reader),
+        other if NOT_DONE.contains(&other) => {
+            let name = other.to_ascii_uppercase();
+            Err(reader.unsupported(format!("{name} is not supported")))
+        }
+        _ => Err(reader.unexpected()),
+    }
+}
+
+/// First words of statements that PostgreSQL has and Rukh has not.
+const NOT_DONE: &[&str] = &[
+    "alter", "call", "checkpoint", "close", "cluster", "comment", "deallocate", "declare", "discard",
+    "do", "execute", "fetch", "grant", "import", "listen", "load", "lock", "merge", "move", "notify",
+    "prepare", "reassign", "refresh", "reindex", "release", "revoke", "savepoint", "security",
+    "unlisten", "vacuum",
+];
+
+fn create(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    match () {
+        () if reader.peeks(&["create", "table"]) => create_table::create_table(reader),
+        () if reader.peeks(&["create", "index"]) => create_index::create_index(reader),
+        () if reader.peeks(&["create", "unique", "index"]) => create_index::create_index(reader),
+        () => not_done(reader, "CREATE"),
+    }
+}
+
+/// What CREATE and DROP could name in PostgreSQL or Phoenix.
+const OBJECTS: &[&str] = &[
+    "access", "aggregate", "cast", "collation", "columnar", "conversion", "database", "domain", "event",
+    "extension", "external", "foreign", "function", "global", "group", "language", "local",
+    "materialized", "operator", "or", "owned", "policy", "procedure", "publication", "recursive",
+    "role", "rule", "schema", "sequence", "server", "statistics", "subscription", "tablespace", "temp",
+    "temporary", "text", "transform", "trigger", "type", "unlogged", "user", "view",
+];
+
+/// Fails with the name of what should be created or dropped, or with a syntax error.
+fn not_done(reader: &mut Reader<'_>, verb: &str) -> Result<Statement, SqlError> {
+    let position = reader.position();
+    reader.take();
+    match reader.peek_at(0) {
+        Token::Word(word) if OBJECTS.contains(&word.value.to_ascii_lowercase().as_str()) => {
+            let object = word.value.to_ascii_uppercase();
+            Err(SqlError::unsupported(format!("{verb} {object} is not supported")).at(position))
+        }
+        _ => Err(reader.unexpected()),
+    }
+}
+
+fn drop(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    let is_table = reader.peeks(&["drop", "table"]);
+    if !is_table && !reader.peeks(&["drop", "index"]) {
+        return not_done(reader, "DROP");
+    }
+    reader.take();
+    reader.take();
+    if !is_table {
+        reader.accept(&["concurrently"]);
+    }
+    let if_exists = reader.if_exists();
+    let names = reader.list(Reader::object_name)?;
+    if !is_table && reader.peeks(&["on"]) {
+        return Err(reader.unsupported("DROP INDEX … ON is not supported")
+            .with_hint("Names of indexes are unique: DROP INDEX name."));
+    }
+    if reader.peeks(&["cascade"]) {
+        return Err(reader.unsupported("CASCADE is not supported"));
+    }
+    reader.accept(&["restrict"]);
+    Ok(match is_table {
+        true => Statement::DropTable { names, if_exists },
+        false => Statement::DropIndex { names, if_exists },
+    })
+}
+
+fn truncate(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    reader.expect(&["truncate"])?;
+    reader.accept(&["table"]);
+    reader.accept(&["only"]);
+    let tables = reader.list(Reader::object_name)?;
+    reader.accept(&["continue", "identity"]);
+    if reader.peeks_any(&["restart", "cascade"]) {
+        return Err(reader.unsupported("TRUNCATE … RESTART IDENTITY and CASCADE are not supported"));
+    }
+    reader.accept(&["restrict"]);
+    Ok(Statement::Truncate { tables })
+}
+
+fn explain(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    reader.expect(&["explain"])?;
+    let mut options = ExplainOptions { analyze: false, format: ExplainFormat::Text };
+    if *reader.peek_at(0) == Token::LParen && !opens_query(reader) {
+        reader.parenthesised(|reader| explain_option(reader, &mut options))?;
+    }
+    loop {
+        if reader.accept(&["analyze"]) || reader.accept(&["analyse"]) {
+            options.analyze = true;
+        } else if reader.accept(&["format"]) {
+            options.format = explain_format(reader)?;
+        } else if !reader.accept(&["verbose"]) {
+            break;
+        }
+    }
+    let position = reader.position();
+    let statement = match reader.peeks(&["explain"]) {
+        true => return Err(reader.unexpected()),
+        false => statement(reader)?,
+    };
+    match statement {
+        Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
+            let ExplainOptions { analyze, format } = options;
+            Ok(Statement::Explain { analyze, format, statement: Box::new(statement) })
+        }
+        _ => Err(SqlError::unsupported("EXPLAIN takes a query, INSERT, UPSERT, UPDATE or DELETE")
+            .at(position)),
+    }
+}
+
+struct ExplainOptions {
+    analyze: bool,
+    format: ExplainFormat,
+}
+
+/// Whether the parenthesis that is next starts a query.
+fn opens_query(reader: &Reader<'_>) -> bool {
+    let inner = (1..).find(|n| *reader.peek_at(*n) != Token::LParen).unwrap_or(1);
+    ["select", "with", "values", "table"].iter().any(|word| reader.peeks_at(inner, word))
+}
+
+fn explain_option(reader: &mut Reader<'_>, options: &mut ExplainOptions) -> Result<(), SqlError> {
+    let Name { text, position } = reader.any_word()?;
+    match text.as_str() {
+        "analyze" | "analyse" => options.analyze = optional_boolean(reader)?,
+        "format" => options.format = explain_format(reader)?,
+        // Choices about columns that PostgreSQL prints; what is printed here does not depend on them.
+        "verbose" | "costs" | "settings" | "buffers" | "wal" | "timing" | "summary" => {
+            optional_boolean(reader)?;
+        }
+        _ => {
+            let message = format!("unrecognized EXPLAIN option \"{text}\"");
+            return Err(SqlError::syntax(message).at(position));
+        }
+    }
+    Ok(())
+}
+
+/// Reads `[true | false | on | off | 1 | 0]`, which is true if absent.
+fn optional_boolean(reader: &mut Reader<'_>) -> Result<bool, SqlError> {
+    if matches!(reader.peek_at(0), Token::Comma | Token::RParen) {
+        return Ok(true);
+    }
+    boolean(reader)
+}
+
+/// Reads a truth value in any of PostgreSQL's spellings.
+pub(super) fn boolean(reader: &mut Reader<'_>) -> Result<bool, SqlError> {
+    let text = match reader.peek_at(0) {
+        Token::Word(word) => word.value.to_ascii_lowercase(),
+        Token::Number(text, _) | Token::SingleQuotedString(text) => text.to_ascii_lowercase(),
+        _ => return Err(reader.unexpected()),
+    };
+    let value = match text.as_str() {
+        "true" | "on" | "1" | "yes" => true,
+        "false" | "off" | "0" | "no" => false,
+        _ => return Err(reader.unexpected()),
+    };
+    reader.take();
+    Ok(value)
+}
+
+fn explain_format(reader: &mut Reader<'_>) -> Result<ExplainFormat, SqlError> {
+    let position = reader.position();
+    let text = match reader.peek_at(0) {
+        Token::SingleQuotedString(_) => reader.string()?.to_ascii_lowercase(),
+        _ => reader.any_word()?.text,
+    };
+    match text.as_str() {
+        "text" => Ok(ExplainFormat::Text),
+        "json" => Ok(ExplainFormat::Json),
+        _ => {
+            let message = format!("unrecognized value for EXPLAIN option \"format\": \"{text}\"");
+            Err(SqlError::statement("22023", message).at(position))
+        }
+    }
+}
+
+fn show(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    reader.expect(&["show"])?;
+    let of_table = |reader: &mut Reader<'_>| -> Result<Option<ObjectName>, SqlError> {
+        match reader.accept(&["from"]) || reader.accept(&["on"]) || reader.accept(&["in"]) {
+            true => reader.object_name().map(Some),
+            false => Ok(None),
+        }
+    };
+    Ok(Statement::Show(if reader.accept(&["tables"]) {
+        ShowStatement::Tables
+    } else if reader.accept(&["indexes"]) || reader.accept(&["index"]) || reader.accept(&["indices"]) {
+        ShowStatement::Indexes { table: of_table(reader)? }
+    } else if reader.accept(&["create", "table"]) {
+        ShowStatement::CreateTable { name: reader.object_name()? }
+    } else if reader.accept(&["columns"]) {
+        let name = of_table(reader)?.ok_or_else(|| reader.unexpected())?;
+        ShowStatement::Columns { name }
+    } else if reader.accept(&["last", "query", "stats"]) {
+        ShowStatement::LastQueryStats
+    } else if reader.accept(&["all"]) {
+        ShowStatement::All
+    } else {
+        ShowStatement::Setting(setting_name(reader)?)
+    }))
+}
+
+fn describe(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    reader.take();
+    reader.accept(&["table"]);
+    Ok(Statement::Show(ShowStatement::Columns { name: reader.object_name()? }))
+}
+
+fn check(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    reader.expect(&["check"])?;
+    if reader.accept(&["index"]) {
+        return Ok(Statement::CheckIndex { name: reader.object_name()? });
+    }
+    reader.expect(&["table"])?;
+    Ok(Statement::CheckTable { name: reader.object_name()? })
+}
+
+fn analyze(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    reader.take();
+    reader.accept(&["verbose"]);
+    reader.accept(&["table"]);
+    let table = if ends(reader) { None } else { Some(reader.object_name()?) };
+    Ok(Statement::Analyze { table })
+}
+
+/// Whether this is `UPDATE STATISTICS t`, not an UPDATE of a table called `statistics`.
+fn is_update_statistics(reader: &Reader<'_>) -> bool {
+    if !reader.peeks(&["update", "statistics"]) || !matches!(reader.peek_at(2), Token::Word(_)) {
+        return false;
+    }
+    let after_name = if *reader.peek_at(3) == Token::Period { 5 } else { 3 };
+    matches!(reader.peek_at(after_name), Token::EOF | Token::SemiColon)
+}
+
+fn update_statistics(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    reader.expect(&["update", "statistics"])?;
+    Ok(Statement::Analyze { table: Some(reader.object_name()?) })
+}
+
+fn set(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    reader.expect(&["set"])?;
+    if !reader.accept(&["session"]) {
+        reader.accept(&["local"]);
+    }
+    if reader.peeks_any(&["transaction", "characteristics", "constraints", "role", "authorization"]) {
+        return Err(reader.unsupported("SET TRANSACTION, CONSTRAINTS, ROLE and AUTHORIZATION are not supported"));
+    }
+    if reader.accept(&["time", "zone"]) {
+        let value = setting_value(reader)?;
+        return Ok(Statement::Set { name: "timezone".to_string(), value });
+    }
+    if reader.accept(&["names"]) {
+        let value = setting_value(reader)?;
+        return Ok(Statement::Set { name: "client_encoding".to_string(), value });
+    }
+    let name = setting_name(reader)?;
+    if !reader.accept_token(&Token::Eq) {
+        reader.expect(&["to"])?;
+    }
+    Ok(Statement::Set { name, value: setting_value(reader)? })
+}
+
+fn reset(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    reader.expect(&["reset"])?;
+    if reader.accept(&["all"]) {
+        return Ok(Statement::ResetAll);
+    }
+    Ok(Statement::Set { name: setting_name(reader)?, value: None })
+}
+
+/// Reads the name of a setting, which may have dots; some of PostgreSQL's have blanks.
+fn setting_name(reader: &mut Reader<'_>) -> Result<String, SqlError> {
+    if reader.accept(&["time", "zone"]) {
+        return Ok("timezone".to_string());
+    }
+    if reader.accept(&["transaction", "isolation", "level"]) {
+        return Ok("transaction_isolation".to_string());
+    }
+    let mut name = reader.any_word()?.text.to_ascii_lowercase();
+    while reader.accept_token(&Token::Period) {
+        name = format!("{name}.{}", reader.any_word()?.text.to_ascii_lowercase());
+    }
+    Ok(name)
+}
+
+/// Reads the value of a setting as text; a list is joined by commas, DEFAULT is `None`.
+fn setting_value(reader: &mut Reader<'_>) -> Result<Option<String>, SqlError> {
+    if reader.accept(&["default"]) {
+        return Ok(None);
+    }
+    Ok(Some(reader.list(setting_item)?.join(", ")))
+}
+
+fn setting_item(reader: &mut Reader<'_>) -> Result<String, SqlError> {
+    let sign = if reader.accept_token(&Token::Minus) { "-" } else { "" };
+    match reader.peek_at(0) {
+        Token::Number(digits, _) => {
+            let value = format!("{sign}{digits}");
+            reader.take();
+            Ok(value)
+        }
+        _ if !sign.is_empty() => Err(reader.unexpected()),
+        Token::SingleQuotedString(_) => reader.string(),
+        _ => Ok(reader.any_word()?.text),
+    }
+}
+
+fn transaction(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    let verb = reader.any_word()?.text;
+    match verb.as_str() {
+        "start" => reader.expect(&["transaction"])?,
+        _ => {
+            let _ = reader.accept(&["work"]) || reader.accept(&["transaction"]);
+        }
+    }
+    let statement = match verb.as_str() {
+        "begin" | "start" => Statement::Begin,
+        "commit" | "end" => Statement::Commit,
+        _ => Statement::Rollback,
+    };
+    if ends(reader) || (statement == Statement::Begin && accept_snapshot_modes(reader)) {
+        return Ok(statement);
+    }
+    let unsupported = [
+        (Statement::Begin, &["isolation", "read", "not", "deferrable"][..], "this transaction mode is"),
+        (Statement::Rollback, &["to"], "savepoints are"),
+        (Statement::Rollback, &["and", "prepared"], "AND CHAIN and PREPARED are"),
+        (Statement::Commit, &["and", "prepared"], "AND CHAIN and PREPARED are"),
+    ];
+    for (of, words, what) in unsupported {
+        if of == statement && reader.peeks_any(words) {
+            return Err(reader.unsupported(format!("{what} not supported")));
+        }
+    }
+    Err(reader.unexpected())
+}
+
+/// Whether nothing more of the statement follows.
+fn ends(reader: &Reader<'_>) -> bool {
+    matches!(reader.peek_at(0), Token::EOF | Token::SemiColon)
+}
+
+/// Takes modes that every transaction has: isolation up to REPEATABLE READ, READ WRITE.
+fn accept_snapshot_modes(reader: &mut Reader<'_>) -> bool {
+    loop {
+        let level = [
+            &["isolation", "level", "repeatable", "read"][..],
+            &["isolation", "level", "read", "committed"],
+            &["isolation", "level", "read", "uncommitted"],
+            &["read", "write"],
+        ];
+        if !level.iter().any(|words| reader.accept(words)) {
+            return false;
+        }
+        reader.accept_token(&Token::Comma);
+        if ends(reader) {
+            return true;
+        }
+    }
+}
