@@ -60,8 +60,9 @@ data:          ## fetch the public flight data sets into data/
 bench:         ## measure Rukh beside SQLite and raw RocksDB; ARGS='--rows 1000000' is quick
 	@$(DEPS) build && CARGO_TARGET_DIR='$(TARGET)' exec cargo run $(RELEASE) --manifest-path bench-peers/Cargo.toml -- $(ARGS)
 
-crash:         ## run the crash tests longer: kill, reopen, compare, scrub
-	@$(DEPS) build && exec cargo test $(RELEASE) --workspace --test crash -- $(ARGS)
+crash:         ## kill writers many times, reopen, compare, scrub: RUKH_CRASH_ROUNDS, RUKH_SEED
+	@$(DEPS) build && RUKH_CRASH_ROUNDS=$${RUKH_CRASH_ROUNDS:-200} exec \
+		cargo test $(RELEASE) --workspace --test crash -- --nocapture $(ARGS)
 
 deps:          ## install or name what the build needs
 	@$(DEPS) test
