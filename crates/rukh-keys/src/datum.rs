@@ -26,6 +26,7 @@ pub enum Datum {
     /// TINYINT, SMALLINT, INTEGER, BIGINT.
     Int(i64),
     /// REAL, DOUBLE.
+    #[serde(with = "float_form")]
     Float(f64),
     /// DECIMAL: the value times ten to the power of the type's scale.
     Decimal(i128),
@@ -192,6 +193,31 @@ impl DatumRef<'_> {
             DatumRef::Text(_) => 8,
             DatumRef::Bytes(_) => 9,
             DatumRef::Null => 10,
+        }
+    }
+}
+
+/// Serialises floats so that every one of them comes back: as text in formats for people, which
+/// otherwise lose NaN and infinity and may lose the last digit.
+mod float_form {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            serializer.collect_str(value)
+        } else {
+            value.serialize(serializer)
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        if deserializer.is_human_readable() {
+            String::deserialize(deserializer)?
+                .parse()
+                .map_err(D::Error::custom)
+        } else {
+            f64::deserialize(deserializer)
         }
     }
 }

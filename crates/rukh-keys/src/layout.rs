@@ -92,7 +92,7 @@ pub(crate) enum Form {
 }
 
 /// What a column needs to be encoded, found and decoded.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slot {
     pub ty: DataType,
     pub form: Form,
@@ -127,7 +127,7 @@ impl Slot {
 /// `docs/key-encoding.md` tells the bytes.
 ///
 /// Invariant: all places are computed once, in [`KeyLayout::new`].
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct KeyLayout {
     columns: Vec<KeyColumn>,
     salt: Option<Salt>,

@@ -13,6 +13,8 @@ use std::str::FromStr;
 const DECIMAL_PRECISION_MAX: u8 = 38;
 /// The most digits of a DECIMAL that takes 8 bytes.
 const DECIMAL_PRECISION_SHORT: u8 = 18;
+/// The powers of ten up to that of the most digits.
+const POWERS_OF_TEN: [i128; DECIMAL_PRECISION_MAX as usize + 1] = powers_of_ten();
 /// The longest CHAR and BINARY, and the longest limit of a VARCHAR or VARBINARY, as in PostgreSQL.
 const LENGTH_MAX: u32 = 10_485_760;
 
@@ -234,9 +236,20 @@ impl DataType {
     }
 }
 
+const fn powers_of_ten<const N: usize>() -> [i128; N] {
+    let mut powers = [1; N];
+    let mut exponent = 1;
+    while exponent < N {
+        powers[exponent] = powers[exponent - 1] * 10;
+        exponent += 1;
+    }
+    powers
+}
+
 /// The greatest unscaled value of a DECIMAL: `precision` nines.
+#[inline]
 pub(crate) fn decimal_max(precision: u8) -> i128 {
-    10_i128.pow(u32::from(precision.min(DECIMAL_PRECISION_MAX))) - 1
+    POWERS_OF_TEN[usize::from(precision.min(DECIMAL_PRECISION_MAX))] - 1
 }
 
 /// The microseconds between neighbouring values of a TIME.

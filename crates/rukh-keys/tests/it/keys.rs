@@ -1,8 +1,8 @@
 //! Properties of encoded keys: order, round trip, prefix-freedom, places of columns, buckets.
 
-use crate::support::{Row, config, layout_and_rows};
+use crate::support::{Row, config, hex, layout_and_rows};
 use proptest::prelude::*;
-use rukh_keys::{DataType, Datum, DatumRef, KeyLayout, SortOrder};
+use rukh_keys::{DataType, Datum, DatumRef, KeyLayout, SortOrder, hash_datum};
 
 /// Whether the last column is the rest of the key, so that one key may begin with another.
 fn ends_raw(layout: &KeyLayout) -> bool {
@@ -106,4 +106,37 @@ fn an_error_leaves_the_buffer_alone() {
     assert!(layout.encode_into(&row, &mut out).is_err());
     assert!(layout.encode_into(&row[..1], &mut out).is_err());
     assert_eq!(out, [7]);
+}
+
+#[test]
+fn hashes_are_the_first_bytes_of_md5() {
+    let hash = |datum: Datum, bytes| match hash_datum(&datum, bytes) {
+        Datum::Bytes(hash) => hex(&hash),
+        other => other.to_string(),
+    };
+    let text = |text: &str| Datum::Text(text.into());
+    assert_eq!(hash(text("dave"), 4), "16108387");
+    assert_eq!(hash(text(""), 16), "d41d8cd98f00b204e9800998ecf8427e");
+    assert_eq!(hash(text("abc"), 8), "900150983cd24fb0");
+    assert_eq!(hash(Datum::Bytes(b"abc".to_vec()), 8), "900150983cd24fb0");
+    assert_eq!(hash(Datum::Null, 8), "NULL");
+    // Numbers are hashed in one width, whatever their column's.
+    let one = Datum::Bytes(crate::support::unhex("8000000000000001"));
+    assert_eq!(hash(Datum::Int(1), 8), hash(one, 8));
+    assert_eq!(hash(Datum::Float(-0.0), 8), hash(Datum::Float(0.0), 8));
+}
+
+#[test]
+fn the_next_prefix_of_a_text_skips_what_is_no_character() {
+    let next = |text: &str| Datum::Text(text.into()).prefix_successor();
+    assert_eq!(next("ab"), Some(Datum::Text("ac".into())));
+    assert_eq!(next("a\u{10ffff}"), Some(Datum::Text("b".into())));
+    assert_eq!(next("\u{d7ff}"), Some(Datum::Text("\u{e000}".into())));
+    assert_eq!(next("\u{10ffff}"), None);
+    assert_eq!(next(""), None);
+    assert_eq!(
+        Datum::Bytes(vec![0x61, 0xff]).prefix_successor(),
+        Some(Datum::Bytes(vec![0x62]))
+    );
+    assert_eq!(Datum::Int(1).prefix_successor(), None);
 }

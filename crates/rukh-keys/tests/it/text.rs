@@ -2,7 +2,7 @@
 
 use crate::support::{any_type, any_value, config};
 use proptest::prelude::*;
-use rukh_keys::DataType;
+use rukh_keys::{DataType, Datum};
 
 const DECIMAL: &str = "DECIMAL(5,2)";
 
@@ -316,6 +316,12 @@ proptest! {
             prop_assert_eq!(ty.parse_text(&ty.format_text(&datum)).unwrap(), datum.clone());
         }
         prop_assert_eq!(ty.check(datum.clone()).unwrap(), datum);
+    }
+
+    #[test]
+    fn datums_survive_json(datum in any_type().prop_flat_map(any_value)) {
+        let json = serde_json::to_string(&datum).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Datum>(&json).unwrap(), datum);
     }
 
     #[test]
