@@ -131,6 +131,31 @@ pub struct ObjectName {
     pub position: usize,
 }
 
+impl ObjectName {
+    /// Takes a name from a tree; fails on more than schema and name.
+    pub fn from_ast(name: &ast::ObjectName) -> Result<Self, SqlError> {
+        let parts: Vec<_> = name.0.iter().filter_map(ast::ObjectNamePart::as_ident).collect();
+        let position = parts.first().and_then(|part| source::place_of(part.span));
+        let (schema, last) = match parts.as_slice() {
+            [name] => (None, name),
+            [schema, name] => (Some(folded(schema)), name),
+            _ => {
+                let error = SqlError::unsupported("cross-database references are not supported");
+                return Err(position.map_or(error.clone(), |position| error.at(position)));
+            }
+        };
+        Ok(ObjectName { schema, name: folded(last), position: position.unwrap_or(1) })
+    }
+}
+
+/// Returns an identifier of a tree as PostgreSQL reads it: in lower case unless quoted.
+pub(crate) fn folded(ident: &ast::Ident) -> String {
+    match ident.quote_style {
+        Some(_) => ident.value.clone(),
+        None => ident.value.to_ascii_lowercase(),
+    }
+}
+
 /// A column, family or option as named in a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {

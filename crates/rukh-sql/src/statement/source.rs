@@ -12,7 +12,8 @@
 //! | `B'01'`                            |                      | not supported                   |
 //! | `?`, `$x`                          |                      | syntax error                    |
 //!
-//! Places are characters from 1, as PostgreSQL counts them.
+//! Places are characters from 1, as PostgreSQL counts them. Tokens, and so every name in a tree, carry
+//! them as column of a single line: a place is found without the text.
 
 use datafusion::sql::sqlparser::parser::ParserError;
 use datafusion::sql::sqlparser::tokenizer::{
@@ -25,14 +26,16 @@ use crate::dialect::RukhDialect;
 /// The text of a statement.
 pub(super) struct Source<'a> {
     sql: &'a str,
-    /// Byte at which each line starts.
-    lines: Vec<usize>,
+}
+
+/// Returns the place that a span of a tree starts at, in characters from 1, or `None` if it has none.
+pub(super) fn place_of(span: Span) -> Option<usize> {
+    usize::try_from(span.start.column).ok().filter(|place| *place > 0)
 }
 
 impl<'a> Source<'a> {
     pub(super) fn new(sql: &'a str) -> Self {
-        let after_newlines = sql.match_indices('\n').map(|(at, _)| at + 1);
-        Source { sql, lines: std::iter::once(0).chain(after_newlines).collect() }
+        Source { sql }
     }
 
     /// Splits the text into tokens, blanks and comments included.
@@ -41,6 +44,7 @@ impl<'a> Source<'a> {
         Tokenizer::new(&RukhDialect, self.sql)
             .tokenize_with_location_into_buf(&mut tokens)
             .map_err(|error| self.token_error(&tokens, error))?;
+        self.place(&mut tokens);
         for at in 0..tokens.len() {
             let junk = matches!(
                 tokens.get(at + 1).map(|next| &next.token),
@@ -55,20 +59,13 @@ impl<'a> Source<'a> {
 
     /// Returns the place of a token in characters from 1; that of the end is after the last.
     pub(super) fn position(&self, token: &TokenWithSpan) -> usize {
-        self.position_of(token.span.start)
-    }
-
-    /// Returns the place that sqlparser calls `location`, in characters from 1.
-    pub(super) fn position_of(&self, location: Location) -> usize {
-        match location.line {
-            0 => self.sql.trim_end().chars().count() + 1,
-            _ => self.sql[..self.byte_of(location)].chars().count() + 1,
-        }
+        place_of(token.span).unwrap_or_else(|| self.sql.trim_end().chars().count() + 1)
     }
 
     /// Returns the text of a token as it was written.
     pub(super) fn text(&self, token: &TokenWithSpan) -> &'a str {
-        self.text_of(token.span)
+        let (start, end) = (self.byte_of(token.span.start), self.byte_of(token.span.end));
+        self.sql.get(start..end).unwrap_or_default()
     }
 
     /// Makes the error for a token that cannot stand where it stands.
@@ -105,17 +102,24 @@ impl<'a> Source<'a> {
         }
     }
 
-    fn byte_of(&self, location: Location) -> usize {
-        let line = usize::try_from(location.line).unwrap_or(usize::MAX).saturating_sub(1);
-        let start = self.lines.get(line).copied().unwrap_or(self.sql.len());
-        let column = usize::try_from(location.column).unwrap_or(usize::MAX).saturating_sub(1);
-        let rest = &self.sql[start..];
-        start + rest.char_indices().nth(column).map_or(rest.len(), |(at, _)| at)
+    /// Turns lines and columns into places: columns of one line.
+    fn place(&self, tokens: &mut [TokenWithSpan]) {
+        let mut starts = vec![0];
+        let newlines = self.sql.chars().enumerate().filter(|(_, c)| *c == '\n');
+        starts.extend(newlines.map(|(at, _)| at as u64 + 1));
+        let placed = |location: Location| {
+            let line = usize::try_from(location.line).unwrap_or(0).saturating_sub(1);
+            Location::new(1, starts.get(line).copied().unwrap_or(0) + location.column)
+        };
+        for token in tokens {
+            token.span = Span::new(placed(token.span.start), placed(token.span.end));
+        }
     }
 
-    fn text_of(&self, span: Span) -> &'a str {
-        let (start, end) = (self.byte_of(span.start), self.byte_of(span.end));
-        self.sql.get(start..end).unwrap_or_default()
+    /// Returns the byte at a placed location.
+    fn byte_of(&self, location: Location) -> usize {
+        let characters = usize::try_from(location.column).unwrap_or(usize::MAX).saturating_sub(1);
+        self.sql.char_indices().nth(characters).map_or(self.sql.len(), |(at, _)| at)
     }
 
     /// Returns what a token becomes, or `None` if it stays; `junk` tells that a word or number
@@ -163,7 +167,9 @@ impl<'a> Source<'a> {
 
     /// Makes a user's error of what stopped the tokenizer after `tokens`.
     fn token_error(&self, tokens: &[TokenWithSpan], error: TokenizerError) -> SqlError {
-        let start = tokens.last().map_or(Location::new(1, 1), |token| token.span.end);
+        let mut last = tokens.last().cloned().into_iter().collect::<Vec<_>>();
+        self.place(&mut last);
+        let start = last.first().map_or(Location::new(1, 1), |token| token.span.end);
         let rest = &self.sql[self.byte_of(start)..];
         let what = if rest.starts_with("/*") {
             "unterminated /* comment"
@@ -179,7 +185,7 @@ impl<'a> Source<'a> {
             "syntax error"
         };
         let line = rest.lines().next().unwrap_or_default();
-        SqlError::syntax(format!("{what} at or near \"{line}\"")).at(self.position_of(start))
+        SqlError::syntax(format!("{what} at or near \"{line}\"")).at(start.column as usize)
     }
 }
 

@@ -1,0 +1,326 @@
+//! `information_schema`, and a little of `pg_catalog`: definitions as tables that can be queried.
+//!
+//! The tables are made from the statement's own catalog when a query names them. They have the columns
+//! that clients read; `statistics` tells of indexes, element by element, as MySQL's table of that name.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use datafusion::catalog::{SchemaProvider, TableProvider};
+use datafusion::datasource::MemTable;
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use rukh_catalog::{Catalog, Column, Index, KeyElement, KeyExpr, Table};
+use rukh_keys::{DataType, SortOrder};
+
+use crate::SqlError;
+use crate::show::{batch, booleans, index_sql, numbers, texts};
+
+/// Name of the database in `table_catalog` and the like.
+const DATABASE: &str = "rukh";
+
+/// Makes the rows of one table of definitions.
+type Maker = fn(&Catalog) -> Result<RecordBatch, SqlError>;
+
+/// The tables of `information_schema`, by name.
+const INFORMATION_SCHEMA: &[(&str, Maker)] = &[
+    ("columns", columns),
+    ("key_column_usage", key_column_usage),
+    ("schemata", schemata),
+    ("statistics", statistics),
+    ("table_constraints", table_constraints),
+    ("tables", tables),
+];
+
+/// The tables of `pg_catalog`, by name.
+const PG_CATALOG: &[(&str, Maker)] = &[("pg_indexes", pg_indexes), ("pg_tables", pg_tables)];
+
+/// Returns `information_schema` over these definitions.
+pub(crate) fn schema_provider(catalog: &Arc<Catalog>) -> Arc<dyn SchemaProvider> {
+    Arc::new(Definitions { catalog: catalog.clone(), makers: INFORMATION_SCHEMA })
+}
+
+/// Returns `pg_catalog` over these definitions.
+pub(crate) fn pg_catalog_provider(catalog: &Arc<Catalog>) -> Arc<dyn SchemaProvider> {
+    Arc::new(Definitions { catalog: catalog.clone(), makers: PG_CATALOG })
+}
+
+#[derive(Debug)]
+struct Definitions {
+    catalog: Arc<Catalog>,
+    makers: &'static [(&'static str, Maker)],
+}
+
+impl Definitions {
+    fn maker(&self, name: &str) -> Option<Maker> {
+        self.makers.iter().find(|(known, _)| *known == name).map(|(_, maker)| *maker)
+    }
+}
+
+#[async_trait]
+impl SchemaProvider for Definitions {
+    fn table_names(&self) -> Vec<String> {
+        self.makers.iter().map(|(name, _)| name.to_string()).collect()
+    }
+
+    async fn table(&self, name: &str) -> DataFusionResult<Option<Arc<dyn TableProvider>>> {
+        let Some(maker) = self.maker(name) else { return Ok(None) };
+        let rows = maker(&self.catalog).map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let table = MemTable::try_new(rows.schema(), vec![vec![rows]])?;
+        Ok(Some(Arc::new(table)))
+    }
+
+    fn table_exist(&self, name: &str) -> bool {
+        self.maker(name).is_some()
+    }
+}
+
+/// A column that says the same in every row.
+fn same(text: &str, rows: usize) -> ArrayRef {
+    texts((0..rows).map(|_| Some(text.to_string())))
+}
+
+fn optional_numbers(values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
+    Arc::new(values.collect::<Int64Array>())
+}
+
+fn yes_or_no(yes: bool) -> Option<String> {
+    Some(if yes { "YES" } else { "NO" }.to_string())
+}
+
+fn tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
+    let tables: Vec<_> = catalog.tables().collect();
+    batch([
+        ("table_catalog", same(DATABASE, tables.len())),
+        ("table_schema", texts(tables.iter().map(|table| Some(table.schema.clone())))),
+        ("table_name", texts(tables.iter().map(|table| Some(table.name.clone())))),
+        ("table_type", same("BASE TABLE", tables.len())),
+        ("is_insertable_into", same("YES", tables.len())),
+    ])
+}
+
+fn schemata(_: &Catalog) -> Result<RecordBatch, SqlError> {
+    let names = ["information_schema", "pg_catalog", "public"];
+    batch([
+        ("catalog_name", same(DATABASE, names.len())),
+        ("schema_name", texts(names.iter().map(|name| Some(name.to_string())))),
+        ("schema_owner", same(DATABASE, names.len())),
+    ])
+}
+
+fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
+    let rows: Vec<(&Table, usize, &Column)> = catalog
+        .tables()
+        .flat_map(|table| table.columns.iter().enumerate().map(move |(i, column)| (table.as_ref(), i, column)))
+        .collect();
+    let types = || rows.iter().map(|(_, _, column)| &column.ty);
+    batch([
+        ("table_catalog", same(DATABASE, rows.len())),
+        ("table_schema", texts(rows.iter().map(|(table, ..)| Some(table.schema.clone())))),
+        ("table_name", texts(rows.iter().map(|(table, ..)| Some(table.name.clone())))),
+        ("column_name", texts(rows.iter().map(|(_, _, column)| Some(column.name.clone())))),
+        ("ordinal_position", numbers(rows.iter().map(|(_, i, _)| i + 1))),
+        ("column_default", texts(rows.iter().map(|(_, _, column)| column.default.clone()))),
+        ("is_nullable", texts(rows.iter().map(|(_, _, column)| yes_or_no(column.nullable)))),
+        ("data_type", texts(types().map(|ty| Some(type_name(ty))))),
+        ("character_maximum_length", optional_numbers(types().map(character_length))),
+        ("numeric_precision", optional_numbers(types().map(|ty| numeric_digits(ty).0))),
+        ("numeric_scale", optional_numbers(types().map(|ty| numeric_digits(ty).1))),
+        ("datetime_precision", optional_numbers(types().map(datetime_precision))),
+    ])
+}
+
+/// Returns the name of a type without its length or precision.
+fn type_name(ty: &DataType) -> String {
+    let name = ty.postgres_name();
+    match name.split_once('(') {
+        Some((before, _)) => before.to_string(),
+        None => name,
+    }
+}
+
+fn character_length(ty: &DataType) -> Option<i64> {
+    match ty {
+        DataType::Char(length) | DataType::Varchar(Some(length)) => Some(i64::from(*length)),
+        _ => None,
+    }
+}
+
+/// Returns precision and scale of a number; integers count bits, as in PostgreSQL.
+fn numeric_digits(ty: &DataType) -> (Option<i64>, Option<i64>) {
+    match ty {
+        DataType::TinyInt => (Some(8), Some(0)),
+        DataType::SmallInt => (Some(16), Some(0)),
+        DataType::Integer => (Some(32), Some(0)),
+        DataType::BigInt => (Some(64), Some(0)),
+        DataType::Real => (Some(24), None),
+        DataType::Double => (Some(53), None),
+        DataType::Decimal { precision, scale } => (Some(i64::from(*precision)), Some(i64::from(*scale))),
+        _ => (None, None),
+    }
+}
+
+fn datetime_precision(ty: &DataType) -> Option<i64> {
+    match ty {
+        DataType::Date => Some(0),
+        DataType::Time { precision } => Some(i64::from(*precision)),
+        DataType::Timestamp | DataType::TimestampTz => Some(6),
+        _ => None,
+    }
+}
+
+/// A primary key or unique index, as the standard's tables of constraints see it.
+struct Constraint<'a> {
+    table: &'a Table,
+    name: String,
+    kind: &'static str,
+    elements: &'a [KeyElement],
+}
+
+fn constraints(catalog: &Catalog) -> Vec<Constraint<'_>> {
+    let of_table = |table: &'_ Arc<Table>| -> Vec<Constraint<'_>> {
+        let table: &Table = table;
+        let primary = Constraint {
+            table,
+            name: format!("{}_pkey", table.name),
+            kind: "PRIMARY KEY",
+            elements: &table.primary_key,
+        };
+        let is_constraint = |index: &&Index| index.unique && index.predicate.is_none();
+        let unique = table.indexes.iter().filter(is_constraint).map(|index| Constraint {
+            table,
+            name: index.name.clone(),
+            kind: "UNIQUE",
+            elements: &index.elements,
+        });
+        std::iter::once(primary).chain(unique).collect()
+    };
+    catalog.tables().flat_map(|table| of_table(table)).collect()
+}
+
+fn table_constraints(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
+    let rows = constraints(catalog);
+    let schemas = || texts(rows.iter().map(|row| Some(row.table.schema.clone())));
+    batch([
+        ("constraint_catalog", same(DATABASE, rows.len())),
+        ("constraint_schema", schemas()),
+        ("constraint_name", texts(rows.iter().map(|row| Some(row.name.clone())))),
+        ("table_catalog", same(DATABASE, rows.len())),
+        ("table_schema", schemas()),
+        ("table_name", texts(rows.iter().map(|row| Some(row.table.name.clone())))),
+        ("constraint_type", texts(rows.iter().map(|row| Some(row.kind.to_string())))),
+        ("is_deferrable", same("NO", rows.len())),
+        ("initially_deferred", same("NO", rows.len())),
+    ])
+}
+
+fn key_column_usage(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
+    let constraints = constraints(catalog);
+    let mut rows: Vec<(&Constraint<'_>, usize, String)> = Vec::new();
+    for constraint in &constraints {
+        for (position, element) in constraint.elements.iter().enumerate() {
+            let columns = element.expr.columns();
+            rows.extend(columns.iter().map(|id| (constraint, position + 1, constraint.table.column_name(*id).to_string())));
+        }
+    }
+    let schemas = || texts(rows.iter().map(|(row, ..)| Some(row.table.schema.clone())));
+    batch([
+        ("constraint_catalog", same(DATABASE, rows.len())),
+        ("constraint_schema", schemas()),
+        ("constraint_name", texts(rows.iter().map(|(row, ..)| Some(row.name.clone())))),
+        ("table_catalog", same(DATABASE, rows.len())),
+        ("table_schema", schemas()),
+        ("table_name", texts(rows.iter().map(|(row, ..)| Some(row.table.name.clone())))),
+        ("column_name", texts(rows.iter().map(|(_, _, column)| Some(column.clone())))),
+        ("ordinal_position", numbers(rows.iter().map(|(_, position, _)| *position))),
+    ])
+}
+
+/// One element or INCLUDE column of an index.
+struct Part<'a> {
+    table: &'a Table,
+    index: &'a str,
+    unique: bool,
+    position: usize,
+    column: Option<String>,
+    expression: Option<String>,
+    /// `A`, `D`, or nothing for INCLUDE columns.
+    direction: Option<String>,
+}
+
+fn parts(catalog: &Catalog) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    for table in catalog.tables() {
+        key_parts(&mut parts, table, "PRIMARY", true, &table.primary_key);
+        for index in &table.indexes {
+            key_parts(&mut parts, table, &index.name, index.unique, &index.elements);
+            for (position, id) in index.include.iter().enumerate() {
+                parts.push(Part {
+                    table,
+                    index: &index.name,
+                    unique: index.unique,
+                    position: index.elements.len() + position + 1,
+                    column: Some(table.column_name(*id).to_string()),
+                    expression: None,
+                    direction: None,
+                });
+            }
+        }
+    }
+    parts
+}
+
+fn key_parts<'a>(
+    parts: &mut Vec<Part<'a>>,
+    table: &'a Table,
+    index: &'a str,
+    unique: bool,
+    elements: &[KeyElement],
+) {
+    for (position, element) in elements.iter().enumerate() {
+        let (column, expression) = match &element.expr {
+            KeyExpr::Column(id) => (Some(table.column_name(*id).to_string()), None),
+            other => (None, Some(other.sql(table))),
+        };
+        let direction = if element.order == SortOrder::Desc { "D" } else { "A" };
+        let direction = Some(direction.to_string());
+        parts.push(Part { table, index, unique, position: position + 1, column, expression, direction });
+    }
+}
+
+fn statistics(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
+    let rows = parts(catalog);
+    batch([
+        ("table_catalog", same(DATABASE, rows.len())),
+        ("table_schema", texts(rows.iter().map(|row| Some(row.table.schema.clone())))),
+        ("table_name", texts(rows.iter().map(|row| Some(row.table.name.clone())))),
+        ("index_name", texts(rows.iter().map(|row| Some(row.index.to_string())))),
+        ("non_unique", booleans(rows.iter().map(|row| !row.unique))),
+        ("seq_in_index", numbers(rows.iter().map(|row| row.position))),
+        ("column_name", texts(rows.iter().map(|row| row.column.clone()))),
+        ("expression", texts(rows.iter().map(|row| row.expression.clone()))),
+        ("collation", texts(rows.iter().map(|row| row.direction.clone()))),
+    ])
+}
+
+fn pg_tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
+    let tables: Vec<_> = catalog.tables().collect();
+    batch([
+        ("schemaname", texts(tables.iter().map(|table| Some(table.schema.clone())))),
+        ("tablename", texts(tables.iter().map(|table| Some(table.name.clone())))),
+        ("tableowner", same(DATABASE, tables.len())),
+        ("hasindexes", booleans(tables.iter().map(|_| true))),
+    ])
+}
+
+fn pg_indexes(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
+    let rows: Vec<_> = catalog.indexes().collect();
+    batch([
+        ("schemaname", texts(rows.iter().map(|(table, _)| Some(table.schema.clone())))),
+        ("tablename", texts(rows.iter().map(|(table, _)| Some(table.name.clone())))),
+        ("indexname", texts(rows.iter().map(|(_, index)| Some(index.name.clone())))),
+        ("indexdef", texts(rows.iter().map(|(table, index)| {
+            Some(index_sql(table, index).trim_end_matches(';').to_string())
+        }))),
+    ])
+}

@@ -1,0 +1,327 @@
+//! Prints a typed expression as SQL that is read back as the same expression.
+//!
+//! This text is what the catalog stores for an index expression, how two expressions are told to be the
+//! same, and what EXPLAIN shows of a condition. So it is deterministic, has no table names, as few
+//! parentheses as PostgreSQL's precedence allows, and says the type of every literal that would be read
+//! as another one:
+//!
+//! | literal                    | printed                                   |
+//! |----------------------------|-------------------------------------------|
+//! | BIGINT, VARCHAR, BOOLEAN   | `5`, `'x'`, `true`                        |
+//! | DECIMAL                    | `1.50`                                    |
+//! | DATE, TIMESTAMP, TIME      | `DATE '2015-10-01'`                       |
+//! | VARBINARY                  | `x'00ff'`                                 |
+//! | other numbers              | `CAST(5 AS INTEGER)`, but `5` in a comparison, which finds the type again |
+//!
+//! What has no SQL (lambdas, structs) is printed as DataFusion prints it; such text is never stored.
+
+use datafusion::arrow::datatypes::Field;
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::expr::{Case, InList, Like};
+use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, Operator};
+use rukh_keys::DataType;
+
+use crate::scalars::datum_of_scalar;
+use crate::statement::is_reserved;
+use crate::types::{arrow_type, data_type_of, data_type_of_arrow};
+
+/// Returns an expression as SQL text.
+pub(crate) fn sql_text(expr: &Expr) -> String {
+    printed(expr, Binding::Loosest).unwrap_or_else(|| expr.to_string())
+}
+
+/// Returns a name as SQL: in quotes where PostgreSQL or sqlparser would read it otherwise.
+///
+/// | name      | SQL         |
+/// |-----------|-------------|
+/// | `url`     | `url`       |
+/// | `Url`     | `"Url"`     |
+/// | `order`   | `"order"`   |
+/// | `a "b"`   | `"a ""b"""` |
+pub(crate) fn quoted(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    let starts_plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_');
+    match starts_plain && name.chars().all(plain) && !is_reserved(name) && !is_special(name) {
+        true => name.to_string(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
+    }
+}
+
+/// Returns a string as SQL.
+pub(crate) fn quoted_string(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// Whether a word starts a type, a function with a syntax of its own, or a clause.
+fn is_special(word: &str) -> bool {
+    SPECIAL.binary_search(&word).is_ok()
+}
+
+/// PostgreSQL's words that are reserved in part, sorted.
+const SPECIAL: &[&str] = &[
+    "authorization", "between", "bigint", "binary", "bit", "boolean", "char", "character", "coalesce",
+    "collation", "concurrently", "cross", "current_schema", "dec", "decimal", "exists", "extract", "family",
+    "float", "freeze", "full", "greatest", "grouping", "hash", "ilike", "inner", "inout", "int", "integer",
+    "interval", "is", "isnull", "join", "least", "left", "like", "national", "natural", "nchar", "none",
+    "normalize", "notnull", "nullif", "numeric", "out", "outer", "overlaps", "overlay", "position",
+    "precision", "real", "right", "row", "set", "setof", "similar", "smallint", "struct", "substring",
+    "tablesample", "time", "timestamp", "treat", "trim", "values", "varchar", "verbose", "xmlattributes",
+];
+
+/// How tightly an expression holds its operands; a looser one within a tighter needs parentheses.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Binding {
+    Loosest,
+    Or,
+    And,
+    Not,
+    Is,
+    Comparison,
+    Like,
+    Other,
+    Sum,
+    Product,
+    Power,
+    Negation,
+    Tightest,
+}
+
+impl Binding {
+    /// The next tighter binding: what the second operand of a left-associative operator needs.
+    fn tighter(self) -> Self {
+        use Binding::*;
+        match self {
+            Loosest => Or,
+            Or => And,
+            And => Not,
+            Not => Is,
+            Is => Comparison,
+            Comparison => Like,
+            Like => Other,
+            Other => Sum,
+            Sum => Product,
+            Product => Power,
+            Power => Negation,
+            Negation | Tightest => Tightest,
+        }
+    }
+}
+
+/// Returns the text of an expression where an operand of at least this binding is needed.
+fn printed(expr: &Expr, needed: Binding) -> Option<String> {
+    let (text, binding) = print(expr)?;
+    Some(if binding < needed { format!("({text})") } else { text })
+}
+
+fn print(expr: &Expr) -> Option<(String, Binding)> {
+    use Binding::*;
+    let is = |inner: &Expr, what: &str| Some((format!("{} IS {what}", printed(inner, Comparison)?), Is));
+    match expr {
+        Expr::Alias(alias) => print(&alias.expr),
+        Expr::Column(column) => Some((quoted(&column.name), Tightest)),
+        Expr::Literal(value, _) => literal(value),
+        Expr::BinaryExpr(binary) => binary_expr(binary),
+        Expr::Not(inner) => Some((format!("NOT {}", printed(inner, Not)?), Not)),
+        Expr::IsNull(inner) => is(inner, "NULL"),
+        Expr::IsNotNull(inner) => is(inner, "NOT NULL"),
+        Expr::IsTrue(inner) => is(inner, "TRUE"),
+        Expr::IsNotTrue(inner) => is(inner, "NOT TRUE"),
+        Expr::IsFalse(inner) => is(inner, "FALSE"),
+        Expr::IsNotFalse(inner) => is(inner, "NOT FALSE"),
+        Expr::IsUnknown(inner) => is(inner, "UNKNOWN"),
+        Expr::IsNotUnknown(inner) => is(inner, "NOT UNKNOWN"),
+        Expr::Negative(inner) => Some((format!("- {}", printed(inner, Tightest)?), Negation)),
+        Expr::Between(between) => between_expr(between),
+        Expr::InList(list) => in_list(list),
+        Expr::Like(like) => like_expr(like, if like.case_insensitive { "ILIKE" } else { "LIKE" }),
+        Expr::SimilarTo(like) => like_expr(like, "SIMILAR TO"),
+        Expr::Case(case) => case_expr(case),
+        Expr::Cast(Cast { expr, field }) => cast(&printed(expr, Loosest)?, field),
+        Expr::ScalarFunction(call) => {
+            let name = if is_plain_function(call.name()) { call.name().to_string() } else { quoted(call.name()) };
+            Some((format!("{name}({})", list(&call.args)?), Tightest))
+        }
+        Expr::Placeholder(placeholder) => Some((placeholder.id.clone(), Tightest)),
+        _ => None,
+    }
+}
+
+/// Functions whose names are words with a meaning, and which are read as functions all the same.
+fn is_plain_function(name: &str) -> bool {
+    matches!(name, "hash" | "left" | "right" | "coalesce" | "nullif" | "greatest" | "least" | "position")
+}
+
+fn list(exprs: &[Expr]) -> Option<String> {
+    let texts = exprs.iter().map(|expr| printed(expr, Binding::Loosest)).collect::<Option<Vec<_>>>();
+    Some(texts?.join(", "))
+}
+
+fn binary_expr(binary: &BinaryExpr) -> Option<(String, Binding)> {
+    let BinaryExpr { left, op, right } = binary;
+    let binding = operator_binding(*op)?;
+    let compares = binding == Binding::Comparison;
+    // Comparisons do not associate; all others do to the left.
+    let first = operand(left, if compares { binding.tighter() } else { binding }, compares)?;
+    let second = operand(right, binding.tighter(), compares)?;
+    Some((format!("{first} {op} {second}"), binding))
+}
+
+fn operator_binding(op: Operator) -> Option<Binding> {
+    use Operator::*;
+    Some(match op {
+        Or => Binding::Or,
+        And => Binding::And,
+        IsDistinctFrom | IsNotDistinctFrom => Binding::Is,
+        Eq | NotEq | Lt | LtEq | Gt | GtEq => Binding::Comparison,
+        Plus | Minus => Binding::Sum,
+        Multiply | Divide | Modulo => Binding::Product,
+        StringConcat | RegexMatch | RegexIMatch | RegexNotMatch | RegexNotIMatch | BitwiseAnd | BitwiseOr
+        | BitwiseShiftLeft | BitwiseShiftRight => Binding::Other,
+        _ => return None,
+    })
+}
+
+/// Prints an operand; literals of a comparison go without their type.
+fn operand(expr: &Expr, needed: Binding, compares: bool) -> Option<String> {
+    match (expr, compares) {
+        (Expr::Literal(value, _), true) => match plain_number(value) {
+            Some(number) => Some(number),
+            None => printed(expr, needed),
+        },
+        _ => printed(expr, needed),
+    }
+}
+
+fn between_expr(between: &Between) -> Option<(String, Binding)> {
+    let not = if between.negated { "NOT " } else { "" };
+    let expr = operand(&between.expr, Binding::Other, true)?;
+    let low = operand(&between.low, Binding::Other, true)?;
+    let high = operand(&between.high, Binding::Other, true)?;
+    Some((format!("{expr} {not}BETWEEN {low} AND {high}"), Binding::Like))
+}
+
+fn in_list(list: &InList) -> Option<(String, Binding)> {
+    let not = if list.negated { "NOT " } else { "" };
+    let expr = printed(&list.expr, Binding::Other)?;
+    let elements = list.list.iter().map(|element| operand(element, Binding::Loosest, true));
+    let elements = elements.collect::<Option<Vec<_>>>()?.join(", ");
+    Some((format!("{expr} {not}IN ({elements})"), Binding::Like))
+}
+
+fn like_expr(like: &Like, word: &str) -> Option<(String, Binding)> {
+    let not = if like.negated { "NOT " } else { "" };
+    let expr = printed(&like.expr, Binding::Other)?;
+    let pattern = printed(&like.pattern, Binding::Other)?;
+    let escape = match like.escape_char {
+        Some(character) => format!(" ESCAPE {}", quoted_string(&character.to_string())),
+        None => String::new(),
+    };
+    Some((format!("{expr} {not}{word} {pattern}{escape}"), Binding::Like))
+}
+
+fn case_expr(case: &Case) -> Option<(String, Binding)> {
+    let mut text = "CASE".to_string();
+    if let Some(expr) = &case.expr {
+        text += &format!(" {}", printed(expr, Binding::Or)?);
+    }
+    for (when, then) in &case.when_then_expr {
+        text += &format!(" WHEN {} THEN {}", printed(when, Binding::Or)?, printed(then, Binding::Or)?);
+    }
+    if let Some(otherwise) = &case.else_expr {
+        text += &format!(" ELSE {}", printed(otherwise, Binding::Or)?);
+    }
+    Some((format!("{text} END"), Binding::Tightest))
+}
+
+/// Prints a cast to a type that SQL has a name for.
+fn cast(inner: &str, field: &Field) -> Option<(String, Binding)> {
+    let ty = data_type_of(field);
+    (arrow_type(&ty) == *field.data_type()).then(|| (format!("CAST({inner} AS {ty})"), Binding::Tightest))
+}
+
+fn literal(value: &ScalarValue) -> Option<(String, Binding)> {
+    if value.is_null() {
+        let ty = data_type_of_arrow(&value.data_type());
+        return Some(match value {
+            ScalarValue::Null => ("NULL".to_string(), Binding::Tightest),
+            _ if arrow_type(&ty) == value.data_type() => (format!("CAST(NULL AS {ty})"), Binding::Tightest),
+            _ => return None,
+        });
+    }
+    let (datum, ty) = datum_of_scalar(value)?;
+    let exact = arrow_type(&ty) == value.data_type();
+    let text = ty.format_text(&datum);
+    let typed = |word: &str| Some(format!("{word} {}", quoted_string(&text)));
+    let text = match ty {
+        _ if !exact => None,
+        DataType::Boolean => Some(if text == "t" { "true" } else { "false" }.to_string()),
+        DataType::Varchar(_) => Some(quoted_string(&text)),
+        DataType::Varbinary(_) => Some(format!("x'{}'", text.trim_start_matches("\\x"))),
+        DataType::Date => typed("DATE"),
+        DataType::Time { .. } => typed("TIME"),
+        DataType::Timestamp => typed("TIMESTAMP"),
+        DataType::TimestampTz => typed("TIMESTAMP WITH TIME ZONE"),
+        DataType::BigInt => return Some(signed(text)),
+        DataType::Decimal { precision, scale } if reads_as_decimal(&text, precision, scale) => {
+            return Some(signed(text));
+        }
+        DataType::Real | DataType::Double if !text.contains(|c: char| c.is_ascii_digit()) => {
+            Some(format!("CAST({} AS {ty})", quoted_string(&text)))
+        }
+        _ if ty.is_integer() || ty.is_float() || matches!(ty, DataType::Decimal { .. }) => {
+            Some(format!("CAST({text} AS {ty})"))
+        }
+        _ => None,
+    };
+    Some((text?, Binding::Tightest))
+}
+
+/// Whether a number is read as a decimal of just these digits: DataFusion counts the digits written.
+fn reads_as_decimal(text: &str, precision: u8, scale: u8) -> bool {
+    let digits = text.trim_start_matches('-');
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let counted = whole.trim_start_matches('0').len() + fraction.len();
+    scale > 0 && fraction.len() == usize::from(scale) && counted.max(fraction.len()) == usize::from(precision)
+}
+
+fn signed(text: String) -> (String, Binding) {
+    let binding = if text.starts_with('-') { Binding::Negation } else { Binding::Tightest };
+    (text, binding)
+}
+
+/// Returns a number without its type, for a place where the type is found again.
+fn plain_number(value: &ScalarValue) -> Option<String> {
+    let (datum, ty) = datum_of_scalar(value)?;
+    let text = ty.format_text(&datum);
+    let is_number = ty.is_integer() || ty.is_float() || matches!(ty, DataType::Decimal { .. });
+    (is_number && text.contains(|c: char| c.is_ascii_digit())).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn special_words_are_sorted() {
+        assert!(SPECIAL.is_sorted());
+    }
+
+    #[test]
+    fn names_are_quoted_where_needed() {
+        let cases = [
+            ("url", "url"),
+            ("a1_b", "a1_b"),
+            ("Url", "\"Url\""),
+            ("1a", "\"1a\""),
+            ("order", "\"order\""),
+            ("time", "\"time\""),
+            ("date", "date"),
+            ("a \"b\"", "\"a \"\"b\"\"\""),
+            ("中国", "\"中国\""),
+            ("", "\"\""),
+        ];
+        for (name, sql) in cases {
+            assert_eq!(quoted(name), sql);
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! SHOW TABLES, SHOW INDEXES, SHOW CREATE TABLE and DESCRIBE: definitions as rows.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::datatypes::{Field, Schema};
+use rukh_catalog::{Catalog, Column, ColumnId, Index, IndexState, KeyElement, KeyExpr, Table};
+use rukh_keys::{DataType, Datum, SortOrder};
+
+use crate::SqlError;
+use crate::normalise::{quoted, quoted_string};
+
+/// Returns one row per table: schema, name, kind, and how many columns and indexes it has.
+pub(crate) fn tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
+    let tables: Vec<_> = catalog.tables().collect();
+    batch([
+        ("schema", texts(tables.iter().map(|table| Some(table.schema.clone())))),
+        ("name", texts(tables.iter().map(|table| Some(table.name.clone())))),
+        ("kind", texts(tables.iter().map(|_| Some("table".to_string())))),
+        ("columns", numbers(tables.iter().map(|table| table.columns.len()))),
+        ("indexes", numbers(tables.iter().map(|table| table.indexes.len()))),
+    ])
+}
+
+/// Returns one row per index of a table, or of all tables.
+pub(crate) fn indexes(catalog: &Catalog, table: Option<&Table>) -> Result<RecordBatch, SqlError> {
+    let wanted = |owner: &Table| table.is_none_or(|table| table.id == owner.id);
+    let indexes: Vec<_> = catalog.indexes().filter(|(owner, _)| wanted(owner)).collect();
+    batch([
+        ("table", texts(indexes.iter().map(|(table, _)| Some(table.name.clone())))),
+        ("name", texts(indexes.iter().map(|(_, index)| Some(index.name.clone())))),
+        ("unique", booleans(indexes.iter().map(|(_, index)| index.unique))),
+        ("columns", texts(indexes.iter().map(|(table, index)| Some(element_list(table, &index.elements))))),
+        ("include", texts(indexes.iter().map(|(table, index)| non_empty(column_list(table, &index.include))))),
+        ("where", texts(indexes.iter().map(|(_, index)| index.predicate.as_ref().map(|p| p.sql.clone())))),
+        ("state", texts(indexes.iter().map(|(_, index)| Some(state(index).to_string())))),
+    ])
+}
+
+/// Returns one row per column of a table: type, nullability, default, place in the key, family.
+pub(crate) fn columns(table: &Table) -> Result<RecordBatch, SqlError> {
+    let columns = &table.columns;
+    batch([
+        ("column", texts(columns.iter().map(|column| Some(column.name.clone())))),
+        ("type", texts(columns.iter().map(|column| Some(column.ty.to_string())))),
+        ("nullable", booleans(columns.iter().map(|column| column.nullable))),
+        ("default", texts(columns.iter().map(|column| column.default.clone()))),
+        ("key", texts(columns.iter().map(|column| key_place(table, column.id)))),
+        ("family", texts(columns.iter().map(|column| Some(family_name(table, column))))),
+    ])
+}
+
+/// Returns one row with the statements that make the same table and its indexes again.
+pub(crate) fn create_table(table: &Table) -> Result<RecordBatch, SqlError> {
+    let mut sql = table_sql(table);
+    for index in &table.indexes {
+        sql += &format!("\n{}", index_sql(table, index));
+    }
+    batch([
+        ("table", texts([Some(table.name.clone())].into_iter())),
+        ("statement", texts([Some(sql)].into_iter())),
+    ])
+}
+
+/// Returns `CREATE TABLE …;`, one line per column and constraint.
+pub(crate) fn table_sql(table: &Table) -> String {
+    let mut lines: Vec<String> = table.columns.iter().map(column_sql).collect();
+    lines.push(format!("PRIMARY KEY ({})", element_list(table, &table.primary_key)));
+    lines.extend(table.families.iter().filter(|family| family.id.0 != 0).map(|family| {
+        let of_family = table.columns.iter().filter(|column| column.family == family.id);
+        let names: Vec<String> = of_family.map(|column| quoted(&column.name)).collect();
+        let compression = family.options.compression.as_ref();
+        let compression = compression.map_or(String::new(), |name| format!(" COMPRESSION = '{name}'"));
+        format!("FAMILY {} ({}){compression}", quoted(&family.name), names.join(", "))
+    }));
+    format!("CREATE TABLE {} (\n    {}\n){};", qualified_name(table), lines.join(",\n    "), options_sql(table))
+}
+
+/// Returns `CREATE INDEX …;`.
+pub(crate) fn index_sql(table: &Table, index: &Index) -> String {
+    let unique = if index.unique { "UNIQUE " } else { "" };
+    let mut sql = format!(
+        "CREATE {unique}INDEX {} ON {} ({})",
+        quoted(&index.name),
+        qualified_name(table),
+        element_list(table, &index.elements)
+    );
+    if !index.include.is_empty() {
+        sql += &format!(" INCLUDE ({})", column_list(table, &index.include));
+    }
+    if let Some(predicate) = &index.predicate {
+        sql += &format!(" WHERE {}", predicate.sql);
+    }
+    sql + ";"
+}
+
+fn qualified_name(table: &Table) -> String {
+    match table.schema.as_str() {
+        "public" => quoted(&table.name),
+        schema => format!("{}.{}", quoted(schema), quoted(&table.name)),
+    }
+}
+
+fn column_sql(column: &Column) -> String {
+    let not_null = if column.nullable { "" } else { " NOT NULL" };
+    let default = column.default.as_ref().map_or(String::new(), |sql| format!(" DEFAULT {sql}"));
+    format!("{} {}{not_null}{default}", quoted(&column.name), column.ty)
+}
+
+fn options_sql(table: &Table) -> String {
+    let mut options = Vec::new();
+    if let Some(salt) = &table.salt {
+        let on = salt.columns.as_ref().map_or(String::new(), |on| format!(" ON ({})", column_list(table, on)));
+        options.push(format!("SALT_BUCKETS = {}{on}", salt.buckets));
+    }
+    if table.options.immutable {
+        options.push("IMMUTABLE_ROWS = true".to_string());
+    }
+    let mut sql = options.join(", ");
+    if !table.options.split_on.is_empty() {
+        let keys: Vec<String> = table.options.split_on.iter().map(|key| split_key(table, key)).collect();
+        sql += &format!(" SPLIT ON ({})", keys.join(", "));
+    }
+    match sql.trim() {
+        "" => String::new(),
+        options => format!(" {options}"),
+    }
+}
+
+fn split_key(table: &Table, key: &[Datum]) -> String {
+    let typed = key.iter().zip(&table.primary_key);
+    let constants: Vec<_> = typed.map(|(datum, element)| constant(datum, &table.key_column(element).ty)).collect();
+    match constants.as_slice() {
+        [constant] => constant.clone(),
+        many => format!("({})", many.join(", ")),
+    }
+}
+
+/// Returns a value as a literal that its type reads back.
+fn constant(datum: &Datum, ty: &DataType) -> String {
+    let text = ty.format_text(datum);
+    match datum {
+        Datum::Null => "NULL".to_string(),
+        Datum::Int(_) | Datum::Decimal(_) => text,
+        Datum::Bytes(_) => format!("x'{}'", text.trim_start_matches("\\x")),
+        _ => quoted_string(&text),
+    }
+}
+
+/// Returns the elements of a key as CREATE INDEX writes them.
+pub(crate) fn element_list(table: &Table, elements: &[KeyElement]) -> String {
+    let element = |element: &KeyElement| {
+        let direction = if element.order == SortOrder::Desc { " DESC" } else { "" };
+        format!("{}{direction}", element_sql(table, &element.expr))
+    };
+    elements.iter().map(element).collect::<Vec<_>>().join(", ")
+}
+
+fn element_sql(table: &Table, expr: &KeyExpr) -> String {
+    match expr {
+        KeyExpr::Column(id) => quoted(table.column_name(*id)),
+        KeyExpr::Hash { column, bytes } => format!("HASH({}, {bytes})", quoted(table.column_name(*column))),
+        KeyExpr::Expression { sql, .. } => format!("({sql})"),
+    }
+}
+
+fn column_list(table: &Table, ids: &[ColumnId]) -> String {
+    ids.iter().map(|id| quoted(table.column_name(*id))).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the place of a column in the primary key: `2 DESC`, or `1 ASC HASH(8)`.
+fn key_place(table: &Table, column: ColumnId) -> Option<String> {
+    let places = table.primary_key.iter().enumerate().filter(|(_, element)| element.expr.columns() == [column]);
+    let place = |(position, element): (usize, &KeyElement)| {
+        let direction = if element.order == SortOrder::Desc { "DESC" } else { "ASC" };
+        match &element.expr {
+            KeyExpr::Hash { bytes, .. } => format!("{} {direction} HASH({bytes})", position + 1),
+            _ => format!("{} {direction}", position + 1),
+        }
+    };
+    non_empty(places.map(place).collect::<Vec<_>>().join(", "))
+}
+
+fn family_name(table: &Table, column: &Column) -> String {
+    let family = table.families.iter().find(|family| family.id == column.family);
+    family.map_or_else(|| "default".to_string(), |family| family.name.clone())
+}
+
+fn state(index: &Index) -> &'static str {
+    match index.state {
+        IndexState::Building => "building",
+        IndexState::Ready => "ready",
+    }
+}
+
+fn non_empty(text: String) -> Option<String> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+/// Makes a batch of named columns.
+pub(crate) fn batch<const N: usize>(columns: [(&str, ArrayRef); N]) -> Result<RecordBatch, SqlError> {
+    let field = |(name, array): &(&str, ArrayRef)| Field::new(*name, array.data_type().clone(), true);
+    let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
+    let arrays = columns.into_iter().map(|(_, array)| array).collect();
+    RecordBatch::try_new(Arc::new(schema), arrays).map_err(|error| SqlError::internal(error.to_string()))
+}
+
+/// Makes a column of texts.
+pub(crate) fn texts(values: impl Iterator<Item = Option<String>>) -> ArrayRef {
+    Arc::new(values.collect::<StringArray>())
+}
+
+/// Makes a column of counts.
+pub(crate) fn numbers(values: impl Iterator<Item = usize>) -> ArrayRef {
+    Arc::new(values.map(|value| Some(value as i64)).collect::<Int64Array>())
+}
+
+/// Makes a column of truth values.
+pub(crate) fn booleans(values: impl Iterator<Item = bool>) -> ArrayRef {
+    Arc::new(values.map(Some).collect::<BooleanArray>())
+}
