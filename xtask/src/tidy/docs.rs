@@ -140,17 +140,14 @@ fn check_page_version(page: &SourceFile, version: u32) -> Vec<Finding> {
     findings
 }
 
-/// Returns the numbers that follow "format version" in a line.
+/// Returns the numbers that follow "format version" or "encoding version" in a line.
 fn versions(line: &str) -> Vec<u32> {
-    let lower = line.to_lowercase();
+    let lower = line.to_lowercase().replace("encoding version", "format version");
     let after = lower.split("format version").skip(1);
     after
         .filter_map(|rest| {
-            rest.trim_start_matches([' ', '*', ':', '`'])
-                .split(|c: char| !c.is_ascii_digit())
-                .next()?
-                .parse()
-                .ok()
+            let rest = rest.trim_start_matches([' ', '*', ':', '`']);
+            rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
         })
         .collect()
 }
@@ -209,6 +206,7 @@ mod tests {
     #[test]
     fn the_format_version_is_the_one_in_force() {
         assert!(check_page("docs/row-format.md", "This is format version 3.\n").is_empty());
+        assert!(check_page("docs/key-encoding.md", "Key encoding version: 3. Done.\n").is_empty());
         assert_eq!(
             check_page("docs/operations.md", "a\nFormat version **2**\n"),
             ["docs/operations.md:2: format version 2 is stated, 3 is in force"]
