@@ -2,11 +2,13 @@
 //!
 //! SQLSTATEs are PostgreSQL's (appendix A of its manual).
 
+use datafusion::arrow::error::ArrowError;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use rukh_catalog::CatalogError;
 use rukh_engine::EngineError;
 use rukh_keys::ValueError;
+use rukh_kv::KvError;
 use thiserror::Error;
 
 /// What a caller would do differently about an error.
@@ -105,5 +107,212 @@ impl SqlError {
 
     fn new(kind: ErrorKind, sqlstate: &'static str, message: impl Into<String>) -> Self {
         SqlError { kind, sqlstate, message: message.into(), detail: None, hint: None, position: None }
+    }
+}
+
+impl From<ValueError> for SqlError {
+    fn from(error: ValueError) -> Self {
+        SqlError::statement(value_sqlstate(&error), error.to_string())
+    }
+}
+
+fn value_sqlstate(error: &ValueError) -> &'static str {
+    match error {
+        ValueError::OutOfRange { .. } | ValueError::NumericOverflow { .. } => "22003",
+        ValueError::DateTimeOutOfRange { .. } => "22008",
+        ValueError::TooLong { .. } => "22001",
+        ValueError::InvalidText { .. } => "22P02",
+        ValueError::InvalidDateTime { .. } => "22007",
+        ValueError::InvalidHexDigit { .. }
+        | ValueError::OddHexDigits
+        | ValueError::InvalidModifier { .. } => "22023",
+        ValueError::NullByte => "22021",
+        ValueError::TypeMismatch { .. } => "42804",
+        ValueError::NotNull { .. } => "23502",
+        ValueError::UnknownType { .. } => "42704",
+        ValueError::ColumnCount { .. } => "XX000",
+    }
+}
+
+impl From<CatalogError> for SqlError {
+    fn from(error: CatalogError) -> Self {
+        let message = error.to_string();
+        match error {
+            CatalogError::UnknownTable { .. } => SqlError::statement("42P01", message),
+            CatalogError::UnknownIndex { .. } => SqlError::statement("42704", message),
+            CatalogError::UnknownColumn { .. } => SqlError::statement("42703", message),
+            CatalogError::DuplicateRelation { .. } => SqlError::statement("42P07", message),
+            CatalogError::DuplicateColumn { .. } => SqlError::statement("42701", message),
+            CatalogError::NoPrimaryKey { .. } | CatalogError::Invalid { .. } => {
+                SqlError::statement("42P16", message)
+            }
+            CatalogError::NewerFormat { .. } => SqlError::new(ErrorKind::Io, "58030", message)
+                .with_hint("Open the database with a newer version of rukh."),
+            CatalogError::Corrupted { .. } => SqlError::new(ErrorKind::Corruption, "XX001", message),
+        }
+    }
+}
+
+impl From<EngineError> for SqlError {
+    fn from(error: EngineError) -> Self {
+        let message = error.to_string();
+        match error {
+            EngineError::Catalog(error) => error.into(),
+            EngineError::Kv(error) => error.into(),
+            EngineError::Value(error) => error.into(),
+            EngineError::UniqueViolation { key, .. } => {
+                SqlError::new(ErrorKind::Constraint, "23505", message)
+                    .with_detail(format!("Key {key} already exists."))
+            }
+            EngineError::NotNullViolation { .. } => SqlError::new(ErrorKind::Constraint, "23502", message),
+            EngineError::HashCollision { .. } => SqlError::new(ErrorKind::Constraint, "23505", message)
+                .with_hint("Use a longer hash, or add the column to the primary key."),
+            EngineError::Corruption { .. } => SqlError::new(ErrorKind::Corruption, "XX001", message),
+            EngineError::StatementTooLarge { .. } => SqlError::new(ErrorKind::Io, "54000", message)
+                .with_hint("Split the statement, or load the rows with COPY."),
+            EngineError::Cancelled => SqlError::cancelled(),
+            EngineError::ReadOnly => SqlError::statement("25006", message),
+            EngineError::IndexNotReady { .. } => SqlError::statement("55000", message),
+            EngineError::RowWidth { .. } => SqlError::internal(message),
+            EngineError::Function { source, .. } => function_error(source),
+            EngineError::Io { .. } => SqlError::io(message),
+            _ => SqlError::new(ErrorKind::Io, "57P03", message),
+        }
+    }
+}
+
+/// An index expression that failed on a row failed with an error of ours.
+fn function_error(source: Box<dyn std::error::Error + Send + Sync>) -> SqlError {
+    match source.downcast::<SqlError>() {
+        Ok(error) => *error,
+        Err(other) => SqlError::internal(other.to_string()),
+    }
+}
+
+impl From<KvError> for SqlError {
+    fn from(error: KvError) -> Self {
+        let message = error.to_string();
+        match error {
+            KvError::Corruption { .. } => SqlError::new(ErrorKind::Corruption, "XX001", message),
+            KvError::DiskFull { .. } => SqlError::new(ErrorKind::Io, "53100", message),
+            KvError::ReadOnly => SqlError::statement("25006", message),
+            KvError::AlreadyOpen { .. } => SqlError::new(ErrorKind::Io, "55006", message)
+                .with_hint("Another process has the database open; open it with --read-only to look at it."),
+            KvError::NotADatabase { .. } | KvError::NotFound { .. } => {
+                SqlError::new(ErrorKind::Io, "3D000", message)
+            }
+            _ => SqlError::io(message),
+        }
+    }
+}
+
+/// Makes an error of a store that could not be opened.
+pub fn storage_error(error: KvError) -> SqlError {
+    error.into()
+}
+
+impl From<DataFusionError> for SqlError {
+    fn from(error: DataFusionError) -> Self {
+        match error {
+            DataFusionError::External(source) => function_error(source),
+            DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => (*inner).into(),
+            DataFusionError::Collection(errors) => match errors.into_iter().next() {
+                Some(first) => first.into(),
+                None => SqlError::internal("an error without a text"),
+            },
+            DataFusionError::Shared(shared) => shared_error(&shared),
+            DataFusionError::SchemaError(error, _) => schema_error(&error),
+            DataFusionError::SQL(error, _) => SqlError::syntax(error.to_string()),
+            DataFusionError::NotImplemented(message) => SqlError::unsupported(message),
+            DataFusionError::ResourcesExhausted(message) => {
+                SqlError::new(ErrorKind::Io, "53200", message)
+            }
+            DataFusionError::ArrowError(error, _) => arrow_error(*error),
+            DataFusionError::IoError(error) => SqlError::io(error.to_string()),
+            DataFusionError::Plan(message) => plan_error(message),
+            DataFusionError::Execution(message) => execution_error(message),
+            other => SqlError::internal(other.strip_backtrace()),
+        }
+    }
+}
+
+/// A shared error cannot be taken apart; one of ours inside it is copied.
+fn shared_error(shared: &DataFusionError) -> SqlError {
+    match shared {
+        DataFusionError::External(source) => match source.downcast_ref::<SqlError>() {
+            Some(error) => error.clone(),
+            None => SqlError::internal(source.to_string()),
+        },
+        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => shared_error(inner),
+        DataFusionError::Shared(inner) => shared_error(inner),
+        DataFusionError::ResourcesExhausted(message) => SqlError::new(ErrorKind::Io, "53200", message),
+        DataFusionError::Execution(message) => execution_error(message.clone()),
+        other => SqlError::internal(other.strip_backtrace()),
+    }
+}
+
+fn schema_error(error: &SchemaError) -> SqlError {
+    match error {
+        SchemaError::FieldNotFound { field, .. } => {
+            let name = match &field.relation {
+                Some(relation) => format!("{}.{}", relation.table(), field.name),
+                None => format!("\"{}\"", field.name),
+            };
+            SqlError::statement("42703", format!("column {name} does not exist"))
+        }
+        SchemaError::AmbiguousReference { field } => {
+            SqlError::statement("42702", format!("column reference \"{}\" is ambiguous", field.name))
+        }
+        SchemaError::DuplicateQualifiedField { name, .. } | SchemaError::DuplicateUnqualifiedField { name } => {
+            SqlError::statement("42701", format!("column \"{name}\" specified more than once"))
+        }
+    }
+}
+
+fn arrow_error(error: ArrowError) -> SqlError {
+    match error {
+        ArrowError::DivideByZero => SqlError::statement("22012", "division by zero"),
+        ArrowError::CastError(message) => SqlError::statement("22P02", lower_first(&message)),
+        ArrowError::ArithmeticOverflow(message) => SqlError::statement("22003", lower_first(&message)),
+        ArrowError::ExternalError(source) => function_error(source),
+        other => SqlError::internal(other.to_string()),
+    }
+}
+
+/// DataFusion's planner tells what is wrong in words only.
+fn plan_error(message: String) -> SqlError {
+    if let Some(name) = between(&message, "table '", "' not found") {
+        let bare = name.strip_prefix("rukh.public.").or_else(|| name.strip_prefix("rukh."));
+        return SqlError::undefined_table(bare.unwrap_or(name));
+    }
+    if let Some(name) = between(&message, "Invalid function '", "'") {
+        return SqlError::statement("42883", format!("function {name} does not exist"));
+    }
+    if message.contains("must be in the GROUP BY clause") || message.contains("must appear in the GROUP BY") {
+        return SqlError::statement("42803", lower_first(&message));
+    }
+    if message.contains("Cannot coerce") || message.contains("cannot be cast") || message.contains("No function matches") {
+        return SqlError::statement("42804", lower_first(&message));
+    }
+    SqlError::statement("42601", lower_first(&message))
+}
+
+fn execution_error(message: String) -> SqlError {
+    match message.contains("No value found for placeholder") {
+        true => SqlError::statement("42P02", lower_first(&message)),
+        false => SqlError::statement("22000", lower_first(&message)),
+    }
+}
+
+fn between<'a>(text: &'a str, start: &str, end: &str) -> Option<&'a str> {
+    let rest = &text[text.find(start)? + start.len()..];
+    Some(&rest[..rest.find(end)?])
+}
+
+fn lower_first(message: &str) -> String {
+    let mut characters = message.trim_end_matches('.').chars();
+    match characters.next() {
+        Some(first) => first.to_lowercase().chain(characters).collect(),
+        None => String::new(),
     }
 }

@@ -178,24 +178,24 @@ struct Constraint<'a> {
 }
 
 fn constraints(catalog: &Catalog) -> Vec<Constraint<'_>> {
-    let of_table = |table: &'_ Arc<Table>| -> Vec<Constraint<'_>> {
-        let table: &Table = table;
-        let primary = Constraint {
-            table,
-            name: format!("{}_pkey", table.name),
-            kind: "PRIMARY KEY",
-            elements: &table.primary_key,
-        };
-        let is_constraint = |index: &&Index| index.unique && index.predicate.is_none();
-        let unique = table.indexes.iter().filter(is_constraint).map(|index| Constraint {
-            table,
-            name: index.name.clone(),
-            kind: "UNIQUE",
-            elements: &index.elements,
-        });
-        std::iter::once(primary).chain(unique).collect()
+    catalog.tables().flat_map(|table| table_constraints_of(table)).collect()
+}
+
+fn table_constraints_of(table: &Table) -> Vec<Constraint<'_>> {
+    let primary = Constraint {
+        table,
+        name: format!("{}_pkey", table.name),
+        kind: "PRIMARY KEY",
+        elements: &table.primary_key,
     };
-    catalog.tables().flat_map(|table| of_table(table)).collect()
+    let is_constraint = |index: &&Index| index.unique && index.predicate.is_none();
+    let unique = table.indexes.iter().filter(is_constraint).map(|index| Constraint {
+        table,
+        name: index.name.clone(),
+        kind: "UNIQUE",
+        elements: &index.elements,
+    });
+    std::iter::once(primary).chain(unique).collect()
 }
 
 fn table_constraints(catalog: &Catalog) -> Result<RecordBatch, SqlError> {

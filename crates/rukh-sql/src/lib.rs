@@ -1,1 +1,60 @@
-//! rukh-sql
+//! SQL: from the text of a statement to rows.
+//!
+//! A [`Session`] parses a statement (`statement`), and runs it (`dispatch`). Queries become DataFusion
+//! plans whose leaves are access paths (`general`, `provider`, `operators`), or, where one key access is
+//! the whole answer, direct plans (`direct`). Both translate conditions for the planner by `translate` and
+//! `access`. Writes are planned here (`dml`): read through an access path, then write.
+//!
+//! Start reading at `session`, then `dispatch`.
+//!
+//! Invariants: a query gives the same rows both ways; a condition that the planner does not prove is
+//! checked by the scan; every error that leaves is a [`SqlError`] with a SQLSTATE.
+//!
+//! Deliberately not here: key encoding, access path choice, storage; anything that writes to a terminal.
+
+mod access;
+mod batch;
+mod context;
+mod copy;
+mod ddl;
+mod dialect;
+mod direct;
+mod dispatch;
+mod dml;
+mod dump;
+mod error;
+mod explain;
+mod expressions;
+mod general;
+mod hints;
+mod information_schema;
+mod literals;
+mod normalise;
+mod operators;
+mod place;
+mod progress;
+mod provider;
+mod rewrite;
+mod rows;
+mod runtime;
+mod scalars;
+mod session;
+mod settings;
+mod show;
+mod split;
+mod statement;
+mod statistics;
+mod translate;
+mod types;
+
+pub use context::{CancelHandle, Notice, PathSetting, QueryStats, RunPath};
+pub use datafusion::arrow;
+pub use datafusion::scalar::ScalarValue as Scalar;
+pub use dispatch::Prepared;
+pub use dump::dump;
+pub use error::{ErrorKind, SqlError, storage_error};
+pub use scalars::scalar_from_datum as scalar_of_datum;
+pub use progress::{ProgressListener, ProgressReport, ProgressSink};
+pub use rows::{ColumnInfo, Rows};
+pub use session::{Outcome, Session, Shared};
+pub use split::{Split, split_statements};

@@ -35,7 +35,6 @@ mod source;
 mod tests;
 mod utility;
 
-pub use data_type::data_type;
 pub(crate) use reader::is_reserved;
 
 use reader::Reader;

@@ -1,0 +1,189 @@
+//! From the conditions on one table to an access path: translation, statistics, hints, choice.
+
+use std::sync::Arc;
+
+use datafusion::logical_expr::Expr;
+use rukh_catalog::{ColumnId, IndexId, Table};
+use rukh_engine::{EntryFilter, ScanRequest};
+use rukh_keys::{Datum, KeyRange};
+use rukh_planner::{
+    AccessPath, Constant, Hint, IndexExpression, OpaquePredicate, OrderKey, Plan, Predicate, Query, TermId, TermKind,
+    bind, evaluate,
+};
+
+use crate::SqlError;
+use crate::context::{Notice, StatementContext};
+use crate::expressions::parse_predicate;
+use crate::statistics::statistics_of;
+use crate::translate::{Translator, index_expressions};
+
+/// The conditions on one table, translated once and planned as often as parameters change.
+#[derive(Clone, Debug)]
+pub(crate) struct Conditions {
+    pub(crate) table: Arc<Table>,
+    /// One per conjunct of WHERE.
+    pub(crate) predicates: Vec<Predicate>,
+    opaque: Vec<OpaquePredicate>,
+    expressions: Vec<IndexExpression>,
+    index_predicates: Vec<(IndexId, Predicate)>,
+}
+
+/// What a statement wants of a table beside its conditions.
+pub(crate) struct Wanted<'a> {
+    /// Bound conditions.
+    pub(crate) predicates: &'a [Predicate],
+    /// Columns read.
+    pub(crate) columns: &'a [ColumnId],
+    /// Order asked for.
+    pub(crate) order: &'a [OrderKey],
+    /// Most rows needed.
+    pub(crate) limit: Option<u64>,
+}
+
+/// What a path leaves to check, and where.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Residual {
+    /// Positions of conjuncts checked on index entries, before rows are looked up.
+    pub(crate) entry: Vec<usize>,
+    /// Positions of conjuncts checked on rows.
+    pub(crate) row: Vec<usize>,
+}
+
+impl Conditions {
+    /// Translates the conjuncts of a WHERE on `table`.
+    pub(crate) fn translate(table: &Arc<Table>, conjuncts: &[Expr]) -> Result<Self, SqlError> {
+        let (expressions, normalised) = index_expressions(table);
+        let mut translator = Translator::new(table, &normalised);
+        let predicates = conjuncts.iter().map(|expr| translator.predicate(expr)).collect();
+        let mut index_predicates = Vec::new();
+        for index in &table.indexes {
+            if let Some(predicate) = &index.predicate {
+                let expr = parse_predicate(table, &predicate.sql)?;
+                index_predicates.push((index.id, translator.predicate(&expr)));
+            }
+        }
+        let opaque = translator.opaque;
+        Ok(Conditions { table: table.clone(), predicates, opaque, expressions, index_predicates })
+    }
+
+    /// Returns the conditions with parameters filled in.
+    pub(crate) fn bound(&self, params: &[Constant]) -> Vec<Predicate> {
+        self.predicates.iter().map(|predicate| bind(predicate, params)).collect()
+    }
+
+    /// Chooses the access path for these (bound) predicates.
+    pub(crate) fn plan(&self, wanted: &Wanted<'_>, context: &StatementContext) -> Plan {
+        let hints = hints_for(&self.table, context);
+        let statistics = statistics_of(&context.engine, &self.table);
+        let plan = rukh_planner::plan(&self.query(wanted, &hints, &statistics));
+        plan.notices.iter().for_each(|message| context.notice(Notice::warning(message)));
+        plan
+    }
+
+    /// Puts the question to the planner.
+    pub(crate) fn query<'a>(
+        &'a self,
+        wanted: &Wanted<'a>,
+        hints: &'a [Hint],
+        statistics: &'a rukh_planner::Statistics,
+    ) -> Query<'a> {
+        Query {
+            table: &self.table,
+            conjuncts: wanted.predicates,
+            needed: wanted.columns,
+            order: wanted.order,
+            limit: wanted.limit,
+            hints,
+            statistics,
+            expressions: &self.expressions,
+            index_predicates: &self.index_predicates,
+            opaque: &self.opaque,
+        }
+    }
+
+    /// Says where each unproven conjunct of a path is checked.
+    pub(crate) fn residual(&self, path: &AccessPath) -> Residual {
+        let (entry, late): (Vec<_>, Vec<_>) =
+            path.residual_index.iter().partition(|position| is_decidable(&self.predicates[**position]));
+        Residual { entry, row: path.residual.iter().copied().chain(late).collect() }
+    }
+
+    /// Returns the columns that these conjuncts read.
+    pub(crate) fn columns_read(&self, conjuncts: &[usize]) -> Vec<ColumnId> {
+        let mut columns = Vec::new();
+        for position in conjuncts {
+            let predicate = &self.predicates[*position];
+            predicate.visit_terms(&mut |term| match term.kind() {
+                TermKind::Column(column) | TermKind::Hash { column, .. } => columns.push(column),
+                TermKind::Expression(i) => columns.extend(&self.expressions[i as usize].columns),
+            });
+            predicate.visit_opaque(&mut |i| columns.extend(&self.opaque[i as usize].columns));
+        }
+        columns.sort();
+        columns.dedup();
+        columns
+    }
+
+    /// Makes the engine's request for a path: `bound` are the predicates with parameters filled in.
+    pub(crate) fn request(
+        &self,
+        path: &AccessPath,
+        ranges: Vec<KeyRange>,
+        columns: Vec<ColumnId>,
+        limit: Option<u64>,
+        entry_residual: Vec<Predicate>,
+        entry_columns: Vec<ColumnId>,
+    ) -> ScanRequest {
+        let table = || self.table.clone();
+        let filter =
+            (!entry_residual.is_empty()).then(|| entry_filter(table(), entry_residual, entry_columns.clone()));
+        ScanRequest {
+            table: self.table.clone(),
+            source: engine_source(path.source),
+            ranges,
+            masked: path.masked.clone(),
+            reverse: path.reverse,
+            limit,
+            columns,
+            entry_filter: filter,
+            entry_columns,
+        }
+    }
+}
+
+/// Returns whether a predicate can be decided on decoded columns, without DataFusion.
+pub(crate) fn is_decidable(predicate: &Predicate) -> bool {
+    let mut columns_only = predicate.is_understood();
+    predicate.visit_terms(&mut |term| columns_only &= matches!(term.kind(), TermKind::Column(_)));
+    columns_only
+}
+
+/// Returns whether a row of these columns fulfils all predicates.
+pub(crate) fn accepts(table: &Table, predicates: &[Predicate], columns: &[ColumnId], row: &[Datum]) -> bool {
+    let value = |term: TermId| {
+        let position = columns.iter().position(|id| TermId::column(*id) == term);
+        position.map_or(Datum::Null, |position| row[position].clone())
+    };
+    predicates.iter().all(|predicate| evaluate(predicate, table, &value) == Some(true))
+}
+
+fn entry_filter(table: Arc<Table>, predicates: Vec<Predicate>, columns: Vec<ColumnId>) -> EntryFilter {
+    Box::new(move |view| {
+        let row = (0..columns.len()).map(|i| Ok(view.datum(i)?.into_owned()));
+        let row = row.collect::<Result<Vec<_>, rukh_engine::EngineError>>()?;
+        Ok(accepts(&table, &predicates, &columns, &row))
+    })
+}
+
+/// Returns a source in the engine's words.
+pub(crate) fn engine_source(source: rukh_planner::Source) -> rukh_engine::Source {
+    match source {
+        rukh_planner::Source::Table => rukh_engine::Source::Table,
+        rukh_planner::Source::Index(id) => rukh_engine::Source::Index(id),
+    }
+}
+
+fn hints_for(table: &Table, context: &StatementContext) -> Vec<Hint> {
+    let ours = context.hints.iter().filter(|hint| hint.table.as_ref().is_none_or(|name| *name == table.name));
+    ours.map(|hint| hint.hint.clone()).collect()
+}

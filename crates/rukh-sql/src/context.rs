@@ -1,0 +1,230 @@
+//! What one statement runs with: its snapshot, hints, settings, cancellation, and what it counts.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use rukh_engine::{Engine, ScanCounters, Snapshot};
+
+use crate::SqlError;
+use crate::hints::TableHint;
+
+/// A message beside a result: a warning, or a hint that could not apply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// `NOTICE` or `WARNING`.
+    pub severity: &'static str,
+    /// The message, in the style of errors.
+    pub message: String,
+    /// What to do about it, as sentences.
+    pub hint: Option<String>,
+}
+
+impl Notice {
+    /// Makes a NOTICE.
+    pub fn new(message: impl Into<String>) -> Self {
+        Notice { severity: "NOTICE", message: message.into(), hint: None }
+    }
+
+    /// Makes a WARNING.
+    pub fn warning(message: impl Into<String>) -> Self {
+        Notice { severity: "WARNING", message: message.into(), hint: None }
+    }
+}
+
+/// Ends the running statement of a session from another thread.
+#[derive(Clone, Debug, Default)]
+pub struct CancelHandle(Arc<AtomicBool>);
+
+impl CancelHandle {
+    /// Asks the running statement to end with SQLSTATE 57014.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Forgets an earlier request; called when a statement starts.
+    pub(crate) fn reset(&self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+
+    /// Returns whether the statement should end.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Fails with SQLSTATE 57014 if the statement should end.
+    pub(crate) fn check(&self) -> Result<(), SqlError> {
+        match self.is_cancelled() {
+            true => Err(SqlError::cancelled()),
+            false => Ok(()),
+        }
+    }
+
+}
+
+/// Which way a statement ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunPath {
+    /// One key access, without DataFusion.
+    Direct,
+    /// A DataFusion plan.
+    General,
+}
+
+/// Forces one way of running statements, for tests and for doubt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PathSetting {
+    /// Direct where it can be, general otherwise.
+    #[default]
+    Auto,
+    /// Always general.
+    General,
+}
+
+/// Totals of all scans of a statement; scans of several threads add to it.
+#[derive(Debug, Default)]
+pub(crate) struct Totals {
+    ranges: AtomicU64,
+    seeks: AtomicU64,
+    keys_examined: AtomicU64,
+    masked_misses: AtomicU64,
+    lookups: AtomicU64,
+    rows: AtomicU64,
+    bytes_read: AtomicU64,
+}
+
+impl Totals {
+    /// Adds what one scan counted.
+    pub(crate) fn add(&self, scan: &ScanCounters) {
+        self.ranges.fetch_add(scan.ranges, Ordering::Relaxed);
+        self.seeks.fetch_add(scan.seeks, Ordering::Relaxed);
+        self.keys_examined.fetch_add(scan.keys_examined, Ordering::Relaxed);
+        self.masked_misses.fetch_add(scan.masked_misses, Ordering::Relaxed);
+        self.lookups.fetch_add(scan.lookups, Ordering::Relaxed);
+        self.bytes_read.fetch_add(scan.bytes_read, Ordering::Relaxed);
+    }
+
+    /// Adds rows given to the client.
+    pub(crate) fn add_rows(&self, rows: u64) {
+        self.rows.fetch_add(rows, Ordering::Relaxed);
+    }
+
+    /// Returns the totals so far.
+    pub(crate) fn load(&self) -> ScanCounters {
+        ScanCounters {
+            ranges: self.ranges.load(Ordering::Relaxed),
+            seeks: self.seeks.load(Ordering::Relaxed),
+            keys_examined: self.keys_examined.load(Ordering::Relaxed),
+            masked_misses: self.masked_misses.load(Ordering::Relaxed),
+            lookups: self.lookups.load(Ordering::Relaxed),
+            rows: self.rows.load(Ordering::Relaxed),
+            bytes_read: self.bytes_read.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// Returns what was counted between two readings of one scan's counters.
+pub(crate) fn counted_since(now: &ScanCounters, before: &ScanCounters) -> ScanCounters {
+    ScanCounters {
+        ranges: now.ranges - before.ranges,
+        seeks: now.seeks - before.seeks,
+        keys_examined: now.keys_examined - before.keys_examined,
+        masked_misses: now.masked_misses - before.masked_misses,
+        lookups: now.lookups - before.lookups,
+        rows: now.rows - before.rows,
+        bytes_read: now.bytes_read - before.bytes_read,
+    }
+}
+
+/// What a statement did, for SHOW LAST QUERY STATS and EXPLAIN ANALYZE.
+#[derive(Clone, Debug)]
+pub struct QueryStats {
+    /// Which way it ran.
+    pub path: RunPath,
+    /// Counts of all its scans; `rows` are those given to the client.
+    pub counters: ScanCounters,
+    /// Microseconds until the plan was ready.
+    pub planning_us: u64,
+    /// Microseconds from start to last row.
+    pub elapsed_us: u64,
+}
+
+/// What one statement runs with.
+pub(crate) struct StatementContext {
+    pub(crate) engine: Engine,
+    pub(crate) snapshot: Snapshot,
+    pub(crate) hints: Vec<TableHint>,
+    pub(crate) cancel: CancelHandle,
+    pub(crate) notices: Mutex<Vec<Notice>>,
+    pub(crate) totals: Totals,
+    pub(crate) started: Instant,
+    planning_us: AtomicU64,
+    finished_us: AtomicU64,
+    /// Most partitions of one scan.
+    pub(crate) parallelism: usize,
+}
+
+impl std::fmt::Debug for StatementContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StatementContext").field("hints", &self.hints).finish_non_exhaustive()
+    }
+}
+
+impl StatementContext {
+    /// Starts a statement on this snapshot.
+    pub(crate) fn new(engine: Engine, snapshot: Snapshot, hints: Vec<TableHint>, cancel: CancelHandle, parallelism: usize) -> Self {
+        StatementContext {
+            engine,
+            snapshot,
+            hints,
+            cancel,
+            notices: Mutex::default(),
+            totals: Totals::default(),
+            started: Instant::now(),
+            planning_us: AtomicU64::new(0),
+            finished_us: AtomicU64::new(0),
+            parallelism,
+        }
+    }
+
+    /// Adds a notice, once.
+    pub(crate) fn notice(&self, notice: Notice) {
+        let mut notices = self.notices.lock();
+        if !notices.contains(&notice) {
+            notices.push(notice);
+        }
+    }
+
+    /// Marks the end of planning.
+    pub(crate) fn planned(&self) {
+        self.planning_us.store(self.elapsed_us(), Ordering::Relaxed);
+    }
+
+    /// Marks the end of the statement.
+    pub(crate) fn finished(&self) {
+        self.finished_us.store(self.elapsed_us(), Ordering::Relaxed);
+    }
+
+    /// Returns what the statement has done so far.
+    pub(crate) fn stats(&self, path: RunPath) -> QueryStats {
+        QueryStats {
+            path,
+            counters: self.totals.load(),
+            planning_us: self.planning_us.load(Ordering::Relaxed),
+            elapsed_us: u64::try_from(self.elapsed().as_micros()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Returns the time since the statement started, or that it took.
+    pub(crate) fn elapsed(&self) -> Duration {
+        match self.finished_us.load(Ordering::Relaxed) {
+            0 => self.started.elapsed(),
+            finished => Duration::from_micros(finished),
+        }
+    }
+
+    fn elapsed_us(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+}

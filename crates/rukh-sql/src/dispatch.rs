@@ -1,0 +1,211 @@
+//! From a parsed statement to its result.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field, Schema};
+use datafusion::scalar::ScalarValue;
+use rukh_catalog::Table;
+use rukh_engine::ScrubReport;
+
+use crate::SqlError;
+use crate::context::{QueryStats, RunPath};
+use crate::progress::Task;
+use crate::rows::Rows;
+use crate::session::{Outcome, Session};
+use crate::statement::{ObjectName, ShowStatement, Statement, parse};
+use crate::{copy, ddl, dml, explain, show};
+
+/// A statement parsed once, to be run with parameters.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    sql: Arc<str>,
+    statement: Arc<Statement>,
+}
+
+impl Prepared {
+    /// Returns the text.
+    pub fn sql(&self) -> &str {
+        &self.sql
+    }
+}
+
+impl Session {
+    /// Runs one statement; a closing semicolon is allowed.
+    pub fn execute(&mut self, sql: &str) -> Result<Outcome, SqlError> {
+        let prepared = self.prepare(sql)?;
+        self.execute_prepared(&prepared, &[])
+    }
+
+    /// Parses a statement to be run with parameters.
+    pub fn prepare(&mut self, sql: &str) -> Result<Prepared, SqlError> {
+        Ok(Prepared { sql: sql.into(), statement: Arc::new(parse(sql)?) })
+    }
+
+    /// Runs a parsed statement; `params[0]` is `$1`.
+    pub fn execute_prepared(&mut self, prepared: &Prepared, params: &[ScalarValue]) -> Result<Outcome, SqlError> {
+        self.begin_statement();
+        let result = self.dispatch(prepared, params);
+        let (tag, rows) = result.map_err(|error| crate::place::located(error, &prepared.sql))?;
+        Ok(Outcome { tag, rows, notices: self.take_notices() })
+    }
+
+    fn dispatch(&mut self, prepared: &Prepared, params: &[ScalarValue]) -> Result<(String, Option<Rows>), SqlError> {
+        match prepared.statement.as_ref() {
+            Statement::Query(query) => {
+                if let Some(rows) = self.query_direct(&prepared.sql, query, params)? {
+                    return Ok(("SELECT".to_string(), Some(rows)));
+                }
+                let context = self.context(self.engine().snapshot(), query)?;
+                let rows = self.query(query, params, &context)?;
+                Ok(("SELECT".to_string(), Some(rows)))
+            }
+            Statement::Insert(insert) => {
+                let count = dml::insert(self, insert, params)?;
+                Ok((format!("{} {count}", if insert.upsert { "UPSERT" } else { "INSERT 0" }), None))
+            }
+            Statement::Update(update) => Ok((format!("UPDATE {}", dml::update(self, update, params)?), None)),
+            Statement::Delete(delete) => Ok((format!("DELETE {}", dml::delete(self, delete, params)?), None)),
+            Statement::Explain { analyze, format, statement } => {
+                let rows = explain::explain(self, statement, *analyze, *format, params)?;
+                Ok(("EXPLAIN".to_string(), Some(rows)))
+            }
+            Statement::Show(show) => Ok(("SHOW".to_string(), Some(self.show(show)?))),
+            Statement::CheckTable { name } => {
+                let table = self.table(name)?;
+                let task = self.task(format!("check table {}", table.name), "rows");
+                let report = self.engine().check_table(table.id, &task)?;
+                Ok(("CHECK TABLE".to_string(), Some(scrub_rows(&report)?)))
+            }
+            Statement::CheckIndex { name } => {
+                let catalog = self.engine().catalog();
+                let schema = name.schema.as_deref().unwrap_or("public");
+                let found = catalog.index_named(schema, &name.name);
+                let index = found.map_err(|error| SqlError::from(error).at(name.position))?.1.id;
+                let task = self.task(format!("check index {}", name.name), "entries");
+                let report = self.engine().check_index(index, &task)?;
+                Ok(("CHECK INDEX".to_string(), Some(scrub_rows(&report)?)))
+            }
+            Statement::Analyze { table } => {
+                for table in self.tables(table.as_ref())? {
+                    let task = self.task(format!("analyze {}", table.name), "rows");
+                    self.engine().analyze(table.id, &task)?;
+                }
+                Ok(("ANALYZE".to_string(), None))
+            }
+            Statement::Copy(statement) => Ok((copy::run(self, statement, params)?, None)),
+            Statement::Set { name, value } => {
+                self.settings.set(name, value.as_deref().unwrap_or("default"))?;
+                Ok(("SET".to_string(), None))
+            }
+            Statement::ResetAll => {
+                self.settings = Default::default();
+                Ok(("RESET".to_string(), None))
+            }
+            Statement::Begin | Statement::Commit | Statement::Rollback => Err(SqlError::unsupported(
+                "transactions of several statements are not supported yet",
+            )
+            .with_hint("Every statement is a transaction of its own.")),
+            definition => Ok((ddl::run(self, definition)?, None)),
+        }
+    }
+
+    /// Returns a table by name, or an error at its place.
+    pub(crate) fn table(&self, name: &ObjectName) -> Result<Arc<Table>, SqlError> {
+        let catalog = self.engine().catalog();
+        let schema = name.schema.as_deref().unwrap_or("public");
+        let found = catalog.table_named(schema, &name.name);
+        found.cloned().map_err(|error| SqlError::from(error).at(name.position))
+    }
+
+    fn tables(&self, name: Option<&ObjectName>) -> Result<Vec<Arc<Table>>, SqlError> {
+        match name {
+            Some(name) => Ok(vec![self.table(name)?]),
+            None => Ok(self.engine().catalog().tables().cloned().collect()),
+        }
+    }
+
+    /// Starts a piece of long work that reports to the session's listener.
+    pub(crate) fn task(&self, label: String, unit: &'static str) -> Task {
+        Task::new(&self.progress, self.cancel(), label, unit)
+    }
+
+    fn show(&mut self, statement: &ShowStatement) -> Result<Rows, SqlError> {
+        let catalog = self.engine().catalog();
+        let batch = match statement {
+            ShowStatement::Tables => show::tables(&catalog)?,
+            ShowStatement::Indexes { table } => {
+                let table = table.as_ref().map(|name| self.table(name)).transpose()?;
+                show::indexes(&catalog, table.as_deref())?
+            }
+            ShowStatement::CreateTable { name } => show::create_table(&*self.table(name)?)?,
+            ShowStatement::Columns { name } => show::columns(&*self.table(name)?)?,
+            ShowStatement::LastQueryStats => stats_batch(self.last_stats())?,
+            ShowStatement::Setting(name) => text_batch(&[name], [vec![self.settings.value(name)?]])?,
+            ShowStatement::All => {
+                let all = self.settings.all();
+                let column = |i: usize| all.iter().map(|row| row[i].clone()).collect::<Vec<_>>();
+                text_batch(&["name", "setting", "description"], [column(0), column(1), column(2)])?
+            }
+        };
+        Ok(Rows::ready(batch))
+    }
+}
+
+/// Makes a batch of text columns.
+pub(crate) fn text_batch<const N: usize>(names: &[&str; N], columns: [Vec<String>; N]) -> Result<RecordBatch, SqlError> {
+    let fields = names.iter().map(|name| Field::new(*name, ArrowType::Utf8, false)).collect::<Vec<_>>();
+    let arrays = columns.into_iter().map(|values| Arc::new(StringArray::from(values)) as ArrayRef).collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|error| SqlError::internal(error.to_string()))
+}
+
+fn stats_batch(stats: Option<QueryStats>) -> Result<RecordBatch, SqlError> {
+    let stats = stats.ok_or_else(|| SqlError::statement("55000", "no query has run in this session"))?;
+    let path = match stats.path {
+        RunPath::Direct => "direct",
+        RunPath::General => "general",
+    };
+    let counters = &stats.counters;
+    let numbers = [
+        ("ranges", counters.ranges),
+        ("seeks", counters.seeks),
+        ("keys_examined", counters.keys_examined),
+        ("masked_misses", counters.masked_misses),
+        ("lookups", counters.lookups),
+        ("rows", counters.rows),
+        ("bytes_read", counters.bytes_read),
+        ("planning_us", stats.planning_us),
+        ("elapsed_us", stats.elapsed_us),
+    ];
+    let mut names = vec!["path".to_string()];
+    let mut values = vec![path.to_string()];
+    for (name, value) in numbers {
+        names.push(name.to_string());
+        values.push(value.to_string());
+    }
+    text_batch(&["name", "value"], [names, values])
+}
+
+/// Returns what a scrub found: counts, then the findings with their keys.
+fn scrub_rows(report: &ScrubReport) -> Result<Rows, SqlError> {
+    let counts = [
+        ("rows", report.rows),
+        ("entries", report.entries),
+        ("missing", report.missing),
+        ("dangling", report.dangling),
+        ("differing", report.differing),
+        ("corrupt", report.corrupt),
+    ];
+    let mut columns = [Vec::new(), Vec::new(), Vec::new()];
+    for (what, count) in counts {
+        columns[0].push(what.to_string());
+        columns[1].push(count.to_string());
+        columns[2].push(String::new());
+    }
+    for finding in &report.findings {
+        columns[0].push(format!("{:?}", finding.kind).to_lowercase());
+        columns[1].push(finding.key.clone());
+        columns[2].push(finding.detail.clone());
+    }
+    Ok(Rows::ready(text_batch(&["finding", "value", "detail"], columns)?))
+}

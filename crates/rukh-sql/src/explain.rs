@@ -1,0 +1,201 @@
+//! EXPLAIN: the access paths of a statement, as text or JSON, with what really happened for ANALYZE.
+//!
+//! A statement that is one scan prints the scan. Others print a tree: DataFusion's operators by name,
+//! plumbing between threads left out, and each scan below them.
+
+use std::sync::Arc;
+
+use datafusion::physical_plan::{ExecutionPlan, displayable};
+use datafusion::scalar::ScalarValue;
+use datafusion::sql::sqlparser::ast;
+use rukh_planner::{Actuals, explain_json, explain_text};
+use serde_json::{Value, json};
+
+use crate::SqlError;
+use crate::access::{Conditions, Wanted};
+use crate::context::StatementContext;
+use crate::dispatch::text_batch;
+use crate::dml;
+use crate::operators::ScanExec;
+use crate::rows::Rows;
+use crate::session::{Planned, Session};
+use crate::statement::{ExplainFormat, Statement};
+use crate::statistics::statistics_of;
+
+/// Explains a statement; with `analyze` also runs it, a query only.
+pub(crate) fn explain(
+    session: &mut Session,
+    statement: &Statement,
+    analyze: bool,
+    format: ExplainFormat,
+    params: &[ScalarValue],
+) -> Result<Rows, SqlError> {
+    let (query, head) = explained_query(session, statement)?;
+    if analyze && head.is_some() {
+        return Err(SqlError::unsupported("EXPLAIN ANALYZE of a statement that writes is not supported yet"));
+    }
+    let context = session.context(session.engine().snapshot(), &query)?;
+    let planned = session.plan(&query, params, &context)?;
+    if analyze {
+        let mut rows = session.run(&planned, &context)?;
+        while rows.next_batch()?.is_some() {}
+    }
+    let tree = tree_of(&planned, &context, analyze)?;
+    let tree = match head {
+        Some(name) => Node { name, detail: String::new(), scan: None, children: vec![tree] },
+        None => tree,
+    };
+    match format {
+        ExplainFormat::Text => {
+            let mut lines = Vec::new();
+            tree.text(0, &mut lines);
+            if analyze {
+                lines.extend(analyzed(session));
+            }
+            Ok(Rows::ready(text_batch(&["plan"], [lines])?))
+        }
+        ExplainFormat::Json => {
+            let text = serde_json::to_string_pretty(&tree.json())
+                .map_err(|error| SqlError::internal(error.to_string()))?;
+            Ok(Rows::ready(text_batch(&["plan"], [vec![text]])?))
+        }
+    }
+}
+
+/// Returns the query that a statement reads by, and the name of what it does with the rows.
+fn explained_query(session: &Session, statement: &Statement) -> Result<(ast::Query, Option<String>), SqlError> {
+    match statement {
+        Statement::Query(query) => Ok((query.as_ref().clone(), None)),
+        Statement::Insert(insert) => {
+            let query = insert.ast.source.clone();
+            let query = query.ok_or_else(|| SqlError::unsupported("EXPLAIN of INSERT ... DEFAULT VALUES"))?;
+            let verb = if insert.upsert { "upsert" } else { "insert" };
+            Ok((*query, Some(format!("{verb} {}", insert.ast.table))))
+        }
+        Statement::Update(update) => {
+            let (table, query) = dml::update_query(session, update)?;
+            Ok((query, Some(format!("update {table}"))))
+        }
+        Statement::Delete(delete) => {
+            let (table, query) = dml::delete_query(session, delete)?;
+            Ok((query, Some(format!("delete {table}"))))
+        }
+        _ => Err(SqlError::syntax("EXPLAIN takes a query or a statement that writes rows")),
+    }
+}
+
+fn analyzed(session: &Session) -> Vec<String> {
+    let Some(stats) = session.last_stats() else { return Vec::new() };
+    vec![
+        format!("rows        {}", stats.counters.rows),
+        format!("planning    {:.3} ms", stats.planning_us as f64 / 1000.0),
+        format!("elapsed     {:.3} ms", stats.elapsed_us as f64 / 1000.0),
+    ]
+}
+
+/// One operator with its inputs.
+struct Node {
+    name: String,
+    detail: String,
+    /// Text and JSON of a scan.
+    scan: Option<(String, Value)>,
+    children: Vec<Node>,
+}
+
+impl Node {
+    fn text(&self, depth: usize, lines: &mut Vec<String>) {
+        let indent = "  ".repeat(depth);
+        match &self.scan {
+            Some((text, _)) => lines.extend(text.lines().map(|line| format!("{indent}{line}"))),
+            None => lines.push(format!("{indent}{} {}", self.name, self.detail).trim_end().to_string()),
+        }
+        self.children.iter().for_each(|child| child.text(depth + 1, lines));
+    }
+
+    fn json(&self) -> Value {
+        let children: Vec<Value> = self.children.iter().map(Node::json).collect();
+        match &self.scan {
+            Some((_, scan)) => json!({ "node": "scan", "scan": scan }),
+            None => json!({ "node": self.name, "detail": self.detail, "inputs": children }),
+        }
+    }
+}
+
+fn tree_of(planned: &Planned, context: &StatementContext, analyze: bool) -> Result<Node, SqlError> {
+    match planned {
+        Planned::Direct(plan) => {
+            let (chosen, bound) = plan
+                .path(context, &[])
+                .ok_or_else(|| SqlError::internal("a direct plan holds when it was chosen"))?;
+            let actuals = analyze.then(|| actuals_of(&context.totals.load(), context));
+            let wanted = plan.wanted(&bound);
+            Ok(scan_node(plan.conditions(), &wanted, &chosen.path, context, actuals.as_ref()))
+        }
+        Planned::General(plan) => Ok(physical_node(plan, context, analyze)),
+    }
+}
+
+fn scan_node(
+    conditions: &Conditions,
+    wanted: &Wanted<'_>,
+    path: &rukh_planner::AccessPath,
+    context: &StatementContext,
+    actuals: Option<&Actuals>,
+) -> Node {
+    let statistics = statistics_of(&context.engine, &conditions.table);
+    let query = conditions.query(wanted, &[], &statistics);
+    let text = explain_text(&query, path, actuals);
+    let json = explain_json(&query, path, actuals);
+    Node { name: "scan".to_string(), detail: String::new(), scan: Some((text, json)), children: Vec::new() }
+}
+
+fn physical_node(plan: &Arc<dyn ExecutionPlan>, context: &StatementContext, analyze: bool) -> Node {
+    if let Some(scan) = plan.downcast_ref::<ScanExec>() {
+        let actuals = analyze.then(|| actuals_of(&scan.counters(), context));
+        let wanted = scan.wanted();
+        return scan_node(scan.conditions(), &wanted, scan.path(), context, actuals.as_ref());
+    }
+    let children = plan.children();
+    if let [only] = children.as_slice()
+        && is_plumbing(plan.name())
+    {
+        return physical_node(only, context, analyze);
+    }
+    let line = displayable(plan.as_ref()).one_line().to_string();
+    let line = line.trim();
+    let (name, detail) = line.split_once(": ").unwrap_or((line, ""));
+    let children = children.into_iter().map(|child| physical_node(child, context, analyze)).collect();
+    Node { name: words(name), detail: detail.to_string(), scan: None, children }
+}
+
+/// Operators that only move batches between threads.
+fn is_plumbing(name: &str) -> bool {
+    matches!(
+        name,
+        "CoalesceBatchesExec" | "CoalescePartitionsExec" | "RepartitionExec" | "CooperativeExec" | "BufferExec"
+    )
+}
+
+/// `HashJoinExec` as `hash join`.
+fn words(name: &str) -> String {
+    let mut text = String::new();
+    for (position, c) in name.trim_end_matches("Exec").chars().enumerate() {
+        if c.is_uppercase() && position > 0 {
+            text.push(' ');
+        }
+        text.extend(c.to_lowercase());
+    }
+    text
+}
+
+fn actuals_of(counters: &rukh_engine::ScanCounters, context: &StatementContext) -> Actuals {
+    Actuals {
+        ranges: counters.ranges,
+        seeks: counters.seeks,
+        keys_examined: counters.keys_examined,
+        masked_misses: counters.masked_misses,
+        lookups: counters.lookups,
+        rows: counters.rows,
+        elapsed: context.elapsed(),
+    }
+}

@@ -1,0 +1,243 @@
+//! Stored expressions: index elements, partial predicates, defaults; and the function HASH.
+//!
+//! The catalog holds them as SQL text. They are typed and compiled by DataFusion, as queries are, so
+//! an index expression means what the same expression means in a WHERE.
+
+use std::sync::{Arc, LazyLock};
+
+use datafusion::arrow::array::{Array, ArrayRef, BinaryBuilder};
+use datafusion::arrow::datatypes::{DataType as ArrowType, Schema};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, DFSchema, DFSchemaRef, ScalarValue};
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
+use datafusion::logical_expr::simplify::SimplifyContext;
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ExprSchemable, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature,
+    Volatility,
+};
+use datafusion::optimizer::simplify_expressions::ExprSimplifier;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::sql::sqlparser::ast::{self, ExprWithAlias};
+use rukh_catalog::{ColumnId, Table};
+use rukh_engine::{EngineError, RowFunction, RowFunctions};
+use rukh_keys::{DataType, Datum, hash_datum};
+
+use crate::SqlError;
+use crate::batch::batch_of_rows;
+use crate::general::session_config;
+use crate::literals::typed_expression;
+use crate::scalars::{assigned_datums, datum_from_scalar, datums_from_array};
+use crate::statement::parse_expression;
+use crate::types::{data_type_of, data_type_of_arrow, table_schema};
+
+/// DataFusion's functions and typing rules, without any table.
+static STATE: LazyLock<SessionState> = LazyLock::new(|| {
+    let mut state = SessionStateBuilder::new().with_config(session_config()).with_default_features().build();
+    register_functions(&mut state);
+    state
+});
+
+/// Adds our functions to a session.
+pub(crate) fn register_functions(state: &mut SessionState) {
+    use datafusion::execution::FunctionRegistry;
+    let hash = Arc::new(ScalarUDF::from(HashFunction::new()));
+    state.register_udf(hash).expect("functions of a session can be added to");
+}
+
+/// A stored expression, typed on the columns of its table.
+pub(crate) struct TypedExpression {
+    /// The expression, on unqualified columns.
+    pub(crate) expr: Expr,
+    /// Type of the result.
+    pub(crate) ty: DataType,
+    /// Whether the result may be NULL.
+    pub(crate) nullable: bool,
+    /// Columns that it reads.
+    pub(crate) columns: Vec<ColumnId>,
+}
+
+/// Types an expression on the columns of a table, and simplifies it as the optimiser would.
+///
+/// Fails with 42703 on an unknown column and 42P17 on anything but a deterministic expression of one row.
+pub(crate) fn typed_on(table: &Table, expr: &ast::Expr) -> Result<TypedExpression, SqlError> {
+    let schema = Arc::new(DFSchema::try_from(table_schema(table).as_ref().clone())?);
+    let expr = simplified(expr, &schema)?;
+    check_deterministic(&expr)?;
+    let (_, field) = expr.to_field(schema.as_ref())?;
+    let names = expr.column_refs();
+    let columns = names.iter().filter_map(|column| table.column_named(&column.name)).map(|column| column.id);
+    let mut columns: Vec<ColumnId> = columns.collect();
+    columns.sort();
+    Ok(TypedExpression { ty: data_type_of(&field), nullable: field.is_nullable(), columns, expr })
+}
+
+fn simplified(expr: &ast::Expr, schema: &DFSchemaRef) -> Result<Expr, SqlError> {
+    let mut expr = expr.clone();
+    crate::rewrite::expand_row_values(&mut expr)?;
+    let named = ExprWithAlias { expr, alias: None };
+    let logical = STATE.create_logical_expr_from_sql_expr(named, schema)?;
+    let logical = typed_expression(logical, schema)?;
+    let context = SimplifyContext::builder().with_schema(schema.clone()).with_current_time().build();
+    let simplifier = ExprSimplifier::new(context);
+    let coerced = simplifier.coerce(logical, schema)?;
+    Ok(simplifier.simplify(coerced)?)
+}
+
+fn check_deterministic(expr: &Expr) -> Result<(), SqlError> {
+    let mut wrong = None;
+    expr.apply(|part| {
+        wrong = match part {
+            Expr::ScalarFunction(call) if call.func.signature().volatility != Volatility::Immutable => {
+                Some("functions in index expression must be marked IMMUTABLE")
+            }
+            Expr::AggregateFunction(_) => Some("aggregate functions are not allowed in index expressions"),
+            Expr::WindowFunction(_) => Some("window functions are not allowed in index expressions"),
+            Expr::Exists(_) | Expr::InSubquery(_) | Expr::ScalarSubquery(_) | Expr::SetComparison(_) => {
+                Some("cannot use subquery in index expression")
+            }
+            Expr::Placeholder(_) => Some("index expressions have no parameters"),
+            _ => None,
+        };
+        Ok(if wrong.is_some() { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    match wrong {
+        None => Ok(()),
+        Some(message) => Err(SqlError::statement("42P17", message)),
+    }
+}
+
+/// Returns a stored predicate of a partial index as an expression on the table's columns.
+pub(crate) fn parse_predicate(table: &Table, sql: &str) -> Result<Expr, SqlError> {
+    Ok(typed_on(table, &parse_expression(sql)?)?.expr)
+}
+
+/// Returns the text by which two typed expressions are told to be the same.
+pub(crate) fn normalise(expr: &Expr) -> String {
+    let unqualified = expr.clone().transform(|part| match part {
+        Expr::Column(column) => Ok(Transformed::yes(Expr::Column(Column::new_unqualified(column.name)))),
+        other => Ok(Transformed::no(other)),
+    });
+    match unqualified {
+        Ok(unqualified) => crate::normalise::sql_text(&unqualified.data),
+        Err(_) => expr.to_string(),
+    }
+}
+
+/// Evaluates a default for one statement; fails with 42703 when it names a column.
+pub(crate) fn evaluate_default(sql: &str, ty: &DataType, column: &str) -> Result<Datum, SqlError> {
+    let schema: DFSchemaRef = Arc::new(DFSchema::empty());
+    match simplified(&parse_expression(sql)?, &schema)? {
+        Expr::Literal(value, _) => datum_from_scalar(&value, ty, column),
+        expr => {
+            let compiled = STATE.create_physical_expr(expr, &schema)?;
+            let row = batch_of_rows(Arc::new(Schema::empty()), &[], &[Vec::new()])?;
+            let value = compiled.evaluate(&row)?.into_array(1)?;
+            let mut values = assigned_datums(&value, ty, column)?;
+            Ok(values.pop().unwrap_or(Datum::Null))
+        }
+    }
+}
+
+/// Compiles index expressions for the engine.
+pub(crate) struct Functions;
+
+impl RowFunctions for Functions {
+    fn compile(&self, table: &Table, sql: &str, ty: &DataType) -> Result<Arc<dyn RowFunction>, EngineError> {
+        compile(table, sql, ty).map_err(|error| function_error(sql, error))
+    }
+}
+
+fn function_error(sql: &str, error: SqlError) -> EngineError {
+    EngineError::Function { sql: sql.to_string(), source: Box::new(error) }
+}
+
+fn compile(table: &Table, sql: &str, ty: &DataType) -> Result<Arc<dyn RowFunction>, SqlError> {
+    let typed = typed_on(table, &parse_expression(sql)?)?;
+    let positions: Vec<usize> = typed.columns.iter().filter_map(|id| table.position(*id)).collect();
+    let schema = Arc::new(table_schema(table).project(&positions).map_err(DataFusionError::from)?);
+    let types = positions.iter().map(|position| table.columns[*position].ty).collect();
+    let resolved = DFSchema::try_from(schema.as_ref().clone())?;
+    let compiled = STATE.create_physical_expr(typed.expr, &resolved)?;
+    Ok(Arc::new(Compiled { sql: sql.to_string(), compiled, positions, schema, types, ty: *ty }))
+}
+
+/// A compiled index expression.
+struct Compiled {
+    sql: String,
+    compiled: Arc<dyn PhysicalExpr>,
+    /// Columns of the row that the expression reads.
+    positions: Vec<usize>,
+    schema: Arc<Schema>,
+    types: Vec<DataType>,
+    ty: DataType,
+}
+
+impl RowFunction for Compiled {
+    fn evaluate(&self, rows: &[&[Datum]]) -> Result<Vec<Datum>, EngineError> {
+        self.try_evaluate(rows).map_err(|error| function_error(&self.sql, error))
+    }
+}
+
+impl Compiled {
+    fn try_evaluate(&self, rows: &[&[Datum]]) -> Result<Vec<Datum>, SqlError> {
+        let picked = |row: &&[Datum]| self.positions.iter().map(|position| row[*position].clone()).collect();
+        let rows: Vec<Vec<Datum>> = rows.iter().map(picked).collect();
+        let batch = batch_of_rows(self.schema.clone(), &self.types, &rows)?;
+        let values = self.compiled.evaluate(&batch)?.into_array(rows.len())?;
+        let datums = datums_from_array(&values, &self.ty)?;
+        datums.into_iter().map(|datum| Ok(self.ty.check(datum)?)).collect()
+    }
+}
+
+/// `hash(value, n)`: the first 4, 8 or 16 bytes of the MD5 of a value, as keys hold it.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct HashFunction {
+    signature: Signature,
+}
+
+impl HashFunction {
+    fn new() -> Self {
+        HashFunction { signature: Signature::one_of(vec![TypeSignature::Any(2)], Volatility::Immutable) }
+    }
+}
+
+impl ScalarUDFImpl for HashFunction {
+    fn name(&self) -> &str {
+        "hash"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        Ok(ArrowType::Binary)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        let rows = args.number_rows;
+        let bytes = match args.args.get(1) {
+            Some(ColumnarValue::Scalar(ScalarValue::Int64(Some(bytes @ (4 | 8 | 16))))) => *bytes as u8,
+            _ => return Err(external(SqlError::statement("22023", "HASH takes 4, 8 or 16 bytes"))),
+        };
+        let values = args.args[0].to_array(rows)?;
+        Ok(ColumnarValue::Array(hashes(&values, bytes).map_err(external)?))
+    }
+}
+
+fn hashes(values: &ArrayRef, bytes: u8) -> Result<ArrayRef, SqlError> {
+    let ty = data_type_of_arrow(values.data_type());
+    let mut hashes = BinaryBuilder::with_capacity(values.len(), values.len() * usize::from(bytes));
+    for datum in datums_from_array(values, &ty)? {
+        match hash_datum(&datum, bytes) {
+            Datum::Bytes(hash) => hashes.append_value(hash),
+            _ => hashes.append_null(),
+        }
+    }
+    Ok(Arc::new(hashes.finish()))
+}
+
+fn external(error: SqlError) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}

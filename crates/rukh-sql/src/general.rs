@@ -1,0 +1,93 @@
+//! The general way to run a query: a DataFusion plan whose leaves are our access paths.
+
+use std::sync::Arc;
+
+use datafusion::common::ParamValues;
+use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::prelude::SessionConfig;
+use datafusion::scalar::ScalarValue;
+use datafusion::sql::parser::Statement as PlannedStatement;
+use datafusion::sql::sqlparser::ast;
+use datafusion::catalog::{CatalogProviderList, MemoryCatalogProviderList};
+
+use crate::SqlError;
+use crate::expressions;
+use crate::literals::type_literals;
+use crate::provider::{CurrentStatement, RukhCatalog};
+use crate::rewrite::expand_row_values;
+
+/// Memory that one database's queries share for sorts, joins and aggregates before they spill, bytes.
+const QUERY_MEMORY_MAX: usize = 768 << 20;
+
+/// Name of the DataFusion catalog that holds the tables.
+const CATALOG: &str = "rukh";
+
+/// Makes the environment that all sessions of a database share: memory limit and spill files.
+pub(crate) fn runtime_env() -> Result<Arc<RuntimeEnv>, SqlError> {
+    let builder = RuntimeEnvBuilder::new().with_memory_pool(Arc::new(FairSpillPool::new(QUERY_MEMORY_MAX)));
+    Ok(Arc::new(builder.build()?))
+}
+
+/// Makes the DataFusion state of one session; its tables are those of the current statement.
+pub(crate) fn session_state(env: Arc<RuntimeEnv>, current: Arc<CurrentStatement>) -> SessionState {
+    let catalogs = Arc::new(MemoryCatalogProviderList::new());
+    catalogs.register_catalog(CATALOG.to_string(), Arc::new(RukhCatalog::new(current)));
+    let mut state = SessionStateBuilder::new()
+        .with_config(session_config())
+        .with_runtime_env(env)
+        .with_default_features()
+        .with_catalog_list(catalogs)
+        .build();
+    expressions::register_functions(&mut state);
+    state
+}
+
+/// Returns how DataFusion is set up: PostgreSQL's literals and NULL order.
+pub(crate) fn session_config() -> SessionConfig {
+    let mut config = SessionConfig::new()
+        .with_default_catalog_and_schema(CATALOG, "public")
+        .with_create_default_catalog_and_schema(false)
+        .with_information_schema(false);
+    let options = config.options_mut();
+    options.sql_parser.parse_float_as_decimal = true;
+    options.sql_parser.map_string_types_to_utf8view = false;
+    options.sql_parser.default_null_ordering = "nulls_max".to_string();
+    config
+}
+
+/// Plans a query up to DataFusion's optimised logical plan, parameters filled in.
+pub(crate) async fn logical_plan(
+    state: &SessionState,
+    query: &ast::Query,
+    params: &[ScalarValue],
+) -> Result<LogicalPlan, SqlError> {
+    let mut query = query.clone();
+    expand_row_values(&mut query)?;
+    let statement = PlannedStatement::Statement(Box::new(ast::Statement::Query(Box::new(query))));
+    let plan = type_literals(state.statement_to_plan(statement).await?)?;
+    let plan = match params.is_empty() {
+        true => plan,
+        false => plan.with_param_values(ParamValues::from(params.to_vec()))?,
+    };
+    Ok(state.optimize(&plan)?)
+}
+
+/// Makes the physical plan of an optimised logical one.
+pub(crate) async fn physical_plan(
+    state: &SessionState,
+    plan: &LogicalPlan,
+) -> Result<Arc<dyn ExecutionPlan>, SqlError> {
+    Ok(state.query_planner().create_physical_plan(plan, state).await?)
+}
+
+/// Starts a physical plan.
+pub(crate) fn start(
+    state: &SessionState,
+    plan: Arc<dyn ExecutionPlan>,
+) -> Result<datafusion::execution::SendableRecordBatchStream, SqlError> {
+    Ok(execute_stream(plan, state.task_ctx())?)
+}

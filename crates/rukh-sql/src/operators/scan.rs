@@ -1,0 +1,430 @@
+//! The scan of one access path as a DataFusion operator.
+//!
+//! Partitions are runs of key ranges, so each partition is in key order. What spans and masked
+//! compares do not prove is checked here, on batches, with the original expressions.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{BooleanArray, RecordBatch};
+use datafusion::arrow::compute::filter_record_batch;
+use datafusion::arrow::compute::SortOptions;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, DFSchema};
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::execution::context::ExecutionProps;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::Expr;
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion::logical_expr::utils::conjunction;
+use datafusion::physical_expr::expressions::Column as PhysicalColumn;
+use datafusion::physical_expr::{
+    EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr, create_physical_expr,
+};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, SchedulingType};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, ReplaceChildrenOptions,
+    SortOrderPushdownResult,
+};
+use rukh_catalog::{ColumnId, Table};
+use rukh_engine::{RowCursor, ScanCounters};
+use rukh_keys::{DataType, KeyRange};
+use rukh_planner::{AccessPath, OrderKey, TermId};
+
+use crate::SqlError;
+use crate::access::{Conditions, Wanted};
+use crate::batch::BatchBuilder;
+use crate::context::{StatementContext, Totals, counted_since};
+use crate::types::table_schema;
+
+/// Rows in a batch.
+const BATCH_ROWS: usize = 8192;
+
+/// Estimated keys from which a scan is split over the cores.
+const PARALLEL_KEYS_MIN: f64 = 50_000.0;
+
+/// Scans one access path of one table.
+#[derive(Clone)]
+pub(crate) struct ScanExec {
+    context: Arc<StatementContext>,
+    conditions: Arc<Conditions>,
+    conjuncts: Arc<Vec<Expr>>,
+    path: Arc<AccessPath>,
+    /// Positions in the table of the columns given out.
+    output: Vec<usize>,
+    /// Columns read: those given out, then those only the residual needs.
+    columns: Vec<ColumnId>,
+    residual: Option<Arc<dyn PhysicalExpr>>,
+    scan_schema: SchemaRef,
+    partitions: Vec<Vec<KeyRange>>,
+    fetch: Option<usize>,
+    properties: Arc<PlanProperties>,
+    counters: Arc<Totals>,
+}
+
+impl ScanExec {
+    /// Plans the scan: chooses the access path and splits it over the cores.
+    pub(crate) fn plan(
+        context: &Arc<StatementContext>,
+        table: &Arc<Table>,
+        output: Vec<usize>,
+        conjuncts: Vec<Expr>,
+        limit: Option<usize>,
+    ) -> Result<Self, SqlError> {
+        let conditions = Conditions::translate(table, &conjuncts)?;
+        Self::choose(context.clone(), Arc::new(conditions), Arc::new(conjuncts), output, &[], limit)
+    }
+
+    fn choose(
+        context: Arc<StatementContext>,
+        conditions: Arc<Conditions>,
+        conjuncts: Arc<Vec<Expr>>,
+        output: Vec<usize>,
+        order: &[OrderKey],
+        limit: Option<usize>,
+    ) -> Result<Self, SqlError> {
+        let table = &conditions.table;
+        let given: Vec<ColumnId> = output.iter().map(|position| table.columns[*position].id).collect();
+        let wanted = Wanted {
+            predicates: &conditions.predicates,
+            columns: &given,
+            order,
+            limit: limit.map(|limit| limit as u64),
+        };
+        let path = conditions.plan(&wanted, &context).path;
+        let left = conditions.residual(&path);
+        let mut columns = given;
+        for column in conditions.columns_read(&left.row) {
+            if !columns.contains(&column) {
+                columns.push(column);
+            }
+        }
+        let scan_schema = projected_schema(table, &columns);
+        let residual = residual_expr(&left.row, &conjuncts, &scan_schema)?;
+        let partitions = partitions(&context, table, &path, limit)?;
+        let output_schema = Arc::new(table_schema(table).project(&output).map_err(DataFusionError::from)?);
+        let properties = Arc::new(properties(&path, &columns[..output.len()], output_schema, partitions.len()));
+        Ok(ScanExec {
+            context,
+            conjuncts,
+            path: Arc::new(path),
+            output,
+            columns,
+            residual,
+            scan_schema,
+            partitions,
+            fetch: limit,
+            properties,
+            counters: Arc::default(),
+            conditions,
+        })
+    }
+
+    /// Returns the table scanned.
+    pub(crate) fn table(&self) -> &Arc<Table> {
+        &self.conditions.table
+    }
+
+    /// Returns the access path.
+    pub(crate) fn path(&self) -> &AccessPath {
+        &self.path
+    }
+
+    /// Returns the conditions that the path was planned for.
+    pub(crate) fn conditions(&self) -> &Conditions {
+        &self.conditions
+    }
+
+    /// Returns what the scan wants of its table.
+    pub(crate) fn wanted(&self) -> Wanted<'_> {
+        Wanted {
+            predicates: &self.conditions.predicates,
+            columns: &self.columns[..self.output.len()],
+            order: &[],
+            limit: self.fetch.map(|fetch| fetch as u64),
+        }
+    }
+
+    /// Returns what the scan has counted so far.
+    pub(crate) fn counters(&self) -> ScanCounters {
+        self.counters.load()
+    }
+
+    fn start(&self, partition: usize) -> Result<ScanState, SqlError> {
+        let left = self.conditions.residual(&self.path);
+        let entry = left.entry.iter().map(|position| self.conditions.predicates[*position].clone());
+        let request = self.conditions.request(
+            &self.path,
+            self.partitions[partition].clone(),
+            self.columns.clone(),
+            self.fetch.filter(|_| self.residual.is_none()).map(|fetch| fetch as u64),
+            entry.collect(),
+            self.conditions.columns_read(&left.entry),
+        );
+        let types: Vec<DataType> = self.columns.iter().map(|id| column_type(self.table(), *id)).collect();
+        Ok(ScanState {
+            cursor: self.context.snapshot.scan(request)?,
+            builder: BatchBuilder::new(self.scan_schema.clone(), &types, 0),
+            types,
+            residual: self.residual.clone(),
+            output: (0..self.output.len()).collect(),
+            left: self.fetch,
+            context: self.context.clone(),
+            counters: self.counters.clone(),
+            seen: ScanCounters::default(),
+        })
+    }
+}
+
+/// Returns columns of a table as a schema, in the given order.
+fn projected_schema(table: &Table, columns: &[ColumnId]) -> SchemaRef {
+    let all = table_schema(table);
+    let field = |id: &ColumnId| {
+        let position = table.position(*id).expect("a scan reads columns of its table");
+        all.fields()[position].clone()
+    };
+    Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
+}
+
+fn column_type(table: &Table, id: ColumnId) -> DataType {
+    table.column(id).expect("a scan reads columns of its table").ty
+}
+
+/// Compiles what the path leaves to check over the columns that the scan reads.
+fn residual_expr(
+    positions: &[usize],
+    conjuncts: &[Expr],
+    schema: &SchemaRef,
+) -> Result<Option<Arc<dyn PhysicalExpr>>, SqlError> {
+    let left = positions.iter().map(|position| conjuncts[*position].clone());
+    let Some(expr) = conjunction(left) else { return Ok(None) };
+    let unqualified = expr.transform(|expr| match expr {
+        Expr::Column(column) => Ok(Transformed::yes(Expr::Column(Column::new_unqualified(column.name)))),
+        other => Ok(Transformed::no(other)),
+    })?;
+    let schema = DFSchema::try_from(schema.as_ref().clone())?;
+    Ok(Some(create_physical_expr(&unqualified.data, &schema, &ExecutionProps::new(), &PhysicalPlanningContext::default())?))
+}
+
+/// Splits the ranges of a large scan over the cores, by the real distribution of keys.
+fn partitions(
+    context: &StatementContext,
+    table: &Arc<Table>,
+    path: &AccessPath,
+    limit: Option<usize>,
+) -> Result<Vec<Vec<KeyRange>>, SqlError> {
+    let large = path.estimate.keys >= PARALLEL_KEYS_MIN && limit.is_none() && !path.reverse;
+    let source = crate::access::engine_source(path.source);
+    if !large || context.parallelism < 2 {
+        return Ok(vec![path.ranges.clone()]);
+    }
+    let split = context.snapshot.split(table, source, path.ranges.clone(), context.parallelism)?;
+    Ok(if split.is_empty() { vec![Vec::new()] } else { split })
+}
+
+/// Declares the order of the rows and how many partitions there are.
+fn properties(path: &AccessPath, columns: &[ColumnId], schema: SchemaRef, partitions: usize) -> PlanProperties {
+    let sort_expr = |key: &OrderKey| {
+        let position = columns.iter().position(|id| TermId::column(*id) == key.term)?;
+        let expr = Arc::new(PhysicalColumn::new(schema.field(position).name(), position));
+        let options = SortOptions { descending: key.descending, nulls_first: key.nulls_first };
+        Some(PhysicalSortExpr { expr, options })
+    };
+    let known: Vec<_> = path.order.iter().map_while(sort_expr).collect();
+    let equivalence = EquivalenceProperties::new_with_orderings(schema.clone(), LexOrdering::new(known));
+    let partitioning = Partitioning::UnknownPartitioning(partitions);
+    PlanProperties::new(equivalence, partitioning, EmissionType::Incremental, Boundedness::Bounded)
+        .with_scheduling_type(SchedulingType::Cooperative)
+}
+
+/// One partition being read.
+struct ScanState {
+    cursor: RowCursor,
+    builder: BatchBuilder,
+    types: Vec<DataType>,
+    residual: Option<Arc<dyn PhysicalExpr>>,
+    output: Vec<usize>,
+    /// Rows still wanted.
+    left: Option<usize>,
+    context: Arc<StatementContext>,
+    counters: Arc<Totals>,
+    seen: ScanCounters,
+}
+
+impl ScanState {
+    /// Returns the next batch with at least one row, or `None` at the end.
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>, SqlError> {
+        while self.left != Some(0) {
+            self.context.cancel.check()?;
+            let read = self.read()?;
+            self.count();
+            if read == 0 {
+                return Ok(None);
+            }
+            let batch = self.builder.finish()?;
+            let batch = self.checked(batch)?;
+            if batch.num_rows() > 0 {
+                return Ok(Some(batch));
+            }
+        }
+        Ok(None)
+    }
+
+    fn read(&mut self) -> Result<usize, SqlError> {
+        let max = self.left.filter(|_| self.residual.is_none()).unwrap_or(BATCH_ROWS).min(BATCH_ROWS);
+        let (builder, columns) = (&mut self.builder, self.types.len());
+        let mut failed = None;
+        let read = self.cursor.next_rows(max, &mut |row| {
+            for column in 0..columns {
+                if let Err(error) = builder.append(column, row.datum(column)?) {
+                    failed.get_or_insert(error);
+                }
+            }
+            builder.end_row();
+            Ok(())
+        })?;
+        self.context.cancel.check()?;
+        failed.map_or(Ok(read), Err)
+    }
+
+    /// Keeps the rows that the residual accepts and the columns given out.
+    fn checked(&mut self, batch: RecordBatch) -> Result<RecordBatch, SqlError> {
+        let kept = match &self.residual {
+            None => batch,
+            Some(residual) => {
+                let mask = residual.evaluate(&batch)?.into_array(batch.num_rows())?;
+                let mask = mask
+                    .as_any()
+                    .downcast_ref::<BooleanArray>()
+                    .ok_or_else(|| SqlError::internal("a condition gave no boolean"))?;
+                filter_record_batch(&batch, mask).map_err(DataFusionError::from)?
+            }
+        };
+        let given = kept.project(&self.output).map_err(DataFusionError::from)?;
+        let given = match self.left {
+            Some(left) if given.num_rows() > left => given.slice(0, left),
+            _ => given,
+        };
+        if let Some(left) = &mut self.left {
+            *left -= given.num_rows();
+        }
+        Ok(given)
+    }
+
+    /// Passes on what the cursor counted since the last time.
+    fn count(&mut self) {
+        let now = self.cursor.counters();
+        let new = counted_since(&now, &self.seen);
+        self.context.totals.add(&new);
+        self.counters.add(&new);
+        self.seen = now;
+    }
+}
+
+impl fmt::Debug for ScanExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScanExec").field("table", &self.table().name).finish_non_exhaustive()
+    }
+}
+
+impl DisplayAs for ScanExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ScanExec: table={}", self.table().name)
+    }
+}
+
+impl ExecutionPlan for ScanExec {
+    fn name(&self) -> &'static str {
+        "ScanExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
+    ) -> DataFusionResult<TreeNodeRecursion> {
+        match &self.residual {
+            Some(residual) => f(residual),
+            None => Ok(TreeNodeRecursion::Continue),
+        }
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        _: Arc<TaskContext>,
+    ) -> DataFusionResult<SendableRecordBatchStream> {
+        let state = self.start(partition).map_err(external)?;
+        let stream = futures::stream::try_unfold(state, |mut state| async move {
+            let batch = state.next_batch().map_err(external)?;
+            Ok(batch.map(|batch| (batch, state)))
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream)))
+    }
+
+    fn supports_limit_pushdown(&self) -> bool {
+        true
+    }
+
+    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
+        Some(Arc::new(ScanExec { fetch: limit, ..self.clone() }))
+    }
+
+    fn fetch(&self) -> Option<usize> {
+        self.fetch
+    }
+
+    fn try_pushdown_sort(
+        &self,
+        order: &[PhysicalSortExpr],
+    ) -> DataFusionResult<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
+        let Some(order) = self.order_keys(order) else { return Ok(SortOrderPushdownResult::Unsupported) };
+        let (context, conditions, conjuncts) = (self.context.clone(), self.conditions.clone(), self.conjuncts.clone());
+        let scan = Self::choose(context, conditions, conjuncts, self.output.clone(), &order, self.fetch)
+            .map_err(external)?;
+        Ok(match scan.path.ordered {
+            true => SortOrderPushdownResult::Exact { inner: Arc::new(scan) },
+            false => SortOrderPushdownResult::Unsupported,
+        })
+    }
+}
+
+impl ScanExec {
+    /// Returns an order over plain columns as the planner asks for it.
+    fn order_keys(&self, order: &[PhysicalSortExpr]) -> Option<Vec<OrderKey>> {
+        let key = |sort: &PhysicalSortExpr| {
+            let column = (sort.expr.as_ref() as &dyn std::any::Any).downcast_ref::<PhysicalColumn>()?;
+            let term = TermId::column(*self.columns.get(column.index())?);
+            Some(OrderKey { term, descending: sort.options.descending, nulls_first: sort.options.nulls_first })
+        };
+        order.iter().map(key).collect()
+    }
+}
+
+fn external(error: SqlError) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}

@@ -1,0 +1,157 @@
+//! Tables as DataFusion sees them: a provider that plans an access path when it is scanned.
+//!
+//! Every filter is taken over exactly: what spans and masked compares do not prove is checked by the
+//! scan itself, so DataFusion adds no filter of its own.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::{CatalogProvider, SchemaProvider, Session, TableProvider};
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::logical_expr::utils::split_conjunction;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use parking_lot::Mutex;
+use rukh_catalog::Table;
+
+use crate::context::StatementContext;
+use crate::information_schema;
+use crate::operators::ScanExec;
+use crate::types::table_schema;
+
+/// A table at the snapshot of one statement.
+#[derive(Debug)]
+pub(crate) struct RukhTable {
+    context: Arc<StatementContext>,
+    table: Arc<Table>,
+    schema: SchemaRef,
+}
+
+impl RukhTable {
+    /// Makes the provider of a table for one statement.
+    pub(crate) fn new(context: Arc<StatementContext>, table: Arc<Table>) -> Self {
+        let schema = table_schema(&table);
+        RukhTable { context, table, schema }
+    }
+
+    /// Returns the table's definition.
+    pub(crate) fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+}
+
+#[async_trait]
+impl TableProvider for RukhTable {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> DataFusionResult<Vec<TableProviderFilterPushDown>> {
+        let support = |filter: &&Expr| match has_subquery(filter) {
+            true => TableProviderFilterPushDown::Unsupported,
+            false => TableProviderFilterPushDown::Exact,
+        };
+        Ok(filters.iter().map(support).collect())
+    }
+
+    async fn scan(
+        &self,
+        _state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        let conjuncts = filters.iter().flat_map(split_conjunction).cloned().collect();
+        let all = 0..self.table.columns.len();
+        let output = projection.map_or_else(|| all.collect(), |positions| positions.clone());
+        let scan = ScanExec::plan(&self.context, &self.table, output, conjuncts, limit)
+            .map_err(|error| DataFusionError::External(Box::new(error)))?;
+        Ok(Arc::new(scan))
+    }
+}
+
+/// Returns whether an expression holds a subquery, which a scan cannot evaluate.
+fn has_subquery(expr: &Expr) -> bool {
+    let mut found = false;
+    let visited = expr.apply(|e| {
+        found = matches!(e, Expr::Exists(_) | Expr::InSubquery(_) | Expr::ScalarSubquery(_) | Expr::SetComparison(_) | Expr::OuterReferenceColumn(..));
+        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    });
+    visited.is_err() || found
+}
+
+/// Where the running statement of a session finds its context.
+#[derive(Debug, Default)]
+pub(crate) struct CurrentStatement(Mutex<Option<Arc<StatementContext>>>);
+
+impl CurrentStatement {
+    /// Makes a statement the running one.
+    pub(crate) fn set(&self, context: Arc<StatementContext>) {
+        *self.0.lock() = Some(context);
+    }
+
+    fn context(&self) -> Option<Arc<StatementContext>> {
+        self.0.lock().clone()
+    }
+}
+
+/// The database as a DataFusion catalog: schemas of tables, and `information_schema`.
+#[derive(Debug)]
+pub(crate) struct RukhCatalog {
+    current: Arc<CurrentStatement>,
+}
+
+impl RukhCatalog {
+    /// Makes the catalog of a session.
+    pub(crate) fn new(current: Arc<CurrentStatement>) -> Self {
+        RukhCatalog { current }
+    }
+}
+
+impl CatalogProvider for RukhCatalog {
+    fn schema_names(&self) -> Vec<String> {
+        ["public", "information_schema", "pg_catalog"].map(String::from).to_vec()
+    }
+
+    fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
+        let context = self.current.context()?;
+        match name {
+            "information_schema" => Some(information_schema::schema_provider(&context.snapshot.catalog)),
+            "pg_catalog" => Some(information_schema::pg_catalog_provider(&context.snapshot.catalog)),
+            _ => Some(Arc::new(RukhSchema { context, name: name.to_string() })),
+        }
+    }
+}
+
+/// One schema of tables.
+#[derive(Debug)]
+struct RukhSchema {
+    context: Arc<StatementContext>,
+    name: String,
+}
+
+#[async_trait]
+impl SchemaProvider for RukhSchema {
+    fn table_names(&self) -> Vec<String> {
+        let tables = self.context.snapshot.catalog.tables();
+        tables.filter(|table| table.schema == self.name).map(|table| table.name.clone()).collect()
+    }
+
+    async fn table(&self, name: &str) -> DataFusionResult<Option<Arc<dyn TableProvider>>> {
+        let found = self.context.snapshot.catalog.table_named(&self.name, name).ok();
+        Ok(found.map(|table| Arc::new(RukhTable::new(self.context.clone(), table.clone())) as _))
+    }
+
+    fn table_exist(&self, name: &str) -> bool {
+        self.context.snapshot.catalog.table_named(&self.name, name).is_ok()
+    }
+}

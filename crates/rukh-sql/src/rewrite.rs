@@ -1,0 +1,279 @@
+//! Rewrites of a parsed statement that keep its meaning and suit the planner: row values.
+//!
+//! | written               | becomes                                            |
+//! |-----------------------|----------------------------------------------------|
+//! | `(a, b) = (1, 2)`     | `a = 1 AND b = 2`                                  |
+//! | `(a, b) <> (1, 2)`    | `a <> 1 OR b <> 2`                                 |
+//! | `(a, b) > (1, 2)`     | `a > 1 OR (a = 1 AND b > 2)`                       |
+//! | `(a, b) >= (1, 2)`    | `a > 1 OR (a = 1 AND b >= 2)`                      |
+//! | `(a, b) IN ((1, 2))`  | `(a = 1 AND b = 2)`, one arm per row, joined by OR |
+//!
+//! These are SQL's own definitions, NULLs included; DataFusion would compare structs instead, which
+//! treats NULLs otherwise. The planner unites the arms into one range again.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr, GroupByExpr, Query, Select, SelectFlavor, SelectItem, SetExpr, TableFactor, TableWithJoins,
+    UnaryOperator, Value, Visit, VisitMut, Visitor, VisitorMut,
+};
+
+use crate::SqlError;
+
+/// Spells out row values in place; fails on rows of unequal length, as PostgreSQL does.
+pub(crate) fn expand_row_values(node: &mut impl VisitMut) -> Result<(), SqlError> {
+    match node.visit(&mut Expander) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+struct Expander;
+
+impl VisitorMut for Expander {
+    type Break = SqlError;
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
+        match expanded(expr) {
+            Ok(Some(replacement)) => *expr = replacement,
+            Ok(None) => {}
+            Err(error) => return ControlFlow::Break(error),
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
+    match expr {
+        Expr::BinaryOp { left, op, right } => match (row(left), row(right)) {
+            (Some(left), Some(right)) => compare(left, op, right),
+            _ => Ok(None),
+        },
+        Expr::InList { expr, list, negated } => match row(expr) {
+            Some(left) if !list.is_empty() => in_list(left, list, *negated).map(Some),
+            _ => Ok(None),
+        },
+        _ => Ok(None),
+    }
+}
+
+/// Returns the elements of `(a, b)` or `ROW(a, b)`; a parenthesised scalar is no row.
+fn row(expr: &Expr) -> Option<&[Expr]> {
+    match expr {
+        Expr::Tuple(elements) => Some(elements),
+        Expr::Nested(inner) => row(inner),
+        _ => None,
+    }
+}
+
+fn compare(left: &[Expr], op: &BinaryOperator, right: &[Expr]) -> Result<Option<Expr>, SqlError> {
+    check_lengths(left, right)?;
+    Ok(match op {
+        BinaryOperator::Eq => Some(equal(left, right)),
+        BinaryOperator::NotEq => Some(Expr::UnaryOp {
+            op: UnaryOperator::Not,
+            expr: Box::new(nested(equal(left, right))),
+        }),
+        BinaryOperator::Lt | BinaryOperator::LtEq => {
+            Some(lexicographic(left, BinaryOperator::Lt, op.clone(), right))
+        }
+        BinaryOperator::Gt | BinaryOperator::GtEq => {
+            Some(lexicographic(left, BinaryOperator::Gt, op.clone(), right))
+        }
+        _ => None,
+    })
+}
+
+fn check_lengths(left: &[Expr], right: &[Expr]) -> Result<(), SqlError> {
+    match left.len() == right.len() && !left.is_empty() {
+        true => Ok(()),
+        false => Err(SqlError::syntax("unequal number of entries in row expressions")),
+    }
+}
+
+fn equal(left: &[Expr], right: &[Expr]) -> Expr {
+    let pairs = left.iter().zip(right).map(|(l, r)| binary(l, BinaryOperator::Eq, r));
+    join(pairs, BinaryOperator::And)
+}
+
+/// `a > 1 OR (a = 1 AND (b > 2 OR (b = 2 AND c >= 3)))`
+fn lexicographic(left: &[Expr], strict: BinaryOperator, last: BinaryOperator, right: &[Expr]) -> Expr {
+    let end = left.len() - 1;
+    let mut result = binary(&left[end], last, &right[end]);
+    for i in (0..end).rev() {
+        let tie = and(binary(&left[i], BinaryOperator::Eq, &right[i]), nested(result));
+        result = or(binary(&left[i], strict.clone(), &right[i]), nested(tie));
+    }
+    nested(result)
+}
+
+fn in_list(left: &[Expr], list: &[Expr], negated: bool) -> Result<Expr, SqlError> {
+    let mut arms = Vec::with_capacity(list.len());
+    for element in list {
+        let right = row(element).ok_or_else(|| SqlError::syntax("unequal number of entries in row expressions"))?;
+        check_lengths(left, right)?;
+        arms.push(nested(equal(left, right)));
+    }
+    let any = nested(join_balanced(arms));
+    Ok(match negated {
+        false => any,
+        true => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(any) },
+    })
+}
+
+/// Joins many arms by OR as a balanced tree, so that its depth stays small.
+fn join_balanced(mut arms: Vec<Expr>) -> Expr {
+    match arms.len() {
+        0 => Expr::Value(Value::Boolean(false).into()),
+        1 => arms.remove(0),
+        n => {
+            let right = arms.split_off(n / 2);
+            or(nested(join_balanced(arms)), nested(join_balanced(right)))
+        }
+    }
+}
+
+fn join(parts: impl Iterator<Item = Expr>, op: BinaryOperator) -> Expr {
+    parts
+        .reduce(|left, right| Expr::BinaryOp { left: Box::new(left), op: op.clone(), right: Box::new(right) })
+        .unwrap_or(Expr::Value(Value::Boolean(true).into()))
+}
+
+fn binary(left: &Expr, op: BinaryOperator, right: &Expr) -> Expr {
+    Expr::BinaryOp { left: Box::new(nested(left.clone())), op, right: Box::new(nested(right.clone())) }
+}
+
+fn and(left: Expr, right: Expr) -> Expr {
+    Expr::BinaryOp { left: Box::new(left), op: BinaryOperator::And, right: Box::new(right) }
+}
+
+fn or(left: Expr, right: Expr) -> Expr {
+    Expr::BinaryOp { left: Box::new(left), op: BinaryOperator::Or, right: Box::new(right) }
+}
+
+/// Puts an expression in parentheses unless it stands alone anyway.
+fn nested(expr: Expr) -> Expr {
+    match expr {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_) | Expr::Nested(_) => expr,
+        other => Expr::Nested(Box::new(other)),
+    }
+}
+
+/// Makes `SELECT items FROM from WHERE selection`.
+pub(crate) fn select(items: Vec<SelectItem>, from: TableWithJoins, selection: Option<Expr>) -> Query {
+    let select = Select {
+        projection: items,
+        from: vec![from],
+        selection,
+        ..empty_select()
+    };
+    query_of(SetExpr::Select(Box::new(select)))
+}
+
+/// Makes `SELECT items`.
+pub(crate) fn select_values(items: Vec<SelectItem>) -> Query {
+    query_of(SetExpr::Select(Box::new(Select { projection: items, ..empty_select() })))
+}
+
+fn query_of(body: SetExpr) -> Query {
+    Query {
+        with: None,
+        body: Box::new(body),
+        order_by: None,
+        limit_clause: None,
+        fetch: None,
+        locks: Vec::new(),
+        for_clause: None,
+        settings: None,
+        format_clause: None,
+        pipe_operators: Vec::new(),
+    }
+}
+
+fn empty_select() -> Select {
+    Select {
+        select_token: AttachedToken::empty(),
+        optimizer_hints: Vec::new(),
+        distinct: None,
+        select_modifiers: None,
+        top: None,
+        top_before_distinct: false,
+        projection: Vec::new(),
+        exclude: None,
+        into: None,
+        from: Vec::new(),
+        lateral_views: Vec::new(),
+        prewhere: None,
+        selection: None,
+        connect_by: Vec::new(),
+        group_by: GroupByExpr::Expressions(Vec::new(), Vec::new()),
+        cluster_by: Vec::new(),
+        distribute_by: Vec::new(),
+        sort_by: Vec::new(),
+        having: None,
+        named_window: Vec::new(),
+        qualify: None,
+        window_before_qualify: false,
+        value_table_mode: None,
+        flavor: SelectFlavor::Standard,
+    }
+}
+
+/// Refuses what DataFusion would silently ignore.
+pub(crate) fn check_supported(query: &Query) -> Result<(), SqlError> {
+    match query.visit(&mut Checker) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+struct Checker;
+
+impl Visitor for Checker {
+    type Break = SqlError;
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<SqlError> {
+        match query.locks.is_empty() {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(SqlError::unsupported("SELECT ... FOR UPDATE/SHARE is not supported")),
+        }
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<SqlError> {
+        match factor {
+            TableFactor::Table { sample: Some(_), .. } => {
+                ControlFlow::Break(SqlError::unsupported("TABLESAMPLE is not supported yet"))
+            }
+            TableFactor::Table { version: Some(_), .. } => {
+                ControlFlow::Break(SqlError::unsupported("FOR SYSTEM_TIME is not supported yet"))
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// Returns whether a query calls a function whose value changes from one run to the next: the optimiser
+/// replaces these by constants, so a plan that has them must not be kept.
+pub(crate) fn uses_clock(query: &Query) -> bool {
+    query.visit(&mut ClockFinder).is_break()
+}
+
+struct ClockFinder;
+
+impl Visitor for ClockFinder {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        const CLOCKS: [&str; 9] = [
+            "now", "current_date", "current_time", "current_timestamp", "today", "random", "uuid", "localtimestamp",
+            "gen_random_uuid",
+        ];
+        match expr {
+            Expr::Function(call) if CLOCKS.contains(&call.name.to_string().to_lowercase().as_str()) => {
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Results: rows of a query as record batches or as datums, read as they are made.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::execution::SendableRecordBatchStream;
+use futures::StreamExt;
+use rukh_keys::{DataType, Datum};
+
+use crate::SqlError;
+use crate::batch::batch_of_rows;
+use crate::context::StatementContext;
+use crate::direct::DirectCursor;
+use crate::scalars::datums_from_array;
+use crate::runtime::Runtime;
+use crate::types::data_type_of;
+
+/// Name and type of a result column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnInfo {
+    /// Name as SQL gives it.
+    pub name: String,
+    /// Type.
+    pub ty: DataType,
+}
+
+/// The rows of a query, made as they are read; dropping them ends the query.
+pub struct Rows {
+    schema: SchemaRef,
+    columns: Vec<ColumnInfo>,
+    source: Source,
+    context: Option<Arc<StatementContext>>,
+    pending: VecDeque<Vec<Datum>>,
+}
+
+enum Source {
+    /// A running DataFusion plan.
+    Stream(SendableRecordBatchStream, Arc<Runtime>),
+    /// A running direct plan.
+    Direct(Box<DirectCursor>),
+    /// Batches made in advance: SHOW, EXPLAIN and the like.
+    Ready(VecDeque<RecordBatch>),
+}
+
+impl Rows {
+    /// Makes rows of a running DataFusion plan.
+    pub(crate) fn stream(
+        stream: SendableRecordBatchStream,
+        runtime: Arc<Runtime>,
+        context: Arc<StatementContext>,
+    ) -> Self {
+        Self::new(stream.schema(), Source::Stream(stream, runtime), Some(context))
+    }
+
+    /// Makes rows of a running direct plan.
+    pub(crate) fn direct(cursor: DirectCursor, context: Arc<StatementContext>) -> Self {
+        Self::new(cursor.schema(), Source::Direct(Box::new(cursor)), Some(context))
+    }
+
+    /// Makes rows of a batch made in advance.
+    pub(crate) fn ready(batch: RecordBatch) -> Self {
+        Self::new(batch.schema(), Source::Ready(VecDeque::from([batch])), None)
+    }
+
+    fn new(schema: SchemaRef, source: Source, context: Option<Arc<StatementContext>>) -> Self {
+        let info = |field: &datafusion::arrow::datatypes::FieldRef| ColumnInfo {
+            name: field.name().clone(),
+            ty: data_type_of(field),
+        };
+        let columns = schema.fields().iter().map(info).collect();
+        Rows { schema, columns, source, context, pending: VecDeque::new() }
+    }
+
+    /// Returns the Arrow schema.
+    pub fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    /// Returns names and types of the columns.
+    pub fn columns(&self) -> &[ColumnInfo] {
+        &self.columns
+    }
+
+    /// Returns the next rows as a batch, or `None` at the end.
+    ///
+    /// Rows already taken by [`Rows::next_row`] in part of a batch come first.
+    pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, SqlError> {
+        if !self.pending.is_empty() {
+            let rows: Vec<_> = self.pending.drain(..).collect();
+            return self.to_batch(&rows).map(Some);
+        }
+        let batch = match &mut self.source {
+            Source::Stream(stream, runtime) => runtime.block_on(stream.next()).transpose()?,
+            Source::Ready(batches) => batches.pop_front(),
+            Source::Direct(cursor) => {
+                let rows = cursor.next_rows()?;
+                match rows.is_empty() {
+                    true => None,
+                    false => Some(self.to_batch(&rows)?),
+                }
+            }
+        };
+        self.count(batch.as_ref().map(|batch| batch.num_rows()));
+        Ok(batch)
+    }
+
+    /// Returns the next row as datums, or `None` at the end.
+    pub fn next_row(&mut self) -> Result<Option<Vec<Datum>>, SqlError> {
+        while self.pending.is_empty() {
+            if !self.refill()? {
+                return Ok(None);
+            }
+        }
+        Ok(self.pending.pop_front())
+    }
+
+    /// Fetches more rows into `pending`; false at the end.
+    fn refill(&mut self) -> Result<bool, SqlError> {
+        if let Source::Direct(cursor) = &mut self.source {
+            self.pending = cursor.next_rows()?.into();
+            self.count(Some(self.pending.len()).filter(|n| *n > 0));
+            return Ok(!self.pending.is_empty());
+        }
+        let Some(batch) = self.next_batch()? else { return Ok(false) };
+        self.pending = rows_of_batch(&batch, &self.columns)?.into();
+        Ok(true)
+    }
+
+    fn to_batch(&self, rows: &[Vec<Datum>]) -> Result<RecordBatch, SqlError> {
+        let types: Vec<_> = self.columns.iter().map(|column| column.ty).collect();
+        batch_of_rows(self.schema.clone(), &types, rows)
+    }
+
+    fn count(&self, rows: Option<usize>) {
+        if let Some(context) = &self.context {
+            match rows {
+                Some(rows) => context.totals.add_rows(rows as u64),
+                None => context.finished(),
+            }
+        }
+    }
+}
+
+/// Turns a batch into rows of datums.
+pub(crate) fn rows_of_batch(
+    batch: &RecordBatch,
+    columns: &[ColumnInfo],
+) -> Result<Vec<Vec<Datum>>, SqlError> {
+    let mut rows: Vec<Vec<Datum>> = (0..batch.num_rows()).map(|_| Vec::with_capacity(columns.len())).collect();
+    for (array, column) in batch.columns().iter().zip(columns) {
+        let datums = datums_from_array(array, &column.ty)?;
+        for (row, datum) in rows.iter_mut().zip(datums) {
+            row.push(datum);
+        }
+    }
+    Ok(rows)
+}

@@ -1,0 +1,301 @@
+//! A session: runs statements one after another, on a snapshot each.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use datafusion::execution::runtime_env::RuntimeEnv;
+use datafusion::execution::session_state::SessionState;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::scalar::ScalarValue;
+use datafusion::sql::sqlparser::ast;
+use rukh_engine::{Engine, Snapshot};
+use rukh_kv::{Durability, KvStore};
+
+use crate::SqlError;
+use crate::context::{CancelHandle, Notice, PathSetting, QueryStats, RunPath, StatementContext};
+use crate::direct::DirectPlan;
+use crate::expressions::Functions;
+use crate::general;
+use crate::hints::{TableHint, hints_of};
+use crate::progress::ProgressSink;
+use crate::provider::CurrentStatement;
+use crate::rewrite::{check_supported, select_values, uses_clock};
+use crate::rows::Rows;
+use crate::runtime::Runtime;
+use crate::settings::Settings;
+
+/// What all sessions of one database share.
+#[derive(Clone)]
+pub struct Shared {
+    engine: Engine,
+    runtime: Arc<Runtime>,
+    env: Arc<RuntimeEnv>,
+    parallelism: usize,
+}
+
+impl Shared {
+    /// Opens the engine over a store and starts the query threads.
+    pub fn open(store: Arc<dyn KvStore>, read_only: bool) -> Result<Self, SqlError> {
+        let engine = Engine::open(store, Arc::new(Functions), read_only)?;
+        let parallelism = std::thread::available_parallelism().map_or(1, |n| n.get());
+        Ok(Shared { engine, runtime: Arc::new(Runtime::start()?), env: general::runtime_env()?, parallelism })
+    }
+
+    /// Returns the engine.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Starts a session.
+    pub fn session(&self) -> Session {
+        let current = Arc::new(CurrentStatement::default());
+        Session {
+            shared: self.clone(),
+            state: general::session_state(self.env.clone(), current.clone()),
+            current,
+            cancel: CancelHandle::default(),
+            settings: Settings::default(),
+            last: None,
+            notices: Vec::new(),
+            plans: HashMap::new(),
+            progress: ProgressSink::default(),
+        }
+    }
+}
+
+/// Result of one statement.
+pub struct Outcome {
+    /// Command tag as PostgreSQL gives it: `SELECT`, `INSERT 0 4`, `CREATE TABLE`.
+    pub tag: String,
+    /// Rows, for statements that give some.
+    pub rows: Option<Rows>,
+    /// Messages beside the result.
+    pub notices: Vec<Notice>,
+}
+
+/// Runs statements one after another.
+pub struct Session {
+    shared: Shared,
+    pub(crate) state: SessionState,
+    current: Arc<CurrentStatement>,
+    cancel: CancelHandle,
+    pub(crate) settings: Settings,
+    last: Option<(Arc<StatementContext>, RunPath)>,
+    notices: Vec<Notice>,
+    plans: HashMap<String, CachedPlan>,
+    pub(crate) progress: ProgressSink,
+}
+
+/// A query ready to run.
+pub(crate) enum Planned {
+    /// One key access.
+    Direct(DirectPlan),
+    /// A DataFusion plan.
+    General(Arc<dyn ExecutionPlan>),
+}
+
+/// The direct plan of a query text, or that it has none, for one version of the catalog.
+#[derive(Clone)]
+struct CachedPlan {
+    version: u64,
+    plan: Option<Arc<DirectPlan>>,
+    hints: Arc<[TableHint]>,
+}
+
+/// Most direct plans that a session keeps.
+const PLANS_MAX: usize = 256;
+
+impl Session {
+    /// Returns a handle that ends the running statement from another thread.
+    pub fn cancel_handle(&self) -> CancelHandle {
+        self.cancel.clone()
+    }
+
+    /// Returns what the last query did.
+    pub fn last_stats(&self) -> Option<QueryStats> {
+        self.last.as_ref().map(|(context, path)| context.stats(*path))
+    }
+
+    /// Sets who is told of long work.
+    pub fn set_progress(&mut self, sink: ProgressSink) {
+        self.progress = sink;
+    }
+
+    /// Returns the engine.
+    pub fn engine(&self) -> &Engine {
+        &self.shared.engine
+    }
+
+    pub(crate) fn cancel(&self) -> &CancelHandle {
+        &self.cancel
+    }
+
+    pub(crate) fn runtime(&self) -> &Arc<Runtime> {
+        &self.shared.runtime
+    }
+
+    pub(crate) fn check_cancel(&self) -> Result<(), SqlError> {
+        self.cancel.check()
+    }
+
+    /// Returns how a commit is made durable, by the setting `synchronous_commit`.
+    pub(crate) fn durability(&self) -> Durability {
+        match self.settings.synchronous_commit {
+            true => Durability::Synced,
+            false => Durability::Buffered,
+        }
+    }
+
+    /// Starts a statement: forgets the notices and cancel requests of the last one.
+    pub(crate) fn begin_statement(&mut self) {
+        self.cancel.reset();
+        self.notices.clear();
+    }
+
+    /// Adds a message to the running statement's result.
+    pub(crate) fn notice(&mut self, notice: Notice) {
+        self.notices.push(notice);
+    }
+
+    /// Takes the messages of the running statement.
+    pub(crate) fn take_notices(&mut self) -> Vec<Notice> {
+        if let Some((context, _)) = &self.last {
+            self.notices.append(&mut context.notices.lock());
+        }
+        std::mem::take(&mut self.notices)
+    }
+
+    /// Makes the context of a query on a snapshot, with the query's hints.
+    pub(crate) fn context(&self, snapshot: Snapshot, query: &ast::Query) -> Result<Arc<StatementContext>, SqlError> {
+        check_supported(query)?;
+        let (hints, notices) = hints_of(query);
+        let context = self.context_with(snapshot, hints);
+        notices.into_iter().for_each(|notice| context.notice(notice));
+        Ok(Arc::new(context))
+    }
+
+    fn context_with(&self, snapshot: Snapshot, hints: Vec<TableHint>) -> StatementContext {
+        let Shared { engine, parallelism, .. } = &self.shared;
+        StatementContext::new(engine.clone(), snapshot, hints, self.cancel.clone(), *parallelism)
+    }
+
+    /// Plans a query: directly when it is one key access, generally otherwise.
+    pub(crate) fn plan(
+        &mut self,
+        query: &ast::Query,
+        params: &[ScalarValue],
+        context: &Arc<StatementContext>,
+    ) -> Result<Planned, SqlError> {
+        self.last = Some((context.clone(), RunPath::General));
+        self.current.set(context.clone());
+        self.state.mark_start_execution();
+        let runtime = self.runtime().clone();
+        let logical = runtime.block_on(general::logical_plan(&self.state, query, params))?;
+        if self.settings.path == PathSetting::Auto
+            && let Some(plan) = DirectPlan::of(&logical)?
+            && plan.path(context, &[]).is_some()
+        {
+            return Ok(Planned::Direct(plan));
+        }
+        let physical = runtime.block_on(general::physical_plan(&self.state, &logical))?;
+        Ok(Planned::General(physical))
+    }
+
+    /// Starts a planned query.
+    pub(crate) fn run(&mut self, planned: &Planned, context: &Arc<StatementContext>) -> Result<Rows, SqlError> {
+        match planned {
+            Planned::Direct(plan) => {
+                let cursor = plan.start(context, &[])?;
+                let cursor = cursor.ok_or_else(|| SqlError::internal("a direct plan holds when it was chosen"))?;
+                self.last = Some((context.clone(), RunPath::Direct));
+                Ok(Rows::direct(cursor, context.clone()))
+            }
+            Planned::General(physical) => {
+                context.planned();
+                let stream = general::start(&self.state, physical.clone())?;
+                Ok(Rows::stream(stream, self.runtime().clone(), context.clone()))
+            }
+        }
+    }
+
+    /// Plans and starts a query.
+    pub(crate) fn query(
+        &mut self,
+        query: &ast::Query,
+        params: &[ScalarValue],
+        context: &Arc<StatementContext>,
+    ) -> Result<Rows, SqlError> {
+        let planned = self.plan(query, params, context)?;
+        self.run(&planned, context)
+    }
+
+    /// Runs a query by its cached direct plan, if it has one that holds for these parameters.
+    pub(crate) fn query_direct(
+        &mut self,
+        sql: &str,
+        query: &ast::Query,
+        params: &[ScalarValue],
+    ) -> Result<Option<Rows>, SqlError> {
+        if self.settings.path != PathSetting::Auto {
+            return Ok(None);
+        }
+        let snapshot = self.engine().snapshot();
+        let version = snapshot.catalog.version;
+        let known = match self.plans.get(sql) {
+            Some(cached) if cached.version == version => Some(cached.clone()),
+            _ => self.cache_plan(sql, query, snapshot.clone())?,
+        };
+        let Some(CachedPlan { plan: Some(plan), hints, .. }) = known else { return Ok(None) };
+        let context = Arc::new(self.context_with(snapshot, hints.to_vec()));
+        let Some(cursor) = plan.start(&context, params)? else { return Ok(None) };
+        self.last = Some((context.clone(), RunPath::Direct));
+        Ok(Some(Rows::direct(cursor, context)))
+    }
+
+    /// Makes the direct plan of a query with its parameters left open, and keeps it.
+    ///
+    /// Queries that have hints which cannot apply are not kept: their notices would be lost.
+    fn cache_plan(
+        &mut self,
+        sql: &str,
+        query: &ast::Query,
+        snapshot: Snapshot,
+    ) -> Result<Option<CachedPlan>, SqlError> {
+        let version = snapshot.catalog.version;
+        let context = self.context(snapshot, query)?;
+        self.current.set(context.clone());
+        let logical = self.runtime().block_on(general::logical_plan(&self.state, query, &[]));
+        let plan = match logical {
+            Ok(logical) if !uses_clock(query) => DirectPlan::of(&logical)?.map(Arc::new),
+            _ => None,
+        };
+        if !context.notices.lock().is_empty() {
+            return Ok(None);
+        }
+        let cached = CachedPlan { version, plan, hints: context.hints.clone().into() };
+        if self.plans.len() >= PLANS_MAX {
+            self.plans.clear();
+        }
+        self.plans.insert(sql.to_string(), cached.clone());
+        Ok(Some(cached))
+    }
+
+    /// Evaluates an expression that reads no table.
+    pub(crate) fn evaluate(
+        &mut self,
+        snapshot: &Snapshot,
+        expr: &ast::Expr,
+        params: &[ScalarValue],
+    ) -> Result<ScalarValue, SqlError> {
+        let query = select_values(vec![ast::SelectItem::UnnamedExpr(expr.clone())]);
+        let context = self.context(snapshot.clone(), &query)?;
+        let mut rows = self.query(&query, params, &context)?;
+        let mut value = ScalarValue::Null;
+        while let Some(batch) = rows.next_batch()? {
+            if batch.num_rows() > 0 {
+                value = ScalarValue::try_from_array(batch.column(0), 0)?;
+            }
+        }
+        Ok(value)
+    }
+}

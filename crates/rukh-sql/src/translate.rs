@@ -1,0 +1,342 @@
+//! From DataFusion's expressions to the planner's predicates.
+//!
+//! What has no word in [`Predicate`] becomes [`Predicate::Opaque`], with the columns it reads; it is never
+//! lost, because the scan checks the original expression of every conjunct that is not proven.
+
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::expr::{InList, Like, Placeholder};
+use datafusion::logical_expr::{BinaryExpr, Between, Expr, Operator};
+use rukh_catalog::{KeyExpr, Table};
+use rukh_keys::{DataType, Datum};
+use rukh_planner::{CompareOp, Constant, Function, IndexExpression, OpaquePredicate, Operand, Predicate, TermId, TimeUnit};
+
+use crate::expressions::{normalise, parse_predicate};
+use crate::scalars::datum_of_scalar;
+use crate::types::data_type_of_arrow;
+
+/// Translates the conditions on one table, and remembers what it did not understand.
+pub(crate) struct Translator<'t> {
+    table: &'t Table,
+    expressions: &'t [String],
+    /// What it did not understand, by position.
+    pub(crate) opaque: Vec<OpaquePredicate>,
+}
+
+/// Returns the expressions of a table's indexes, numbered in order of appearance, and the texts by which
+/// expressions of a query are told to be the same.
+pub(crate) fn index_expressions(table: &Table) -> (Vec<IndexExpression>, Vec<String>) {
+    let mut found: Vec<IndexExpression> = Vec::new();
+    let mut normalised = Vec::new();
+    for element in table.indexes.iter().flat_map(|index| &index.elements) {
+        if let KeyExpr::Expression { sql, ty, nullable, columns } = &element.expr
+            && !found.iter().any(|known| known.sql == *sql)
+        {
+            // Two spellings of one expression are told to be the same by their typed form.
+            let matched = parse_predicate(table, sql).map_or_else(|_| sql.clone(), |expr| normalise(&expr));
+            normalised.push(matched);
+            let (sql, columns) = (sql.clone(), columns.clone());
+            found.push(IndexExpression { sql, ty: *ty, nullable: *nullable, columns });
+        }
+    }
+    (found, normalised)
+}
+
+impl<'t> Translator<'t> {
+    /// Makes a translator for conditions on `table`.
+    pub(crate) fn new(table: &'t Table, expressions: &'t [String]) -> Self {
+        Translator { table, expressions, opaque: Vec::new() }
+    }
+
+    /// Translates one condition.
+    pub(crate) fn predicate(&mut self, expr: &Expr) -> Predicate {
+        match self.understood(expr) {
+            Some(predicate) => predicate,
+            None => self.opaque(expr),
+        }
+    }
+
+    fn opaque(&mut self, expr: &Expr) -> Predicate {
+        let columns = expr.column_refs().into_iter().filter_map(|column| self.table.column_named(&column.name));
+        let columns = columns.map(|column| column.id).collect();
+        self.opaque.push(OpaquePredicate { sql: normalise(expr), columns });
+        Predicate::Opaque(self.opaque.len() as u32 - 1)
+    }
+
+    fn understood(&mut self, expr: &Expr) -> Option<Predicate> {
+        match expr {
+            Expr::Alias(alias) => self.understood(&alias.expr),
+            Expr::Literal(ScalarValue::Boolean(Some(true)), _) => Some(Predicate::True),
+            Expr::Literal(ScalarValue::Boolean(Some(false)), _) => Some(Predicate::False),
+            Expr::Literal(ScalarValue::Boolean(None) | ScalarValue::Null, _) => Some(unknown()),
+            Expr::BinaryExpr(binary) => self.binary(binary),
+            Expr::Not(inner) => Some(Predicate::Not(Box::new(self.predicate(inner)))),
+            Expr::IsNull(inner) => Some(Predicate::IsNull { operand: self.operand(inner)?, negated: false }),
+            Expr::IsNotNull(inner) => Some(Predicate::IsNull { operand: self.operand(inner)?, negated: true }),
+            Expr::IsTrue(inner) => Some(Predicate::IsTrue { operand: self.operand(inner)?, negated: false }),
+            Expr::IsNotTrue(inner) => Some(Predicate::IsTrue { operand: self.operand(inner)?, negated: true }),
+            Expr::IsFalse(inner) => Some(Predicate::IsFalse { operand: self.operand(inner)?, negated: false }),
+            Expr::IsNotFalse(inner) => Some(Predicate::IsFalse { operand: self.operand(inner)?, negated: true }),
+            Expr::IsUnknown(inner) => Some(Predicate::IsNull { operand: self.operand(inner)?, negated: false }),
+            Expr::IsNotUnknown(inner) => Some(Predicate::IsNull { operand: self.operand(inner)?, negated: true }),
+            Expr::Between(between) => self.between(between),
+            Expr::InList(list) => self.in_list(list),
+            Expr::Like(like) => self.like(like),
+            Expr::ScalarFunction(call) if call.name() == "starts_with" => self.starts_with(&call.args),
+            Expr::Column(_) => Some(Predicate::IsTrue { operand: self.operand(expr)?, negated: false })
+                .filter(|_| self.is_boolean(expr)),
+            _ => None,
+        }
+    }
+
+    fn is_boolean(&self, expr: &Expr) -> bool {
+        let Expr::Column(column) = expr else { return false };
+        self.table.column_named(&column.name).is_some_and(|column| column.ty == DataType::Boolean)
+    }
+
+    fn binary(&mut self, binary: &BinaryExpr) -> Option<Predicate> {
+        let BinaryExpr { left, op, right } = binary;
+        let op = match op {
+            Operator::And => return Some(Predicate::And(vec![self.predicate(left), self.predicate(right)])),
+            Operator::Or => return Some(Predicate::Or(vec![self.predicate(left), self.predicate(right)])),
+            Operator::IsDistinctFrom | Operator::IsNotDistinctFrom => {
+                let negated = *op == Operator::IsNotDistinctFrom;
+                return Some(Predicate::IsDistinct { left: self.operand(left)?, right: self.operand(right)?, negated });
+            }
+            Operator::Eq => CompareOp::Eq,
+            Operator::NotEq => CompareOp::NotEq,
+            Operator::Lt => CompareOp::Lt,
+            Operator::LtEq => CompareOp::LtEq,
+            Operator::Gt => CompareOp::Gt,
+            Operator::GtEq => CompareOp::GtEq,
+            _ => return None,
+        };
+        Some(Predicate::compare(op, self.operand(left)?, self.operand(right)?))
+    }
+
+    fn between(&mut self, between: &Between) -> Option<Predicate> {
+        let (operand, low, high) =
+            (self.operand(&between.expr)?, self.operand(&between.low)?, self.operand(&between.high)?);
+        let both = Predicate::And(vec![
+            Predicate::compare(CompareOp::GtEq, operand.clone(), low),
+            Predicate::compare(CompareOp::LtEq, operand, high),
+        ]);
+        Some(match between.negated {
+            false => both,
+            true => Predicate::Not(Box::new(both)),
+        })
+    }
+
+    fn in_list(&mut self, list: &InList) -> Option<Predicate> {
+        let operand = self.operand(&list.expr)?;
+        let elements = list.list.iter().map(|element| self.operand(element)).collect::<Option<Vec<_>>>()?;
+        Some(Predicate::In { operand, list: elements, negated: list.negated })
+    }
+
+    fn like(&mut self, like: &Like) -> Option<Predicate> {
+        Some(Predicate::Like {
+            operand: self.operand(&like.expr)?,
+            pattern: self.operand(&like.pattern)?,
+            escape: like.escape_char,
+            case_insensitive: like.case_insensitive,
+            negated: like.negated,
+        })
+    }
+
+    fn starts_with(&mut self, arguments: &[Expr]) -> Option<Predicate> {
+        let [operand, prefix] = arguments else { return None };
+        Some(Predicate::StartsWith { operand: self.operand(operand)?, prefix: self.operand(prefix)? })
+    }
+
+    fn operand(&self, expr: &Expr) -> Option<Operand> {
+        if let Some(term) = self.expression_term(expr) {
+            return Some(Operand::Term(term));
+        }
+        match expr {
+            Expr::Alias(alias) => self.operand(&alias.expr),
+            Expr::Column(column) => self.table.column_named(&column.name).map(|column| Operand::column(column.id)),
+            Expr::Literal(value, _) => constant_of_scalar(value).map(Operand::Constant),
+            Expr::Placeholder(placeholder) => parameter(placeholder).map(Operand::Parameter),
+            Expr::Cast(cast) => self.cast(&cast.expr, cast.field.data_type()),
+            Expr::BinaryExpr(BinaryExpr { left, op: Operator::Plus, right }) => self.sum(left, right),
+            Expr::BinaryExpr(BinaryExpr { left, op: Operator::Minus, right }) => self.difference(left, right),
+            Expr::ScalarFunction(call) => self.call(call.name(), &call.args),
+            _ => None,
+        }
+    }
+
+    /// Returns the term of an index expression that equals `expr`.
+    fn expression_term(&self, expr: &Expr) -> Option<TermId> {
+        if self.expressions.is_empty() || matches!(expr, Expr::Column(_) | Expr::Literal(..)) {
+            return None;
+        }
+        let sql = normalise(expr);
+        let position = self.expressions.iter().position(|known| *known == sql)?;
+        Some(TermId::expression(position as u32))
+    }
+
+    /// Translates casts that keep order and lose nothing.
+    fn cast(&self, inner: &Expr, to: &datafusion::arrow::datatypes::DataType) -> Option<Operand> {
+        let operand = self.operand(inner)?;
+        let to = data_type_of_arrow(to);
+        if let Operand::Constant(_) = operand {
+            return None;
+        }
+        let from = self.type_of(inner)?;
+        if from == DataType::Uuid || matches!(from, DataType::Char(_)) {
+            return None;
+        }
+        match (from, to) {
+            (from, to) if from == to => Some(operand),
+            (DataType::Timestamp, DataType::Date) => Some(function(Function::CastDate, operand)),
+            (from, to) if widens(&from, &to) => Some(function(Function::Cast(to), operand)),
+            _ => None,
+        }
+    }
+
+    fn type_of(&self, expr: &Expr) -> Option<DataType> {
+        match expr {
+            Expr::Column(column) => self.table.column_named(&column.name).map(|column| column.ty),
+            Expr::Cast(cast) => Some(data_type_of_arrow(cast.field.data_type())),
+            Expr::Placeholder(placeholder) => {
+                placeholder.field.as_ref().map(|field| data_type_of_arrow(field.data_type()))
+            }
+            _ => None,
+        }
+    }
+
+    fn sum(&self, left: &Expr, right: &Expr) -> Option<Operand> {
+        match (self.operand(left)?, self.operand(right)?) {
+            (operand, Operand::Constant(k)) | (Operand::Constant(k), operand) if is_number(&k) => {
+                Some(function(Function::Add(k), operand))
+            }
+            _ => None,
+        }
+    }
+
+    fn difference(&self, left: &Expr, right: &Expr) -> Option<Operand> {
+        match (self.operand(left)?, self.operand(right)?) {
+            (operand, Operand::Constant(k)) if is_number(&k) => Some(function(Function::Subtract(k), operand)),
+            (Operand::Constant(k), operand) if is_number(&k) => Some(function(Function::SubFrom(k), operand)),
+            _ => None,
+        }
+    }
+
+    fn call(&self, name: &str, arguments: &[Expr]) -> Option<Operand> {
+        match (name, arguments) {
+            ("date_trunc", [Expr::Literal(unit, _), operand]) => {
+                let unit = time_unit(text_of(unit)?)?;
+                Some(function(Function::DateTrunc(unit), self.operand(operand)?))
+            }
+            ("date_part", [Expr::Literal(part, _), operand]) if text_of(part)?.eq_ignore_ascii_case("year") => {
+                Some(function(Function::Year, self.operand(operand)?))
+            }
+            ("substr" | "substring", [operand, Expr::Literal(from, _), Expr::Literal(length, _)])
+                if int_of(from) == Some(1) =>
+            {
+                let length = u32::try_from(int_of(length)?).ok()?;
+                Some(function(Function::Substr(length), self.operand(operand)?))
+            }
+            ("left", [operand, Expr::Literal(length, _)]) => {
+                let length = u32::try_from(int_of(length)?).ok()?;
+                Some(function(Function::Substr(length), self.operand(operand)?))
+            }
+            ("floor", [operand]) => Some(function(Function::Floor, self.operand(operand)?)),
+            ("ceil", [operand]) => Some(function(Function::Ceil, self.operand(operand)?)),
+            ("hash", [Expr::Column(column), Expr::Literal(bytes, _)]) => {
+                let column = self.table.column_named(&column.name)?;
+                match int_of(bytes)? {
+                    bytes @ (4 | 8 | 16) => Some(Operand::Term(TermId::hash(column.id, bytes as u8))),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+fn function(function: Function, operand: Operand) -> Operand {
+    Operand::Function(function, Box::new(operand))
+}
+
+/// Returns whether a cast keeps every value apart and in order.
+fn widens(from: &DataType, to: &DataType) -> bool {
+    let rank = |ty: &DataType| match ty {
+        DataType::TinyInt => Some(1),
+        DataType::SmallInt => Some(2),
+        DataType::Integer => Some(3),
+        DataType::BigInt => Some(4),
+        _ => None,
+    };
+    let digits = |ty: &DataType| match ty {
+        DataType::TinyInt => Some(3),
+        DataType::SmallInt => Some(5),
+        DataType::Integer => Some(10),
+        DataType::BigInt => Some(19),
+        _ => None,
+    };
+    match (from, to) {
+        (DataType::Real, DataType::Double) => true,
+        (DataType::Date, DataType::Timestamp) => true,
+        (DataType::Varchar(_), DataType::Varchar(None)) => true,
+        (DataType::Varbinary(_) | DataType::Binary(_), DataType::Varbinary(None)) => true,
+        (DataType::Decimal { precision, scale }, DataType::Decimal { precision: p, scale: s }) => {
+            s >= scale && p - s >= precision - scale
+        }
+        (from, DataType::Decimal { precision, scale }) => digits(from).is_some_and(|d| precision - scale >= d),
+        (DataType::TinyInt | DataType::SmallInt | DataType::Integer, DataType::Double) => true,
+        (DataType::TinyInt | DataType::SmallInt, DataType::Real) => true,
+        (from, to) => matches!((rank(from), rank(to)), (Some(f), Some(t)) if f <= t),
+    }
+}
+
+/// Returns a literal as a constant of the type it has; `None` for kinds that keys do not hold.
+pub(crate) fn constant_of_scalar(value: &ScalarValue) -> Option<Constant> {
+    if value.is_null() {
+        return Some(Constant::new(Datum::Null, DataType::Varchar(None)));
+    }
+    let (datum, ty) = datum_of_scalar(value)?;
+    Some(Constant::new(datum, ty))
+}
+
+/// Returns a predicate that is NULL: neither true nor, under NOT, false.
+fn unknown() -> Predicate {
+    let null = || Operand::Constant(Constant::new(Datum::Null, DataType::Boolean));
+    Predicate::compare(CompareOp::Eq, null(), null())
+}
+
+fn is_number(constant: &Constant) -> bool {
+    matches!(constant.datum, Datum::Int(_) | Datum::Decimal(_))
+}
+
+fn parameter(placeholder: &Placeholder) -> Option<usize> {
+    placeholder.id.strip_prefix('$')?.parse::<usize>().ok()?.checked_sub(1)
+}
+
+fn text_of(value: &ScalarValue) -> Option<&str> {
+    value.try_as_str().flatten()
+}
+
+fn int_of(value: &ScalarValue) -> Option<i64> {
+    match value {
+        ScalarValue::Int64(value) => *value,
+        ScalarValue::Int32(value) => value.map(i64::from),
+        ScalarValue::UInt64(value) => value.and_then(|v| i64::try_from(v).ok()),
+        _ => None,
+    }
+}
+
+fn time_unit(name: &str) -> Option<TimeUnit> {
+    Some(match name.to_ascii_lowercase().as_str() {
+        "microsecond" | "microseconds" => TimeUnit::Microsecond,
+        "millisecond" | "milliseconds" => TimeUnit::Millisecond,
+        "second" => TimeUnit::Second,
+        "minute" => TimeUnit::Minute,
+        "hour" => TimeUnit::Hour,
+        "day" => TimeUnit::Day,
+        "week" => TimeUnit::Week,
+        "month" => TimeUnit::Month,
+        "quarter" => TimeUnit::Quarter,
+        "year" => TimeUnit::Year,
+        _ => return None,
+    })
+}

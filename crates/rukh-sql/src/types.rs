@@ -1,0 +1,88 @@
+//! Types between Rukh and Arrow.
+//!
+//! | Rukh                     | Arrow                    |
+//! |--------------------------|--------------------------|
+//! | TINYINT … BIGINT         | Int8 … Int64             |
+//! | REAL, DOUBLE             | Float32, Float64         |
+//! | DECIMAL(p,s)             | Decimal128(p,s)          |
+//! | DATE                     | Date32                   |
+//! | TIME                     | Time64(µs)               |
+//! | TIMESTAMP                | Timestamp(µs)            |
+//! | TIMESTAMP WITH TIME ZONE | Timestamp(µs, "UTC")     |
+//! | UUID                     | Utf8, canonical text     |
+//! | CHAR, VARCHAR            | Utf8                     |
+//! | BINARY, VARBINARY        | Binary                   |
+//!
+//! Fields of tables carry the exact type in their metadata, under [`TYPE_KEY`].
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field, Schema, SchemaRef, TimeUnit};
+use rukh_catalog::{Column, Table};
+use rukh_keys::DataType;
+
+/// Key of the SQL type in a field's metadata.
+pub(crate) const TYPE_KEY: &str = "rukh.type";
+
+/// Returns the Arrow type that values of a type have.
+pub(crate) fn arrow_type(ty: &DataType) -> ArrowType {
+    match ty {
+        DataType::Boolean => ArrowType::Boolean,
+        DataType::TinyInt => ArrowType::Int8,
+        DataType::SmallInt => ArrowType::Int16,
+        DataType::Integer => ArrowType::Int32,
+        DataType::BigInt => ArrowType::Int64,
+        DataType::Real => ArrowType::Float32,
+        DataType::Double => ArrowType::Float64,
+        DataType::Decimal { precision, scale } => ArrowType::Decimal128(*precision, *scale as i8),
+        DataType::Date => ArrowType::Date32,
+        DataType::Time { .. } => ArrowType::Time64(TimeUnit::Microsecond),
+        DataType::Timestamp => ArrowType::Timestamp(TimeUnit::Microsecond, None),
+        DataType::TimestampTz => ArrowType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+        DataType::Uuid | DataType::Char(_) | DataType::Varchar(_) => ArrowType::Utf8,
+        DataType::Binary(_) | DataType::Varbinary(_) => ArrowType::Binary,
+    }
+}
+
+/// Returns a table's columns as Arrow fields, in declared order.
+pub(crate) fn table_schema(table: &Table) -> SchemaRef {
+    Arc::new(Schema::new(table.columns.iter().map(field).collect::<Vec<_>>()))
+}
+
+fn field(column: &Column) -> Field {
+    let metadata = HashMap::from([(TYPE_KEY.to_string(), column.ty.to_string())]);
+    Field::new(&column.name, arrow_type(&column.ty), column.nullable).with_metadata(metadata)
+}
+
+/// Returns the SQL type of a field: the one in its metadata if its values have it, else by its Arrow type.
+pub(crate) fn data_type_of(field: &Field) -> DataType {
+    let declared = field.metadata().get(TYPE_KEY).and_then(|name| name.parse::<DataType>().ok());
+    match declared {
+        Some(ty) if arrow_type(&ty) == *field.data_type() => ty,
+        _ => data_type_of_arrow(field.data_type()),
+    }
+}
+
+/// Returns the SQL type that stands nearest to an Arrow type; text for those without one.
+pub(crate) fn data_type_of_arrow(arrow: &ArrowType) -> DataType {
+    match arrow {
+        ArrowType::Boolean => DataType::Boolean,
+        ArrowType::Int8 => DataType::TinyInt,
+        ArrowType::Int16 | ArrowType::UInt8 => DataType::SmallInt,
+        ArrowType::Int32 | ArrowType::UInt16 => DataType::Integer,
+        ArrowType::Int64 | ArrowType::UInt32 => DataType::BigInt,
+        ArrowType::UInt64 => DataType::Decimal { precision: 20, scale: 0 },
+        ArrowType::Float16 | ArrowType::Float32 => DataType::Real,
+        ArrowType::Float64 => DataType::Double,
+        ArrowType::Decimal128(precision, scale) if *scale >= 0 => {
+            DataType::Decimal { precision: *precision, scale: *scale as u8 }
+        }
+        ArrowType::Date32 | ArrowType::Date64 => DataType::Date,
+        ArrowType::Time32(_) | ArrowType::Time64(_) => DataType::Time { precision: 6 },
+        ArrowType::Timestamp(_, None) => DataType::Timestamp,
+        ArrowType::Timestamp(_, Some(_)) => DataType::TimestampTz,
+        other if other.is_binary() => DataType::Varbinary(None),
+        _ => DataType::Varchar(None),
+    }
+}

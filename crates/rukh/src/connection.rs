@@ -1,0 +1,134 @@
+//! Connections: statements, prepared statements, cancellation, progress.
+
+use rukh_sql::{CancelHandle, Notice, Prepared, ProgressReport, ProgressSink, QueryStats, Session};
+
+use crate::{Error, Result, Rows, Value};
+
+/// Runs statements one after another.
+pub struct Connection {
+    session: Session,
+}
+
+/// Result of one statement.
+pub struct Outcome {
+    /// Command tag as PostgreSQL gives it: `SELECT`, `INSERT 0 4`, `CREATE TABLE`.
+    pub tag: String,
+    /// Rows, for statements that give some; the statement runs on while they are read.
+    pub rows: Option<Rows>,
+    /// Messages beside the result.
+    pub notices: Vec<Notice>,
+}
+
+/// A statement parsed once, to be run with parameters `$1`, `$2`, ….
+#[derive(Clone, Debug)]
+pub struct Statement(Prepared);
+
+impl Statement {
+    /// Returns the text.
+    pub fn sql(&self) -> &str {
+        self.0.sql()
+    }
+}
+
+/// What a name in the catalog stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameKind {
+    /// A table.
+    Table,
+    /// An index.
+    Index,
+    /// A column.
+    Column,
+}
+
+/// A name in the catalog, for completion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NameEntry {
+    /// What it stands for.
+    pub kind: NameKind,
+    /// The name.
+    pub name: String,
+    /// The table of an index or column.
+    pub parent: Option<String>,
+}
+
+impl Connection {
+    pub(crate) fn new(session: Session) -> Self {
+        Connection { session }
+    }
+
+    /// Runs one statement; a closing semicolon is allowed.
+    ///
+    /// A statement that fails has changed nothing.
+    pub fn execute(&mut self, sql: &str) -> Result<Outcome> {
+        self.session.execute(sql).map(Outcome::from)
+    }
+
+    /// Runs one statement that gives rows; fails with 42601 when it gives none.
+    pub fn query(&mut self, sql: &str) -> Result<Rows> {
+        rows_of(self.execute(sql)?)
+    }
+
+    /// Parses a statement to be run with parameters.
+    pub fn prepare(&mut self, sql: &str) -> Result<Statement> {
+        self.session.prepare(sql).map(Statement)
+    }
+
+    /// Runs a prepared statement; `params[0]` is `$1`.
+    pub fn execute_prepared(&mut self, statement: &Statement, params: &[Value]) -> Result<Outcome> {
+        let params: Vec<_> = params.iter().map(Value::scalar).collect();
+        self.session.execute_prepared(&statement.0, &params).map(Outcome::from)
+    }
+
+    /// Runs a prepared statement that gives rows.
+    pub fn query_prepared(&mut self, statement: &Statement, params: &[Value]) -> Result<Rows> {
+        rows_of(self.execute_prepared(statement, params)?)
+    }
+
+    /// Returns a handle that ends the running statement from another thread, with SQLSTATE 57014.
+    pub fn cancel_handle(&self) -> CancelHandle {
+        self.session.cancel_handle()
+    }
+
+    /// Tells `listener` how far long statements are: COPY, CREATE INDEX, CHECK.
+    pub fn on_progress(&mut self, listener: Box<dyn Fn(&ProgressReport) + Send + Sync>) {
+        self.session.set_progress(ProgressSink::to(listener.into()));
+    }
+
+    /// Returns what the last query did, as `SHOW LAST QUERY STATS` prints it.
+    pub fn last_query_stats(&self) -> Option<QueryStats> {
+        self.session.last_stats()
+    }
+
+    /// Returns all names of the catalog, for completion.
+    pub fn catalog_names(&self) -> Vec<NameEntry> {
+        let catalog = self.session.engine().catalog();
+        let mut names = Vec::new();
+        for table in catalog.tables() {
+            let parent = Some(table.name.clone());
+            names.push(NameEntry { kind: NameKind::Table, name: table.name.clone(), parent: None });
+            names.extend(table.columns.iter().map(|column| NameEntry {
+                kind: NameKind::Column,
+                name: column.name.clone(),
+                parent: parent.clone(),
+            }));
+            names.extend(table.indexes.iter().map(|index| NameEntry {
+                kind: NameKind::Index,
+                name: index.name.clone(),
+                parent: parent.clone(),
+            }));
+        }
+        names
+    }
+}
+
+impl From<rukh_sql::Outcome> for Outcome {
+    fn from(outcome: rukh_sql::Outcome) -> Self {
+        Outcome { tag: outcome.tag, rows: outcome.rows.map(Rows::new), notices: outcome.notices }
+    }
+}
+
+fn rows_of(outcome: Outcome) -> Result<Rows> {
+    let tag = outcome.tag;
+    outcome.rows.ok_or_else(|| Error::syntax(format!("{tag} gives no rows")))
+}
