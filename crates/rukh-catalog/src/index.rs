@@ -103,6 +103,11 @@ impl Index {
 
     /// Returns the name of the column family that holds the entries: `i9`.
     pub fn storage_name(&self) -> String {
-        format!("i{}", self.id.0)
+        Index::storage_name_of(self.id)
+    }
+
+    /// Returns the name of the column family of the index with this id.
+    pub fn storage_name_of(id: IndexId) -> String {
+        format!("i{}", id.0)
     }
 }

@@ -32,10 +32,13 @@ pub struct DumpLine {
     pub value: String,
 }
 
-/// Prints as `t/1/5 = host='a'`.
+/// Prints as `t/1/5 = host='a'`, or the key alone where the value holds nothing.
 impl fmt::Display for DumpLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} = {}", self.key, self.value)
+        match self.value.as_str() {
+            "" => f.write_str(&self.key),
+            value => write!(f, "{} = {value}", self.key),
+        }
     }
 }
 

@@ -10,23 +10,25 @@
 
 use crate::analyze::{KnownStatistics, load_statistics};
 use crate::functions::RowFunctions;
+use crate::load::LOAD_BYTES_MAX;
 use crate::lock::{WriterGuard, WriterLock};
 use crate::maintain::Maintainer;
 use crate::recover::Recovery;
 use crate::snapshot::{Definitions, Snapshot};
 use crate::stored;
 use crate::write::Write;
-use crate::{EngineError, backfill, recover};
+use crate::{EngineError, backfill, ingest, recover};
 use parking_lot::{Mutex, RwLock};
 use rukh_catalog::{
     Catalog, CatalogError, FamilyId, Index, IndexDraft, IndexId, IndexState, Table, TableDraft, TableId,
     validate_index, validate_table,
 };
 use rukh_keys::KeyRange;
-use rukh_kv::{Durability, KvStore, TableOptions, WriteBatch};
+use rukh_kv::{Durability, KvSnapshot, KvStore, TableOptions, WriteBatch};
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use crate::Progress;
 
@@ -49,6 +51,10 @@ pub(crate) struct Inner {
     read_only: bool,
     statement_bytes_max: AtomicU64,
     pub(crate) statistics: RwLock<KnownStatistics>,
+    load_directory: RwLock<PathBuf>,
+    load_bytes_max: AtomicUsize,
+    /// Set when storage may show half of a load: nothing is read or written any more.
+    halted: Arc<AtomicBool>,
     recovered: Vec<Recovery>,
 }
 
@@ -59,14 +65,18 @@ impl Engine {
     /// names are dropped, and an index whose filling was cut short is filled again before this
     /// returns, or dropped if its rows no longer allow it. [`Engine::recovered`] tells of it.
     ///
-    /// Fails on a database written in a newer format, and with [`EngineError::ReadOnly`] if there
-    /// is none and none may be made.
+    /// Fails on a database written in a newer format, with [`EngineError::ReadOnly`] if there is
+    /// none and none may be made, and with [`EngineError::RecoveryNeeded`] if a bulk load was cut
+    /// short and may not be completed.
     pub fn open(
         store: Arc<dyn KvStore>,
         functions: Arc<dyn RowFunctions>,
         read_only: bool,
     ) -> Result<Engine, EngineError> {
         stored::prepare(store.as_ref(), read_only)?;
+        if read_only && ingest::is_pending(store.as_ref())? {
+            return Err(EngineError::RecoveryNeeded);
+        }
         let catalog = stored::load_catalog(store.as_ref())?;
         let mut inner = Inner {
             store,
@@ -77,6 +87,9 @@ impl Engine {
             read_only,
             statement_bytes_max: AtomicU64::new(STATEMENT_BYTES_MAX),
             statistics: RwLock::default(),
+            load_directory: RwLock::new(std::env::temp_dir()),
+            load_bytes_max: AtomicUsize::new(LOAD_BYTES_MAX),
+            halted: Arc::default(),
             recovered: Vec::new(),
         };
         if !read_only {
@@ -114,6 +127,18 @@ impl Engine {
         self.inner.statement_bytes_max.store(bytes, Ordering::Relaxed);
     }
 
+    /// Sets how many bytes a bulk load, or the filling of an index, sorts in memory.
+    pub fn set_load_bytes_max(&self, bytes: usize) {
+        self.inner.load_bytes_max.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Sets the directory for what does not fit: on the disk of the database for choice, the
+    /// system's directory for temporary files unless set. Made when needed; files in it have no
+    /// names, and go with the process.
+    pub fn set_load_directory(&self, directory: impl Into<PathBuf>) {
+        *self.inner.load_directory.write() = directory.into();
+    }
+
     /// Takes catalog and data of this moment.
     pub fn snapshot(&self) -> Snapshot {
         self.inner.snapshot()
@@ -123,11 +148,7 @@ impl Engine {
     /// read storage once: a get, or one scan. Two reads may see different states.
     pub fn latest(&self) -> Snapshot {
         let definitions = self.inner.definitions.read();
-        Snapshot::new(
-            definitions.clone(),
-            self.inner.store.latest(),
-            self.inner.store.clone(),
-        )
+        self.inner.view(&definitions, self.inner.store.latest())
     }
 
     /// Begins a statement that changes something: waits for the writer lock and takes a snapshot.
@@ -254,15 +275,47 @@ impl Inner {
     /// Takes definitions and data of one moment.
     pub(crate) fn snapshot(&self) -> Snapshot {
         let definitions = self.definitions.read();
-        Snapshot::new(definitions.clone(), self.store.snapshot(), self.store.clone())
+        self.view(&definitions, self.store.snapshot())
+    }
+
+    fn view(&self, definitions: &Arc<Definitions>, kv: Arc<dyn KvSnapshot>) -> Snapshot {
+        Snapshot::new(definitions.clone(), kv, self.store.clone(), self.halted.clone())
     }
 
     /// Waits for the writer lock.
     pub(crate) fn lock_writer(&self) -> Result<WriterGuard, EngineError> {
-        match self.read_only {
-            true => Err(EngineError::ReadOnly),
-            false => Ok(self.writer.lock()),
+        if self.read_only {
+            return Err(EngineError::ReadOnly);
         }
+        let guard = self.writer.lock();
+        match self.halted.load(Ordering::Acquire) {
+            true => Err(EngineError::RecoveryNeeded),
+            false => Ok(guard),
+        }
+    }
+
+    /// Stops all reading and writing: only opening the database again can tell what is stored.
+    pub(crate) fn halt(&self) -> EngineError {
+        self.halted.store(true, Ordering::Release);
+        EngineError::RecoveryNeeded
+    }
+
+    /// Returns the directory for runs of sorted entries, made if it was not there.
+    pub(crate) fn load_directory(&self) -> Result<PathBuf, EngineError> {
+        let directory = self.load_directory.read().clone();
+        match std::fs::create_dir_all(&directory) {
+            Ok(()) => Ok(directory),
+            Err(source) => Err(EngineError::Io {
+                operation: "create directory",
+                path: directory,
+                source,
+            }),
+        }
+    }
+
+    /// Returns how many bytes are sorted in memory.
+    pub(crate) fn load_bytes_max(&self) -> usize {
+        self.load_bytes_max.load(Ordering::Relaxed)
     }
 
     /// Runs a change of storage during which no snapshot is taken: one that is not atomic below.

@@ -15,7 +15,7 @@ pub enum EngineError {
     Catalog(#[from] CatalogError),
     /// The storage failed.
     #[error(transparent)]
-    Kv(#[from] KvError),
+    Kv(KvError),
     /// A datum that its column does not take.
     #[error(transparent)]
     Value(#[from] ValueError),
@@ -71,6 +71,10 @@ pub enum EngineError {
     /// A change of a database that was opened for reading (25006).
     #[error("cannot change a database opened read-only")]
     ReadOnly,
+    /// A bulk load was cut short while it became visible. Opening the database for writing again
+    /// completes it (57P03).
+    #[error("the database must be opened again for writing to complete a bulk load")]
+    RecoveryNeeded,
     /// An index that is not yet filled was to be read.
     #[error("index \"{index}\" is not ready")]
     IndexNotReady {
@@ -132,6 +136,16 @@ impl EngineError {
                 Some("Run CHECK TABLE; a damaged index can be dropped and created again.")
             }
             _ => None,
+        }
+    }
+}
+
+/// A cancelled scan is a cancelled statement; anything else is the storage's failure.
+impl From<KvError> for EngineError {
+    fn from(error: KvError) -> Self {
+        match error {
+            KvError::Cancelled => EngineError::Cancelled,
+            other => EngineError::Kv(other),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What opening a database clears up after a crash.
 
 use crate::engine::{Inner, storage_names};
-use crate::{EngineError, NoProgress};
+use crate::{EngineError, NoProgress, ingest};
 use rukh_catalog::{Catalog, IndexId, IndexState};
 use rukh_kv::KvStore;
 use std::collections::BTreeSet;
@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 /// Something that was found half done when the database was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recovery {
+    /// A bulk load that was cut short while it became visible was completed.
+    CompletedLoad,
     /// A column family that no definition names was dropped.
     DroppedStorage {
         /// Its name, such as `t7` or `i9`.
@@ -31,6 +33,9 @@ pub enum Recovery {
 /// Clears up; runs before anybody else has the database.
 pub(crate) fn recover(inner: &Inner) -> Result<Vec<Recovery>, EngineError> {
     let mut done = Vec::new();
+    if ingest::recover(inner.store.as_ref())? {
+        done.push(Recovery::CompletedLoad);
+    }
     drop_unnamed(inner, &mut done)?;
     let catalog = inner.definitions().catalog.clone();
     let building = catalog

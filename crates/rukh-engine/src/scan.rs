@@ -16,6 +16,7 @@ use rukh_kv::{KvCursor, KvSnapshot, ScanSpec, ScanStats};
 use smallvec::SmallVec;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Whose key order a scan follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,6 +51,8 @@ pub struct ScanRequest {
     pub entry_filter: Option<EntryFilter>,
     /// The columns that the view of `entry_filter` gives; all must be in the source itself.
     pub entry_columns: Vec<ColumnId>,
+    /// Ends the scan with [`EngineError::Cancelled`] soon after it becomes true.
+    pub cancel: Option<Arc<AtomicBool>>,
 }
 
 impl ScanRequest {
@@ -65,6 +68,7 @@ impl ScanRequest {
             columns,
             entry_filter: None,
             entry_columns: Vec::new(),
+            cancel: None,
         }
     }
 }
@@ -531,6 +535,7 @@ fn open_cursor(
         reverse: request.reverse,
         limit: request.limit.filter(|_| request.entry_filter.is_none()),
         keys_only: !plan.values,
+        cancel: request.cancel.clone(),
     };
     Ok(kv.scan(plan.storage(), spec)?)
 }

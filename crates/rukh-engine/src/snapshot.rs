@@ -8,6 +8,7 @@ use rukh_keys::{Datum, KeyRange, MaskedCompare};
 use rukh_kv::{KvSnapshot, KvStore, ScanSpec};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The definitions of one moment with everything prepared from them; replaced as a whole by DDL.
 pub(crate) struct Definitions {
@@ -53,6 +54,7 @@ pub struct Snapshot {
     pub(crate) definitions: Arc<Definitions>,
     pub(crate) kv: Arc<dyn KvSnapshot>,
     store: Arc<dyn KvStore>,
+    halted: Arc<AtomicBool>,
 }
 
 impl Snapshot {
@@ -60,12 +62,22 @@ impl Snapshot {
         definitions: Arc<Definitions>,
         kv: Arc<dyn KvSnapshot>,
         store: Arc<dyn KvStore>,
+        halted: Arc<AtomicBool>,
     ) -> Self {
         Snapshot {
             catalog: definitions.catalog.clone(),
             definitions,
             kv,
             store,
+            halted,
+        }
+    }
+
+    /// Returns a table, unless storage may show half of a load.
+    fn codec(&self, id: TableId) -> Result<&Arc<TableCodec>, EngineError> {
+        match self.halted.load(Ordering::Acquire) {
+            true => Err(EngineError::RecoveryNeeded),
+            false => self.definitions.codec(id),
         }
     }
 
@@ -73,7 +85,7 @@ impl Snapshot {
     ///
     /// Fails on a column or index that the table does not have, and on an index that is not ready.
     pub fn scan(&self, request: ScanRequest) -> Result<RowCursor, EngineError> {
-        let codec = self.definitions.codec(request.table.id)?;
+        let codec = self.codec(request.table.id)?;
         RowCursor::new(codec.clone(), self.kv.clone(), request)
     }
 
@@ -87,7 +99,7 @@ impl Snapshot {
         ranges: Vec<KeyRange>,
         masked: MaskedCompare,
     ) -> Result<(u64, ScanCounters), EngineError> {
-        let codec = self.definitions.codec(table.id)?;
+        let codec = self.codec(table.id)?;
         let storage = scan::storage_name(codec, source)?;
         let spec = ScanSpec::ranges(ranges).masked(masked).keys_only();
         let (rows, stats) = self.kv.count(storage, spec)?;
@@ -97,7 +109,7 @@ impl Snapshot {
     /// Returns the row whose primary key has these datums: one for each element, in key order; for
     /// a HASH element the hash.
     pub fn get(&self, table: &Table, key: &[Datum]) -> Result<Option<Row>, EngineError> {
-        let codec = self.definitions.codec(table.id)?;
+        let codec = self.codec(table.id)?;
         self.get_encoded(codec, &codec.key.encode(key)?)
     }
 
@@ -123,7 +135,7 @@ impl Snapshot {
         ranges: Vec<KeyRange>,
         parts: usize,
     ) -> Result<Vec<Vec<KeyRange>>, EngineError> {
-        let codec = self.definitions.codec(table.id)?;
+        let codec = self.codec(table.id)?;
         let storage = scan::storage_name(codec, source)?;
         crate::split::split(self.store.as_ref(), storage, ranges, parts)
     }

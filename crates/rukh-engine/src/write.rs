@@ -355,7 +355,7 @@ fn check_existing(
 }
 
 /// Fails if two rows under one key differ in a column that the key holds as a hash only.
-fn check_collision(
+pub(crate) fn check_collision(
     codec: &TableCodec,
     key: &[u8],
     one: &[Datum],

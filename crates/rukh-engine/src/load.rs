@@ -1,0 +1,320 @@
+//! Bulk load: rows past the write path, into sorted files that storage takes as they are.
+//!
+//! Rows are encoded by a thread of the load's own, sorted in bounded memory (`sorter`), for the
+//! table and each of its indexes. When all are there, the sorted entries are written as files, one
+//! thread for each column family, and checked on the way: equal row keys and equal UNIQUE keys come
+//! out next to each other, and those that are stored already are looked up. Then all files are
+//! ingested at once (`ingest`). Until that moment nothing of the load is to be seen, and an error
+//! leaves nothing behind.
+
+use crate::engine::{Engine, Inner};
+use crate::ingest::{self, Loads};
+use crate::lock::WriterGuard;
+use crate::maintain::{KeyedRow, Maintainer};
+use crate::merge_write::{Target, write_sorted};
+use crate::snapshot::Snapshot;
+use crate::sorter::Sorter;
+use crate::{EngineError, Progress, Row};
+use rukh_catalog::TableId;
+use rukh_kv::LoadFile;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Memory that a load sorts in, unless set otherwise: 256 MiB.
+pub(crate) const LOAD_BYTES_MAX: usize = 256 << 20;
+
+/// Lists of rows that may wait for the encoding thread.
+const WAITING_MAX: usize = 4;
+
+/// How often the end of a load looks at its watcher.
+const WATCH_INTERVAL: Duration = Duration::from_millis(50);
+
+/// A bulk load under way. Holds the writer lock; dropped without [`Load::finish`] it leaves no trace.
+pub struct Load {
+    inner: Arc<Inner>,
+    maintainer: Arc<Maintainer>,
+    snapshot: Snapshot,
+    rows: u64,
+    encoder: Option<Encoder>,
+    _guard: WriterGuard,
+}
+
+/// The thread that encodes and sorts.
+struct Encoder {
+    rows: SyncSender<Vec<Row>>,
+    thread: JoinHandle<Result<Sorters, EngineError>>,
+}
+
+impl Engine {
+    /// Begins a bulk load of a table: waits for the writer lock.
+    ///
+    /// Memory is bounded by [`Engine::set_load_bytes_max`]; what does not fit goes to files in
+    /// [`Engine::set_load_directory`].
+    pub fn load(&self, id: TableId) -> Result<Load, EngineError> {
+        let inner = self.inner.clone();
+        let guard = inner.lock_writer()?;
+        let snapshot = inner.snapshot();
+        let maintainer = inner.maintainer(&snapshot.definitions, id)?;
+        let directory = inner.load_directory()?;
+        let bytes_max = inner.load_bytes_max();
+        let (sender, receiver) = mpsc::sync_channel::<Vec<Row>>(WAITING_MAX);
+        let mut sorters = Sorters::new(maintainer.clone(), &directory, bytes_max);
+        let thread = thread::spawn(move || {
+            for rows in receiver {
+                sorters.add(&rows)?;
+            }
+            Ok(sorters)
+        });
+        let encoder = Some(Encoder { rows: sender, thread });
+        Ok(Load {
+            inner,
+            maintainer,
+            snapshot,
+            rows: 0,
+            encoder,
+            _guard: guard,
+        })
+    }
+}
+
+impl Load {
+    /// Adds rows, in any order; lists of a few thousand are best.
+    ///
+    /// An error may be that of rows added before, and ends the load.
+    pub fn add(&mut self, rows: Vec<Row>) -> Result<(), EngineError> {
+        for row in &rows {
+            self.maintainer.codec.check_row(row)?;
+        }
+        self.rows += rows.len() as u64;
+        let sent = self.encoder.as_ref().map(|encoder| encoder.rows.send(rows));
+        match sent {
+            Some(Ok(())) => Ok(()),
+            _ => Err(self.encoder_error()),
+        }
+    }
+
+    /// Makes all rows visible at once, durably; returns how many.
+    ///
+    /// Fails on equal primary keys or UNIQUE values, among the rows or with stored ones.
+    pub fn finish(self) -> Result<u64, EngineError> {
+        self.finish_watched(&crate::NoProgress)
+    }
+
+    /// As [`Load::finish`], and tells a watcher of the entries written: those of the table, and
+    /// those of each index.
+    pub fn finish_watched(mut self, progress: &dyn Progress) -> Result<u64, EngineError> {
+        let sorters = self.join_encoder()?;
+        progress.total(Some(sorters.entries()));
+        let loads = self.write_files(sorters, progress)?;
+        let ingested = ingest::ingest(&self.inner, loads);
+        if ingested.is_err() {
+            // Strays are harmless, and removed when the database is opened next.
+            let _ = self.inner.store.discard_stray_files(&[]);
+        }
+        ingested.map(|()| self.rows)
+    }
+
+    /// Waits for the encoding thread, which has failed.
+    fn encoder_error(&mut self) -> EngineError {
+        match self.join_encoder() {
+            Err(error) => error,
+            Ok(_) => EngineError::Cancelled,
+        }
+    }
+
+    fn join_encoder(&mut self) -> Result<Sorters, EngineError> {
+        let Some(Encoder { rows, thread }) = self.encoder.take() else {
+            return Err(EngineError::Cancelled);
+        };
+        drop(rows);
+        match thread.join() {
+            Ok(outcome) => outcome,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    /// Writes the files of all column families, each in a thread, and returns them in the order of
+    /// ingest: a row's other families before the one that says it exists, and that before its
+    /// entries.
+    fn write_files(&self, sorters: Sorters, progress: &dyn Progress) -> Result<Loads, EngineError> {
+        let shared = Shared {
+            stop: AtomicBool::new(false),
+            written: AtomicU64::new(0),
+        };
+        let written = thread::scope(|scope| {
+            let (done, finished) = mpsc::channel();
+            let mut running = 0;
+            for (target, sorter) in sorters.into_targets() {
+                let (done, shared) = (done.clone(), &shared);
+                running += 1;
+                scope.spawn(move || {
+                    let store = self.inner.store.as_ref();
+                    let tick = &mut |entries| shared.tick(entries);
+                    let files = write_sorted(store, &self.snapshot, &self.maintainer, target, sorter, tick);
+                    // The other end waits for every thread.
+                    let _ = done.send((target, files));
+                });
+            }
+            drop(done);
+            watch(running, &finished, &shared, progress)
+        });
+        let mut loads: Vec<(Target, Vec<LoadFile>)> = written.inspect_err(|_| {
+            // Strays are harmless, and removed when the database is opened next.
+            let _ = self.inner.store.discard_stray_files(&[]);
+        })?;
+        loads.sort_by_key(|(target, _)| target.ingest_order());
+        let name = |target: Target| target.storage(&self.maintainer).to_string();
+        Ok(loads
+            .into_iter()
+            .map(|(target, files)| (name(target), files))
+            .collect())
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        if self.encoder.is_some() {
+            // Nobody is left to tell.
+            let _ = self.join_encoder();
+        }
+    }
+}
+
+/// What the threads that write files have in common.
+struct Shared {
+    /// Set when the others should give up.
+    stop: AtomicBool,
+    /// Entries written.
+    written: AtomicU64,
+}
+
+impl Shared {
+    fn tick(&self, entries: u64) -> Result<(), EngineError> {
+        self.written.fetch_add(entries, Ordering::Relaxed);
+        match self.stop.load(Ordering::Relaxed) {
+            true => Err(EngineError::Cancelled),
+            false => Ok(()),
+        }
+    }
+}
+
+type Finished = (Target, Result<Vec<LoadFile>, EngineError>);
+
+/// Waits for threads, telling the watcher how far they are; after an error the others stop.
+fn watch(
+    mut running: usize,
+    finished: &mpsc::Receiver<Finished>,
+    shared: &Shared,
+    progress: &dyn Progress,
+) -> Result<Vec<(Target, Vec<LoadFile>)>, EngineError> {
+    let (mut written, mut told, mut failed) = (Vec::new(), 0, None);
+    while running > 0 {
+        match finished.recv_timeout(WATCH_INTERVAL) {
+            Ok((target, Ok(files))) => written.push((target, files)),
+            Ok((_, Err(error))) => {
+                shared.stop.store(true, Ordering::Relaxed);
+                failed.get_or_insert(error);
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                let now = shared.written.load(Ordering::Relaxed);
+                progress.advance(now - told);
+                told = now;
+                if progress.cancelled() {
+                    shared.stop.store(true, Ordering::Relaxed);
+                }
+                continue;
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        running -= 1;
+    }
+    progress.advance(shared.written.load(Ordering::Relaxed) - told);
+    failed.map_or(Ok(written), Err)
+}
+
+/// The entries of a load on their way to be sorted.
+pub(crate) struct Sorters {
+    maintainer: Arc<Maintainer>,
+    /// By family, then by index.
+    sorters: Vec<Sorter>,
+    bytes_max: usize,
+    row_keys: Vec<Vec<u8>>,
+}
+
+impl Sorters {
+    fn new(maintainer: Arc<Maintainer>, directory: &Path, bytes_max: usize) -> Self {
+        let count = maintainer.codec.families.len() + maintainer.indexes.len();
+        let sorters = (0..count).map(|_| Sorter::new(directory)).collect();
+        Sorters {
+            maintainer,
+            sorters,
+            bytes_max,
+            row_keys: Vec::new(),
+        }
+    }
+
+    fn entries(&self) -> u64 {
+        self.sorters.iter().map(Sorter::entries).sum()
+    }
+
+    /// Encodes rows for all families and indexes.
+    fn add(&mut self, rows: &[Row]) -> Result<(), EngineError> {
+        let maintainer = self.maintainer.clone();
+        let codec = &maintainer.codec;
+        self.row_keys
+            .resize_with(self.row_keys.len().max(rows.len()), Vec::new);
+        let mut value = Vec::new();
+        for (row, key) in rows.iter().zip(&mut self.row_keys) {
+            key.clear();
+            codec.row_key(row, key)?;
+            for (nth, family) in codec.families.iter().enumerate() {
+                if nth == 0 || !family.is_absent(row) {
+                    value.clear();
+                    family.encode(row, &mut value)?;
+                    self.sorters[nth].add(key, &value);
+                }
+            }
+        }
+        let keyed: Vec<KeyedRow<'_>> = self
+            .row_keys
+            .iter()
+            .zip(rows)
+            .map(|(key, row)| KeyedRow { key, row })
+            .collect();
+        for (nth, index) in maintainer.indexes.iter().enumerate() {
+            let sorter = &mut self.sorters[codec.families.len() + nth];
+            index.visit_entries(&keyed, &mut |_, key, value| {
+                sorter.add(key, value);
+                Ok(())
+            })?;
+        }
+        self.make_room()
+    }
+
+    /// Spills the greatest buffers until all together keep to the limit.
+    fn make_room(&mut self) -> Result<(), EngineError> {
+        while self.sorters.iter().map(Sorter::buffered_bytes).sum::<usize>() > self.bytes_max {
+            let greatest = self
+                .sorters
+                .iter_mut()
+                .max_by_key(|sorter| sorter.buffered_bytes());
+            greatest.expect("every table has a family").spill()?;
+        }
+        Ok(())
+    }
+
+    fn into_targets(self) -> impl Iterator<Item = (Target, Sorter)> {
+        let families = self.maintainer.codec.families.len();
+        self.sorters.into_iter().enumerate().map(move |(nth, sorter)| {
+            let target = match nth.checked_sub(families) {
+                None => Target::Family(nth),
+                Some(index) => Target::Index(index),
+            };
+            (target, sorter)
+        })
+    }
+}

@@ -1,0 +1,384 @@
+//! External sort: any number of keys and values, brought into key order in bounded memory.
+//!
+//! Entries collect in one buffer. When it is full it is sorted and written to a *run*, a file
+//! without a name that the system removes with the process. Reading merges all runs and what is
+//! left in the buffer; before runs become too many to be open at once they are merged into one.
+//!
+//! ```text
+//! run     entry*
+//! entry   key length (u32, little-endian), value length (u32), key, value
+//! ```
+//!
+//! Deliberately not here: what equal keys mean. They come out next to each other.
+
+use crate::EngineError;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+/// Runs that are merged into one when there are so many.
+const RUNS_MAX: usize = 128;
+
+/// Buffer of each file, in bytes.
+const FILE_BUFFER: usize = 256 << 10;
+
+/// Bytes of the lengths before an entry.
+const HEADER_LEN: usize = 8;
+
+/// An entry in the buffer: where it is, and the first bytes of its key for quick comparison.
+#[derive(Clone, Copy)]
+struct Item {
+    prefix: u64,
+    offset: usize,
+    key_len: u32,
+    value_len: u32,
+}
+
+/// Sorts entries by key.
+pub(crate) struct Sorter {
+    directory: PathBuf,
+    data: Vec<u8>,
+    items: Vec<Item>,
+    runs: Vec<File>,
+    entries: u64,
+}
+
+impl Sorter {
+    /// Makes a sorter whose runs lie in `directory`.
+    pub(crate) fn new(directory: &Path) -> Self {
+        let directory = directory.to_path_buf();
+        Sorter {
+            directory,
+            data: Vec::new(),
+            items: Vec::new(),
+            runs: Vec::new(),
+            entries: 0,
+        }
+    }
+
+    /// Adds an entry; keys and values are shorter than 4 GiB.
+    pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) {
+        let item = Item {
+            prefix: prefix(key),
+            offset: self.data.len(),
+            key_len: key.len() as u32,
+            value_len: value.len() as u32,
+        };
+        self.items.push(item);
+        self.data.extend_from_slice(key);
+        self.data.extend_from_slice(value);
+        self.entries += 1;
+    }
+
+    /// Returns the number of entries added.
+    pub(crate) fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    /// Returns the bytes that the buffer takes.
+    pub(crate) fn buffered_bytes(&self) -> usize {
+        self.data.len() + self.items.len() * size_of::<Item>()
+    }
+
+    /// Sorts the buffer and writes it to a run.
+    pub(crate) fn spill(&mut self) -> Result<(), EngineError> {
+        if self.items.is_empty() {
+            return Ok(());
+        }
+        self.sort();
+        let mut run = RunWriter::new(&self.directory)?;
+        for item in &self.items {
+            let (key, value) = item.parts(&self.data);
+            run.add(key, value)?;
+        }
+        self.items.clear();
+        self.data.clear();
+        self.runs.push(run.finish()?);
+        match self.runs.len() < RUNS_MAX {
+            true => Ok(()),
+            false => self.join_runs(),
+        }
+    }
+
+    /// Returns all entries in key order.
+    pub(crate) fn finish(mut self) -> Result<Merge, EngineError> {
+        self.sort();
+        let mut sources = open_runs(std::mem::take(&mut self.runs));
+        let memory = Memory {
+            data: self.data,
+            items: self.items.into_iter(),
+        };
+        sources.push(Source::new(Input::Memory(memory)));
+        Merge::new(sources, &self.directory)
+    }
+
+    fn sort(&mut self) {
+        let data = &self.data;
+        self.items.sort_unstable_by(|a, b| {
+            a.prefix
+                .cmp(&b.prefix)
+                .then_with(|| a.parts(data).0.cmp(b.parts(data).0))
+        });
+    }
+
+    fn join_runs(&mut self) -> Result<(), EngineError> {
+        let runs = std::mem::take(&mut self.runs);
+        let mut merge = Merge::new(open_runs(runs), &self.directory)?;
+        let mut joined = RunWriter::new(&self.directory)?;
+        while let Some((key, value)) = merge.next()? {
+            joined.add(key, value)?;
+        }
+        self.runs.push(joined.finish()?);
+        Ok(())
+    }
+}
+
+impl Item {
+    fn parts<'a>(&self, data: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+        let key_end = self.offset + self.key_len as usize;
+        (
+            &data[self.offset..key_end],
+            &data[key_end..key_end + self.value_len as usize],
+        )
+    }
+}
+
+/// Returns the first eight bytes of a key as a number; shorter keys are filled up with zeros, so
+/// equal prefixes say nothing of the order.
+fn prefix(key: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    let len = key.len().min(8);
+    bytes[..len].copy_from_slice(&key[..len]);
+    u64::from_be_bytes(bytes)
+}
+
+/// A run being written.
+struct RunWriter {
+    directory: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl RunWriter {
+    fn new(directory: &Path) -> Result<Self, EngineError> {
+        let file = tempfile::tempfile_in(directory).map_err(failure("create a file in", directory))?;
+        Ok(RunWriter {
+            directory: directory.to_path_buf(),
+            file: BufWriter::with_capacity(FILE_BUFFER, file),
+        })
+    }
+
+    fn add(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
+        let mut header = [0; HEADER_LEN];
+        header[..4].copy_from_slice(&(key.len() as u32).to_le_bytes());
+        header[4..].copy_from_slice(&(value.len() as u32).to_le_bytes());
+        let written = [&header, key, value]
+            .into_iter()
+            .try_for_each(|part| self.file.write_all(part));
+        written.map_err(failure("write a file in", &self.directory))
+    }
+
+    fn finish(self) -> Result<File, EngineError> {
+        let failed = failure("write a file in", &self.directory);
+        let file = self.file.into_inner().map_err(io::IntoInnerError::into_error);
+        file.and_then(|mut file| file.rewind().map(|()| file))
+            .map_err(failed)
+    }
+}
+
+fn failure(operation: &'static str, path: &Path) -> impl Fn(io::Error) -> EngineError + use<> {
+    let path = path.to_path_buf();
+    move |source| EngineError::Io {
+        operation,
+        path: path.clone(),
+        source,
+    }
+}
+
+fn open_runs(runs: Vec<File>) -> Vec<Source> {
+    let open = |file| Source::new(Input::File(BufReader::with_capacity(FILE_BUFFER, file)));
+    runs.into_iter().map(open).collect()
+}
+
+/// A sorted buffer being read.
+struct Memory {
+    data: Vec<u8>,
+    items: std::vec::IntoIter<Item>,
+}
+
+enum Input {
+    File(BufReader<File>),
+    Memory(Memory),
+}
+
+/// A sorted input with the entry that is next in it.
+struct Source {
+    prefix: u64,
+    key: Vec<u8>,
+    value: Vec<u8>,
+    input: Input,
+}
+
+impl Source {
+    fn new(input: Input) -> Self {
+        Source {
+            prefix: 0,
+            key: Vec::new(),
+            value: Vec::new(),
+            input,
+        }
+    }
+
+    /// Reads the next entry; `false` at the end.
+    fn advance(&mut self) -> io::Result<bool> {
+        self.key.clear();
+        self.value.clear();
+        match &mut self.input {
+            Input::Memory(memory) => {
+                let Some(item) = memory.items.next() else {
+                    return Ok(false);
+                };
+                let (key, value) = item.parts(&memory.data);
+                self.key.extend_from_slice(key);
+                self.value.extend_from_slice(value);
+            }
+            Input::File(file) => {
+                let mut header = [0; HEADER_LEN];
+                match file.read_exact(&mut header) {
+                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+                    outcome => outcome?,
+                }
+                let [a, b, c, d, e, f, g, h] = header;
+                self.key.resize(u32::from_le_bytes([a, b, c, d]) as usize, 0);
+                self.value.resize(u32::from_le_bytes([e, f, g, h]) as usize, 0);
+                file.read_exact(&mut self.key)?;
+                file.read_exact(&mut self.value)?;
+            }
+        }
+        self.prefix = prefix(&self.key);
+        Ok(true)
+    }
+}
+
+/// The smallest key is the greatest: a heap shows its greatest.
+impl Ord for Source {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other
+            .prefix
+            .cmp(&self.prefix)
+            .then_with(|| other.key.cmp(&self.key))
+    }
+}
+
+impl PartialOrd for Source {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Source {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Source {}
+
+/// Sorted inputs being merged.
+pub(crate) struct Merge {
+    directory: PathBuf,
+    heap: BinaryHeap<Box<Source>>,
+    key: Vec<u8>,
+    value: Vec<u8>,
+}
+
+impl Merge {
+    fn new(sources: Vec<Source>, directory: &Path) -> Result<Self, EngineError> {
+        let mut heap = BinaryHeap::with_capacity(sources.len());
+        for source in sources {
+            let mut source = Box::new(source);
+            if source.advance().map_err(failure("read a file in", directory))? {
+                heap.push(source);
+            }
+        }
+        Ok(Merge {
+            directory: directory.to_path_buf(),
+            heap,
+            key: Vec::new(),
+            value: Vec::new(),
+        })
+    }
+
+    /// Returns the next entry in key order.
+    pub(crate) fn next(&mut self) -> Result<Option<(&[u8], &[u8])>, EngineError> {
+        use std::collections::binary_heap::PeekMut;
+        let Some(mut first) = self.heap.peek_mut() else {
+            return Ok(None);
+        };
+        std::mem::swap(&mut self.key, &mut first.key);
+        std::mem::swap(&mut self.value, &mut first.value);
+        match first.advance() {
+            Ok(true) => drop(first),
+            Ok(false) => drop(PeekMut::pop(first)),
+            Err(source) => {
+                drop(PeekMut::pop(first));
+                return Err(failure("read a file in", &self.directory)(source));
+            }
+        }
+        Ok(Some((&self.key, &self.value)))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sorted(entries: &[(Vec<u8>, Vec<u8>)], spill_every: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let mut sorter = Sorter::new(&std::env::temp_dir());
+        for (at, (key, value)) in entries.iter().enumerate() {
+            sorter.add(key, value);
+            if at % spill_every == spill_every - 1 {
+                sorter.spill().unwrap();
+            }
+        }
+        assert_eq!(sorter.entries(), entries.len() as u64);
+        let mut merge = sorter.finish().unwrap();
+        let mut out = Vec::new();
+        while let Some((key, value)) = merge.next().unwrap() {
+            out.push((key.to_vec(), value.to_vec()));
+        }
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn runs_merge_into_key_order(
+            entries in prop::collection::vec(
+                (prop::collection::vec(0_u8..3, 0..12), prop::collection::vec(any::<u8>(), 0..4)),
+                0..60,
+            ),
+            spill_every in 1_usize..70,
+        ) {
+            let mut expected = entries.clone();
+            expected.sort();
+            let mut found = sorted(&entries, spill_every);
+            prop_assert!(found.is_sorted_by(|a, b| a.0 <= b.0));
+            found.sort();
+            prop_assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn many_runs_are_joined() {
+        let entries: Vec<_> = (0..400_u16)
+            .rev()
+            .map(|n| (n.to_be_bytes().to_vec(), vec![1]))
+            .collect();
+        let mut expected = entries.clone();
+        expected.reverse();
+        assert_eq!(sorted(&entries, 1), expected);
+    }
+}
