@@ -18,11 +18,15 @@
 use crate::{KeyValue, KvCursor, KvError, ScanSpec, ScanStats, Visit};
 use rukh_keys::{Candidate, KeyRange, MaskedCompare};
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Masked misses in a row that are stepped over before the first seek past them.
 const PATIENCE_MIN: u32 = 4;
 /// Masked misses in a row that are stepped over at most.
 const PATIENCE_MAX: u32 = 64;
+/// Keys between two looks at whether the scan is cancelled: well under a millisecond.
+const CANCEL_STEP: u64 = 2048;
 
 /// A place in an ordered table. Without a key, it is past either end or has met an error, which
 /// `status` tells.
@@ -88,6 +92,7 @@ pub(crate) struct Driver<P> {
     target: Vec<u8>,
     started: bool,
     stats: ScanStats,
+    cancel: Option<Arc<AtomicBool>>,
 }
 
 impl<P: Position> Driver<P> {
@@ -119,6 +124,7 @@ impl<P: Position> Driver<P> {
             target: Vec::new(),
             started: false,
             stats: ScanStats::default(),
+            cancel: spec.cancel,
         })
     }
 
@@ -181,6 +187,9 @@ impl<P: Position> Driver<P> {
             return Ok(ControlFlow::Continue(()));
         }
         self.stats.keys_examined += 1;
+        if self.stats.keys_examined % CANCEL_STEP == 0 && self.is_cancelled() {
+            return Err(KvError::Cancelled);
+        }
         if let Some(masked) = &self.masked {
             if !masked.matches(key) {
                 self.miss()?;
@@ -200,6 +209,10 @@ impl<P: Position> Driver<P> {
         self.stats.bytes_read += (key.len() + value.len()) as u64;
         self.phase = after_match(&mut self.left, self.one_key);
         Ok(visit(key, value))
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed))
     }
 
     /// Deals with a position that has no key.

@@ -52,6 +52,9 @@ pub enum KvError {
     /// A write was asked of a store opened for reading only.
     #[error("cannot write to a database opened read-only")]
     ReadOnly,
+    /// A scan's caller asked it to end.
+    #[error("the scan was cancelled")]
+    Cancelled,
     /// The store was closed.
     #[error("the database is closed")]
     Closed,

@@ -3,6 +3,8 @@
 use rukh_keys::{KeyRange, MaskedCompare};
 use std::fmt;
 use std::ops::AddAssign;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// A scan of one table.
 ///
@@ -20,6 +22,8 @@ pub struct ScanSpec {
     pub limit: Option<u64>,
     /// Whether values stay unread; they show as empty then.
     pub keys_only: bool,
+    /// Ends the scan with [`KvError::Cancelled`](crate::KvError::Cancelled) soon after it becomes true.
+    pub cancel: Option<Arc<AtomicBool>>,
 }
 
 impl ScanSpec {
@@ -31,6 +35,7 @@ impl ScanSpec {
             reverse: false,
             limit: None,
             keys_only: false,
+            cancel: None,
         }
     }
 

@@ -12,7 +12,7 @@ use rukh_planner::{
 };
 
 use crate::SqlError;
-use crate::context::{Notice, StatementContext};
+use crate::context::{CancelHandle, Notice, StatementContext};
 use crate::expressions::parse_predicate;
 use crate::statistics::statistics_of;
 use crate::translate::{Translator, index_expressions};
@@ -133,6 +133,7 @@ impl Conditions {
         limit: Option<u64>,
         entry_residual: Vec<Predicate>,
         entry_columns: Vec<ColumnId>,
+        cancel: &CancelHandle,
     ) -> ScanRequest {
         let table = || self.table.clone();
         let filter =
@@ -147,6 +148,7 @@ impl Conditions {
             columns,
             entry_filter: filter,
             entry_columns,
+            cancel: Some(cancel.flag()),
         }
     }
 }

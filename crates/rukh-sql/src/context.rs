@@ -53,6 +53,11 @@ impl CancelHandle {
         self.0.load(Ordering::Relaxed)
     }
 
+    /// Returns the flag itself, which long scans look at.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        self.0.clone()
+    }
+
     /// Fails with SQLSTATE 57014 if the statement should end.
     pub(crate) fn check(&self) -> Result<(), SqlError> {
         match self.is_cancelled() {

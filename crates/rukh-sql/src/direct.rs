@@ -132,6 +132,7 @@ impl DirectPlan {
                     limit,
                     picked(&residual.entry),
                     entry_columns,
+                    &context.cancel,
                 );
                 Source::Rows(Box::new(context.snapshot.scan(request)?))
             }

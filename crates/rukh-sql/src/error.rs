@@ -195,6 +195,7 @@ impl From<KvError> for SqlError {
         match error {
             KvError::Corruption { .. } => SqlError::new(ErrorKind::Corruption, "XX001", message),
             KvError::DiskFull { .. } => SqlError::new(ErrorKind::Io, "53100", message),
+            KvError::Cancelled => SqlError::cancelled(),
             KvError::ReadOnly => SqlError::statement("25006", message),
             KvError::AlreadyOpen { .. } => SqlError::new(ErrorKind::Io, "55006", message)
                 .with_hint("Another process has the database open; open it with --read-only to look at it."),

@@ -277,3 +277,27 @@ impl Visitor for ClockFinder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statement::parse_expression;
+
+    fn check(written: &str, expected: &str) {
+        let mut expr = parse_expression(written).expect("the expression parses");
+        let expanded = expand_row_values(&mut expr).map(|()| expr.to_string());
+        assert_eq!(expanded.unwrap_or_else(|error| error.message), expected, "{written}");
+    }
+
+    #[test]
+    fn row_values_are_spelled_out() {
+        check("(a, b) = (1, 2)", "a = 1 AND b = 2");
+        check("(a, b) <> (1, 2)", "NOT (a = 1 AND b = 2)");
+        check("(a, b) > (1, 2)", "(a > 1 OR (a = 1 AND (b > 2)))");
+        check("(a, b) <= (1, 2)", "(a < 1 OR (a = 1 AND (b <= 2)))");
+        check("(a, b) IN ((1, 2), (3, 4))", "((a = 1 AND b = 2) OR (a = 3 AND b = 4))");
+        check("(a, b) NOT IN ((1, 2))", "NOT (a = 1 AND b = 2)");
+        check("(a, b) = (1, 2, 3)", "unequal number of entries in row expressions");
+        check("(a + 1) > 2", "(a + 1) > 2");
+    }
+}

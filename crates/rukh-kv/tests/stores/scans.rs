@@ -108,6 +108,7 @@ pub fn scan() -> impl Strategy<Value = Scan> {
                 reverse,
                 limit,
                 keys_only,
+                cancel: None,
             },
             singly,
         })

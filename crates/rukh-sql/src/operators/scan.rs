@@ -162,6 +162,7 @@ impl ScanExec {
             self.fetch.filter(|_| self.residual.is_none()).map(|fetch| fetch as u64),
             entry.collect(),
             self.conditions.columns_read(&left.entry),
+            &self.context.cancel,
         );
         let types: Vec<DataType> = self.columns.iter().map(|id| column_type(self.table(), *id)).collect();
         Ok(ScanState {

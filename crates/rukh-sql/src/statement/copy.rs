@@ -62,6 +62,7 @@ struct Options {
     quote: Option<u8>,
     escape: Option<u8>,
     null: Option<String>,
+    row_number: Option<Name>,
     /// Place of the first option that only CSV has.
     csv_only: Option<Name>,
 }
@@ -89,6 +90,7 @@ impl Options {
             quote,
             escape: self.escape.unwrap_or(quote),
             null: self.null.unwrap_or_default(),
+            row_number: self.row_number,
         })
     }
 }
@@ -129,6 +131,10 @@ fn new_option(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), SqlE
         "escape" => options.escape = Some(character(reader, &name)?),
         "null" => options.null = Some(reader.string()?),
         "encoding" => return encoding(reader),
+        "row_number" => {
+            options.row_number = Some(reader.name()?);
+            return Ok(());
+        }
         "freeze" | "force_quote" | "force_not_null" | "force_null" | "default" | "on_error"
         | "log_verbosity" => {
             let message = format!("COPY option \"{}\" is not supported", name.text);

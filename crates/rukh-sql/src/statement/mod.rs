@@ -413,6 +413,8 @@ pub struct CopyOptions {
     pub escape: u8,
     /// The unquoted field of a CSV file that is NULL.
     pub null: String,
+    /// Column to fill with 1, 2, 3 … in the order of the file.
+    pub row_number: Option<Name>,
 }
 
 /// Reads exactly one statement; a semicolon may end it.

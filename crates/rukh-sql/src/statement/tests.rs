@@ -453,6 +453,7 @@ fn copy_statements() {
         quote: b'"',
         escape: b'"',
         null: String::new(),
+        row_number: None,
     };
     assert_eq!(options("COPY t FROM 'f.csv'"), csv);
     assert_eq!(options("COPY t FROM 'f'"), csv);
@@ -470,6 +471,9 @@ fn copy_statements() {
     assert_eq!(options("COPY t TO 'f.csv' (FORMAT parquet)"), parquet);
     let json = CopyOptions { format: CopyFormat::Json, ..csv };
     assert_eq!(options("COPY (SELECT 1) TO 'f.ndjson'"), json);
+
+    let numbered = options("COPY t FROM 'f.parquet' WITH (FORMAT parquet, ROW_NUMBER id)");
+    assert_eq!(numbered.row_number.map(|name| name.text), Some("id".to_string()));
 
     let Statement::Copy(copy) = read("COPY s.t (a, \"B\") FROM 'f'") else { panic!() };
     assert_eq!(copy.direction, CopyDirection::From);

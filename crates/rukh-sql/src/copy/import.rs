@@ -1,0 +1,314 @@
+//! COPY FROM: which field of the file fills which column.
+//!
+//! | file                   | fields are told by                                            |
+//! |------------------------|---------------------------------------------------------------|
+//! | CSV                    | their place: the column list, else the table's columns        |
+//! | CSV with HEADER        | the names in the first line                                   |
+//! | CSV with HEADER skip   | their place                                                   |
+//! | JSON, Parquet          | their names                                                   |
+//!
+//! Names must be columns of the list, if there is one, else of the table; columns that the file does
+//! not have take their default. `ROW_NUMBER c` fills column `c` with 1, 2, 3 … in the order of the file.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use rukh_catalog::Table;
+use rukh_engine::{Progress, Row};
+use rukh_keys::{DataType, Datum};
+
+use super::csv::{ReadError, Record, Records};
+use super::sink::Sink;
+use super::{file_error, json, parquet};
+use crate::SqlError;
+use crate::expressions::evaluate_default;
+use crate::progress::Task;
+use crate::session::Session;
+use crate::statement::{CopyFormat, CopyHeader, CopySource, CopyStatement, Name};
+
+/// Rows between two reports of progress.
+const REPORT_ROWS: u64 = 4096;
+
+/// Runs COPY FROM; returns the number of rows.
+pub(super) fn import(session: &mut Session, statement: &CopyStatement) -> Result<u64, SqlError> {
+    let CopySource::Table { name, columns } = &statement.source else {
+        return Err(SqlError::syntax("COPY FROM takes a table"));
+    };
+    let table = session.table(name)?;
+    let columns = Columns::new(&table, columns, statement.options.row_number.as_ref())?;
+    let path = Path::new(&statement.file);
+    let file = File::open(path).map_err(|error| file_error("open", path, &error))?;
+    let sink = Sink::new(session, &table);
+    let unit = if statement.options.format == CopyFormat::Parquet { "rows" } else { "bytes" };
+    let task = session.task(format!("copy {}", table.name), unit);
+    let mut import = Import { path, columns, sink, task, reported: 0, rows: 0 };
+    match statement.options.format {
+        CopyFormat::Csv => import.csv(file, statement)?,
+        CopyFormat::Json => json::read(&mut import, file)?,
+        CopyFormat::Parquet => parquet::read(&mut import, file)?,
+    }
+    let task = session.task(format!("copy {}", table.name), "entries");
+    import.sink.finish(&task)
+}
+
+/// One COPY FROM under way.
+pub(super) struct Import<'a> {
+    pub(super) path: &'a Path,
+    pub(super) columns: Columns,
+    sink: Sink,
+    task: Task,
+    reported: u64,
+    rows: u64,
+}
+
+/// The columns that a file may fill.
+pub(super) struct Columns {
+    pub(super) table: Arc<Table>,
+    /// Positions in the table, in the order of the list.
+    pub(super) allowed: Vec<usize>,
+    /// Whether the statement lists them.
+    pub(super) listed: bool,
+    row_number: Option<usize>,
+}
+
+impl Columns {
+    fn new(table: &Arc<Table>, list: &[Name], row_number: Option<&Name>) -> Result<Self, SqlError> {
+        let row_number = row_number.map(|name| row_number_column(table, name)).transpose()?;
+        let mut allowed = Vec::new();
+        for name in list {
+            let position = position_of(table, name)?;
+            if allowed.contains(&position) || row_number == Some(position) {
+                let message = format!("column \"{}\" specified more than once", name.text);
+                return Err(SqlError::statement("42701", message).at(name.position));
+            }
+            allowed.push(position);
+        }
+        if list.is_empty() {
+            allowed = (0..table.columns.len()).filter(|position| Some(*position) != row_number).collect();
+        }
+        Ok(Columns { table: table.clone(), allowed, listed: !list.is_empty(), row_number })
+    }
+
+    /// Returns the position of a column that the file names, by its exact name or in lower case.
+    pub(super) fn named(&self, name: &str) -> Option<usize> {
+        let is = |name: &str| self.allowed.iter().find(|p| self.table.columns[**p].name == name).copied();
+        is(name).or_else(|| is(&name.to_ascii_lowercase()))
+    }
+
+    /// Returns name and type of a column.
+    pub(super) fn column(&self, position: usize) -> (&str, &DataType) {
+        let column = &self.table.columns[position];
+        (&column.name, &column.ty)
+    }
+
+    /// Makes what completes rows whose fields fill these columns.
+    pub(super) fn assembler(&self, fields: Vec<usize>) -> Result<Assembler, SqlError> {
+        let mut template = Vec::with_capacity(self.table.columns.len());
+        for (position, column) in self.table.columns.iter().enumerate() {
+            template.push(match &column.default {
+                Some(sql) if !fields.contains(&position) && self.row_number != Some(position) => {
+                    evaluate_default(sql, &column.ty, &column.name)?
+                }
+                _ => Datum::Null,
+            });
+        }
+        let row_number = self.row_number.map(|position| (position, self.table.columns[position].ty));
+        Ok(Assembler { template, fields, row_number, next_number: 1 })
+    }
+
+    /// Fails if a column of the list is not among these.
+    pub(super) fn check_all_given(&self, fields: &[usize], place: &str) -> Result<(), SqlError> {
+        let missing = self.allowed.iter().find(|position| !fields.contains(position));
+        match missing.filter(|_| self.listed) {
+            None => Ok(()),
+            Some(position) => {
+                let message = format!("column \"{}\" is not in {place}", self.column(*position).0);
+                Err(SqlError::statement("22P04", message))
+            }
+        }
+    }
+
+    /// Makes the error for a name in the file that is none of the columns.
+    pub(super) fn unknown(&self, name: &str, place: &str) -> SqlError {
+        let message = format!("column \"{name}\" of {place} is not a column of \"{}\" to copy", self.table.name);
+        SqlError::statement("42703", message)
+            .with_hint(format!("List the columns of the file: COPY {} (…) FROM ….", self.table.name))
+    }
+}
+
+fn position_of(table: &Table, name: &Name) -> Result<usize, SqlError> {
+    table.columns.iter().position(|column| column.name == name.text).ok_or_else(|| {
+        let message = format!("column \"{}\" of relation \"{}\" does not exist", name.text, table.name);
+        SqlError::statement("42703", message).at(name.position)
+    })
+}
+
+fn row_number_column(table: &Table, name: &Name) -> Result<usize, SqlError> {
+    let position = position_of(table, name)?;
+    match table.columns[position].ty.is_integer() {
+        true => Ok(position),
+        false => {
+            let message = format!("ROW_NUMBER column \"{}\" must be of an integer type", name.text);
+            Err(SqlError::statement("42804", message).at(name.position))
+        }
+    }
+}
+
+/// Completes rows: defaults and row numbers.
+pub(super) struct Assembler {
+    template: Row,
+    /// Position in the table of each field.
+    pub(super) fields: Vec<usize>,
+    row_number: Option<(usize, DataType)>,
+    next_number: i64,
+}
+
+impl Assembler {
+    /// Returns a row of defaults, numbered, to be filled in.
+    pub(super) fn row(&mut self) -> Result<Row, SqlError> {
+        let mut row = self.template.clone();
+        if let Some((position, ty)) = &self.row_number {
+            row[*position] = ty.check(Datum::Int(self.next_number))?;
+            self.next_number += 1;
+        }
+        Ok(row)
+    }
+}
+
+impl Import<'_> {
+    /// Adds a row, and reports now and then; `done` says how far the file is read.
+    pub(super) fn push(&mut self, row: Row, done: impl FnOnce() -> u64) -> Result<(), SqlError> {
+        self.sink.push(row)?;
+        self.rows += 1;
+        if self.rows.is_multiple_of(REPORT_ROWS) {
+            let done = done();
+            self.task.advance(done - self.reported);
+            self.reported = done;
+            if self.task.cancelled() {
+                return Err(SqlError::cancelled());
+            }
+        }
+        Ok(())
+    }
+
+    /// Announces how much there is to read.
+    pub(super) fn total(&self, total: u64) {
+        self.task.total(Some(total));
+    }
+
+    /// Adds to an error where in the file it arose, as PostgreSQL's CONTEXT does.
+    pub(super) fn located(&self, error: SqlError, place: &str) -> SqlError {
+        let copy = format!("COPY {}, {place}", self.columns.table.name);
+        match &error.detail {
+            None => error.with_detail(copy),
+            Some(detail) => {
+                let detail = format!("{detail} {copy}");
+                error.with_detail(detail)
+            }
+        }
+    }
+
+    fn csv(&mut self, file: File, statement: &CopyStatement) -> Result<(), SqlError> {
+        let failed = |error| file_error("read", Path::new(&statement.file), &error);
+        if let Ok(metadata) = file.metadata() {
+            self.total(metadata.len());
+        }
+        let mut records = Records::new(file, &statement.options).map_err(failed)?;
+        let mut record = Record::default();
+        let fields = match statement.options.header {
+            CopyHeader::None => self.columns.allowed.clone(),
+            CopyHeader::Skip | CopyHeader::Names if !self.next_record(&mut records, &mut record)? => {
+                return Ok(());
+            }
+            CopyHeader::Skip => self.columns.allowed.clone(),
+            CopyHeader::Names => self.header_fields(&record)?,
+        };
+        let mut assembler = self.columns.assembler(fields)?;
+        while self.next_record(&mut records, &mut record)? {
+            let row = self.csv_row(&record, &mut assembler, &statement.options.null)?;
+            self.push(row, || records.bytes())?;
+        }
+        Ok(())
+    }
+
+    fn next_record(&self, records: &mut Records<File>, record: &mut Record) -> Result<bool, SqlError> {
+        records.read(record).map_err(|error| match error {
+            ReadError::Io(error) => file_error("read", self.path, &error),
+            ReadError::Sql(error, line) => self.located(*error, &format!("line {line}")),
+        })
+    }
+
+    /// Returns the column of each field by the names in the first line.
+    fn header_fields(&self, record: &Record) -> Result<Vec<usize>, SqlError> {
+        let place = "the header line";
+        let mut fields = Vec::with_capacity(record.len());
+        for position in 0..record.len() {
+            let name = String::from_utf8_lossy(record.field(position).0).trim().to_string();
+            let column = self.columns.named(&name).ok_or_else(|| {
+                let error = self.columns.unknown(&name, place);
+                let hint = format!("{} Or pass over the line: HEADER skip.", error.hint.clone().unwrap_or_default());
+                error.with_hint(hint)
+            })?;
+            if fields.contains(&column) {
+                let message = format!("column \"{name}\" specified more than once in {place}");
+                return Err(SqlError::statement("42701", message));
+            }
+            fields.push(column);
+        }
+        self.columns.check_all_given(&fields, place)?;
+        Ok(fields)
+    }
+
+    fn csv_row(&self, record: &Record, assembler: &mut Assembler, null: &str) -> Result<Row, SqlError> {
+        let line = record.line;
+        let in_line = |error: SqlError| self.located(error, &format!("line {line}"));
+        if record.len() > assembler.fields.len() {
+            return Err(in_line(SqlError::statement("22P04", "extra data after last expected column")));
+        }
+        if let Some(missing) = assembler.fields.get(record.len()) {
+            let message = format!("missing data for column \"{}\"", self.columns.column(*missing).0);
+            return Err(in_line(SqlError::statement("22P04", message)));
+        }
+        let mut row = assembler.row().map_err(in_line)?;
+        for (field, position) in assembler.fields.iter().enumerate() {
+            let (bytes, quoted) = record.field(field);
+            row[*position] = match bytes == null.as_bytes() && !quoted {
+                true => Datum::Null,
+                false => self.csv_value(bytes, *position, line)?,
+            };
+        }
+        Ok(row)
+    }
+
+    fn csv_value(&self, bytes: &[u8], position: usize, line: u64) -> Result<Datum, SqlError> {
+        let (name, ty) = self.columns.column(position);
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let place = format!("line {line}, column {name}");
+                return Err(self.located(invalid_utf8(bytes, error), &place));
+            }
+        };
+        ty.parse_text(text).map_err(|error| {
+            let place = format!("line {line}, column {name}: \"{}\"", shortened(text));
+            self.located(error.into(), &place)
+        })
+    }
+}
+
+/// Makes the error for bytes that are no UTF-8; it names those that are not.
+fn invalid_utf8(bytes: &[u8], error: std::str::Utf8Error) -> SqlError {
+    let start = error.valid_up_to();
+    let length = error.error_len().unwrap_or(bytes.len() - start);
+    let bad: Vec<String> = bytes[start..start + length].iter().map(|byte| format!("0x{byte:02x}")).collect();
+    SqlError::statement("22021", format!("invalid byte sequence for encoding \"UTF8\": {}", bad.join(" ")))
+}
+
+/// Returns a value as errors show it: at most 100 characters.
+pub(super) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(100) {
+        None => text.to_string(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}

@@ -1,0 +1,103 @@
+//! Where imported rows go: few of them in one ordinary write, many in a bulk load.
+
+use std::sync::Arc;
+
+use rukh_catalog::Table;
+use rukh_engine::{Engine, Load, OnConflict, Progress, Row};
+use rukh_keys::Datum;
+use rukh_kv::Durability;
+
+use crate::SqlError;
+use crate::progress::Task;
+use crate::session::Session;
+
+/// Most rows that one ordinary write takes.
+const WRITE_ROWS_MAX: u64 = 10_000;
+
+/// Most bytes that one ordinary write takes.
+const WRITE_BYTES_MAX: usize = 8 << 20;
+
+/// Rows handed to a bulk load at once.
+const LOAD_ROWS: usize = 4096;
+
+/// Bytes handed to a bulk load at once.
+const LOAD_BYTES: usize = 4 << 20;
+
+/// Takes the rows of one COPY and makes them visible all at once.
+pub(super) struct Sink {
+    engine: Engine,
+    table: Arc<Table>,
+    durability: Durability,
+    waiting: Vec<Row>,
+    waiting_bytes: usize,
+    load: Option<Load>,
+    rows: u64,
+}
+
+impl Sink {
+    pub(super) fn new(session: &Session, table: &Arc<Table>) -> Self {
+        Sink {
+            engine: session.engine().clone(),
+            table: table.clone(),
+            durability: session.durability(),
+            waiting: Vec::new(),
+            waiting_bytes: 0,
+            load: None,
+            rows: 0,
+        }
+    }
+
+    /// Adds a row of all columns in declared order.
+    pub(super) fn push(&mut self, row: Row) -> Result<(), SqlError> {
+        self.rows += 1;
+        self.waiting_bytes += row.iter().map(datum_bytes).sum::<usize>();
+        self.waiting.push(row);
+        let (rows_max, bytes_max) = match self.load {
+            Some(_) => (LOAD_ROWS, LOAD_BYTES),
+            None => (WRITE_ROWS_MAX as usize, WRITE_BYTES_MAX),
+        };
+        if self.waiting.len() >= rows_max || self.waiting_bytes >= bytes_max {
+            self.pass_on()?;
+        }
+        Ok(())
+    }
+
+    /// Hands waiting rows to the bulk load, which starts now if it has not.
+    fn pass_on(&mut self) -> Result<(), SqlError> {
+        if self.load.is_none() {
+            self.load = Some(self.engine.load(self.table.id)?);
+        }
+        self.waiting_bytes = 0;
+        let rows = std::mem::take(&mut self.waiting);
+        match &mut self.load {
+            Some(load) => Ok(load.add(rows)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes all rows visible; returns how many. Fails on keys that are taken, and then adds none.
+    pub(super) fn finish(mut self, task: &Task) -> Result<u64, SqlError> {
+        if self.load.is_some() {
+            self.pass_on()?;
+        }
+        if let Some(load) = self.load {
+            return Ok(load.finish_watched(task)?);
+        }
+        let mut write = self.engine.begin()?;
+        write.insert(&self.table, self.waiting, OnConflict::Error)?;
+        if task.cancelled() {
+            return Err(SqlError::cancelled());
+        }
+        write.commit(self.durability)?;
+        Ok(self.rows)
+    }
+}
+
+fn datum_bytes(datum: &Datum) -> usize {
+    let more = match datum {
+        Datum::Text(text) => text.len(),
+        Datum::Bytes(bytes) => bytes.len(),
+        _ => 0,
+    };
+    size_of::<Datum>() + more
+}
