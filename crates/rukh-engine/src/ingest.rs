@@ -29,10 +29,10 @@ pub(crate) fn ingest(inner: &Inner, loads: Loads) -> Result<(), EngineError> {
     let store = inner.store.as_ref();
     if let Err(error) = note(store, &loads) {
         // The answer may be lost, not the note: files must not come back later.
-        return match forget(store) {
-            Ok(()) => Err(error),
-            Err(_) => Err(inner.halt()),
-        };
+        forget(store).map_err(|_| inner.halt())?;
+        // Strays are harmless, and removed when the database is opened next.
+        let _ = store.discard_stray_files(&[]);
+        return Err(error);
     }
     let outcome = inner.behind_barrier(|| {
         let mut outcome = ingest_rest(store, &loads);

@@ -110,12 +110,8 @@ impl Load {
         let sorters = self.join_encoder()?;
         progress.total(Some(sorters.entries()));
         let loads = self.write_files(sorters, progress)?;
-        let ingested = ingest::ingest(&self.inner, loads);
-        if ingested.is_err() {
-            // Strays are harmless, and removed when the database is opened next.
-            let _ = self.inner.store.discard_stray_files(&[]);
-        }
-        ingested.map(|()| self.rows)
+        ingest::ingest(&self.inner, loads)?;
+        Ok(self.rows)
     }
 
     /// Waits for the encoding thread, which has failed.

@@ -21,13 +21,20 @@ struct Example {
 
 #[test]
 fn the_page_tells_the_truth() {
-    let blocks: Vec<&str> =
-        PAGE.split("```example\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    let blocks: Vec<&str> = PAGE
+        .split("```example\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap())
+        .collect();
     assert!(blocks.len() >= 5);
     for block in blocks {
         let store = Arc::new(RecordStore::new(Arc::new(MemoryStore::new()), Recording::Writes));
         let engine = support::open(store.clone());
-        let mut example = Example { store, engine, puts: VecDeque::new() };
+        let mut example = Example {
+            store,
+            engine,
+            puts: VecDeque::new(),
+        };
         block.lines().for_each(|line| example.run(line));
         assert_eq!(example.puts, [], "put that the page does not show");
     }
@@ -49,7 +56,10 @@ impl Example {
     fn table(&self, text: &str) {
         let (head, key) = text.rsplit_once(") key ").unwrap();
         let (name, columns) = head.split_once(" (").unwrap();
-        let key = key.strip_prefix('(').and_then(|key| key.strip_suffix(')')).unwrap_or(key);
+        let key = key
+            .strip_prefix('(')
+            .and_then(|key| key.strip_suffix(')'))
+            .unwrap_or(key);
         support::create_table(&self.engine, name, columns, key);
     }
 
@@ -59,7 +69,14 @@ impl Example {
         let (name, key) = head.split_once(" (").unwrap();
         let include = rest.split_once("include ").map_or("", |(_, columns)| columns);
         let unique = rest.contains("unique");
-        support::create_index(&self.engine, &support::table(&self.engine, "t"), name, key, include, unique);
+        support::create_index(
+            &self.engine,
+            &support::table(&self.engine, "t"),
+            name,
+            key,
+            include,
+            unique,
+        );
     }
 
     fn row(&mut self, text: &str) {
@@ -67,15 +84,22 @@ impl Example {
         self.store.take();
         let table = support::table(&self.engine, "t");
         let mut write = self.engine.begin().unwrap();
-        write.insert(&table, vec![support::row(&table, text)], OnConflict::Error).unwrap();
+        write
+            .insert(&table, vec![support::row(&table, text)], OnConflict::Error)
+            .unwrap();
         write.commit(Durability::Buffered).unwrap();
         for operation in self.store.take() {
-            let Operation::Write { batch, .. } = operation else { continue };
+            let Operation::Write { batch, .. } = operation else {
+                continue;
+            };
             let keys = self.engine.describe(&batch);
             for (op, line) in batch.ops().zip(keys.lines()) {
-                let WriteOp::Put { value, .. } = op else { panic!("{op}") };
+                let WriteOp::Put { value, .. } = op else {
+                    panic!("{op}")
+                };
                 let hex = value.iter().map(|byte| format!("{byte:02x}")).collect();
-                self.puts.push_back((line.strip_prefix("put ").unwrap().to_string(), hex));
+                self.puts
+                    .push_back((line.strip_prefix("put ").unwrap().to_string(), hex));
             }
         }
     }

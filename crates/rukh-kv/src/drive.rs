@@ -212,7 +212,9 @@ impl<P: Position> Driver<P> {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed))
+        self.cancel
+            .as_ref()
+            .is_some_and(|cancel| cancel.load(Ordering::Relaxed))
     }
 
     /// Deals with a position that has no key.

@@ -7,8 +7,8 @@ use rukh_catalog::{ColumnId, IndexId, Table};
 use rukh_engine::{EntryFilter, ScanRequest};
 use rukh_keys::{Datum, KeyRange};
 use rukh_planner::{
-    AccessPath, Constant, Hint, IndexExpression, OpaquePredicate, OrderKey, Plan, Predicate, Query, TermId, TermKind,
-    bind, evaluate,
+    AccessPath, Constant, Hint, IndexExpression, OpaquePredicate, OrderKey, Plan, Predicate, Query, TermId,
+    TermKind, bind, evaluate,
 };
 
 use crate::SqlError;
@@ -63,12 +63,21 @@ impl Conditions {
             }
         }
         let opaque = translator.opaque;
-        Ok(Conditions { table: table.clone(), predicates, opaque, expressions, index_predicates })
+        Ok(Conditions {
+            table: table.clone(),
+            predicates,
+            opaque,
+            expressions,
+            index_predicates,
+        })
     }
 
     /// Returns the conditions with parameters filled in.
     pub(crate) fn bound(&self, params: &[Constant]) -> Vec<Predicate> {
-        self.predicates.iter().map(|predicate| bind(predicate, params)).collect()
+        self.predicates
+            .iter()
+            .map(|predicate| bind(predicate, params))
+            .collect()
     }
 
     /// Chooses the access path for these (bound) predicates.
@@ -76,7 +85,9 @@ impl Conditions {
         let hints = hints_for(&self.table, context);
         let statistics = statistics_of(&context.engine, &self.table);
         let plan = rukh_planner::plan(&self.query(wanted, &hints, &statistics));
-        plan.notices.iter().for_each(|message| context.notice(Notice::warning(message)));
+        plan.notices
+            .iter()
+            .for_each(|message| context.notice(Notice::warning(message)));
         plan
     }
 
@@ -103,9 +114,14 @@ impl Conditions {
 
     /// Says where each unproven conjunct of a path is checked.
     pub(crate) fn residual(&self, path: &AccessPath) -> Residual {
-        let (entry, late): (Vec<_>, Vec<_>) =
-            path.residual_index.iter().partition(|position| is_decidable(&self.predicates[**position]));
-        Residual { entry, row: path.residual.iter().copied().chain(late).collect() }
+        let (entry, late): (Vec<_>, Vec<_>) = path
+            .residual_index
+            .iter()
+            .partition(|position| is_decidable(&self.predicates[**position]));
+        Residual {
+            entry,
+            row: path.residual.iter().copied().chain(late).collect(),
+        }
     }
 
     /// Returns the columns that these conjuncts read.
@@ -136,8 +152,8 @@ impl Conditions {
         cancel: &CancelHandle,
     ) -> ScanRequest {
         let table = || self.table.clone();
-        let filter =
-            (!entry_residual.is_empty()).then(|| entry_filter(table(), entry_residual, entry_columns.clone()));
+        let filter = (!entry_residual.is_empty())
+            .then(|| entry_filter(table(), entry_residual, entry_columns.clone()));
         ScanRequest {
             table: self.table.clone(),
             source: engine_source(path.source),
@@ -166,7 +182,9 @@ pub(crate) fn accepts(table: &Table, predicates: &[Predicate], columns: &[Column
         let position = columns.iter().position(|id| TermId::column(*id) == term);
         position.map_or(Datum::Null, |position| row[position].clone())
     };
-    predicates.iter().all(|predicate| evaluate(predicate, table, &value) == Some(true))
+    predicates
+        .iter()
+        .all(|predicate| evaluate(predicate, table, &value) == Some(true))
 }
 
 fn entry_filter(table: Arc<Table>, predicates: Vec<Predicate>, columns: Vec<ColumnId>) -> EntryFilter {
@@ -186,6 +204,9 @@ pub(crate) fn engine_source(source: rukh_planner::Source) -> rukh_engine::Source
 }
 
 fn hints_for(table: &Table, context: &StatementContext) -> Vec<Hint> {
-    let ours = context.hints.iter().filter(|hint| hint.table.as_ref().is_none_or(|name| *name == table.name));
+    let ours = context
+        .hints
+        .iter()
+        .filter(|hint| hint.table.as_ref().is_none_or(|name| *name == table.name));
     ours.map(|hint| hint.hint.clone()).collect()
 }

@@ -124,7 +124,11 @@ impl BatchBuilder {
     /// Makes a builder for columns of these types; `schema` must have the Arrow types of `types`.
     pub(crate) fn new(schema: SchemaRef, types: &[DataType], rows: usize) -> Self {
         let columns = types.iter().map(|ty| ColumnBuilder::new(ty, rows)).collect();
-        BatchBuilder { schema, columns, rows: 0 }
+        BatchBuilder {
+            schema,
+            columns,
+            rows: 0,
+        }
     }
 
     /// Appends a value to one column; every column must get one per row.
@@ -163,5 +167,8 @@ pub(crate) fn batch_of_rows(
 }
 
 fn unexpected(datum: &DatumRef<'_>) -> SqlError {
-    SqlError::internal(format!("a stored value is a {}, which its column is not", datum.kind_name()))
+    SqlError::internal(format!(
+        "a stored value is a {}, which its column is not",
+        datum.kind_name()
+    ))
 }

@@ -24,12 +24,20 @@ pub struct Notice {
 impl Notice {
     /// Makes a NOTICE.
     pub fn new(message: impl Into<String>) -> Self {
-        Notice { severity: "NOTICE", message: message.into(), hint: None }
+        Notice {
+            severity: "NOTICE",
+            message: message.into(),
+            hint: None,
+        }
     }
 
     /// Makes a WARNING.
     pub fn warning(message: impl Into<String>) -> Self {
-        Notice { severity: "WARNING", message: message.into(), hint: None }
+        Notice {
+            severity: "WARNING",
+            message: message.into(),
+            hint: None,
+        }
     }
 }
 
@@ -65,7 +73,6 @@ impl CancelHandle {
             false => Ok(()),
         }
     }
-
 }
 
 /// Which way a statement ran.
@@ -104,8 +111,10 @@ impl Totals {
     pub(crate) fn add(&self, scan: &ScanCounters) {
         self.ranges.fetch_add(scan.ranges, Ordering::Relaxed);
         self.seeks.fetch_add(scan.seeks, Ordering::Relaxed);
-        self.keys_examined.fetch_add(scan.keys_examined, Ordering::Relaxed);
-        self.masked_misses.fetch_add(scan.masked_misses, Ordering::Relaxed);
+        self.keys_examined
+            .fetch_add(scan.keys_examined, Ordering::Relaxed);
+        self.masked_misses
+            .fetch_add(scan.masked_misses, Ordering::Relaxed);
         self.lookups.fetch_add(scan.lookups, Ordering::Relaxed);
         self.bytes_read.fetch_add(scan.bytes_read, Ordering::Relaxed);
     }
@@ -172,13 +181,21 @@ pub(crate) struct StatementContext {
 
 impl std::fmt::Debug for StatementContext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("StatementContext").field("hints", &self.hints).finish_non_exhaustive()
+        f.debug_struct("StatementContext")
+            .field("hints", &self.hints)
+            .finish_non_exhaustive()
     }
 }
 
 impl StatementContext {
     /// Starts a statement on this snapshot.
-    pub(crate) fn new(engine: Engine, snapshot: Snapshot, hints: Vec<TableHint>, cancel: CancelHandle, parallelism: usize) -> Self {
+    pub(crate) fn new(
+        engine: Engine,
+        snapshot: Snapshot,
+        hints: Vec<TableHint>,
+        cancel: CancelHandle,
+        parallelism: usize,
+    ) -> Self {
         StatementContext {
             engine,
             snapshot,

@@ -12,8 +12,8 @@ use datafusion::logical_expr::{Expr, ExprSchemable};
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::{self, Visit, Visitor};
 use rukh_catalog::{
-    Catalog, Column, ColumnId, Family, FamilyId, FamilyOptions, IndexDraft, IndexPredicate, KeyElement, KeyExpr,
-    SaltOptions, Table, TableDraft, TableOptions, validate_index,
+    Catalog, Column, ColumnId, Family, FamilyId, FamilyOptions, IndexDraft, IndexPredicate, KeyElement,
+    KeyExpr, SaltOptions, Table, TableDraft, TableOptions, validate_index,
 };
 use rukh_engine::NoProgress;
 use rukh_keys::{DataType, Datum, SortOrder};
@@ -103,8 +103,15 @@ fn table_draft(statement: &CreateTableStatement) -> Result<TableDraft, SqlError>
     let salt = match &statement.options.salt {
         None => None,
         Some(salt) => {
-            let on = salt.columns.as_ref().map(|names| column_ids(&columns, names)).transpose()?;
-            Some(SaltOptions { buckets: salt.buckets, columns: on })
+            let on = salt
+                .columns
+                .as_ref()
+                .map(|names| column_ids(&columns, names))
+                .transpose()?;
+            Some(SaltOptions {
+                buckets: salt.buckets,
+                columns: on,
+            })
         }
     };
     let split_on = split_keys(&statement.options.split_on, &primary_key, &columns)?;
@@ -115,23 +122,38 @@ fn table_draft(statement: &CreateTableStatement) -> Result<TableDraft, SqlError>
         primary_key,
         salt,
         families: families.into_iter().filter(|family| family.id.0 != 0).collect(),
-        options: TableOptions { immutable: statement.options.immutable, split_on },
+        options: TableOptions {
+            immutable: statement.options.immutable,
+            split_on,
+        },
     })
 }
 
 /// Returns all families named, the first one included, in order of appearance.
 fn families(statement: &CreateTableStatement) -> Result<Vec<Family>, SqlError> {
-    let default = Family { id: FamilyId(0), name: "default".to_string(), options: FamilyOptions::default() };
+    let default = Family {
+        id: FamilyId(0),
+        name: "default".to_string(),
+        options: FamilyOptions::default(),
+    };
     let mut families = vec![default];
     let add = |families: &mut Vec<Family>, name: &str| match families.iter().position(|f| f.name == name) {
         Some(position) => position,
         None => {
             let id = FamilyId(u16::try_from(families.len()).unwrap_or(u16::MAX));
-            families.push(Family { id, name: name.to_string(), options: FamilyOptions::default() });
+            families.push(Family {
+                id,
+                name: name.to_string(),
+                options: FamilyOptions::default(),
+            });
             families.len() - 1
         }
     };
-    for name in statement.columns.iter().filter_map(|column| column.family.as_ref()) {
+    for name in statement
+        .columns
+        .iter()
+        .filter_map(|column| column.family.as_ref())
+    {
         add(&mut families, &name.text);
     }
     let mut seen: Vec<&str> = Vec::new();
@@ -166,7 +188,10 @@ fn columns(statement: &CreateTableStatement, families: &[Family]) -> Result<Vec<
             ty: definition.ty,
             nullable: definition.nullable.unwrap_or(true),
             default: default_text(definition)?,
-            family: definition.family.as_ref().map_or(FamilyId(0), |name| family_id(families, name)),
+            family: definition
+                .family
+                .as_ref()
+                .map_or(FamilyId(0), |name| family_id(families, name)),
         });
     }
     let mut chosen: HashMap<ColumnId, &str> = HashMap::new();
@@ -185,12 +210,17 @@ fn columns(statement: &CreateTableStatement, families: &[Family]) -> Result<Vec<
 }
 
 fn family_id(families: &[Family], name: &Name) -> FamilyId {
-    families.iter().find(|family| family.name == name.text).map_or(FamilyId(0), |family| family.id)
+    families
+        .iter()
+        .find(|family| family.name == name.text)
+        .map_or(FamilyId(0), |family| family.id)
 }
 
 /// Returns a default as it is stored, after evaluating it once to see that it fits.
 fn default_text(definition: &ColumnDefinition) -> Result<Option<String>, SqlError> {
-    let Some(Expression { expr, position }) = &definition.default else { return Ok(None) };
+    let Some(Expression { expr, position }) = &definition.default else {
+        return Ok(None);
+    };
     check_stored(expr, "DEFAULT expression").map_err(|error| error.at(*position))?;
     let sql = expr.to_string();
     evaluate_default(&sql, &definition.ty, &definition.name.text).map_err(|error| error.at(*position))?;
@@ -203,16 +233,20 @@ fn primary_key(statement: &CreateTableStatement, columns: &[Column]) -> Result<V
     for definition in definitions {
         let expr = match &definition.expr {
             KeyExprDefinition::Column(name) => KeyExpr::Column(key_column(columns, name)?),
-            KeyExprDefinition::Hash { column, bytes } => {
-                KeyExpr::Hash { column: key_column(columns, column)?, bytes: *bytes }
-            }
+            KeyExprDefinition::Hash { column, bytes } => KeyExpr::Hash {
+                column: key_column(columns, column)?,
+                bytes: *bytes,
+            },
             KeyExprDefinition::Expression(_) => {
                 let error = SqlError::syntax("a primary key is made of columns and HASH(column, n)");
                 return Err(error.at(definition.position));
             }
         };
         check_not_null(statement, &expr, definition)?;
-        elements.push(KeyElement { expr, order: definition.order });
+        elements.push(KeyElement {
+            expr,
+            order: definition.order,
+        });
     }
     Ok(elements)
 }
@@ -224,10 +258,18 @@ fn check_not_null(
     definition: &KeyElementDefinition,
 ) -> Result<(), SqlError> {
     let declared = |id: &ColumnId| &statement.columns[id.0 as usize];
-    match expr.columns().iter().map(declared).find(|column| column.nullable == Some(true)) {
+    match expr
+        .columns()
+        .iter()
+        .map(declared)
+        .find(|column| column.nullable == Some(true))
+    {
         None => Ok(()),
         Some(column) => {
-            let message = format!("conflicting NULL/NOT NULL declarations for column \"{}\"", column.name.text);
+            let message = format!(
+                "conflicting NULL/NOT NULL declarations for column \"{}\"",
+                column.name.text
+            );
             Err(SqlError::syntax(message).at(definition.position))
         }
     }
@@ -242,7 +284,9 @@ fn key_column(columns: &[Column], name: &Name) -> Result<ColumnId, SqlError> {
 
 fn column_id(columns: &[Column], name: &Name) -> Result<ColumnId, SqlError> {
     let found = columns.iter().find(|column| column.name == name.text);
-    found.map(|column| column.id).ok_or_else(|| SqlError::undefined_column(&name.text).at(name.position))
+    found
+        .map(|column| column.id)
+        .ok_or_else(|| SqlError::undefined_column(&name.text).at(name.position))
 }
 
 fn column_ids(columns: &[Column], names: &[Name]) -> Result<Vec<ColumnId>, SqlError> {
@@ -254,7 +298,9 @@ fn split_keys(
     primary_key: &[KeyElement],
     columns: &[Column],
 ) -> Result<Vec<Vec<Datum>>, SqlError> {
-    keys.iter().map(|key| split_key(key, primary_key, columns)).collect()
+    keys.iter()
+        .map(|key| split_key(key, primary_key, columns))
+        .collect()
 }
 
 fn split_key(
@@ -287,8 +333,18 @@ fn element_type<'a>(expr: &KeyExpr, columns: &'a [Column]) -> (DataType, &'a str
 
 /// Fails on a UNIQUE constraint over a column that the table has not.
 fn check_uniques(statement: &CreateTableStatement) -> Result<(), SqlError> {
-    let known = |name: &Name| statement.columns.iter().any(|column| column.name.text == name.text);
-    match statement.uniques.iter().flat_map(|unique| &unique.columns).find(|name| !known(name)) {
+    let known = |name: &Name| {
+        statement
+            .columns
+            .iter()
+            .any(|column| column.name.text == name.text)
+    };
+    match statement
+        .uniques
+        .iter()
+        .flat_map(|unique| &unique.columns)
+        .find(|name| !known(name))
+    {
         None => Ok(()),
         Some(name) => {
             let message = format!("column \"{}\" named in key does not exist", name.text);
@@ -305,9 +361,18 @@ fn create_uniques(session: &Session, table: &Table, uniques: &[UniqueDefinition]
             None => free_name(&session.engine().catalog(), table, &parts, "key"),
         };
         let ids = column_ids(&table.columns, &unique.columns)?;
-        let element = |id| KeyElement { expr: KeyExpr::Column(id), order: SortOrder::Asc };
+        let element = |id| KeyElement {
+            expr: KeyExpr::Column(id),
+            order: SortOrder::Asc,
+        };
         let elements = ids.into_iter().map(element).collect();
-        let draft = IndexDraft { name, unique: true, elements, include: Vec::new(), predicate: None };
+        let draft = IndexDraft {
+            name,
+            unique: true,
+            elements,
+            include: Vec::new(),
+            predicate: None,
+        };
         let created = session.engine().create_index(table.id, draft, &NoProgress);
         let position = unique.columns.first().map_or(1, |name| name.position);
         created.map_err(|error| SqlError::from(error).at(position))?;
@@ -320,13 +385,20 @@ fn create_index(session: &mut Session, statement: &CreateIndexStatement) -> Resu
     let table = session.table(&statement.table)?;
     if let Some(Name { text, position }) = &statement.name {
         let schema = Some(table.schema.clone());
-        let name = ObjectName { schema, name: text.clone(), position: *position };
+        let name = ObjectName {
+            schema,
+            name: text.clone(),
+            position: *position,
+        };
         if is_taken(session, &catalog, &name, statement.if_not_exists)? {
             return Ok(());
         }
     }
     let draft = index_draft(statement, &catalog, &table)?;
-    let position = statement.name.as_ref().map_or(statement.table.position, |name| name.position);
+    let position = statement
+        .name
+        .as_ref()
+        .map_or(statement.table.position, |name| name.position);
     let placed = |error: SqlError| error.at(position);
     validate_index(draft.clone(), &table, rukh_catalog::IndexId(0)).map_err(|error| placed(error.into()))?;
     let task = session.task(format!("index {}", draft.name), "rows");
@@ -342,23 +414,37 @@ fn index_draft(
     let mut elements = Vec::with_capacity(statement.elements.len());
     for definition in &statement.elements {
         let expr = index_element(table, definition)?;
-        elements.push(KeyElement { expr, order: definition.order });
+        elements.push(KeyElement {
+            expr,
+            order: definition.order,
+        });
     }
     let name = match &statement.name {
         Some(name) => name.text.clone(),
         None => free_name(catalog, table, &element_names(table, &elements), "idx"),
     };
-    let predicate = statement.predicate.as_ref().map(|predicate| index_predicate(table, predicate)).transpose()?;
+    let predicate = statement
+        .predicate
+        .as_ref()
+        .map(|predicate| index_predicate(table, predicate))
+        .transpose()?;
     let include = column_ids(&table.columns, &statement.include)?;
-    Ok(IndexDraft { name, unique: statement.unique, elements, include, predicate })
+    Ok(IndexDraft {
+        name,
+        unique: statement.unique,
+        elements,
+        include,
+        predicate,
+    })
 }
 
 fn index_element(table: &Table, definition: &KeyElementDefinition) -> Result<KeyExpr, SqlError> {
     match &definition.expr {
         KeyExprDefinition::Column(name) => column_id(&table.columns, name).map(KeyExpr::Column),
-        KeyExprDefinition::Hash { column, bytes } => {
-            Ok(KeyExpr::Hash { column: column_id(&table.columns, column)?, bytes: *bytes })
-        }
+        KeyExprDefinition::Hash { column, bytes } => Ok(KeyExpr::Hash {
+            column: column_id(&table.columns, column)?,
+            bytes: *bytes,
+        }),
         KeyExprDefinition::Expression(expr) => {
             key_expression(table, expr).map_err(|error| error.at(definition.position))
         }
@@ -380,29 +466,56 @@ fn key_expression(table: &Table, expr: &ast::Expr) -> Result<KeyExpr, SqlError> 
     let arrow = typed.expr.get_type(&schema)?;
     if arrow_type(&typed.ty) != arrow {
         let message = format!("an index cannot hold values of type {arrow}");
-        return Err(SqlError::unsupported(message).with_hint("Cast the expression to a type that a column has."));
+        return Err(
+            SqlError::unsupported(message).with_hint("Cast the expression to a type that a column has.")
+        );
     }
-    let TypedExpression { ty, nullable, columns, .. } = typed;
-    Ok(KeyExpr::Expression { sql, ty, nullable, columns })
+    let TypedExpression {
+        ty,
+        nullable,
+        columns,
+        ..
+    } = typed;
+    Ok(KeyExpr::Expression {
+        sql,
+        ty,
+        nullable,
+        columns,
+    })
 }
 
 fn hash_element(table: &Table, expr: &Expr) -> Option<KeyExpr> {
-    let Expr::ScalarFunction(call) = expr else { return None };
-    let [Expr::Column(column), Expr::Literal(ScalarValue::Int64(Some(bytes)), _)] = call.args.as_slice() else {
+    let Expr::ScalarFunction(call) = expr else {
+        return None;
+    };
+    let [
+        Expr::Column(column),
+        Expr::Literal(ScalarValue::Int64(Some(bytes)), _),
+    ] = call.args.as_slice()
+    else {
         return None;
     };
     let column = table.column_named(&column.name)?;
-    (call.name() == "hash").then_some(KeyExpr::Hash { column: column.id, bytes: u8::try_from(*bytes).ok()? })
+    (call.name() == "hash").then_some(KeyExpr::Hash {
+        column: column.id,
+        bytes: u8::try_from(*bytes).ok()?,
+    })
 }
 
 fn index_predicate(table: &Table, predicate: &Expression) -> Result<IndexPredicate, SqlError> {
     let place = |error: SqlError| error.at(predicate.position);
     let (typed, sql) = stored_expression(table, &predicate.expr, "index predicate").map_err(place)?;
     if typed.ty != DataType::Boolean {
-        let message = format!("argument of WHERE must be type boolean, not type {}", typed.ty.postgres_name());
+        let message = format!(
+            "argument of WHERE must be type boolean, not type {}",
+            typed.ty.postgres_name()
+        );
         return Err(SqlError::statement("42804", message).at(predicate.position));
     }
-    Ok(IndexPredicate { sql, columns: typed.columns })
+    Ok(IndexPredicate {
+        sql,
+        columns: typed.columns,
+    })
 }
 
 /// Types an expression and returns the text that is stored, which must be read as the same again.
@@ -442,7 +555,10 @@ impl Visitor for StoredChecker<'_> {
     type Break = SqlError;
 
     fn pre_visit_query(&mut self, _: &ast::Query) -> ControlFlow<SqlError> {
-        ControlFlow::Break(SqlError::unsupported(format!("cannot use subquery in {}", self.what)))
+        ControlFlow::Break(SqlError::unsupported(format!(
+            "cannot use subquery in {}",
+            self.what
+        )))
     }
 
     fn pre_visit_expr(&mut self, expr: &ast::Expr) -> ControlFlow<SqlError> {
@@ -451,7 +567,9 @@ impl Visitor for StoredChecker<'_> {
                 let message = format!("cannot use parameters in {}", self.what);
                 ControlFlow::Break(SqlError::statement("42P02", message))
             }
-            ast::Expr::Function(call) if VOLATILE.contains(&call.name.to_string().to_lowercase().as_str()) => {
+            ast::Expr::Function(call)
+                if VOLATILE.contains(&call.name.to_string().to_lowercase().as_str()) =>
+            {
                 let message = format!("function {}() in {} is not supported", call.name, self.what);
                 ControlFlow::Break(SqlError::unsupported(message))
             }
@@ -474,7 +592,10 @@ fn element_names(table: &Table, elements: &[KeyElement]) -> Vec<String> {
 }
 
 fn is_plain_word(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    !text.is_empty()
+        && text
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
 /// Returns `t_a_b_idx`, or with the first number behind it that makes it free.
@@ -530,7 +651,9 @@ fn drop_indexes(session: &mut Session, names: &[ObjectName], if_exists: bool) ->
 
 fn wrong_kind(name: &ObjectName, kind: &str, hint: &str) -> SqlError {
     let message = format!("\"{}\" is not {kind}", name.name);
-    SqlError::statement("42809", message).at(name.position).with_hint(hint)
+    SqlError::statement("42809", message)
+        .at(name.position)
+        .with_hint(hint)
 }
 
 /// Takes note of a name to drop that is not known, or fails.
@@ -550,7 +673,10 @@ fn unknown(
 }
 
 fn truncate(session: &Session, names: &[ObjectName]) -> Result<(), SqlError> {
-    let tables = names.iter().map(|name| session.table(name)).collect::<Result<Vec<_>, _>>()?;
+    let tables = names
+        .iter()
+        .map(|name| session.table(name))
+        .collect::<Result<Vec<_>, _>>()?;
     for table in tables {
         session.engine().truncate(table.id)?;
     }

@@ -179,8 +179,12 @@ mod tests {
     #[test]
     fn hints_reach_the_tree() {
         let statements = parse("SELECT /*+ INDEX(t i) */ a FROM t");
-        let Statement::Query(query) = &statements[0] else { panic!("a query") };
-        let SetExpr::Select(select) = query.body.as_ref() else { panic!("a select") };
+        let Statement::Query(query) = &statements[0] else {
+            panic!("a query")
+        };
+        let SetExpr::Select(select) = query.body.as_ref() else {
+            panic!("a select")
+        };
         assert_eq!(select.optimizer_hints[0].text.trim(), "INDEX(t i)");
     }
 }

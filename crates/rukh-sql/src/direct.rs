@@ -11,7 +11,9 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::ScalarValue;
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::utils::split_conjunction;
-use datafusion::logical_expr::{Aggregate, Expr, FetchType, Limit, LogicalPlan, Projection, SkipType, Sort, TableScan};
+use datafusion::logical_expr::{
+    Aggregate, Expr, FetchType, Limit, LogicalPlan, Projection, SkipType, Sort, TableScan,
+};
 use rukh_catalog::{ColumnId, Table};
 use rukh_engine::{RowCursor, ScanCounters};
 use rukh_keys::Datum;
@@ -20,8 +22,8 @@ use rukh_planner::{AccessPath, Constant, OrderKey, Plan, Predicate, TermId};
 use crate::SqlError;
 use crate::access::{Conditions, Wanted, accepts, engine_source, is_decidable};
 use crate::context::{StatementContext, counted_since};
-use crate::translate::constant_of_scalar;
 use crate::provider::RukhTable;
+use crate::translate::constant_of_scalar;
 
 /// Most keys, by estimate, that a direct plan reads; larger scans gain from batches and both cores.
 const DIRECT_KEYS_MAX: f64 = 10_000.0;
@@ -52,14 +54,20 @@ struct Shape {
 impl DirectPlan {
     /// Returns the direct plan of an optimised logical plan, if it has the form of one.
     pub(crate) fn of(plan: &LogicalPlan) -> Result<Option<Self>, SqlError> {
-        let Some((table, filters, shape)) = shape_of(plan) else { return Ok(None) };
+        let Some((table, filters, shape)) = shape_of(plan) else {
+            return Ok(None);
+        };
         let conjuncts: Vec<Expr> = filters.iter().flat_map(split_conjunction).cloned().collect();
         if conjuncts.iter().any(Expr::is_volatile) {
             return Ok(None);
         }
         let conditions = Conditions::translate(&table, &conjuncts)?;
         let schema: SchemaRef = Arc::new(plan.schema().as_arrow().clone());
-        Ok(Some(DirectPlan { conditions, shape, schema }))
+        Ok(Some(DirectPlan {
+            conditions,
+            shape,
+            schema,
+        }))
     }
 
     /// Returns the table read.
@@ -97,7 +105,10 @@ impl DirectPlan {
             predicates: bound,
             columns: &self.shape.output,
             order: &self.shape.order,
-            limit: self.shape.fetch.map(|fetch| fetch.saturating_add(self.shape.skip)),
+            limit: self
+                .shape
+                .fetch
+                .map(|fetch| fetch.saturating_add(self.shape.skip)),
         }
     }
 
@@ -107,7 +118,9 @@ impl DirectPlan {
         context: &Arc<StatementContext>,
         params: &[ScalarValue],
     ) -> Result<Option<DirectCursor>, SqlError> {
-        let Some((plan, bound)) = self.path(context, params) else { return Ok(None) };
+        let Some((plan, bound)) = self.path(context, params) else {
+            return Ok(None);
+        };
         context.planned();
         let path = plan.path;
         let residual = self.conditions.residual(&path);
@@ -121,7 +134,10 @@ impl DirectPlan {
         let source = match self.shape.count {
             true => Source::Count(Box::new(path)),
             false => {
-                let wanted = self.shape.fetch.map(|fetch| fetch.saturating_add(self.shape.skip));
+                let wanted = self
+                    .shape
+                    .fetch
+                    .map(|fetch| fetch.saturating_add(self.shape.skip));
                 let limit = wanted.filter(|_| residual.row.is_empty());
                 let entry_columns = self.conditions.columns_read(&residual.entry);
                 let ranges = path.ranges.clone();
@@ -193,7 +209,10 @@ impl DirectCursor {
 
     fn count(&mut self, path: &AccessPath) -> Result<Vec<Vec<Datum>>, SqlError> {
         let source = engine_source(path.source);
-        let (rows, counters) = self.context.snapshot.count(&self.table, source, path.ranges.clone(), path.masked.clone())?;
+        let (rows, counters) =
+            self.context
+                .snapshot
+                .count(&self.table, source, path.ranges.clone(), path.masked.clone())?;
         self.context.totals.add(&counters);
         self.context.finished();
         let rows = i64::try_from(rows).unwrap_or(i64::MAX);
@@ -225,7 +244,15 @@ impl DirectCursor {
     }
 
     fn read_chunk(&mut self, cursor: &mut RowCursor, rows: &mut Vec<Vec<Datum>>) -> Result<usize, SqlError> {
-        let DirectCursor { table, residual, columns, width, skip, left, .. } = self;
+        let DirectCursor {
+            table,
+            residual,
+            columns,
+            width,
+            skip,
+            left,
+            ..
+        } = self;
         let read = cursor.next_rows(CHUNK_ROWS, &mut |view| {
             if *left == Some(0) {
                 return Ok(());
@@ -268,9 +295,19 @@ fn shape_of(plan: &LogicalPlan) -> Option<(Arc<Table>, Vec<Expr>, Shape)> {
 fn scan_shape(scan: &TableScan) -> Option<(Arc<Table>, Vec<Expr>, Shape)> {
     let provider = source_as_provider(&scan.source).ok()?;
     let table = provider.downcast_ref::<RukhTable>()?.table().clone();
-    let positions = scan.projection.clone().unwrap_or_else(|| (0..table.columns.len()).collect());
-    let output = positions.iter().map(|position| table.columns[*position].id).collect();
-    let shape = Shape { output, fetch: scan.fetch.map(|fetch| fetch as u64), ..Shape::default() };
+    let positions = scan
+        .projection
+        .clone()
+        .unwrap_or_else(|| (0..table.columns.len()).collect());
+    let output = positions
+        .iter()
+        .map(|position| table.columns[*position].id)
+        .collect();
+    let shape = Shape {
+        output,
+        fetch: scan.fetch.map(|fetch| fetch as u64),
+        ..Shape::default()
+    };
     Some((table, scan.filters.clone(), shape))
 }
 
@@ -281,7 +318,11 @@ fn projected(projection: &Projection) -> Option<(Arc<Table>, Vec<Expr>, Shape)> 
             .then_some((table, filters, shape));
     }
     let schema = projection.input.schema();
-    let column = |expr: &Expr| schema.maybe_index_of_column(plain_column(expr)?).map(|i| shape.output[i]);
+    let column = |expr: &Expr| {
+        schema
+            .maybe_index_of_column(plain_column(expr)?)
+            .map(|i| shape.output[i])
+    };
     shape.output = projection.expr.iter().map(column).collect::<Option<_>>()?;
     Some((table, filters, shape))
 }
@@ -303,7 +344,11 @@ fn sorted(sort: &Sort) -> Option<(Arc<Table>, Vec<Expr>, Shape)> {
     let key = |sort: &datafusion::logical_expr::SortExpr| {
         let position = schema.maybe_index_of_column(plain_column(&sort.expr)?)?;
         let term = TermId::column(shape.output[position]);
-        Some(OrderKey { term, descending: !sort.asc, nulls_first: sort.nulls_first })
+        Some(OrderKey {
+            term,
+            descending: !sort.asc,
+            nulls_first: sort.nulls_first,
+        })
     };
     shape.order = sort.expr.iter().map(key).collect::<Option<_>>()?;
     shape.fetch = sort.fetch.map(|fetch| fetch as u64);
@@ -312,8 +357,12 @@ fn sorted(sort: &Sort) -> Option<(Arc<Table>, Vec<Expr>, Shape)> {
 
 fn limited(limit: &Limit) -> Option<(Arc<Table>, Vec<Expr>, Shape)> {
     let (table, filters, mut shape) = shape_of(&limit.input)?;
-    let SkipType::Literal(skip) = limit.get_skip_type().ok()? else { return None };
-    let FetchType::Literal(fetch) = limit.get_fetch_type().ok()? else { return None };
+    let SkipType::Literal(skip) = limit.get_skip_type().ok()? else {
+        return None;
+    };
+    let FetchType::Literal(fetch) = limit.get_fetch_type().ok()? else {
+        return None;
+    };
     if shape.skip > 0 || shape.count {
         return None;
     }
@@ -330,17 +379,30 @@ fn limited(limit: &Limit) -> Option<(Arc<Table>, Vec<Expr>, Shape)> {
 
 /// `count(*)` of a scan.
 fn counted(aggregate: &Aggregate) -> Option<(Arc<Table>, Vec<Expr>, Shape)> {
-    let [expr] = aggregate.aggr_expr.as_slice() else { return None };
+    let [expr] = aggregate.aggr_expr.as_slice() else {
+        return None;
+    };
     if !aggregate.group_expr.is_empty() || !is_count_of_rows(expr) {
         return None;
     }
     let (table, filters, shape) = shape_of(&aggregate.input)?;
     let plain = shape.fetch.is_none() && shape.skip == 0 && !shape.count;
-    plain.then(|| (table, filters, Shape { count: true, ..Shape::default() }))
+    plain.then(|| {
+        (
+            table,
+            filters,
+            Shape {
+                count: true,
+                ..Shape::default()
+            },
+        )
+    })
 }
 
 fn is_count_of_rows(expr: &Expr) -> bool {
-    let Expr::AggregateFunction(call) = unaliased(expr) else { return false };
+    let Expr::AggregateFunction(call) = unaliased(expr) else {
+        return false;
+    };
     let constant = |argument: &Expr| matches!(argument, Expr::Literal(value, _) if !value.is_null());
     call.func.name() == "count"
         && !call.params.distinct

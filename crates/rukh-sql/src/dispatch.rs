@@ -39,18 +39,33 @@ impl Session {
 
     /// Parses a statement to be run with parameters.
     pub fn prepare(&mut self, sql: &str) -> Result<Prepared, SqlError> {
-        Ok(Prepared { sql: sql.into(), statement: Arc::new(parse(sql)?) })
+        Ok(Prepared {
+            sql: sql.into(),
+            statement: Arc::new(parse(sql)?),
+        })
     }
 
     /// Runs a parsed statement; `params[0]` is `$1`.
-    pub fn execute_prepared(&mut self, prepared: &Prepared, params: &[ScalarValue]) -> Result<Outcome, SqlError> {
+    pub fn execute_prepared(
+        &mut self,
+        prepared: &Prepared,
+        params: &[ScalarValue],
+    ) -> Result<Outcome, SqlError> {
         self.begin_statement();
         let result = self.dispatch(prepared, params);
         let (tag, rows) = result.map_err(|error| crate::place::located(error, &prepared.sql))?;
-        Ok(Outcome { tag, rows, notices: self.take_notices() })
+        Ok(Outcome {
+            tag,
+            rows,
+            notices: self.take_notices(),
+        })
     }
 
-    fn dispatch(&mut self, prepared: &Prepared, params: &[ScalarValue]) -> Result<(String, Option<Rows>), SqlError> {
+    fn dispatch(
+        &mut self,
+        prepared: &Prepared,
+        params: &[ScalarValue],
+    ) -> Result<(String, Option<Rows>), SqlError> {
         match prepared.statement.as_ref() {
             Statement::Query(query) => {
                 if let Some(rows) = self.query_direct(&prepared.sql, query, params)? {
@@ -62,11 +77,18 @@ impl Session {
             }
             Statement::Insert(insert) => {
                 let count = dml::insert(self, insert, params)?;
-                Ok((format!("{} {count}", if insert.upsert { "UPSERT" } else { "INSERT 0" }), None))
+                Ok((
+                    format!("{} {count}", if insert.upsert { "UPSERT" } else { "INSERT 0" }),
+                    None,
+                ))
             }
             Statement::Update(update) => Ok((format!("UPDATE {}", dml::update(self, update, params)?), None)),
             Statement::Delete(delete) => Ok((format!("DELETE {}", dml::delete(self, delete, params)?), None)),
-            Statement::Explain { analyze, format, statement } => {
+            Statement::Explain {
+                analyze,
+                format,
+                statement,
+            } => {
                 let rows = explain::explain(self, statement, *analyze, *format, params)?;
                 Ok(("EXPLAIN".to_string(), Some(rows)))
             }
@@ -81,7 +103,10 @@ impl Session {
                 let catalog = self.engine().catalog();
                 let schema = name.schema.as_deref().unwrap_or("public");
                 let found = catalog.index_named(schema, &name.name);
-                let index = found.map_err(|error| SqlError::from(error).at(name.position))?.1.id;
+                let index = found
+                    .map_err(|error| SqlError::from(error).at(name.position))?
+                    .1
+                    .id;
                 let task = self.task(format!("check index {}", name.name), "entries");
                 let report = self.engine().check_index(index, &task)?;
                 Ok(("CHECK INDEX".to_string(), Some(scrub_rows(&report)?)))
@@ -115,7 +140,9 @@ impl Session {
         let catalog = self.engine().catalog();
         let schema = name.schema.as_deref().unwrap_or("public");
         let found = catalog.table_named(schema, &name.name);
-        found.cloned().map_err(|error| SqlError::from(error).at(name.position))
+        found
+            .cloned()
+            .map_err(|error| SqlError::from(error).at(name.position))
     }
 
     fn tables(&self, name: Option<&ObjectName>) -> Result<Vec<Arc<Table>>, SqlError> {
@@ -145,7 +172,10 @@ impl Session {
             ShowStatement::All => {
                 let all = self.settings.all();
                 let column = |i: usize| all.iter().map(|row| row[i].clone()).collect::<Vec<_>>();
-                text_batch(&["name", "setting", "description"], [column(0), column(1), column(2)])?
+                text_batch(
+                    &["name", "setting", "description"],
+                    [column(0), column(1), column(2)],
+                )?
             }
         };
         Ok(Rows::ready(batch))
@@ -153,10 +183,20 @@ impl Session {
 }
 
 /// Makes a batch of text columns.
-pub(crate) fn text_batch<const N: usize>(names: &[&str; N], columns: [Vec<String>; N]) -> Result<RecordBatch, SqlError> {
-    let fields = names.iter().map(|name| Field::new(*name, ArrowType::Utf8, false)).collect::<Vec<_>>();
-    let arrays = columns.into_iter().map(|values| Arc::new(StringArray::from(values)) as ArrayRef).collect();
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|error| SqlError::internal(error.to_string()))
+pub(crate) fn text_batch<const N: usize>(
+    names: &[&str; N],
+    columns: [Vec<String>; N],
+) -> Result<RecordBatch, SqlError> {
+    let fields = names
+        .iter()
+        .map(|name| Field::new(*name, ArrowType::Utf8, false))
+        .collect::<Vec<_>>();
+    let arrays = columns
+        .into_iter()
+        .map(|values| Arc::new(StringArray::from(values)) as ArrayRef)
+        .collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+        .map_err(|error| SqlError::internal(error.to_string()))
 }
 
 fn stats_batch(stats: Option<QueryStats>) -> Result<RecordBatch, SqlError> {

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::{
-    self, AssignmentTarget, Expr, FromTable, Ident, OnConflictAction, OnInsert, SelectItem, SetExpr, TableFactor,
-    TableObject, TableWithJoins, UnaryOperator, Value,
+    self, AssignmentTarget, Expr, FromTable, Ident, OnConflictAction, OnInsert, SelectItem, SetExpr,
+    TableFactor, TableObject, TableWithJoins, UnaryOperator, Value,
 };
 use rukh_catalog::{Catalog, Column, ColumnId, Table};
 use rukh_engine::{OnConflict, Row, Snapshot, Write};
@@ -48,7 +48,13 @@ pub(crate) fn insert(
         Some(rows) => {
             let mut filled = Vec::with_capacity(rows.len());
             for row in rows {
-                let mut values = Values { session, snapshot: write.snapshot(), table: &table, columns: &columns, params };
+                let mut values = Values {
+                    session,
+                    snapshot: write.snapshot(),
+                    table: &table,
+                    columns: &columns,
+                    params,
+                };
                 filled.push(filler.fill(values.row(row)?)?);
             }
             put(&mut write, filled)?;
@@ -77,7 +83,11 @@ pub(crate) fn update(
     params: &[ScalarValue],
 ) -> Result<u64, SqlError> {
     let mut write = session.engine().begin()?;
-    let Reading { table, query, assignments } = reading_of_update(&write.snapshot().catalog, update)?;
+    let Reading {
+        table,
+        query,
+        assignments,
+    } = reading_of_update(&write.snapshot().catalog, update)?;
     let context = session.context(write.snapshot().clone(), &query)?;
     let mut rows = session.query(&query, params, &context)?;
     let mut count = 0;
@@ -107,13 +117,19 @@ pub(crate) fn delete(
 }
 
 /// Returns name and query of an UPDATE, for EXPLAIN.
-pub(crate) fn update_query(session: &Session, update: &ast::Update) -> Result<(String, ast::Query), SqlError> {
+pub(crate) fn update_query(
+    session: &Session,
+    update: &ast::Update,
+) -> Result<(String, ast::Query), SqlError> {
     let reading = reading_of_update(&session.engine().catalog(), update)?;
     Ok((reading.table.name.clone(), reading.query))
 }
 
 /// Returns name and query of a DELETE, for EXPLAIN.
-pub(crate) fn delete_query(session: &Session, delete: &ast::Delete) -> Result<(String, ast::Query), SqlError> {
+pub(crate) fn delete_query(
+    session: &Session,
+    delete: &ast::Delete,
+) -> Result<(String, ast::Query), SqlError> {
     let reading = reading_of_delete(&session.engine().catalog(), delete)?;
     Ok((reading.table.name.clone(), reading.query))
 }
@@ -126,27 +142,46 @@ struct Reading {
 }
 
 fn reading_of_update(catalog: &Catalog, update: &ast::Update) -> Result<Reading, SqlError> {
-    refuse(update.from.is_some() || !update.table.joins.is_empty(), "UPDATE ... FROM")?;
+    refuse(
+        update.from.is_some() || !update.table.joins.is_empty(),
+        "UPDATE ... FROM",
+    )?;
     refuse(update.returning.is_some(), "RETURNING")?;
-    refuse(!update.order_by.is_empty() || update.limit.is_some(), "ORDER BY and LIMIT in UPDATE")?;
+    refuse(
+        !update.order_by.is_empty() || update.limit.is_some(),
+        "ORDER BY and LIMIT in UPDATE",
+    )?;
     let table = target(catalog, &factor_name(&update.table)?)?;
     let assignments = assignments(&table, &update.assignments)?;
     let values = assignments.iter().map(|(_, value)| value.clone()).collect();
     let query = rows_query(&table, &update.table, values, update.selection.clone());
-    Ok(Reading { table, query, assignments })
+    Ok(Reading {
+        table,
+        query,
+        assignments,
+    })
 }
 
 fn reading_of_delete(catalog: &Catalog, delete: &ast::Delete) -> Result<Reading, SqlError> {
     refuse(delete.using.is_some(), "DELETE ... USING")?;
     refuse(delete.returning.is_some(), "RETURNING")?;
-    refuse(!delete.order_by.is_empty() || delete.limit.is_some(), "ORDER BY and LIMIT in DELETE")?;
+    refuse(
+        !delete.order_by.is_empty() || delete.limit.is_some(),
+        "ORDER BY and LIMIT in DELETE",
+    )?;
     let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
     let [from] = from.as_slice() else {
-        return Err(SqlError::unsupported("DELETE from several tables is not supported"));
+        return Err(SqlError::unsupported(
+            "DELETE from several tables is not supported",
+        ));
     };
     let table = target(catalog, &factor_name(from)?)?;
     let query = rows_query(&table, from, Vec::new(), delete.selection.clone());
-    Ok(Reading { table, query, assignments: Vec::new() })
+    Ok(Reading {
+        table,
+        query,
+        assignments: Vec::new(),
+    })
 }
 
 /// Returns the query whose rows an UPDATE or DELETE concerns: all columns, then the new values.
@@ -156,12 +191,17 @@ fn rows_query(
     values: Vec<Expr>,
     selection: Option<Expr>,
 ) -> ast::Query {
-    let column = |column: &Column| SelectItem::UnnamedExpr(Expr::Identifier(Ident::with_quote('"', &column.name)));
+    let column =
+        |column: &Column| SelectItem::UnnamedExpr(Expr::Identifier(Ident::with_quote('"', &column.name)));
     let value = |(position, value): (usize, Expr)| SelectItem::ExprWithAlias {
         expr: value,
         alias: Ident::with_quote('"', format!("new value {position}")),
     };
-    let projection = table.columns.iter().map(column).chain(values.into_iter().enumerate().map(value));
+    let projection = table
+        .columns
+        .iter()
+        .map(column)
+        .chain(values.into_iter().enumerate().map(value));
     crate::rewrite::select(projection.collect(), from.clone(), selection)
 }
 
@@ -174,7 +214,9 @@ fn finish(session: &Session, write: Write, count: u64) -> Result<u64, SqlError> 
 fn target(catalog: &Catalog, name: &ObjectName) -> Result<Arc<Table>, SqlError> {
     let schema = name.schema.as_deref().unwrap_or("public");
     let table = catalog.table_named(schema, &name.name);
-    table.cloned().map_err(|error| SqlError::from(error).at(name.position))
+    table
+        .cloned()
+        .map_err(|error| SqlError::from(error).at(name.position))
 }
 
 fn refuse(given: bool, what: &str) -> Result<(), SqlError> {
@@ -186,27 +228,41 @@ fn refuse(given: bool, what: &str) -> Result<(), SqlError> {
 
 fn check_insert(insert: &ast::Insert) -> Result<(), SqlError> {
     refuse(insert.returning.is_some(), "RETURNING")?;
-    refuse(insert.or.is_some() || insert.ignore || insert.overwrite || insert.replace_into, "this form of INSERT")?;
-    refuse(insert.partitioned.is_some() || !insert.assignments.is_empty(), "this form of INSERT")
+    refuse(
+        insert.or.is_some() || insert.ignore || insert.overwrite || insert.replace_into,
+        "this form of INSERT",
+    )?;
+    refuse(
+        insert.partitioned.is_some() || !insert.assignments.is_empty(),
+        "this form of INSERT",
+    )
 }
 
 fn insert_target(insert: &ast::Insert) -> Result<ObjectName, SqlError> {
     match &insert.table {
         TableObject::TableName(name) => ObjectName::from_ast(name),
-        _ => Err(SqlError::unsupported("INSERT into a function or query is not supported")),
+        _ => Err(SqlError::unsupported(
+            "INSERT into a function or query is not supported",
+        )),
     }
 }
 
 fn conflict_of(insert: &ast::Insert) -> Result<OnConflict, SqlError> {
     match &insert.on {
         None => Ok(OnConflict::Error),
-        Some(OnInsert::OnConflict(on)) if matches!(on.action, OnConflictAction::DoNothing) => match &on.conflict_target {
-            None => Ok(OnConflict::Ignore),
-            Some(_) => Err(SqlError::unsupported("ON CONFLICT with a target is not supported yet")
-                .with_hint("ON CONFLICT DO NOTHING without a target skips rows whose key exists.")),
-        },
-        Some(_) => Err(SqlError::unsupported("ON CONFLICT DO UPDATE is not supported yet")
-            .with_hint("UPSERT INTO writes the row whether its key exists or not.")),
+        Some(OnInsert::OnConflict(on)) if matches!(on.action, OnConflictAction::DoNothing) => {
+            match &on.conflict_target {
+                None => Ok(OnConflict::Ignore),
+                Some(_) => Err(
+                    SqlError::unsupported("ON CONFLICT with a target is not supported yet")
+                        .with_hint("ON CONFLICT DO NOTHING without a target skips rows whose key exists."),
+                ),
+            }
+        }
+        Some(_) => Err(
+            SqlError::unsupported("ON CONFLICT DO UPDATE is not supported yet")
+                .with_hint("UPSERT INTO writes the row whether its key exists or not."),
+        ),
     }
 }
 
@@ -230,7 +286,10 @@ fn named_columns(table: &Table, names: &[ast::ObjectName]) -> Result<Vec<ColumnI
 
 fn column_of<'t>(table: &'t Table, name: &ObjectName) -> Result<&'t Column, SqlError> {
     table.column_named(&name.name).ok_or_else(|| {
-        let message = format!("column \"{}\" of relation \"{}\" does not exist", name.name, table.name);
+        let message = format!(
+            "column \"{}\" of relation \"{}\" does not exist",
+            name.name, table.name
+        );
         SqlError::statement("42703", message).at(name.position)
     })
 }
@@ -270,7 +329,9 @@ fn factor_name(from: &TableWithJoins) -> Result<ObjectName, SqlError> {
 
 /// Reads the leading columns of a batch back into rows of the table.
 fn stored_rows(batch: &RecordBatch, table: &Table) -> Result<Vec<Row>, SqlError> {
-    let mut rows: Vec<Row> = (0..batch.num_rows()).map(|_| Vec::with_capacity(table.columns.len())).collect();
+    let mut rows: Vec<Row> = (0..batch.num_rows())
+        .map(|_| Vec::with_capacity(table.columns.len()))
+        .collect();
     for (array, column) in batch.columns().iter().zip(&table.columns) {
         for (row, datum) in rows.iter_mut().zip(datums_from_array(array, &column.ty)?) {
             row.push(datum);
@@ -289,7 +350,11 @@ fn changed_rows(
     for (position, (id, _)) in assignments.iter().enumerate() {
         let column = table.column(*id).expect("assignments name columns of the table");
         let target = table.position(*id).expect("a column has a position");
-        let values = assigned_datums(batch.column(table.columns.len() + position), &column.ty, &column.name)?;
+        let values = assigned_datums(
+            batch.column(table.columns.len() + position),
+            &column.ty,
+            &column.name,
+        )?;
         for (row, value) in new.iter_mut().zip(values) {
             row[target] = value;
         }
@@ -300,15 +365,22 @@ fn changed_rows(
 fn check_width(given: usize, wanted: usize) -> Result<(), SqlError> {
     match given.cmp(&wanted) {
         std::cmp::Ordering::Equal => Ok(()),
-        std::cmp::Ordering::Greater => Err(SqlError::syntax("INSERT has more expressions than target columns")),
-        std::cmp::Ordering::Less => Err(SqlError::syntax("INSERT has more target columns than expressions")),
+        std::cmp::Ordering::Greater => Err(SqlError::syntax(
+            "INSERT has more expressions than target columns",
+        )),
+        std::cmp::Ordering::Less => Err(SqlError::syntax(
+            "INSERT has more target columns than expressions",
+        )),
     }
 }
 
 /// Returns the rows of `VALUES`, when the source is nothing else.
 fn literal_rows(insert: &ast::Insert) -> Option<Vec<&Vec<Expr>>> {
     let query = insert.source.as_ref()?;
-    let plain = query.with.is_none() && query.order_by.is_none() && query.limit_clause.is_none() && query.fetch.is_none();
+    let plain = query.with.is_none()
+        && query.order_by.is_none()
+        && query.limit_clause.is_none()
+        && query.fetch.is_none();
     match query.body.as_ref() {
         SetExpr::Values(values) if plain => Some(values.rows.iter().map(|row| &row.content).collect()),
         _ => None,
@@ -334,7 +406,9 @@ impl Values<'_> {
         check_width(row.len(), self.columns.len())?;
         let (table, columns) = (self.table, self.columns);
         let pairs = row.iter().zip(columns);
-        pairs.map(|(expr, id)| self.value(expr, table.column(*id).expect("named columns exist"))).collect()
+        pairs
+            .map(|(expr, id)| self.value(expr, table.column(*id).expect("named columns exist")))
+            .collect()
     }
 
     fn value(&mut self, expr: &Expr, column: &Column) -> Result<Option<Datum>, SqlError> {
@@ -353,7 +427,10 @@ impl Values<'_> {
 fn literal(expr: &Expr, params: &[ScalarValue]) -> Result<Option<ScalarValue>, SqlError> {
     Ok(match expr {
         Expr::Nested(inner) => literal(inner, params)?,
-        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match &**expr {
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr,
+        } => match &**expr {
             Expr::Value(value) => match &value.value {
                 Value::Number(digits, _) => number(&format!("-{digits}")),
                 _ => None,
@@ -378,7 +455,10 @@ fn number(digits: &str) -> Option<ScalarValue> {
         return Some(ScalarValue::Int64(Some(value)));
     }
     let scale = digits.split_once('.').map_or(0, |(_, fraction)| fraction.len());
-    let ty = DataType::Decimal { precision: 38, scale: u8::try_from(scale).ok().filter(|s| *s <= 38)? };
+    let ty = DataType::Decimal {
+        precision: 38,
+        scale: u8::try_from(scale).ok().filter(|s| *s <= 38)?,
+    };
     match ty.parse_text(digits).ok()? {
         Datum::Decimal(value) => Some(ScalarValue::Decimal128(Some(value), 38, scale as i8)),
         _ => None,
@@ -386,9 +466,13 @@ fn number(digits: &str) -> Option<ScalarValue> {
 }
 
 fn parameter(name: &str, params: &[ScalarValue]) -> Result<ScalarValue, SqlError> {
-    let number = name.strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok());
+    let number = name
+        .strip_prefix('$')
+        .and_then(|digits| digits.parse::<usize>().ok());
     let value = number.and_then(|n| n.checked_sub(1)).and_then(|n| params.get(n));
-    value.cloned().ok_or_else(|| SqlError::statement("42P02", format!("there is no parameter {name}")))
+    value
+        .cloned()
+        .ok_or_else(|| SqlError::statement("42P02", format!("there is no parameter {name}")))
 }
 
 /// Completes rows of the named columns to rows of the table, with defaults evaluated once.
@@ -403,7 +487,11 @@ impl<'a> RowFiller<'a> {
     fn new(table: &'a Table, columns: &[ColumnId]) -> Result<Self, SqlError> {
         let position = |id: &ColumnId| table.position(*id).expect("named columns exist");
         let targets = columns.iter().map(position).collect();
-        Ok(RowFiller { table, targets, defaults: HashMap::new() })
+        Ok(RowFiller {
+            table,
+            targets,
+            defaults: HashMap::new(),
+        })
     }
 
     fn fill(&mut self, values: Vec<Option<Datum>>) -> Result<Row, SqlError> {
@@ -411,14 +499,27 @@ impl<'a> RowFiller<'a> {
         for (target, value) in self.targets.iter().zip(values) {
             row[*target] = value;
         }
-        row.into_iter().enumerate().map(|(position, value)| value.map_or_else(|| self.default(position), Ok)).collect()
+        row.into_iter()
+            .enumerate()
+            .map(|(position, value)| value.map_or_else(|| self.default(position), Ok))
+            .collect()
     }
 
-    fn fill_batch(&mut self, batch: &RecordBatch, table: &Table, columns: &[ColumnId]) -> Result<Vec<Row>, SqlError> {
-        let mut given: Vec<Vec<Option<Datum>>> = (0..batch.num_rows()).map(|_| Vec::with_capacity(columns.len())).collect();
+    fn fill_batch(
+        &mut self,
+        batch: &RecordBatch,
+        table: &Table,
+        columns: &[ColumnId],
+    ) -> Result<Vec<Row>, SqlError> {
+        let mut given: Vec<Vec<Option<Datum>>> = (0..batch.num_rows())
+            .map(|_| Vec::with_capacity(columns.len()))
+            .collect();
         for (array, id) in batch.columns().iter().zip(columns) {
             let column = table.column(*id).expect("named columns exist");
-            for (row, datum) in given.iter_mut().zip(assigned_datums(array, &column.ty, &column.name)?) {
+            for (row, datum) in given
+                .iter_mut()
+                .zip(assigned_datums(array, &column.ty, &column.name)?)
+            {
                 row.push(Some(datum));
             }
         }

@@ -74,7 +74,11 @@ impl SqlError {
 
     /// Makes the error of a cancelled statement, 57014.
     pub fn cancelled() -> Self {
-        Self::new(ErrorKind::Cancelled, "57014", "canceling statement due to user request")
+        Self::new(
+            ErrorKind::Cancelled,
+            "57014",
+            "canceling statement due to user request",
+        )
     }
 
     /// Makes an error of the machine, 58030.
@@ -106,7 +110,14 @@ impl SqlError {
     }
 
     fn new(kind: ErrorKind, sqlstate: &'static str, message: impl Into<String>) -> Self {
-        SqlError { kind, sqlstate, message: message.into(), detail: None, hint: None, position: None }
+        SqlError {
+            kind,
+            sqlstate,
+            message: message.into(),
+            detail: None,
+            hint: None,
+            position: None,
+        }
     }
 }
 
@@ -225,9 +236,7 @@ impl From<DataFusionError> for SqlError {
             DataFusionError::SchemaError(error, _) => schema_error(&error),
             DataFusionError::SQL(error, _) => SqlError::syntax(error.to_string()),
             DataFusionError::NotImplemented(message) => SqlError::unsupported(message),
-            DataFusionError::ResourcesExhausted(message) => {
-                SqlError::new(ErrorKind::Io, "53200", message)
-            }
+            DataFusionError::ResourcesExhausted(message) => SqlError::new(ErrorKind::Io, "53200", message),
             DataFusionError::ArrowError(error, _) => arrow_error(*error),
             DataFusionError::IoError(error) => SqlError::io(error.to_string()),
             DataFusionError::Plan(message) => plan_error(message),
@@ -261,10 +270,12 @@ fn schema_error(error: &SchemaError) -> SqlError {
             };
             SqlError::statement("42703", format!("column {name} does not exist"))
         }
-        SchemaError::AmbiguousReference { field } => {
-            SqlError::statement("42702", format!("column reference \"{}\" is ambiguous", field.name))
-        }
-        SchemaError::DuplicateQualifiedField { name, .. } | SchemaError::DuplicateUnqualifiedField { name } => {
+        SchemaError::AmbiguousReference { field } => SqlError::statement(
+            "42702",
+            format!("column reference \"{}\" is ambiguous", field.name),
+        ),
+        SchemaError::DuplicateQualifiedField { name, .. }
+        | SchemaError::DuplicateUnqualifiedField { name } => {
             SqlError::statement("42701", format!("column \"{name}\" specified more than once"))
         }
     }
@@ -283,7 +294,9 @@ fn arrow_error(error: ArrowError) -> SqlError {
 /// DataFusion's planner tells what is wrong in words only.
 fn plan_error(message: String) -> SqlError {
     if let Some(name) = between(&message, "table '", "' not found") {
-        let bare = name.strip_prefix("rukh.public.").or_else(|| name.strip_prefix("rukh."));
+        let bare = name
+            .strip_prefix("rukh.public.")
+            .or_else(|| name.strip_prefix("rukh."));
         return SqlError::undefined_table(bare.unwrap_or(name));
     }
     if let Some(name) = between(&message, "Invalid function '", "'") {
@@ -292,7 +305,10 @@ fn plan_error(message: String) -> SqlError {
     if message.contains("must be in the GROUP BY clause") || message.contains("must appear in the GROUP BY") {
         return SqlError::statement("42803", lower_first(&message));
     }
-    if message.contains("Cannot coerce") || message.contains("cannot be cast") || message.contains("No function matches") {
+    if message.contains("Cannot coerce")
+        || message.contains("cannot be cast")
+        || message.contains("No function matches")
+    {
         return SqlError::statement("42804", lower_first(&message));
     }
     SqlError::statement("42601", lower_first(&message))

@@ -32,7 +32,9 @@ pub(crate) fn explain(
 ) -> Result<Rows, SqlError> {
     let (query, head) = explained_query(session, statement)?;
     if analyze && head.is_some() {
-        return Err(SqlError::unsupported("EXPLAIN ANALYZE of a statement that writes is not supported yet"));
+        return Err(SqlError::unsupported(
+            "EXPLAIN ANALYZE of a statement that writes is not supported yet",
+        ));
     }
     let context = session.context(session.engine().snapshot(), &query)?;
     let planned = session.plan(&query, params, &context)?;
@@ -42,7 +44,12 @@ pub(crate) fn explain(
     }
     let tree = tree_of(&planned, &context, analyze)?;
     let tree = match head {
-        Some(name) => Node { name, detail: String::new(), scan: None, children: vec![tree] },
+        Some(name) => Node {
+            name,
+            detail: String::new(),
+            scan: None,
+            children: vec![tree],
+        },
         None => tree,
     };
     match format {
@@ -63,7 +70,10 @@ pub(crate) fn explain(
 }
 
 /// Returns the query that a statement reads by, and the name of what it does with the rows.
-fn explained_query(session: &Session, statement: &Statement) -> Result<(ast::Query, Option<String>), SqlError> {
+fn explained_query(
+    session: &Session,
+    statement: &Statement,
+) -> Result<(ast::Query, Option<String>), SqlError> {
     match statement {
         Statement::Query(query) => Ok((query.as_ref().clone(), None)),
         Statement::Insert(insert) => {
@@ -80,12 +90,16 @@ fn explained_query(session: &Session, statement: &Statement) -> Result<(ast::Que
             let (table, query) = dml::delete_query(session, delete)?;
             Ok((query, Some(format!("delete {table}"))))
         }
-        _ => Err(SqlError::syntax("EXPLAIN takes a query or a statement that writes rows")),
+        _ => Err(SqlError::syntax(
+            "EXPLAIN takes a query or a statement that writes rows",
+        )),
     }
 }
 
 fn analyzed(session: &Session) -> Vec<String> {
-    let Some(stats) = session.last_stats() else { return Vec::new() };
+    let Some(stats) = session.last_stats() else {
+        return Vec::new();
+    };
     vec![
         format!("rows        {}", stats.counters.rows),
         format!("planning    {:.3} ms", stats.planning_us as f64 / 1000.0),
@@ -107,9 +121,15 @@ impl Node {
         let indent = "  ".repeat(depth);
         match &self.scan {
             Some((text, _)) => lines.extend(text.lines().map(|line| format!("{indent}{line}"))),
-            None => lines.push(format!("{indent}{} {}", self.name, self.detail).trim_end().to_string()),
+            None => lines.push(
+                format!("{indent}{} {}", self.name, self.detail)
+                    .trim_end()
+                    .to_string(),
+            ),
         }
-        self.children.iter().for_each(|child| child.text(depth + 1, lines));
+        self.children
+            .iter()
+            .for_each(|child| child.text(depth + 1, lines));
     }
 
     fn json(&self) -> Value {
@@ -129,7 +149,13 @@ fn tree_of(planned: &Planned, context: &StatementContext, analyze: bool) -> Resu
                 .ok_or_else(|| SqlError::internal("a direct plan holds when it was chosen"))?;
             let actuals = analyze.then(|| actuals_of(&context.totals.load(), context));
             let wanted = plan.wanted(&bound);
-            Ok(scan_node(plan.conditions(), &wanted, &chosen.path, context, actuals.as_ref()))
+            Ok(scan_node(
+                plan.conditions(),
+                &wanted,
+                &chosen.path,
+                context,
+                actuals.as_ref(),
+            ))
         }
         Planned::General(plan) => Ok(physical_node(plan, context, analyze)),
     }
@@ -146,7 +172,12 @@ fn scan_node(
     let query = conditions.query(wanted, &[], &statistics);
     let text = explain_text(&query, path, actuals);
     let json = explain_json(&query, path, actuals);
-    Node { name: "scan".to_string(), detail: String::new(), scan: Some((text, json)), children: Vec::new() }
+    Node {
+        name: "scan".to_string(),
+        detail: String::new(),
+        scan: Some((text, json)),
+        children: Vec::new(),
+    }
 }
 
 fn physical_node(plan: &Arc<dyn ExecutionPlan>, context: &StatementContext, analyze: bool) -> Node {
@@ -164,15 +195,27 @@ fn physical_node(plan: &Arc<dyn ExecutionPlan>, context: &StatementContext, anal
     let line = displayable(plan.as_ref()).one_line().to_string();
     let line = line.trim();
     let (name, detail) = line.split_once(": ").unwrap_or((line, ""));
-    let children = children.into_iter().map(|child| physical_node(child, context, analyze)).collect();
-    Node { name: words(name), detail: detail.to_string(), scan: None, children }
+    let children = children
+        .into_iter()
+        .map(|child| physical_node(child, context, analyze))
+        .collect();
+    Node {
+        name: words(name),
+        detail: detail.to_string(),
+        scan: None,
+        children,
+    }
 }
 
 /// Operators that only move batches between threads.
 fn is_plumbing(name: &str) -> bool {
     matches!(
         name,
-        "CoalesceBatchesExec" | "CoalescePartitionsExec" | "RepartitionExec" | "CooperativeExec" | "BufferExec"
+        "CoalesceBatchesExec"
+            | "CoalescePartitionsExec"
+            | "RepartitionExec"
+            | "CooperativeExec"
+            | "BufferExec"
     )
 }
 

@@ -13,8 +13,8 @@ use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ExprSchemable, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature,
-    Volatility,
+    ColumnarValue, Expr, ExprSchemable, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    TypeSignature, Volatility,
 };
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::physical_expr::PhysicalExpr;
@@ -25,6 +25,7 @@ use rukh_keys::{DataType, Datum, hash_datum};
 
 use crate::SqlError;
 use crate::batch::batch_of_rows;
+use crate::functions;
 use crate::general::session_config;
 use crate::literals::typed_expression;
 use crate::scalars::{assigned_datums, datum_from_scalar, datums_from_array};
@@ -33,7 +34,11 @@ use crate::types::{data_type_of, data_type_of_arrow, table_schema};
 
 /// DataFusion's functions and typing rules, without any table.
 static STATE: LazyLock<SessionState> = LazyLock::new(|| {
-    let mut state = SessionStateBuilder::new().with_config(session_config()).with_default_features().build();
+    let mut state = SessionStateBuilder::new()
+        .with_config(session_config())
+        .with_default_features()
+        .with_type_planner(Arc::new(functions::Types))
+        .build();
     register_functions(&mut state);
     state
 });
@@ -42,7 +47,11 @@ static STATE: LazyLock<SessionState> = LazyLock::new(|| {
 pub(crate) fn register_functions(state: &mut SessionState) {
     use datafusion::execution::FunctionRegistry;
     let hash = Arc::new(ScalarUDF::from(HashFunction::new()));
-    state.register_udf(hash).expect("functions of a session can be added to");
+    for function in functions::functions().into_iter().chain([hash]) {
+        state
+            .register_udf(function)
+            .expect("functions of a session can be added to");
+    }
 }
 
 /// A stored expression, typed on the columns of its table.
@@ -66,10 +75,18 @@ pub(crate) fn typed_on(table: &Table, expr: &ast::Expr) -> Result<TypedExpressio
     check_deterministic(&expr)?;
     let (_, field) = expr.to_field(schema.as_ref())?;
     let names = expr.column_refs();
-    let columns = names.iter().filter_map(|column| table.column_named(&column.name)).map(|column| column.id);
+    let columns = names
+        .iter()
+        .filter_map(|column| table.column_named(&column.name))
+        .map(|column| column.id);
     let mut columns: Vec<ColumnId> = columns.collect();
     columns.sort();
-    Ok(TypedExpression { ty: data_type_of(&field), nullable: field.is_nullable(), columns, expr })
+    Ok(TypedExpression {
+        ty: data_type_of(&field),
+        nullable: field.is_nullable(),
+        columns,
+        expr,
+    })
 }
 
 fn simplified(expr: &ast::Expr, schema: &DFSchemaRef) -> Result<Expr, SqlError> {
@@ -78,7 +95,10 @@ fn simplified(expr: &ast::Expr, schema: &DFSchemaRef) -> Result<Expr, SqlError> 
     let named = ExprWithAlias { expr, alias: None };
     let logical = STATE.create_logical_expr_from_sql_expr(named, schema)?;
     let logical = typed_expression(logical, schema)?;
-    let context = SimplifyContext::builder().with_schema(schema.clone()).with_current_time().build();
+    let context = SimplifyContext::builder()
+        .with_schema(schema.clone())
+        .with_current_time()
+        .build();
     let simplifier = ExprSimplifier::new(context);
     let coerced = simplifier.coerce(logical, schema)?;
     Ok(simplifier.simplify(coerced)?)
@@ -99,7 +119,11 @@ fn check_deterministic(expr: &Expr) -> Result<(), SqlError> {
             Expr::Placeholder(_) => Some("index expressions have no parameters"),
             _ => None,
         };
-        Ok(if wrong.is_some() { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        Ok(if wrong.is_some() {
+            TreeNodeRecursion::Stop
+        } else {
+            TreeNodeRecursion::Continue
+        })
     })?;
     match wrong {
         None => Ok(()),
@@ -115,7 +139,9 @@ pub(crate) fn parse_predicate(table: &Table, sql: &str) -> Result<Expr, SqlError
 /// Returns the text by which two typed expressions are told to be the same.
 pub(crate) fn normalise(expr: &Expr) -> String {
     let unqualified = expr.clone().transform(|part| match part {
-        Expr::Column(column) => Ok(Transformed::yes(Expr::Column(Column::new_unqualified(column.name)))),
+        Expr::Column(column) => Ok(Transformed::yes(Expr::Column(Column::new_unqualified(
+            column.name,
+        )))),
         other => Ok(Transformed::no(other)),
     });
     match unqualified {
@@ -149,17 +175,38 @@ impl RowFunctions for Functions {
 }
 
 fn function_error(sql: &str, error: SqlError) -> EngineError {
-    EngineError::Function { sql: sql.to_string(), source: Box::new(error) }
+    EngineError::Function {
+        sql: sql.to_string(),
+        source: Box::new(error),
+    }
 }
 
 fn compile(table: &Table, sql: &str, ty: &DataType) -> Result<Arc<dyn RowFunction>, SqlError> {
     let typed = typed_on(table, &parse_expression(sql)?)?;
-    let positions: Vec<usize> = typed.columns.iter().filter_map(|id| table.position(*id)).collect();
-    let schema = Arc::new(table_schema(table).project(&positions).map_err(DataFusionError::from)?);
-    let types = positions.iter().map(|position| table.columns[*position].ty).collect();
+    let positions: Vec<usize> = typed
+        .columns
+        .iter()
+        .filter_map(|id| table.position(*id))
+        .collect();
+    let schema = Arc::new(
+        table_schema(table)
+            .project(&positions)
+            .map_err(DataFusionError::from)?,
+    );
+    let types = positions
+        .iter()
+        .map(|position| table.columns[*position].ty)
+        .collect();
     let resolved = DFSchema::try_from(schema.as_ref().clone())?;
     let compiled = STATE.create_physical_expr(typed.expr, &resolved)?;
-    Ok(Arc::new(Compiled { sql: sql.to_string(), compiled, positions, schema, types, ty: *ty }))
+    Ok(Arc::new(Compiled {
+        sql: sql.to_string(),
+        compiled,
+        positions,
+        schema,
+        types,
+        ty: *ty,
+    }))
 }
 
 /// A compiled index expression.
@@ -175,18 +222,27 @@ struct Compiled {
 
 impl RowFunction for Compiled {
     fn evaluate(&self, rows: &[&[Datum]]) -> Result<Vec<Datum>, EngineError> {
-        self.try_evaluate(rows).map_err(|error| function_error(&self.sql, error))
+        self.try_evaluate(rows)
+            .map_err(|error| function_error(&self.sql, error))
     }
 }
 
 impl Compiled {
     fn try_evaluate(&self, rows: &[&[Datum]]) -> Result<Vec<Datum>, SqlError> {
-        let picked = |row: &&[Datum]| self.positions.iter().map(|position| row[*position].clone()).collect();
+        let picked = |row: &&[Datum]| {
+            self.positions
+                .iter()
+                .map(|position| row[*position].clone())
+                .collect()
+        };
         let rows: Vec<Vec<Datum>> = rows.iter().map(picked).collect();
         let batch = batch_of_rows(self.schema.clone(), &self.types, &rows)?;
         let values = self.compiled.evaluate(&batch)?.into_array(rows.len())?;
         let datums = datums_from_array(&values, &self.ty)?;
-        datums.into_iter().map(|datum| Ok(self.ty.check(datum)?)).collect()
+        datums
+            .into_iter()
+            .map(|datum| Ok(self.ty.check(datum)?))
+            .collect()
     }
 }
 
@@ -198,7 +254,9 @@ struct HashFunction {
 
 impl HashFunction {
     fn new() -> Self {
-        HashFunction { signature: Signature::one_of(vec![TypeSignature::Any(2)], Volatility::Immutable) }
+        HashFunction {
+            signature: Signature::one_of(vec![TypeSignature::Any(2)], Volatility::Immutable),
+        }
     }
 }
 
@@ -219,7 +277,12 @@ impl ScalarUDFImpl for HashFunction {
         let rows = args.number_rows;
         let bytes = match args.args.get(1) {
             Some(ColumnarValue::Scalar(ScalarValue::Int64(Some(bytes @ (4 | 8 | 16))))) => *bytes as u8,
-            _ => return Err(external(SqlError::statement("22023", "HASH takes 4, 8 or 16 bytes"))),
+            _ => {
+                return Err(external(SqlError::statement(
+                    "22023",
+                    "HASH takes 4, 8 or 16 bytes",
+                )));
+            }
         };
         let values = args.args[0].to_array(rows)?;
         Ok(ColumnarValue::Array(hashes(&values, bytes).map_err(external)?))

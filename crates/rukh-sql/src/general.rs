@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use datafusion::catalog::{CatalogProviderList, MemoryCatalogProviderList};
 use datafusion::common::ParamValues;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
@@ -12,10 +13,10 @@ use datafusion::prelude::SessionConfig;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::parser::Statement as PlannedStatement;
 use datafusion::sql::sqlparser::ast;
-use datafusion::catalog::{CatalogProviderList, MemoryCatalogProviderList};
 
 use crate::SqlError;
 use crate::expressions;
+use crate::functions;
 use crate::literals::type_literals;
 use crate::provider::{CurrentStatement, RukhCatalog};
 use crate::rewrite::expand_row_values;
@@ -41,6 +42,7 @@ pub(crate) fn session_state(env: Arc<RuntimeEnv>, current: Arc<CurrentStatement>
         .with_runtime_env(env)
         .with_default_features()
         .with_catalog_list(catalogs)
+        .with_type_planner(Arc::new(functions::Types))
         .build();
     expressions::register_functions(&mut state);
     state

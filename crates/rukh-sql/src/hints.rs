@@ -53,17 +53,24 @@ impl Collector {
             ("range_scan", rest) => (Hint::RangeScan, rest.first()),
             ("index", [table, index]) => (Hint::Index(index.clone()), Some(table)),
             ("index", _) => {
-                self.notices.push(Notice::warning("hint INDEX needs a table and an index: INDEX(t i)"));
+                self.notices.push(Notice::warning(
+                    "hint INDEX needs a table and an index: INDEX(t i)",
+                ));
                 return;
             }
             _ => {
-                self.notices.push(Notice::warning(format!("hint \"{name}\" is not known and has no effect")));
+                self.notices.push(Notice::warning(format!(
+                    "hint \"{name}\" is not known and has no effect"
+                )));
                 return;
             }
         };
         match table.map(|given| (given, resolve(given, from))) {
             None => self.hints.push(TableHint { table: None, hint }),
-            Some((_, Some(table))) => self.hints.push(TableHint { table: Some(table), hint }),
+            Some((_, Some(table))) => self.hints.push(TableHint {
+                table: Some(table),
+                hint,
+            }),
             Some((given, None)) => self.notices.push(Notice::warning(format!(
                 "hint {} names \"{given}\", which is no table of the query",
                 name.to_uppercase()
@@ -74,12 +81,19 @@ impl Collector {
 
 /// Returns the table that a name or alias stands for in FROM.
 fn resolve(given: &str, from: &[TableWithJoins]) -> Option<String> {
-    let factors = from.iter().flat_map(|t| std::iter::once(&t.relation).chain(t.joins.iter().map(|j| &j.relation)));
-    factors.filter_map(named_table).find(|(name, alias)| given == name || alias.as_deref() == Some(given)).map(|(name, _)| name)
+    let factors = from
+        .iter()
+        .flat_map(|t| std::iter::once(&t.relation).chain(t.joins.iter().map(|j| &j.relation)));
+    factors
+        .filter_map(named_table)
+        .find(|(name, alias)| given == name || alias.as_deref() == Some(given))
+        .map(|(name, _)| name)
 }
 
 fn named_table(factor: &TableFactor) -> Option<(String, Option<String>)> {
-    let TableFactor::Table { name, alias, .. } = factor else { return None };
+    let TableFactor::Table { name, alias, .. } = factor else {
+        return None;
+    };
     let name = name.0.last()?.as_ident()?.value.to_lowercase();
     Some((name, alias.as_ref().map(|alias| alias.name.value.to_lowercase())))
 }
@@ -89,7 +103,9 @@ fn words(text: &str) -> Vec<(String, Vec<String>)> {
     let mut found = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
-        let end = rest.find(|c: char| c == '(' || c == ',' || c.is_whitespace()).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| c == '(' || c == ',' || c.is_whitespace())
+            .unwrap_or(rest.len());
         let name = rest[..end].to_lowercase();
         rest = rest[end..].trim_start_matches(|c: char| c == ',' || c.is_whitespace());
         let mut arguments = Vec::new();

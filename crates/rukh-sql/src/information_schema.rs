@@ -37,12 +37,18 @@ const PG_CATALOG: &[(&str, Maker)] = &[("pg_indexes", pg_indexes), ("pg_tables",
 
 /// Returns `information_schema` over these definitions.
 pub(crate) fn schema_provider(catalog: &Arc<Catalog>) -> Arc<dyn SchemaProvider> {
-    Arc::new(Definitions { catalog: catalog.clone(), makers: INFORMATION_SCHEMA })
+    Arc::new(Definitions {
+        catalog: catalog.clone(),
+        makers: INFORMATION_SCHEMA,
+    })
 }
 
 /// Returns `pg_catalog` over these definitions.
 pub(crate) fn pg_catalog_provider(catalog: &Arc<Catalog>) -> Arc<dyn SchemaProvider> {
-    Arc::new(Definitions { catalog: catalog.clone(), makers: PG_CATALOG })
+    Arc::new(Definitions {
+        catalog: catalog.clone(),
+        makers: PG_CATALOG,
+    })
 }
 
 #[derive(Debug)]
@@ -53,7 +59,10 @@ struct Definitions {
 
 impl Definitions {
     fn maker(&self, name: &str) -> Option<Maker> {
-        self.makers.iter().find(|(known, _)| *known == name).map(|(_, maker)| *maker)
+        self.makers
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, maker)| *maker)
     }
 }
 
@@ -64,7 +73,9 @@ impl SchemaProvider for Definitions {
     }
 
     async fn table(&self, name: &str) -> DataFusionResult<Option<Arc<dyn TableProvider>>> {
-        let Some(maker) = self.maker(name) else { return Ok(None) };
+        let Some(maker) = self.maker(name) else {
+            return Ok(None);
+        };
         let rows = maker(&self.catalog).map_err(|error| DataFusionError::External(Box::new(error)))?;
         let table = MemTable::try_new(rows.schema(), vec![vec![rows]])?;
         Ok(Some(Arc::new(table)))
@@ -92,8 +103,14 @@ fn tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
     let tables: Vec<_> = catalog.tables().collect();
     batch([
         ("table_catalog", same(DATABASE, tables.len())),
-        ("table_schema", texts(tables.iter().map(|table| Some(table.schema.clone())))),
-        ("table_name", texts(tables.iter().map(|table| Some(table.name.clone())))),
+        (
+            "table_schema",
+            texts(tables.iter().map(|table| Some(table.schema.clone()))),
+        ),
+        (
+            "table_name",
+            texts(tables.iter().map(|table| Some(table.name.clone()))),
+        ),
         ("table_type", same("BASE TABLE", tables.len())),
         ("is_insertable_into", same("YES", tables.len())),
     ])
@@ -103,7 +120,10 @@ fn schemata(_: &Catalog) -> Result<RecordBatch, SqlError> {
     let names = ["information_schema", "pg_catalog", "public"];
     batch([
         ("catalog_name", same(DATABASE, names.len())),
-        ("schema_name", texts(names.iter().map(|name| Some(name.to_string())))),
+        (
+            "schema_name",
+            texts(names.iter().map(|name| Some(name.to_string()))),
+        ),
         ("schema_owner", same(DATABASE, names.len())),
     ])
 }
@@ -111,22 +131,55 @@ fn schemata(_: &Catalog) -> Result<RecordBatch, SqlError> {
 fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
     let rows: Vec<(&Table, usize, &Column)> = catalog
         .tables()
-        .flat_map(|table| table.columns.iter().enumerate().map(move |(i, column)| (table.as_ref(), i, column)))
+        .flat_map(|table| {
+            table
+                .columns
+                .iter()
+                .enumerate()
+                .map(move |(i, column)| (table.as_ref(), i, column))
+        })
         .collect();
     let types = || rows.iter().map(|(_, _, column)| &column.ty);
     batch([
         ("table_catalog", same(DATABASE, rows.len())),
-        ("table_schema", texts(rows.iter().map(|(table, ..)| Some(table.schema.clone())))),
-        ("table_name", texts(rows.iter().map(|(table, ..)| Some(table.name.clone())))),
-        ("column_name", texts(rows.iter().map(|(_, _, column)| Some(column.name.clone())))),
+        (
+            "table_schema",
+            texts(rows.iter().map(|(table, ..)| Some(table.schema.clone()))),
+        ),
+        (
+            "table_name",
+            texts(rows.iter().map(|(table, ..)| Some(table.name.clone()))),
+        ),
+        (
+            "column_name",
+            texts(rows.iter().map(|(_, _, column)| Some(column.name.clone()))),
+        ),
         ("ordinal_position", numbers(rows.iter().map(|(_, i, _)| i + 1))),
-        ("column_default", texts(rows.iter().map(|(_, _, column)| column.default.clone()))),
-        ("is_nullable", texts(rows.iter().map(|(_, _, column)| yes_or_no(column.nullable)))),
+        (
+            "column_default",
+            texts(rows.iter().map(|(_, _, column)| column.default.clone())),
+        ),
+        (
+            "is_nullable",
+            texts(rows.iter().map(|(_, _, column)| yes_or_no(column.nullable))),
+        ),
         ("data_type", texts(types().map(|ty| Some(type_name(ty))))),
-        ("character_maximum_length", optional_numbers(types().map(character_length))),
-        ("numeric_precision", optional_numbers(types().map(|ty| numeric_digits(ty).0))),
-        ("numeric_scale", optional_numbers(types().map(|ty| numeric_digits(ty).1))),
-        ("datetime_precision", optional_numbers(types().map(datetime_precision))),
+        (
+            "character_maximum_length",
+            optional_numbers(types().map(character_length)),
+        ),
+        (
+            "numeric_precision",
+            optional_numbers(types().map(|ty| numeric_digits(ty).0)),
+        ),
+        (
+            "numeric_scale",
+            optional_numbers(types().map(|ty| numeric_digits(ty).1)),
+        ),
+        (
+            "datetime_precision",
+            optional_numbers(types().map(datetime_precision)),
+        ),
     ])
 }
 
@@ -178,7 +231,10 @@ struct Constraint<'a> {
 }
 
 fn constraints(catalog: &Catalog) -> Vec<Constraint<'_>> {
-    catalog.tables().flat_map(|table| table_constraints_of(table)).collect()
+    catalog
+        .tables()
+        .flat_map(|table| table_constraints_of(table))
+        .collect()
 }
 
 fn table_constraints_of(table: &Table) -> Vec<Constraint<'_>> {
@@ -189,12 +245,16 @@ fn table_constraints_of(table: &Table) -> Vec<Constraint<'_>> {
         elements: &table.primary_key,
     };
     let is_constraint = |index: &&Index| index.unique && index.predicate.is_none();
-    let unique = table.indexes.iter().filter(is_constraint).map(|index| Constraint {
-        table,
-        name: index.name.clone(),
-        kind: "UNIQUE",
-        elements: &index.elements,
-    });
+    let unique = table
+        .indexes
+        .iter()
+        .filter(is_constraint)
+        .map(|index| Constraint {
+            table,
+            name: index.name.clone(),
+            kind: "UNIQUE",
+            elements: &index.elements,
+        });
     std::iter::once(primary).chain(unique).collect()
 }
 
@@ -204,11 +264,20 @@ fn table_constraints(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
     batch([
         ("constraint_catalog", same(DATABASE, rows.len())),
         ("constraint_schema", schemas()),
-        ("constraint_name", texts(rows.iter().map(|row| Some(row.name.clone())))),
+        (
+            "constraint_name",
+            texts(rows.iter().map(|row| Some(row.name.clone()))),
+        ),
         ("table_catalog", same(DATABASE, rows.len())),
         ("table_schema", schemas()),
-        ("table_name", texts(rows.iter().map(|row| Some(row.table.name.clone())))),
-        ("constraint_type", texts(rows.iter().map(|row| Some(row.kind.to_string())))),
+        (
+            "table_name",
+            texts(rows.iter().map(|row| Some(row.table.name.clone()))),
+        ),
+        (
+            "constraint_type",
+            texts(rows.iter().map(|row| Some(row.kind.to_string()))),
+        ),
         ("is_deferrable", same("NO", rows.len())),
         ("initially_deferred", same("NO", rows.len())),
     ])
@@ -220,19 +289,37 @@ fn key_column_usage(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
     for constraint in &constraints {
         for (position, element) in constraint.elements.iter().enumerate() {
             let columns = element.expr.columns();
-            rows.extend(columns.iter().map(|id| (constraint, position + 1, constraint.table.column_name(*id).to_string())));
+            rows.extend(columns.iter().map(|id| {
+                (
+                    constraint,
+                    position + 1,
+                    constraint.table.column_name(*id).to_string(),
+                )
+            }));
         }
     }
     let schemas = || texts(rows.iter().map(|(row, ..)| Some(row.table.schema.clone())));
     batch([
         ("constraint_catalog", same(DATABASE, rows.len())),
         ("constraint_schema", schemas()),
-        ("constraint_name", texts(rows.iter().map(|(row, ..)| Some(row.name.clone())))),
+        (
+            "constraint_name",
+            texts(rows.iter().map(|(row, ..)| Some(row.name.clone()))),
+        ),
         ("table_catalog", same(DATABASE, rows.len())),
         ("table_schema", schemas()),
-        ("table_name", texts(rows.iter().map(|(row, ..)| Some(row.table.name.clone())))),
-        ("column_name", texts(rows.iter().map(|(_, _, column)| Some(column.clone())))),
-        ("ordinal_position", numbers(rows.iter().map(|(_, position, _)| *position))),
+        (
+            "table_name",
+            texts(rows.iter().map(|(row, ..)| Some(row.table.name.clone()))),
+        ),
+        (
+            "column_name",
+            texts(rows.iter().map(|(_, _, column)| Some(column.clone()))),
+        ),
+        (
+            "ordinal_position",
+            numbers(rows.iter().map(|(_, position, _)| *position)),
+        ),
     ])
 }
 
@@ -282,9 +369,21 @@ fn key_parts<'a>(
             KeyExpr::Column(id) => (Some(table.column_name(*id).to_string()), None),
             other => (None, Some(other.sql(table))),
         };
-        let direction = if element.order == SortOrder::Desc { "D" } else { "A" };
+        let direction = if element.order == SortOrder::Desc {
+            "D"
+        } else {
+            "A"
+        };
         let direction = Some(direction.to_string());
-        parts.push(Part { table, index, unique, position: position + 1, column, expression, direction });
+        parts.push(Part {
+            table,
+            index,
+            unique,
+            position: position + 1,
+            column,
+            expression,
+            direction,
+        });
     }
 }
 
@@ -292,9 +391,18 @@ fn statistics(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
     let rows = parts(catalog);
     batch([
         ("table_catalog", same(DATABASE, rows.len())),
-        ("table_schema", texts(rows.iter().map(|row| Some(row.table.schema.clone())))),
-        ("table_name", texts(rows.iter().map(|row| Some(row.table.name.clone())))),
-        ("index_name", texts(rows.iter().map(|row| Some(row.index.to_string())))),
+        (
+            "table_schema",
+            texts(rows.iter().map(|row| Some(row.table.schema.clone()))),
+        ),
+        (
+            "table_name",
+            texts(rows.iter().map(|row| Some(row.table.name.clone()))),
+        ),
+        (
+            "index_name",
+            texts(rows.iter().map(|row| Some(row.index.to_string()))),
+        ),
         ("non_unique", booleans(rows.iter().map(|row| !row.unique))),
         ("seq_in_index", numbers(rows.iter().map(|row| row.position))),
         ("column_name", texts(rows.iter().map(|row| row.column.clone()))),
@@ -306,8 +414,14 @@ fn statistics(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
 fn pg_tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
     let tables: Vec<_> = catalog.tables().collect();
     batch([
-        ("schemaname", texts(tables.iter().map(|table| Some(table.schema.clone())))),
-        ("tablename", texts(tables.iter().map(|table| Some(table.name.clone())))),
+        (
+            "schemaname",
+            texts(tables.iter().map(|table| Some(table.schema.clone()))),
+        ),
+        (
+            "tablename",
+            texts(tables.iter().map(|table| Some(table.name.clone()))),
+        ),
         ("tableowner", same(DATABASE, tables.len())),
         ("hasindexes", booleans(tables.iter().map(|_| true))),
     ])
@@ -316,11 +430,24 @@ fn pg_tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
 fn pg_indexes(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
     let rows: Vec<_> = catalog.indexes().collect();
     batch([
-        ("schemaname", texts(rows.iter().map(|(table, _)| Some(table.schema.clone())))),
-        ("tablename", texts(rows.iter().map(|(table, _)| Some(table.name.clone())))),
-        ("indexname", texts(rows.iter().map(|(_, index)| Some(index.name.clone())))),
-        ("indexdef", texts(rows.iter().map(|(table, index)| {
-            Some(index_sql(table, index).trim_end_matches(';').to_string())
-        }))),
+        (
+            "schemaname",
+            texts(rows.iter().map(|(table, _)| Some(table.schema.clone()))),
+        ),
+        (
+            "tablename",
+            texts(rows.iter().map(|(table, _)| Some(table.name.clone()))),
+        ),
+        (
+            "indexname",
+            texts(rows.iter().map(|(_, index)| Some(index.name.clone()))),
+        ),
+        (
+            "indexdef",
+            texts(
+                rows.iter()
+                    .map(|(table, index)| Some(index_sql(table, index).trim_end_matches(';').to_string())),
+            ),
+        ),
     ])
 }

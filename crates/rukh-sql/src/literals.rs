@@ -7,9 +7,9 @@ use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator};
 use rukh_keys::DataType;
 
@@ -45,12 +45,25 @@ fn typed_expr(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Exp
             let changed = new_left.is_some() || new_right.is_some();
             let left = new_left.map_or(left, Box::new);
             let right = new_right.map_or(right, Box::new);
-            Ok(Transformed::new_transformed(Expr::BinaryExpr(BinaryExpr { left, op, right }), changed))
+            Ok(Transformed::new_transformed(
+                Expr::BinaryExpr(BinaryExpr { left, op, right }),
+                changed,
+            ))
         }
-        Expr::Between(Between { expr, negated, low, high }) => {
+        Expr::Between(Between {
+            expr,
+            negated,
+            low,
+            high,
+        }) => {
             let low = retyped(&low, &expr, schema)?.map_or(low, Box::new);
             let high = retyped(&high, &expr, schema)?.map_or(high, Box::new);
-            Ok(Transformed::yes(Expr::Between(Between { expr, negated, low, high })))
+            Ok(Transformed::yes(Expr::Between(Between {
+                expr,
+                negated,
+                low,
+                high,
+            })))
         }
         Expr::InList(InList { expr, list, negated }) => {
             let list = list
@@ -65,7 +78,10 @@ fn typed_expr(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Exp
 
 fn is_comparison(op: Operator) -> bool {
     use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
-    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
+    matches!(
+        op,
+        Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom
+    )
 }
 
 /// Returns `literal` in the type of `other`, or `None` when it stays as it is.
@@ -76,11 +92,15 @@ fn retyped(literal: &Expr, other: &Expr, schema: &DFSchema) -> DataFusionResult<
     if matches!(other, Expr::Literal(..)) {
         return Ok(None);
     }
-    let Ok((_, field)) = other.to_field(schema) else { return Ok(None) };
-    let Some(ty) = target(&field, text) else { return Ok(None) };
-    let datum = ty.parse_text(text).map_err(|error| {
-        DataFusionError::External(Box::new(SqlError::from(error)))
-    })?;
+    let Ok((_, field)) = other.to_field(schema) else {
+        return Ok(None);
+    };
+    let Some(ty) = target(&field, text) else {
+        return Ok(None);
+    };
+    let datum = ty
+        .parse_text(text)
+        .map_err(|error| DataFusionError::External(Box::new(SqlError::from(error))))?;
     Ok(Some(Expr::Literal(scalar_from_datum(&datum, &ty), None)))
 }
 
@@ -92,7 +112,10 @@ fn target(field: &FieldRef, text: &str) -> Option<DataType> {
         DataType::Char(_) => Some(DataType::Char(text.len().max(1) as u32)),
         DataType::Decimal { .. } => {
             let fraction = text.trim().split_once('.').map_or(0, |(_, digits)| digits.len());
-            Some(DataType::Decimal { precision: 38, scale: fraction.min(37) as u8 })
+            Some(DataType::Decimal {
+                precision: 38,
+                scale: fraction.min(37) as u8,
+            })
         }
         ty if is_typed(arrow) => Some(ty),
         _ => None,
@@ -104,6 +127,10 @@ fn is_typed(arrow: &ArrowType) -> bool {
         || arrow.is_binary()
         || matches!(
             arrow,
-            ArrowType::Boolean | ArrowType::Date32 | ArrowType::Time64(_) | ArrowType::Time32(_) | ArrowType::Timestamp(..)
+            ArrowType::Boolean
+                | ArrowType::Date32
+                | ArrowType::Time64(_)
+                | ArrowType::Time32(_)
+                | ArrowType::Timestamp(..)
         )
 }

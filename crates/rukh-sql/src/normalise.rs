@@ -59,13 +59,74 @@ fn is_special(word: &str) -> bool {
 
 /// PostgreSQL's words that are reserved in part, sorted.
 const SPECIAL: &[&str] = &[
-    "authorization", "between", "bigint", "binary", "bit", "boolean", "char", "character", "coalesce",
-    "collation", "concurrently", "cross", "current_schema", "dec", "decimal", "exists", "extract", "family",
-    "float", "freeze", "full", "greatest", "grouping", "hash", "ilike", "inner", "inout", "int", "integer",
-    "interval", "is", "isnull", "join", "least", "left", "like", "national", "natural", "nchar", "none",
-    "normalize", "notnull", "nullif", "numeric", "out", "outer", "overlaps", "overlay", "position",
-    "precision", "real", "right", "row", "set", "setof", "similar", "smallint", "struct", "substring",
-    "tablesample", "time", "timestamp", "treat", "trim", "values", "varchar", "verbose", "xmlattributes",
+    "authorization",
+    "between",
+    "bigint",
+    "binary",
+    "bit",
+    "boolean",
+    "char",
+    "character",
+    "coalesce",
+    "collation",
+    "concurrently",
+    "cross",
+    "current_schema",
+    "dec",
+    "decimal",
+    "exists",
+    "extract",
+    "family",
+    "float",
+    "freeze",
+    "full",
+    "greatest",
+    "grouping",
+    "hash",
+    "ilike",
+    "inner",
+    "inout",
+    "int",
+    "integer",
+    "interval",
+    "is",
+    "isnull",
+    "join",
+    "least",
+    "left",
+    "like",
+    "national",
+    "natural",
+    "nchar",
+    "none",
+    "normalize",
+    "notnull",
+    "nullif",
+    "numeric",
+    "out",
+    "outer",
+    "overlaps",
+    "overlay",
+    "position",
+    "precision",
+    "real",
+    "right",
+    "row",
+    "set",
+    "setof",
+    "similar",
+    "smallint",
+    "struct",
+    "substring",
+    "tablesample",
+    "time",
+    "timestamp",
+    "treat",
+    "trim",
+    "values",
+    "varchar",
+    "verbose",
+    "xmlattributes",
 ];
 
 /// How tightly an expression holds its operands; a looser one within a tighter needs parentheses.
@@ -110,7 +171,11 @@ impl Binding {
 /// Returns the text of an expression where an operand of at least this binding is needed.
 fn printed(expr: &Expr, needed: Binding) -> Option<String> {
     let (text, binding) = print(expr)?;
-    Some(if binding < needed { format!("({text})") } else { text })
+    Some(if binding < needed {
+        format!("({text})")
+    } else {
+        text
+    })
 }
 
 fn print(expr: &Expr) -> Option<(String, Binding)> {
@@ -138,7 +203,11 @@ fn print(expr: &Expr) -> Option<(String, Binding)> {
         Expr::Case(case) => case_expr(case),
         Expr::Cast(Cast { expr, field }) => cast(&printed(expr, Loosest)?, field),
         Expr::ScalarFunction(call) => {
-            let name = if is_plain_function(call.name()) { call.name().to_string() } else { quoted(call.name()) };
+            let name = if is_plain_function(call.name()) {
+                call.name().to_string()
+            } else {
+                quoted(call.name())
+            };
             Some((format!("{name}({})", list(&call.args)?), Tightest))
         }
         Expr::Placeholder(placeholder) => Some((placeholder.id.clone(), Tightest)),
@@ -148,11 +217,17 @@ fn print(expr: &Expr) -> Option<(String, Binding)> {
 
 /// Functions whose names are words with a meaning, and which are read as functions all the same.
 fn is_plain_function(name: &str) -> bool {
-    matches!(name, "hash" | "left" | "right" | "coalesce" | "nullif" | "greatest" | "least" | "position")
+    matches!(
+        name,
+        "hash" | "left" | "right" | "coalesce" | "nullif" | "greatest" | "least" | "position"
+    )
 }
 
 fn list(exprs: &[Expr]) -> Option<String> {
-    let texts = exprs.iter().map(|expr| printed(expr, Binding::Loosest)).collect::<Option<Vec<_>>>();
+    let texts = exprs
+        .iter()
+        .map(|expr| printed(expr, Binding::Loosest))
+        .collect::<Option<Vec<_>>>();
     Some(texts?.join(", "))
 }
 
@@ -203,7 +278,10 @@ fn between_expr(between: &Between) -> Option<(String, Binding)> {
 fn in_list(list: &InList) -> Option<(String, Binding)> {
     let not = if list.negated { "NOT " } else { "" };
     let expr = printed(&list.expr, Binding::Other)?;
-    let elements = list.list.iter().map(|element| operand(element, Binding::Loosest, true));
+    let elements = list
+        .list
+        .iter()
+        .map(|element| operand(element, Binding::Loosest, true));
     let elements = elements.collect::<Option<Vec<_>>>()?.join(", ");
     Some((format!("{expr} {not}IN ({elements})"), Binding::Like))
 }
@@ -225,7 +303,11 @@ fn case_expr(case: &Case) -> Option<(String, Binding)> {
         text += &format!(" {}", printed(expr, Binding::Or)?);
     }
     for (when, then) in &case.when_then_expr {
-        text += &format!(" WHEN {} THEN {}", printed(when, Binding::Or)?, printed(then, Binding::Or)?);
+        text += &format!(
+            " WHEN {} THEN {}",
+            printed(when, Binding::Or)?,
+            printed(then, Binding::Or)?
+        );
     }
     if let Some(otherwise) = &case.else_expr {
         text += &format!(" ELSE {}", printed(otherwise, Binding::Or)?);
@@ -285,7 +367,11 @@ fn reads_as_decimal(text: &str, precision: u8, scale: u8) -> bool {
 }
 
 fn signed(text: String) -> (String, Binding) {
-    let binding = if text.starts_with('-') { Binding::Negation } else { Binding::Tightest };
+    let binding = if text.starts_with('-') {
+        Binding::Negation
+    } else {
+        Binding::Tightest
+    };
     (text, binding)
 }
 

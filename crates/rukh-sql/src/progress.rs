@@ -58,13 +58,25 @@ impl Task {
     /// Starts a piece of work.
     pub(crate) fn new(sink: &ProgressSink, cancel: &CancelHandle, label: String, unit: &'static str) -> Self {
         let (done, total) = (AtomicU64::new(0), AtomicU64::new(UNKNOWN));
-        Task { sink: sink.clone(), cancel: cancel.clone(), label, unit, done, total }
+        Task {
+            sink: sink.clone(),
+            cancel: cancel.clone(),
+            label,
+            unit,
+            done,
+            total,
+        }
     }
 
     fn send(&self) {
         let total = Some(self.total.load(Ordering::Relaxed)).filter(|total| *total != UNKNOWN);
         let done = self.done.load(Ordering::Relaxed);
-        self.sink.report(&ProgressReport { label: self.label.clone(), done, total, unit: self.unit });
+        self.sink.report(&ProgressReport {
+            label: self.label.clone(),
+            done,
+            total,
+            unit: self.unit,
+        });
     }
 }
 

@@ -33,7 +33,11 @@ impl RukhTable {
     /// Makes the provider of a table for one statement.
     pub(crate) fn new(context: Arc<StatementContext>, table: Arc<Table>) -> Self {
         let schema = table_schema(&table);
-        RukhTable { context, table, schema }
+        RukhTable {
+            context,
+            table,
+            schema,
+        }
     }
 
     /// Returns the table's definition.
@@ -83,8 +87,19 @@ impl TableProvider for RukhTable {
 fn has_subquery(expr: &Expr) -> bool {
     let mut found = false;
     let visited = expr.apply(|e| {
-        found = matches!(e, Expr::Exists(_) | Expr::InSubquery(_) | Expr::ScalarSubquery(_) | Expr::SetComparison(_) | Expr::OuterReferenceColumn(..));
-        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        found = matches!(
+            e,
+            Expr::Exists(_)
+                | Expr::InSubquery(_)
+                | Expr::ScalarSubquery(_)
+                | Expr::SetComparison(_)
+                | Expr::OuterReferenceColumn(..)
+        );
+        Ok(if found {
+            TreeNodeRecursion::Stop
+        } else {
+            TreeNodeRecursion::Continue
+        })
     });
     visited.is_err() || found
 }
@@ -119,7 +134,9 @@ impl RukhCatalog {
 
 impl CatalogProvider for RukhCatalog {
     fn schema_names(&self) -> Vec<String> {
-        ["public", "information_schema", "pg_catalog"].map(String::from).to_vec()
+        ["public", "information_schema", "pg_catalog"]
+            .map(String::from)
+            .to_vec()
     }
 
     fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
@@ -127,7 +144,10 @@ impl CatalogProvider for RukhCatalog {
         match name {
             "information_schema" => Some(information_schema::schema_provider(&context.snapshot.catalog)),
             "pg_catalog" => Some(information_schema::pg_catalog_provider(&context.snapshot.catalog)),
-            _ => Some(Arc::new(RukhSchema { context, name: name.to_string() })),
+            _ => Some(Arc::new(RukhSchema {
+                context,
+                name: name.to_string(),
+            })),
         }
     }
 }
@@ -143,7 +163,10 @@ struct RukhSchema {
 impl SchemaProvider for RukhSchema {
     fn table_names(&self) -> Vec<String> {
         let tables = self.context.snapshot.catalog.tables();
-        tables.filter(|table| table.schema == self.name).map(|table| table.name.clone()).collect()
+        tables
+            .filter(|table| table.schema == self.name)
+            .map(|table| table.name.clone())
+            .collect()
     }
 
     async fn table(&self, name: &str) -> DataFusionResult<Option<Arc<dyn TableProvider>>> {
@@ -152,6 +175,10 @@ impl SchemaProvider for RukhSchema {
     }
 
     fn table_exist(&self, name: &str) -> bool {
-        self.context.snapshot.catalog.table_named(&self.name, name).is_ok()
+        self.context
+            .snapshot
+            .catalog
+            .table_named(&self.name, name)
+            .is_ok()
     }
 }

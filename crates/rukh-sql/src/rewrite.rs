@@ -15,8 +15,8 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, GroupByExpr, Query, Select, SelectFlavor, SelectItem, SetExpr, TableFactor, TableWithJoins,
-    UnaryOperator, Value, Visit, VisitMut, Visitor, VisitorMut,
+    BinaryOperator, Expr, GroupByExpr, Query, Select, SelectFlavor, SelectItem, SetExpr, TableFactor,
+    TableWithJoins, UnaryOperator, Value, Visit, VisitMut, Visitor, VisitorMut,
 };
 
 use crate::SqlError;
@@ -93,7 +93,10 @@ fn check_lengths(left: &[Expr], right: &[Expr]) -> Result<(), SqlError> {
 }
 
 fn equal(left: &[Expr], right: &[Expr]) -> Expr {
-    let pairs = left.iter().zip(right).map(|(l, r)| binary(l, BinaryOperator::Eq, r));
+    let pairs = left
+        .iter()
+        .zip(right)
+        .map(|(l, r)| binary(l, BinaryOperator::Eq, r));
     join(pairs, BinaryOperator::And)
 }
 
@@ -111,14 +114,18 @@ fn lexicographic(left: &[Expr], strict: BinaryOperator, last: BinaryOperator, ri
 fn in_list(left: &[Expr], list: &[Expr], negated: bool) -> Result<Expr, SqlError> {
     let mut arms = Vec::with_capacity(list.len());
     for element in list {
-        let right = row(element).ok_or_else(|| SqlError::syntax("unequal number of entries in row expressions"))?;
+        let right =
+            row(element).ok_or_else(|| SqlError::syntax("unequal number of entries in row expressions"))?;
         check_lengths(left, right)?;
         arms.push(nested(equal(left, right)));
     }
     let any = nested(join_balanced(arms));
     Ok(match negated {
         false => any,
-        true => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(any) },
+        true => Expr::UnaryOp {
+            op: UnaryOperator::Not,
+            expr: Box::new(any),
+        },
     })
 }
 
@@ -136,20 +143,36 @@ fn join_balanced(mut arms: Vec<Expr>) -> Expr {
 
 fn join(parts: impl Iterator<Item = Expr>, op: BinaryOperator) -> Expr {
     parts
-        .reduce(|left, right| Expr::BinaryOp { left: Box::new(left), op: op.clone(), right: Box::new(right) })
+        .reduce(|left, right| Expr::BinaryOp {
+            left: Box::new(left),
+            op: op.clone(),
+            right: Box::new(right),
+        })
         .unwrap_or(Expr::Value(Value::Boolean(true).into()))
 }
 
 fn binary(left: &Expr, op: BinaryOperator, right: &Expr) -> Expr {
-    Expr::BinaryOp { left: Box::new(nested(left.clone())), op, right: Box::new(nested(right.clone())) }
+    Expr::BinaryOp {
+        left: Box::new(nested(left.clone())),
+        op,
+        right: Box::new(nested(right.clone())),
+    }
 }
 
 fn and(left: Expr, right: Expr) -> Expr {
-    Expr::BinaryOp { left: Box::new(left), op: BinaryOperator::And, right: Box::new(right) }
+    Expr::BinaryOp {
+        left: Box::new(left),
+        op: BinaryOperator::And,
+        right: Box::new(right),
+    }
 }
 
 fn or(left: Expr, right: Expr) -> Expr {
-    Expr::BinaryOp { left: Box::new(left), op: BinaryOperator::Or, right: Box::new(right) }
+    Expr::BinaryOp {
+        left: Box::new(left),
+        op: BinaryOperator::Or,
+        right: Box::new(right),
+    }
 }
 
 /// Puts an expression in parentheses unless it stands alone anyway.
@@ -173,7 +196,10 @@ pub(crate) fn select(items: Vec<SelectItem>, from: TableWithJoins, selection: Op
 
 /// Makes `SELECT items`.
 pub(crate) fn select_values(items: Vec<SelectItem>) -> Query {
-    query_of(SetExpr::Select(Box::new(Select { projection: items, ..empty_select() })))
+    query_of(SetExpr::Select(Box::new(Select {
+        projection: items,
+        ..empty_select()
+    })))
 }
 
 fn query_of(body: SetExpr) -> Query {
@@ -236,7 +262,9 @@ impl Visitor for Checker {
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<SqlError> {
         match query.locks.is_empty() {
             true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(SqlError::unsupported("SELECT ... FOR UPDATE/SHARE is not supported")),
+            false => ControlFlow::Break(SqlError::unsupported(
+                "SELECT ... FOR UPDATE/SHARE is not supported",
+            )),
         }
     }
 
@@ -266,7 +294,14 @@ impl Visitor for ClockFinder {
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         const CLOCKS: [&str; 9] = [
-            "now", "current_date", "current_time", "current_timestamp", "today", "random", "uuid", "localtimestamp",
+            "now",
+            "current_date",
+            "current_time",
+            "current_timestamp",
+            "today",
+            "random",
+            "uuid",
+            "localtimestamp",
             "gen_random_uuid",
         ];
         match expr {
@@ -286,7 +321,11 @@ mod tests {
     fn check(written: &str, expected: &str) {
         let mut expr = parse_expression(written).expect("the expression parses");
         let expanded = expand_row_values(&mut expr).map(|()| expr.to_string());
-        assert_eq!(expanded.unwrap_or_else(|error| error.message), expected, "{written}");
+        assert_eq!(
+            expanded.unwrap_or_else(|error| error.message),
+            expected,
+            "{written}"
+        );
     }
 
     #[test]
@@ -295,9 +334,15 @@ mod tests {
         check("(a, b) <> (1, 2)", "NOT (a = 1 AND b = 2)");
         check("(a, b) > (1, 2)", "(a > 1 OR (a = 1 AND (b > 2)))");
         check("(a, b) <= (1, 2)", "(a < 1 OR (a = 1 AND (b <= 2)))");
-        check("(a, b) IN ((1, 2), (3, 4))", "((a = 1 AND b = 2) OR (a = 3 AND b = 4))");
+        check(
+            "(a, b) IN ((1, 2), (3, 4))",
+            "((a = 1 AND b = 2) OR (a = 3 AND b = 4))",
+        );
         check("(a, b) NOT IN ((1, 2))", "NOT (a = 1 AND b = 2)");
-        check("(a, b) = (1, 2, 3)", "unequal number of entries in row expressions");
+        check(
+            "(a, b) = (1, 2, 3)",
+            "unequal number of entries in row expressions",
+        );
         check("(a + 1) > 2", "(a + 1) > 2");
     }
 }

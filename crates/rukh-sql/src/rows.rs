@@ -13,8 +13,8 @@ use crate::SqlError;
 use crate::batch::batch_of_rows;
 use crate::context::StatementContext;
 use crate::direct::DirectCursor;
-use crate::scalars::datums_from_array;
 use crate::runtime::Runtime;
+use crate::scalars::datums_from_array;
 use crate::types::data_type_of;
 
 /// Name and type of a result column.
@@ -70,7 +70,13 @@ impl Rows {
             ty: data_type_of(field),
         };
         let columns = schema.fields().iter().map(info).collect();
-        Rows { schema, columns, source, context, pending: VecDeque::new() }
+        Rows {
+            schema,
+            columns,
+            source,
+            context,
+            pending: VecDeque::new(),
+        }
     }
 
     /// Returns the Arrow schema.
@@ -123,7 +129,9 @@ impl Rows {
             self.count(Some(self.pending.len()).filter(|n| *n > 0));
             return Ok(!self.pending.is_empty());
         }
-        let Some(batch) = self.next_batch()? else { return Ok(false) };
+        let Some(batch) = self.next_batch()? else {
+            return Ok(false);
+        };
         self.pending = rows_of_batch(&batch, &self.columns)?.into();
         Ok(true)
     }
@@ -148,7 +156,9 @@ pub(crate) fn rows_of_batch(
     batch: &RecordBatch,
     columns: &[ColumnInfo],
 ) -> Result<Vec<Vec<Datum>>, SqlError> {
-    let mut rows: Vec<Vec<Datum>> = (0..batch.num_rows()).map(|_| Vec::with_capacity(columns.len())).collect();
+    let mut rows: Vec<Vec<Datum>> = (0..batch.num_rows())
+        .map(|_| Vec::with_capacity(columns.len()))
+        .collect();
     for (array, column) in batch.columns().iter().zip(columns) {
         let datums = datums_from_array(array, &column.ty)?;
         for (row, datum) in rows.iter_mut().zip(datums) {

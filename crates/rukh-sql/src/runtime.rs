@@ -11,8 +11,12 @@ pub(crate) struct Runtime(Option<tokio::runtime::Runtime>);
 impl Runtime {
     /// Starts one thread per core.
     pub(crate) fn start() -> Result<Self, SqlError> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().thread_name("rukh-query").enable_time().build();
-        let runtime = runtime.map_err(|error| SqlError::io(format!("could not start query threads: {error}")))?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .thread_name("rukh-query")
+            .enable_time()
+            .build();
+        let runtime =
+            runtime.map_err(|error| SqlError::io(format!("could not start query threads: {error}")))?;
         Ok(Runtime(Some(runtime)))
     }
 

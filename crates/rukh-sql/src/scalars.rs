@@ -4,8 +4,9 @@
 //! are read in the column's input syntax, dates and timestamps convert; anything else is 42804.
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float32Array, Float64Array,
-    Int8Array, Int16Array, Int32Array, Int64Array, StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
+    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float32Array,
+    Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, StringArray, Time64MicrosecondArray,
+    TimestampMicrosecondArray,
 };
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{DataType as ArrowType, Float64Type};
@@ -53,14 +54,22 @@ pub(crate) fn datum_of_scalar(value: &ScalarValue) -> Option<(Datum, DataType)> 
         ScalarValue::UInt8(Some(v)) => (Datum::Int(i64::from(*v)), DataType::BigInt),
         ScalarValue::UInt16(Some(v)) => (Datum::Int(i64::from(*v)), DataType::BigInt),
         ScalarValue::UInt32(Some(v)) => (Datum::Int(i64::from(*v)), DataType::BigInt),
-        ScalarValue::UInt64(Some(v)) => {
-            (Datum::Decimal(i128::from(*v)), DataType::Decimal { precision: 20, scale: 0 })
-        }
+        ScalarValue::UInt64(Some(v)) => (
+            Datum::Decimal(i128::from(*v)),
+            DataType::Decimal {
+                precision: 20,
+                scale: 0,
+            },
+        ),
         ScalarValue::Float32(Some(v)) => (Datum::Float(f64::from(*v)), DataType::Real),
         ScalarValue::Float64(Some(v)) => (Datum::Float(*v), DataType::Double),
-        ScalarValue::Decimal128(Some(v), precision, scale) if *scale >= 0 => {
-            (Datum::Decimal(*v), DataType::Decimal { precision: *precision, scale: *scale as u8 })
-        }
+        ScalarValue::Decimal128(Some(v), precision, scale) if *scale >= 0 => (
+            Datum::Decimal(*v),
+            DataType::Decimal {
+                precision: *precision,
+                scale: *scale as u8,
+            },
+        ),
         ScalarValue::Date32(Some(v)) => (Datum::Date(*v), DataType::Date),
         ScalarValue::Time64Microsecond(Some(v)) => (Datum::Time(*v), DataType::Time { precision: 6 }),
         ScalarValue::Time64Nanosecond(Some(v)) if v % 1000 == 0 => {
@@ -70,18 +79,19 @@ pub(crate) fn datum_of_scalar(value: &ScalarValue) -> Option<(Datum, DataType)> 
         ScalarValue::TimestampMillisecond(Some(v), zone) => {
             (Datum::Timestamp(v.checked_mul(1000)?), timestamp(zone.is_some()))
         }
-        ScalarValue::TimestampSecond(Some(v), zone) => {
-            (Datum::Timestamp(v.checked_mul(1_000_000)?), timestamp(zone.is_some()))
-        }
+        ScalarValue::TimestampSecond(Some(v), zone) => (
+            Datum::Timestamp(v.checked_mul(1_000_000)?),
+            timestamp(zone.is_some()),
+        ),
         ScalarValue::TimestampNanosecond(Some(v), zone) if v % 1000 == 0 => {
             (Datum::Timestamp(v / 1000), timestamp(zone.is_some()))
         }
         ScalarValue::Utf8(Some(v)) | ScalarValue::Utf8View(Some(v)) | ScalarValue::LargeUtf8(Some(v)) => {
             (Datum::Text(v.clone()), DataType::Varchar(None))
         }
-        ScalarValue::Binary(Some(v)) | ScalarValue::BinaryView(Some(v)) | ScalarValue::LargeBinary(Some(v)) => {
-            (Datum::Bytes(v.clone()), DataType::Varbinary(None))
-        }
+        ScalarValue::Binary(Some(v))
+        | ScalarValue::BinaryView(Some(v))
+        | ScalarValue::LargeBinary(Some(v)) => (Datum::Bytes(v.clone()), DataType::Varbinary(None)),
         _ => return None,
     })
 }
@@ -122,13 +132,19 @@ pub(crate) fn assigned_datums(array: &ArrayRef, ty: &DataType, column: &str) -> 
         return Ok(vec![Datum::Null; array.len()]);
     }
     if is_text(from) {
-        return texts(array)?.iter().map(|text| text.map_or(Ok(Datum::Null), |text| from_text(text, ty))).collect();
+        return texts(array)?
+            .iter()
+            .map(|text| text.map_or(Ok(Datum::Null), |text| from_text(text, ty)))
+            .collect();
     }
     let datums = match (from, ty) {
         (from, ty) if *from == arrow_type(ty) => datums_from_array(array, ty)?,
         (from, ty) if ty.is_integer() && from.is_numeric() => integers(array)?,
         (from, DataType::Decimal { scale, .. }) if from.is_numeric() => {
-            let wide = DataType::Decimal { precision: 38, scale: *scale };
+            let wide = DataType::Decimal {
+                precision: 38,
+                scale: *scale,
+            };
             datums_from_array(&cast(array, &arrow_type(&wide))?, &wide)?
         }
         (from, DataType::Real | DataType::Double) if from.is_numeric() => {
@@ -142,10 +158,18 @@ pub(crate) fn assigned_datums(array: &ArrayRef, ty: &DataType, column: &str) -> 
 
 /// Returns whether values of an Arrow type may be assigned to a column beside the numeric cases.
 fn converts(from: &ArrowType, ty: &DataType) -> bool {
-    let time = |from: &ArrowType| matches!(from, ArrowType::Timestamp(..) | ArrowType::Date32 | ArrowType::Date64);
+    let time = |from: &ArrowType| {
+        matches!(
+            from,
+            ArrowType::Timestamp(..) | ArrowType::Date32 | ArrowType::Date64
+        )
+    };
     match ty {
         DataType::Date | DataType::Timestamp | DataType::TimestampTz => time(from),
-        DataType::Time { .. } => matches!(from, ArrowType::Time32(_) | ArrowType::Time64(_) | ArrowType::Timestamp(..)),
+        DataType::Time { .. } => matches!(
+            from,
+            ArrowType::Time32(_) | ArrowType::Time64(_) | ArrowType::Timestamp(..)
+        ),
         DataType::Binary(_) | DataType::Varbinary(_) => from.is_binary(),
         DataType::Char(_) | DataType::Varchar(_) => !from.is_nested() && !from.is_binary(),
         _ => false,
@@ -154,7 +178,10 @@ fn converts(from: &ArrowType, ty: &DataType) -> bool {
 
 fn mismatch(column: &str, ty: &DataType, from: &ArrowType) -> SqlError {
     let from = data_type_of_arrow(from).postgres_name();
-    let message = format!("column \"{column}\" is of type {} but expression is of type {from}", ty.postgres_name());
+    let message = format!(
+        "column \"{column}\" is of type {} but expression is of type {from}",
+        ty.postgres_name()
+    );
     SqlError::statement("42804", message).with_hint("You will need to rewrite or cast the expression.")
 }
 
@@ -181,19 +208,27 @@ fn integers(array: &ArrayRef) -> Result<Vec<Datum>, SqlError> {
 }
 
 fn cast_to_ints(whole: &ArrayRef) -> Result<Vec<Datum>, SqlError> {
-    let ty = DataType::Decimal { precision: 38, scale: 0 };
-    let narrowed = datums_from_array(whole, &ty)?.into_iter().map(|datum| match datum {
-        Datum::Decimal(v) => match i64::try_from(v) {
-            Ok(v) => Ok(Datum::Int(v)),
-            Err(_) => Err(SqlError::statement("22003", "bigint out of range")),
-        },
-        other => Ok(other),
-    });
+    let ty = DataType::Decimal {
+        precision: 38,
+        scale: 0,
+    };
+    let narrowed = datums_from_array(whole, &ty)?
+        .into_iter()
+        .map(|datum| match datum {
+            Datum::Decimal(v) => match i64::try_from(v) {
+                Ok(v) => Ok(Datum::Int(v)),
+                Err(_) => Err(SqlError::statement("22003", "bigint out of range")),
+            },
+            other => Ok(other),
+        });
     narrowed.collect()
 }
 
 fn cast(array: &ArrayRef, to: &ArrowType) -> Result<ArrayRef, SqlError> {
-    let options = CastOptions { safe: false, ..CastOptions::default() };
+    let options = CastOptions {
+        safe: false,
+        ..CastOptions::default()
+    };
     cast_with_options(array, to, &options).map_err(|error| SqlError::statement("22003", error.to_string()))
 }
 
@@ -215,8 +250,14 @@ fn texts(array: &ArrayRef) -> Result<Vec<Option<&str>>, SqlError> {
 /// Collects the values of a typed array as datums.
 macro_rules! collect {
     ($array:expr, $kind:ty, $value:ident => $datum:expr) => {{
-        let typed = $array.as_any().downcast_ref::<$kind>().ok_or_else(|| layout_error($array))?;
-        Ok(typed.iter().map(|value| value.map_or(Datum::Null, |$value| $datum)).collect())
+        let typed = $array
+            .as_any()
+            .downcast_ref::<$kind>()
+            .ok_or_else(|| layout_error($array))?;
+        Ok(typed
+            .iter()
+            .map(|value| value.map_or(Datum::Null, |$value| $datum))
+            .collect())
     }};
 }
 
@@ -247,15 +288,28 @@ pub(crate) fn datums_from_array(array: &ArrayRef, ty: &DataType) -> Result<Vec<D
         DataType::Timestamp | DataType::TimestampTz => {
             collect!(array, TimestampMicrosecondArray, v => Datum::Timestamp(v))
         }
-        DataType::Char(_) | DataType::Varchar(_) => collect!(array, StringArray, v => Datum::Text(v.to_string())),
-        DataType::Binary(_) | DataType::Varbinary(_) => collect!(array, BinaryArray, v => Datum::Bytes(v.to_vec())),
+        DataType::Char(_) | DataType::Varchar(_) => {
+            collect!(array, StringArray, v => Datum::Text(v.to_string()))
+        }
+        DataType::Binary(_) | DataType::Varbinary(_) => {
+            collect!(array, BinaryArray, v => Datum::Bytes(v.to_vec()))
+        }
         DataType::Uuid => {
-            let typed = array.as_any().downcast_ref::<StringArray>().ok_or_else(|| layout_error(array))?;
-            typed.iter().map(|text| text.map_or(Ok(Datum::Null), |text| Ok(ty.parse_text(text)?))).collect()
+            let typed = array
+                .as_any()
+                .downcast_ref::<StringArray>()
+                .ok_or_else(|| layout_error(array))?;
+            typed
+                .iter()
+                .map(|text| text.map_or(Ok(Datum::Null), |text| Ok(ty.parse_text(text)?)))
+                .collect()
         }
     }
 }
 
 fn layout_error(array: &ArrayRef) -> SqlError {
-    SqlError::internal(format!("a column has the unexpected layout {}", array.data_type()))
+    SqlError::internal(format!(
+        "a column has the unexpected layout {}",
+        array.data_type()
+    ))
 }

@@ -38,7 +38,12 @@ impl Shared {
     pub fn open(store: Arc<dyn KvStore>, read_only: bool) -> Result<Self, SqlError> {
         let engine = Engine::open(store, Arc::new(Functions), read_only)?;
         let parallelism = std::thread::available_parallelism().map_or(1, |n| n.get());
-        Ok(Shared { engine, runtime: Arc::new(Runtime::start()?), env: general::runtime_env()?, parallelism })
+        Ok(Shared {
+            engine,
+            runtime: Arc::new(Runtime::start()?),
+            env: general::runtime_env()?,
+            parallelism,
+        })
     }
 
     /// Returns the engine.
@@ -166,7 +171,11 @@ impl Session {
     }
 
     /// Makes the context of a query on a snapshot, with the query's hints.
-    pub(crate) fn context(&self, snapshot: Snapshot, query: &ast::Query) -> Result<Arc<StatementContext>, SqlError> {
+    pub(crate) fn context(
+        &self,
+        snapshot: Snapshot,
+        query: &ast::Query,
+    ) -> Result<Arc<StatementContext>, SqlError> {
         check_supported(query)?;
         let (hints, notices) = hints_of(query);
         let context = self.context_with(snapshot, hints);
@@ -175,7 +184,9 @@ impl Session {
     }
 
     fn context_with(&self, snapshot: Snapshot, hints: Vec<TableHint>) -> StatementContext {
-        let Shared { engine, parallelism, .. } = &self.shared;
+        let Shared {
+            engine, parallelism, ..
+        } = &self.shared;
         StatementContext::new(engine.clone(), snapshot, hints, self.cancel.clone(), *parallelism)
     }
 
@@ -202,11 +213,16 @@ impl Session {
     }
 
     /// Starts a planned query.
-    pub(crate) fn run(&mut self, planned: &Planned, context: &Arc<StatementContext>) -> Result<Rows, SqlError> {
+    pub(crate) fn run(
+        &mut self,
+        planned: &Planned,
+        context: &Arc<StatementContext>,
+    ) -> Result<Rows, SqlError> {
         match planned {
             Planned::Direct(plan) => {
                 let cursor = plan.start(context, &[])?;
-                let cursor = cursor.ok_or_else(|| SqlError::internal("a direct plan holds when it was chosen"))?;
+                let cursor =
+                    cursor.ok_or_else(|| SqlError::internal("a direct plan holds when it was chosen"))?;
                 self.last = Some((context.clone(), RunPath::Direct));
                 Ok(Rows::direct(cursor, context.clone()))
             }
@@ -245,9 +261,18 @@ impl Session {
             Some(cached) if cached.version == version => Some(cached.clone()),
             _ => self.cache_plan(sql, query, snapshot.clone())?,
         };
-        let Some(CachedPlan { plan: Some(plan), hints, .. }) = known else { return Ok(None) };
+        let Some(CachedPlan {
+            plan: Some(plan),
+            hints,
+            ..
+        }) = known
+        else {
+            return Ok(None);
+        };
         let context = Arc::new(self.context_with(snapshot, hints.to_vec()));
-        let Some(cursor) = plan.start(&context, params)? else { return Ok(None) };
+        let Some(cursor) = plan.start(&context, params)? else {
+            return Ok(None);
+        };
         self.last = Some((context.clone(), RunPath::Direct));
         Ok(Some(Rows::direct(cursor, context)))
     }
@@ -264,7 +289,9 @@ impl Session {
         let version = snapshot.catalog.version;
         let context = self.context(snapshot, query)?;
         self.current.set(context.clone());
-        let logical = self.runtime().block_on(general::logical_plan(&self.state, query, &[]));
+        let logical = self
+            .runtime()
+            .block_on(general::logical_plan(&self.state, query, &[]));
         let plan = match logical {
             Ok(logical) if !uses_clock(query) => DirectPlan::of(&logical)?.map(Arc::new),
             _ => None,
@@ -272,7 +299,11 @@ impl Session {
         if !context.notices.lock().is_empty() {
             return Ok(None);
         }
-        let cached = CachedPlan { version, plan, hints: context.hints.clone().into() };
+        let cached = CachedPlan {
+            version,
+            plan,
+            hints: context.hints.clone().into(),
+        };
         if self.plans.len() >= PLANS_MAX {
             self.plans.clear();
         }

@@ -14,13 +14,19 @@ pub(crate) struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { synchronous_commit: true, path: PathSetting::Auto }
+        Settings {
+            synchronous_commit: true,
+            path: PathSetting::Auto,
+        }
     }
 }
 
 /// Names of all settings, with what they are for.
 const KNOWN: [(&str, &str); 2] = [
-    ("execution_path", "auto, or general to run every query by DataFusion"),
+    (
+        "execution_path",
+        "auto, or general to run every query by DataFusion",
+    ),
     ("synchronous_commit", "whether a commit waits until it is on disk"),
 ];
 
@@ -57,7 +63,11 @@ impl Settings {
     /// Returns all settings as name, value, description.
     pub(crate) fn all(&self) -> Vec<[String; 3]> {
         let row = |(name, about): &(&str, &str)| {
-            [name.to_string(), self.value(name).unwrap_or_default(), about.to_string()]
+            [
+                name.to_string(),
+                self.value(name).unwrap_or_default(),
+                about.to_string(),
+            ]
         };
         KNOWN.iter().map(row).collect()
     }
@@ -72,9 +82,15 @@ fn boolean(name: &str, value: &str) -> Result<bool, SqlError> {
 }
 
 fn unknown(name: &str) -> SqlError {
-    SqlError::statement("42704", format!("unrecognized configuration parameter \"{name}\""))
+    SqlError::statement(
+        "42704",
+        format!("unrecognized configuration parameter \"{name}\""),
+    )
 }
 
 fn invalid(name: &str, value: &str) -> SqlError {
-    SqlError::statement("22023", format!("invalid value for parameter \"{name}\": \"{value}\""))
+    SqlError::statement(
+        "22023",
+        format!("invalid value for parameter \"{name}\": \"{value}\""),
+    )
 }

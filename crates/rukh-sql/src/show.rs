@@ -14,7 +14,10 @@ use crate::normalise::{quoted, quoted_string};
 pub(crate) fn tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
     let tables: Vec<_> = catalog.tables().collect();
     batch([
-        ("schema", texts(tables.iter().map(|table| Some(table.schema.clone())))),
+        (
+            "schema",
+            texts(tables.iter().map(|table| Some(table.schema.clone()))),
+        ),
         ("name", texts(tables.iter().map(|table| Some(table.name.clone())))),
         ("kind", texts(tables.iter().map(|_| Some("table".to_string())))),
         ("columns", numbers(tables.iter().map(|table| table.columns.len()))),
@@ -27,13 +30,43 @@ pub(crate) fn indexes(catalog: &Catalog, table: Option<&Table>) -> Result<Record
     let wanted = |owner: &Table| table.is_none_or(|table| table.id == owner.id);
     let indexes: Vec<_> = catalog.indexes().filter(|(owner, _)| wanted(owner)).collect();
     batch([
-        ("table", texts(indexes.iter().map(|(table, _)| Some(table.name.clone())))),
-        ("name", texts(indexes.iter().map(|(_, index)| Some(index.name.clone())))),
+        (
+            "table",
+            texts(indexes.iter().map(|(table, _)| Some(table.name.clone()))),
+        ),
+        (
+            "name",
+            texts(indexes.iter().map(|(_, index)| Some(index.name.clone()))),
+        ),
         ("unique", booleans(indexes.iter().map(|(_, index)| index.unique))),
-        ("columns", texts(indexes.iter().map(|(table, index)| Some(element_list(table, &index.elements))))),
-        ("include", texts(indexes.iter().map(|(table, index)| non_empty(column_list(table, &index.include))))),
-        ("where", texts(indexes.iter().map(|(_, index)| index.predicate.as_ref().map(|p| p.sql.clone())))),
-        ("state", texts(indexes.iter().map(|(_, index)| Some(state(index).to_string())))),
+        (
+            "columns",
+            texts(
+                indexes
+                    .iter()
+                    .map(|(table, index)| Some(element_list(table, &index.elements))),
+            ),
+        ),
+        (
+            "include",
+            texts(
+                indexes
+                    .iter()
+                    .map(|(table, index)| non_empty(column_list(table, &index.include))),
+            ),
+        ),
+        (
+            "where",
+            texts(
+                indexes
+                    .iter()
+                    .map(|(_, index)| index.predicate.as_ref().map(|p| p.sql.clone())),
+            ),
+        ),
+        (
+            "state",
+            texts(indexes.iter().map(|(_, index)| Some(state(index).to_string()))),
+        ),
     ])
 }
 
@@ -41,12 +74,27 @@ pub(crate) fn indexes(catalog: &Catalog, table: Option<&Table>) -> Result<Record
 pub(crate) fn columns(table: &Table) -> Result<RecordBatch, SqlError> {
     let columns = &table.columns;
     batch([
-        ("column", texts(columns.iter().map(|column| Some(column.name.clone())))),
-        ("type", texts(columns.iter().map(|column| Some(column.ty.to_string())))),
+        (
+            "column",
+            texts(columns.iter().map(|column| Some(column.name.clone()))),
+        ),
+        (
+            "type",
+            texts(columns.iter().map(|column| Some(column.ty.to_string()))),
+        ),
         ("nullable", booleans(columns.iter().map(|column| column.nullable))),
-        ("default", texts(columns.iter().map(|column| column.default.clone()))),
-        ("key", texts(columns.iter().map(|column| key_place(table, column.id)))),
-        ("family", texts(columns.iter().map(|column| Some(family_name(table, column))))),
+        (
+            "default",
+            texts(columns.iter().map(|column| column.default.clone())),
+        ),
+        (
+            "key",
+            texts(columns.iter().map(|column| key_place(table, column.id))),
+        ),
+        (
+            "family",
+            texts(columns.iter().map(|column| Some(family_name(table, column)))),
+        ),
     ])
 }
 
@@ -65,15 +113,34 @@ pub(crate) fn create_table(table: &Table) -> Result<RecordBatch, SqlError> {
 /// Returns `CREATE TABLE …;`, one line per column and constraint.
 pub(crate) fn table_sql(table: &Table) -> String {
     let mut lines: Vec<String> = table.columns.iter().map(column_sql).collect();
-    lines.push(format!("PRIMARY KEY ({})", element_list(table, &table.primary_key)));
-    lines.extend(table.families.iter().filter(|family| family.id.0 != 0).map(|family| {
-        let of_family = table.columns.iter().filter(|column| column.family == family.id);
-        let names: Vec<String> = of_family.map(|column| quoted(&column.name)).collect();
-        let compression = family.options.compression.as_ref();
-        let compression = compression.map_or(String::new(), |name| format!(" COMPRESSION = '{name}'"));
-        format!("FAMILY {} ({}){compression}", quoted(&family.name), names.join(", "))
-    }));
-    format!("CREATE TABLE {} (\n    {}\n){};", qualified_name(table), lines.join(",\n    "), options_sql(table))
+    lines.push(format!(
+        "PRIMARY KEY ({})",
+        element_list(table, &table.primary_key)
+    ));
+    lines.extend(
+        table
+            .families
+            .iter()
+            .filter(|family| family.id.0 != 0)
+            .map(|family| {
+                let of_family = table.columns.iter().filter(|column| column.family == family.id);
+                let names: Vec<String> = of_family.map(|column| quoted(&column.name)).collect();
+                let compression = family.options.compression.as_ref();
+                let compression =
+                    compression.map_or(String::new(), |name| format!(" COMPRESSION = '{name}'"));
+                format!(
+                    "FAMILY {} ({}){compression}",
+                    quoted(&family.name),
+                    names.join(", ")
+                )
+            }),
+    );
+    format!(
+        "CREATE TABLE {} (\n    {}\n){};",
+        qualified_name(table),
+        lines.join(",\n    "),
+        options_sql(table)
+    )
 }
 
 /// Returns `CREATE INDEX …;`.
@@ -103,14 +170,20 @@ fn qualified_name(table: &Table) -> String {
 
 fn column_sql(column: &Column) -> String {
     let not_null = if column.nullable { "" } else { " NOT NULL" };
-    let default = column.default.as_ref().map_or(String::new(), |sql| format!(" DEFAULT {sql}"));
+    let default = column
+        .default
+        .as_ref()
+        .map_or(String::new(), |sql| format!(" DEFAULT {sql}"));
     format!("{} {}{not_null}{default}", quoted(&column.name), column.ty)
 }
 
 fn options_sql(table: &Table) -> String {
     let mut options = Vec::new();
     if let Some(salt) = &table.salt {
-        let on = salt.columns.as_ref().map_or(String::new(), |on| format!(" ON ({})", column_list(table, on)));
+        let on = salt
+            .columns
+            .as_ref()
+            .map_or(String::new(), |on| format!(" ON ({})", column_list(table, on)));
         options.push(format!("SALT_BUCKETS = {}{on}", salt.buckets));
     }
     if table.options.immutable {
@@ -118,7 +191,12 @@ fn options_sql(table: &Table) -> String {
     }
     let mut sql = options.join(", ");
     if !table.options.split_on.is_empty() {
-        let keys: Vec<String> = table.options.split_on.iter().map(|key| split_key(table, key)).collect();
+        let keys: Vec<String> = table
+            .options
+            .split_on
+            .iter()
+            .map(|key| split_key(table, key))
+            .collect();
         sql += &format!(" SPLIT ON ({})", keys.join(", "));
     }
     match sql.trim() {
@@ -129,7 +207,9 @@ fn options_sql(table: &Table) -> String {
 
 fn split_key(table: &Table, key: &[Datum]) -> String {
     let typed = key.iter().zip(&table.primary_key);
-    let constants: Vec<_> = typed.map(|(datum, element)| constant(datum, &table.key_column(element).ty)).collect();
+    let constants: Vec<_> = typed
+        .map(|(datum, element)| constant(datum, &table.key_column(element).ty))
+        .collect();
     match constants.as_slice() {
         [constant] => constant.clone(),
         many => format!("({})", many.join(", ")),
@@ -150,7 +230,11 @@ fn constant(datum: &Datum, ty: &DataType) -> String {
 /// Returns the elements of a key as CREATE INDEX writes them.
 pub(crate) fn element_list(table: &Table, elements: &[KeyElement]) -> String {
     let element = |element: &KeyElement| {
-        let direction = if element.order == SortOrder::Desc { " DESC" } else { "" };
+        let direction = if element.order == SortOrder::Desc {
+            " DESC"
+        } else {
+            ""
+        };
         format!("{}{direction}", element_sql(table, &element.expr))
     };
     elements.iter().map(element).collect::<Vec<_>>().join(", ")
@@ -165,14 +249,25 @@ fn element_sql(table: &Table, expr: &KeyExpr) -> String {
 }
 
 fn column_list(table: &Table, ids: &[ColumnId]) -> String {
-    ids.iter().map(|id| quoted(table.column_name(*id))).collect::<Vec<_>>().join(", ")
+    ids.iter()
+        .map(|id| quoted(table.column_name(*id)))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Returns the place of a column in the primary key: `2 DESC`, or `1 ASC HASH(8)`.
 fn key_place(table: &Table, column: ColumnId) -> Option<String> {
-    let places = table.primary_key.iter().enumerate().filter(|(_, element)| element.expr.columns() == [column]);
+    let places = table
+        .primary_key
+        .iter()
+        .enumerate()
+        .filter(|(_, element)| element.expr.columns() == [column]);
     let place = |(position, element): (usize, &KeyElement)| {
-        let direction = if element.order == SortOrder::Desc { "DESC" } else { "ASC" };
+        let direction = if element.order == SortOrder::Desc {
+            "DESC"
+        } else {
+            "ASC"
+        };
         match &element.expr {
             KeyExpr::Hash { bytes, .. } => format!("{} {direction} HASH({bytes})", position + 1),
             _ => format!("{} {direction}", position + 1),

@@ -36,7 +36,10 @@ pub struct Split {
 /// | `;; -- nothing`           |                      |           |
 /// | `select 'a`               |                      | `select 'a` |
 pub fn split_statements(sql: &str) -> Split {
-    let mut split = Split { statements: Vec::new(), rest: sql.len()..sql.len() };
+    let mut split = Split {
+        statements: Vec::new(),
+        rest: sql.len()..sql.len(),
+    };
     let mut open: Option<Range<usize>> = None;
     let mut at = 0;
     while at < sql.len() {
@@ -87,7 +90,11 @@ fn next_piece(sql: &str, start: usize) -> Piece {
         },
         _ => plain(rest),
     };
-    Piece { kind, start, end: start + length }
+    Piece {
+        kind,
+        start,
+        end: start + length,
+    }
 }
 
 /// A construct of a known length, or one that is not closed and takes all.
@@ -129,14 +136,19 @@ fn quoted(rest: &str, quote: u8, escapes: bool) -> Option<usize> {
 /// Returns the length of a dollar-quoted text, 1 for a dollar that quotes nothing, or `None` if it
 /// is open.
 fn dollar_quoted(rest: &str) -> Option<usize> {
-    let tag = rest[1..].find(|c| c == '$' || !is_word(c)).map(|length| &rest[1..1 + length]);
-    let Some(tag) = tag.filter(|tag| rest[1 + tag.len()..].starts_with('$')) else { return Some(1) };
+    let tag = rest[1..]
+        .find(|c| c == '$' || !is_word(c))
+        .map(|length| &rest[1..1 + length]);
+    let Some(tag) = tag.filter(|tag| rest[1 + tag.len()..].starts_with('$')) else {
+        return Some(1);
+    };
     if tag.starts_with(|c: char| c.is_ascii_digit()) {
         return Some(1);
     }
     let delimiter = &rest[..tag.len() + 2];
     let body = &rest[delimiter.len()..];
-    body.find(delimiter).map(|end| delimiter.len() + end + delimiter.len())
+    body.find(delimiter)
+        .map(|end| delimiter.len() + end + delimiter.len())
 }
 
 fn line_length(rest: &str) -> usize {
@@ -210,7 +222,11 @@ mod tests {
     fn comments_and_hints() {
         check("select 1 -- ;\n+ 2;x", &["select 1 -- ;\n+ 2"], "x");
         check("/* ; */ select 1;x", &["select 1"], "x");
-        check("select /*+ FULL_SCAN; */ 1;x", &["select /*+ FULL_SCAN; */ 1"], "x");
+        check(
+            "select /*+ FULL_SCAN; */ 1;x",
+            &["select /*+ FULL_SCAN; */ 1"],
+            "x",
+        );
         check("select 1 /* /* ; */ ; */;x", &["select 1"], "x");
         check("select 2/1;x", &["select 2/1"], "x");
         check("select 2-1;x", &["select 2-1"], "x");

@@ -6,7 +6,9 @@ use rukh_planner::{Statistics, TermId, TermStatistics};
 
 /// Returns what is known of a table's rows; nothing before its first ANALYZE.
 pub(crate) fn statistics_of(engine: &Engine, table: &Table) -> Statistics {
-    let Some(known) = engine.statistics(table.id) else { return Statistics::UNKNOWN };
+    let Some(known) = engine.statistics(table.id) else {
+        return Statistics::UNKNOWN;
+    };
     let rows = known.rows.max(1) as f64;
     let term = |column: &rukh_engine::ColumnStatistics| {
         let statistics = TermStatistics {
@@ -16,5 +18,8 @@ pub(crate) fn statistics_of(engine: &Engine, table: &Table) -> Statistics {
         };
         (TermId::column(column.column), statistics)
     };
-    Statistics { rows: Some(known.rows), terms: known.columns.iter().map(term).collect() }
+    Statistics {
+        rows: Some(known.rows),
+        terms: known.columns.iter().map(term).collect(),
+    }
 }

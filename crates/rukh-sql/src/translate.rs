@@ -5,10 +5,12 @@
 
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{InList, Like, Placeholder};
-use datafusion::logical_expr::{BinaryExpr, Between, Expr, Operator};
+use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
 use rukh_catalog::{KeyExpr, Table};
 use rukh_keys::{DataType, Datum};
-use rukh_planner::{CompareOp, Constant, Function, IndexExpression, OpaquePredicate, Operand, Predicate, TermId, TimeUnit};
+use rukh_planner::{
+    CompareOp, Constant, Function, IndexExpression, OpaquePredicate, Operand, Predicate, TermId, TimeUnit,
+};
 
 use crate::expressions::{normalise, parse_predicate};
 use crate::scalars::datum_of_scalar;
@@ -28,14 +30,24 @@ pub(crate) fn index_expressions(table: &Table) -> (Vec<IndexExpression>, Vec<Str
     let mut found: Vec<IndexExpression> = Vec::new();
     let mut normalised = Vec::new();
     for element in table.indexes.iter().flat_map(|index| &index.elements) {
-        if let KeyExpr::Expression { sql, ty, nullable, columns } = &element.expr
+        if let KeyExpr::Expression {
+            sql,
+            ty,
+            nullable,
+            columns,
+        } = &element.expr
             && !found.iter().any(|known| known.sql == *sql)
         {
             // Two spellings of one expression are told to be the same by their typed form.
             let matched = parse_predicate(table, sql).map_or_else(|_| sql.clone(), |expr| normalise(&expr));
             normalised.push(matched);
             let (sql, columns) = (sql.clone(), columns.clone());
-            found.push(IndexExpression { sql, ty: *ty, nullable: *nullable, columns });
+            found.push(IndexExpression {
+                sql,
+                ty: *ty,
+                nullable: *nullable,
+                columns,
+            });
         }
     }
     (found, normalised)
@@ -44,7 +56,11 @@ pub(crate) fn index_expressions(table: &Table) -> (Vec<IndexExpression>, Vec<Str
 impl<'t> Translator<'t> {
     /// Makes a translator for conditions on `table`.
     pub(crate) fn new(table: &'t Table, expressions: &'t [String]) -> Self {
-        Translator { table, expressions, opaque: Vec::new() }
+        Translator {
+            table,
+            expressions,
+            opaque: Vec::new(),
+        }
     }
 
     /// Translates one condition.
@@ -56,9 +72,15 @@ impl<'t> Translator<'t> {
     }
 
     fn opaque(&mut self, expr: &Expr) -> Predicate {
-        let columns = expr.column_refs().into_iter().filter_map(|column| self.table.column_named(&column.name));
+        let columns = expr
+            .column_refs()
+            .into_iter()
+            .filter_map(|column| self.table.column_named(&column.name));
         let columns = columns.map(|column| column.id).collect();
-        self.opaque.push(OpaquePredicate { sql: normalise(expr), columns });
+        self.opaque.push(OpaquePredicate {
+            sql: normalise(expr),
+            columns,
+        });
         Predicate::Opaque(self.opaque.len() as u32 - 1)
     }
 
@@ -70,27 +92,56 @@ impl<'t> Translator<'t> {
             Expr::Literal(ScalarValue::Boolean(None) | ScalarValue::Null, _) => Some(unknown()),
             Expr::BinaryExpr(binary) => self.binary(binary),
             Expr::Not(inner) => Some(Predicate::Not(Box::new(self.predicate(inner)))),
-            Expr::IsNull(inner) => Some(Predicate::IsNull { operand: self.operand(inner)?, negated: false }),
-            Expr::IsNotNull(inner) => Some(Predicate::IsNull { operand: self.operand(inner)?, negated: true }),
-            Expr::IsTrue(inner) => Some(Predicate::IsTrue { operand: self.operand(inner)?, negated: false }),
-            Expr::IsNotTrue(inner) => Some(Predicate::IsTrue { operand: self.operand(inner)?, negated: true }),
-            Expr::IsFalse(inner) => Some(Predicate::IsFalse { operand: self.operand(inner)?, negated: false }),
-            Expr::IsNotFalse(inner) => Some(Predicate::IsFalse { operand: self.operand(inner)?, negated: true }),
-            Expr::IsUnknown(inner) => Some(Predicate::IsNull { operand: self.operand(inner)?, negated: false }),
-            Expr::IsNotUnknown(inner) => Some(Predicate::IsNull { operand: self.operand(inner)?, negated: true }),
+            Expr::IsNull(inner) => Some(Predicate::IsNull {
+                operand: self.operand(inner)?,
+                negated: false,
+            }),
+            Expr::IsNotNull(inner) => Some(Predicate::IsNull {
+                operand: self.operand(inner)?,
+                negated: true,
+            }),
+            Expr::IsTrue(inner) => Some(Predicate::IsTrue {
+                operand: self.operand(inner)?,
+                negated: false,
+            }),
+            Expr::IsNotTrue(inner) => Some(Predicate::IsTrue {
+                operand: self.operand(inner)?,
+                negated: true,
+            }),
+            Expr::IsFalse(inner) => Some(Predicate::IsFalse {
+                operand: self.operand(inner)?,
+                negated: false,
+            }),
+            Expr::IsNotFalse(inner) => Some(Predicate::IsFalse {
+                operand: self.operand(inner)?,
+                negated: true,
+            }),
+            Expr::IsUnknown(inner) => Some(Predicate::IsNull {
+                operand: self.operand(inner)?,
+                negated: false,
+            }),
+            Expr::IsNotUnknown(inner) => Some(Predicate::IsNull {
+                operand: self.operand(inner)?,
+                negated: true,
+            }),
             Expr::Between(between) => self.between(between),
             Expr::InList(list) => self.in_list(list),
             Expr::Like(like) => self.like(like),
             Expr::ScalarFunction(call) if call.name() == "starts_with" => self.starts_with(&call.args),
-            Expr::Column(_) => Some(Predicate::IsTrue { operand: self.operand(expr)?, negated: false })
-                .filter(|_| self.is_boolean(expr)),
+            Expr::Column(_) => Some(Predicate::IsTrue {
+                operand: self.operand(expr)?,
+                negated: false,
+            })
+            .filter(|_| self.is_boolean(expr)),
             _ => None,
         }
     }
 
     fn is_boolean(&self, expr: &Expr) -> bool {
         let Expr::Column(column) = expr else { return false };
-        self.table.column_named(&column.name).is_some_and(|column| column.ty == DataType::Boolean)
+        self.table
+            .column_named(&column.name)
+            .is_some_and(|column| column.ty == DataType::Boolean)
     }
 
     fn binary(&mut self, binary: &BinaryExpr) -> Option<Predicate> {
@@ -100,7 +151,11 @@ impl<'t> Translator<'t> {
             Operator::Or => return Some(Predicate::Or(vec![self.predicate(left), self.predicate(right)])),
             Operator::IsDistinctFrom | Operator::IsNotDistinctFrom => {
                 let negated = *op == Operator::IsNotDistinctFrom;
-                return Some(Predicate::IsDistinct { left: self.operand(left)?, right: self.operand(right)?, negated });
+                return Some(Predicate::IsDistinct {
+                    left: self.operand(left)?,
+                    right: self.operand(right)?,
+                    negated,
+                });
             }
             Operator::Eq => CompareOp::Eq,
             Operator::NotEq => CompareOp::NotEq,
@@ -114,8 +169,11 @@ impl<'t> Translator<'t> {
     }
 
     fn between(&mut self, between: &Between) -> Option<Predicate> {
-        let (operand, low, high) =
-            (self.operand(&between.expr)?, self.operand(&between.low)?, self.operand(&between.high)?);
+        let (operand, low, high) = (
+            self.operand(&between.expr)?,
+            self.operand(&between.low)?,
+            self.operand(&between.high)?,
+        );
         let both = Predicate::And(vec![
             Predicate::compare(CompareOp::GtEq, operand.clone(), low),
             Predicate::compare(CompareOp::LtEq, operand, high),
@@ -128,8 +186,16 @@ impl<'t> Translator<'t> {
 
     fn in_list(&mut self, list: &InList) -> Option<Predicate> {
         let operand = self.operand(&list.expr)?;
-        let elements = list.list.iter().map(|element| self.operand(element)).collect::<Option<Vec<_>>>()?;
-        Some(Predicate::In { operand, list: elements, negated: list.negated })
+        let elements = list
+            .list
+            .iter()
+            .map(|element| self.operand(element))
+            .collect::<Option<Vec<_>>>()?;
+        Some(Predicate::In {
+            operand,
+            list: elements,
+            negated: list.negated,
+        })
     }
 
     fn like(&mut self, like: &Like) -> Option<Predicate> {
@@ -144,7 +210,10 @@ impl<'t> Translator<'t> {
 
     fn starts_with(&mut self, arguments: &[Expr]) -> Option<Predicate> {
         let [operand, prefix] = arguments else { return None };
-        Some(Predicate::StartsWith { operand: self.operand(operand)?, prefix: self.operand(prefix)? })
+        Some(Predicate::StartsWith {
+            operand: self.operand(operand)?,
+            prefix: self.operand(prefix)?,
+        })
     }
 
     fn operand(&self, expr: &Expr) -> Option<Operand> {
@@ -153,12 +222,23 @@ impl<'t> Translator<'t> {
         }
         match expr {
             Expr::Alias(alias) => self.operand(&alias.expr),
-            Expr::Column(column) => self.table.column_named(&column.name).map(|column| Operand::column(column.id)),
+            Expr::Column(column) => self
+                .table
+                .column_named(&column.name)
+                .map(|column| Operand::column(column.id)),
             Expr::Literal(value, _) => constant_of_scalar(value).map(Operand::Constant),
             Expr::Placeholder(placeholder) => parameter(placeholder).map(Operand::Parameter),
             Expr::Cast(cast) => self.cast(&cast.expr, cast.field.data_type()),
-            Expr::BinaryExpr(BinaryExpr { left, op: Operator::Plus, right }) => self.sum(left, right),
-            Expr::BinaryExpr(BinaryExpr { left, op: Operator::Minus, right }) => self.difference(left, right),
+            Expr::BinaryExpr(BinaryExpr {
+                left,
+                op: Operator::Plus,
+                right,
+            }) => self.sum(left, right),
+            Expr::BinaryExpr(BinaryExpr {
+                left,
+                op: Operator::Minus,
+                right,
+            }) => self.difference(left, right),
             Expr::ScalarFunction(call) => self.call(call.name(), &call.args),
             _ => None,
         }
@@ -197,9 +277,10 @@ impl<'t> Translator<'t> {
         match expr {
             Expr::Column(column) => self.table.column_named(&column.name).map(|column| column.ty),
             Expr::Cast(cast) => Some(data_type_of_arrow(cast.field.data_type())),
-            Expr::Placeholder(placeholder) => {
-                placeholder.field.as_ref().map(|field| data_type_of_arrow(field.data_type()))
-            }
+            Expr::Placeholder(placeholder) => placeholder
+                .field
+                .as_ref()
+                .map(|field| data_type_of_arrow(field.data_type())),
             _ => None,
         }
     }
@@ -215,7 +296,9 @@ impl<'t> Translator<'t> {
 
     fn difference(&self, left: &Expr, right: &Expr) -> Option<Operand> {
         match (self.operand(left)?, self.operand(right)?) {
-            (operand, Operand::Constant(k)) if is_number(&k) => Some(function(Function::Subtract(k), operand)),
+            (operand, Operand::Constant(k)) if is_number(&k) => {
+                Some(function(Function::Subtract(k), operand))
+            }
             (Operand::Constant(k), operand) if is_number(&k) => Some(function(Function::SubFrom(k), operand)),
             _ => None,
         }
@@ -227,7 +310,9 @@ impl<'t> Translator<'t> {
                 let unit = time_unit(text_of(unit)?)?;
                 Some(function(Function::DateTrunc(unit), self.operand(operand)?))
             }
-            ("date_part", [Expr::Literal(part, _), operand]) if text_of(part)?.eq_ignore_ascii_case("year") => {
+            ("date_part", [Expr::Literal(part, _), operand])
+                if text_of(part)?.eq_ignore_ascii_case("year") =>
+            {
                 Some(function(Function::Year, self.operand(operand)?))
             }
             ("substr" | "substring", [operand, Expr::Literal(from, _), Expr::Literal(length, _)])
@@ -279,10 +364,16 @@ fn widens(from: &DataType, to: &DataType) -> bool {
         (DataType::Date, DataType::Timestamp) => true,
         (DataType::Varchar(_), DataType::Varchar(None)) => true,
         (DataType::Varbinary(_) | DataType::Binary(_), DataType::Varbinary(None)) => true,
-        (DataType::Decimal { precision, scale }, DataType::Decimal { precision: p, scale: s }) => {
-            s >= scale && p - s >= precision - scale
+        (
+            DataType::Decimal { precision, scale },
+            DataType::Decimal {
+                precision: p,
+                scale: s,
+            },
+        ) => s >= scale && p - s >= precision - scale,
+        (from, DataType::Decimal { precision, scale }) => {
+            digits(from).is_some_and(|d| precision - scale >= d)
         }
-        (from, DataType::Decimal { precision, scale }) => digits(from).is_some_and(|d| precision - scale >= d),
         (DataType::TinyInt | DataType::SmallInt | DataType::Integer, DataType::Double) => true,
         (DataType::TinyInt | DataType::SmallInt, DataType::Real) => true,
         (from, to) => matches!((rank(from), rank(to)), (Some(f), Some(t)) if f <= t),
@@ -309,7 +400,12 @@ fn is_number(constant: &Constant) -> bool {
 }
 
 fn parameter(placeholder: &Placeholder) -> Option<usize> {
-    placeholder.id.strip_prefix('$')?.parse::<usize>().ok()?.checked_sub(1)
+    placeholder
+        .id
+        .strip_prefix('$')?
+        .parse::<usize>()
+        .ok()?
+        .checked_sub(1)
 }
 
 fn text_of(value: &ScalarValue) -> Option<&str> {

@@ -57,7 +57,10 @@ fn field(column: &Column) -> Field {
 
 /// Returns the SQL type of a field: the one in its metadata if its values have it, else by its Arrow type.
 pub(crate) fn data_type_of(field: &Field) -> DataType {
-    let declared = field.metadata().get(TYPE_KEY).and_then(|name| name.parse::<DataType>().ok());
+    let declared = field
+        .metadata()
+        .get(TYPE_KEY)
+        .and_then(|name| name.parse::<DataType>().ok());
     match declared {
         Some(ty) if arrow_type(&ty) == *field.data_type() => ty,
         _ => data_type_of_arrow(field.data_type()),
@@ -72,12 +75,16 @@ pub(crate) fn data_type_of_arrow(arrow: &ArrowType) -> DataType {
         ArrowType::Int16 | ArrowType::UInt8 => DataType::SmallInt,
         ArrowType::Int32 | ArrowType::UInt16 => DataType::Integer,
         ArrowType::Int64 | ArrowType::UInt32 => DataType::BigInt,
-        ArrowType::UInt64 => DataType::Decimal { precision: 20, scale: 0 },
+        ArrowType::UInt64 => DataType::Decimal {
+            precision: 20,
+            scale: 0,
+        },
         ArrowType::Float16 | ArrowType::Float32 => DataType::Real,
         ArrowType::Float64 => DataType::Double,
-        ArrowType::Decimal128(precision, scale) if *scale >= 0 => {
-            DataType::Decimal { precision: *precision, scale: *scale as u8 }
-        }
+        ArrowType::Decimal128(precision, scale) if *scale >= 0 => DataType::Decimal {
+            precision: *precision,
+            scale: *scale as u8,
+        },
         ArrowType::Date32 | ArrowType::Date64 => DataType::Date,
         ArrowType::Time32(_) | ArrowType::Time64(_) => DataType::Time { precision: 6 },
         ArrowType::Timestamp(_, None) => DataType::Timestamp,

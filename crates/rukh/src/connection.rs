@@ -77,7 +77,9 @@ impl Connection {
     /// Runs a prepared statement; `params[0]` is `$1`.
     pub fn execute_prepared(&mut self, statement: &Statement, params: &[Value]) -> Result<Outcome> {
         let params: Vec<_> = params.iter().map(Value::scalar).collect();
-        self.session.execute_prepared(&statement.0, &params).map(Outcome::from)
+        self.session
+            .execute_prepared(&statement.0, &params)
+            .map(Outcome::from)
     }
 
     /// Runs a prepared statement that gives rows.
@@ -106,7 +108,11 @@ impl Connection {
         let mut names = Vec::new();
         for table in catalog.tables() {
             let parent = Some(table.name.clone());
-            names.push(NameEntry { kind: NameKind::Table, name: table.name.clone(), parent: None });
+            names.push(NameEntry {
+                kind: NameKind::Table,
+                name: table.name.clone(),
+                parent: None,
+            });
             names.extend(table.columns.iter().map(|column| NameEntry {
                 kind: NameKind::Column,
                 name: column.name.clone(),
@@ -124,11 +130,17 @@ impl Connection {
 
 impl From<rukh_sql::Outcome> for Outcome {
     fn from(outcome: rukh_sql::Outcome) -> Self {
-        Outcome { tag: outcome.tag, rows: outcome.rows.map(Rows::new), notices: outcome.notices }
+        Outcome {
+            tag: outcome.tag,
+            rows: outcome.rows.map(Rows::new),
+            notices: outcome.notices,
+        }
     }
 }
 
 fn rows_of(outcome: Outcome) -> Result<Rows> {
     let tag = outcome.tag;
-    outcome.rows.ok_or_else(|| Error::syntax(format!("{tag} gives no rows")))
+    outcome
+        .rows
+        .ok_or_else(|| Error::syntax(format!("{tag} gives no rows")))
 }

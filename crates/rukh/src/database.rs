@@ -21,7 +21,11 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { read_only: false, create: true, cache_bytes: 256 << 20 }
+        Options {
+            read_only: false,
+            create: true,
+            cache_bytes: 256 << 20,
+        }
     }
 }
 
@@ -58,7 +62,9 @@ impl Database {
     }
 
     fn over(store: Arc<dyn KvStore>, read_only: bool) -> Result<Self, Error> {
-        Ok(Database { shared: Shared::open(store, read_only)? })
+        Ok(Database {
+            shared: Shared::open(store, read_only)?,
+        })
     }
 
     /// Starts a connection; connections may run statements at the same time.

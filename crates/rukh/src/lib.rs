@@ -60,8 +60,8 @@ pub use rows::{Row, Rows};
 pub use rukh_keys::{DataType, Datum};
 pub use rukh_sql::arrow;
 pub use rukh_sql::{
-    CancelHandle, ColumnInfo, ErrorKind, Notice, ProgressReport, QueryStats, RunPath, Split, SqlError as Error,
-    split_statements,
+    CancelHandle, ColumnInfo, ErrorKind, Notice, ProgressReport, QueryStats, RunPath, Split,
+    SqlError as Error, split_statements,
 };
 pub use value::{FromDatum, Value};
 

@@ -70,7 +70,10 @@ impl Row {
     pub fn get<T: FromDatum>(&self, column: usize) -> Result<T> {
         let datum = self.datum(column);
         T::from_datum(datum).ok_or_else(|| {
-            let message = format!("column {column} is {datum:?}, which is no {}", std::any::type_name::<T>());
+            let message = format!(
+                "column {column} is {datum:?}, which is no {}",
+                std::any::type_name::<T>()
+            );
             Error::statement("42804", message)
         })
     }

@@ -19,7 +19,10 @@ impl Value {
 
     /// Returns NULL of any type.
     pub fn null() -> Self {
-        Value { datum: Datum::Null, ty: DataType::Varchar(None) }
+        Value {
+            datum: Datum::Null,
+            ty: DataType::Varchar(None),
+        }
     }
 
     pub(crate) fn scalar(&self) -> Scalar {
@@ -32,7 +35,10 @@ macro_rules! value {
     ($rust:ty, $ty:expr, $kind:ident, $into:expr, $from:expr) => {
         impl From<$rust> for Value {
             fn from(value: $rust) -> Self {
-                Value { datum: Datum::$kind($into(value)), ty: $ty }
+                Value {
+                    datum: Datum::$kind($into(value)),
+                    ty: $ty,
+                }
             }
         }
 
@@ -54,14 +60,25 @@ pub trait FromDatum: Sized {
 }
 
 value!(bool, DataType::Boolean, Boolean, |v| v, |v: &bool| Some(*v));
-value!(i8, DataType::TinyInt, Int, i64::from, |v: &i64| i8::try_from(*v).ok());
-value!(i16, DataType::SmallInt, Int, i64::from, |v: &i64| i16::try_from(*v).ok());
-value!(i32, DataType::Integer, Int, i64::from, |v: &i64| i32::try_from(*v).ok());
+value!(i8, DataType::TinyInt, Int, i64::from, |v: &i64| i8::try_from(*v)
+    .ok());
+value!(i16, DataType::SmallInt, Int, i64::from, |v: &i64| i16::try_from(
+    *v
+)
+.ok());
+value!(i32, DataType::Integer, Int, i64::from, |v: &i64| i32::try_from(
+    *v
+)
+.ok());
 value!(i64, DataType::BigInt, Int, |v| v, |v: &i64| Some(*v));
 value!(f32, DataType::Real, Float, f64::from, |v: &f64| Some(*v as f32));
 value!(f64, DataType::Double, Float, |v| v, |v: &f64| Some(*v));
-value!(String, DataType::Varchar(None), Text, |v| v, |v: &String| Some(v.clone()));
-value!(Vec<u8>, DataType::Varbinary(None), Bytes, |v| v, |v: &Vec<u8>| Some(v.clone()));
+value!(String, DataType::Varchar(None), Text, |v| v, |v: &String| Some(
+    v.clone()
+));
+value!(Vec<u8>, DataType::Varbinary(None), Bytes, |v| v, |v: &Vec<u8>| {
+    Some(v.clone())
+});
 
 impl From<&str> for Value {
     fn from(value: &str) -> Self {

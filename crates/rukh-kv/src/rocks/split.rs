@@ -13,21 +13,20 @@ const HALVINGS_MAX: u32 = 64;
 const TOLERANCE: u64 = 32;
 /// Bytes of a key, after what the first and last key share, that halving looks at.
 const DIGITS: usize = 16;
+/// Keys that begin with so many `ff` are not reckoned with in the size of a table.
+const AFTER_ALL_BYTES: usize = 64;
 
 /// Estimates the stored bytes of a range, in files and in write buffers.
-pub(super) fn size(table: &Arc<TableHandle>, range: &KeyRange) -> Result<u64, KvError> {
-    let limit = match &range.limit {
-        Some(limit) => limit.clone(),
-        None => match last_key(table, range)? {
-            Some(last) => after(&last),
-            None => return Ok(0),
+pub(super) fn size(table: &TableHandle, range: &KeyRange) -> u64 {
+    let limit = range.limit.clone().unwrap_or_else(|| vec![0xff; AFTER_ALL_BYTES]);
+    size_of(
+        table,
+        &KeyRange {
+            start: range.start.clone(),
+            limit: Some(limit),
         },
-    };
-    let bounded = KeyRange {
-        start: range.start.clone(),
-        limit: Some(limit),
-    };
-    Ok(size_of(table, &bounded, buffered(table)))
+        buffered(table),
+    )
 }
 
 /// Returns keys that cut the range into `parts` pieces of about equal size; see

@@ -397,7 +397,7 @@ impl KvStore for RocksStore {
     }
 
     fn approximate_size(&self, table: &str, range: &KeyRange) -> Result<u64, KvError> {
-        split::size(&self.table(table)?, range)
+        Ok(split::size(&*self.table(table)?, range))
     }
 
     fn approximate_keys(&self, table: &str) -> Result<u64, KvError> {

@@ -36,7 +36,11 @@ impl Record {
 
     /// Returns a field and whether it was quoted.
     pub(super) fn field(&self, position: usize) -> (&[u8], bool) {
-        let start = if position == 0 { 0 } else { self.ends[position - 1].0 };
+        let start = if position == 0 {
+            0
+        } else {
+            self.ends[position - 1].0
+        };
         let (end, quoted) = self.ends[position];
         (&self.text[start..end], quoted)
     }
@@ -69,9 +73,24 @@ pub(super) struct Records<R> {
 impl<R: Read> Records<R> {
     /// Starts at the first line of a file; a byte order mark is passed over.
     pub(super) fn new(input: R, options: &CopyOptions) -> std::io::Result<Self> {
-        let CopyOptions { delimiter, quote, escape, .. } = *options;
+        let CopyOptions {
+            delimiter,
+            quote,
+            escape,
+            ..
+        } = *options;
         let buffer = vec![0; BUFFER_BYTES];
-        let mut records = Records { input, buffer, start: 0, end: 0, line: 1, bytes: 0, delimiter, quote, escape };
+        let mut records = Records {
+            input,
+            buffer,
+            start: 0,
+            end: 0,
+            line: 1,
+            bytes: 0,
+            delimiter,
+            quote,
+            escape,
+        };
         records.fill()?;
         if records.buffer[..records.end].starts_with(b"\xef\xbb\xbf") {
             records.start = 3;

@@ -36,9 +36,10 @@ pub(super) fn export(
     }
     let (query, label) = match &statement.source {
         CopySource::Query(query) => (query.clone(), "copy".to_string()),
-        CopySource::Table { name, columns } => {
-            (Box::new(table_query(session, name, columns)?), format!("copy {}", name.name))
-        }
+        CopySource::Table { name, columns } => (
+            Box::new(table_query(session, name, columns)?),
+            format!("copy {}", name.name),
+        ),
     };
     let context = session.context(session.engine().snapshot(), &query)?;
     let rows = session.query(&query, params, &context)?;
@@ -60,7 +61,10 @@ fn table_query(session: &Session, name: &ObjectName, columns: &[Name]) -> Result
     let table = session.table(name)?;
     for column in columns {
         if table.column_named(&column.text).is_none() {
-            let message = format!("column \"{}\" of relation \"{}\" does not exist", column.text, table.name);
+            let message = format!(
+                "column \"{}\" of relation \"{}\" does not exist",
+                column.text, table.name
+            );
             return Err(SqlError::statement("42703", message).at(column.position));
         }
     }
@@ -68,7 +72,12 @@ fn table_query(session: &Session, name: &ObjectName, columns: &[Name]) -> Result
         [] => table.columns.iter().map(|column| quoted(&column.name)).collect(),
         columns => columns.iter().map(|column| quoted(&column.text)).collect(),
     };
-    let sql = format!("SELECT {} FROM {}.{}", names.join(", "), quoted(&table.schema), quoted(&table.name));
+    let sql = format!(
+        "SELECT {} FROM {}.{}",
+        names.join(", "),
+        quoted(&table.schema),
+        quoted(&table.name)
+    );
     match parse(&sql)? {
         Statement::Query(query) => Ok(*query),
         _ => Err(SqlError::internal("a SELECT was read as another statement")),
@@ -91,15 +100,25 @@ fn write_file(
     if options.format == CopyFormat::Csv && options.header == CopyHeader::Names {
         let names = columns.iter().map(|column| Some(column.name.clone()));
         let line = csv_line(names, options);
-        output.write_all(line.as_bytes()).map_err(|error| file_error("write", path, &error))?;
+        output
+            .write_all(line.as_bytes())
+            .map_err(|error| file_error("write", path, &error))?;
     }
     let line = |row: &[Datum]| match options.format {
         CopyFormat::Json => json_line(row, &columns),
-        _ => csv_line(row.iter().zip(&columns).map(|(datum, column)| text_of(datum, &column.ty)), options),
+        _ => csv_line(
+            row.iter()
+                .zip(&columns)
+                .map(|(datum, column)| text_of(datum, &column.ty)),
+            options,
+        ),
     };
     let count = write_lines(rows, &columns, &mut output, path, task, line)?;
-    let file = output.into_inner().map_err(|error| file_error("write", path, error.error()))?;
-    file.sync_all().map_err(|error| file_error("write", path, &error))?;
+    let file = output
+        .into_inner()
+        .map_err(|error| file_error("write", path, error.error()))?;
+    file.sync_all()
+        .map_err(|error| file_error("write", path, &error))?;
     Ok(count)
 }
 
@@ -114,7 +133,9 @@ fn write_lines(
     let mut count = 0;
     while let Some(batch) = rows.next_batch()? {
         for row in rows_of_batch(&batch, columns)? {
-            output.write_all(line(&row).as_bytes()).map_err(|error| file_error("write", path, &error))?;
+            output
+                .write_all(line(&row).as_bytes())
+                .map_err(|error| file_error("write", path, &error))?;
         }
         count += batch.num_rows() as u64;
         report(task, batch.num_rows())?;
@@ -124,7 +145,10 @@ fn write_lines(
 
 fn write_parquet(mut rows: Rows, file: File, path: &Path, task: &Task) -> Result<u64, SqlError> {
     let failed = |error: datafusion::parquet::errors::ParquetError| {
-        SqlError::io(format!("could not write Parquet file \"{}\": {error}", path.display()))
+        SqlError::io(format!(
+            "could not write Parquet file \"{}\": {error}",
+            path.display()
+        ))
     };
     let mut writer = ArrowWriter::try_new(file, rows.schema(), None).map_err(failed)?;
     let mut count = 0;
@@ -134,7 +158,8 @@ fn write_parquet(mut rows: Rows, file: File, path: &Path, task: &Task) -> Result
         report(task, batch.num_rows())?;
     }
     let file = writer.into_inner().map_err(failed)?;
-    file.sync_all().map_err(|error| file_error("write", path, &error))?;
+    file.sync_all()
+        .map_err(|error| file_error("write", path, &error))?;
     Ok(count)
 }
 
@@ -169,7 +194,8 @@ fn csv_line(fields: impl Iterator<Item = Option<String>>, options: &CopyOptions)
 }
 
 fn needs_quotes(text: &str, options: &CopyOptions) -> bool {
-    let special = |byte: u8| byte == options.delimiter || byte == options.quote || byte == b'\n' || byte == b'\r';
+    let special =
+        |byte: u8| byte == options.delimiter || byte == options.quote || byte == b'\n' || byte == b'\r';
     text.bytes().any(special) || text == options.null || text == "\\."
 }
 

@@ -40,9 +40,20 @@ pub(super) fn import(session: &mut Session, statement: &CopyStatement) -> Result
     let path = Path::new(&statement.file);
     let file = File::open(path).map_err(|error| file_error("open", path, &error))?;
     let sink = Sink::new(session, &table);
-    let unit = if statement.options.format == CopyFormat::Parquet { "rows" } else { "bytes" };
+    let unit = if statement.options.format == CopyFormat::Parquet {
+        "rows"
+    } else {
+        "bytes"
+    };
     let task = session.task(format!("copy {}", table.name), unit);
-    let mut import = Import { path, columns, sink, task, reported: 0, rows: 0 };
+    let mut import = Import {
+        path,
+        columns,
+        sink,
+        task,
+        reported: 0,
+        rows: 0,
+    };
     match statement.options.format {
         CopyFormat::Csv => import.csv(file, statement)?,
         CopyFormat::Json => json::read(&mut import, file)?,
@@ -74,7 +85,9 @@ pub(super) struct Columns {
 
 impl Columns {
     fn new(table: &Arc<Table>, list: &[Name], row_number: Option<&Name>) -> Result<Self, SqlError> {
-        let row_number = row_number.map(|name| row_number_column(table, name)).transpose()?;
+        let row_number = row_number
+            .map(|name| row_number_column(table, name))
+            .transpose()?;
         let mut allowed = Vec::new();
         for name in list {
             let position = position_of(table, name)?;
@@ -85,14 +98,26 @@ impl Columns {
             allowed.push(position);
         }
         if list.is_empty() {
-            allowed = (0..table.columns.len()).filter(|position| Some(*position) != row_number).collect();
+            allowed = (0..table.columns.len())
+                .filter(|position| Some(*position) != row_number)
+                .collect();
         }
-        Ok(Columns { table: table.clone(), allowed, listed: !list.is_empty(), row_number })
+        Ok(Columns {
+            table: table.clone(),
+            allowed,
+            listed: !list.is_empty(),
+            row_number,
+        })
     }
 
     /// Returns the position of a column that the file names, by its exact name or in lower case.
     pub(super) fn named(&self, name: &str) -> Option<usize> {
-        let is = |name: &str| self.allowed.iter().find(|p| self.table.columns[**p].name == name).copied();
+        let is = |name: &str| {
+            self.allowed
+                .iter()
+                .find(|p| self.table.columns[**p].name == name)
+                .copied()
+        };
         is(name).or_else(|| is(&name.to_ascii_lowercase()))
     }
 
@@ -113,8 +138,15 @@ impl Columns {
                 _ => Datum::Null,
             });
         }
-        let row_number = self.row_number.map(|position| (position, self.table.columns[position].ty));
-        Ok(Assembler { template, fields, row_number, next_number: 1 })
+        let row_number = self
+            .row_number
+            .map(|position| (position, self.table.columns[position].ty));
+        Ok(Assembler {
+            template,
+            fields,
+            row_number,
+            next_number: 1,
+        })
     }
 
     /// Fails if a column of the list is not among these.
@@ -131,17 +163,29 @@ impl Columns {
 
     /// Makes the error for a name in the file that is none of the columns.
     pub(super) fn unknown(&self, name: &str, place: &str) -> SqlError {
-        let message = format!("column \"{name}\" of {place} is not a column of \"{}\" to copy", self.table.name);
-        SqlError::statement("42703", message)
-            .with_hint(format!("List the columns of the file: COPY {} (…) FROM ….", self.table.name))
+        let message = format!(
+            "column \"{name}\" of {place} is not a column of \"{}\" to copy",
+            self.table.name
+        );
+        SqlError::statement("42703", message).with_hint(format!(
+            "List the columns of the file: COPY {} (…) FROM ….",
+            self.table.name
+        ))
     }
 }
 
 fn position_of(table: &Table, name: &Name) -> Result<usize, SqlError> {
-    table.columns.iter().position(|column| column.name == name.text).ok_or_else(|| {
-        let message = format!("column \"{}\" of relation \"{}\" does not exist", name.text, table.name);
-        SqlError::statement("42703", message).at(name.position)
-    })
+    table
+        .columns
+        .iter()
+        .position(|column| column.name == name.text)
+        .ok_or_else(|| {
+            let message = format!(
+                "column \"{}\" of relation \"{}\" does not exist",
+                name.text, table.name
+            );
+            SqlError::statement("42703", message).at(name.position)
+        })
 }
 
 fn row_number_column(table: &Table, name: &Name) -> Result<usize, SqlError> {
@@ -244,10 +288,15 @@ impl Import<'_> {
         let place = "the header line";
         let mut fields = Vec::with_capacity(record.len());
         for position in 0..record.len() {
-            let name = String::from_utf8_lossy(record.field(position).0).trim().to_string();
+            let name = String::from_utf8_lossy(record.field(position).0)
+                .trim()
+                .to_string();
             let column = self.columns.named(&name).ok_or_else(|| {
                 let error = self.columns.unknown(&name, place);
-                let hint = format!("{} Or pass over the line: HEADER skip.", error.hint.clone().unwrap_or_default());
+                let hint = format!(
+                    "{} Or pass over the line: HEADER skip.",
+                    error.hint.clone().unwrap_or_default()
+                );
                 error.with_hint(hint)
             })?;
             if fields.contains(&column) {
@@ -264,7 +313,10 @@ impl Import<'_> {
         let line = record.line;
         let in_line = |error: SqlError| self.located(error, &format!("line {line}"));
         if record.len() > assembler.fields.len() {
-            return Err(in_line(SqlError::statement("22P04", "extra data after last expected column")));
+            return Err(in_line(SqlError::statement(
+                "22P04",
+                "extra data after last expected column",
+            )));
         }
         if let Some(missing) = assembler.fields.get(record.len()) {
             let message = format!("missing data for column \"{}\"", self.columns.column(*missing).0);
@@ -301,8 +353,14 @@ impl Import<'_> {
 fn invalid_utf8(bytes: &[u8], error: std::str::Utf8Error) -> SqlError {
     let start = error.valid_up_to();
     let length = error.error_len().unwrap_or(bytes.len() - start);
-    let bad: Vec<String> = bytes[start..start + length].iter().map(|byte| format!("0x{byte:02x}")).collect();
-    SqlError::statement("22021", format!("invalid byte sequence for encoding \"UTF8\": {}", bad.join(" ")))
+    let bad: Vec<String> = bytes[start..start + length]
+        .iter()
+        .map(|byte| format!("0x{byte:02x}"))
+        .collect();
+    SqlError::statement(
+        "22021",
+        format!("invalid byte sequence for encoding \"UTF8\": {}", bad.join(" ")),
+    )
 }
 
 /// Returns a value as errors show it: at most 100 characters.

@@ -48,11 +48,17 @@ fn row(
 ) -> Result<Vec<Datum>, SqlError> {
     let in_line = |error: SqlError| import.located(error, &format!("line {number}"));
     let value: Value = serde_json::from_slice(line).map_err(|error| {
-        let message = format!("invalid input syntax for type json: {}", without_place(&error.to_string()));
+        let message = format!(
+            "invalid input syntax for type json: {}",
+            without_place(&error.to_string())
+        );
         in_line(SqlError::statement("22P02", message))
     })?;
     let Value::Object(fields) = value else {
-        return Err(in_line(SqlError::statement("22P02", "a line of JSON must be an object")));
+        return Err(in_line(SqlError::statement(
+            "22P02",
+            "a line of JSON must be an object",
+        )));
     };
     let mut row = assembler.row().map_err(in_line)?;
     for (name, value) in &fields {

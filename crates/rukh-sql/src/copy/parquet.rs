@@ -22,7 +22,8 @@ pub(super) fn read(import: &mut Import<'_>, file: File) -> Result<(), SqlError> 
         let message = format!("could not read Parquet file \"{path}\": {reason}");
         SqlError::statement("22P04", message)
     };
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| failed(error.to_string()))?;
+    let builder =
+        ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| failed(error.to_string()))?;
     let rows = builder.metadata().file_metadata().num_rows();
     import.total(u64::try_from(rows).unwrap_or(0));
     let (roots, fields) = chosen(&import.columns, builder.schema())?;
@@ -70,7 +71,11 @@ fn add_batch(
         let (name, ty) = import.columns.column(*position);
         let values = assigned_datums(&plain(array)?, ty, name);
         columns.push(values.map_err(|error| {
-            let rows = format!("rows {} to {}, column {name}", *done + 1, *done + batch.num_rows() as u64);
+            let rows = format!(
+                "rows {} to {}, column {name}",
+                *done + 1,
+                *done + batch.num_rows() as u64
+            );
             import.located(error, &rows)
         })?);
     }

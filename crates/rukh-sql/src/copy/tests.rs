@@ -64,10 +64,22 @@ fn csv_is_split_as_postgresql_does() {
         (b"a\n\"b\n", &["1: a", "2! unterminated CSV quoted field"]),
     ];
     for (csv, expected) in cases {
-        assert_eq!(records(csv, &options()), *expected, "{:?}", String::from_utf8_lossy(csv));
+        assert_eq!(
+            records(csv, &options()),
+            *expected,
+            "{:?}",
+            String::from_utf8_lossy(csv)
+        );
     }
-    let backslash = CopyOptions { delimiter: b';', escape: b'\\', ..options() };
-    assert_eq!(records(b"\"a\\\"b\\\\\";\"c\"\n", &backslash), ["1: [a\"b\\]|[c]"]);
+    let backslash = CopyOptions {
+        delimiter: b';',
+        escape: b'\\',
+        ..options()
+    };
+    assert_eq!(
+        records(b"\"a\\\"b\\\\\";\"c\"\n", &backslash),
+        ["1: [a\"b\\]|[c]"]
+    );
 }
 
 #[test]
@@ -85,14 +97,19 @@ fn records_may_straddle_reads() {
     let mut records = Records::new(Drip(b"ab,\"c\"\"d\"\r\ne"), &options()).expect("memory can be read");
     let mut record = Record::default();
     assert!(records.read(&mut record).is_ok_and(|found| found));
-    assert_eq!((record.field(0), record.field(1)), ((&b"ab"[..], false), (&b"c\"d"[..], true)));
+    assert_eq!(
+        (record.field(0), record.field(1)),
+        ((&b"ab"[..], false), (&b"c\"d"[..], true))
+    );
     assert!(records.read(&mut record).is_ok_and(|found| found));
     assert_eq!((record.len(), record.field(0).0, record.line), (1, &b"e"[..], 2));
     assert!(records.read(&mut record).is_ok_and(|found| !found));
 }
 
 fn session() -> Session {
-    Shared::open(Arc::new(MemoryStore::new()), false).expect("a store in memory opens").session()
+    Shared::open(Arc::new(MemoryStore::new()), false)
+        .expect("a store in memory opens")
+        .session()
 }
 
 /// A directory for the files of one test.
@@ -107,11 +124,16 @@ fn file(directory: &tempfile::TempDir, name: &str, text: &[u8]) -> PathBuf {
 }
 
 fn run(session: &mut Session, sql: &str) -> String {
-    session.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error:?}")).tag
+    session
+        .execute(sql)
+        .unwrap_or_else(|error| panic!("{sql}: {error:?}"))
+        .tag
 }
 
 fn rows(session: &mut Session, sql: &str) -> Vec<Vec<Datum>> {
-    let outcome = session.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    let outcome = session
+        .execute(sql)
+        .unwrap_or_else(|error| panic!("{sql}: {error:?}"));
     let mut rows = outcome.rows.expect("a query has rows");
     let mut found = Vec::new();
     while let Some(row) = rows.next_row().expect("rows can be read") {
@@ -120,28 +142,48 @@ fn rows(session: &mut Session, sql: &str) -> Vec<Vec<Datum>> {
     found
 }
 
-const TABLE: &str = "CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR, minutes SMALLINT DEFAULT 7, at TIMESTAMP)";
+const TABLE: &str =
+    "CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR, minutes SMALLINT DEFAULT 7, at TIMESTAMP)";
 
 #[test]
 fn csv_fills_columns_by_place_or_name() {
     let (mut session, directory) = (session(), directory());
     run(&mut session, TABLE);
-    let plain = file(&directory, "plain.csv", b"1,a,5,2015-10-01 12:00:00\n2,\"\",,\n3,,6,\n");
-    assert_eq!(run(&mut session, &format!("COPY t FROM '{}'", plain.display())), "COPY 3");
+    let plain = file(
+        &directory,
+        "plain.csv",
+        b"1,a,5,2015-10-01 12:00:00\n2,\"\",,\n3,,6,\n",
+    );
+    assert_eq!(
+        run(&mut session, &format!("COPY t FROM '{}'", plain.display())),
+        "COPY 3"
+    );
     let named = file(&directory, "named.csv", b"NAME,id\nx,4\n");
-    assert_eq!(run(&mut session, &format!("COPY t FROM '{}' (HEADER)", named.display())), "COPY 1");
+    assert_eq!(
+        run(
+            &mut session,
+            &format!("COPY t FROM '{}' (HEADER)", named.display())
+        ),
+        "COPY 1"
+    );
     let listed = file(&directory, "listed.csv", b"what;ever\n5;y\n");
-    let sql = format!("COPY t (id, name) FROM '{}' (HEADER skip, DELIMITER ';')", listed.display());
+    let sql = format!(
+        "COPY t (id, name) FROM '{}' (HEADER skip, DELIMITER ';')",
+        listed.display()
+    );
     assert_eq!(run(&mut session, &sql), "COPY 1");
     let text = |text: &str| Datum::Text(text.to_string());
     let found = rows(&mut session, "SELECT id, name, minutes FROM t ORDER BY id");
-    assert_eq!(found, [
-        [Datum::Int(1), text("a"), Datum::Int(5)],
-        [Datum::Int(2), text(""), Datum::Null],
-        [Datum::Int(3), Datum::Null, Datum::Int(6)],
-        [Datum::Int(4), text("x"), Datum::Int(7)],
-        [Datum::Int(5), text("y"), Datum::Int(7)],
-    ]);
+    assert_eq!(
+        found,
+        [
+            [Datum::Int(1), text("a"), Datum::Int(5)],
+            [Datum::Int(2), text(""), Datum::Null],
+            [Datum::Int(3), Datum::Null, Datum::Int(6)],
+            [Datum::Int(4), text("x"), Datum::Int(7)],
+            [Datum::Int(5), text("y"), Datum::Int(7)],
+        ]
+    );
 }
 
 #[test]
@@ -149,22 +191,68 @@ fn errors_name_line_and_column_and_change_nothing() {
     let (mut session, directory) = (session(), directory());
     run(&mut session, TABLE);
     let cases: &[(&[u8], &str, &str, &str)] = &[
-        (b"1,a\n", "22P04", "missing data for column \"minutes\"", "COPY t, line 1"),
-        (b"1,a,1,\n2,b,2,,x\n", "22P04", "extra data after last expected column", "COPY t, line 2"),
-        (b"1,a,x,\n", "22P02", "invalid input syntax for type smallint: \"x\"", "COPY t, line 1, column minutes: \"x\""),
-        (b"1,a,70000,\n", "22003", "value \"70000\" is out of range for type smallint", "COPY t, line 1, column minutes: \"70000\""),
-        (b"1,\xff,1,\n", "22021", "invalid byte sequence for encoding \"UTF8\": 0xff", "COPY t, line 1, column name"),
-        (b"1,a,1,soon\n", "22007", "invalid input syntax for type timestamp: \"soon\"", "COPY t, line 1, column at: \"soon\""),
-        (b"1,\"a\n", "22P04", "unterminated CSV quoted field", "COPY t, line 1"),
+        (
+            b"1,a\n",
+            "22P04",
+            "missing data for column \"minutes\"",
+            "COPY t, line 1",
+        ),
+        (
+            b"1,a,1,\n2,b,2,,x\n",
+            "22P04",
+            "extra data after last expected column",
+            "COPY t, line 2",
+        ),
+        (
+            b"1,a,x,\n",
+            "22P02",
+            "invalid input syntax for type smallint: \"x\"",
+            "COPY t, line 1, column minutes: \"x\"",
+        ),
+        (
+            b"1,a,70000,\n",
+            "22003",
+            "value \"70000\" is out of range for type smallint",
+            "COPY t, line 1, column minutes: \"70000\"",
+        ),
+        (
+            b"1,\xff,1,\n",
+            "22021",
+            "invalid byte sequence for encoding \"UTF8\": 0xff",
+            "COPY t, line 1, column name",
+        ),
+        (
+            b"1,a,1,soon\n",
+            "22007",
+            "invalid input syntax for type timestamp: \"soon\"",
+            "COPY t, line 1, column at: \"soon\"",
+        ),
+        (
+            b"1,\"a\n",
+            "22P04",
+            "unterminated CSV quoted field",
+            "COPY t, line 1",
+        ),
     ];
     for (csv, sqlstate, message, detail) in cases {
         let path = file(&directory, "bad.csv", csv);
-        let error = session.execute(&format!("COPY t FROM '{}'", path.display())).err().expect("bad input");
+        let error = session
+            .execute(&format!("COPY t FROM '{}'", path.display()))
+            .err()
+            .expect("bad input");
         let found = (error.sqlstate, error.message.as_str(), error.detail.as_deref());
-        assert_eq!(found, (*sqlstate, *message, Some(*detail)), "{:?}", String::from_utf8_lossy(csv));
+        assert_eq!(
+            found,
+            (*sqlstate, *message, Some(*detail)),
+            "{:?}",
+            String::from_utf8_lossy(csv)
+        );
         assert_eq!(rows(&mut session, "SELECT id FROM t").len(), 0);
     }
-    let missing = session.execute("COPY t FROM '/nowhere/at/all.csv'").err().expect("no file");
+    let missing = session
+        .execute("COPY t FROM '/nowhere/at/all.csv'")
+        .err()
+        .expect("no file");
     assert_eq!(missing.sqlstate, "58P01");
 }
 
@@ -188,28 +276,59 @@ fn headers_must_name_columns() {
 fn json_lines_fill_columns_by_name() {
     let (mut session, directory) = (session(), directory());
     run(&mut session, TABLE);
-    let lines = b"{\"id\": 1, \"name\": \"a\", \"minutes\": null}\n\n{\"id\": 2, \"at\": \"2015-10-01T00:00:00\"}\n";
+    let lines =
+        b"{\"id\": 1, \"name\": \"a\", \"minutes\": null}\n\n{\"id\": 2, \"at\": \"2015-10-01T00:00:00\"}\n";
     let path = file(&directory, "t.json", lines);
-    assert_eq!(run(&mut session, &format!("COPY t FROM '{}'", path.display())), "COPY 2");
+    assert_eq!(
+        run(&mut session, &format!("COPY t FROM '{}'", path.display())),
+        "COPY 2"
+    );
     let found = rows(&mut session, "SELECT id, minutes FROM t ORDER BY id");
-    assert_eq!(found, [[Datum::Int(1), Datum::Null], [Datum::Int(2), Datum::Int(7)]]);
-    for (line, sqlstate) in [("{\"id\": }", "22P02"), ("[1]", "22P02"), ("{\"foo\": 1}", "42703"), ("{\"id\": 1.5}", "22P02")] {
+    assert_eq!(
+        found,
+        [[Datum::Int(1), Datum::Null], [Datum::Int(2), Datum::Int(7)]]
+    );
+    for (line, sqlstate) in [
+        ("{\"id\": }", "22P02"),
+        ("[1]", "22P02"),
+        ("{\"foo\": 1}", "42703"),
+        ("{\"id\": 1.5}", "22P02"),
+    ] {
         let path = file(&directory, "bad.json", line.as_bytes());
-        let error = session.execute(&format!("COPY t FROM '{}'", path.display())).err().expect("bad JSON");
+        let error = session
+            .execute(&format!("COPY t FROM '{}'", path.display()))
+            .err()
+            .expect("bad JSON");
         assert_eq!(error.sqlstate, sqlstate, "{line}");
-        assert!(error.detail.is_some_and(|detail| detail.contains("line 1")), "{line}");
+        assert!(
+            error.detail.is_some_and(|detail| detail.contains("line 1")),
+            "{line}"
+        );
     }
 }
 
 #[test]
 fn row_numbers_follow_the_file() {
     let (mut session, directory) = (session(), directory());
-    run(&mut session, "CREATE TABLE n (id TINYINT PRIMARY KEY, name VARCHAR)");
+    run(
+        &mut session,
+        "CREATE TABLE n (id TINYINT PRIMARY KEY, name VARCHAR)",
+    );
     let path = file(&directory, "n.csv", b"b\na\nc\n");
-    run(&mut session, &format!("COPY n FROM '{}' (ROW_NUMBER id)", path.display()));
+    run(
+        &mut session,
+        &format!("COPY n FROM '{}' (ROW_NUMBER id)", path.display()),
+    );
     let text = |text: &str| Datum::Text(text.to_string());
     let found = rows(&mut session, "SELECT id, name FROM n ORDER BY id");
-    assert_eq!(found, [[Datum::Int(1), text("b")], [Datum::Int(2), text("a")], [Datum::Int(3), text("c")]]);
+    assert_eq!(
+        found,
+        [
+            [Datum::Int(1), text("b")],
+            [Datum::Int(2), text("a")],
+            [Datum::Int(3), text("c")]
+        ]
+    );
     let long = file(&directory, "long.csv", "x\n".repeat(200).as_bytes());
     let error = session.execute(&format!("COPY n FROM '{}' (ROW_NUMBER id)", long.display()));
     assert_eq!(error.err().expect("tinyint ends at 127").sqlstate, "22003");
@@ -224,21 +343,40 @@ fn every_type_survives_every_format() {
                    day DATE, t TIME, ts TIMESTAMP, tz TIMESTAMP WITH TIME ZONE, u UUID, c CHAR(5), v VARCHAR, \
                    x BINARY(3), y VARBINARY";
     run(&mut session, &format!("CREATE TABLE one ({columns})"));
-    run(&mut session, "INSERT INTO one VALUES (1, true, -5, 9007199254740993, 1.5, 0.1, 12345678901234567.125, \
+    run(
+        &mut session,
+        "INSERT INTO one VALUES (1, true, -5, 9007199254740993, 1.5, 0.1, 12345678901234567.125, \
         '2015-10-01', '12:30:15.25', '2015-10-01 12:00:00.5', '2015-10-01 12:00:00+02', \
-        'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 'ab', 'say \"hi\", 中国\nnext', '\\x00ff01', '\\x0a')");
+        'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 'ab', 'say \"hi\", 中国\nnext', '\\x00ff01', '\\x0a')",
+    );
     run(&mut session, "INSERT INTO one (id, v) VALUES (2, ''), (3, NULL)");
     let expected = rows(&mut session, "SELECT * FROM one ORDER BY id");
     for name in ["one.csv", "one.json", "one.parquet"] {
         let path = directory.path().join(name);
-        assert_eq!(run(&mut session, &format!("COPY one TO '{}'", path.display())), "COPY 3");
+        assert_eq!(
+            run(&mut session, &format!("COPY one TO '{}'", path.display())),
+            "COPY 3"
+        );
         run(&mut session, &format!("CREATE TABLE two ({columns})"));
-        assert_eq!(run(&mut session, &format!("COPY two FROM '{}'", path.display())), "COPY 3");
-        assert_eq!(rows(&mut session, "SELECT * FROM two ORDER BY id"), expected, "{name}");
+        assert_eq!(
+            run(&mut session, &format!("COPY two FROM '{}'", path.display())),
+            "COPY 3"
+        );
+        assert_eq!(
+            rows(&mut session, "SELECT * FROM two ORDER BY id"),
+            expected,
+            "{name}"
+        );
         run(&mut session, "DROP TABLE two");
     }
     let path = directory.path().join("query.csv");
-    run(&mut session, &format!("COPY (SELECT id, v FROM one ORDER BY id DESC) TO '{}' (HEADER)", path.display()));
+    run(
+        &mut session,
+        &format!(
+            "COPY (SELECT id, v FROM one ORDER BY id DESC) TO '{}' (HEADER)",
+            path.display()
+        ),
+    );
     let text = std::fs::read_to_string(path).expect("the file is there");
     assert_eq!(text, "id,v\n3,\n2,\"\"\n1,\"say \"\"hi\"\", 中国\nnext\"\n");
 }
@@ -246,12 +384,27 @@ fn every_type_survives_every_format() {
 #[test]
 fn many_rows_become_a_bulk_load() {
     let (mut session, directory) = (session(), directory());
-    run(&mut session, "CREATE TABLE big (id INTEGER PRIMARY KEY, v INTEGER)");
+    run(
+        &mut session,
+        "CREATE TABLE big (id INTEGER PRIMARY KEY, v INTEGER)",
+    );
     run(&mut session, "CREATE INDEX by_v ON big (v)");
-    let csv: String = (0..25_000).rev().map(|id| format!("{id},{}\n", id % 100)).collect();
+    let csv: String = (0..25_000)
+        .rev()
+        .map(|id| format!("{id},{}\n", id % 100))
+        .collect();
     let path = file(&directory, "big.csv", csv.as_bytes());
-    assert_eq!(run(&mut session, &format!("COPY big FROM '{}'", path.display())), "COPY 25000");
-    assert_eq!(rows(&mut session, "SELECT count(*) FROM big WHERE v = 7"), [[Datum::Int(250)]]);
-    let again = session.execute(&format!("COPY big FROM '{}'", path.display())).err().expect("keys are taken");
+    assert_eq!(
+        run(&mut session, &format!("COPY big FROM '{}'", path.display())),
+        "COPY 25000"
+    );
+    assert_eq!(
+        rows(&mut session, "SELECT count(*) FROM big WHERE v = 7"),
+        [[Datum::Int(250)]]
+    );
+    let again = session
+        .execute(&format!("COPY big FROM '{}'", path.display()))
+        .err()
+        .expect("keys are taken");
     assert_eq!(again.sqlstate, "23505");
 }

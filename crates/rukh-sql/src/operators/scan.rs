@@ -7,8 +7,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{BooleanArray, RecordBatch};
-use datafusion::arrow::compute::filter_record_batch;
 use datafusion::arrow::compute::SortOptions;
+use datafusion::arrow::compute::filter_record_batch;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema};
@@ -74,7 +74,14 @@ impl ScanExec {
         limit: Option<usize>,
     ) -> Result<Self, SqlError> {
         let conditions = Conditions::translate(table, &conjuncts)?;
-        Self::choose(context.clone(), Arc::new(conditions), Arc::new(conjuncts), output, &[], limit)
+        Self::choose(
+            context.clone(),
+            Arc::new(conditions),
+            Arc::new(conjuncts),
+            output,
+            &[],
+            limit,
+        )
     }
 
     fn choose(
@@ -86,7 +93,10 @@ impl ScanExec {
         limit: Option<usize>,
     ) -> Result<Self, SqlError> {
         let table = &conditions.table;
-        let given: Vec<ColumnId> = output.iter().map(|position| table.columns[*position].id).collect();
+        let given: Vec<ColumnId> = output
+            .iter()
+            .map(|position| table.columns[*position].id)
+            .collect();
         let wanted = Wanted {
             predicates: &conditions.predicates,
             columns: &given,
@@ -104,8 +114,17 @@ impl ScanExec {
         let scan_schema = projected_schema(table, &columns);
         let residual = residual_expr(&left.row, &conjuncts, &scan_schema)?;
         let partitions = partitions(&context, table, &path, limit)?;
-        let output_schema = Arc::new(table_schema(table).project(&output).map_err(DataFusionError::from)?);
-        let properties = Arc::new(properties(&path, &columns[..output.len()], output_schema, partitions.len()));
+        let output_schema = Arc::new(
+            table_schema(table)
+                .project(&output)
+                .map_err(DataFusionError::from)?,
+        );
+        let properties = Arc::new(properties(
+            &path,
+            &columns[..output.len()],
+            output_schema,
+            partitions.len(),
+        ));
         Ok(ScanExec {
             context,
             conjuncts,
@@ -154,17 +173,26 @@ impl ScanExec {
 
     fn start(&self, partition: usize) -> Result<ScanState, SqlError> {
         let left = self.conditions.residual(&self.path);
-        let entry = left.entry.iter().map(|position| self.conditions.predicates[*position].clone());
+        let entry = left
+            .entry
+            .iter()
+            .map(|position| self.conditions.predicates[*position].clone());
         let request = self.conditions.request(
             &self.path,
             self.partitions[partition].clone(),
             self.columns.clone(),
-            self.fetch.filter(|_| self.residual.is_none()).map(|fetch| fetch as u64),
+            self.fetch
+                .filter(|_| self.residual.is_none())
+                .map(|fetch| fetch as u64),
             entry.collect(),
             self.conditions.columns_read(&left.entry),
             &self.context.cancel,
         );
-        let types: Vec<DataType> = self.columns.iter().map(|id| column_type(self.table(), *id)).collect();
+        let types: Vec<DataType> = self
+            .columns
+            .iter()
+            .map(|id| column_type(self.table(), *id))
+            .collect();
         Ok(ScanState {
             cursor: self.context.snapshot.scan(request)?,
             builder: BatchBuilder::new(self.scan_schema.clone(), &types, 0),
@@ -200,13 +228,22 @@ fn residual_expr(
     schema: &SchemaRef,
 ) -> Result<Option<Arc<dyn PhysicalExpr>>, SqlError> {
     let left = positions.iter().map(|position| conjuncts[*position].clone());
-    let Some(expr) = conjunction(left) else { return Ok(None) };
+    let Some(expr) = conjunction(left) else {
+        return Ok(None);
+    };
     let unqualified = expr.transform(|expr| match expr {
-        Expr::Column(column) => Ok(Transformed::yes(Expr::Column(Column::new_unqualified(column.name)))),
+        Expr::Column(column) => Ok(Transformed::yes(Expr::Column(Column::new_unqualified(
+            column.name,
+        )))),
         other => Ok(Transformed::no(other)),
     })?;
     let schema = DFSchema::try_from(schema.as_ref().clone())?;
-    Ok(Some(create_physical_expr(&unqualified.data, &schema, &ExecutionProps::new(), &PhysicalPlanningContext::default())?))
+    Ok(Some(create_physical_expr(
+        &unqualified.data,
+        &schema,
+        &ExecutionProps::new(),
+        &PhysicalPlanningContext::default(),
+    )?))
 }
 
 /// Splits the ranges of a large scan over the cores, by the real distribution of keys.
@@ -221,23 +258,38 @@ fn partitions(
     if !large || context.parallelism < 2 {
         return Ok(vec![path.ranges.clone()]);
     }
-    let split = context.snapshot.split(table, source, path.ranges.clone(), context.parallelism)?;
+    let split = context
+        .snapshot
+        .split(table, source, path.ranges.clone(), context.parallelism)?;
     Ok(if split.is_empty() { vec![Vec::new()] } else { split })
 }
 
 /// Declares the order of the rows and how many partitions there are.
-fn properties(path: &AccessPath, columns: &[ColumnId], schema: SchemaRef, partitions: usize) -> PlanProperties {
+fn properties(
+    path: &AccessPath,
+    columns: &[ColumnId],
+    schema: SchemaRef,
+    partitions: usize,
+) -> PlanProperties {
     let sort_expr = |key: &OrderKey| {
         let position = columns.iter().position(|id| TermId::column(*id) == key.term)?;
         let expr = Arc::new(PhysicalColumn::new(schema.field(position).name(), position));
-        let options = SortOptions { descending: key.descending, nulls_first: key.nulls_first };
+        let options = SortOptions {
+            descending: key.descending,
+            nulls_first: key.nulls_first,
+        };
         Some(PhysicalSortExpr { expr, options })
     };
     let known: Vec<_> = path.order.iter().map_while(sort_expr).collect();
     let equivalence = EquivalenceProperties::new_with_orderings(schema.clone(), LexOrdering::new(known));
     let partitioning = Partitioning::UnknownPartitioning(partitions);
-    PlanProperties::new(equivalence, partitioning, EmissionType::Incremental, Boundedness::Bounded)
-        .with_scheduling_type(SchedulingType::Cooperative)
+    PlanProperties::new(
+        equivalence,
+        partitioning,
+        EmissionType::Incremental,
+        Boundedness::Bounded,
+    )
+    .with_scheduling_type(SchedulingType::Cooperative)
 }
 
 /// One partition being read.
@@ -274,7 +326,11 @@ impl ScanState {
     }
 
     fn read(&mut self) -> Result<usize, SqlError> {
-        let max = self.left.filter(|_| self.residual.is_none()).unwrap_or(BATCH_ROWS).min(BATCH_ROWS);
+        let max = self
+            .left
+            .filter(|_| self.residual.is_none())
+            .unwrap_or(BATCH_ROWS)
+            .min(BATCH_ROWS);
         let (builder, columns) = (&mut self.builder, self.types.len());
         let mut failed = None;
         let read = self.cursor.next_rows(max, &mut |row| {
@@ -326,7 +382,9 @@ impl ScanState {
 
 impl fmt::Debug for ScanExec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScanExec").field("table", &self.table().name).finish_non_exhaustive()
+        f.debug_struct("ScanExec")
+            .field("table", &self.table().name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -374,11 +432,7 @@ impl ExecutionPlan for ScanExec {
         }
     }
 
-    fn execute(
-        &self,
-        partition: usize,
-        _: Arc<TaskContext>,
-    ) -> DataFusionResult<SendableRecordBatchStream> {
+    fn execute(&self, partition: usize, _: Arc<TaskContext>) -> DataFusionResult<SendableRecordBatchStream> {
         let state = self.start(partition).map_err(external)?;
         let stream = futures::stream::try_unfold(state, |mut state| async move {
             let batch = state.next_batch().map_err(external)?;
@@ -392,7 +446,10 @@ impl ExecutionPlan for ScanExec {
     }
 
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
-        Some(Arc::new(ScanExec { fetch: limit, ..self.clone() }))
+        Some(Arc::new(ScanExec {
+            fetch: limit,
+            ..self.clone()
+        }))
     }
 
     fn fetch(&self) -> Option<usize> {
@@ -403,12 +460,27 @@ impl ExecutionPlan for ScanExec {
         &self,
         order: &[PhysicalSortExpr],
     ) -> DataFusionResult<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
-        let Some(order) = self.order_keys(order) else { return Ok(SortOrderPushdownResult::Unsupported) };
-        let (context, conditions, conjuncts) = (self.context.clone(), self.conditions.clone(), self.conjuncts.clone());
-        let scan = Self::choose(context, conditions, conjuncts, self.output.clone(), &order, self.fetch)
-            .map_err(external)?;
+        let Some(order) = self.order_keys(order) else {
+            return Ok(SortOrderPushdownResult::Unsupported);
+        };
+        let (context, conditions, conjuncts) = (
+            self.context.clone(),
+            self.conditions.clone(),
+            self.conjuncts.clone(),
+        );
+        let scan = Self::choose(
+            context,
+            conditions,
+            conjuncts,
+            self.output.clone(),
+            &order,
+            self.fetch,
+        )
+        .map_err(external)?;
         Ok(match scan.path.ordered {
-            true => SortOrderPushdownResult::Exact { inner: Arc::new(scan) },
+            true => SortOrderPushdownResult::Exact {
+                inner: Arc::new(scan),
+            },
             false => SortOrderPushdownResult::Unsupported,
         })
     }
@@ -420,7 +492,11 @@ impl ScanExec {
         let key = |sort: &PhysicalSortExpr| {
             let column = (sort.expr.as_ref() as &dyn std::any::Any).downcast_ref::<PhysicalColumn>()?;
             let term = TermId::column(*self.columns.get(column.index())?);
-            Some(OrderKey { term, descending: sort.options.descending, nulls_first: sort.options.nulls_first })
+            Some(OrderKey {
+                term,
+                descending: sort.options.descending,
+                nulls_first: sort.options.nulls_first,
+            })
         };
         order.iter().map(key).collect()
     }

@@ -12,8 +12,7 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 use super::reader::Reader;
 use super::utility::boolean;
 use super::{
-    CopyDirection, CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, Name, Statement,
-    query,
+    CopyDirection, CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, Name, Statement, query,
 };
 use crate::SqlError;
 
@@ -39,7 +38,12 @@ pub(super) fn copy(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
         return Err(reader.unsupported("COPY … WHERE is not supported"));
     }
     let options = options.settled(&file)?;
-    Ok(Statement::Copy(Box::new(CopyStatement { source, direction, file, options })))
+    Ok(Statement::Copy(Box::new(CopyStatement {
+        source,
+        direction,
+        file,
+        options,
+    })))
 }
 
 fn source(reader: &mut Reader<'_>) -> Result<CopySource, SqlError> {
@@ -49,7 +53,11 @@ fn source(reader: &mut Reader<'_>) -> Result<CopySource, SqlError> {
         return Ok(CopySource::Query(query));
     }
     let name = reader.object_name()?;
-    let columns = if *reader.peek_at(0) == Token::LParen { reader.names()? } else { Vec::new() };
+    let columns = if *reader.peek_at(0) == Token::LParen {
+        reader.names()?
+    } else {
+        Vec::new()
+    };
     Ok(CopySource::Table { name, columns })
 }
 
@@ -74,7 +82,10 @@ impl Options {
         if format != CopyFormat::Csv
             && let Some(option) = self.csv_only
         {
-            let message = format!("COPY {} available only in CSV mode", option.text.to_ascii_uppercase());
+            let message = format!(
+                "COPY {} available only in CSV mode",
+                option.text.to_ascii_uppercase()
+            );
             return Err(SqlError::unsupported(message).at(option.position));
         }
         let delimiter = self.delimiter.unwrap_or(b',');
@@ -97,7 +108,9 @@ impl Options {
 
 /// Tells the format from the end of a file's name; CSV if that says nothing.
 fn format_of(file: &str) -> CopyFormat {
-    let extension = file.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+    let extension = file
+        .rsplit_once('.')
+        .map(|(_, extension)| extension.to_ascii_lowercase());
     match extension.as_deref() {
         Some("parquet") => CopyFormat::Parquet,
         Some("json" | "jsonl" | "ndjson") => CopyFormat::Json,
@@ -203,7 +216,11 @@ fn header(reader: &mut Reader<'_>) -> Result<CopyHeader, SqlError> {
     if reader.accept(&["skip"]) {
         return Ok(CopyHeader::Skip);
     }
-    Ok(if boolean(reader)? { CopyHeader::Names } else { CopyHeader::None })
+    Ok(if boolean(reader)? {
+        CopyHeader::Names
+    } else {
+        CopyHeader::None
+    })
 }
 
 /// Reads a string of one byte.

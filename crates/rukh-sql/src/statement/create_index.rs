@@ -14,7 +14,11 @@ pub(super) fn create_index(reader: &mut Reader<'_>) -> Result<Statement, SqlErro
     reader.expect(&["index"])?;
     reader.accept(&["concurrently"]);
     let if_not_exists = reader.if_not_exists();
-    let name = if reader.peeks(&["on"]) { None } else { Some(reader.name()?) };
+    let name = if reader.peeks(&["on"]) {
+        None
+    } else {
+        Some(reader.name()?)
+    };
     if if_not_exists && name.is_none() {
         return Err(reader.unexpected());
     }
@@ -23,7 +27,11 @@ pub(super) fn create_index(reader: &mut Reader<'_>) -> Result<Statement, SqlErro
     let table = reader.object_name()?;
     check_method(reader)?;
     let elements = reader.parenthesised(index_element)?;
-    let include = if reader.accept(&["include"]) { reader.names()? } else { Vec::new() };
+    let include = if reader.accept(&["include"]) {
+        reader.names()?
+    } else {
+        Vec::new()
+    };
     check_options(reader)?;
     let predicate = predicate(reader)?;
     Ok(Statement::CreateIndex(Box::new(CreateIndexStatement {
@@ -47,7 +55,11 @@ pub(super) fn primary_key_element(reader: &mut Reader<'_>) -> Result<KeyElementD
     if reader.peeks(&["row_timestamp"]) {
         return Err(reader.unsupported("ROW_TIMESTAMP is not supported"));
     }
-    Ok(KeyElementDefinition { expr, order: sort_order(reader), position })
+    Ok(KeyElementDefinition {
+        expr,
+        order: sort_order(reader),
+        position,
+    })
 }
 
 fn index_element(reader: &mut Reader<'_>) -> Result<KeyElementDefinition, SqlError> {
@@ -64,12 +76,17 @@ fn index_element(reader: &mut Reader<'_>) -> Result<KeyElementDefinition, SqlErr
         KeyExprDefinition::Column(reader.name()?)
     };
     if reader.peeks(&["collate"]) {
-        return Err(reader.unsupported("COLLATE is not supported")
+        return Err(reader
+            .unsupported("COLLATE is not supported")
             .with_hint("Text is ordered by its bytes."));
     }
     let order = sort_order(reader);
     check_nulls(reader, order)?;
-    Ok(KeyElementDefinition { expr, order, position })
+    Ok(KeyElementDefinition {
+        expr,
+        order,
+        position,
+    })
 }
 
 /// Whether `HASH(` is next; a column may be called `hash` too.
@@ -86,7 +103,10 @@ fn hash(reader: &mut Reader<'_>) -> Result<KeyExprDefinition, SqlError> {
     let bytes = reader.integer()?;
     reader.expect_token(&Token::RParen)?;
     match bytes {
-        4 | 8 | 16 => Ok(KeyExprDefinition::Hash { column, bytes: bytes as u8 }),
+        4 | 8 | 16 => Ok(KeyExprDefinition::Hash {
+            column,
+            bytes: bytes as u8,
+        }),
         _ => {
             let message = format!("HASH takes 4, 8 or 16 bytes, not {bytes}");
             Err(SqlError::statement("22023", message).at(position))
@@ -152,5 +172,8 @@ fn predicate(reader: &mut Reader<'_>) -> Result<Option<Expression>, SqlError> {
         return Ok(None);
     }
     let position = reader.position();
-    Ok(Some(Expression { expr: reader.expression()?, position }))
+    Ok(Some(Expression {
+        expr: reader.expression()?,
+        position,
+    }))
 }

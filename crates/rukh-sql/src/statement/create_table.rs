@@ -15,6 +15,7 @@ use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::create_index::{primary_key_element, sort_order};
+use super::data_type::data_type;
 use super::reader::Reader;
 use super::utility::boolean;
 use super::{
@@ -22,7 +23,6 @@ use super::{
     KeyExprDefinition, Name, SaltDefinition, Statement, TableOptionsDefinition, UniqueDefinition,
 };
 use crate::SqlError;
-use super::data_type::data_type;
 
 /// Reads CREATE TABLE.
 pub(super) fn create_table(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
@@ -38,7 +38,8 @@ pub(super) fn create_table(reader: &mut Reader<'_>) -> Result<Statement, SqlErro
         options: TableOptionsDefinition::default(),
     };
     if reader.peeks(&["as"]) {
-        return Err(reader.unsupported("CREATE TABLE AS is not supported")
+        return Err(reader
+            .unsupported("CREATE TABLE AS is not supported")
             .with_hint("Create the table with its PRIMARY KEY, then INSERT INTO … SELECT."));
     }
     reader.parenthesised(|reader| table_element(reader, &mut table))?;
@@ -52,14 +53,12 @@ fn table_element(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -> R
         return Ok(());
     }
     match reader.peek_at(0) {
-        Token::Word(word) if word.quote_style.is_none() => {
-            match word.value.to_ascii_lowercase().as_str() {
-                "constraint" | "primary" | "unique" | "check" | "foreign" | "exclude" | "like" => {
-                    table_constraint(reader, table)
-                }
-                _ => column(reader, table),
+        Token::Word(word) if word.quote_style.is_none() => match word.value.to_ascii_lowercase().as_str() {
+            "constraint" | "primary" | "unique" | "check" | "foreign" | "exclude" | "like" => {
+                table_constraint(reader, table)
             }
-        }
+            _ => column(reader, table),
+        },
         _ => column(reader, table),
     }
 }
@@ -85,7 +84,11 @@ fn family(reader: &mut Reader<'_>) -> Result<FamilyDefinition, SqlError> {
             _ => return Err(unknown_option(&option)),
         }
     }
-    Ok(FamilyDefinition { name, columns, compression })
+    Ok(FamilyDefinition {
+        name,
+        columns,
+        compression,
+    })
 }
 
 fn compression_name(reader: &mut Reader<'_>) -> Result<String, SqlError> {
@@ -105,11 +108,12 @@ fn compression_name(reader: &mut Reader<'_>) -> Result<String, SqlError> {
     }
 }
 
-fn table_constraint(
-    reader: &mut Reader<'_>,
-    table: &mut CreateTableStatement,
-) -> Result<(), SqlError> {
-    let name = if reader.accept(&["constraint"]) { Some(reader.name()?) } else { None };
+fn table_constraint(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -> Result<(), SqlError> {
+    let name = if reader.accept(&["constraint"]) {
+        Some(reader.name()?)
+    } else {
+        None
+    };
     let position = reader.position();
     if reader.accept(&["primary", "key"]) {
         let elements = reader.parenthesised(primary_key_element)?;
@@ -155,7 +159,13 @@ fn column(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -> Result<(
     let position = reader.position();
     let ty = reader.data_type()?;
     let ty = data_type(&ty).map_err(|error| error.at(position))?;
-    let mut column = ColumnDefinition { name, ty, nullable: None, default: None, family: None };
+    let mut column = ColumnDefinition {
+        name,
+        ty,
+        nullable: None,
+        default: None,
+        family: None,
+    };
     while column_option(reader, &mut column, table)? {}
     table.columns.push(column);
     Ok(())
@@ -167,7 +177,11 @@ fn column_option(
     column: &mut ColumnDefinition,
     table: &mut CreateTableStatement,
 ) -> Result<bool, SqlError> {
-    let constraint = if reader.accept(&["constraint"]) { Some(reader.name()?) } else { None };
+    let constraint = if reader.accept(&["constraint"]) {
+        Some(reader.name()?)
+    } else {
+        None
+    };
     let position = reader.position();
     if reader.accept(&["not", "null"]) {
         set_nullable(column, false, position)?;
@@ -177,11 +191,18 @@ fn column_option(
         default(reader, column)?;
     } else if reader.accept(&["primary", "key"]) {
         let expr = KeyExprDefinition::Column(column.name.clone());
-        let element = KeyElementDefinition { expr, order: sort_order(reader), position };
+        let element = KeyElementDefinition {
+            expr,
+            order: sort_order(reader),
+            position,
+        };
         set_primary_key(table, vec![element], position)?;
     } else if reader.accept(&["unique"]) {
         let columns = vec![column.name.clone()];
-        table.uniques.push(UniqueDefinition { name: constraint, columns });
+        table.uniques.push(UniqueDefinition {
+            name: constraint,
+            columns,
+        });
     } else if reader.accept(&["family"]) {
         column.family = Some(reader.name()?);
     } else if constraint.is_some() {
@@ -194,14 +215,12 @@ fn column_option(
     Ok(true)
 }
 
-fn set_nullable(
-    column: &mut ColumnDefinition,
-    nullable: bool,
-    position: usize,
-) -> Result<(), SqlError> {
+fn set_nullable(column: &mut ColumnDefinition, nullable: bool, position: usize) -> Result<(), SqlError> {
     if column.nullable.is_some_and(|before| before != nullable) {
-        let message =
-            format!("conflicting NULL/NOT NULL declarations for column \"{}\"", column.name.text);
+        let message = format!(
+            "conflicting NULL/NOT NULL declarations for column \"{}\"",
+            column.name.text
+        );
         return Err(SqlError::syntax(message).at(position));
     }
     column.nullable = Some(nullable);
@@ -211,13 +230,21 @@ fn set_nullable(
 fn default(reader: &mut Reader<'_>, column: &mut ColumnDefinition) -> Result<(), SqlError> {
     let position = reader.position();
     if column.default.is_some() {
-        let message = format!("multiple default values specified for column \"{}\"", column.name.text);
+        let message = format!(
+            "multiple default values specified for column \"{}\"",
+            column.name.text
+        );
         return Err(SqlError::syntax(message).at(position));
     }
     // Read as an option, because there sqlparser knows that NOT NULL ends the expression.
     let option = reader.parse(Parser::parse_optional_column_option)?;
-    let Some(ColumnOption::Default(expr)) = option else { return Err(reader.unexpected()) };
-    column.default = Some(Expression { expr: reader.shallow(expr)?, position });
+    let Some(ColumnOption::Default(expr)) = option else {
+        return Err(reader.unexpected());
+    };
+    column.default = Some(Expression {
+        expr: reader.shallow(expr)?,
+        position,
+    });
     Ok(())
 }
 
@@ -247,8 +274,9 @@ fn options(reader: &mut Reader<'_>, options: &mut TableOptionsDefinition) -> Res
         } else if reader.peeks_any(&["using", "partition", "inherits", "tablespace", "on"]) {
             let word = reader.any_word()?;
             let what = word.text.to_ascii_uppercase();
-            return Err(SqlError::unsupported(format!("CREATE TABLE … {what} is not supported"))
-                .at(word.position));
+            return Err(
+                SqlError::unsupported(format!("CREATE TABLE … {what} is not supported")).at(word.position),
+            );
         } else if matches!(reader.peek_at(0), Token::Word(_)) && starts_option(reader) {
             option(reader, options)?;
         } else {
@@ -289,7 +317,11 @@ fn unknown_option(name: &Name) -> SqlError {
 fn salt(reader: &mut Reader<'_>) -> Result<SaltDefinition, SqlError> {
     let position = reader.position();
     let value = reader.integer()?;
-    let columns = if reader.accept(&["on"]) { Some(reader.names()?) } else { None };
+    let columns = if reader.accept(&["on"]) {
+        Some(reader.names()?)
+    } else {
+        None
+    };
     match u16::try_from(value) {
         Ok(buckets @ 2..=256) => Ok(SaltDefinition { buckets, columns }),
         _ => {

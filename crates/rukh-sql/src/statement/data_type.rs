@@ -1,8 +1,6 @@
 //! Names of types: from sqlparser's tree to the types that columns have.
 
-use datafusion::sql::sqlparser::ast::{
-    DataType as Parsed, ExactNumberInfo, TimezoneInfo,
-};
+use datafusion::sql::sqlparser::ast::{DataType as Parsed, ExactNumberInfo, TimezoneInfo};
 use rukh_keys::{DataType, ValueError};
 
 use crate::SqlError;
@@ -24,10 +22,10 @@ use crate::SqlError;
 pub fn data_type(parsed: &Parsed) -> Result<DataType, SqlError> {
     match parsed {
         Parsed::Float(ExactNumberInfo::Precision(bits)) => float(*bits),
-        Parsed::Timestamp(Some(digits), _) if *digits != 6 => {
-            Err(SqlError::unsupported(format!("TIMESTAMP({digits}) is not supported"))
-                .with_hint("Timestamps keep microseconds: TIMESTAMP."))
-        }
+        Parsed::Timestamp(Some(digits), _) if *digits != 6 => Err(SqlError::unsupported(format!(
+            "TIMESTAMP({digits}) is not supported"
+        ))
+        .with_hint("Timestamps keep microseconds: TIMESTAMP.")),
         Parsed::Time(digits, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => match digits {
             None => named("time"),
             Some(digits) => named(&format!("time({digits})")),
@@ -42,8 +40,14 @@ fn float(bits: u64) -> Result<DataType, SqlError> {
     match bits {
         1..=24 => Ok(DataType::Real),
         25..=53 => Ok(DataType::Double),
-        0 => Err(SqlError::statement("22023", "precision for type float must be at least 1 bit")),
-        _ => Err(SqlError::statement("22023", "precision for type float must be less than 54 bits")),
+        0 => Err(SqlError::statement(
+            "22023",
+            "precision for type float must be at least 1 bit",
+        )),
+        _ => Err(SqlError::statement(
+            "22023",
+            "precision for type float must be less than 54 bits",
+        )),
     }
 }
 

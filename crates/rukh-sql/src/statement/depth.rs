@@ -83,7 +83,11 @@ struct Depth {
 
 impl Depth {
     fn check(value: usize, max: usize) -> ControlFlow<()> {
-        if value > max { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if value > max {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 }
 
@@ -128,7 +132,11 @@ impl VisitorMut for Balance {
     type Break = Infallible;
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
-        if let Expr::BinaryOp { op: BinaryOperator::And | BinaryOperator::Or, .. } = expr {
+        if let Expr::BinaryOp {
+            op: BinaryOperator::And | BinaryOperator::Or,
+            ..
+        } = expr
+        {
             balance_chain(expr);
         }
         ControlFlow::Continue(())
@@ -161,7 +169,11 @@ fn terms_of(mut chain: Expr, op: &BinaryOperator) -> Vec<Expr> {
     let mut terms = Vec::new();
     loop {
         match chain {
-            Expr::BinaryOp { left, op: found, right } if found == *op => {
+            Expr::BinaryOp {
+                left,
+                op: found,
+                right,
+            } if found == *op => {
                 terms.push(*right);
                 chain = *left;
             }
@@ -181,9 +193,11 @@ fn join_terms(mut terms: Vec<Expr>, op: &BinaryOperator) -> Expr {
         let mut terms_left = terms.into_iter();
         while let Some(left) = terms_left.next() {
             joined.push(match terms_left.next() {
-                Some(right) => {
-                    Expr::BinaryOp { left: Box::new(left), op: op.clone(), right: Box::new(right) }
-                }
+                Some(right) => Expr::BinaryOp {
+                    left: Box::new(left),
+                    op: op.clone(),
+                    right: Box::new(right),
+                },
                 None => left,
             });
         }

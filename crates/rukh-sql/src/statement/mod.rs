@@ -14,6 +14,7 @@
 //! | `copy`         | COPY                                                                   |
 //! | `query`        | queries and writes, by sqlparser; refuses clauses that would be ignored |
 //! | `utility`      | everything else                                                        |
+//! | `casts`        | spells out casts to types that DataFusion does not have               |
 //! | `depth`        | keeps trees shallow                                                    |
 //!
 //! Deliberately not here: whether tables and columns exist, and what types expressions have.
@@ -23,6 +24,7 @@ use rukh_keys::{DataType, SortOrder};
 
 use crate::SqlError;
 
+mod casts;
 mod copy;
 mod create_index;
 mod create_table;
@@ -35,6 +37,7 @@ mod source;
 mod tests;
 mod utility;
 
+pub(crate) use data_type::data_type;
 pub(crate) use reader::is_reserved;
 
 use reader::Reader;
@@ -143,7 +146,11 @@ impl ObjectName {
                 return Err(position.map_or(error.clone(), |position| error.at(position)));
             }
         };
-        Ok(ObjectName { schema, name: folded(last), position: position.unwrap_or(1) })
+        Ok(ObjectName {
+            schema,
+            name: folded(last),
+            position: position.unwrap_or(1),
+        })
     }
 }
 

@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::parser::Parser;
 
 use super::reader::{Reader, is_reserved};
-use super::{InsertStatement, Statement, depth};
+use super::{InsertStatement, Statement, casts, depth};
 use crate::SqlError;
 
 /// Reads a query; `WITH … INSERT` gives an INSERT.
@@ -66,7 +66,10 @@ pub(super) fn delete(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
 }
 
 fn is_write(body: &SetExpr) -> bool {
-    matches!(body, SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_))
+    matches!(
+        body,
+        SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_)
+    )
 }
 
 /// Moves the WITH before an INSERT to its query, which sees the same names.
@@ -77,7 +80,9 @@ fn with_before_write(
     position: usize,
 ) -> Result<Statement, SqlError> {
     let SetExpr::Insert(ast::Statement::Insert(mut insert)) = body else {
-        return Err(SqlError::unsupported("WITH before UPDATE, DELETE and MERGE is not supported").at(position));
+        return Err(
+            SqlError::unsupported("WITH before UPDATE, DELETE and MERGE is not supported").at(position),
+        );
     };
     match insert.source.as_mut() {
         Some(source) if source.with.is_none() => source.with = with,
@@ -98,7 +103,9 @@ fn insert_statement(
         return Err(SqlError::syntax(format!("{verb} must be followed by INTO and a table")).at(position));
     }
     if ast.or.is_some() || ast.overwrite || ast.partitioned.is_some() || ast.output.is_some() {
-        return unsupported(format!("{verb} OR, OVERWRITE, PARTITION and OUTPUT are not supported"));
+        return unsupported(format!(
+            "{verb} OR, OVERWRITE, PARTITION and OUTPUT are not supported"
+        ));
     }
     if !matches!(ast.table, TableObject::TableName(_)) {
         return unsupported(format!("{verb} takes the name of a table"));
@@ -110,9 +117,11 @@ fn insert_statement(
         }
         Some(OnInsert::OnConflict(conflict)) if conflict.action == OnConflictAction::DoNothing => {}
         Some(OnInsert::OnConflict(_)) => {
-            return Err(SqlError::unsupported("ON CONFLICT DO UPDATE is not supported yet")
-                .at(position)
-                .with_hint("UPSERT INTO replaces the columns it names in rows that exist."));
+            return Err(
+                SqlError::unsupported("ON CONFLICT DO UPDATE is not supported yet")
+                    .at(position)
+                    .with_hint("UPSERT INTO replaces the columns it names in rows that exist."),
+            );
         }
         Some(_) => return unsupported("ON DUPLICATE KEY is not supported".to_string()),
     }
@@ -162,6 +171,7 @@ where
 {
     depth::balance(tree);
     depth::check_tree(tree)?;
+    casts::spell_out(tree);
     match VisitMut::visit(tree, &mut Refuse { reader }) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error.at(position)),
@@ -226,8 +236,14 @@ impl VisitorMut for Refuse<'_> {
             (select.top.is_some(), "TOP"),
             (select.exclude.is_some(), "EXCLUDE"),
             (select.value_table_mode.is_some(), "SELECT AS VALUE or STRUCT"),
-            (select.select_modifiers.as_ref().is_some_and(|m| m.is_any_set()), "a modifier of MySQL"),
-            (select.flavor != ast::SelectFlavor::Standard, "FROM without SELECT before it"),
+            (
+                select.select_modifiers.as_ref().is_some_and(|m| m.is_any_set()),
+                "a modifier of MySQL",
+            ),
+            (
+                select.flavor != ast::SelectFlavor::Standard,
+                "FROM without SELECT before it",
+            ),
         ];
         match ignored.iter().find(|(found, _)| *found) {
             Some((_, what)) => refuse(what),
@@ -242,7 +258,13 @@ impl VisitorMut for Refuse<'_> {
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<SqlError> {
         let TableFactor::Table {
-            with_hints, version, with_ordinality, partitions, json_path, index_hints, ..
+            with_hints,
+            version,
+            with_ordinality,
+            partitions,
+            json_path,
+            index_hints,
+            ..
         } = factor
         else {
             return ControlFlow::Continue(());
@@ -271,9 +293,7 @@ impl VisitorMut for Refuse<'_> {
                 ControlFlow::Break(SqlError::statement("42P02", "there is no parameter $0"))
             }
             // VALUES (DEFAULT) and SET a = DEFAULT.
-            Expr::Identifier(name) if !name.value.eq_ignore_ascii_case("default") => {
-                self.check_name(name)
-            }
+            Expr::Identifier(name) if !name.value.eq_ignore_ascii_case("default") => self.check_name(name),
             _ => ControlFlow::Continue(()),
         }
     }
@@ -290,7 +310,9 @@ fn limit_by_fetch(query: &mut Query, fetch: Fetch) -> ControlFlow<SqlError> {
         offset: None,
         limit_by: Vec::new(),
     }) {
-        LimitClause::LimitOffset { limit: limit @ None, .. } => {
+        LimitClause::LimitOffset {
+            limit: limit @ None, ..
+        } => {
             *limit = Some(quantity);
             ControlFlow::Continue(())
         }

@@ -8,7 +8,7 @@ use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::source::Source;
-use super::{Name, ObjectName, depth};
+use super::{Name, ObjectName, casts, depth};
 use crate::SqlError;
 use crate::dialect::RukhDialect;
 
@@ -30,7 +30,11 @@ impl<'a> Reader<'a> {
         let parser = Parser::new(&RukhDialect)
             .with_recursion_limit(NESTING_MAX)
             .with_tokens_with_locations(tokens.clone());
-        Ok(Reader { source, tokens, parser })
+        Ok(Reader {
+            source,
+            tokens,
+            parser,
+        })
     }
 
     /// Returns the next token, which is [`Token::EOF`] after the last.
@@ -55,7 +59,10 @@ impl<'a> Reader<'a> {
 
     /// Makes the error for a word that sqlparser took for a name, and that cannot be one.
     pub(super) fn unexpected_name(&self, name: &Ident) -> SqlError {
-        let token = TokenWithSpan { token: Token::make_word(&name.value, None), span: name.span };
+        let token = TokenWithSpan {
+            token: Token::make_word(&name.value, None),
+            span: name.span,
+        };
         self.source.unexpected(&token)
     }
 
@@ -134,27 +141,41 @@ impl<'a> Reader<'a> {
             Token::Word(word) if !is_reserved(&word.value) => {}
             _ => return Err(self.unexpected()),
         }
-        Ok(Name { text: self.word(), position })
+        Ok(Name {
+            text: self.word(),
+            position,
+        })
     }
 
     /// Takes a table or index name with an optional schema before it.
     pub(super) fn object_name(&mut self) -> Result<ObjectName, SqlError> {
         let first = self.name()?;
         if !self.accept_token(&Token::Period) {
-            return Ok(ObjectName { schema: None, name: first.text, position: first.position });
+            return Ok(ObjectName {
+                schema: None,
+                name: first.text,
+                position: first.position,
+            });
         }
         let second = self.name()?;
         if *self.peek_at(0) == Token::Period {
             return Err(self.unsupported("cross-database references are not supported"));
         }
-        Ok(ObjectName { schema: Some(first.text), name: second.text, position: first.position })
+        Ok(ObjectName {
+            schema: Some(first.text),
+            name: second.text,
+            position: first.position,
+        })
     }
 
     /// Takes any word, reserved or not, folded to lower case unless quoted.
     pub(super) fn any_word(&mut self) -> Result<Name, SqlError> {
         let position = self.position();
         match self.peek_at(0) {
-            Token::Word(_) => Ok(Name { text: self.word(), position }),
+            Token::Word(_) => Ok(Name {
+                text: self.word(),
+                position,
+            }),
             _ => Err(self.unexpected()),
         }
     }
@@ -172,7 +193,9 @@ impl<'a> Reader<'a> {
 
     /// Takes a string.
     pub(super) fn string(&mut self) -> Result<String, SqlError> {
-        let Token::SingleQuotedString(text) = self.peek_at(0) else { return Err(self.unexpected()) };
+        let Token::SingleQuotedString(text) = self.peek_at(0) else {
+            return Err(self.unexpected());
+        };
         let text = text.clone();
         self.take();
         Ok(text)
@@ -218,10 +241,11 @@ impl<'a> Reader<'a> {
         self.shallow(expr)
     }
 
-    /// Makes a tree shallow, or fails if it cannot be.
+    /// Makes a tree shallow, or fails if it cannot be, and spells out its casts.
     pub(super) fn shallow(&self, mut expr: Expr) -> Result<Expr, SqlError> {
         depth::balance(&mut expr);
         depth::check_tree(&expr)?;
+        casts::spell_out(&mut expr);
         Ok(expr)
     }
 
@@ -267,20 +291,91 @@ fn is_word(token: &Token, expected: &str) -> bool {
 
 /// Whether PostgreSQL reserves a word, so that it names a table or column only in quotes.
 pub(crate) fn is_reserved(word: &str) -> bool {
-    RESERVED.binary_search(&word.to_ascii_lowercase().as_str()).is_ok()
+    RESERVED
+        .binary_search(&word.to_ascii_lowercase().as_str())
+        .is_ok()
 }
 
 /// PostgreSQL's reserved words, sorted, without those that it allows as names of functions or types.
 const RESERVED: &[&str] = &[
-    "all", "analyse", "analyze", "and", "any", "array", "as", "asc", "asymmetric", "both", "case",
-    "cast", "check", "collate", "column", "constraint", "create", "current_catalog", "current_date",
-    "current_role", "current_time", "current_timestamp", "current_user", "default", "deferrable",
-    "desc", "distinct", "do", "else", "end", "except", "false", "fetch", "for", "foreign", "from",
-    "grant", "group", "having", "in", "initially", "intersect", "into", "lateral", "leading",
-    "limit", "localtime", "localtimestamp", "not", "null", "offset", "on", "only", "or", "order",
-    "placing", "primary", "references", "returning", "select", "session_user", "some", "symmetric",
-    "system_user", "table", "then", "to", "trailing", "true", "union", "unique", "user", "using",
-    "variadic", "when", "where", "window", "with",
+    "all",
+    "analyse",
+    "analyze",
+    "and",
+    "any",
+    "array",
+    "as",
+    "asc",
+    "asymmetric",
+    "both",
+    "case",
+    "cast",
+    "check",
+    "collate",
+    "column",
+    "constraint",
+    "create",
+    "current_catalog",
+    "current_date",
+    "current_role",
+    "current_time",
+    "current_timestamp",
+    "current_user",
+    "default",
+    "deferrable",
+    "desc",
+    "distinct",
+    "do",
+    "else",
+    "end",
+    "except",
+    "false",
+    "fetch",
+    "for",
+    "foreign",
+    "from",
+    "grant",
+    "group",
+    "having",
+    "in",
+    "initially",
+    "intersect",
+    "into",
+    "lateral",
+    "leading",
+    "limit",
+    "localtime",
+    "localtimestamp",
+    "not",
+    "null",
+    "offset",
+    "on",
+    "only",
+    "or",
+    "order",
+    "placing",
+    "primary",
+    "references",
+    "returning",
+    "select",
+    "session_user",
+    "some",
+    "symmetric",
+    "system_user",
+    "table",
+    "then",
+    "to",
+    "trailing",
+    "true",
+    "union",
+    "unique",
+    "user",
+    "using",
+    "variadic",
+    "when",
+    "where",
+    "window",
+    "with",
 ];
 
 #[cfg(test)]

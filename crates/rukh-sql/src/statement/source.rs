@@ -118,8 +118,13 @@ impl<'a> Source<'a> {
 
     /// Returns the byte at a placed location.
     fn byte_of(&self, location: Location) -> usize {
-        let characters = usize::try_from(location.column).unwrap_or(usize::MAX).saturating_sub(1);
-        self.sql.char_indices().nth(characters).map_or(self.sql.len(), |(at, _)| at)
+        let characters = usize::try_from(location.column)
+            .unwrap_or(usize::MAX)
+            .saturating_sub(1);
+        self.sql
+            .char_indices()
+            .nth(characters)
+            .map_or(self.sql.len(), |(at, _)| at)
     }
 
     /// Returns what a token becomes, or `None` if it stays; `junk` tells that a word or number
@@ -131,7 +136,9 @@ impl<'a> Source<'a> {
                 if *long || junk {
                     return Err(self.trailing_junk(token));
                 }
-                digits.contains('_').then(|| Token::Number(digits.replace('_', ""), false))
+                digits
+                    .contains('_')
+                    .then(|| Token::Number(digits.replace('_', ""), false))
             }
             Token::HexStringLiteral(digits) if self.text(token).starts_with('0') => {
                 Some(Token::Number(hex_number(digits).map_err(placed)?, false))
@@ -148,7 +155,11 @@ impl<'a> Source<'a> {
                 return Err(placed(SqlError::unsupported("bit strings are not supported")));
             }
             Token::Placeholder(name) if !is_parameter(name) => return Err(self.unexpected(token)),
-            Token::Word(Word { value, quote_style: Some(_), .. }) if value.is_empty() => {
+            Token::Word(Word {
+                value,
+                quote_style: Some(_),
+                ..
+            }) if value.is_empty() => {
                 let message = "zero-length delimited identifier at or near \"\"\"\"";
                 return Err(placed(SqlError::syntax(message)));
             }
@@ -161,8 +172,10 @@ impl<'a> Source<'a> {
         let rest = &self.sql[start..];
         let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'));
         let junk = &rest[..end.unwrap_or(rest.len())];
-        SqlError::syntax(format!("trailing junk after numeric literal at or near \"{junk}\""))
-            .at(self.position(token))
+        SqlError::syntax(format!(
+            "trailing junk after numeric literal at or near \"{junk}\""
+        ))
+        .at(self.position(token))
     }
 
     /// Makes a user's error of what stopped the tokenizer after `tokens`.
@@ -191,7 +204,10 @@ impl<'a> Source<'a> {
 
 /// The token that sqlparser gives after the last.
 fn end_token() -> TokenWithSpan {
-    TokenWithSpan { token: Token::EOF, span: Span::empty() }
+    TokenWithSpan {
+        token: Token::EOF,
+        span: Span::empty(),
+    }
 }
 
 /// Splits `Expected: … at Line: 1, Column: 8` before ` at Line`.
@@ -208,9 +224,8 @@ fn split_location(message: &str) -> (&str, Option<Location>) {
 
 /// Whether this is `$1`, `$2` and so on.
 fn is_parameter(name: &str) -> bool {
-    name.strip_prefix('$').is_some_and(|digits| {
-        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
-    })
+    name.strip_prefix('$')
+        .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Whether an `E'…'` is closed, so that an escape in it must be at fault.
@@ -225,7 +240,10 @@ fn hex_number(digits: &str) -> Result<String, SqlError> {
     match u128::from_str_radix(&digits, 16) {
         Ok(value) => Ok(value.to_string()),
         Err(_) if digits.is_empty() => Err(SqlError::syntax("invalid hexadecimal integer at or near \"0x\"")),
-        Err(_) => Err(SqlError::statement("22003", format!("value \"0x{digits}\" is out of range"))),
+        Err(_) => Err(SqlError::statement(
+            "22003",
+            format!("value \"0x{digits}\" is out of range"),
+        )),
     }
 }
 
@@ -236,6 +254,9 @@ fn check_hex(digits: &str) -> Result<(), SqlError> {
     }
     match digits.len() % 2 {
         0 => Ok(()),
-        _ => Err(SqlError::statement("22023", "invalid hexadecimal data: odd number of digits")),
+        _ => Err(SqlError::statement(
+            "22023",
+            "invalid hexadecimal data: odd number of digits",
+        )),
     }
 }

@@ -35,14 +35,21 @@ fn summary(statement: &Statement) -> String {
         Statement::DropTable { names, if_exists } => drop("table", names, *if_exists),
         Statement::DropIndex { names, if_exists } => drop("index", names, *if_exists),
         Statement::Truncate { tables } => format!("truncate {}", list(tables, object)),
-        Statement::Explain { analyze, format, statement } => {
+        Statement::Explain {
+            analyze,
+            format,
+            statement,
+        } => {
             let analyze = if *analyze { " analyze" } else { "" };
             format!("explain{analyze} {format:?}: {}", summary(statement))
         }
         Statement::Show(show) => match show {
             ShowStatement::Tables => "show tables".to_string(),
             ShowStatement::Indexes { table } => {
-                format!("show indexes of {}", table.as_ref().map_or("all".to_string(), object))
+                format!(
+                    "show indexes of {}",
+                    table.as_ref().map_or("all".to_string(), object)
+                )
             }
             ShowStatement::CreateTable { name } => format!("show create {}", object(name)),
             ShowStatement::Columns { name } => format!("show columns of {}", object(name)),
@@ -80,7 +87,11 @@ fn text(name: &Name) -> String {
 }
 
 fn drop(kind: &str, names: &[ObjectName], if_exists: bool) -> String {
-    format!("drop {kind}{} {}", if if_exists { " if exists" } else { "" }, list(names, object))
+    format!(
+        "drop {kind}{} {}",
+        if if_exists { " if exists" } else { "" },
+        list(names, object)
+    )
 }
 
 fn element(element: &KeyElementDefinition) -> String {
@@ -98,7 +109,11 @@ fn element(element: &KeyElementDefinition) -> String {
 fn create_index(index: &CreateIndexStatement) -> String {
     let mut out = format!("{}index", if index.unique { "unique " } else { "" });
     out += index.name.as_ref().map_or("", |name| &name.text).trim();
-    out += &format!(" on {} ({})", object(&index.table), list(&index.elements, element));
+    out += &format!(
+        " on {} ({})",
+        object(&index.table),
+        list(&index.elements, element)
+    );
     if !index.include.is_empty() {
         out += &format!(" include {}", list(&index.include, text));
     }
@@ -139,11 +154,17 @@ fn create_table(table: &CreateTableStatement) -> String {
     }
     for family in &table.families {
         out += &format!(" family {}({})", family.name.text, list(&family.columns, text));
-        out += &family.compression.as_ref().map_or(String::new(), |name| format!(" {name}"));
+        out += &family
+            .compression
+            .as_ref()
+            .map_or(String::new(), |name| format!(" {name}"));
     }
     if let Some(salt) = &table.options.salt {
         out += &format!(" salt {}", salt.buckets);
-        out += &salt.columns.as_ref().map_or(String::new(), |on| format!(" on {}", list(on, text)));
+        out += &salt
+            .columns
+            .as_ref()
+            .map_or(String::new(), |on| format!(" on {}", list(on, text)));
     }
     if table.options.immutable {
         out += " immutable";
@@ -158,7 +179,10 @@ fn create_table(table: &CreateTableStatement) -> String {
 fn create_table_statements() {
     check(&[
         ("CREATE TABLE t (a INT PRIMARY KEY)", "t (a:INTEGER) pk a"),
-        ("create table if not exists S.T (A int primary key desc);", "s.t (a:INTEGER) pk a-"),
+        (
+            "create table if not exists S.T (A int primary key desc);",
+            "s.t (a:INTEGER) pk a-",
+        ),
         (
             "CREATE TABLE \"T\" (\"A b\" INT, b VARCHAR(20) NOT NULL, PRIMARY KEY (\"A b\", b DESC))",
             "T (A b:INTEGER, b:VARCHAR(20) not null) pk A b b-",
@@ -247,37 +271,192 @@ fn type_names() {
 fn create_table_errors() {
     let at = "CREATE TABLE t (a ".len() + 1;
     check_errors(&[
-        ("CREATE TABLE t (a FOO)", "42704", "type \"foo\" does not exist", at),
-        ("CREATE TABLE t (a INT UNSIGNED)", "42704", "type \"int unsigned\" does not exist", at),
-        ("CREATE TABLE t (a SERIAL)", "42704", "type \"serial\" does not exist", at),
-        ("CREATE TABLE t (a JSONB)", "42704", "type \"jsonb\" does not exist", at),
-        ("CREATE TABLE t (a INT[])", "0A000", "array types are not supported", at),
-        ("CREATE TABLE t (a TIMESTAMP(3))", "0A000", "TIMESTAMP(3) is not supported", at),
-        ("CREATE TABLE t (a COUNTER)", "0A000", "COUNTER columns are not supported yet", at),
-        ("CREATE TABLE t (a )", "42601", "syntax error at or near \")\"", at),
-        ("CREATE TABLE t (a", "42601", "syntax error at end of input", at - 1),
-        ("CREATE TABLE user (a INT)", "42601", "syntax error at or near \"user\"", 14),
-        ("CREATE TABLE a.b.c (a INT)", "0A000", "cross-database references are not supported", 17),
-        ("CREATE TABLE t (a INT NOT NULL NULL)", "42601", "conflicting NULL/NOT NULL declarations for column \"a\"", 32),
-        ("CREATE TABLE t (a INT PRIMARY KEY, PRIMARY KEY (a))", "42P16", "multiple primary keys for table \"t\" are not allowed", 36),
-        ("CREATE TABLE t (a INT CHECK (a > 1))", "0A000", "CHECK constraints are not supported", 23),
-        ("CREATE TABLE t (a INT REFERENCES u)", "0A000", "FOREIGN KEY constraints are not supported", 23),
-        ("CREATE TABLE t (a INT GENERATED ALWAYS AS (1))", "0A000", "GENERATED columns are not supported", 23),
-        ("CREATE TABLE t (a INT COLLATE c)", "0A000", "COLLATE is not supported", 23),
-        ("CREATE TABLE t (a INT FOO)", "42601", "syntax error at or near \"FOO\"", 23),
-        ("CREATE TABLE t (a INT, FOREIGN KEY (a) REFERENCES u)", "0A000", "FOREIGN KEY constraints are not supported", 24),
-        ("CREATE TABLE t (a INT, PRIMARY KEY (HASH(a, 5)))", "22023", "HASH takes 4, 8 or 16 bytes, not 5", 45),
-        ("CREATE TABLE t (a INT) WITH (fillfactor = 70)", "22023", "unrecognized parameter \"fillfactor\"", 30),
-        ("CREATE TABLE t (a INT) FOO = 1", "22023", "unrecognized parameter \"foo\"", 24),
-        ("CREATE TABLE t (a INT) TTL = 10", "0A000", "TTL is not supported yet", 24),
-        ("CREATE TABLE t (a INT) WITH (versions = 3)", "0A000", "VERSIONS is not supported yet", 30),
-        ("CREATE TABLE t (a INT) SALT_BUCKETS = 1", "22023", "SALT_BUCKETS must be between 2 and 256, not 1", 39),
-        ("CREATE TABLE t (a INT) USING columnar", "0A000", "CREATE TABLE … USING is not supported", 24),
-        ("CREATE TABLE t (a INT) PARTITION BY RANGE (a)", "0A000", "CREATE TABLE … PARTITION is not supported", 24),
-        ("CREATE TABLE t AS SELECT 1", "0A000", "CREATE TABLE AS is not supported", 16),
-        ("CREATE TABLE t (a INT, FAMILY f (a) COMPRESSION = 'gz')", "22023", "invalid value for parameter \"compression\": \"gz\"", 51),
-        ("CREATE TEMP TABLE t (a INT)", "0A000", "CREATE TEMP is not supported", 1),
-        ("CREATE VIEW v AS SELECT 1", "0A000", "CREATE VIEW is not supported", 1),
+        (
+            "CREATE TABLE t (a FOO)",
+            "42704",
+            "type \"foo\" does not exist",
+            at,
+        ),
+        (
+            "CREATE TABLE t (a INT UNSIGNED)",
+            "42704",
+            "type \"int unsigned\" does not exist",
+            at,
+        ),
+        (
+            "CREATE TABLE t (a SERIAL)",
+            "42704",
+            "type \"serial\" does not exist",
+            at,
+        ),
+        (
+            "CREATE TABLE t (a JSONB)",
+            "42704",
+            "type \"jsonb\" does not exist",
+            at,
+        ),
+        (
+            "CREATE TABLE t (a INT[])",
+            "0A000",
+            "array types are not supported",
+            at,
+        ),
+        (
+            "CREATE TABLE t (a TIMESTAMP(3))",
+            "0A000",
+            "TIMESTAMP(3) is not supported",
+            at,
+        ),
+        (
+            "CREATE TABLE t (a COUNTER)",
+            "0A000",
+            "COUNTER columns are not supported yet",
+            at,
+        ),
+        (
+            "CREATE TABLE t (a )",
+            "42601",
+            "syntax error at or near \")\"",
+            at,
+        ),
+        (
+            "CREATE TABLE t (a",
+            "42601",
+            "syntax error at end of input",
+            at - 1,
+        ),
+        (
+            "CREATE TABLE user (a INT)",
+            "42601",
+            "syntax error at or near \"user\"",
+            14,
+        ),
+        (
+            "CREATE TABLE a.b.c (a INT)",
+            "0A000",
+            "cross-database references are not supported",
+            17,
+        ),
+        (
+            "CREATE TABLE t (a INT NOT NULL NULL)",
+            "42601",
+            "conflicting NULL/NOT NULL declarations for column \"a\"",
+            32,
+        ),
+        (
+            "CREATE TABLE t (a INT PRIMARY KEY, PRIMARY KEY (a))",
+            "42P16",
+            "multiple primary keys for table \"t\" are not allowed",
+            36,
+        ),
+        (
+            "CREATE TABLE t (a INT CHECK (a > 1))",
+            "0A000",
+            "CHECK constraints are not supported",
+            23,
+        ),
+        (
+            "CREATE TABLE t (a INT REFERENCES u)",
+            "0A000",
+            "FOREIGN KEY constraints are not supported",
+            23,
+        ),
+        (
+            "CREATE TABLE t (a INT GENERATED ALWAYS AS (1))",
+            "0A000",
+            "GENERATED columns are not supported",
+            23,
+        ),
+        (
+            "CREATE TABLE t (a INT COLLATE c)",
+            "0A000",
+            "COLLATE is not supported",
+            23,
+        ),
+        (
+            "CREATE TABLE t (a INT FOO)",
+            "42601",
+            "syntax error at or near \"FOO\"",
+            23,
+        ),
+        (
+            "CREATE TABLE t (a INT, FOREIGN KEY (a) REFERENCES u)",
+            "0A000",
+            "FOREIGN KEY constraints are not supported",
+            24,
+        ),
+        (
+            "CREATE TABLE t (a INT, PRIMARY KEY (HASH(a, 5)))",
+            "22023",
+            "HASH takes 4, 8 or 16 bytes, not 5",
+            45,
+        ),
+        (
+            "CREATE TABLE t (a INT) WITH (fillfactor = 70)",
+            "22023",
+            "unrecognized parameter \"fillfactor\"",
+            30,
+        ),
+        (
+            "CREATE TABLE t (a INT) FOO = 1",
+            "22023",
+            "unrecognized parameter \"foo\"",
+            24,
+        ),
+        (
+            "CREATE TABLE t (a INT) TTL = 10",
+            "0A000",
+            "TTL is not supported yet",
+            24,
+        ),
+        (
+            "CREATE TABLE t (a INT) WITH (versions = 3)",
+            "0A000",
+            "VERSIONS is not supported yet",
+            30,
+        ),
+        (
+            "CREATE TABLE t (a INT) SALT_BUCKETS = 1",
+            "22023",
+            "SALT_BUCKETS must be between 2 and 256, not 1",
+            39,
+        ),
+        (
+            "CREATE TABLE t (a INT) USING columnar",
+            "0A000",
+            "CREATE TABLE … USING is not supported",
+            24,
+        ),
+        (
+            "CREATE TABLE t (a INT) PARTITION BY RANGE (a)",
+            "0A000",
+            "CREATE TABLE … PARTITION is not supported",
+            24,
+        ),
+        (
+            "CREATE TABLE t AS SELECT 1",
+            "0A000",
+            "CREATE TABLE AS is not supported",
+            16,
+        ),
+        (
+            "CREATE TABLE t (a INT, FAMILY f (a) COMPRESSION = 'gz')",
+            "22023",
+            "invalid value for parameter \"compression\": \"gz\"",
+            51,
+        ),
+        (
+            "CREATE TEMP TABLE t (a INT)",
+            "0A000",
+            "CREATE TEMP is not supported",
+            1,
+        ),
+        (
+            "CREATE VIEW v AS SELECT 1",
+            "0A000",
+            "CREATE VIEW is not supported",
+            1,
+        ),
         ("CREATE FOO", "42601", "syntax error at or near \"FOO\"", 8),
     ]);
 }
@@ -286,25 +465,84 @@ fn create_table_errors() {
 fn create_index_statements() {
     check(&[
         ("CREATE INDEX i ON t (a)", "indexi on t (a)"),
-        ("create unique index on s.t (a desc, \"B\" asc)", "unique index on s.t (a- B)"),
-        ("CREATE INDEX CONCURRENTLY IF NOT EXISTS i ON t USING btree (a)", "indexi on t (a) if not exists"),
+        (
+            "create unique index on s.t (a desc, \"B\" asc)",
+            "unique index on s.t (a- B)",
+        ),
+        (
+            "CREATE INDEX CONCURRENTLY IF NOT EXISTS i ON t USING btree (a)",
+            "indexi on t (a) if not exists",
+        ),
         (
             "CREATE INDEX i ON t (lower(a) DESC, (a || b), HASH(c, 16), CAST(d AS DATE)) INCLUDE (e, f) WHERE a > 1",
             "indexi on t ([lower(a)]- [a || b] hash(c,16) [CAST(d AS DATE)]) include e f where a > 1",
         ),
-        ("CREATE INDEX i ON t (a NULLS LAST, b DESC NULLS FIRST)", "indexi on t (a b-)"),
+        (
+            "CREATE INDEX i ON t (a NULLS LAST, b DESC NULLS FIRST)",
+            "indexi on t (a b-)",
+        ),
     ]);
     check_errors(&[
-        ("CREATE INDEX i ON t (a NULLS FIRST)", "0A000", "NULLS FIRST in ASC and NULLS LAST in DESC are not supported", 24),
-        ("CREATE INDEX i ON t (a + 1)", "42601", "syntax error at or near \"+\"", 24),
-        ("CREATE INDEX i ON t ()", "42601", "syntax error at or near \")\"", 22),
-        ("CREATE INDEX IF NOT EXISTS ON t (a)", "42601", "syntax error at or near \"ON\"", 28),
-        ("CREATE INDEX i ON t USING gin (a)", "0A000", "access method \"gin\" is not supported", 27),
-        ("CREATE INDEX i ON t USING columnar (a)", "0A000", "access method \"columnar\" is not supported", 27),
-        ("CREATE INDEX i ON t (a) WITH (fillfactor = 1)", "22023", "unrecognized parameter \"fillfactor\"", 31),
-        ("CREATE INDEX i ON t (a) NULLS NOT DISTINCT", "0A000", "NULLS NOT DISTINCT is not supported", 25),
-        ("CREATE INDEX i ON t (a) WHERE", "42601", "syntax error at end of input", 30),
-        ("CREATE LOCAL INDEX i ON t (a)", "0A000", "CREATE LOCAL is not supported", 1),
+        (
+            "CREATE INDEX i ON t (a NULLS FIRST)",
+            "0A000",
+            "NULLS FIRST in ASC and NULLS LAST in DESC are not supported",
+            24,
+        ),
+        (
+            "CREATE INDEX i ON t (a + 1)",
+            "42601",
+            "syntax error at or near \"+\"",
+            24,
+        ),
+        (
+            "CREATE INDEX i ON t ()",
+            "42601",
+            "syntax error at or near \")\"",
+            22,
+        ),
+        (
+            "CREATE INDEX IF NOT EXISTS ON t (a)",
+            "42601",
+            "syntax error at or near \"ON\"",
+            28,
+        ),
+        (
+            "CREATE INDEX i ON t USING gin (a)",
+            "0A000",
+            "access method \"gin\" is not supported",
+            27,
+        ),
+        (
+            "CREATE INDEX i ON t USING columnar (a)",
+            "0A000",
+            "access method \"columnar\" is not supported",
+            27,
+        ),
+        (
+            "CREATE INDEX i ON t (a) WITH (fillfactor = 1)",
+            "22023",
+            "unrecognized parameter \"fillfactor\"",
+            31,
+        ),
+        (
+            "CREATE INDEX i ON t (a) NULLS NOT DISTINCT",
+            "0A000",
+            "NULLS NOT DISTINCT is not supported",
+            25,
+        ),
+        (
+            "CREATE INDEX i ON t (a) WHERE",
+            "42601",
+            "syntax error at end of input",
+            30,
+        ),
+        (
+            "CREATE LOCAL INDEX i ON t (a)",
+            "0A000",
+            "CREATE LOCAL is not supported",
+            1,
+        ),
     ]);
 }
 
@@ -312,26 +550,81 @@ fn create_index_statements() {
 fn queries_and_writes() {
     check(&[
         ("select 1;", "query SELECT 1"),
-        ("(SELECT 1) UNION ALL SELECT 2", "query (SELECT 1) UNION ALL SELECT 2"),
+        (
+            "(SELECT 1) UNION ALL SELECT 2",
+            "query (SELECT 1) UNION ALL SELECT 2",
+        ),
         ("VALUES (1, 'a')", "query VALUES (1, 'a')"),
-        ("WITH x AS (SELECT 1) SELECT * FROM x", "query WITH x AS (SELECT 1) SELECT * FROM x"),
-        ("SELECT /*+ INDEX(t i) */ a FROM t", "query SELECT /*+ INDEX(t i) */ a FROM t"),
-        ("SELECT a FROM t TABLESAMPLE BERNOULLI (1)", "query SELECT a FROM t TABLESAMPLE BERNOULLI (1)"),
-        ("SELECT a FROM t FETCH FIRST 3 ROWS ONLY", "query SELECT a FROM t LIMIT 3"),
-        ("SELECT a FROM t OFFSET 2 ROWS FETCH NEXT ROW ONLY", "query SELECT a FROM t LIMIT 1 OFFSET 2 ROWS"),
-        ("SELECT a FROM t WHERE (a, b) > (1, 2) LIMIT 5", "query SELECT a FROM t WHERE (a, b) > (1, 2) LIMIT 5"),
-        ("SELECT E'a\\tb', $$x$y$$, U&'\\0041', 0xff, 1_000", "query SELECT 'a\tb', 'x$y', 'A', 255, 1000"),
-        ("SELECT x'00FF', a::text, path FROM t", "query SELECT X'00FF', a::TEXT, path FROM t"),
-        ("SELECT a FROM t WHERE a>-1 AND b=$1", "query SELECT a FROM t WHERE a > -1 AND b = $1"),
-        ("INSERT INTO t VALUES (1, DEFAULT)", "INSERT INTO t VALUES (1, DEFAULT)"),
-        ("INSERT INTO t (a, b) SELECT 1, 2 ON CONFLICT DO NOTHING", "INSERT INTO t (a, b) SELECT 1, 2 ON CONFLICT DO NOTHING"),
+        (
+            "WITH x AS (SELECT 1) SELECT * FROM x",
+            "query WITH x AS (SELECT 1) SELECT * FROM x",
+        ),
+        (
+            "SELECT /*+ INDEX(t i) */ a FROM t",
+            "query SELECT /*+ INDEX(t i) */ a FROM t",
+        ),
+        (
+            "SELECT a FROM t TABLESAMPLE BERNOULLI (1)",
+            "query SELECT a FROM t TABLESAMPLE BERNOULLI (1)",
+        ),
+        (
+            "SELECT a FROM t FETCH FIRST 3 ROWS ONLY",
+            "query SELECT a FROM t LIMIT 3",
+        ),
+        (
+            "SELECT a FROM t OFFSET 2 ROWS FETCH NEXT ROW ONLY",
+            "query SELECT a FROM t LIMIT 1 OFFSET 2 ROWS",
+        ),
+        (
+            "SELECT a FROM t WHERE (a, b) > (1, 2) LIMIT 5",
+            "query SELECT a FROM t WHERE (a, b) > (1, 2) LIMIT 5",
+        ),
+        (
+            "SELECT E'a\\tb', $$x$y$$, U&'\\0041', 0xff, 1_000",
+            "query SELECT 'a\tb', 'x$y', 'A', 255, 1000",
+        ),
+        (
+            "SELECT a::varchar(3), CAST(b AS CHAR(2)), UUID 'x', c::uuid, d::int FROM t",
+            "query SELECT left(CAST(a AS VARCHAR), 3), rtrim(left(CAST(b AS VARCHAR), 2)), to_uuid('x'), to_uuid(CAST(c AS VARCHAR)), d::INT FROM t",
+        ),
+        (
+            "SELECT x'00FF', a::text, path FROM t",
+            "query SELECT X'00FF', a::TEXT, path FROM t",
+        ),
+        (
+            "SELECT a FROM t WHERE a>-1 AND b=$1",
+            "query SELECT a FROM t WHERE a > -1 AND b = $1",
+        ),
+        (
+            "INSERT INTO t VALUES (1, DEFAULT)",
+            "INSERT INTO t VALUES (1, DEFAULT)",
+        ),
+        (
+            "INSERT INTO t (a, b) SELECT 1, 2 ON CONFLICT DO NOTHING",
+            "INSERT INTO t (a, b) SELECT 1, 2 ON CONFLICT DO NOTHING",
+        ),
         ("INSERT INTO t DEFAULT VALUES", "INSERT INTO t DEFAULT VALUES"),
-        ("WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x", "INSERT INTO t WITH x AS (SELECT 1) SELECT * FROM x"),
-        ("UPSERT INTO t (a, b) VALUES (1, 2)", "upsert as INSERT INTO t (a, b) VALUES (1, 2)"),
-        ("upsert into t select * from u returning a", "upsert as INSERT INTO t SELECT * FROM u RETURNING a"),
-        ("UPDATE t SET a = 1, b = a + 1 WHERE c IN (1, 2)", "UPDATE t SET a = 1, b = a + 1 WHERE c IN (1, 2)"),
+        (
+            "WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x",
+            "INSERT INTO t WITH x AS (SELECT 1) SELECT * FROM x",
+        ),
+        (
+            "UPSERT INTO t (a, b) VALUES (1, 2)",
+            "upsert as INSERT INTO t (a, b) VALUES (1, 2)",
+        ),
+        (
+            "upsert into t select * from u returning a",
+            "upsert as INSERT INTO t SELECT * FROM u RETURNING a",
+        ),
+        (
+            "UPDATE t SET a = 1, b = a + 1 WHERE c IN (1, 2)",
+            "UPDATE t SET a = 1, b = a + 1 WHERE c IN (1, 2)",
+        ),
         ("UPDATE statistics SET a = 1", "UPDATE statistics SET a = 1"),
-        ("DELETE FROM t WHERE a = 1 RETURNING *", "DELETE FROM t WHERE a = 1 RETURNING *"),
+        (
+            "DELETE FROM t WHERE a = 1 RETURNING *",
+            "DELETE FROM t WHERE a = 1 RETURNING *",
+        ),
     ]);
 }
 
@@ -339,22 +632,55 @@ fn queries_and_writes() {
 fn clauses_that_would_be_ignored() {
     let cases = [
         ("SELECT 1 FOR UPDATE", "FOR UPDATE is not supported"),
-        ("SELECT * FROM (SELECT 1 FOR SHARE) x", "FOR SHARE is not supported"),
+        (
+            "SELECT * FROM (SELECT 1 FOR SHARE) x",
+            "FOR SHARE is not supported",
+        ),
         ("SELECT 1 INTO t", "SELECT INTO is not supported"),
         ("SELECT 1 DISTRIBUTE BY a", "DISTRIBUTE BY is not supported"),
         ("SELECT a COLLATE \"C\" FROM t", "COLLATE is not supported"),
-        ("SELECT 1 FETCH FIRST 2 ROWS WITH TIES", "FETCH … WITH TIES or PERCENT is not supported"),
+        (
+            "SELECT 1 FETCH FIRST 2 ROWS WITH TIES",
+            "FETCH … WITH TIES or PERCENT is not supported",
+        ),
         ("TABLE t", "TABLE is not supported"),
         ("FROM t", "syntax error at or near \"FROM\""),
-        ("WITH x AS (DELETE FROM t RETURNING a) SELECT 1", "a statement that writes, inside of a query, is not supported"),
-        ("WITH x AS (SELECT 1) UPDATE t SET a = 1", "WITH before UPDATE, DELETE and MERGE is not supported"),
-        ("INSERT OR REPLACE INTO t VALUES (1)", "INSERT OR, OVERWRITE, PARTITION and OUTPUT are not supported"),
-        ("INSERT t VALUES (1)", "INSERT must be followed by INTO and a table"),
-        ("INSERT INTO t VALUES (1) ON CONFLICT (a) DO UPDATE SET b = 1", "ON CONFLICT DO UPDATE is not supported yet"),
-        ("UPSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 1", "UPSERT … ON is not supported yet"),
-        ("UPDATE t SET a = 1 LIMIT 1", "UPDATE … ORDER BY and LIMIT are not supported"),
-        ("DELETE FROM t LIMIT 1", "DELETE … ORDER BY and LIMIT are not supported"),
-        ("SELECT * FROM t WITH ORDINALITY", "WITH ORDINALITY is not supported"),
+        (
+            "WITH x AS (DELETE FROM t RETURNING a) SELECT 1",
+            "a statement that writes, inside of a query, is not supported",
+        ),
+        (
+            "WITH x AS (SELECT 1) UPDATE t SET a = 1",
+            "WITH before UPDATE, DELETE and MERGE is not supported",
+        ),
+        (
+            "INSERT OR REPLACE INTO t VALUES (1)",
+            "INSERT OR, OVERWRITE, PARTITION and OUTPUT are not supported",
+        ),
+        (
+            "INSERT t VALUES (1)",
+            "INSERT must be followed by INTO and a table",
+        ),
+        (
+            "INSERT INTO t VALUES (1) ON CONFLICT (a) DO UPDATE SET b = 1",
+            "ON CONFLICT DO UPDATE is not supported yet",
+        ),
+        (
+            "UPSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 1",
+            "UPSERT … ON is not supported yet",
+        ),
+        (
+            "UPDATE t SET a = 1 LIMIT 1",
+            "UPDATE … ORDER BY and LIMIT are not supported",
+        ),
+        (
+            "DELETE FROM t LIMIT 1",
+            "DELETE … ORDER BY and LIMIT are not supported",
+        ),
+        (
+            "SELECT * FROM t WITH ORDINALITY",
+            "WITH ORDINALITY is not supported",
+        ),
         ("SELECT B'01'", "bit strings are not supported"),
     ];
     for (sql, message) in cases {
@@ -372,10 +698,22 @@ fn utility_statements() {
         ("TRUNCATE a CONTINUE IDENTITY", "truncate a"),
         ("EXPLAIN SELECT 1", "explain Text: query SELECT 1"),
         ("EXPLAIN (SELECT 1)", "explain Text: query (SELECT 1)"),
-        ("EXPLAIN ((SELECT 1) UNION SELECT 2)", "explain Text: query ((SELECT 1) UNION SELECT 2)"),
-        ("EXPLAIN ANALYZE VERBOSE SELECT 1", "explain analyze Text: query SELECT 1"),
-        ("EXPLAIN (ANALYZE, COSTS OFF, FORMAT json) SELECT 1", "explain analyze Json: query SELECT 1"),
-        ("EXPLAIN (ANALYZE false) FORMAT TEXT UPSERT INTO t VALUES (1)", "explain Text: upsert as INSERT INTO t VALUES (1)"),
+        (
+            "EXPLAIN ((SELECT 1) UNION SELECT 2)",
+            "explain Text: query ((SELECT 1) UNION SELECT 2)",
+        ),
+        (
+            "EXPLAIN ANALYZE VERBOSE SELECT 1",
+            "explain analyze Text: query SELECT 1",
+        ),
+        (
+            "EXPLAIN (ANALYZE, COSTS OFF, FORMAT json) SELECT 1",
+            "explain analyze Json: query SELECT 1",
+        ),
+        (
+            "EXPLAIN (ANALYZE false) FORMAT TEXT UPSERT INTO t VALUES (1)",
+            "explain Text: upsert as INSERT INTO t VALUES (1)",
+        ),
         ("SHOW TABLES", "show tables"),
         ("SHOW INDEXES", "show indexes of all"),
         ("SHOW INDEX FROM t", "show indexes of t"),
@@ -407,7 +745,10 @@ fn utility_statements() {
         ("RESET ALL", "reset all"),
         ("BEGIN", "begin"),
         ("BEGIN WORK", "begin"),
-        ("START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE", "begin"),
+        (
+            "START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE",
+            "begin",
+        ),
         ("COMMIT WORK", "commit"),
         ("END", "commit"),
         ("ROLLBACK TRANSACTION", "rollback"),
@@ -421,20 +762,55 @@ fn utility_errors() {
         ("", "42601", "syntax error at end of input", 1),
         (" ; ", "42601", "syntax error at or near \";\"", 2),
         ("FOO BAR", "42601", "syntax error at or near \"FOO\"", 1),
-        ("SELECT 1; SELECT 2", "42601", "syntax error at or near \"SELECT\"", 11),
+        (
+            "SELECT 1; SELECT 2",
+            "42601",
+            "syntax error at or near \"SELECT\"",
+            11,
+        ),
         ("ALTER TABLE t ADD a INT", "0A000", "ALTER is not supported", 1),
         ("GRANT ALL ON t TO u", "0A000", "GRANT is not supported", 1),
         ("DROP VIEW v", "0A000", "DROP VIEW is not supported", 1),
         ("DROP TABLE t CASCADE", "0A000", "CASCADE is not supported", 14),
         ("DROP TABLE t,", "42601", "syntax error at end of input", 14),
-        ("EXPLAIN DROP TABLE t", "0A000", "EXPLAIN takes a query, INSERT, UPSERT, UPDATE or DELETE", 9),
-        ("EXPLAIN EXPLAIN SELECT 1", "42601", "syntax error at or near \"EXPLAIN\"", 9),
-        ("EXPLAIN (FOO) SELECT 1", "42601", "unrecognized EXPLAIN option \"foo\"", 10),
-        ("EXPLAIN (FORMAT xml) SELECT 1", "22023", "unrecognized value for EXPLAIN option \"format\": \"xml\"", 17),
+        (
+            "EXPLAIN DROP TABLE t",
+            "0A000",
+            "EXPLAIN takes a query, INSERT, UPSERT, UPDATE or DELETE",
+            9,
+        ),
+        (
+            "EXPLAIN EXPLAIN SELECT 1",
+            "42601",
+            "syntax error at or near \"EXPLAIN\"",
+            9,
+        ),
+        (
+            "EXPLAIN (FOO) SELECT 1",
+            "42601",
+            "unrecognized EXPLAIN option \"foo\"",
+            10,
+        ),
+        (
+            "EXPLAIN (FORMAT xml) SELECT 1",
+            "22023",
+            "unrecognized value for EXPLAIN option \"format\": \"xml\"",
+            17,
+        ),
         ("SHOW COLUMNS", "42601", "syntax error at end of input", 13),
         ("SET x", "42601", "syntax error at end of input", 6),
-        ("SET TRANSACTION READ ONLY", "0A000", "SET TRANSACTION, CONSTRAINTS, ROLE and AUTHORIZATION are not supported", 5),
-        ("BEGIN ISOLATION LEVEL SERIALIZABLE", "0A000", "this transaction mode is not supported", 7),
+        (
+            "SET TRANSACTION READ ONLY",
+            "0A000",
+            "SET TRANSACTION, CONSTRAINTS, ROLE and AUTHORIZATION are not supported",
+            5,
+        ),
+        (
+            "BEGIN ISOLATION LEVEL SERIALIZABLE",
+            "0A000",
+            "this transaction mode is not supported",
+            7,
+        ),
         ("ROLLBACK TO x", "0A000", "savepoints are not supported", 10),
         ("COMMIT FOO", "42601", "syntax error at or near \"FOO\"", 8),
     ]);
@@ -457,61 +833,206 @@ fn copy_statements() {
     };
     assert_eq!(options("COPY t FROM 'f.csv'"), csv);
     assert_eq!(options("COPY t FROM 'f'"), csv);
-    let names = CopyOptions { header: CopyHeader::Names, ..csv.clone() };
+    let names = CopyOptions {
+        header: CopyHeader::Names,
+        ..csv.clone()
+    };
     assert_eq!(options("COPY t FROM 'f.txt' WITH (FORMAT csv, HEADER)"), names);
     assert_eq!(options("COPY t FROM 'f' WITH (HEADER match)"), names);
     assert_eq!(options("COPY t FROM 'f' CSV HEADER"), names);
-    let skip = CopyOptions { header: CopyHeader::Skip, ..csv.clone() };
+    let skip = CopyOptions {
+        header: CopyHeader::Skip,
+        ..csv.clone()
+    };
     assert_eq!(options("COPY t FROM 'f' (HEADER skip)"), skip);
-    let semicolon = CopyOptions { delimiter: b';', null: "NULL".to_string(), escape: b'\\', ..csv.clone() };
-    assert_eq!(options("COPY t FROM 'f' (DELIMITER ';', NULL 'NULL', ESCAPE '\\')"), semicolon);
-    assert_eq!(options("COPY t FROM 'f' DELIMITER AS ';' NULL 'NULL' ESCAPE '\\'"), semicolon);
-    let parquet = CopyOptions { format: CopyFormat::Parquet, ..csv.clone() };
+    let semicolon = CopyOptions {
+        delimiter: b';',
+        null: "NULL".to_string(),
+        escape: b'\\',
+        ..csv.clone()
+    };
+    assert_eq!(
+        options("COPY t FROM 'f' (DELIMITER ';', NULL 'NULL', ESCAPE '\\')"),
+        semicolon
+    );
+    assert_eq!(
+        options("COPY t FROM 'f' DELIMITER AS ';' NULL 'NULL' ESCAPE '\\'"),
+        semicolon
+    );
+    let parquet = CopyOptions {
+        format: CopyFormat::Parquet,
+        ..csv.clone()
+    };
     assert_eq!(options("COPY t TO 'a.b.PARQUET'"), parquet);
     assert_eq!(options("COPY t TO 'f.csv' (FORMAT parquet)"), parquet);
-    let json = CopyOptions { format: CopyFormat::Json, ..csv };
+    let json = CopyOptions {
+        format: CopyFormat::Json,
+        ..csv
+    };
     assert_eq!(options("COPY (SELECT 1) TO 'f.ndjson'"), json);
 
     let numbered = options("COPY t FROM 'f.parquet' WITH (FORMAT parquet, ROW_NUMBER id)");
     assert_eq!(numbered.row_number.map(|name| name.text), Some("id".to_string()));
 
-    let Statement::Copy(copy) = read("COPY s.t (a, \"B\") FROM 'f'") else { panic!() };
+    let Statement::Copy(copy) = read("COPY s.t (a, \"B\") FROM 'f'") else {
+        panic!()
+    };
     assert_eq!(copy.direction, CopyDirection::From);
-    let CopySource::Table { name, columns } = copy.source else { panic!() };
-    assert_eq!((object(&name).as_str(), list(&columns, text).as_str()), ("s.t", "a B"));
+    let CopySource::Table { name, columns } = copy.source else {
+        panic!()
+    };
+    assert_eq!(
+        (object(&name).as_str(), list(&columns, text).as_str()),
+        ("s.t", "a B")
+    );
 
     check_errors(&[
-        ("COPY (SELECT 1) FROM 'f'", "42601", "syntax error at or near \"FROM\"", 17),
-        ("COPY t FROM STDIN", "0A000", "COPY works on files; STDIN, STDOUT and PROGRAM are not supported", 13),
+        (
+            "COPY (SELECT 1) FROM 'f'",
+            "42601",
+            "syntax error at or near \"FROM\"",
+            17,
+        ),
+        (
+            "COPY t FROM STDIN",
+            "0A000",
+            "COPY works on files; STDIN, STDOUT and PROGRAM are not supported",
+            13,
+        ),
         ("COPY t FROM f", "42601", "syntax error at or near \"f\"", 13),
-        ("COPY t FROM 'f' (FORMAT text)", "0A000", "COPY format \"text\" is not supported", 25),
-        ("COPY t FROM 'f' (FOO 1)", "42601", "option \"foo\" not recognized", 18),
-        ("COPY t FROM 'f' (DELIMITER 'ab')", "0A000", "COPY delimiter must be a single one-byte character", 28),
-        ("COPY t FROM 'f' (FORMAT json, HEADER)", "0A000", "COPY HEADER available only in CSV mode", 31),
-        ("COPY t FROM 'f' (ENCODING 'latin1')", "0A000", "encoding \"latin1\" is not supported", 27),
+        (
+            "COPY t FROM 'f' (FORMAT text)",
+            "0A000",
+            "COPY format \"text\" is not supported",
+            25,
+        ),
+        (
+            "COPY t FROM 'f' (FOO 1)",
+            "42601",
+            "option \"foo\" not recognized",
+            18,
+        ),
+        (
+            "COPY t FROM 'f' (DELIMITER 'ab')",
+            "0A000",
+            "COPY delimiter must be a single one-byte character",
+            28,
+        ),
+        (
+            "COPY t FROM 'f' (FORMAT json, HEADER)",
+            "0A000",
+            "COPY HEADER available only in CSV mode",
+            31,
+        ),
+        (
+            "COPY t FROM 'f' (ENCODING 'latin1')",
+            "0A000",
+            "encoding \"latin1\" is not supported",
+            27,
+        ),
     ]);
 }
 
 #[test]
 fn errors_point_into_the_text() {
     check_errors(&[
-        ("SELECT a FROM ORDER BY", "42601", "syntax error at or near \"ORDER\"", 15),
-        ("SELECT a FROM t WHERE a > 1 + when", "42601", "syntax error at or near \"when\"", 31),
-        ("SELECT a,\n  b FROM t WHERE a = = 1", "42601", "syntax error at or near \"=\"", 32),
-        ("SELECT '中国', * FROM t WHERE )", "42601", "syntax error at or near \")\"", 29),
-        ("SELECT 'abc", "42601", "unterminated quoted string at or near \"'abc\"", 8),
-        ("SELECT\n\"abc", "42601", "unterminated quoted identifier at or near \"\"abc\"", 8),
-        ("SELECT $x$abc", "42601", "unterminated dollar-quoted string at or near \"$x$abc\"", 8),
-        ("SELECT 1 /* a", "42601", "unterminated /* comment at or near \"/* a\"", 10),
-        ("SELECT E'\\xff'", "42601", "invalid escape sequence in string at or near \"E'\\xff'\"", 8),
-        ("SELECT E'a", "42601", "unterminated quoted string at or near \"E'a\"", 8),
-        ("SELECT 1a", "42601", "trailing junk after numeric literal at or near \"1a\"", 8),
-        ("SELECT 1.5.2", "42601", "trailing junk after numeric literal at or near \"1.5.2\"", 8),
+        (
+            "SELECT a FROM ORDER BY",
+            "42601",
+            "syntax error at or near \"ORDER\"",
+            15,
+        ),
+        (
+            "SELECT a FROM t WHERE a > 1 + when",
+            "42601",
+            "syntax error at or near \"when\"",
+            31,
+        ),
+        (
+            "SELECT a,\n  b FROM t WHERE a = = 1",
+            "42601",
+            "syntax error at or near \"=\"",
+            32,
+        ),
+        (
+            "SELECT '中国', * FROM t WHERE )",
+            "42601",
+            "syntax error at or near \")\"",
+            29,
+        ),
+        (
+            "SELECT 'abc",
+            "42601",
+            "unterminated quoted string at or near \"'abc\"",
+            8,
+        ),
+        (
+            "SELECT\n\"abc",
+            "42601",
+            "unterminated quoted identifier at or near \"\"abc\"",
+            8,
+        ),
+        (
+            "SELECT $x$abc",
+            "42601",
+            "unterminated dollar-quoted string at or near \"$x$abc\"",
+            8,
+        ),
+        (
+            "SELECT 1 /* a",
+            "42601",
+            "unterminated /* comment at or near \"/* a\"",
+            10,
+        ),
+        (
+            "SELECT E'\\xff'",
+            "42601",
+            "invalid escape sequence in string at or near \"E'\\xff'\"",
+            8,
+        ),
+        (
+            "SELECT E'a",
+            "42601",
+            "unterminated quoted string at or near \"E'a\"",
+            8,
+        ),
+        (
+            "SELECT 1a",
+            "42601",
+            "trailing junk after numeric literal at or near \"1a\"",
+            8,
+        ),
+        (
+            "SELECT 1.5.2",
+            "42601",
+            "trailing junk after numeric literal at or near \"1.5.2\"",
+            8,
+        ),
         ("SELECT ?", "42601", "syntax error at or near \"?\"", 8),
-        ("SELECT x'0'", "22023", "invalid hexadecimal data: odd number of digits", 8),
-        ("SELECT x'0g'", "22P02", "\"g\" is not a valid hexadecimal digit", 8),
-        ("SELECT \"\"", "42601", "zero-length delimited identifier at or near \"\"\"\"", 8),
-        ("INSERT INTO t VALUES (1", "42601", "syntax error at end of input", 24),
+        (
+            "SELECT x'0'",
+            "22023",
+            "invalid hexadecimal data: odd number of digits",
+            8,
+        ),
+        (
+            "SELECT x'0g'",
+            "22P02",
+            "\"g\" is not a valid hexadecimal digit",
+            8,
+        ),
+        (
+            "SELECT \"\"",
+            "42601",
+            "zero-length delimited identifier at or near \"\"\"\"",
+            8,
+        ),
+        (
+            "INSERT INTO t VALUES (1",
+            "42601",
+            "syntax error at end of input",
+            24,
+        ),
         ("SELECT 1 +", "42601", "syntax error at end of input", 11),
     ]);
 }
@@ -540,7 +1061,9 @@ fn deep_and_long_statements() {
 #[test]
 fn balanced_chains_keep_their_terms_in_order() {
     let terms: Vec<_> = (0..100).map(|n| format!("a = {n}")).collect();
-    let Statement::Query(query) = read(&format!("SELECT 1 WHERE {}", terms.join(" OR "))) else { panic!() };
+    let Statement::Query(query) = read(&format!("SELECT 1 WHERE {}", terms.join(" OR "))) else {
+        panic!()
+    };
     assert!(query.to_string().ends_with(&terms.join(" OR ")));
 }
 

@@ -44,10 +44,36 @@ pub(super) fn statement(reader: &mut Reader<'_>) -> Result<Statement, SqlError> 
 
 /// First words of statements that PostgreSQL has and Rukh has not.
 const NOT_DONE: &[&str] = &[
-    "alter", "call", "checkpoint", "close", "cluster", "comment", "deallocate", "declare", "discard",
-    "do", "execute", "fetch", "grant", "import", "listen", "load", "lock", "merge", "move", "notify",
-    "prepare", "reassign", "refresh", "reindex", "release", "revoke", "savepoint", "security",
-    "unlisten", "vacuum",
+    "alter",
+    "call",
+    "checkpoint",
+    "close",
+    "cluster",
+    "comment",
+    "deallocate",
+    "declare",
+    "discard",
+    "do",
+    "execute",
+    "fetch",
+    "grant",
+    "import",
+    "listen",
+    "load",
+    "lock",
+    "merge",
+    "move",
+    "notify",
+    "prepare",
+    "reassign",
+    "refresh",
+    "reindex",
+    "release",
+    "revoke",
+    "savepoint",
+    "security",
+    "unlisten",
+    "vacuum",
 ];
 
 fn create(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
@@ -61,11 +87,48 @@ fn create(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
 
 /// What CREATE and DROP could name in PostgreSQL or Phoenix.
 const OBJECTS: &[&str] = &[
-    "access", "aggregate", "cast", "collation", "columnar", "conversion", "database", "domain", "event",
-    "extension", "external", "foreign", "function", "global", "group", "language", "local",
-    "materialized", "operator", "or", "owned", "policy", "procedure", "publication", "recursive",
-    "role", "rule", "schema", "sequence", "server", "statistics", "subscription", "tablespace", "temp",
-    "temporary", "text", "transform", "trigger", "type", "unlogged", "user", "view",
+    "access",
+    "aggregate",
+    "cast",
+    "collation",
+    "columnar",
+    "conversion",
+    "database",
+    "domain",
+    "event",
+    "extension",
+    "external",
+    "foreign",
+    "function",
+    "global",
+    "group",
+    "language",
+    "local",
+    "materialized",
+    "operator",
+    "or",
+    "owned",
+    "policy",
+    "procedure",
+    "publication",
+    "recursive",
+    "role",
+    "rule",
+    "schema",
+    "sequence",
+    "server",
+    "statistics",
+    "subscription",
+    "tablespace",
+    "temp",
+    "temporary",
+    "text",
+    "transform",
+    "trigger",
+    "type",
+    "unlogged",
+    "user",
+    "view",
 ];
 
 /// Fails with the name of what should be created or dropped, or with a syntax error.
@@ -94,7 +157,8 @@ fn drop(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     let if_exists = reader.if_exists();
     let names = reader.list(Reader::object_name)?;
     if !is_table && reader.peeks(&["on"]) {
-        return Err(reader.unsupported("DROP INDEX … ON is not supported")
+        return Err(reader
+            .unsupported("DROP INDEX … ON is not supported")
             .with_hint("Names of indexes are unique: DROP INDEX name."));
     }
     if reader.peeks(&["cascade"]) {
@@ -122,7 +186,10 @@ fn truncate(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
 
 fn explain(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     reader.expect(&["explain"])?;
-    let mut options = ExplainOptions { analyze: false, format: ExplainFormat::Text };
+    let mut options = ExplainOptions {
+        analyze: false,
+        format: ExplainFormat::Text,
+    };
     if *reader.peek_at(0) == Token::LParen && !opens_query(reader) {
         reader.parenthesised(|reader| explain_option(reader, &mut options))?;
     }
@@ -143,10 +210,15 @@ fn explain(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     match statement {
         Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
             let ExplainOptions { analyze, format } = options;
-            Ok(Statement::Explain { analyze, format, statement: Box::new(statement) })
+            Ok(Statement::Explain {
+                analyze,
+                format,
+                statement: Box::new(statement),
+            })
         }
-        _ => Err(SqlError::unsupported("EXPLAIN takes a query, INSERT, UPSERT, UPDATE or DELETE")
-            .at(position)),
+        _ => {
+            Err(SqlError::unsupported("EXPLAIN takes a query, INSERT, UPSERT, UPDATE or DELETE").at(position))
+        }
     }
 }
 
@@ -158,7 +230,9 @@ struct ExplainOptions {
 /// Whether the parenthesis that is next starts a query.
 fn opens_query(reader: &Reader<'_>) -> bool {
     let inner = (1..).find(|n| *reader.peek_at(*n) != Token::LParen).unwrap_or(1);
-    ["select", "with", "values", "table"].iter().any(|word| reader.peeks_at(inner, word))
+    ["select", "with", "values", "table"]
+        .iter()
+        .any(|word| reader.peeks_at(inner, word))
 }
 
 fn explain_option(reader: &mut Reader<'_>, options: &mut ExplainOptions) -> Result<(), SqlError> {
@@ -229,9 +303,13 @@ fn show(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     Ok(Statement::Show(if reader.accept(&["tables"]) {
         ShowStatement::Tables
     } else if reader.accept(&["indexes"]) || reader.accept(&["index"]) || reader.accept(&["indices"]) {
-        ShowStatement::Indexes { table: of_table(reader)? }
+        ShowStatement::Indexes {
+            table: of_table(reader)?,
+        }
     } else if reader.accept(&["create", "table"]) {
-        ShowStatement::CreateTable { name: reader.object_name()? }
+        ShowStatement::CreateTable {
+            name: reader.object_name()?,
+        }
     } else if reader.accept(&["columns"]) {
         let name = of_table(reader)?.ok_or_else(|| reader.unexpected())?;
         ShowStatement::Columns { name }
@@ -247,23 +325,33 @@ fn show(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
 fn describe(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     reader.take();
     reader.accept(&["table"]);
-    Ok(Statement::Show(ShowStatement::Columns { name: reader.object_name()? }))
+    Ok(Statement::Show(ShowStatement::Columns {
+        name: reader.object_name()?,
+    }))
 }
 
 fn check(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     reader.expect(&["check"])?;
     if reader.accept(&["index"]) {
-        return Ok(Statement::CheckIndex { name: reader.object_name()? });
+        return Ok(Statement::CheckIndex {
+            name: reader.object_name()?,
+        });
     }
     reader.expect(&["table"])?;
-    Ok(Statement::CheckTable { name: reader.object_name()? })
+    Ok(Statement::CheckTable {
+        name: reader.object_name()?,
+    })
 }
 
 fn analyze(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     reader.take();
     reader.accept(&["verbose"]);
     reader.accept(&["table"]);
-    let table = if ends(reader) { None } else { Some(reader.object_name()?) };
+    let table = if ends(reader) {
+        None
+    } else {
+        Some(reader.object_name()?)
+    };
     Ok(Statement::Analyze { table })
 }
 
@@ -278,7 +366,9 @@ fn is_update_statistics(reader: &Reader<'_>) -> bool {
 
 fn update_statistics(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     reader.expect(&["update", "statistics"])?;
-    Ok(Statement::Analyze { table: Some(reader.object_name()?) })
+    Ok(Statement::Analyze {
+        table: Some(reader.object_name()?),
+    })
 }
 
 fn set(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
@@ -286,22 +376,39 @@ fn set(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     if !reader.accept(&["session"]) {
         reader.accept(&["local"]);
     }
-    if reader.peeks_any(&["transaction", "characteristics", "constraints", "role", "authorization"]) {
-        return Err(reader.unsupported("SET TRANSACTION, CONSTRAINTS, ROLE and AUTHORIZATION are not supported"));
+    if reader.peeks_any(&[
+        "transaction",
+        "characteristics",
+        "constraints",
+        "role",
+        "authorization",
+    ]) {
+        return Err(
+            reader.unsupported("SET TRANSACTION, CONSTRAINTS, ROLE and AUTHORIZATION are not supported")
+        );
     }
     if reader.accept(&["time", "zone"]) {
         let value = setting_value(reader)?;
-        return Ok(Statement::Set { name: "timezone".to_string(), value });
+        return Ok(Statement::Set {
+            name: "timezone".to_string(),
+            value,
+        });
     }
     if reader.accept(&["names"]) {
         let value = setting_value(reader)?;
-        return Ok(Statement::Set { name: "client_encoding".to_string(), value });
+        return Ok(Statement::Set {
+            name: "client_encoding".to_string(),
+            value,
+        });
     }
     let name = setting_name(reader)?;
     if !reader.accept_token(&Token::Eq) {
         reader.expect(&["to"])?;
     }
-    Ok(Statement::Set { name, value: setting_value(reader)? })
+    Ok(Statement::Set {
+        name,
+        value: setting_value(reader)?,
+    })
 }
 
 fn reset(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
@@ -309,7 +416,10 @@ fn reset(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     if reader.accept(&["all"]) {
         return Ok(Statement::ResetAll);
     }
-    Ok(Statement::Set { name: setting_name(reader)?, value: None })
+    Ok(Statement::Set {
+        name: setting_name(reader)?,
+        value: None,
+    })
 }
 
 /// Reads the name of a setting, which may have dots; some of PostgreSQL's have blanks.
@@ -336,7 +446,11 @@ fn setting_value(reader: &mut Reader<'_>) -> Result<Option<String>, SqlError> {
 }
 
 fn setting_item(reader: &mut Reader<'_>) -> Result<String, SqlError> {
-    let sign = if reader.accept_token(&Token::Minus) { "-" } else { "" };
+    let sign = if reader.accept_token(&Token::Minus) {
+        "-"
+    } else {
+        ""
+    };
     match reader.peek_at(0) {
         Token::Number(digits, _) => {
             let value = format!("{sign}{digits}");
@@ -366,10 +480,22 @@ fn transaction(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
         return Ok(statement);
     }
     let unsupported = [
-        (Statement::Begin, &["isolation", "read", "not", "deferrable"][..], "this transaction mode is"),
+        (
+            Statement::Begin,
+            &["isolation", "read", "not", "deferrable"][..],
+            "this transaction mode is",
+        ),
         (Statement::Rollback, &["to"], "savepoints are"),
-        (Statement::Rollback, &["and", "prepared"], "AND CHAIN and PREPARED are"),
-        (Statement::Commit, &["and", "prepared"], "AND CHAIN and PREPARED are"),
+        (
+            Statement::Rollback,
+            &["and", "prepared"],
+            "AND CHAIN and PREPARED are",
+        ),
+        (
+            Statement::Commit,
+            &["and", "prepared"],
+            "AND CHAIN and PREPARED are",
+        ),
     ];
     for (of, words, what) in unsupported {
         if of == statement && reader.peeks_any(words) {

@@ -1,0 +1,414 @@
+//! Random histories and their model: a map from primary key to row.
+//!
+//! Tables, keys and indexes are drawn from lists that hold the nasty cases: text last and first in
+//! a key, hashes, salt, NULLs in UNIQUE indexes, partial indexes whose expressions fail outside of
+//! their predicate, a second family. After every statement the outcome, the table, every index in
+//! its order, and the scrub must agree with the model.
+
+use super::toy::ToyFunctions;
+use proptest::prelude::*;
+use proptest::sample::{Index as Pick, subsequence};
+use rukh_catalog::{ColumnId, Index, KeyExpr, Table};
+use rukh_engine::{Engine, EngineError, NoProgress, OnConflict, Row, RowFunctions, ScanRequest, Source};
+use rukh_keys::{DataType, Datum, KeyLayout, hash_datum};
+use rukh_kv::{Durability, KvStore};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+pub const COLUMNS: &str = "k INTEGER, s VARCHAR, a INTEGER NULL, b VARCHAR NULL, c BOOLEAN NULL, \
+    d DECIMAL(10,2) NULL, f DOUBLE NULL, p VARBINARY NULL IN payload";
+
+pub const KEYS: &[&str] = &[
+    "k",
+    "s",
+    "k, s",
+    "k, s DESC",
+    "s, k",
+    "s DESC",
+    "HASH(s, 8), k",
+    "k DESC, HASH(s, 16)",
+];
+
+/// Key, included columns, predicate, UNIQUE.
+pub type IndexText = (&'static str, &'static str, Option<&'static str>, bool);
+
+pub const INDEXES: &[IndexText] = &[
+    ("a", "", None, false),
+    ("a DESC, b", "d", None, false),
+    ("b", "a, c", None, false),
+    ("HASH(b, 8)", "b", None, false),
+    ("c, f DESC, d", "", None, false),
+    ("s", "", None, false),
+    ("s DESC, k DESC", "f", None, false),
+    ("double(a), b", "", None, false),
+    ("lower(b)", "b", Some("a > 1"), false),
+    ("inverse(a)", "a", Some("a > 0"), false),
+    ("a", "", None, true),
+    ("a, b", "c", None, true),
+    ("b DESC", "", None, true),
+    ("s, a", "b, d", None, true),
+    ("lower(b)", "", None, true),
+    ("a", "b", Some("b IS NOT NULL"), true),
+    ("c, k", "", None, true),
+];
+
+#[derive(Clone, Debug)]
+pub enum Op {
+    Insert(Vec<Row>, bool),
+    Upsert(Vec<Row>, Vec<usize>),
+    Update(Vec<(Pick, Row)>),
+    Delete(Vec<Pick>),
+    Truncate,
+    Reopen,
+    CreateIndex(Pick),
+    DropIndex(Pick),
+}
+
+fn text() -> impl Strategy<Value = Datum> {
+    prop_oneof![
+        Just(""),
+        Just("a"),
+        Just("A"),
+        Just("b"),
+        Just("a\0"),
+        Just("\0"),
+        Just("ab")
+    ]
+    .prop_map(|text| Datum::Text(text.into()))
+}
+
+fn nullable(strategy: impl Strategy<Value = Datum>) -> impl Strategy<Value = Datum> {
+    prop_oneof![1 => Just(Datum::Null), 4 => strategy]
+}
+
+pub fn row() -> impl Strategy<Value = Row> {
+    let float = prop_oneof![Just(0.0), Just(-0.0), Just(f64::NAN), Just(1.5), Just(-1.5)];
+    (
+        (-1_i64..4).prop_map(Datum::Int),
+        text(),
+        nullable((-1_i64..4).prop_map(Datum::Int)),
+        nullable(text()),
+        nullable(any::<bool>().prop_map(Datum::Boolean)),
+        nullable((-150_i128..150).prop_map(Datum::Decimal)),
+        nullable(float.prop_map(|value| DataType::Double.check(Datum::Float(value)).unwrap())),
+        nullable(prop::collection::vec(any::<u8>(), 0..3).prop_map(Datum::Bytes)),
+    )
+        .prop_map(|(k, s, a, b, c, d, f, p)| vec![k, s, a, b, c, d, f, p])
+}
+
+pub fn op() -> impl Strategy<Value = Op> {
+    let rows = || prop::collection::vec(row(), 1..5);
+    let named = subsequence((2..8).collect::<Vec<usize>>(), 0..=6);
+    let all = (2..8).collect::<Vec<usize>>();
+    let pick = any::<Pick>;
+    prop_oneof![
+        6 => (rows(), any::<bool>()).prop_map(|(rows, ignore)| Op::Insert(rows, ignore)),
+        4 => (rows(), prop_oneof![Just(all), named]).prop_map(|(rows, named)| Op::Upsert(rows, named)),
+        4 => prop::collection::vec((pick(), row()), 1..4).prop_map(Op::Update),
+        3 => prop::collection::vec(pick(), 1..4).prop_map(Op::Delete),
+        1 => Just(Op::Truncate),
+        1 => Just(Op::Reopen),
+        2 => pick().prop_map(Op::CreateIndex),
+        1 => pick().prop_map(Op::DropIndex),
+    ]
+}
+
+/// What must happen to a statement.
+#[derive(Debug, PartialEq)]
+enum Outcome {
+    Done(u64),
+    Violation,
+}
+
+/// The rows that there should be, under the datums of their primary keys.
+#[derive(Clone, Default)]
+struct Model {
+    rows: BTreeMap<Vec<Datum>, Row>,
+}
+
+/// The datums of key elements, one list a row; expressions only where the predicate is true.
+fn element_datums(table: &Table, elements: &[rukh_catalog::KeyElement], row: &Row) -> Vec<Datum> {
+    let datum = |id: &ColumnId| &row[table.position(*id).unwrap()];
+    let element = |element: &rukh_catalog::KeyElement| match &element.expr {
+        KeyExpr::Column(id) => datum(id).clone(),
+        KeyExpr::Hash { column, bytes } => hash_datum(datum(column), *bytes),
+        KeyExpr::Expression { sql, ty, .. } => evaluate(table, sql, ty, row),
+    };
+    elements.iter().map(element).collect()
+}
+
+fn evaluate(table: &Table, sql: &str, ty: &DataType, row: &Row) -> Datum {
+    let function = ToyFunctions.compile(table, sql, ty).unwrap();
+    function.evaluate(&[row]).unwrap().remove(0)
+}
+
+fn has_entry(table: &Table, index: &Index, row: &Row) -> bool {
+    let predicate = index.predicate.as_ref();
+    predicate.is_none_or(|p| evaluate(table, &p.sql, &DataType::Boolean, row) == Datum::Boolean(true))
+}
+
+impl Model {
+    fn key(table: &Table, row: &Row) -> Vec<Datum> {
+        element_datums(table, &table.primary_key, row)
+    }
+
+    /// The UNIQUE values of a row that no other row may have.
+    fn unique_values(table: &Table, row: &Row) -> Vec<(String, Vec<Datum>)> {
+        let unique = table
+            .indexes
+            .iter()
+            .filter(|index| index.unique && has_entry(table, index, row));
+        let values = unique.map(|index| (index.name.clone(), element_datums(table, &index.elements, row)));
+        values
+            .filter(|(_, datums)| !datums.iter().any(Datum::is_null))
+            .collect()
+    }
+
+    fn is_consistent(&self, table: &Table) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut values = self
+            .rows
+            .values()
+            .flat_map(|row| Model::unique_values(table, row));
+        values.all(|value| seen.insert(value))
+    }
+
+    fn insert(&mut self, table: &Table, rows: &[Row], ignore: bool) -> Outcome {
+        let mut count = 0;
+        for row in rows {
+            let taken = self.rows.contains_key(&Model::key(table, row));
+            let mut next = self.clone();
+            next.rows.insert(Model::key(table, row), row.clone());
+            match (ignore, taken) {
+                (false, true) => return Outcome::Violation,
+                (true, true) => continue,
+                (true, false) if !next.is_consistent(table) => continue,
+                _ => {}
+            }
+            *self = next;
+            count += 1;
+        }
+        Outcome::Done(count)
+    }
+
+    fn upsert(&mut self, table: &Table, rows: &[Row], named: &[usize]) -> Outcome {
+        for row in rows {
+            let mut row = row.clone();
+            if let Some(before) = self.rows.get(&Model::key(table, &row)) {
+                (2..row.len())
+                    .filter(|at| !named.contains(at))
+                    .for_each(|at| row[at] = before[at].clone());
+            }
+            self.rows.insert(Model::key(table, &row), row);
+        }
+        Outcome::Done(rows.len() as u64)
+    }
+
+    fn update(&mut self, table: &Table, changes: &[(Row, Row)]) -> Outcome {
+        for (old, _) in changes {
+            self.rows.remove(&Model::key(table, old));
+        }
+        for (_, new) in changes {
+            if self.rows.insert(Model::key(table, new), new.clone()).is_some() {
+                return Outcome::Violation;
+            }
+        }
+        Outcome::Done(changes.len() as u64)
+    }
+
+    /// Picks different rows.
+    fn pick(&self, picks: impl Iterator<Item = Pick>) -> Vec<Row> {
+        let mut chosen = BTreeMap::new();
+        if !self.rows.is_empty() {
+            for pick in picks {
+                let (key, row) = self.rows.iter().nth(pick.index(self.rows.len())).unwrap();
+                chosen.insert(key, row.clone());
+            }
+        }
+        chosen.into_values().collect()
+    }
+
+    /// The rows in the order of a layout over elements of theirs.
+    fn sorted<'a>(
+        rows: impl Iterator<Item = &'a Row>,
+        table: &Table,
+        layout: &KeyLayout,
+        elements: &[rukh_catalog::KeyElement],
+    ) -> Vec<Row> {
+        let mut rows: Vec<_> = rows
+            .map(|row| (element_datums(table, elements, row), row))
+            .collect();
+        rows.sort_by(|(a, _), (b, _)| layout.compare(a, b));
+        rows.into_iter().map(|(_, row)| row.clone()).collect()
+    }
+}
+
+struct World {
+    store: Arc<dyn KvStore>,
+    engine: Engine,
+    model: Model,
+}
+
+impl World {
+    fn table(&self) -> Arc<Table> {
+        super::table(&self.engine, "t")
+    }
+
+    fn create_index(&mut self, pick: usize) -> Result<(), EngineError> {
+        let (key, include, predicate, unique) = INDEXES[pick];
+        let table = self.table();
+        let name = format!("i{pick}");
+        if table.index_named(&name).is_some() {
+            return Ok(());
+        }
+        let draft = super::index_draft(&table, &name, key, include, predicate, unique);
+        self.engine.create_index(table.id, draft, &NoProgress).map(drop)
+    }
+
+    /// Runs a statement in database and model; both must take it, or both refuse it.
+    fn statement(
+        &mut self,
+        run: impl FnOnce(&mut rukh_engine::Write, &Arc<Table>) -> Result<u64, EngineError>,
+        expect: impl FnOnce(&mut Model, &Table) -> Outcome,
+    ) {
+        let table = self.table();
+        let mut next = self.model.clone();
+        let expected = match expect(&mut next, &table) {
+            Outcome::Done(_) if !next.is_consistent(&table) => Outcome::Violation,
+            outcome => outcome,
+        };
+        let mut write = self.engine.begin().unwrap();
+        let outcome = run(&mut write, &table).and_then(|count| {
+            write.commit(Durability::Buffered)?;
+            Ok(count)
+        });
+        match outcome {
+            Ok(count) => assert_eq!(Outcome::Done(count), expected),
+            Err(EngineError::UniqueViolation { .. }) => assert_eq!(Outcome::Violation, expected),
+            Err(error) => panic!("{error}"),
+        }
+        if expected != Outcome::Violation {
+            self.model = next;
+        }
+    }
+
+    fn apply(&mut self, op: Op) {
+        match op {
+            Op::Insert(rows, ignore) => {
+                let conflict = if ignore {
+                    OnConflict::Ignore
+                } else {
+                    OnConflict::Error
+                };
+                let given = rows.clone();
+                self.statement(
+                    |write, table| write.insert(table, given, conflict),
+                    |model, table| model.insert(table, &rows, ignore),
+                );
+            }
+            Op::Upsert(rows, named) => {
+                let given = rows.clone();
+                let ids: Vec<_> = [0, 1]
+                    .iter()
+                    .chain(&named)
+                    .map(|at| ColumnId(*at as u32))
+                    .collect();
+                self.statement(
+                    |write, table| write.upsert(table, &ids, given),
+                    |model, table| model.upsert(table, &rows, &named),
+                );
+            }
+            Op::Update(changes) => {
+                let old = self.model.pick(changes.iter().map(|(pick, _)| *pick));
+                let pairs: Vec<_> = old
+                    .into_iter()
+                    .zip(changes.into_iter().map(|(_, row)| row))
+                    .collect();
+                let given = pairs.clone();
+                self.statement(
+                    |write, table| write.update(table, given),
+                    |model, table| model.update(table, &pairs),
+                );
+            }
+            Op::Delete(picks) => {
+                let rows = self.model.pick(picks.into_iter());
+                let given = rows.clone();
+                self.statement(
+                    |write, table| write.delete(table, given),
+                    |model, table| {
+                        rows.iter()
+                            .for_each(|row| drop(model.rows.remove(&Model::key(table, row))));
+                        Outcome::Done(rows.len() as u64)
+                    },
+                );
+            }
+            Op::Truncate => {
+                self.engine.truncate(self.table().id).unwrap();
+                self.model.rows.clear();
+            }
+            Op::Reopen => self.engine = super::open(self.store.clone()),
+            Op::CreateIndex(pick) => {
+                let created = self.create_index(pick.index(INDEXES.len()));
+                let refused = matches!(created, Err(EngineError::UniqueViolation { .. }));
+                assert!(created.is_ok() || refused, "{created:?}");
+            }
+            Op::DropIndex(pick) => {
+                let table = self.table();
+                if !table.indexes.is_empty() {
+                    let index = &table.indexes[pick.index(table.indexes.len())];
+                    self.engine.drop_index(index.id).unwrap();
+                }
+            }
+        }
+    }
+
+    /// Compares table, indexes and scrub with the model.
+    fn check(&self) {
+        let table = self.table();
+        let snapshot = self.engine.snapshot();
+        let mut rows = super::read(&snapshot, ScanRequest::all(table.clone(), Vec::new()));
+        let layout = table.key_layout();
+        if table.salt.is_some() {
+            rows.sort_by(|a, b| layout.compare(&Model::key(&table, a), &Model::key(&table, b)));
+        }
+        let stored = self.model.rows.values();
+        assert_eq!(
+            rows,
+            Model::sorted(stored.clone(), &table, &layout, &table.primary_key)
+        );
+        for index in &table.indexes {
+            let (layout, elements) = (index.key_layout(&table), index.key_elements(&table));
+            let with_entry = stored.clone().filter(|row| has_entry(&table, index, row));
+            let mut expected = Model::sorted(with_entry, &table, &layout, &elements);
+            for reverse in [false, true] {
+                let mut request = ScanRequest::all(table.clone(), Vec::new());
+                (request.source, request.reverse) = (Source::Index(index.id), reverse);
+                assert_eq!(super::read(&snapshot, request), expected, "{index:?}");
+                expected.reverse();
+            }
+        }
+        let report = self.engine.check_table(table.id, &NoProgress).unwrap();
+        assert!(report.is_clean(), "{report:?}");
+        assert_eq!(report.rows, self.model.rows.len() as u64);
+    }
+}
+
+/// Runs a history, comparing with the model after every statement.
+pub fn run(key: &str, salt: Option<u16>, indexes: &[usize], ops: Vec<Op>, store: Arc<dyn KvStore>) {
+    let engine = super::open(store.clone());
+    engine
+        .create_table(super::table_draft("t", COLUMNS, key, salt))
+        .unwrap();
+    let mut world = World {
+        store,
+        engine,
+        model: Model::default(),
+    };
+    for index in indexes {
+        world.create_index(*index).unwrap();
+    }
+    for op in ops {
+        world.apply(op);
+        world.check();
+    }
+}

@@ -1,0 +1,225 @@
+//! Small domains of adversarial values: ends of types and just outside, NULL's neighbours, prefixes.
+
+use rukh_keys::{DAY_MICROS, DataType, Datum};
+use rukh_planner::Constant;
+
+use crate::choices::Choices;
+
+pub const TYPES: &[DataType] = &[
+    DataType::Integer,
+    DataType::Boolean,
+    DataType::TinyInt,
+    DataType::BigInt,
+    DataType::SmallInt,
+    DataType::Varchar(None),
+    DataType::Char(2),
+    DataType::Varchar(Some(2)),
+    DataType::Date,
+    DataType::Timestamp,
+    DataType::TimestampTz,
+    DataType::Time { precision: 0 },
+    DataType::Time { precision: 3 },
+    DataType::Time { precision: 6 },
+    DataType::Decimal {
+        precision: 4,
+        scale: 2,
+    },
+    DataType::Decimal {
+        precision: 20,
+        scale: 1,
+    },
+    DataType::Real,
+    DataType::Double,
+    DataType::Uuid,
+    DataType::Binary(2),
+    DataType::Varbinary(None),
+    DataType::Varbinary(Some(2)),
+    DataType::Char(5),
+];
+
+/// Values of a type, in the form it stores.
+pub fn values(ty: DataType) -> Vec<Datum> {
+    let all = raw_values(ty);
+    all.into_iter().filter_map(|datum| ty.check(datum).ok()).collect()
+}
+
+fn raw_values(ty: DataType) -> Vec<Datum> {
+    let ints = |all: &[i64]| all.iter().map(|v| Datum::Int(*v)).collect::<Vec<_>>();
+    match ty {
+        DataType::Boolean => vec![Datum::Boolean(false), Datum::Boolean(true)],
+        DataType::TinyInt => ints(&[1, 2, 3, 0, -1, 127, -128, 126]),
+        DataType::SmallInt => ints(&[1, 2, 0, -32768, 32767]),
+        DataType::Integer => ints(&[
+            1,
+            2,
+            3,
+            4,
+            5,
+            2,
+            3,
+            4,
+            1,
+            2,
+            3,
+            0,
+            -1,
+            i64::from(i32::MIN),
+            i64::from(i32::MAX),
+        ]),
+        DataType::BigInt => ints(&[
+            1,
+            2,
+            0,
+            i64::MIN,
+            i64::MAX,
+            i64::MAX - 1,
+            (1 << 53) + 1,
+            1 << 53,
+            (1 << 53) - 1,
+        ]),
+        DataType::Real => floats(&[1.0, 1.5, 0.0, -0.0, 2.0, f64::from(f32::MAX), f64::from(0.1_f32)]),
+        DataType::Double => floats(&[1.0, 1.5, 0.0, -0.0, 2.0, 0.1, f64::MAX, 9_007_199_254_740_992.0]),
+        DataType::Decimal { precision: 4, .. } => decimals(&[100, 150, 0, 101, -1, 9999, -9999]),
+        DataType::Decimal { .. } => decimals(&[
+            10,
+            15,
+            0,
+            -5,
+            10_i128.pow(20) - 1,
+            1 - 10_i128.pow(20),
+            (1 << 53) * 10 + 10,
+        ]),
+        DataType::Date => [
+            0,
+            1,
+            -1,
+            15_340,
+            15_341,
+            15_371,
+            rukh_keys::DATE_MIN,
+            rukh_keys::DATE_MAX,
+        ]
+        .map(Datum::Date)
+        .to_vec(),
+        DataType::Time { .. } => [0, 1, 999, 1000, 1_000_000, 1_000_001, DAY_MICROS - 1, DAY_MICROS]
+            .map(Datum::Time)
+            .to_vec(),
+        DataType::Timestamp | DataType::TimestampTz => instants(),
+        DataType::Uuid => [0_u128, 1, 256, u128::MAX, u128::MAX - 1]
+            .map(|v| Datum::Uuid(v.to_be_bytes()))
+            .to_vec(),
+        DataType::Char(_) | DataType::Varchar(_) => texts(),
+        DataType::Binary(_) | DataType::Varbinary(_) => byte_strings(),
+    }
+}
+
+fn floats(finite: &[f64]) -> Vec<Datum> {
+    let special = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+    finite.iter().chain(&special).map(|v| Datum::Float(*v)).collect()
+}
+
+fn decimals(all: &[i128]) -> Vec<Datum> {
+    all.iter().map(|v| Datum::Decimal(*v)).collect()
+}
+
+fn instants() -> Vec<Datum> {
+    let day = 15_340 * DAY_MICROS;
+    [
+        day,
+        day + 1,
+        day - 1,
+        day + DAY_MICROS,
+        day + 3_600_000_000,
+        0,
+        -1,
+        rukh_keys::TIMESTAMP_MIN,
+        rukh_keys::TIMESTAMP_MAX,
+    ]
+    .map(Datum::Timestamp)
+    .to_vec()
+}
+
+fn texts() -> Vec<Datum> {
+    let all = [
+        "a",
+        "b",
+        "ab",
+        "",
+        "aa",
+        "a\u{1}",
+        "a b",
+        " ",
+        "ab ",
+        "é",
+        "aé",
+        "\u{10ffff}",
+        "b\u{7f}",
+        "abc",
+        "0",
+        "a%",
+        "A",
+        "\u{1}",
+        "!",
+    ];
+    all.map(|text| Datum::Text(text.to_string())).to_vec()
+}
+
+fn byte_strings() -> Vec<Datum> {
+    let all: [&[u8]; 9] = [
+        b"a",
+        b"",
+        b"ab",
+        b"\x00",
+        b"\xff",
+        b"\xff\xff",
+        b"a\x00",
+        b"a\x00\x01",
+        b"\xff\xff\xff\xff",
+    ];
+    all.map(|bytes| Datum::Bytes(bytes.to_vec())).to_vec()
+}
+
+/// A constant that may be compared with values of a type: often of the type, sometimes of another,
+/// sometimes NULL, sometimes text.
+pub fn constant(choices: &mut Choices, ty: DataType) -> Constant {
+    if choices.one_in(20) {
+        return Constant::new(Datum::Null, ty);
+    }
+    let other = if choices.one_in(4) {
+        *choices.pick(&comparable_types(ty))
+    } else {
+        wide_type(ty)
+    };
+    let datum = choices.pick(&values(other)).clone();
+    if choices.one_in(12) {
+        return Constant::new(Datum::Text(ty.format_text(&datum)), DataType::Varchar(None));
+    }
+    Constant::new(datum, other)
+}
+
+/// The type without a limit, so that constants may lie outside of the domain.
+fn wide_type(ty: DataType) -> DataType {
+    match ty {
+        DataType::Char(_) | DataType::Varchar(_) => DataType::Varchar(None),
+        DataType::Binary(_) | DataType::Varbinary(_) => DataType::Varbinary(None),
+        DataType::Time { .. } => DataType::Time { precision: 6 },
+        other => other,
+    }
+}
+
+/// The types whose constants compare with values of a type.
+pub fn comparable_types(ty: DataType) -> Vec<DataType> {
+    let numbers = |ty: &DataType| ty.is_integer() || ty.is_float() || matches!(ty, DataType::Decimal { .. });
+    let instants = |ty: &DataType| matches!(ty, DataType::Date | DataType::Timestamp | DataType::TimestampTz);
+    TYPES
+        .iter()
+        .filter(|other| {
+            (numbers(&ty) && numbers(other))
+                || (instants(&ty) && instants(other))
+                || (ty.is_text() && other.is_text())
+                || (ty.is_bytes() && other.is_bytes())
+                || **other == ty
+        })
+        .copied()
+        .collect()
+}

@@ -1,0 +1,12 @@
+//! Tests of rukh-planner from the outside: random worlds in which the planned scan must equal full
+//! scan and filter, spellings that must give one plan, bounds of work, and golden scripts.
+
+mod choices;
+mod domains;
+mod exhaustive;
+mod headline;
+mod predicates;
+mod scripts;
+mod spellings;
+mod syntax;
+mod worlds;

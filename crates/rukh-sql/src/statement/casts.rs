@@ -1,0 +1,97 @@
+//! Casts to types that DataFusion does not have, spelled out.
+//!
+//! | written                   | becomes                              |
+//! |---------------------------|--------------------------------------|
+//! | `CAST(x AS VARCHAR(3))`   | `left(CAST(x AS VARCHAR), 3)`        |
+//! | `CAST(x AS CHAR(3))`      | `rtrim(left(CAST(x AS VARCHAR), 3))` |
+//! | `CAST(x AS UUID)`         | `to_uuid(CAST(x AS VARCHAR))`        |
+//! | `UUID 'a0ee…'`            | `to_uuid('a0ee…')`                   |
+
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    self, CastKind, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
+    Ident, TypedString, Value, VisitMut, VisitorMut,
+};
+use rukh_keys::DataType;
+
+use super::data_type;
+
+/// Spells out the casts of a tree.
+pub(super) fn spell_out(node: &mut impl VisitMut) {
+    let ControlFlow::Continue(()) = node.visit(&mut Spell);
+}
+
+struct Spell;
+
+impl VisitorMut for Spell {
+    type Break = Infallible;
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+        if let Some(spelled) = spelled(expr) {
+            *expr = spelled;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn spelled(expr: &Expr) -> Option<Expr> {
+    match expr {
+        Expr::Cast {
+            kind: CastKind::Cast | CastKind::DoubleColon,
+            expr,
+            data_type: ty,
+            ..
+        } => {
+            let text = || as_text(expr);
+            match data_type(ty).ok()? {
+                DataType::Varchar(Some(length)) => Some(left(text(), length)),
+                DataType::Char(length) => Some(call("rtrim", vec![left(text(), length)])),
+                DataType::Uuid => Some(call("to_uuid", vec![text()])),
+                _ => None,
+            }
+        }
+        Expr::TypedString(TypedString {
+            data_type: ast::DataType::Uuid,
+            value,
+            ..
+        }) => Some(call("to_uuid", vec![Expr::Value(value.clone())])),
+        _ => None,
+    }
+}
+
+fn as_text(expr: &Expr) -> Expr {
+    Expr::Cast {
+        kind: CastKind::Cast,
+        expr: Box::new(expr.clone()),
+        data_type: ast::DataType::Varchar(None),
+        array: false,
+        format: None,
+    }
+}
+
+fn left(text: Expr, length: u32) -> Expr {
+    call(
+        "left",
+        vec![text, Expr::Value(Value::Number(length.to_string(), false).into())],
+    )
+}
+
+fn call(name: &str, arguments: Vec<Expr>) -> Expr {
+    let argument = |expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr));
+    Expr::Function(Function {
+        name: ast::ObjectName::from(vec![Ident::new(name)]),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList {
+            duplicate_treatment: None,
+            args: arguments.into_iter().map(argument).collect(),
+            clauses: Vec::new(),
+        }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
+}
