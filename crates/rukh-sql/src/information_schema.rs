@@ -231,10 +231,20 @@ struct Constraint<'a> {
 }
 
 fn constraints(catalog: &Catalog) -> Vec<Constraint<'_>> {
-    catalog
-        .tables()
-        .flat_map(|table| table_constraints_of(table))
-        .collect()
+    catalog.tables().flat_map(|table| constraints_of(table)).collect()
+}
+
+fn constraints_of(table: &Table) -> Vec<Constraint<'_>> {
+    let primary =
+        Constraint { table, name: format!("{}_pkey", table.name), kind: "PRIMARY KEY", elements: &table.primary_key };
+    let is_constraint = |index: &&Index| index.unique && index.predicate.is_none();
+    let unique = table.indexes.iter().filter(is_constraint).map(|index| Constraint {
+        table,
+        name: index.name.clone(),
+        kind: "UNIQUE",
+        elements: &index.elements,
+    });
+    std::iter::once(primary).chain(unique).collect()
 }
 
 fn table_constraints_of(table: &Table) -> Vec<Constraint<'_>> {
