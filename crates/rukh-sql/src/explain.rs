@@ -187,13 +187,13 @@ fn physical_node(plan: &Arc<dyn ExecutionPlan>, context: &StatementContext, anal
         return scan_node(scan.conditions(), &wanted, scan.path(), context, actuals.as_ref());
     }
     let children = plan.children();
+    let line = displayable(plan.as_ref()).one_line().to_string();
+    let line = line.trim();
     if let [only] = children.as_slice()
-        && is_plumbing(plan.name())
+        && (is_plumbing(plan.name()) || line.contains("mode=Partial,"))
     {
         return physical_node(only, context, analyze);
     }
-    let line = displayable(plan.as_ref()).one_line().to_string();
-    let line = line.trim();
     let (name, detail) = line.split_once(": ").unwrap_or((line, ""));
     let children = children
         .into_iter()
@@ -201,7 +201,7 @@ fn physical_node(plan: &Arc<dyn ExecutionPlan>, context: &StatementContext, anal
         .collect();
     Node {
         name: words(name),
-        detail: detail.to_string(),
+        detail: without_threads(detail),
         scan: None,
         children,
     }
@@ -217,6 +217,26 @@ fn is_plumbing(name: &str) -> bool {
             | "CooperativeExec"
             | "BufferExec"
     )
+}
+
+/// Leaves out of an operator's description how its work is spread over threads, which differs between
+/// machines, and the positions of columns: `sort expr=[a@1 ASC]` becomes `sort expr=[a ASC]`.
+fn without_threads(detail: &str) -> String {
+    let parts = detail.split(", ").filter(|part| {
+        !["mode=", "preserve_partitioning=", "partition_mode="]
+            .iter()
+            .any(|word| part.starts_with(word))
+    });
+    let joined = parts.collect::<Vec<_>>().join(", ");
+    let mut text = String::with_capacity(joined.len());
+    let mut characters = joined.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c == '@' && characters.peek().is_some_and(char::is_ascii_digit) {
+            true => while characters.next_if(char::is_ascii_digit).is_some() {},
+            false => text.push(c),
+        }
+    }
+    text
 }
 
 /// `HashJoinExec` as `hash join`.

@@ -235,15 +235,23 @@ fn constraints(catalog: &Catalog) -> Vec<Constraint<'_>> {
 }
 
 fn constraints_of(table: &Table) -> Vec<Constraint<'_>> {
-    let primary =
-        Constraint { table, name: format!("{}_pkey", table.name), kind: "PRIMARY KEY", elements: &table.primary_key };
-    let is_constraint = |index: &&Index| index.unique && index.predicate.is_none();
-    let unique = table.indexes.iter().filter(is_constraint).map(|index| Constraint {
+    let primary = Constraint {
         table,
-        name: index.name.clone(),
-        kind: "UNIQUE",
-        elements: &index.elements,
-    });
+        name: format!("{}_pkey", table.name),
+        kind: "PRIMARY KEY",
+        elements: &table.primary_key,
+    };
+    let is_constraint = |index: &&Index| index.unique && index.predicate.is_none();
+    let unique = table
+        .indexes
+        .iter()
+        .filter(is_constraint)
+        .map(|index| Constraint {
+            table,
+            name: index.name.clone(),
+            kind: "UNIQUE",
+            elements: &index.elements,
+        });
     std::iter::once(primary).chain(unique).collect()
 }
 

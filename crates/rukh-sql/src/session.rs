@@ -228,7 +228,9 @@ impl Session {
             }
             Planned::General(physical) => {
                 context.planned();
-                let stream = general::start(&self.state, physical.clone())?;
+                // Operators spawn tasks as they start, which takes the query threads' context.
+                let start = async { general::start(&self.state, physical.clone()) };
+                let stream = self.runtime().block_on(start)?;
                 Ok(Rows::stream(stream, self.runtime().clone(), context.clone()))
             }
         }
