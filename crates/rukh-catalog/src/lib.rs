@@ -8,6 +8,7 @@
 //! Start reading at [`Table`], then [`Catalog`].
 
 mod catalog;
+mod check;
 mod error;
 mod index;
 mod key;

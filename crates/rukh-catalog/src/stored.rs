@@ -8,6 +8,7 @@
 //!
 //! JSON, because definitions are few, are read once per start, and should be readable in `rukh dump`.
 
+use crate::check::check_definition;
 use crate::{CatalogError, Table, TableId};
 
 /// Version of every stored format of the database: catalog, keys, rows, index entries.
@@ -38,12 +39,21 @@ pub fn encode_table(table: &Table) -> Vec<u8> {
     serde_json::to_vec(table).expect("a definition has no map with keys that are not strings")
 }
 
-/// Reads a table's definition; fails with [`CatalogError::Corrupted`] that names the key.
+/// Reads and checks a table's definition; fails with [`CatalogError::Corrupted`] that names the key.
 pub fn decode_table(key: &[u8], value: &[u8]) -> Result<Table, CatalogError> {
-    serde_json::from_slice(value).map_err(|error| CatalogError::Corrupted {
+    let corrupted = |message| CatalogError::Corrupted {
         key: String::from_utf8_lossy(key).into_owned(),
-        message: error.to_string(),
-    })
+        message,
+    };
+    let table: Table = serde_json::from_slice(value).map_err(|error| corrupted(error.to_string()))?;
+    check_definition(&table).map_err(corrupted)?;
+    match table_key(table.id) == key {
+        true => Ok(table),
+        false => Err(corrupted(format!(
+            "it has the definition of table {}",
+            table.id.0
+        ))),
+    }
 }
 
 /// Writes the format version.

@@ -211,13 +211,13 @@ impl Table {
             KeyExpr::Hash { column, bytes } => {
                 (DataType::Binary(u32::from(*bytes)), self.column_type(*column).1)
             }
-            KeyExpr::Expression { ty, nullable, .. } => (ty.clone(), *nullable),
+            KeyExpr::Expression { ty, nullable, .. } => (*ty, *nullable),
         }
     }
 
     fn column_type(&self, id: ColumnId) -> (DataType, bool) {
         let column = self.column(id).expect("a validated table knows its key columns");
-        (column.ty.clone(), column.nullable)
+        (column.ty, column.nullable)
     }
 
     fn salt_positions(&self, salt: &SaltOptions) -> Vec<usize> {

@@ -147,7 +147,8 @@ fn check_columns(draft: &TableDraft) -> Result<(), CatalogError> {
     }
 }
 
-fn check_type(column: &str, ty: &DataType) -> Result<(), CatalogError> {
+/// Checks what a type name may not say: lengths and digits outside of their bounds.
+pub(crate) fn check_type(column: &str, ty: &DataType) -> Result<(), CatalogError> {
     match ty {
         DataType::Decimal { precision, scale } if *precision == 0 || *precision > 38 || scale > precision => {
             invalid(format!(
@@ -273,7 +274,7 @@ fn stored_columns(table: &Table) -> Vec<(ColumnId, DataType)> {
         .columns
         .iter()
         .filter(|column| !table.in_primary_key(column.id));
-    outside_key.map(|column| (column.id, column.ty.clone())).collect()
+    outside_key.map(|column| (column.id, column.ty)).collect()
 }
 
 /// Checks split keys against the primary key and returns them in key order.

@@ -59,8 +59,8 @@ impl Batch {
 
     /// Begins a new batch of at most `most` rows; returns how many to collect.
     pub(crate) fn start(&mut self, most: usize) -> usize {
-        if self.len > 0 {
-            let affordable = BYTES_AIM / (self.bytes / self.len).max(1);
+        if let Some(row_bytes) = self.bytes.checked_div(self.len) {
+            let affordable = BYTES_AIM / row_bytes.max(1);
             self.size = (2 * self.size).min(affordable).clamp(1, ROWS_MAX);
         }
         (self.len, self.next, self.bytes) = (0, 0, 0);

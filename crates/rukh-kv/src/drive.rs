@@ -187,7 +187,7 @@ impl<P: Position> Driver<P> {
             return Ok(ControlFlow::Continue(()));
         }
         self.stats.keys_examined += 1;
-        if self.stats.keys_examined % CANCEL_STEP == 0 && self.is_cancelled() {
+        if self.stats.keys_examined.is_multiple_of(CANCEL_STEP) && self.is_cancelled() {
             return Err(KvError::Cancelled);
         }
         if let Some(masked) = &self.masked {

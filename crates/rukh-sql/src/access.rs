@@ -140,33 +140,41 @@ impl Conditions {
         columns
     }
 
-    /// Makes the engine's request for a path: `bound` are the predicates with parameters filled in.
-    pub(crate) fn request(
-        &self,
-        path: &AccessPath,
-        ranges: Vec<KeyRange>,
-        columns: Vec<ColumnId>,
-        limit: Option<u64>,
-        entry_residual: Vec<Predicate>,
-        entry_columns: Vec<ColumnId>,
-        cancel: &CancelHandle,
-    ) -> ScanRequest {
+    /// Makes the engine's request to read some ranges of a path.
+    pub(crate) fn request(&self, path: &AccessPath, read: Read<'_>) -> ScanRequest {
+        let entry_columns = self.columns_read(read.entry_positions);
         let table = || self.table.clone();
-        let filter = (!entry_residual.is_empty())
-            .then(|| entry_filter(table(), entry_residual, entry_columns.clone()));
+        let filter =
+            (!read.entry.is_empty()).then(|| entry_filter(table(), read.entry, entry_columns.clone()));
         ScanRequest {
-            table: self.table.clone(),
+            table: table(),
             source: engine_source(path.source),
-            ranges,
+            ranges: read.ranges,
             masked: path.masked.clone(),
             reverse: path.reverse,
-            limit,
-            columns,
+            limit: read.limit,
+            columns: read.columns,
             entry_filter: filter,
             entry_columns,
-            cancel: Some(cancel.flag()),
+            cancel: Some(read.cancel.flag()),
         }
     }
+}
+
+/// What to read of a path.
+pub(crate) struct Read<'a> {
+    /// Ranges of the path.
+    pub(crate) ranges: Vec<KeyRange>,
+    /// Columns given out.
+    pub(crate) columns: Vec<ColumnId>,
+    /// Most rows.
+    pub(crate) limit: Option<u64>,
+    /// Predicates checked on index entries, parameters filled in.
+    pub(crate) entry: Vec<Predicate>,
+    /// Their positions among the conjuncts.
+    pub(crate) entry_positions: &'a [usize],
+    /// Ends the scan.
+    pub(crate) cancel: &'a CancelHandle,
 }
 
 /// Returns whether a predicate can be decided on decoded columns, without DataFusion.

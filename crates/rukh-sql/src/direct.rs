@@ -20,7 +20,7 @@ use rukh_keys::Datum;
 use rukh_planner::{AccessPath, Constant, OrderKey, Plan, Predicate, TermId};
 
 use crate::SqlError;
-use crate::access::{Conditions, Wanted, accepts, engine_source, is_decidable};
+use crate::access::{Conditions, Read, Wanted, accepts, engine_source, is_decidable};
 use crate::context::{StatementContext, counted_since};
 use crate::provider::RukhTable;
 use crate::translate::constant_of_scalar;
@@ -139,17 +139,15 @@ impl DirectPlan {
                     .fetch
                     .map(|fetch| fetch.saturating_add(self.shape.skip));
                 let limit = wanted.filter(|_| residual.row.is_empty());
-                let entry_columns = self.conditions.columns_read(&residual.entry);
-                let ranges = path.ranges.clone();
-                let request = self.conditions.request(
-                    &path,
-                    ranges,
-                    columns.clone(),
+                let read = Read {
+                    ranges: path.ranges.clone(),
+                    columns: columns.clone(),
                     limit,
-                    picked(&residual.entry),
-                    entry_columns,
-                    &context.cancel,
-                );
+                    entry: picked(&residual.entry),
+                    entry_positions: &residual.entry,
+                    cancel: &context.cancel,
+                };
+                let request = self.conditions.request(&path, read);
                 Source::Rows(Box::new(context.snapshot.scan(request)?))
             }
         };

@@ -255,27 +255,6 @@ fn constraints_of(table: &Table) -> Vec<Constraint<'_>> {
     std::iter::once(primary).chain(unique).collect()
 }
 
-fn table_constraints_of(table: &Table) -> Vec<Constraint<'_>> {
-    let primary = Constraint {
-        table,
-        name: format!("{}_pkey", table.name),
-        kind: "PRIMARY KEY",
-        elements: &table.primary_key,
-    };
-    let is_constraint = |index: &&Index| index.unique && index.predicate.is_none();
-    let unique = table
-        .indexes
-        .iter()
-        .filter(is_constraint)
-        .map(|index| Constraint {
-            table,
-            name: index.name.clone(),
-            kind: "UNIQUE",
-            elements: &index.elements,
-        });
-    std::iter::once(primary).chain(unique).collect()
-}
-
 fn table_constraints(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
     let rows = constraints(catalog);
     let schemas = || texts(rows.iter().map(|row| Some(row.table.schema.clone())));

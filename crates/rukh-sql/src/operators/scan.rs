@@ -34,7 +34,7 @@ use rukh_keys::{DataType, KeyRange};
 use rukh_planner::{AccessPath, OrderKey, TermId};
 
 use crate::SqlError;
-use crate::access::{Conditions, Wanted};
+use crate::access::{Conditions, Read, Wanted};
 use crate::batch::BatchBuilder;
 use crate::context::{StatementContext, Totals, counted_since};
 use crate::types::table_schema;
@@ -177,17 +177,18 @@ impl ScanExec {
             .entry
             .iter()
             .map(|position| self.conditions.predicates[*position].clone());
-        let request = self.conditions.request(
-            &self.path,
-            self.partitions[partition].clone(),
-            self.columns.clone(),
-            self.fetch
+        let read = Read {
+            ranges: self.partitions[partition].clone(),
+            columns: self.columns.clone(),
+            limit: self
+                .fetch
                 .filter(|_| self.residual.is_none())
                 .map(|fetch| fetch as u64),
-            entry.collect(),
-            self.conditions.columns_read(&left.entry),
-            &self.context.cancel,
-        );
+            entry: entry.collect(),
+            entry_positions: &left.entry,
+            cancel: &self.context.cancel,
+        };
+        let request = self.conditions.request(&self.path, read);
         let types: Vec<DataType> = self
             .columns
             .iter()
