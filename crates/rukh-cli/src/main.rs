@@ -1,1 +1,47 @@
-fn main(){}
+//! The `rukh` command: a prompt, scripts, and the inspection of databases.
+//!
+//! This file looks at the command line and hands over; see `arguments` for what can be asked and `error`
+//! for the exit codes.
+
+mod arguments;
+mod cancel;
+mod check;
+mod commands;
+mod completion;
+mod copy;
+mod describe;
+mod dump;
+mod error;
+mod fetched;
+mod format;
+mod highlight;
+mod history;
+mod input;
+mod keywords;
+mod lexer;
+mod meta;
+mod names;
+mod output;
+mod progress;
+mod render_error;
+mod repl;
+mod run;
+mod script;
+mod session;
+mod settings;
+mod terminal;
+mod validate;
+
+use std::process::ExitCode;
+
+use arguments::Action;
+
+fn main() -> ExitCode {
+    let arguments = arguments::parse();
+    let exit = match &arguments.action {
+        None => run::run(&arguments.run),
+        Some(Action::Dump { directory }) => dump::run(directory),
+        Some(Action::Check { directory, tables }) => check::run(directory, tables),
+    };
+    exit.into()
+}

@@ -1,0 +1,162 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::format::Format;
+use crate::script::Work;
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 everything ran; 1 a statement failed, or check found something;
+2 wrong usage; 3 the database could not be opened; 130 Ctrl-C ended a script.";
+
+/// SQL over ordered keys: opens a database directory and runs SQL on it.
+///
+/// Without -c, -f and with a terminal, statements are read at a prompt; without a terminal they are
+/// read from standard input. A database that does not exist is created, unless --read-only is given.
+#[derive(Debug, Parser)]
+#[command(name = "rukh", version, args_conflicts_with_subcommands = true, after_help = EXIT_CODES)]
+pub struct Arguments {
+    /// Another thing to do than to run SQL.
+    #[command(subcommand)]
+    pub action: Option<Action>,
+    /// What to run SQL on, and how.
+    #[command(flatten)]
+    pub run: RunArguments,
+}
+
+/// Things to do besides running SQL.
+#[derive(Debug, Subcommand)]
+pub enum Action {
+    /// Print every stored key and value, decoded
+    Dump {
+        /// Directory of the database
+        directory: PathBuf,
+    },
+    /// Compare every table with its indexes, both ways
+    Check {
+        /// Directory of the database
+        directory: PathBuf,
+        /// Tables to check, as written in SQL; all when none is named
+        tables: Vec<String>,
+    },
+}
+
+/// Options of running SQL.
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// Directory of the database; :memory: for one that is gone at the end
+    #[arg(default_value = "rukh-data")]
+    pub directory: PathBuf,
+    /// Run SQL or one backslash command, then exit; may be repeated and mixed with -f
+    #[arg(short = 'c', long = "command", value_name = "SQL")]
+    command: Vec<String>,
+    /// Run a file, then exit; - is standard input; may be repeated and mixed with -c
+    #[arg(short = 'f', long = "file", value_name = "FILE")]
+    file: Vec<PathBuf>,
+    /// Layout of results
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: Format,
+    /// Text for NULL in all formats but json and jsonl
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub null: String,
+    /// Write rows only, without header and row count
+    #[arg(short = 't', long)]
+    pub tuples_only: bool,
+    /// Tell the time of every statement
+    #[arg(long)]
+    pub timing: bool,
+    /// Open without any right to write
+    #[arg(long)]
+    pub read_only: bool,
+    /// Go on after a failed statement; the exit code is 1 all the same
+    #[arg(long)]
+    pub keep_going: bool,
+    /// Show the SQLSTATE of errors
+    #[arg(short = 'v', long)]
+    pub verbose: bool,
+    /// What -c and -f ask for, in the order they were given.
+    #[arg(skip)]
+    pub works: Vec<Work>,
+}
+
+/// Reads the command line of this process; ends the process when it is not understood.
+pub fn parse() -> Arguments {
+    understand(std::env::args_os()).unwrap_or_else(|error| error.exit())
+}
+
+fn understand(
+    words: impl IntoIterator<Item = impl Into<std::ffi::OsString> + Clone>,
+) -> Result<Arguments, clap::Error> {
+    let matches = Arguments::command().try_get_matches_from(words)?;
+    let mut arguments = Arguments::from_arg_matches(&matches)?;
+    arguments.run.works = works(&arguments.run, &matches);
+    Ok(arguments)
+}
+
+/// Puts the values of -c and -f in the order in which they stand on the command line.
+fn works(run: &RunArguments, matches: &clap::ArgMatches) -> Vec<Work> {
+    let indices = |id| matches.indices_of(id).into_iter().flatten();
+    let texts = indices("command").zip(run.command.iter().cloned().map(Work::Text));
+    let files = indices("file").zip(run.file.iter().cloned().map(file));
+    let mut works: Vec<(usize, Work)> = texts.chain(files).collect();
+    works.sort_by_key(|(index, _)| *index);
+    works.into_iter().map(|(_, work)| work).collect()
+}
+
+fn file(path: PathBuf) -> Work {
+    if path.as_os_str() == "-" {
+        Work::Stdin
+    } else {
+        Work::File(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn works_keep_their_order() {
+        let words = [
+            "rukh",
+            "-f",
+            "a.sql",
+            "dir",
+            "-c",
+            "SELECT 1",
+            "-f",
+            "-",
+            "--command=\\q",
+        ];
+        let arguments = understand(words).expect("the line is well-formed");
+        let text = |sql: &str| Work::Text(sql.to_owned());
+        let expected = [
+            Work::File("a.sql".into()),
+            text("SELECT 1"),
+            Work::Stdin,
+            text("\\q"),
+        ];
+        assert_eq!(arguments.run.works, expected);
+        assert_eq!(arguments.run.directory, PathBuf::from("dir"));
+    }
+
+    #[test]
+    fn forms() {
+        let cases = [
+            (vec!["rukh"], true),
+            (vec!["rukh", "check", "dir", "t"], true),
+            (vec!["rukh", "dump", "dir"], true),
+            (vec!["rukh", "dump"], false),
+            (vec!["rukh", "--format", "xml"], false),
+            (vec!["rukh", "-c"], false),
+            (vec!["rukh", "a", "b"], false),
+            (vec!["rukh", "--format", "md", ":memory:", "-tv"], true),
+        ];
+        for (words, good) in cases {
+            assert_eq!(understand(words.clone()).is_ok(), good, "{words:?}");
+        }
+        Arguments::command().debug_assert();
+    }
+}

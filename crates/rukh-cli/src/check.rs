@@ -1,0 +1,105 @@
+//! `rukh check`: proves that tables and their indexes agree.
+//!
+//! Every table is one line on standard output, and everything found is one more:
+//!
+//! ```text
+//! users: 4 rows, 8 index entries: nothing wrong
+//! logs: 2 rows, 1 index entries: 1 missing, 0 dangling, 0 differing, 0 corrupt
+//!   missing logs@by_period/201510/1
+//! ```
+
+use std::path::Path;
+
+use crate::error::{CliError, Exit};
+use crate::fetched::Fetched;
+use crate::names;
+use crate::run::{self, Access};
+use crate::session::{Mode, Session};
+use crate::settings::Settings;
+
+/// The counts that must be zero.
+const FAULTS: [&str; 4] = ["missing", "dangling", "differing", "corrupt"];
+/// The counts that come before the findings in the rows of CHECK TABLE.
+const COUNTS: usize = 2 + FAULTS.len();
+
+/// Checks the tables named, as written in SQL, or all, of the database at `directory`.
+pub fn run(directory: &Path, tables: &[String]) -> Exit {
+    let opened = run::open(directory, Access::Read);
+    let session = opened.and_then(|database| Session::new(&database, Settings::script(), Mode::Script));
+    let mut session = match session {
+        Ok(session) => session,
+        Err(error) => return run::give_up(&error),
+    };
+    match check(&mut session, tables) {
+        Ok(false) => Exit::Failed,
+        Ok(true) => run::finish(&mut session, Ok(())),
+        Err(error) => run::finish(&mut session, Err(error)),
+    }
+}
+
+/// Checks table by table; returns whether nothing was found.
+fn check(session: &mut Session, tables: &[String]) -> Result<bool, CliError> {
+    let named = if tables.is_empty() {
+        all_tables(session)?
+    } else {
+        tables.to_vec()
+    };
+    let mut clean = true;
+    for table in named {
+        let report = Report(session.fetch(&format!("CHECK TABLE {table}"))?);
+        session.write_text(&report.text(&table))?;
+        clean &= report.is_clean();
+    }
+    Ok(clean)
+}
+
+/// Returns the names of all tables as statements write them.
+fn all_tables(session: &mut Session) -> Result<Vec<String>, CliError> {
+    let tables = session.fetch("SHOW TABLES")?;
+    let name = |row| {
+        let name = names::quoted(&tables.text("name", row).unwrap_or_default());
+        match tables.text("schema", row).as_deref() {
+            None | Some("public") => name,
+            Some(schema) => format!("{}.{name}", names::quoted(schema)),
+        }
+    };
+    Ok((0..tables.len()).map(name).collect())
+}
+
+/// What CHECK TABLE said: rows of finding, value and detail, the counts first.
+struct Report(Fetched);
+
+impl Report {
+    fn count(&self, what: &str) -> String {
+        let counts = 0..COUNTS.min(self.0.len());
+        let row = counts
+            .into_iter()
+            .find(|row| self.0.text("finding", *row).as_deref() == Some(what));
+        row.and_then(|row| self.0.text("value", row)).unwrap_or_default()
+    }
+
+    fn is_clean(&self) -> bool {
+        FAULTS.iter().all(|fault| self.count(fault) == "0")
+    }
+
+    fn text(&self, table: &str) -> String {
+        let faults = FAULTS
+            .map(|fault| format!("{} {fault}", self.count(fault)))
+            .join(", ");
+        let verdict = if self.is_clean() { "nothing wrong" } else { &faults };
+        let mut text = format!(
+            "{table}: {} rows, {} index entries: {verdict}\n",
+            self.count("rows"),
+            self.count("entries")
+        );
+        for row in COUNTS..self.0.len() {
+            let value = |column| self.0.text(column, row).unwrap_or_default();
+            let detail = match value("detail") {
+                detail if detail.is_empty() => detail,
+                detail => format!(": {detail}"),
+            };
+            text.push_str(&format!("  {} {}{detail}\n", value("finding"), value("value")));
+        }
+        text
+    }
+}

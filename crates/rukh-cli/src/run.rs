@@ -1,0 +1,129 @@
+//! `rukh [DIR]`: opens the database and lets a prompt or a script loose on it.
+
+use std::path::Path;
+
+use rukh::{Database, Options};
+
+use crate::arguments::RunArguments;
+use crate::error::{CliError, Exit};
+use crate::output;
+use crate::render_error;
+use crate::repl;
+use crate::script::{self, Work};
+use crate::session::{Mode, Session};
+use crate::settings::{OnError, Settings, Switch, Verbosity};
+use crate::terminal::Terminal;
+
+/// Whether a database may be changed, and whether it is made when there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// It is made when there is none.
+    Write,
+    /// It must be there.
+    Read,
+}
+
+/// Runs what the command line asks for.
+pub fn run(arguments: &RunArguments) -> Exit {
+    let terminal = Terminal::detect();
+    let mode = if arguments.works.is_empty() && terminal.interactive {
+        Mode::Interactive
+    } else {
+        Mode::Script
+    };
+    let access = if arguments.read_only {
+        Access::Read
+    } else {
+        Access::Write
+    };
+    let settings = settings(arguments, terminal, mode);
+    let opened =
+        open(&arguments.directory, access).and_then(|database| Session::new(&database, settings, mode));
+    let mut session = match opened {
+        Ok(session) => session,
+        Err(error) => return give_up(&error),
+    };
+    let result = match mode {
+        Mode::Interactive => repl::run(&mut session, terminal),
+        Mode::Script => script::run_all(&mut session, works(arguments)),
+    };
+    finish(&mut session, result)
+}
+
+/// Opens the database at `directory`; `:memory:` is one of its own.
+pub fn open(directory: &Path, access: Access) -> Result<Database, CliError> {
+    let opened = if directory.as_os_str() == ":memory:" {
+        Database::open_in_memory()
+    } else {
+        let write = access == Access::Write;
+        Database::open_with(
+            directory,
+            Options {
+                read_only: !write,
+                create: write,
+                ..Options::default()
+            },
+        )
+    };
+    opened.map_err(|source| CliError::Open {
+        path: directory.to_owned(),
+        source: Box::new(source),
+    })
+}
+
+/// Tells of a failure before there is a session.
+pub fn give_up(error: &CliError) -> Exit {
+    output::complain(&render_error::render(error, Verbosity::Default));
+    error.exit()
+}
+
+/// Tells of a failure that ended the session, and decides how the process ends.
+pub fn finish(session: &mut Session, result: Result<(), CliError>) -> Exit {
+    let result = result.and_then(|()| session.output.flush());
+    match result {
+        Ok(()) if session.has_failed() => Exit::Failed,
+        Ok(()) => Exit::Success,
+        Err(error) => {
+            session.report(&error);
+            error.exit()
+        }
+    }
+}
+
+fn works(arguments: &RunArguments) -> &[Work] {
+    if arguments.works.is_empty() {
+        &[Work::Stdin]
+    } else {
+        &arguments.works
+    }
+}
+
+fn settings(arguments: &RunArguments, terminal: Terminal, mode: Mode) -> Settings {
+    let person = if mode == Mode::Interactive {
+        Switch::On
+    } else {
+        Switch::Off
+    };
+    let mut settings = Settings::script();
+    settings.format = arguments.format;
+    settings.style.null = arguments.null.clone();
+    settings.set_tuples_only(if arguments.tuples_only {
+        Switch::On
+    } else {
+        Switch::Off
+    });
+    settings.timing = if arguments.timing { Switch::On } else { person };
+    settings.tags = person;
+    settings.verbosity = if arguments.verbose {
+        Verbosity::Verbose
+    } else {
+        Verbosity::Default
+    };
+    settings.on_error = if arguments.keep_going {
+        OnError::KeepGoing
+    } else {
+        OnError::Stop
+    };
+    settings.colours = terminal.colours;
+    settings
+}
