@@ -7,7 +7,7 @@ use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::logical_expr::expr::InList;
+use datafusion::logical_expr::expr::{Cast, InList};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator};
@@ -72,8 +72,40 @@ fn typed_expr(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Exp
                 .collect::<DataFusionResult<Vec<_>>>()?;
             Ok(Transformed::yes(Expr::InList(InList { expr, list, negated })))
         }
+        Expr::Cast(Cast { expr, field }) if is_typed_time(field.data_type()) => {
+            let read = literal_text(&expr)
+                .map(|text| scalar_of_text(&data_type_of(&field), text))
+                .transpose()?;
+            let changed = read.is_some();
+            let expr = read.map_or(expr, |value| Box::new(Expr::Literal(value, None)));
+            Ok(Transformed::new_transformed(
+                Expr::Cast(Cast { expr, field }),
+                changed,
+            ))
+        }
         other => Ok(Transformed::no(other)),
     }
+}
+
+/// Returns whether a literal cast to the type is read by our rules: PostgreSQL's date and time syntax.
+fn is_typed_time(arrow: &ArrowType) -> bool {
+    matches!(
+        arrow,
+        ArrowType::Date32 | ArrowType::Time64(_) | ArrowType::Time32(_) | ArrowType::Timestamp(..)
+    )
+}
+
+fn literal_text(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) => Some(text),
+        _ => None,
+    }
+}
+
+fn scalar_of_text(ty: &DataType, text: &str) -> DataFusionResult<ScalarValue> {
+    let datum = ty.parse_text(text);
+    let datum = datum.map_err(|error| DataFusionError::External(Box::new(SqlError::from(error))))?;
+    Ok(scalar_from_datum(&datum, ty))
 }
 
 fn is_comparison(op: Operator) -> bool {
@@ -86,7 +118,7 @@ fn is_comparison(op: Operator) -> bool {
 
 /// Returns `literal` in the type of `other`, or `None` when it stays as it is.
 fn retyped(literal: &Expr, other: &Expr, schema: &DFSchema) -> DataFusionResult<Option<Expr>> {
-    let Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) = literal else {
+    let Some(text) = literal_text(literal) else {
         return Ok(None);
     };
     if matches!(other, Expr::Literal(..)) {
@@ -98,10 +130,7 @@ fn retyped(literal: &Expr, other: &Expr, schema: &DFSchema) -> DataFusionResult<
     let Some(ty) = target(&field, text) else {
         return Ok(None);
     };
-    let datum = ty
-        .parse_text(text)
-        .map_err(|error| DataFusionError::External(Box::new(SqlError::from(error))))?;
-    Ok(Some(Expr::Literal(scalar_from_datum(&datum, &ty), None)))
+    Ok(Some(Expr::Literal(scalar_of_text(&ty, text)?, None)))
 }
 
 /// Returns the type to read a literal in, or `None` when text is compared as text.
@@ -123,14 +152,5 @@ fn target(field: &FieldRef, text: &str) -> Option<DataType> {
 }
 
 fn is_typed(arrow: &ArrowType) -> bool {
-    arrow.is_numeric()
-        || arrow.is_binary()
-        || matches!(
-            arrow,
-            ArrowType::Boolean
-                | ArrowType::Date32
-                | ArrowType::Time64(_)
-                | ArrowType::Time32(_)
-                | ArrowType::Timestamp(..)
-        )
+    arrow.is_numeric() || arrow.is_binary() || *arrow == ArrowType::Boolean || is_typed_time(arrow)
 }
