@@ -682,3 +682,6 @@ fn truncate(session: &Session, names: &[ObjectName]) -> Result<(), SqlError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -33,7 +33,7 @@ pub(crate) fn insert(
     check_insert(insert)?;
     let mut write = session.engine().begin()?;
     let table = target(&write.snapshot().catalog, &insert_target(insert)?)?;
-    let columns = named_columns(&table, &insert.columns)?;
+    let columns = target_columns(&table, insert)?;
     let conflict = conflict_of(insert)?;
     let mut filler = RowFiller::new(&table, &columns)?;
     let mut count = 0;
@@ -264,6 +264,17 @@ fn conflict_of(insert: &ast::Insert) -> Result<OnConflict, SqlError> {
                 .with_hint("UPSERT INTO writes the row whether its key exists or not."),
         ),
     }
+}
+
+/// Returns the columns that an INSERT fills: those named, or as many as VALUES gives, in declared order.
+fn target_columns(table: &Table, insert: &ast::Insert) -> Result<Vec<ColumnId>, SqlError> {
+    let mut columns = named_columns(table, &insert.columns)?;
+    if insert.columns.is_empty()
+        && let Some(width) = literal_rows(insert).and_then(|rows| rows.iter().map(|row| row.len()).max())
+    {
+        columns.truncate(width);
+    }
+    Ok(columns)
 }
 
 /// Returns the columns that the statement names, or all in declared order.

@@ -384,30 +384,4 @@ fn plain_number(value: &ScalarValue) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn special_words_are_sorted() {
-        assert!(SPECIAL.is_sorted());
-    }
-
-    #[test]
-    fn names_are_quoted_where_needed() {
-        let cases = [
-            ("url", "url"),
-            ("a1_b", "a1_b"),
-            ("Url", "\"Url\""),
-            ("1a", "\"1a\""),
-            ("order", "\"order\""),
-            ("time", "\"time\""),
-            ("date", "date"),
-            ("a \"b\"", "\"a \"\"b\"\"\""),
-            ("中国", "\"中国\""),
-            ("", "\"\""),
-        ];
-        for (name, sql) in cases {
-            assert_eq!(quoted(name), sql);
-        }
-    }
-}
+mod tests;

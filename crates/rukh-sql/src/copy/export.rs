@@ -211,7 +211,7 @@ fn quote_into(line: &mut String, text: &str, options: &CopyOptions) {
     line.push(quote);
 }
 
-/// Returns a row as one JSON object with its line end; numbers keep all their digits.
+/// Returns a row as one JSON object with its line end.
 fn json_line(row: &[Datum], columns: &[ColumnInfo]) -> String {
     let field = |(datum, column): (&Datum, &ColumnInfo)| {
         let name = serde_json::Value::from(column.name.as_str());
@@ -226,8 +226,13 @@ fn json_value(datum: &Datum, ty: &DataType) -> String {
     match datum {
         Datum::Null => "null".to_string(),
         Datum::Boolean(value) => value.to_string(),
-        Datum::Int(_) | Datum::Decimal(_) => text,
+        Datum::Int(_) => text,
+        Datum::Decimal(value) if value.unsigned_abs() < JSON_NUMBER_MAX => text,
         Datum::Float(value) if value.is_finite() => text,
         _ => serde_json::Value::from(text).to_string(),
     }
 }
+
+/// Decimals of more digits than these are written as strings: most readers take numbers for a DOUBLE,
+/// which holds fifteen.
+const JSON_NUMBER_MAX: u128 = 1_000_000_000_000_000;

@@ -320,6 +320,7 @@ impl ScanState {
             let batch = self.builder.finish()?;
             let batch = self.checked(batch)?;
             if batch.num_rows() > 0 {
+                self.counters.add_rows(batch.num_rows() as u64);
                 return Ok(Some(batch));
             }
         }
