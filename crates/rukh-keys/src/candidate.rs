@@ -167,11 +167,8 @@ impl FieldTest {
                 raised
             }
             Allowed::Fixed { width, intervals } => {
-                match value_after(intervals, &rest[..*width]) {
-                    Some(value) => out[self.offset..self.offset + width].copy_from_slice(&value),
-                    None => return false,
-                }
-                true
+                let field = self.offset..self.offset + width;
+                raise_value(intervals, &rest[..*width], &mut out[field])
             }
             Allowed::Rest { ranges } => {
                 let after = ranges.partition_point(|range| range.start.as_slice() <= rest);
@@ -198,11 +195,8 @@ impl FieldTest {
                 lowered
             }
             Allowed::Fixed { width, intervals } => {
-                match value_before(intervals, &rest[..*width]) {
-                    Some(value) => out[self.offset..self.offset + width].copy_from_slice(&value),
-                    None => return false,
-                }
-                true
+                let field = self.offset..self.offset + width;
+                lower_value(intervals, &rest[..*width], &mut out[field])
             }
             Allowed::Rest { ranges } => {
                 let after = ranges.partition_point(|range| range.start.as_slice() <= rest);
@@ -260,22 +254,32 @@ impl FieldTest {
     }
 }
 
-/// The smallest value of the intervals that is greater than `value`.
-fn value_after(intervals: &[(Vec<u8>, Vec<u8>)], value: &[u8]) -> Option<Vec<u8>> {
-    let (low, _) = &intervals[intervals.partition_point(|(_, high)| high.as_slice() <= value)..].first()?;
-    let mut next = value.to_vec();
-    let bits = 0..next.len() * 8;
-    increment_bits(&mut next, bits, &[]);
-    Some(if *low > next { low.clone() } else { next })
+/// Writes the smallest value of the intervals that is greater than `value`, if there is one.
+fn raise_value(intervals: &[(Vec<u8>, Vec<u8>)], value: &[u8], out: &mut [u8]) -> bool {
+    let first = intervals.partition_point(|(_, high)| high.as_slice() <= value);
+    let Some((low, _)) = intervals.get(first) else {
+        return false;
+    };
+    if low.as_slice() > value {
+        out.copy_from_slice(low);
+        return true;
+    }
+    out.copy_from_slice(value);
+    increment_bits(out, 0..value.len() * 8, &[])
 }
 
-/// The greatest value of the intervals that is smaller than `value`.
-fn value_before(intervals: &[(Vec<u8>, Vec<u8>)], value: &[u8]) -> Option<Vec<u8>> {
-    let (_, high) = &intervals[..intervals.partition_point(|(low, _)| low.as_slice() < value)].last()?;
-    let mut previous = value.to_vec();
-    let bits = 0..previous.len() * 8;
-    decrement_bits(&mut previous, bits, &[]);
-    Some(if *high < previous { high.clone() } else { previous })
+/// Writes the greatest value of the intervals that is smaller than `value`, if there is one.
+fn lower_value(intervals: &[(Vec<u8>, Vec<u8>)], value: &[u8], out: &mut [u8]) -> bool {
+    let behind = intervals.partition_point(|(low, _)| low.as_slice() < value);
+    let Some((_, high)) = intervals[..behind].last() else {
+        return false;
+    };
+    if high.as_slice() < value {
+        out.copy_from_slice(high);
+        return true;
+    }
+    out.copy_from_slice(value);
+    decrement_bits(out, 0..value.len() * 8, &[])
 }
 
 /// Sets or clears the live bits of a range, bit 0 being the highest of the first byte.

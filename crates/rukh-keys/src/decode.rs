@@ -26,16 +26,17 @@ impl KeyLayout {
     /// bytes are borrowed from the key unless they hold a zero byte.
     ///
     /// # Errors
-    /// If the bytes are not a key of this layout; `out` then holds the columns before the error.
+    /// If the bytes are not a key of this layout; what `out` then holds means nothing.
     pub fn decode_refs<'a>(&self, key: &'a [u8], out: &mut Vec<DatumRef<'a>>) -> Result<(), KeyDecodeError> {
         out.clear();
+        out.resize_with(self.columns().len(), || DatumRef::Null);
         self.check_bucket(key)?;
         let mut cursor = Cursor {
             key,
             offset: self.columns_start(),
         };
-        for (column, slot) in self.slots().iter().enumerate() {
-            out.push(cursor.column(slot, column)?);
+        for (column, (slot, out)) in self.slots().iter().zip(out).enumerate() {
+            cursor.column(slot, column, out)?;
         }
         if cursor.offset < key.len() {
             return Err(KeyDecodeError::TrailingBytes {
@@ -58,7 +59,9 @@ impl KeyLayout {
         };
         let mut out = Vec::with_capacity(columns);
         for (column, slot) in self.slots().iter().enumerate().take(columns) {
-            out.push(cursor.column(slot, column)?.into_owned());
+            let mut datum = DatumRef::Null;
+            cursor.column(slot, column, &mut datum)?;
+            out.push(datum.into_owned());
         }
         if cursor.offset < prefix.len() {
             return Err(KeyDecodeError::TrailingBytes {
@@ -79,15 +82,21 @@ impl KeyLayout {
     /// If the layout has no such column.
     pub fn decode_column<'a>(&self, key: &'a [u8], column: usize) -> Result<DatumRef<'a>, KeyDecodeError> {
         let slot = &self.slots()[column];
-        if let Some(offset) = slot.offset {
+        let mut cursor = match slot.offset {
             // A bit that does not open its byte is read after that byte.
-            let opened = matches!(slot.form, Form::Bit(1..));
-            let mut cursor = Cursor {
+            Some(offset) => Cursor {
                 key,
-                offset: offset + usize::from(opened),
-            };
-            return cursor.column(slot, column);
-        }
+                offset: offset + usize::from(matches!(slot.form, Form::Bit(1..))),
+            },
+            None => self.walk(key, column)?,
+        };
+        let mut datum = DatumRef::Null;
+        cursor.column(slot, column, &mut datum)?;
+        Ok(datum)
+    }
+
+    /// Goes to a column that has no fixed place.
+    fn walk<'a>(&self, key: &'a [u8], column: usize) -> Result<Cursor<'a>, KeyDecodeError> {
         let walk = self.walk_to(column);
         let mut cursor = Cursor {
             key,
@@ -96,7 +105,7 @@ impl KeyLayout {
         for passed in walk {
             cursor.pass(&self.slots()[passed], passed)?;
         }
-        cursor.column(slot, column)
+        Ok(cursor)
     }
 
     fn check_bucket(&self, key: &[u8]) -> Result<(), KeyDecodeError> {
@@ -119,31 +128,26 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Reads a column.
+    /// Reads a column into `out`.
+    ///
+    /// Values are written in place all through: handing on 32 bytes just written in parts stalls.
     #[inline]
-    fn column(&mut self, slot: &Slot, column: usize) -> Result<DatumRef<'a>, KeyDecodeError> {
+    fn column(&mut self, slot: &Slot, column: usize, out: &mut DatumRef<'a>) -> Result<(), KeyDecodeError> {
         if let Form::Bit(bit) = slot.form {
-            return self.bit(slot, bit, column);
+            *out = DatumRef::Boolean(self.bit(slot, bit, column)?);
+            return Ok(());
         }
         if slot.nullable && self.null(slot, column)? {
-            return Ok(DatumRef::Null);
+            *out = DatumRef::Null;
+            return Ok(());
         }
         let start = self.offset;
         match slot.form {
-            Form::Raw => variable(slot, Cow::Borrowed(self.take_rest(column)?), start),
-            Form::Terminated => variable(slot, self.terminated(slot, column)?, start),
+            Form::Raw => variable(slot, Cow::Borrowed(self.take_rest(column)?), start, out),
+            Form::Terminated => variable(slot, self.terminated(slot, column)?, start, out),
             Form::Fixed | Form::Bit(_) => {
-                let width = slot.width - usize::from(slot.nullable);
-                let bytes = self.take(width, column)?;
-                let invalid = || KeyDecodeError::InvalidValue {
-                    offset: start,
-                    ty: slot.ty,
-                };
-                match slot.ty {
-                    DataType::Char(_) => char_value(slot, bytes, start),
-                    DataType::Binary(_) => Ok(DatumRef::Bytes(unflipped(slot, bytes))),
-                    _ => fixed_value(slot, bytes).ok_or_else(invalid),
-                }
+                let bytes = self.take(slot.width - usize::from(slot.nullable), column)?;
+                fixed(slot, bytes, start, out)
             }
         }
     }
@@ -194,7 +198,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads a bit; the byte is stepped over when its first bit is read.
-    fn bit(&mut self, slot: &Slot, bit: u8, column: usize) -> Result<DatumRef<'a>, KeyDecodeError> {
+    fn bit(&mut self, slot: &Slot, bit: u8, column: usize) -> Result<bool, KeyDecodeError> {
         if bit == 0 {
             self.take(1, column)?;
         }
@@ -207,7 +211,7 @@ impl<'a> Cursor<'a> {
                 ty: slot.ty,
             });
         }
-        Ok(DatumRef::Boolean((byte & (0x80 >> bit) != 0) != slot.descending))
+        Ok((byte & (0x80 >> bit) != 0) != slot.descending)
     }
 
     /// Reads the tag of a nullable column, and the padding of a NULL.
@@ -285,15 +289,20 @@ fn unflipped<'a>(slot: &Slot, bytes: &'a [u8]) -> Cow<'a, [u8]> {
     }
 }
 
-fn variable<'a>(slot: &Slot, bytes: Cow<'a, [u8]>, offset: usize) -> Result<DatumRef<'a>, KeyDecodeError> {
-    let datum = match slot.ty {
+fn variable<'a>(
+    slot: &Slot,
+    bytes: Cow<'a, [u8]>,
+    offset: usize,
+    out: &mut DatumRef<'a>,
+) -> Result<(), KeyDecodeError> {
+    *out = match slot.ty {
         DataType::Varchar(_) => DatumRef::Text(text(bytes, offset)?),
         _ => DatumRef::Bytes(bytes),
     };
-    if exceeds_limit(&slot.ty, &datum) {
+    if exceeds_limit(&slot.ty, out) {
         return Err(KeyDecodeError::InvalidValue { offset, ty: slot.ty });
     }
-    Ok(datum)
+    Ok(())
 }
 
 fn text(bytes: Cow<'_, [u8]>, offset: usize) -> Result<Cow<'_, str>, KeyDecodeError> {
@@ -304,8 +313,35 @@ fn text(bytes: Cow<'_, [u8]>, offset: usize) -> Result<Cow<'_, str>, KeyDecodeEr
     }
 }
 
+/// Reads a value of a fixed width.
+#[inline]
+fn fixed<'a>(
+    slot: &Slot,
+    bytes: &'a [u8],
+    offset: usize,
+    out: &mut DatumRef<'a>,
+) -> Result<(), KeyDecodeError> {
+    let valid = match slot.ty {
+        DataType::Char(_) => {
+            *out = DatumRef::Text(char_text(slot, bytes, offset)?);
+            true
+        }
+        DataType::Binary(_) => {
+            *out = DatumRef::Bytes(unflipped(slot, bytes));
+            true
+        }
+        _ if bytes.len() == 16 => read_wide_value(slot, bytes, out).is_some(),
+        _ => read_value(slot, bytes, out).is_some(),
+    };
+    if valid {
+        Ok(())
+    } else {
+        Err(KeyDecodeError::InvalidValue { offset, ty: slot.ty })
+    }
+}
+
 /// Reads a CHAR: text without NUL characters or trailing blanks, then zero bytes.
-fn char_value<'a>(slot: &Slot, bytes: &'a [u8], offset: usize) -> Result<DatumRef<'a>, KeyDecodeError> {
+fn char_text<'a>(slot: &Slot, bytes: &'a [u8], offset: usize) -> Result<Cow<'a, str>, KeyDecodeError> {
     let zero = slot.flip();
     let length = memchr::memchr(zero, bytes).unwrap_or(bytes.len());
     let (value, padding) = bytes.split_at(length);
@@ -313,17 +349,7 @@ fn char_value<'a>(slot: &Slot, bytes: &'a [u8], offset: usize) -> Result<DatumRe
     if text.ends_with(' ') || padding.iter().any(|byte| *byte != zero) {
         return Err(KeyDecodeError::InvalidValue { offset, ty: slot.ty });
     }
-    Ok(DatumRef::Text(text))
-}
-
-/// Reads a number, date, time, boolean or UUID; `None` if no value has these bytes.
-#[inline]
-fn fixed_value<'a>(slot: &Slot, bytes: &[u8]) -> Option<DatumRef<'a>> {
-    match bytes.len() {
-        1 | 2 | 4 | 8 => word_value(&slot.ty, read_word(slot, bytes), bytes.len()),
-        16 => wide_value(&slot.ty, read_wide(slot, bytes)?),
-        _ => None,
-    }
+    Ok(text)
 }
 
 /// Reads up to 8 bytes as a number, in ascending form.
@@ -343,47 +369,42 @@ fn read_word(slot: &Slot, bytes: &[u8]) -> u64 {
     }
 }
 
-fn read_wide(slot: &Slot, bytes: &[u8]) -> Option<u128> {
-    let word = u128::from_be_bytes(bytes.try_into().ok()?);
-    Some(if slot.descending { !word } else { word })
-}
-
+/// Reads a number, date, time or boolean of up to 8 bytes; `None` if no value has these bytes.
 #[inline]
-fn word_value<'a>(ty: &DataType, word: u64, width: usize) -> Option<DatumRef<'a>> {
-    Some(match ty {
+fn read_value(slot: &Slot, bytes: &[u8], out: &mut DatumRef<'_>) -> Option<()> {
+    let (word, width) = (read_word(slot, bytes), bytes.len());
+    match slot.ty {
+        DataType::Boolean if word <= 1 => *out = DatumRef::Boolean(word == 1),
         DataType::TinyInt | DataType::SmallInt | DataType::Integer | DataType::BigInt => {
-            DatumRef::Int(signed(word, width))
+            *out = DatumRef::Int(signed(word, width));
         }
-        DataType::Boolean => match word {
-            0 => DatumRef::Boolean(false),
-            1 => DatumRef::Boolean(true),
-            _ => return None,
-        },
-        DataType::Real => DatumRef::Float(read_real(word as u32)?),
-        DataType::Double => DatumRef::Float(read_double(word)?),
-        DataType::Decimal { precision, .. } => decimal(i128::from(signed(word, width)), *precision)?,
-        DataType::Date => {
-            let days = signed(word, width) as i32;
-            (DATE_MIN..=DATE_MAX)
-                .contains(&days)
-                .then_some(DatumRef::Date(days))?
+        DataType::Real => *out = DatumRef::Float(read_real(word as u32)?),
+        DataType::Double => *out = DatumRef::Float(read_double(word)?),
+        DataType::Decimal { precision, .. } => {
+            *out = DatumRef::Decimal(within_precision(signed(word, width).into(), precision)?);
         }
-        DataType::Time { precision } => read_time(word, *precision)?,
+        DataType::Date => *out = DatumRef::Date(within_dates(signed(word, width) as i32)?),
+        DataType::Time { precision } => *out = DatumRef::Time(read_time(word, precision)?),
         DataType::Timestamp | DataType::TimestampTz => {
-            let micros = signed(word, width);
-            let valid = (TIMESTAMP_MIN..=TIMESTAMP_MAX).contains(&micros);
-            valid.then_some(DatumRef::Timestamp(micros))?
+            *out = DatumRef::Timestamp(within_timestamps(signed(word, width))?);
         }
         _ => return None,
-    })
+    }
+    Some(())
 }
 
-fn wide_value<'a>(ty: &DataType, word: u128) -> Option<DatumRef<'a>> {
-    match ty {
-        DataType::Uuid => Some(DatumRef::Uuid(word.to_be_bytes())),
-        DataType::Decimal { precision, .. } => decimal(word as i128 ^ i128::MIN, *precision),
-        _ => None,
+/// Reads a UUID or a decimal of 16 bytes; `None` if no value has these bytes.
+fn read_wide_value(slot: &Slot, bytes: &[u8], out: &mut DatumRef<'_>) -> Option<()> {
+    let bits = u128::from_be_bytes(bytes.try_into().ok()?);
+    let word = if slot.descending { !bits } else { bits };
+    match slot.ty {
+        DataType::Uuid => *out = DatumRef::Uuid(word.to_be_bytes()),
+        DataType::Decimal { precision, .. } => {
+            *out = DatumRef::Decimal(within_precision(word as i128 ^ i128::MIN, precision)?);
+        }
+        _ => return None,
     }
+    Some(())
 }
 
 /// Flips the sign bit of a number of `width` bytes (1 to 8) and extends it.
@@ -393,9 +414,19 @@ fn signed(word: u64, width: usize) -> i64 {
     ((word << unused) as i64 ^ i64::MIN) >> unused
 }
 
-fn decimal<'a>(value: i128, precision: u8) -> Option<DatumRef<'a>> {
+fn within_precision(value: i128, precision: u8) -> Option<i128> {
     let max = decimal_max(precision);
-    (-max..=max).contains(&value).then_some(DatumRef::Decimal(value))
+    (-max..=max).contains(&value).then_some(value)
+}
+
+fn within_dates(days: i32) -> Option<i32> {
+    (DATE_MIN..=DATE_MAX).contains(&days).then_some(days)
+}
+
+fn within_timestamps(micros: i64) -> Option<i64> {
+    (TIMESTAMP_MIN..=TIMESTAMP_MAX)
+        .contains(&micros)
+        .then_some(micros)
 }
 
 fn read_double(word: u64) -> Option<f64> {
@@ -415,9 +446,9 @@ fn read_real(word: u32) -> Option<f64> {
     canonical.then_some(canonical_float(f64::from(value)))
 }
 
-fn read_time<'a>(word: u64, precision: u8) -> Option<DatumRef<'a>> {
+fn read_time(word: u64, precision: u8) -> Option<i64> {
     let scale = if precision <= 3 { 1000 } else { 1 };
     let micros = i64::try_from(word).ok()?.checked_mul(scale)?;
     let valid = micros <= DAY_MICROS && micros % time_unit(precision) == 0;
-    valid.then_some(DatumRef::Time(micros))
+    valid.then_some(micros)
 }

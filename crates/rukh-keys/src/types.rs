@@ -435,6 +435,12 @@ impl Spelling {
             ("time" | "time without time zone", [precision]) => return self.time(*precision),
             ("timestamp" | "timestamp without time zone", [] | [6]) => DataType::Timestamp,
             ("timestamptz" | "timestamp with time zone", [] | [6]) => DataType::TimestampTz,
+            (
+                "timestamp" | "timestamptz" | "timestamp without time zone" | "timestamp with time zone",
+                [_],
+            ) => {
+                return Err(self.modifier("the precision must be 6"));
+            }
             ("uuid", []) => DataType::Uuid,
             ("char" | "character", []) => DataType::Char(1),
             ("char" | "character", [length]) => DataType::Char(self.length(*length)?),

@@ -54,9 +54,9 @@ proptest! {
         let n = n.min(datums.len());
         let prefix = encode_prefix(&layout, &datums[..n]);
         prop_assert_eq!(layout.decode_prefix(&prefix, n), Ok(datums[..n].to_vec()));
-        for at in 0..n {
+        for (at, datum) in datums[..n].iter().enumerate() {
             let decoded = layout.decode_column(&prefix, at).map(|datum| datum.into_owned());
-            prop_assert_eq!(decoded, Ok(datums[at].clone()));
+            prop_assert_eq!(decoded, Ok(datum.clone()));
         }
         if n == datums.len() {
             prop_assert_eq!(layout.encode(&datums), Ok(prefix));
