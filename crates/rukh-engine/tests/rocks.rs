@@ -13,7 +13,7 @@ use std::sync::Arc;
 use support::model::{INDEXES, KEYS, op, run};
 
 fn store(path: &Path) -> Arc<dyn KvStore> {
-    Arc::new(RocksStore::open(path, RocksOptions::default()).unwrap())
+    Arc::new(RocksStore::open(path, &RocksOptions::default()).unwrap())
 }
 
 proptest! {

@@ -105,7 +105,7 @@ fn expressions_are_read_back() {
         ),
         ("-b", "- b"),
         ("name ~ '^a'", "name ~ '^a'"),
-        ("name::varchar(3)", "\"left\"(name, 3)"),
+        ("name::varchar(3)", "left(name, 3)"),
         ("\"time\" > '12:00'", "\"time\" > TIME '12:00:00'"),
         ("s = 3 AND r > 0.5", "s = 3 AND r > 0.5"),
         ("a IS DISTINCT FROM 3", "a IS DISTINCT FROM 3"),

@@ -1,0 +1,35 @@
+//! The entry of COPY, and errors of files.
+
+use std::path::Path;
+
+use datafusion::scalar::ScalarValue;
+
+use super::{export, import};
+use crate::SqlError;
+use crate::session::Session;
+use crate::statement::{CopyDirection, CopyStatement};
+
+/// Runs COPY; returns its tag, `COPY <rows>`.
+pub(crate) fn run(
+    session: &mut Session,
+    statement: &CopyStatement,
+    params: &[ScalarValue],
+) -> Result<String, SqlError> {
+    let rows = match statement.direction {
+        CopyDirection::From => import::import(session, statement)?,
+        CopyDirection::To => export::export(session, statement, params)?,
+    };
+    Ok(format!("COPY {rows}"))
+}
+
+/// Makes the error for a file that could not be opened, read or written.
+pub(super) fn file_error(verb: &str, path: &Path, error: &std::io::Error) -> SqlError {
+    let reason = error.to_string();
+    let reason = reason.split(" (os error").next().unwrap_or_default();
+    let message = format!("could not {verb} file \"{}\": {reason}", path.display());
+    match error.kind() {
+        std::io::ErrorKind::NotFound => SqlError::statement("58P01", message),
+        std::io::ErrorKind::PermissionDenied => SqlError::statement("42501", message),
+        _ => SqlError::io(message),
+    }
+}

@@ -1,0 +1,28 @@
+//! The entries: one statement, or one expression, from its text.
+
+use datafusion::sql::sqlparser::ast::Expr;
+
+use super::reader::Reader;
+use super::source::Source;
+use super::{Statement, utility};
+use crate::SqlError;
+
+/// Reads exactly one statement; a semicolon may end it.
+///
+/// Errors carry the place in characters from 1. An empty text is a syntax error at its end.
+pub fn parse(sql: &str) -> Result<Statement, SqlError> {
+    let source = Source::new(sql);
+    let mut reader = Reader::new(&source)?;
+    let statement = utility::statement(&mut reader)?;
+    reader.end()?;
+    Ok(statement)
+}
+
+/// Reads exactly one expression, such as a stored default.
+pub fn parse_expression(sql: &str) -> Result<Expr, SqlError> {
+    let source = Source::new(sql);
+    let mut reader = Reader::new(&source)?;
+    let expression = reader.expression()?;
+    reader.end()?;
+    Ok(expression)
+}

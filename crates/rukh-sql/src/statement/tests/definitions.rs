@@ -1,0 +1,374 @@
+//! CREATE TABLE and CREATE INDEX, read right and refused.
+
+use super::summary::*;
+
+#[test]
+fn create_table_statements() {
+    check(&[
+        ("CREATE TABLE t (a INT PRIMARY KEY)", "t (a:INTEGER) pk a"),
+        (
+            "create table if not exists S.T (A int primary key desc);",
+            "s.t (a:INTEGER) pk a-",
+        ),
+        (
+            "CREATE TABLE \"T\" (\"A b\" INT, b VARCHAR(20) NOT NULL, PRIMARY KEY (\"A b\", b DESC))",
+            "T (A b:INTEGER, b:VARCHAR(20) not null) pk A b b-",
+        ),
+        (
+            "CREATE TABLE t (a BIGINT NOT NULL, b DATE NULL DEFAULT current_date, \
+             CONSTRAINT pk PRIMARY KEY (a ASC, hash(b, 8) DESC))",
+            "t (a:BIGINT not null, b:DATE null default current_date) pk a hash(b,8)-",
+        ),
+        (
+            "CREATE TABLE t (a INT DEFAULT 1 + 2 NOT NULL PRIMARY KEY, b TEXT DEFAULT 'x' UNIQUE)",
+            "t (a:INTEGER not null default 1 + 2, b:VARCHAR default 'x') pk a unique (b)",
+        ),
+        (
+            "CREATE TABLE t (a INT PRIMARY KEY, b INT CONSTRAINT one UNIQUE, CONSTRAINT u UNIQUE (a, b))",
+            "t (a:INTEGER, b:INTEGER) pk a unique one(b) unique u(a b)",
+        ),
+        (
+            "CREATE TABLE t (a INT PRIMARY KEY, b BYTEA FAMILY payload, c TEXT, FAMILY other (c) COMPRESSION = 'zstd')",
+            "t (a:INTEGER, b:VARBINARY in payload, c:VARCHAR) pk a family other(c) zstd",
+        ),
+        (
+            "CREATE TABLE t (family CHAR(20), hash BINARY(4), PRIMARY KEY (hash, family))",
+            "t (family:CHAR(20), hash:BINARY(4)) pk hash family",
+        ),
+        (
+            "CREATE TABLE t (a INT PRIMARY KEY) WITH (salt_buckets = 16, immutable = true)",
+            "t (a:INTEGER) pk a salt 16 immutable",
+        ),
+        (
+            "CREATE TABLE t (a INT, b INT, PRIMARY KEY (a, b)) SALT_BUCKETS = 16 ON (a), IMMUTABLE_ROWS=true",
+            "t (a:INTEGER, b:INTEGER) pk a b salt 16 on a immutable",
+        ),
+        (
+            "CREATE TABLE t (a INT PRIMARY KEY) IMMUTABLE_ROWS = false SPLIT ON (1, (2), (3, 'x'), -4)",
+            "t (a:INTEGER) pk a split 1 split 2 split 3 'x' split -4",
+        ),
+    ]);
+}
+
+#[test]
+fn type_names() {
+    let types = [
+        ("BOOL", "BOOLEAN"),
+        ("tinyint", "TINYINT"),
+        ("INT2", "SMALLINT"),
+        ("int4", "INTEGER"),
+        ("INT8", "BIGINT"),
+        ("FLOAT4", "REAL"),
+        ("float", "DOUBLE"),
+        ("float(24)", "REAL"),
+        ("float(25)", "DOUBLE"),
+        ("DOUBLE PRECISION", "DOUBLE"),
+        ("DOUBLE", "DOUBLE"),
+        ("numeric", "DECIMAL(38,9)"),
+        ("numeric(10)", "DECIMAL(10,0)"),
+        ("DECIMAL(10,2)", "DECIMAL(10,2)"),
+        ("TIME", "TIME"),
+        ("time(3)", "TIME(3)"),
+        ("TIME WITHOUT TIME ZONE", "TIME"),
+        ("TIMESTAMP", "TIMESTAMP"),
+        ("TIMESTAMP(6)", "TIMESTAMP"),
+        ("TIMESTAMP WITHOUT TIME ZONE", "TIMESTAMP"),
+        ("TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE"),
+        ("timestamp with time zone", "TIMESTAMP WITH TIME ZONE"),
+        ("UUID", "UUID"),
+        ("CHAR", "CHAR(1)"),
+        ("CHARACTER(3)", "CHAR(3)"),
+        ("CHARACTER VARYING(5)", "VARCHAR(5)"),
+        ("VARCHAR", "VARCHAR"),
+        ("TEXT", "VARCHAR"),
+        ("string", "VARCHAR"),
+        ("BINARY(16)", "BINARY(16)"),
+        ("VARBINARY", "VARBINARY"),
+        ("VARBINARY(9)", "VARBINARY(9)"),
+        ("BYTEA", "VARBINARY"),
+        ("DATE", "DATE"),
+    ];
+    for (written, ty) in types {
+        let sql = format!("CREATE TABLE t (a {written} PRIMARY KEY)");
+        assert_eq!(summary(&read(&sql)), format!("t (a:{ty}) pk a"), "{written}");
+    }
+}
+
+#[test]
+fn create_table_errors() {
+    let at = "CREATE TABLE t (a ".len() + 1;
+    check_errors(&[
+        (
+            "CREATE TABLE t (a FOO)",
+            "42704",
+            "type \"foo\" does not exist",
+            at,
+        ),
+        (
+            "CREATE TABLE t (a INT UNSIGNED)",
+            "42704",
+            "type \"int unsigned\" does not exist",
+            at,
+        ),
+        (
+            "CREATE TABLE t (a SERIAL)",
+            "42704",
+            "type \"serial\" does not exist",
+            at,
+        ),
+        (
+            "CREATE TABLE t (a JSONB)",
+            "42704",
+            "type \"jsonb\" does not exist",
+            at,
+        ),
+        (
+            "CREATE TABLE t (a INT[])",
+            "0A000",
+            "array types are not supported",
+            at,
+        ),
+        (
+            "CREATE TABLE t (a TIMESTAMP(3))",
+            "0A000",
+            "TIMESTAMP(3) is not supported",
+            at,
+        ),
+        (
+            "CREATE TABLE t (a COUNTER)",
+            "0A000",
+            "COUNTER columns are not supported yet",
+            at,
+        ),
+        (
+            "CREATE TABLE t (a )",
+            "42601",
+            "syntax error at or near \")\"",
+            at,
+        ),
+        (
+            "CREATE TABLE t (a",
+            "42601",
+            "syntax error at end of input",
+            at - 1,
+        ),
+        (
+            "CREATE TABLE user (a INT)",
+            "42601",
+            "syntax error at or near \"user\"",
+            14,
+        ),
+        (
+            "CREATE TABLE a.b.c (a INT)",
+            "0A000",
+            "cross-database references are not supported",
+            17,
+        ),
+        (
+            "CREATE TABLE t (a INT NOT NULL NULL)",
+            "42601",
+            "conflicting NULL/NOT NULL declarations for column \"a\"",
+            32,
+        ),
+        (
+            "CREATE TABLE t (a INT PRIMARY KEY, PRIMARY KEY (a))",
+            "42P16",
+            "multiple primary keys for table \"t\" are not allowed",
+            36,
+        ),
+        (
+            "CREATE TABLE t (a INT CHECK (a > 1))",
+            "0A000",
+            "CHECK constraints are not supported",
+            23,
+        ),
+        (
+            "CREATE TABLE t (a INT REFERENCES u)",
+            "0A000",
+            "FOREIGN KEY constraints are not supported",
+            23,
+        ),
+        (
+            "CREATE TABLE t (a INT GENERATED ALWAYS AS (1))",
+            "0A000",
+            "GENERATED columns are not supported",
+            23,
+        ),
+        (
+            "CREATE TABLE t (a INT COLLATE c)",
+            "0A000",
+            "COLLATE is not supported",
+            23,
+        ),
+        (
+            "CREATE TABLE t (a INT FOO)",
+            "42601",
+            "syntax error at or near \"FOO\"",
+            23,
+        ),
+        (
+            "CREATE TABLE t (a INT, FOREIGN KEY (a) REFERENCES u)",
+            "0A000",
+            "FOREIGN KEY constraints are not supported",
+            24,
+        ),
+        (
+            "CREATE TABLE t (a INT, PRIMARY KEY (HASH(a, 5)))",
+            "22023",
+            "HASH takes 4, 8 or 16 bytes, not 5",
+            45,
+        ),
+        (
+            "CREATE TABLE t (a INT) WITH (fillfactor = 70)",
+            "22023",
+            "unrecognized parameter \"fillfactor\"",
+            30,
+        ),
+        (
+            "CREATE TABLE t (a INT) FOO = 1",
+            "22023",
+            "unrecognized parameter \"foo\"",
+            24,
+        ),
+        (
+            "CREATE TABLE t (a INT) TTL = 10",
+            "0A000",
+            "TTL is not supported yet",
+            24,
+        ),
+        (
+            "CREATE TABLE t (a INT) WITH (versions = 3)",
+            "0A000",
+            "VERSIONS is not supported yet",
+            30,
+        ),
+        (
+            "CREATE TABLE t (a INT) SALT_BUCKETS = 1",
+            "22023",
+            "SALT_BUCKETS must be between 2 and 256, not 1",
+            39,
+        ),
+        (
+            "CREATE TABLE t (a INT) USING columnar",
+            "0A000",
+            "CREATE TABLE … USING is not supported",
+            24,
+        ),
+        (
+            "CREATE TABLE t (a INT) PARTITION BY RANGE (a)",
+            "0A000",
+            "CREATE TABLE … PARTITION is not supported",
+            24,
+        ),
+        (
+            "CREATE TABLE t AS SELECT 1",
+            "0A000",
+            "CREATE TABLE AS is not supported",
+            16,
+        ),
+        (
+            "CREATE TABLE t (a INT, FAMILY f (a) COMPRESSION = 'gz')",
+            "22023",
+            "invalid value for parameter \"compression\": \"gz\"",
+            51,
+        ),
+        (
+            "CREATE TEMP TABLE t (a INT)",
+            "0A000",
+            "CREATE TEMP is not supported",
+            1,
+        ),
+        (
+            "CREATE VIEW v AS SELECT 1",
+            "0A000",
+            "CREATE VIEW is not supported",
+            1,
+        ),
+        ("CREATE FOO", "42601", "syntax error at or near \"FOO\"", 8),
+    ]);
+}
+
+#[test]
+fn create_index_statements() {
+    check(&[
+        ("CREATE INDEX i ON t (a)", "indexi on t (a)"),
+        (
+            "create unique index on s.t (a desc, \"B\" asc)",
+            "unique index on s.t (a- B)",
+        ),
+        (
+            "CREATE INDEX CONCURRENTLY IF NOT EXISTS i ON t USING btree (a)",
+            "indexi on t (a) if not exists",
+        ),
+        (
+            "CREATE INDEX i ON t (lower(a) DESC, (a || b), HASH(c, 16), CAST(d AS DATE)) INCLUDE (e, f) WHERE a > 1",
+            "indexi on t ([lower(a)]- [a || b] hash(c,16) [CAST(d AS DATE)]) include e f where a > 1",
+        ),
+        (
+            "CREATE INDEX i ON t (a NULLS LAST, b DESC NULLS FIRST)",
+            "indexi on t (a b-)",
+        ),
+    ]);
+    check_errors(&[
+        (
+            "CREATE INDEX i ON t (a NULLS FIRST)",
+            "0A000",
+            "NULLS FIRST in ASC and NULLS LAST in DESC are not supported",
+            24,
+        ),
+        (
+            "CREATE INDEX i ON t (a + 1)",
+            "42601",
+            "syntax error at or near \"+\"",
+            24,
+        ),
+        (
+            "CREATE INDEX i ON t ()",
+            "42601",
+            "syntax error at or near \")\"",
+            22,
+        ),
+        (
+            "CREATE INDEX IF NOT EXISTS ON t (a)",
+            "42601",
+            "syntax error at or near \"ON\"",
+            28,
+        ),
+        (
+            "CREATE INDEX i ON t USING gin (a)",
+            "0A000",
+            "access method \"gin\" is not supported",
+            27,
+        ),
+        (
+            "CREATE INDEX i ON t USING columnar (a)",
+            "0A000",
+            "access method \"columnar\" is not supported",
+            27,
+        ),
+        (
+            "CREATE INDEX i ON t (a) WITH (fillfactor = 1)",
+            "22023",
+            "unrecognized parameter \"fillfactor\"",
+            31,
+        ),
+        (
+            "CREATE INDEX i ON t (a) NULLS NOT DISTINCT",
+            "0A000",
+            "NULLS NOT DISTINCT is not supported",
+            25,
+        ),
+        (
+            "CREATE INDEX i ON t (a) WHERE",
+            "42601",
+            "syntax error at end of input",
+            30,
+        ),
+        (
+            "CREATE LOCAL INDEX i ON t (a)",
+            "0A000",
+            "CREATE LOCAL is not supported",
+            1,
+        ),
+    ]);
+}

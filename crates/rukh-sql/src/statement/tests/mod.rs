@@ -1,0 +1,5 @@
+//! Tests of reading statements.
+
+mod definitions;
+mod statements;
+mod summary;

@@ -1,0 +1,177 @@
+//! Short texts for statements, to compare with.
+
+use crate::statement::*;
+use rukh_keys::SortOrder;
+
+pub(super) fn read(sql: &str) -> Statement {
+    parse(sql).unwrap_or_else(|error| panic!("{sql}: {error:?}"))
+}
+
+pub(super) fn check(cases: &[(&str, &str)]) {
+    for (sql, expected) in cases {
+        assert_eq!(summary(&read(sql)), *expected, "{sql}");
+    }
+}
+
+/// Checks (statement, SQLSTATE, message, place).
+pub(super) fn check_errors(cases: &[(&str, &str, &str, usize)]) {
+    for (sql, sqlstate, message, position) in cases {
+        let error = parse(sql).expect_err(sql);
+        let found = (error.sqlstate, error.message.as_str(), error.position);
+        assert_eq!(found, (*sqlstate, *message, Some(*position)), "{sql}");
+    }
+}
+
+/// Prints what was read in one line.
+pub(super) fn summary(statement: &Statement) -> String {
+    match statement {
+        Statement::Query(query) => format!("query {query}"),
+        Statement::Insert(insert) => {
+            format!("{}{}", if insert.upsert { "upsert as " } else { "" }, insert.ast)
+        }
+        Statement::Update(update) => update.to_string(),
+        Statement::Delete(delete) => delete.to_string(),
+        Statement::CreateTable(table) => create_table(table),
+        Statement::CreateIndex(index) => create_index(index),
+        Statement::DropTable { names, if_exists } => drop("table", names, *if_exists),
+        Statement::DropIndex { names, if_exists } => drop("index", names, *if_exists),
+        Statement::Truncate { tables } => format!("truncate {}", list(tables, object)),
+        Statement::Explain {
+            analyze,
+            format,
+            statement,
+        } => {
+            let analyze = if *analyze { " analyze" } else { "" };
+            format!("explain{analyze} {format:?}: {}", summary(statement))
+        }
+        Statement::Show(show) => match show {
+            ShowStatement::Tables => "show tables".to_string(),
+            ShowStatement::Indexes { table } => {
+                format!(
+                    "show indexes of {}",
+                    table.as_ref().map_or("all".to_string(), object)
+                )
+            }
+            ShowStatement::CreateTable { name } => format!("show create {}", object(name)),
+            ShowStatement::Columns { name } => format!("show columns of {}", object(name)),
+            ShowStatement::LastQueryStats => "show stats".to_string(),
+            ShowStatement::Setting(name) => format!("show {name}"),
+            ShowStatement::All => "show all".to_string(),
+        },
+        Statement::CheckTable { name } => format!("check table {}", object(name)),
+        Statement::CheckIndex { name } => format!("check index {}", object(name)),
+        Statement::Analyze { table } => {
+            format!("analyze {}", table.as_ref().map_or("all".to_string(), object))
+        }
+        Statement::Copy(copy) => format!("{copy:?}"),
+        Statement::Set { name, value } => format!("set {name} = {value:?}"),
+        Statement::ResetAll => "reset all".to_string(),
+        Statement::Begin => "begin".to_string(),
+        Statement::Commit => "commit".to_string(),
+        Statement::Rollback => "rollback".to_string(),
+    }
+}
+
+pub(super) fn list<T>(items: &[T], print: impl Fn(&T) -> String) -> String {
+    items.iter().map(print).collect::<Vec<_>>().join(" ")
+}
+
+pub(super) fn object(name: &ObjectName) -> String {
+    match &name.schema {
+        Some(schema) => format!("{schema}.{}", name.name),
+        None => name.name.clone(),
+    }
+}
+
+pub(super) fn text(name: &Name) -> String {
+    name.text.clone()
+}
+
+pub(super) fn drop(kind: &str, names: &[ObjectName], if_exists: bool) -> String {
+    format!(
+        "drop {kind}{} {}",
+        if if_exists { " if exists" } else { "" },
+        list(names, object)
+    )
+}
+
+pub(super) fn element(element: &KeyElementDefinition) -> String {
+    let expr = match &element.expr {
+        KeyExprDefinition::Column(column) => column.text.clone(),
+        KeyExprDefinition::Hash { column, bytes } => format!("hash({},{bytes})", column.text),
+        KeyExprDefinition::Expression(expr) => format!("[{expr}]"),
+    };
+    match element.order {
+        SortOrder::Asc => expr,
+        SortOrder::Desc => format!("{expr}-"),
+    }
+}
+
+pub(super) fn create_index(index: &CreateIndexStatement) -> String {
+    let mut out = format!("{}index", if index.unique { "unique " } else { "" });
+    out += index.name.as_ref().map_or("", |name| &name.text).trim();
+    out += &format!(
+        " on {} ({})",
+        object(&index.table),
+        list(&index.elements, element)
+    );
+    if !index.include.is_empty() {
+        out += &format!(" include {}", list(&index.include, text));
+    }
+    if let Some(predicate) = &index.predicate {
+        out += &format!(" where {}", predicate.expr);
+    }
+    if index.if_not_exists {
+        out += " if not exists";
+    }
+    out
+}
+
+pub(super) fn column(column: &ColumnDefinition) -> String {
+    let mut out = format!("{}:{}", column.name.text, column.ty);
+    match column.nullable {
+        Some(true) => out += " null",
+        Some(false) => out += " not null",
+        None => {}
+    }
+    if let Some(default) = &column.default {
+        out += &format!(" default {}", default.expr);
+    }
+    if let Some(family) = &column.family {
+        out += &format!(" in {}", family.text);
+    }
+    out
+}
+
+pub(super) fn create_table(table: &CreateTableStatement) -> String {
+    let columns: Vec<_> = table.columns.iter().map(column).collect();
+    let mut out = format!("{} ({})", object(&table.name), columns.join(", "));
+    if let Some(key) = &table.primary_key {
+        out += &format!(" pk {}", list(key, element));
+    }
+    for unique in &table.uniques {
+        let name = unique.name.as_ref().map_or(String::new(), text);
+        out += &format!(" unique {name}({})", list(&unique.columns, text));
+    }
+    for family in &table.families {
+        out += &format!(" family {}({})", family.name.text, list(&family.columns, text));
+        out += &family
+            .compression
+            .as_ref()
+            .map_or(String::new(), |name| format!(" {name}"));
+    }
+    if let Some(salt) = &table.options.salt {
+        out += &format!(" salt {}", salt.buckets);
+        out += &salt
+            .columns
+            .as_ref()
+            .map_or(String::new(), |on| format!(" on {}", list(on, text)));
+    }
+    if table.options.immutable {
+        out += " immutable";
+    }
+    for key in &table.options.split_on {
+        out += &format!(" split {}", list(key, |constant| constant.expr.to_string()));
+    }
+    out
+}

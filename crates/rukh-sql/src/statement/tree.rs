@@ -1,0 +1,388 @@
+//! The tree of a statement: what the parts of this folder read, and what the session runs.
+
+use datafusion::sql::sqlparser::ast::{self, Expr};
+use rukh_keys::{DataType, SortOrder};
+
+use super::source;
+use crate::SqlError;
+
+/// One statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Statement {
+    /// SELECT, VALUES, TABLE, WITH.
+    Query(Box<ast::Query>),
+    /// INSERT and UPSERT.
+    Insert(Box<InsertStatement>),
+    /// UPDATE.
+    Update(Box<ast::Update>),
+    /// DELETE.
+    Delete(Box<ast::Delete>),
+    /// CREATE TABLE.
+    CreateTable(Box<CreateTableStatement>),
+    /// CREATE INDEX.
+    CreateIndex(Box<CreateIndexStatement>),
+    /// DROP TABLE.
+    DropTable {
+        /// Tables to drop, at least one.
+        names: Vec<ObjectName>,
+        /// Whether an unknown name is only worth a notice.
+        if_exists: bool,
+    },
+    /// DROP INDEX.
+    DropIndex {
+        /// Indexes to drop, at least one.
+        names: Vec<ObjectName>,
+        /// Whether an unknown name is only worth a notice.
+        if_exists: bool,
+    },
+    /// TRUNCATE.
+    Truncate {
+        /// Tables to empty, at least one.
+        tables: Vec<ObjectName>,
+    },
+    /// EXPLAIN.
+    Explain {
+        /// Whether the statement is also run.
+        analyze: bool,
+        /// How the plan is printed.
+        format: ExplainFormat,
+        /// A query or a write.
+        statement: Box<Statement>,
+    },
+    /// SHOW and DESCRIBE.
+    Show(ShowStatement),
+    /// CHECK TABLE.
+    CheckTable {
+        /// The table.
+        name: ObjectName,
+    },
+    /// CHECK INDEX.
+    CheckIndex {
+        /// The index.
+        name: ObjectName,
+    },
+    /// ANALYZE, UPDATE STATISTICS.
+    Analyze {
+        /// The table, or all tables.
+        table: Option<ObjectName>,
+    },
+    /// COPY.
+    Copy(Box<CopyStatement>),
+    /// SET, RESET.
+    Set {
+        /// The setting, in lower case.
+        name: String,
+        /// The new value as text, or `None` for the default.
+        value: Option<String>,
+    },
+    /// RESET ALL.
+    ResetAll,
+    /// BEGIN, START TRANSACTION.
+    Begin,
+    /// COMMIT, END.
+    Commit,
+    /// ROLLBACK, ABORT.
+    Rollback,
+}
+
+/// A table or index as named in a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectName {
+    /// Schema, if named.
+    pub schema: Option<String>,
+    /// Name, folded to lower case unless it was quoted.
+    pub name: String,
+    /// Place in the statement, in characters from 1.
+    pub position: usize,
+}
+
+impl ObjectName {
+    /// Takes a name from a tree; fails on more than schema and name.
+    pub fn from_ast(name: &ast::ObjectName) -> Result<Self, SqlError> {
+        let parts: Vec<_> = name.0.iter().filter_map(ast::ObjectNamePart::as_ident).collect();
+        let position = parts.first().and_then(|part| source::place_of(part.span));
+        let (schema, last) = match parts.as_slice() {
+            [name] => (None, name),
+            [schema, name] => (Some(folded(schema)), name),
+            _ => {
+                let error = SqlError::unsupported("cross-database references are not supported");
+                return Err(position.map_or(error.clone(), |position| error.at(position)));
+            }
+        };
+        Ok(ObjectName {
+            schema,
+            name: folded(last),
+            position: position.unwrap_or(1),
+        })
+    }
+}
+
+/// Returns an identifier of a tree as PostgreSQL reads it: in lower case unless quoted.
+pub(crate) fn folded(ident: &ast::Ident) -> String {
+    match ident.quote_style {
+        Some(_) => ident.value.clone(),
+        None => ident.value.to_ascii_lowercase(),
+    }
+}
+
+/// A column, family or option as named in a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// Name, folded to lower case unless it was quoted.
+    pub text: String,
+    /// Place in the statement, in characters from 1.
+    pub position: usize,
+}
+
+/// An expression with its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expression {
+    /// The tree.
+    pub expr: Expr,
+    /// Place in the statement, in characters from 1.
+    pub position: usize,
+}
+
+/// INSERT INTO or UPSERT INTO.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InsertStatement {
+    /// The statement as sqlparser reads an INSERT.
+    pub ast: ast::Insert,
+    /// Whether existing rows are replaced in the columns named.
+    pub upsert: bool,
+}
+
+/// CREATE TABLE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateTableStatement {
+    /// The table.
+    pub name: ObjectName,
+    /// Whether an existing table is only worth a notice.
+    pub if_not_exists: bool,
+    /// Columns in order.
+    pub columns: Vec<ColumnDefinition>,
+    /// The primary key, if one is declared for the table or a column.
+    pub primary_key: Option<Vec<KeyElementDefinition>>,
+    /// UNIQUE constraints of columns and of the table.
+    pub uniques: Vec<UniqueDefinition>,
+    /// FAMILY clauses of the table, in order.
+    pub families: Vec<FamilyDefinition>,
+    /// Everything after the columns.
+    pub options: TableOptionsDefinition,
+}
+
+/// One column of CREATE TABLE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnDefinition {
+    /// Name.
+    pub name: Name,
+    /// Type.
+    pub ty: DataType,
+    /// `Some(false)` for NOT NULL, `Some(true)` for NULL.
+    pub nullable: Option<bool>,
+    /// DEFAULT.
+    pub default: Option<Expression>,
+    /// FAMILY of the column, if it names one.
+    pub family: Option<Name>,
+}
+
+/// One element of a primary key or an index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyElementDefinition {
+    /// What is stored.
+    pub expr: KeyExprDefinition,
+    /// ASC, which is the default, or DESC.
+    pub order: SortOrder,
+    /// Place in the statement, in characters from 1.
+    pub position: usize,
+}
+
+/// What one element of a key is computed from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum KeyExprDefinition {
+    /// A column.
+    Column(Name),
+    /// `HASH(column, bytes)`.
+    Hash {
+        /// Column hashed.
+        column: Name,
+        /// 4, 8 or 16.
+        bytes: u8,
+    },
+    /// Any other expression; indexes only.
+    Expression(Box<Expr>),
+}
+
+/// A UNIQUE constraint, which becomes a unique index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UniqueDefinition {
+    /// Name, if one is given.
+    pub name: Option<Name>,
+    /// Columns.
+    pub columns: Vec<Name>,
+}
+
+/// A FAMILY clause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FamilyDefinition {
+    /// Name.
+    pub name: Name,
+    /// Columns stored in the family.
+    pub columns: Vec<Name>,
+    /// `none`, `lz4` or `zstd`.
+    pub compression: Option<String>,
+}
+
+/// Options of CREATE TABLE.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TableOptionsDefinition {
+    /// SALT_BUCKETS.
+    pub salt: Option<SaltDefinition>,
+    /// IMMUTABLE_ROWS.
+    pub immutable: bool,
+    /// SPLIT ON: each key is one or more constants for the first elements of the primary key.
+    pub split_on: Vec<Vec<Expression>>,
+}
+
+/// `SALT_BUCKETS = n [ON (columns)]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SaltDefinition {
+    /// Number of buckets, 2 to 256.
+    pub buckets: u16,
+    /// Columns, or `None` for the whole key.
+    pub columns: Option<Vec<Name>>,
+}
+
+/// CREATE INDEX.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateIndexStatement {
+    /// Name, if one is given.
+    pub name: Option<Name>,
+    /// The table.
+    pub table: ObjectName,
+    /// UNIQUE.
+    pub unique: bool,
+    /// Whether an existing index is only worth a notice.
+    pub if_not_exists: bool,
+    /// Elements in order.
+    pub elements: Vec<KeyElementDefinition>,
+    /// INCLUDE columns.
+    pub include: Vec<Name>,
+    /// WHERE.
+    pub predicate: Option<Expression>,
+}
+
+/// How EXPLAIN prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExplainFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// SHOW and DESCRIBE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShowStatement {
+    /// SHOW TABLES.
+    Tables,
+    /// SHOW INDEXES.
+    Indexes {
+        /// The table, or all tables.
+        table: Option<ObjectName>,
+    },
+    /// SHOW CREATE TABLE.
+    CreateTable {
+        /// The table.
+        name: ObjectName,
+    },
+    /// DESCRIBE, SHOW COLUMNS.
+    Columns {
+        /// The table.
+        name: ObjectName,
+    },
+    /// SHOW LAST QUERY STATS.
+    LastQueryStats,
+    /// SHOW of one setting, its name in lower case.
+    Setting(String),
+    /// SHOW ALL.
+    All,
+}
+
+/// COPY.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CopyStatement {
+    /// What is read or written inside of the database.
+    pub source: CopySource,
+    /// Whether rows go into the table or come out of it.
+    pub direction: CopyDirection,
+    /// Path of the file.
+    pub file: String,
+    /// How the file is written.
+    pub options: CopyOptions,
+}
+
+/// The inner end of a COPY.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CopySource {
+    /// A table.
+    Table {
+        /// The table.
+        name: ObjectName,
+        /// Columns in the order of the file; empty for all columns in declared order.
+        columns: Vec<Name>,
+    },
+    /// A query, for COPY TO.
+    Query(Box<ast::Query>),
+}
+
+/// The direction of a COPY.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopyDirection {
+    /// COPY … FROM: from the file into the table.
+    From,
+    /// COPY … TO: into the file.
+    To,
+}
+
+/// The format of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopyFormat {
+    /// Comma-separated values, one row a line.
+    Csv,
+    /// JSON objects, one a line.
+    Json,
+    /// Parquet.
+    Parquet,
+}
+
+/// The first line of a CSV file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CopyHeader {
+    /// A row like any other.
+    #[default]
+    None,
+    /// The names of the columns, which say what the fields are.
+    Names,
+    /// Something to pass over.
+    Skip,
+}
+
+/// Options of COPY.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopyOptions {
+    /// Format, as given or by the file's name.
+    pub format: CopyFormat,
+    /// The first line of a CSV file.
+    pub header: CopyHeader,
+    /// Separates the fields of a CSV file.
+    pub delimiter: u8,
+    /// Quotes fields of a CSV file.
+    pub quote: u8,
+    /// Guards a quote within a quoted field; the quote itself unless said otherwise.
+    pub escape: u8,
+    /// The unquoted field of a CSV file that is NULL.
+    pub null: String,
+    /// Column to fill with 1, 2, 3 … in the order of the file.
+    pub row_number: Option<Name>,
+}
