@@ -125,11 +125,22 @@ impl TableCodec {
     ///
     /// Types are checked by the encoders; that datums are canonical is up to the caller.
     pub(crate) fn check_row(&self, row: &[Datum]) -> Result<(), EngineError> {
+        self.check_width(row)?;
+        self.check_nulls(row, self.required.iter().copied())
+    }
+
+    /// Checks that a row has a datum for each column, and those of the key are not NULL.
+    pub(crate) fn check_key(&self, row: &[Datum]) -> Result<(), EngineError> {
+        self.check_width(row)?;
+        self.check_nulls(row, self.key_sources.iter().map(|source| source.position))
+    }
+
+    fn check_width(&self, row: &[Datum]) -> Result<(), EngineError> {
         let columns = &self.table.columns;
-        let table = || self.table.name.clone();
         if row.len() != columns.len() {
+            let table = self.table.name.clone();
             return Err(EngineError::RowWidth {
-                table: table(),
+                table,
                 expected: columns.len(),
                 found: row.len(),
             });
@@ -140,11 +151,19 @@ impl TableCodec {
                 .all(|(datum, c)| c.ty.check(datum.clone()).as_ref() == Ok(datum)),
             "the caller checks datums: {row:?}"
         );
-        match self.required.iter().find(|at| row[**at].is_null()) {
+        Ok(())
+    }
+
+    fn check_nulls(
+        &self,
+        row: &[Datum],
+        mut positions: impl Iterator<Item = usize>,
+    ) -> Result<(), EngineError> {
+        match positions.find(|at| row[*at].is_null()) {
             None => Ok(()),
             Some(at) => Err(EngineError::NotNullViolation {
-                column: columns[*at].name.clone(),
-                table: table(),
+                column: self.table.columns[at].name.clone(),
+                table: self.table.name.clone(),
             }),
         }
     }

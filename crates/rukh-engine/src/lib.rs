@@ -1,4 +1,51 @@
-//! Rows, index entries and the statements that change them together.
+//! Rows and index entries on top of a key-value store, and the statements that change them together.
+//!
+//! An [`Engine`] is an open database: definitions (`rukh-catalog`) and data (`rukh-kv`). It is read
+//! through a [`Snapshot`], in the key order of a table or of an index, and changed by a [`Write`]: one
+//! statement, whose rows and index entries reach storage in one atomic batch, so that an index
+//! never says other than its table. Many rows at once go past the write path by a [`Load`].
+//!
+//! ```
+//! use rukh_catalog::{Column, ColumnId, FamilyId, KeyElement, KeyExpr, TableDraft};
+//! use rukh_engine::{Engine, NoFunctions, OnConflict};
+//! use rukh_keys::{DataType, Datum, SortOrder};
+//! use rukh_kv::{Durability, MemoryStore};
+//! use std::sync::Arc;
+//!
+//! let engine = Engine::open(Arc::new(MemoryStore::new()), Arc::new(NoFunctions), false)?;
+//! let column = |id, name: &str| Column {
+//!     id: ColumnId(id),
+//!     name: name.to_string(),
+//!     ty: DataType::Integer,
+//!     nullable: true,
+//!     default: None,
+//!     family: FamilyId(0),
+//! };
+//! let table = engine.create_table(TableDraft {
+//!     name: "t".to_string(),
+//!     columns: vec![column(0, "k"), column(1, "v")],
+//!     primary_key: vec![KeyElement { expr: KeyExpr::Column(ColumnId(0)), order: SortOrder::Asc }],
+//!     ..TableDraft::default()
+//! })?;
+//! let mut write = engine.begin()?;
+//! write.insert(&table, vec![vec![Datum::Int(1), Datum::Int(10)]], OnConflict::Error)?;
+//! write.commit(Durability::Synced)?;
+//! let row = engine.snapshot().get(&table, &[Datum::Int(1)])?;
+//! assert_eq!(row, Some(vec![Datum::Int(1), Datum::Int(10)]));
+//! # Ok::<(), rukh_engine::EngineError>(())
+//! ```
+//!
+//! | to read                                   | start at                                   |
+//! |-------------------------------------------|--------------------------------------------|
+//! | what the bytes are                        | `row`, `entry`, `docs/row-format.md`       |
+//! | how a statement becomes a batch           | `write`, `pending`, `maintain`, `unique`, `stage` |
+//! | how rows are read                         | `scan`, `lookup`, `points`, `snapshot`     |
+//! | what a crash leaves, and who clears it up | `engine`, `recover`, `ingest`              |
+//! | work over whole tables                    | `backfill`, `load`, `scrub`, `analyze`, `dump` |
+//!
+//! Deliberately not here: SQL and its expressions (a caller compiles them, see [`RowFunctions`]),
+//! the choice of an access path (rukh-planner), and any file format but that of values.
+
 mod analyze;
 mod backfill;
 mod codec;

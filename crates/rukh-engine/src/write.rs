@@ -89,6 +89,7 @@ impl Write {
             if chunk.is_empty() {
                 return Ok(inserted);
             }
+            chunk.iter().try_for_each(|row| codec.check_row(row))?;
             let keys = row_keys(&codec, &chunk)?;
             let stored = read_base(&self.snapshot, pending, &keys)?;
             let taken = match conflict {
@@ -117,7 +118,8 @@ impl Write {
 
     /// Adds or replaces rows; returns how many were given. Of rows with one key the last stands.
     ///
-    /// Columns not in `named` keep their stored values; new rows take them from `rows`.
+    /// Columns not in `named` keep their stored values; new rows take them from `rows`. What is NOT
+    /// NULL is checked on the rows that come out.
     pub fn upsert(
         &mut self,
         table: &Arc<Table>,
@@ -140,6 +142,7 @@ impl Write {
             if chunk.is_empty() {
                 return Ok(count);
             }
+            chunk.iter().try_for_each(|row| codec.check_key(row))?;
             let keys = row_keys(&codec, &chunk)?;
             let mut stored = match blind {
                 true => keys.iter().map(|_| Stored::Unread).collect(),
@@ -154,6 +157,7 @@ impl Write {
                     check_collision(&codec, &key, before, &row)?;
                     kept.iter().for_each(|at| row[*at] = before[*at].clone());
                 }
+                codec.check_row(&row)?;
                 if let (Stored::Present(before), Image::Untouched) = (&entry.stored, &entry.image) {
                     self.bytes += row_bytes(before);
                 }
@@ -277,13 +281,8 @@ fn row_key(codec: &TableCodec, row: &[Datum]) -> Result<Vec<u8>, EngineError> {
     Ok(key)
 }
 
-/// Checks rows and returns their keys.
 fn row_keys(codec: &TableCodec, rows: &[Row]) -> Result<Vec<Vec<u8>>, EngineError> {
-    let keys = rows.iter().map(|row| {
-        codec.check_row(row)?;
-        row_key(codec, row)
-    });
-    keys.collect()
+    rows.iter().map(|row| row_key(codec, row)).collect()
 }
 
 /// Reads the stored values of family 0 under those keys that the statement has not touched.
