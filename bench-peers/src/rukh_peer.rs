@@ -80,7 +80,7 @@ impl Peer for RukhPeer {
     }
 
     fn masked_scan(&mut self) -> Result<u64, Failure> {
-        let sql = "SELECT /*+ FULL_SCAN */ sitecode, md5url FROM scans
+        let sql = "SELECT /*+ NO_INDEX */ sitecode, md5url FROM scans
             WHERE code = 404 AND sdate > $1 AND sdate < $2 AND free = false";
         self.read_texts(
             sql,

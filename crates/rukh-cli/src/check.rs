@@ -103,3 +103,49 @@ impl Report {
         text
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rukh::arrow::array::{ArrayRef, RecordBatch, StringArray};
+
+    use super::*;
+
+    fn report(rows: &[[&str; 3]]) -> Report {
+        let column =
+            |n: usize| Arc::new(rows.iter().map(|row| Some(row[n])).collect::<StringArray>()) as ArrayRef;
+        let columns = [
+            ("finding", column(0)),
+            ("value", column(1)),
+            ("detail", column(2)),
+        ];
+        Report(Fetched {
+            batch: RecordBatch::try_from_iter(columns).expect("columns have one length"),
+        })
+    }
+
+    #[test]
+    fn findings_are_told() {
+        let counts = |missing, corrupt| {
+            [
+                ["rows", "4", ""],
+                ["entries", "3", ""],
+                ["missing", missing, ""],
+                ["dangling", "0", ""],
+                ["differing", "0", ""],
+                ["corrupt", corrupt, ""],
+            ]
+        };
+        let sound = report(&counts("0", "0"));
+        assert!(sound.is_clean());
+        assert_eq!(sound.text("t"), "t: 4 rows, 3 index entries: nothing wrong\n");
+
+        let findings = [["missing", "t@i/'a'/1", ""], ["corrupt", "t/2", "row ends early"]];
+        let broken = report(&[&counts("1", "1")[..], &findings].concat());
+        assert!(!broken.is_clean());
+        let expected = "t: 4 rows, 3 index entries: 1 missing, 0 dangling, 0 differing, 1 corrupt\n  \
+                        missing t@i/'a'/1\n  corrupt t/2: row ends early\n";
+        assert_eq!(broken.text("t"), expected);
+    }
+}

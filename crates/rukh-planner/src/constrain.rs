@@ -21,7 +21,7 @@ use crate::domain::{point, points};
 use crate::interval::IntervalSet;
 use crate::lower::lower;
 use crate::query::Query;
-use crate::ranges::fixes_salt;
+use crate::ranges::range_count;
 use crate::spans::{BoxSpans, SPANS_MAX, SpanOptions, spans_of_boxes};
 use crate::target::{Slot, Target};
 use crate::term::{TermId, TermTypes};
@@ -131,7 +131,7 @@ pub(crate) fn constrain(
         return nothing();
     };
     let slots = target.search_slots();
-    let (boxes, included) = product_for_key(query, knowledge, base, slots);
+    let (boxes, mut included) = product_for_key(query, knowledge, base, slots);
     if boxes.is_empty() {
         return nothing();
     }
@@ -139,18 +139,27 @@ pub(crate) fn constrain(
         true => paired_hashes(boxes, slots),
         false => vec![hull(&boxes)],
     };
-    let buckets = target.layout.salt().map_or(1, |salt| usize::from(salt.buckets));
-    let budget = match fixes_salt(&boxes, target) {
-        true => options.budget,
-        false => (options.budget / buckets).max(1),
-    };
-    let boxes = spans_of_boxes(&boxes, slots, SpanOptions { budget, ..options });
+    let mut spans = spans_of_boxes(&boxes, slots, options);
+    if range_count(&spans, target) > options.budget {
+        let buckets = target.layout.salt().map_or(1, |salt| usize::from(salt.buckets));
+        let budget = (options.budget / buckets).max(1);
+        let mut boxes = boxes;
+        if boxes.len() > budget {
+            boxes = vec![hull(&boxes)];
+            let is_single = |conjunct: &Boxes| conjunct.list.len() < 2;
+            included
+                .iter_mut()
+                .zip(&knowledge.conjuncts)
+                .for_each(|(own, c)| *own &= is_single(c));
+        }
+        spans = spans_of_boxes(&boxes, slots, SpanOptions { budget, ..options });
+    }
     let holds = |at: usize| {
         let conjunct = &knowledge.conjuncts[at];
-        given[at] || (conjunct.exact && is_proven(conjunct, included[at] && options.expand, &boxes))
+        given[at] || (conjunct.exact && is_proven(conjunct, included[at] && options.expand, &spans))
     };
     let proven = (0..query.conjuncts.len()).map(holds).collect();
-    Constraint { boxes, proven }
+    Constraint { boxes: spans, proven }
 }
 
 /// Intersects all conjuncts over the elements of a key; tells per conjunct whether each of the

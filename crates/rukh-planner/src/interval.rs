@@ -219,6 +219,21 @@ impl IntervalSet {
         }
     }
 
+    /// Splits the set into the intervals that pass a test, NULL with them, and the others.
+    pub(crate) fn partition(&self, test: impl Fn(&Interval) -> bool) -> (IntervalSet, IntervalSet) {
+        let (passing, others) = self.intervals.iter().cloned().partition(test);
+        (
+            IntervalSet {
+                intervals: passing,
+                null: self.null,
+            },
+            IntervalSet {
+                intervals: others,
+                null: false,
+            },
+        )
+    }
+
     /// Joins neighbouring intervals so that at most `count` stay: the set may only grow.
     pub(crate) fn coarsened(&self, count: usize) -> IntervalSet {
         let size = self.intervals.len().div_ceil(count.max(1)).max(1);

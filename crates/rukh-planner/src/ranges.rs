@@ -8,7 +8,7 @@ use rukh_keys::{Datum, KeyLayout, KeyRange, Span};
 
 use crate::boxes::TermBox;
 use crate::domain::points;
-use crate::spans::BoxSpans;
+use crate::spans::{BoxSpans, PrefixSpan};
 use crate::target::{Slot, Target};
 
 /// Most combinations of salt column values that are hashed for one box.
@@ -176,10 +176,20 @@ fn slot_points(one: &TermBox, slot: &Slot) -> Option<Vec<Datum>> {
     points(slot.ty, one.get(slot.term?)?)
 }
 
-/// Whether every box fixes all salt columns, so that each span is read in few buckets.
-pub(crate) fn fixes_salt(boxes: &[TermBox], target: &Target) -> bool {
-    target
-        .layout
-        .salt()
-        .is_none_or(|_| boxes.iter().all(|one| salt_combinations(one, target).is_some()))
+/// How many ranges the spans of boxes make before any are joined.
+pub(crate) fn range_count(boxes: &[BoxSpans], target: &Target) -> usize {
+    let layout = &target.layout;
+    if layout.salt().is_none() {
+        return boxes.iter().map(|one| one.spans.len()).sum();
+    }
+    let count = |set: &BucketSet| set.iter().filter(|read| **read).count();
+    let of_box = |one: &BoxSpans| {
+        let whole = count(&box_buckets(&one.source, target));
+        let of_span = |prefix: &PrefixSpan| {
+            let fixed = &prefix.span.start[..prefix.fixed];
+            prefix_bucket(fixed, layout).map_or(whole, |_| 1)
+        };
+        one.spans.iter().map(of_span).sum::<usize>()
+    };
+    boxes.iter().map(of_box).sum()
 }

@@ -75,11 +75,15 @@ impl SpanOptions {
 
 /// Returns the spans of boxes whose terms are those of `slots`.
 pub(crate) fn spans_of_boxes(boxes: &[TermBox], slots: &[Slot], options: SpanOptions) -> Vec<BoxSpans> {
-    let slot_boxes = |one: &TermBox| match options.expand {
+    let split = |one: &TermBox| match options.expand {
         true => SlotBox::split(one, slots),
         false => vec![SlotBox::new(one.clone(), slots)],
     };
-    let boxes: Vec<SlotBox> = boxes.iter().flat_map(slot_boxes).collect();
+    let mut split: Vec<SlotBox> = boxes.iter().flat_map(split).collect();
+    if split.len() > options.budget {
+        split = boxes.iter().map(|one| SlotBox::new(one.clone(), slots)).collect();
+    }
+    let boxes = split;
     let wanted = boxes.iter().map(|one| one.wanted(slots, options));
     let total = wanted.fold(0_usize, usize::saturating_add);
     let each = match total <= options.budget {
@@ -131,12 +135,13 @@ impl SlotBox {
         let whole = SlotBox::new(one.clone(), slots);
         for (at, slot) in slots.iter().enumerate().take(whole.constrained.saturating_sub(1)) {
             let Some(set) = &whole.sets[at] else { break };
-            let (narrow, wide) = split_set(set, slot.ty);
+            let is_narrow = |interval: &Interval| value_count(interval, slot.ty, SMALL_INTERVAL).is_some();
+            if set.intervals().iter().all(is_narrow) {
+                continue;
+            }
+            let (narrow, wide) = set.partition(is_narrow);
             if narrow.is_empty() {
                 break;
-            }
-            if wide.is_empty() {
-                continue;
             }
             let part = |set: IntervalSet| {
                 let mut one = one.clone();
@@ -157,9 +162,20 @@ impl SlotBox {
         let mut wanted = 1_usize;
         for (at, slot) in slots.iter().enumerate().take(self.constrained) {
             let Some(set) = &self.sets[at] else { break };
-            match value_count(set, slot.ty, options.small) {
-                Some(count) if at + 1 < self.constrained => wanted = wanted.saturating_mul(count),
-                _ => return wanted.saturating_mul(set.intervals().len() + usize::from(set.null)),
+            let parts = set.intervals().len() + usize::from(set.null);
+            if at + 1 == self.constrained {
+                return wanted.saturating_mul(parts);
+            }
+            let counts = set
+                .intervals()
+                .iter()
+                .map(|one| value_count(one, slot.ty, options.small));
+            let counts: Option<Vec<usize>> = counts.collect();
+            match counts {
+                Some(counts) => {
+                    wanted = wanted.saturating_mul(counts.iter().sum::<usize>() + usize::from(set.null))
+                }
+                None => return wanted.saturating_mul(parts),
             }
         }
         wanted
@@ -406,32 +422,16 @@ fn free_values(slot: &Slot) -> Option<Vec<Datum>> {
     values(slot.ty, &if slot.nullable { set.with_null() } else { set }, 2)
 }
 
-/// Splits a set into what can be written out and what cannot.
-fn split_set(set: &IntervalSet, ty: DataType) -> (IntervalSet, IntervalSet) {
-    let is_narrow = |interval: &&Interval| {
-        let one = IntervalSet::from_intervals(vec![(*interval).clone()]);
-        values(ty, &one, SMALL_INTERVAL).is_some()
-    };
-    let (narrow, wide): (Vec<_>, Vec<_>) = set.intervals().iter().partition(is_narrow);
-    let owned = |all: Vec<&Interval>| IntervalSet::from_intervals(all.into_iter().cloned().collect());
-    let narrow = owned(narrow);
-    (if set.null { narrow.with_null() } else { narrow }, owned(wide))
-}
-
-/// How many values a set has, if they can be written out.
-fn value_count(set: &IntervalSet, ty: DataType, small: usize) -> Option<usize> {
-    let mut total = usize::from(set.null);
-    for interval in set.intervals() {
-        total = total.saturating_add(match count(ty, interval) {
-            Some(count) if count <= small as u128 => count as usize,
-            Some(_) => return None,
-            None => {
-                let one = IntervalSet::from_intervals(vec![interval.clone()]);
-                values(ty, &one, small)?.len()
-            }
-        });
+/// How many values an interval has, if they can be written out.
+fn value_count(interval: &Interval, ty: DataType, small: usize) -> Option<usize> {
+    match count(ty, interval) {
+        Some(count) => (count <= small as u128).then_some(count as usize),
+        None if as_point(ty, interval).is_some() => Some(1),
+        None => {
+            let one = IntervalSet::from_intervals(vec![interval.clone()]);
+            values(ty, &one, small).map(|values| values.len())
+        }
     }
-    Some(total)
 }
 
 /// The one value that a set allows.

@@ -315,7 +315,7 @@ fn plan_error(message: String) -> SqlError {
 }
 
 fn execution_error(message: String) -> SqlError {
-    match message.contains("No value found for placeholder") {
+    match message.contains("laceholder") {
         true => SqlError::statement("42P02", lower_first(&message)),
         false => SqlError::statement("22000", lower_first(&message)),
     }

@@ -70,10 +70,15 @@ pub(crate) struct TypedExpression {
 ///
 /// Fails with 42703 on an unknown column and 42P17 on anything but a deterministic expression of one row.
 pub(crate) fn typed_on(table: &Table, expr: &ast::Expr) -> Result<TypedExpression, SqlError> {
-    let schema = Arc::new(DFSchema::try_from(table_schema(table).as_ref().clone())?);
-    let expr = simplified(expr, &schema)?;
-    check_deterministic(&expr)?;
-    let (_, field) = expr.to_field(schema.as_ref())?;
+    let qualified = Arc::new(DFSchema::try_from_qualified_schema(
+        table.name.as_str(),
+        &table_schema(table),
+    )?);
+    let typed = resolved(expr, &qualified)?;
+    check_deterministic(&typed)?;
+    let expr = unqualified(simplified(typed, &qualified)?)?;
+    let schema = DFSchema::try_from(table_schema(table).as_ref().clone())?;
+    let (_, field) = expr.to_field(&schema)?;
     let names = expr.column_refs();
     let columns = names
         .iter()
@@ -89,19 +94,35 @@ pub(crate) fn typed_on(table: &Table, expr: &ast::Expr) -> Result<TypedExpressio
     })
 }
 
-fn simplified(expr: &ast::Expr, schema: &DFSchemaRef) -> Result<Expr, SqlError> {
+/// Resolves names and types the literals of an expression.
+fn resolved(expr: &ast::Expr, schema: &DFSchemaRef) -> Result<Expr, SqlError> {
     let mut expr = expr.clone();
     crate::rewrite::expand_row_values(&mut expr)?;
     let named = ExprWithAlias { expr, alias: None };
     let logical = STATE.create_logical_expr_from_sql_expr(named, schema)?;
-    let logical = typed_expression(logical, schema)?;
+    typed_expression(logical, schema)
+}
+
+/// Coerces and simplifies an expression, as the optimiser does with those of queries.
+fn simplified(expr: Expr, schema: &DFSchemaRef) -> Result<Expr, SqlError> {
     let context = SimplifyContext::builder()
         .with_schema(schema.clone())
         .with_current_time()
         .build();
     let simplifier = ExprSimplifier::new(context);
-    let coerced = simplifier.coerce(logical, schema)?;
+    let coerced = simplifier.coerce(expr, schema)?;
     Ok(simplifier.simplify(coerced)?)
+}
+
+/// Leaves out the table names of columns.
+fn unqualified(expr: Expr) -> Result<Expr, SqlError> {
+    let transformed = expr.transform(|part| match part {
+        Expr::Column(column) => Ok(Transformed::yes(Expr::Column(Column::new_unqualified(
+            column.name,
+        )))),
+        other => Ok(Transformed::no(other)),
+    })?;
+    Ok(transformed.data)
 }
 
 fn check_deterministic(expr: &Expr) -> Result<(), SqlError> {
@@ -138,14 +159,8 @@ pub(crate) fn parse_predicate(table: &Table, sql: &str) -> Result<Expr, SqlError
 
 /// Returns the text by which two typed expressions are told to be the same.
 pub(crate) fn normalise(expr: &Expr) -> String {
-    let unqualified = expr.clone().transform(|part| match part {
-        Expr::Column(column) => Ok(Transformed::yes(Expr::Column(Column::new_unqualified(
-            column.name,
-        )))),
-        other => Ok(Transformed::no(other)),
-    });
-    match unqualified {
-        Ok(unqualified) => crate::normalise::sql_text(&unqualified.data),
+    match unqualified(expr.clone()) {
+        Ok(bare) => crate::normalise::sql_text(&bare),
         Err(_) => expr.to_string(),
     }
 }
@@ -153,7 +168,7 @@ pub(crate) fn normalise(expr: &Expr) -> String {
 /// Evaluates a default for one statement; fails with 42703 when it names a column.
 pub(crate) fn evaluate_default(sql: &str, ty: &DataType, column: &str) -> Result<Datum, SqlError> {
     let schema: DFSchemaRef = Arc::new(DFSchema::empty());
-    match simplified(&parse_expression(sql)?, &schema)? {
+    match simplified(resolved(&parse_expression(sql)?, &schema)?, &schema)? {
         Expr::Literal(value, _) => datum_from_scalar(&value, ty, column),
         expr => {
             let compiled = STATE.create_physical_expr(expr, &schema)?;

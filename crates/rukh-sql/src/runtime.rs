@@ -1,6 +1,9 @@
 //! The threads that DataFusion plans run on, usable from synchronous and asynchronous callers alike.
 
 use std::future::Future;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 
 use crate::SqlError;
 
@@ -26,7 +29,31 @@ impl Runtime {
     pub(crate) fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
         let runtime = self.0.as_ref().expect("the pool lives until it is dropped");
         let _entered = runtime.enter();
-        futures::executor::block_on(future)
+        wait_for(future)
+    }
+}
+
+/// Polls a future on the calling thread, which sleeps until it is woken.
+///
+/// Executors refuse to run inside one another; this is none, so it may be called from anywhere.
+fn wait_for<T>(future: impl Future<Output = T>) -> T {
+    let mut future = std::pin::pin!(future);
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    loop {
+        if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
+            return value;
+        }
+        thread::park();
+    }
+}
+
+/// Wakes a sleeping thread.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
     }
 }
 

@@ -5,15 +5,26 @@
 //!
 //! | module      | what it gives                                                          |
 //! |-------------|------------------------------------------------------------------------|
+//! | [`client`]  | Rukh through its public API, with results as text                      |
+//! | [`scripts`] | the scripts of `sql/`, statement by statement                          |
+//! | [`slt`]     | sqllogictest files on Rukh and on PostgreSQL                           |
+//! | [`load`]    | COPY for PostgreSQL                                                    |
 //! | [`postgres`] | a private PostgreSQL, the second opinion on rows                       |
 //! | [`translate`] | Rukh's dialect to PostgreSQL's                                        |
 //! | [`table`]   | results as text, and whether two are the same                          |
+//! | [`random`]  | random schemas, rows, changes and conditions                             |
+//! | [`crash`]   | statements of a process that is killed, and their model                |
 //! | [`seed`]    | random cases that can be replayed                                      |
 //! | [`need`]    | tests that need something of the machine                               |
 
+pub mod client;
+pub mod crash;
+pub mod load;
 pub mod need;
 pub mod paths;
 pub mod postgres;
+pub mod random;
+pub mod scripts;
 pub mod seed;
 pub mod slt;
 pub mod table;

@@ -152,10 +152,14 @@ impl PostgresDatabase {
         Ok((table, count))
     }
 
-    /// Runs `COPY … FROM STDIN` with this input.
-    pub fn copy_in(&mut self, sql: &str, input: &mut dyn std::io::Read) -> Result<(), String> {
+    /// Runs `COPY … FROM STDIN`; `write` gives the input.
+    pub fn copy_in(
+        &mut self,
+        sql: &str,
+        write: impl FnOnce(&mut dyn std::io::Write) -> Result<(), String>,
+    ) -> Result<(), String> {
         let mut writer = self.client.copy_in(sql).map_err(|error| error.to_string())?;
-        std::io::copy(input, &mut writer).map_err(|error| error.to_string())?;
+        write(&mut writer)?;
         writer.finish().map_err(|error| error.to_string())?;
         Ok(())
     }

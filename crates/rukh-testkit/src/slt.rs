@@ -16,9 +16,52 @@ use std::path::Path;
 
 use sqllogictest::{DB, DBOutput, DefaultColumnType, Runner};
 
+use crate::client::Client;
 use crate::postgres::{PostgresDatabase, PostgresError};
 use crate::table::Table;
 use crate::translate::Translator;
+
+/// Rukh as sqllogictest sees it.
+pub struct SltRukh {
+    client: Client,
+}
+
+/// An error of Rukh, printed for sqllogictest.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {}", .0.sqlstate, .0.message)]
+pub struct RukhError(rukh::Error);
+
+impl SltRukh {
+    /// Runs scripts on this connection.
+    pub fn new(client: Client) -> Self {
+        SltRukh { client }
+    }
+}
+
+impl DB for SltRukh {
+    type Error = RukhError;
+    type ColumnType = DefaultColumnType;
+
+    /// Runs a statement on a thread of its own: the runner holds this one as an executor of futures,
+    /// and another cannot start inside of it.
+    fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, RukhError> {
+        let client = &mut self.client;
+        let result = std::thread::scope(|scope| scope.spawn(|| client.run(sql)).join());
+        let output = result.expect("a statement does not panic").map_err(RukhError)?;
+        Ok(match &output.table {
+            Some(table) => rows(table),
+            None => DBOutput::StatementComplete(output.count()),
+        })
+    }
+
+    fn engine_name(&self) -> &str {
+        "rukh"
+    }
+
+    fn error_sql_state(error: &RukhError) -> Option<String> {
+        Some(error.0.sqlstate.to_owned())
+    }
+}
 
 /// PostgreSQL as sqllogictest sees it.
 pub struct SltPostgres {

@@ -1,13 +1,19 @@
 //! Every file of `tests/slt`, on Rukh and on PostgreSQL.
+//!
+//! Rukh runs each file twice: as a user would, and with every query sent to DataFusion.
 
-use rukh_testkit::slt::{SltPostgres, run_file};
+use std::path::Path;
+
+use rukh_testkit::client::Client;
+use rukh_testkit::slt::{SltPostgres, SltRukh, run_file};
 use rukh_testkit::{need, paths, postgres};
 
-/// Runs each file, and fails with all that went wrong.
-fn run_all(run: impl Fn(&std::path::Path) -> Result<(), String>) {
+/// Runs each file, and fails with all that went wrong. `SLT` names a part of the paths to run.
+fn run_all(run: impl Fn(&Path) -> Result<(), String>) {
+    let part = std::env::var("SLT").unwrap_or_default();
     let failures: Vec<String> = paths::files_below(&paths::tests().join("slt"), ".slt")
         .iter()
-        .filter(|path| std::env::var("SLT").map_or(true, |part| path.to_string_lossy().contains(&part)))
+        .filter(|path| path.to_string_lossy().contains(&part))
         .filter_map(|path| {
             run(path)
                 .err()
@@ -20,6 +26,22 @@ fn run_all(run: impl Fn(&std::path::Path) -> Result<(), String>) {
         failures.len(),
         failures.join("\n")
     );
+}
+
+#[test]
+fn files_hold_on_rukh() {
+    run_all(|path| run_file(path, SltRukh::new(Client::in_memory())));
+}
+
+#[test]
+fn files_hold_without_the_direct_path() {
+    run_all(|path| {
+        let mut client = Client::in_memory();
+        client
+            .run("SET execution_path = general")
+            .map_err(|error| error.to_string())?;
+        run_file(path, SltRukh::new(client))
+    });
 }
 
 #[test]

@@ -46,7 +46,11 @@ impl TableWriter {
     pub fn new(schema: &SchemaRef, style: &Style) -> TableWriter {
         let columns = schema.fields().iter().map(|field| {
             let name = escape(field.name().clone());
-            let width = text_width(&name);
+            let width = if style.frame == Frame::Full {
+                text_width(&name)
+            } else {
+                0
+            };
             Column {
                 name,
                 alignment: value::alignment(field.data_type()),

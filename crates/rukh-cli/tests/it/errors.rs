@@ -22,13 +22,16 @@ fn the_first_failure_ends_a_script() {
     let place = Place::with(HOSTS);
     place.write(
         "bad.sql",
-        "SELECT 1;\n\n-- a comment\nSELECT id\n  FROM hots;\nSELECT 2;\n",
+        "SELECT 1 AS a;\n\n-- a comment\nSELECT id\n  FROM hots;\nSELECT 2 AS b;\n",
     );
     let runs = [
-        place.run(&["db", "-f", "bad.sql", "-c", "SELECT 3"], ""),
-        place.run(&["db", "--keep-going", "-f", "bad.sql", "-c", "SELECT 3"], ""),
+        place.run(&["db", "-f", "bad.sql", "-c", "SELECT 3 AS c"], ""),
+        place.run(
+            &["db", "--keep-going", "-f", "bad.sql", "-c", "SELECT 3 AS c"],
+            "",
+        ),
         place.run(&["db", "-t"], "SELECT 1;\nSELECT 2 FROM hots;\nSELECT 3;\n"),
-        place.run(&["db", "-c", "SELECT 1; SELECT 2 FROM hots; SELECT 3"], ""),
+        place.run(&["db", "-c", "SELECT 1 AS a; SELECT 2 FROM hots; SELECT 3"], ""),
         place.run(&["db", "-f", "none.sql"], ""),
         place.run(&["db", "-c", "\\nonsense"], ""),
     ];

@@ -37,7 +37,7 @@ fn rows_are_all_that_is_written() {
     let place = Place::empty();
     insta::assert_snapshot!(place.run(
         &["db", "--format", "csv"],
-        &format!("{HOSTS} DELETE FROM hosts WHERE id > 1; TABLE hosts;")
+        &format!("{HOSTS} DELETE FROM hosts WHERE id > 1; SELECT * FROM hosts;")
     ));
 }
 

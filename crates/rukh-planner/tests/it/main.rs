@@ -5,6 +5,7 @@ mod choices;
 mod domains;
 mod exhaustive;
 mod headline;
+mod limits;
 mod predicates;
 mod scripts;
 mod spellings;

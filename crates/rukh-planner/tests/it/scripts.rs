@@ -87,10 +87,18 @@ impl goldenscript::Runner for Runner {
                 let values = positional(command).into_iter().map(|text| constant(text, table));
                 self.parameters = values.collect::<Result<_, _>>()?;
             }
-            line => return self.show(line, context),
+            line => return Ok(below(line, &self.show(line, context)?)),
         }
         Ok(String::new())
     }
+}
+
+/// What a line asked, and the answer below it.
+fn below(line: &str, answer: &str) -> String {
+    let indented = answer
+        .lines()
+        .map(|line| format!("    {line}").trim_end().to_string() + "\n");
+    [format!("{line}\n")].into_iter().chain(indented).collect()
 }
 
 /// The arguments without a key.

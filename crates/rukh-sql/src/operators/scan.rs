@@ -28,7 +28,7 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, ReplaceChildrenOptions,
     SortOrderPushdownResult,
 };
-use rukh_catalog::{ColumnId, Table};
+use rukh_catalog::{ColumnId, FamilyId, Index, Table};
 use rukh_engine::{RowCursor, ScanCounters};
 use rukh_keys::{DataType, KeyRange};
 use rukh_planner::{AccessPath, OrderKey, TermId};
@@ -256,13 +256,22 @@ fn partitions(
 ) -> Result<Vec<Vec<KeyRange>>, SqlError> {
     let large = path.estimate.keys >= PARALLEL_KEYS_MIN && limit.is_none() && !path.reverse;
     let source = crate::access::engine_source(path.source);
-    if !large || context.parallelism < 2 {
+    if !large || context.parallelism < 2 || stored_keys(context, table, path)? < PARALLEL_KEYS_MIN {
         return Ok(vec![path.ranges.clone()]);
     }
     let split = context
         .snapshot
         .split(table, source, path.ranges.clone(), context.parallelism)?;
     Ok(if split.is_empty() { vec![Vec::new()] } else { split })
+}
+
+/// Returns about how many keys the table or index of a path has: estimates without statistics are large.
+fn stored_keys(context: &StatementContext, table: &Table, path: &AccessPath) -> Result<f64, SqlError> {
+    let storage = match path.source {
+        rukh_planner::Source::Table => table.storage_name(FamilyId(0)),
+        rukh_planner::Source::Index(id) => Index::storage_name_of(id),
+    };
+    Ok(context.engine.store().approximate_keys(&storage)? as f64)
 }
 
 /// Declares the order of the rows and how many partitions there are.
@@ -441,10 +450,6 @@ impl ExecutionPlan for ScanExec {
             Ok(batch.map(|batch| (batch, state)))
         });
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream)))
-    }
-
-    fn supports_limit_pushdown(&self) -> bool {
-        true
     }
 
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {

@@ -1,0 +1,214 @@
+//! Crash runs: the statements of a child process that is killed, and the model it is compared with.
+//!
+//! The child runs a list of statements that follows from a seed, and prints `done n` when statement
+//! `n` is acknowledged. The parent kills it, opens the database, and looks for the state after `n`
+//! statements, or after `n + 1`: the statement that was running may have been written, as a whole.
+//!
+//! | statement              | share  | what a crash must not leave                                |
+//! |------------------------|--------|------------------------------------------------------------|
+//! | UPSERT of up to 40 rows | most  | some of the rows, or a row without its entries             |
+//! | UPDATE of a range      | some   | half of the range; entries of old values                   |
+//! | DELETE of a range      | some   | half of the range; entries without rows                    |
+//! | CREATE, DROP INDEX     | few    | an index that is read before it is full                    |
+//!
+//! Deliberately not here: loss of the machine's power, which a killed process does not show.
+
+use std::collections::BTreeMap;
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use crate::client::Client;
+use crate::table::Table;
+
+/// Buckets of the table; statements change ranges within one.
+const BUCKETS: i64 = 8;
+/// Ids in a bucket.
+const IDS: i64 = 1000;
+/// Rows of the table when the first statement runs.
+const FIRST_ROWS: i64 = 4000;
+
+/// A row's value: amount and note.
+type RowValue = (i64, Option<String>);
+
+/// A row as a statement writes it: bucket, id, amount, note.
+type WrittenRow = (i64, i64, i64, Option<String>);
+
+/// Ids of a bucket, first to last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ids {
+    bucket: i64,
+    first: i64,
+    last: i64,
+}
+
+/// One statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Writes rows.
+    Upsert(Vec<WrittenRow>),
+    /// Adds to the amounts of these rows.
+    Update(Ids, i64),
+    /// Removes these rows.
+    Delete(Ids),
+    /// Makes the second index, unless it is there.
+    CreateIndex,
+    /// Drops the second index, if it is there.
+    DropIndex,
+}
+
+impl Step {
+    /// Returns statement `number` of the list that follows from `seed`.
+    pub fn of(seed: u64, number: u64) -> Self {
+        let mut random = StdRng::seed_from_u64(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let bucket = random.random_range(0..BUCKETS);
+        let first = random.random_range(0..IDS);
+        let last = first + random.random_range(0..40);
+        let ids = Ids { bucket, first, last };
+        match random.random_range(0..20) {
+            0..=11 => Step::Upsert(
+                (first..=last)
+                    .map(|id| drawn_row(bucket, id, &mut random))
+                    .collect(),
+            ),
+            12..=14 => Step::Update(ids, random.random_range(-5..=5)),
+            15..=17 => Step::Delete(ids),
+            18 => Step::CreateIndex,
+            _ => Step::DropIndex,
+        }
+    }
+
+    /// Returns the statement.
+    pub fn sql(&self) -> String {
+        match self {
+            Step::Upsert(rows) => {
+                let rows: Vec<String> = rows.iter().map(row_sql).collect();
+                format!(
+                    "UPSERT INTO ledger (bucket, id, amount, note) VALUES {}",
+                    rows.join(", ")
+                )
+            }
+            Step::Update(ids, add) => {
+                format!("UPDATE ledger SET amount = amount + {add} WHERE {}", ids.sql())
+            }
+            Step::Delete(ids) => format!("DELETE FROM ledger WHERE {}", ids.sql()),
+            Step::CreateIndex => {
+                "CREATE INDEX IF NOT EXISTS ledger_by_note ON ledger (note DESC) INCLUDE (amount)".to_owned()
+            }
+            Step::DropIndex => "DROP INDEX IF EXISTS ledger_by_note".to_owned(),
+        }
+    }
+}
+
+impl Ids {
+    fn sql(&self) -> String {
+        format!(
+            "bucket = {} AND id BETWEEN {} AND {}",
+            self.bucket, self.first, self.last
+        )
+    }
+}
+
+fn drawn_row(bucket: i64, id: i64, random: &mut StdRng) -> WrittenRow {
+    let note = random
+        .random_bool(0.8)
+        .then(|| format!("note {}", random.random_range(0..50)));
+    (bucket, id, random.random_range(0..1000), note)
+}
+
+fn row_sql((bucket, id, amount, note): &WrittenRow) -> String {
+    let note = note
+        .as_ref()
+        .map_or("NULL".to_owned(), |note| format!("'{note}'"));
+    format!("({bucket}, {id}, {amount}, {note})")
+}
+
+/// Statements that make the table and its first rows, before anything is killed.
+pub fn setup() -> Vec<String> {
+    let per_bucket = FIRST_ROWS / BUCKETS;
+    let mut statements = vec![
+        "CREATE TABLE ledger (bucket INTEGER NOT NULL, id BIGINT NOT NULL, amount BIGINT NOT NULL, \
+         note VARCHAR, PRIMARY KEY (bucket, id DESC))"
+            .to_owned(),
+        "CREATE INDEX ledger_by_amount ON ledger (amount) INCLUDE (note)".to_owned(),
+    ];
+    statements.extend((0..BUCKETS).map(|bucket| {
+        let rows: Vec<String> = (0..per_bucket)
+            .map(|id| row_sql(&(bucket, id, id % 100, None)))
+            .collect();
+        format!(
+            "INSERT INTO ledger (bucket, id, amount, note) VALUES {}",
+            rows.join(", ")
+        )
+    }));
+    statements
+}
+
+/// What the table must hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    rows: BTreeMap<(i64, i64), RowValue>,
+}
+
+impl Model {
+    /// Returns the state after [`setup`].
+    pub fn after_setup() -> Self {
+        let keys = (0..BUCKETS).flat_map(|bucket| (0..FIRST_ROWS / BUCKETS).map(move |id| (bucket, id)));
+        Model {
+            rows: keys
+                .map(|(bucket, id)| ((bucket, id), (id % 100, None)))
+                .collect(),
+        }
+    }
+
+    /// Does what a statement does.
+    pub fn apply(&mut self, step: &Step) {
+        match step {
+            Step::Upsert(rows) => {
+                for (bucket, id, amount, note) in rows {
+                    self.rows.insert((*bucket, *id), (*amount, note.clone()));
+                }
+            }
+            Step::Update(Ids { bucket, first, last }, add) => {
+                self.rows
+                    .range_mut((*bucket, *first)..=(*bucket, *last))
+                    .for_each(|(_, row)| row.0 += add);
+            }
+            Step::Delete(Ids { bucket, first, last }) => {
+                self.rows
+                    .retain(|(b, id), _| b != bucket || id < first || id > last);
+            }
+            Step::CreateIndex | Step::DropIndex => {}
+        }
+    }
+
+    /// Returns the rows as the table gives them, in order of bucket and id.
+    pub fn table(&self) -> Table {
+        let text = |number: i64| Some(number.to_string());
+        let rows = self.rows.iter().map(|((bucket, id), (amount, note))| {
+            vec![text(*bucket), text(*id), text(*amount), note.clone()]
+        });
+        let columns = ["bucket", "id", "amount", "note"].map(str::to_owned).to_vec();
+        Table {
+            columns,
+            kinds: Vec::new(),
+            rows: rows.collect(),
+        }
+    }
+}
+
+/// Reads the table by its primary key, and the same rows by its first index.
+///
+/// Fails when the two differ or the table cannot be read.
+pub fn contents(client: &mut Client) -> Result<Table, String> {
+    const ALL: &str = "bucket, id, amount, note FROM ledger";
+    let mut read = |sql: String| client.query(&sql).map_err(|error| format!("{sql}: {error}"));
+    let table = read(format!("SELECT /*+ FULL_SCAN */ {ALL} ORDER BY bucket, id"))?;
+    let by_index = read(format!(
+        "SELECT /*+ INDEX(ledger ledger_by_amount) */ {ALL} ORDER BY bucket, id"
+    ))?;
+    by_index
+        .same_rows(table.clone(), true)
+        .map_err(|difference| format!("by index: {difference}"))?;
+    Ok(table)
+}

@@ -1,0 +1,117 @@
+//! Processes killed while they write, and databases opened again.
+//!
+//! `RUKH_CRASH_ROUNDS` sets how many times the process is killed, `RUKH_SEED` what it does.
+
+#![allow(clippy::unwrap_used)]
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use rukh::Database;
+use rukh_testkit::client::Client;
+use rukh_testkit::crash::{Model, Step, contents, setup};
+use rukh_testkit::seed::{Cases, number};
+
+/// Kills of a usual run.
+const ROUNDS: u64 = 12;
+
+#[test]
+fn crash_leaves_every_acknowledged_statement_and_no_half_one() {
+    let case = Cases::from_environment("crash", 1)
+        .iter()
+        .next()
+        .expect("there is one case");
+    let rounds = number("RUKH_CRASH_ROUNDS").unwrap_or(ROUNDS);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db");
+    make_table(&path);
+    let mut random = StdRng::seed_from_u64(case.seed);
+    let mut model = Model::after_setup();
+    let mut next = 0;
+    for round in 0..rounds {
+        let acknowledged = run_and_kill(&path, case.seed, next, &mut random);
+        for number in next..acknowledged {
+            model.apply(&Step::of(case.seed, number));
+        }
+        next = reopen_and_compare(&path, case.seed, acknowledged, &mut model)
+            .unwrap_or_else(|error| panic!("{}\nround {round}: {error}", case.replay()));
+    }
+    println!("crash: {rounds} kills, {next} statements");
+}
+
+fn make_table(path: &Path) {
+    let database = Database::open(path).unwrap();
+    let mut client = Client::new(&database);
+    for sql in setup() {
+        client.run(&sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+}
+
+/// Starts the child at statement `first`, kills it some time after a random number of commits, and
+/// returns the number behind the last one acknowledged.
+fn run_and_kill(path: &Path, seed: u64, first: u64, random: &mut StdRng) -> u64 {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_rukh-crash-child"))
+        .arg(path)
+        .args([seed.to_string(), first.to_string()])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let commits = random.random_range(0..60);
+    let mut acknowledged = first;
+    for line in lines.by_ref().take(1 + commits) {
+        acknowledged = acknowledged_by(&line.unwrap()).unwrap_or(acknowledged);
+    }
+    kill(&mut child, Duration::from_micros(random.random_range(0..4000)));
+    for line in lines.map_while(Result::ok) {
+        acknowledged = acknowledged_by(&line).unwrap_or(acknowledged);
+    }
+    acknowledged
+}
+
+/// Kills after a while, so that the kill falls anywhere within a statement.
+fn kill(child: &mut Child, after: Duration) {
+    let started = Instant::now();
+    while started.elapsed() < after {
+        std::hint::spin_loop();
+    }
+    child.kill().unwrap();
+    let status = child.wait().unwrap();
+    assert!(
+        status.code().is_none(),
+        "the child was to be killed, and ended with {status}"
+    );
+}
+
+/// `done 7` acknowledges eight statements.
+fn acknowledged_by(line: &str) -> Option<u64> {
+    line.strip_prefix("done ")?
+        .parse::<u64>()
+        .ok()
+        .map(|number| number + 1)
+}
+
+/// Compares the database with the model after the acknowledged statements, or one more; returns the
+/// number of the next statement.
+fn reopen_and_compare(path: &Path, seed: u64, acknowledged: u64, model: &mut Model) -> Result<u64, String> {
+    let database = Database::open(path).map_err(|error| format!("open: {error}"))?;
+    let mut client = Client::new(&database);
+    client.check("ledger")?;
+    let table = contents(&mut client)?;
+    let Err(difference) = table.clone().same_rows(model.table(), true) else {
+        return Ok(acknowledged);
+    };
+    let step = Step::of(seed, acknowledged);
+    model.apply(&step);
+    match table.same_rows(model.table(), true) {
+        Ok(()) => Ok(acknowledged + 1),
+        Err(with_one_more) => Err(format!(
+            "after {acknowledged} statements: {difference}\nafter the next, {}: {with_one_more}",
+            step.sql()
+        )),
+    }
+}
