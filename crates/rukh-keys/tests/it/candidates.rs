@@ -8,10 +8,7 @@ use rukh_keys::{Candidate, DataType, Datum, Edge, KeyLayout, MaskedCompare};
 /// Runs a scan that seeks after every key and returns the matches with the number of keys visited.
 fn scan_forward(keys: &[Vec<u8>], masked: &MaskedCompare) -> (Vec<Vec<u8>>, usize) {
     let (mut found, mut visited, mut target) = (Vec::new(), 0, Vec::new());
-    loop {
-        let Some(key) = keys.iter().find(|key| **key >= target) else {
-            break;
-        };
+    while let Some(key) = keys.iter().find(|key| **key >= target) {
         visited += 1;
         if masked.matches(key) {
             found.push(key.clone());
