@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::common::DFSchema;
 use datafusion::logical_expr::{Expr, ExprSchemable};
 use datafusion::scalar::ScalarValue;
@@ -21,6 +22,7 @@ use rukh_keys::{DataType, Datum, SortOrder};
 use crate::SqlError;
 use crate::context::Notice;
 use crate::expressions::{TypedExpression, evaluate_default, normalise, typed_on};
+use crate::information_schema::type_name;
 use crate::session::Session;
 use crate::statement::{
     ColumnDefinition, CreateIndexStatement, CreateTableStatement, Expression, KeyElementDefinition,
@@ -464,7 +466,7 @@ fn key_expression(table: &Table, expr: &ast::Expr) -> Result<KeyExpr, SqlError> 
     }
     let schema = DFSchema::try_from(table_schema(table).as_ref().clone())?;
     let arrow = typed.expr.get_type(&schema)?;
-    if arrow_type(&typed.ty) != arrow {
+    if !holds(&typed.ty, &arrow) {
         let message = format!("an index cannot hold values of type {arrow}");
         return Err(
             SqlError::unsupported(message).with_hint("Cast the expression to a type that a column has.")
@@ -482,6 +484,13 @@ fn key_expression(table: &Table, expr: &ast::Expr) -> Result<KeyExpr, SqlError> 
         nullable,
         columns,
     })
+}
+
+/// Whether values of an Arrow type are kept whole by the type that an index gives them.
+fn holds(ty: &DataType, arrow: &ArrowType) -> bool {
+    let is_text = matches!(arrow, ArrowType::Utf8View | ArrowType::LargeUtf8);
+    let is_bytes = matches!(arrow, ArrowType::BinaryView | ArrowType::LargeBinary);
+    arrow_type(ty) == *arrow || ty.is_text() && is_text || ty.is_bytes() && is_bytes
 }
 
 fn hash_element(table: &Table, expr: &Expr) -> Option<KeyExpr> {
@@ -508,7 +517,7 @@ fn index_predicate(table: &Table, predicate: &Expression) -> Result<IndexPredica
     if typed.ty != DataType::Boolean {
         let message = format!(
             "argument of WHERE must be type boolean, not type {}",
-            typed.ty.postgres_name()
+            type_name(&typed.ty)
         );
         return Err(SqlError::statement("42804", message).at(predicate.position));
     }

@@ -184,7 +184,7 @@ fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
 }
 
 /// Returns the name of a type without its length or precision.
-fn type_name(ty: &DataType) -> String {
+pub(crate) fn type_name(ty: &DataType) -> String {
     let name = ty.postgres_name();
     match name.split_once('(') {
         Some((before, _)) => before.to_string(),

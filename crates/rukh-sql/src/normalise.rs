@@ -15,7 +15,7 @@
 //!
 //! What has no SQL (lambdas, structs) is printed as DataFusion prints it; such text is never stored.
 
-use datafusion::arrow::datatypes::Field;
+use datafusion::arrow::datatypes::{Field, IntervalMonthDayNano};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{Case, InList, Like};
 use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, Operator};
@@ -234,7 +234,7 @@ fn list(exprs: &[Expr]) -> Option<String> {
 fn binary_expr(binary: &BinaryExpr) -> Option<(String, Binding)> {
     let BinaryExpr { left, op, right } = binary;
     let binding = operator_binding(*op)?;
-    let compares = binding == Binding::Comparison;
+    let compares = matches!(binding, Binding::Comparison | Binding::Is);
     // Comparisons do not associate; all others do to the left.
     let first = operand(left, if compares { binding.tighter() } else { binding }, compares)?;
     let second = operand(right, binding.tighter(), compares)?;
@@ -322,6 +322,9 @@ fn cast(inner: &str, field: &Field) -> Option<(String, Binding)> {
 }
 
 fn literal(value: &ScalarValue) -> Option<(String, Binding)> {
+    if let ScalarValue::IntervalMonthDayNano(Some(interval)) = value {
+        return Some((interval_text(interval), Binding::Tightest));
+    }
     if value.is_null() {
         let ty = data_type_of_arrow(&value.data_type());
         return Some(match value {
@@ -356,6 +359,35 @@ fn literal(value: &ScalarValue) -> Option<(String, Binding)> {
         _ => None,
     };
     Some((text?, Binding::Tightest))
+}
+
+/// Prints an interval in months, days and seconds, those of them that it has.
+fn interval_text(interval: &IntervalMonthDayNano) -> String {
+    let IntervalMonthDayNano {
+        months,
+        days,
+        nanoseconds,
+    } = *interval;
+    let mut parts = Vec::new();
+    if months != 0 {
+        parts.push(format!("{months} months"));
+    }
+    if days != 0 {
+        parts.push(format!("{days} days"));
+    }
+    if nanoseconds != 0 || parts.is_empty() {
+        let sign = if nanoseconds < 0 { "-" } else { "" };
+        let (seconds, rest) = (
+            nanoseconds.unsigned_abs() / 1_000_000_000,
+            nanoseconds.unsigned_abs() % 1_000_000_000,
+        );
+        let fraction = format!(".{rest:09}");
+        parts.push(format!(
+            "{sign}{seconds}{} seconds",
+            fraction.trim_end_matches('0').trim_end_matches('.')
+        ));
+    }
+    format!("INTERVAL '{}'", parts.join(" "))
 }
 
 /// Whether a number is read as a decimal of just these digits: DataFusion counts the digits written.

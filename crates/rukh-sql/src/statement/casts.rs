@@ -1,4 +1,4 @@
-//! Casts to types that DataFusion does not have, spelled out.
+//! Casts and numbers that DataFusion does not have, spelled out.
 //!
 //! | written                   | becomes                              |
 //! |---------------------------|--------------------------------------|
@@ -6,6 +6,7 @@
 //! | `CAST(x AS CHAR(3))`      | `rtrim(left(CAST(x AS VARCHAR), 3))` |
 //! | `CAST(x AS UUID)`         | `to_uuid(CAST(x AS VARCHAR))`        |
 //! | `UUID 'a0ee…'`            | `to_uuid('a0ee…')`                   |
+//! | `1e300`                   | `CAST('1e300' AS DOUBLE)`            |
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
@@ -17,6 +18,7 @@ use datafusion::sql::sqlparser::ast::{
 use rukh_keys::DataType;
 
 use super::data_type;
+use super::number::is_double;
 
 /// Spells out the casts of a tree.
 pub(super) fn spell_out(node: &mut impl VisitMut) {
@@ -57,15 +59,27 @@ fn spelled(expr: &Expr) -> Option<Expr> {
             value,
             ..
         }) => Some(call("to_uuid", vec![Expr::Value(value.clone())])),
+        Expr::Value(value) => match &value.value {
+            Value::Number(digits, _) if is_double(digits) => {
+                let text = Expr::Value(Value::SingleQuotedString(digits.clone()).into());
+                Some(cast(&text, ast::DataType::DoublePrecision))
+            }
+            _ => None,
+        },
         _ => None,
     }
 }
 
 fn as_text(expr: &Expr) -> Expr {
+    cast(expr, ast::DataType::Varchar(None))
+}
+
+fn cast(expr: &Expr, data_type: ast::DataType) -> Expr {
+    let expr = Box::new(expr.clone());
     Expr::Cast {
         kind: CastKind::Cast,
-        expr: Box::new(expr.clone()),
-        data_type: ast::DataType::Varchar(None),
+        expr,
+        data_type,
         array: false,
         format: None,
     }

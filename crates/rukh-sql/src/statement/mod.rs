@@ -17,6 +17,7 @@
 //! | `parse`        | the entries                                                            |
 //! | `utility`      | everything else                                                        |
 //! | `casts`        | spells out casts to types that DataFusion does not have               |
+//! | `number`       | numbers with exponents, underscores and too many digits               |
 //! | `depth`        | keeps trees shallow                                                    |
 //!
 //! Deliberately not here: whether tables and columns exist, and what types expressions have.
@@ -27,6 +28,7 @@ mod create_index;
 mod create_table;
 mod data_type;
 mod depth;
+mod number;
 mod parse;
 mod query;
 mod reader;

@@ -6,7 +6,7 @@
 //! | written                            | becomes              | or fails                        |
 //! |------------------------------------|----------------------|---------------------------------|
 //! | `E'..'`, `U&'..'`, `N'..'`, `$$..$$` | a plain string       |                                 |
-//! | `0xff`, `1_000`                    | a plain number       |                                 |
+//! | `0xff`, `1_000`, `1e3`             | a plain number       |                                 |
 //! | `x'00ff'`                          | bytes                | odd or wrong digits             |
 //! | `1a`, `1.5.2`                      |                      | `trailing junk after numeric …` |
 //! | `B'01'`                            |                      | not supported                   |
@@ -20,6 +20,7 @@ use datafusion::sql::sqlparser::tokenizer::{
     Location, Span, Token, TokenWithSpan, Tokenizer, TokenizerError, Word,
 };
 
+use super::number;
 use crate::SqlError;
 use crate::dialect::RukhDialect;
 
@@ -136,9 +137,7 @@ impl<'a> Source<'a> {
                 if *long || junk {
                     return Err(self.trailing_junk(token));
                 }
-                digits
-                    .contains('_')
-                    .then(|| Token::Number(digits.replace('_', ""), false))
+                number::settled(digits).map(|settled| Token::Number(settled, false))
             }
             Token::HexStringLiteral(digits) if self.text(token).starts_with('0') => {
                 Some(Token::Number(hex_number(digits).map_err(placed)?, false))

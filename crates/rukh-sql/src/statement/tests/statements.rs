@@ -37,8 +37,8 @@ fn queries_and_writes() {
             "query SELECT a FROM t WHERE (a, b) > (1, 2) LIMIT 5",
         ),
         (
-            "SELECT E'a\\tb', $$x$y$$, U&'\\0041', 0xff, 1_000",
-            "query SELECT 'a\tb', 'x$y', 'A', 255, 1000",
+            "SELECT E'a\\tb', $$x$y$$, U&'\\0041', 0xff, 1_000, 1e3, 1e300",
+            "query SELECT 'a\tb', 'x$y', 'A', 255, 1000, 1000.0, CAST('1e300' AS DOUBLE PRECISION)",
         ),
         (
             "SELECT a::varchar(3), CAST(b AS CHAR(2)), UUID 'x', c::uuid, d::int FROM t",
