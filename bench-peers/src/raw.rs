@@ -69,7 +69,13 @@ impl Raw {
         thread::scope(|scope| {
             let walks: Vec<_> = ranges
                 .into_iter()
-                .map(|range| scope.spawn(|| self.visit(range, &mut |key| drop(std::hint::black_box(key)))))
+                .map(|range| {
+                    scope.spawn(|| {
+                        self.visit(range, &mut |key| {
+                            std::hint::black_box(key);
+                        })
+                    })
+                })
                 .collect();
             let mut seen = 0;
             for walk in walks {

@@ -29,7 +29,7 @@ pub const SQLITE_TABLE: &str = "CREATE TABLE scans (
 /// The index, in both.
 pub const INDEX: &str = "CREATE INDEX scans_by_day ON scans (sdate, code)";
 
-/// One row by its whole key; `?1` in SQLite is `$1` in Rukh.
+/// One row by its whole key. SQLite numbers `$1`, `$2` by their first appearance, which is their order.
 pub const POINT: &str = "SELECT url, ip FROM scans WHERE sitecode = $1 AND md5url = $2 AND status = $3
     AND code = $4 AND sdate = $5 AND free = $6 AND close = $7 AND queue = $8 AND scantype = $9 AND stime = $10";
 
