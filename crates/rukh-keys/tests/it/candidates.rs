@@ -132,7 +132,9 @@ fn all_keys(layout: &KeyLayout) -> Vec<Vec<u8>> {
             .flat_map(|row| values.iter().map(|value| with(row, value)))
             .collect();
     }
-    rows.iter().map(|row| layout.encode(row).unwrap()).collect()
+    rows.iter()
+        .map(|row| layout.encode(row).expect("rows of the layout"))
+        .collect()
 }
 
 /// A test per (column, low, high): an interval of numbers, or one value of a flag.

@@ -10,12 +10,18 @@ fn check(layout: &KeyLayout, bytes: &[u8]) -> Result<(), TestCaseError> {
     let start = usize::from(layout.salt().is_some());
     let decoded = layout.decode(bytes);
     if let Ok(row) = &decoded {
-        prop_assert_eq!(&layout.encode(row).unwrap()[start..], &bytes[start..]);
+        prop_assert_eq!(
+            &layout.encode(row).expect("decoded rows encode")[start..],
+            &bytes[start..]
+        );
     }
     for column in 0..layout.columns().len() {
         let alone = layout.decode_column(bytes, column);
         if let Ok(row) = &decoded {
-            prop_assert_eq!(&alone.unwrap().into_owned(), &row[column]);
+            prop_assert_eq!(
+                &alone.expect("decoded with the others").into_owned(),
+                &row[column]
+            );
         }
     }
     prop_assert!(!layout.describe(bytes).is_empty() || bytes.is_empty());
