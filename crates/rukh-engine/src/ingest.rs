@@ -27,6 +27,9 @@ pub(crate) type Loads = Vec<(String, Vec<LoadFile>)>;
 /// takes nothing more.
 pub(crate) fn ingest(inner: &Inner, loads: Loads) -> Result<(), EngineError> {
     let store = inner.store.as_ref();
+    if loads.iter().all(|(_, files)| files.is_empty()) {
+        return Ok(());
+    }
     if let Err(error) = note(store, &loads) {
         // The answer may be lost, not the note: files must not come back later.
         forget(store).map_err(|_| inner.halt())?;

@@ -38,7 +38,7 @@
 //! | to read                                   | start at                                   |
 //! |-------------------------------------------|--------------------------------------------|
 //! | what the bytes are                        | `row`, `entry`, `docs/row-format.md`       |
-//! | how a statement becomes a batch           | `write`, `pending`, `maintain`, `unique`, `stage` |
+//! | how a statement becomes a batch           | `write`, `pending`, `existing`, `maintain`, `unique`, `stage` |
 //! | how rows are read                         | `scan`, `lookup`, `points`, `snapshot`     |
 //! | what a crash leaves, and who clears it up | `engine`, `recover`, `ingest`              |
 //! | work over whole tables                    | `backfill`, `load`, `scrub`, `analyze`, `dump` |
@@ -54,6 +54,7 @@ mod dump;
 mod engine;
 mod entry;
 mod error;
+mod existing;
 mod functions;
 mod ingest;
 mod load;

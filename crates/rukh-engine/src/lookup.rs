@@ -14,6 +14,19 @@ const ROWS_MAX: usize = 1024;
 /// Bytes of values that a batch aims at, at most.
 const BYTES_AIM: usize = 8 << 20;
 
+/// Returns the stored values of keys, in their order.
+pub(crate) fn fetch_values(
+    kv: &dyn KvSnapshot,
+    storage: &str,
+    keys: &[Vec<u8>],
+) -> Result<Vec<Option<Vec<u8>>>, EngineError> {
+    Ok(match keys {
+        [] => Vec::new(),
+        [key] => vec![kv.get(storage, key)?],
+        keys => kv.multi_get(storage, keys)?,
+    })
+}
+
 /// Rows being fetched; their memory is used again for the next batch.
 #[derive(Default)]
 pub(crate) struct Batch {
@@ -115,11 +128,7 @@ impl Batch {
         let keys = &self.keys[..self.len];
         for (nth, values) in self.values.iter_mut().enumerate().skip(first) {
             let storage = &plan.codec.families[plan.fetched[nth]].storage;
-            *values = match keys {
-                [] => Vec::new(),
-                [key] => vec![kv.get(storage, key)?],
-                keys => kv.multi_get(storage, keys)?,
-            };
+            *values = fetch_values(kv, storage, keys)?;
             self.bytes += values.iter().flatten().map(Vec::len).sum::<usize>();
         }
         Ok(())

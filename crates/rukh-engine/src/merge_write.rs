@@ -1,10 +1,10 @@
 //! From sorted entries to files, with the check that keys stay unique.
 
 use crate::EngineError;
+use crate::existing::check_collision;
 use crate::maintain::Maintainer;
 use crate::snapshot::Snapshot;
 use crate::sorter::Sorter;
-use crate::write::check_collision;
 use rukh_keys::KeyRange;
 use rukh_kv::{KvStore, LoadFile, ScanSpec};
 

@@ -11,6 +11,7 @@
 use crate::codec::TableCodec;
 use crate::conflict;
 use crate::engine::Inner;
+use crate::existing::{check_collision, check_existing, is_taken, read_base, read_rows, settle_arrivals};
 use crate::lock::WriterGuard;
 use crate::pending::{Image, PendingRow, PendingTable, Stored, row_bytes};
 use crate::snapshot::Snapshot;
@@ -23,7 +24,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Rows whose keys are looked up together.
-const CHUNK_ROWS: usize = 1024;
+pub(crate) const CHUNK_ROWS: usize = 1024;
 
 /// Memory counted for a touched key beside its bytes and rows.
 const PENDING_BYTES: u64 = 128;
@@ -79,41 +80,17 @@ impl Write {
         conflict: OnConflict,
     ) -> Result<u64, EngineError> {
         let pending = pending(&self.inner, &self.snapshot, &mut self.tables, table.id)?;
-        let codec = pending.maintainer.codec.clone();
         if conflict == OnConflict::Error {
             pending.claims = None;
         }
-        let (mut inserted, mut rows) = (0, rows.into_iter());
-        loop {
-            let chunk: Vec<Row> = rows.by_ref().take(CHUNK_ROWS).collect();
-            if chunk.is_empty() {
-                return Ok(inserted);
-            }
-            chunk.iter().try_for_each(|row| codec.check_row(row))?;
-            let keys = row_keys(&codec, &chunk)?;
-            let stored = read_base(&self.snapshot, pending, &keys)?;
-            let taken = match conflict {
-                OnConflict::Ignore => conflict::taken_values(&self.snapshot, pending, &keys, &chunk)?,
-                OnConflict::Error => conflict::Taken::none(),
-            };
-            for (at, (key, row)) in keys.into_iter().zip(chunk).enumerate() {
-                if is_taken(pending, &key, stored[at].is_some()) {
-                    check_existing(&self.snapshot, pending, &key, &row)?;
-                    match conflict {
-                        OnConflict::Error => return Err(codec.duplicate_key(&row)),
-                        OnConflict::Ignore => continue,
-                    }
-                }
-                if !taken.claim(at, pending) {
-                    continue;
-                }
-                self.bytes += PENDING_BYTES + key.len() as u64 + row_bytes(&row);
-                let entry = pending.rows.entry(key).or_insert(PendingRow::new(Stored::Absent));
-                entry.image = Image::Row(row);
-                inserted += 1;
-            }
+        let mut inserted = 0;
+        for chunk in chunks(rows) {
+            let added = insert_chunk(&self.snapshot, pending, chunk, conflict)?;
+            inserted += added.rows;
+            self.bytes += added.bytes;
             check_size(self.bytes, self.bytes_max)?;
         }
+        Ok(inserted)
     }
 
     /// Adds or replaces rows; returns how many were given. Of rows with one key the last stands.
@@ -135,37 +112,14 @@ impl Write {
         let blind = kept.iter().all(|at| codec.is_key_column(*at))
             && codec.hashed_positions().next().is_none()
             && !pending.maintainer.needs_old_row();
-        let count = rows.len() as u64;
-        let mut rows = rows.into_iter();
-        loop {
-            let chunk: Vec<Row> = rows.by_ref().take(CHUNK_ROWS).collect();
-            if chunk.is_empty() {
-                return Ok(count);
-            }
-            chunk.iter().try_for_each(|row| codec.check_key(row))?;
-            let keys = row_keys(&codec, &chunk)?;
-            let mut stored = match blind {
-                true => keys.iter().map(|_| Stored::Unread).collect(),
-                false => read_rows(&self.snapshot, pending, &keys)?,
-            }
-            .into_iter();
-            for (key, mut row) in keys.into_iter().zip(chunk) {
-                let stored = stored.next().unwrap_or(Stored::Unread);
-                let size = PENDING_BYTES + key.len() as u64 + row_bytes(&row);
-                let entry = pending.rows.entry(key.clone()).or_insert(PendingRow::new(stored));
-                if let Some(before) = entry.row() {
-                    check_collision(&codec, &key, before, &row)?;
-                    kept.iter().for_each(|at| row[*at] = before[*at].clone());
-                }
-                codec.check_row(&row)?;
-                if let (Stored::Present(before), Image::Untouched) = (&entry.stored, &entry.image) {
-                    self.bytes += row_bytes(before);
-                }
-                entry.image = Image::Row(row);
-                self.bytes += size;
-            }
+        let mut upserted = 0;
+        for chunk in chunks(rows) {
+            let added = upsert_chunk(&self.snapshot, pending, chunk, &kept, blind)?;
+            upserted += added.rows;
+            self.bytes += added.bytes;
             check_size(self.bytes, self.bytes_max)?;
         }
+        Ok(upserted)
     }
 
     /// Replaces rows, given as stored and as they shall be; keys may change. Returns how many.
@@ -275,6 +229,92 @@ fn pending<'w>(
     }
 }
 
+/// What a chunk of rows added to a statement.
+struct Added {
+    rows: u64,
+    /// Memory that its pending changes take.
+    bytes: u64,
+}
+
+/// Adds rows whose keys are free; see [`Write::insert`].
+fn insert_chunk(
+    snapshot: &Snapshot,
+    pending: &mut PendingTable,
+    rows: Vec<Row>,
+    conflict: OnConflict,
+) -> Result<Added, EngineError> {
+    let codec = pending.maintainer.codec.clone();
+    rows.iter().try_for_each(|row| codec.check_row(row))?;
+    let keys = row_keys(&codec, &rows)?;
+    let stored = read_base(snapshot, pending, &keys)?;
+    let taken = match conflict {
+        OnConflict::Ignore => conflict::taken_values(snapshot, pending, &keys, &rows)?,
+        OnConflict::Error => conflict::Taken::none(),
+    };
+    let mut added = Added { rows: 0, bytes: 0 };
+    for (at, (key, row)) in keys.into_iter().zip(rows).enumerate() {
+        if is_taken(pending, &key, stored[at].is_some()) {
+            check_existing(snapshot, pending, &key, &row)?;
+            match conflict {
+                OnConflict::Error => return Err(codec.duplicate_key(&row)),
+                OnConflict::Ignore => continue,
+            }
+        }
+        if !taken.claim(at, pending) {
+            continue;
+        }
+        added.rows += 1;
+        added.bytes += PENDING_BYTES + key.len() as u64 + row_bytes(&row);
+        let entry = pending.rows.entry(key).or_insert(PendingRow::new(Stored::Absent));
+        entry.image = Image::Row(row);
+    }
+    Ok(added)
+}
+
+/// Adds or replaces rows, which keep the columns at the positions `kept`; see [`Write::upsert`].
+fn upsert_chunk(
+    snapshot: &Snapshot,
+    pending: &mut PendingTable,
+    rows: Vec<Row>,
+    kept: &[usize],
+    blind: bool,
+) -> Result<Added, EngineError> {
+    let codec = pending.maintainer.codec.clone();
+    rows.iter().try_for_each(|row| codec.check_key(row))?;
+    let keys = row_keys(&codec, &rows)?;
+    let stored = match blind {
+        true => keys.iter().map(|_| Stored::Unread).collect(),
+        false => read_rows(snapshot, pending, &keys)?,
+    };
+    let mut added = Added {
+        rows: rows.len() as u64,
+        bytes: 0,
+    };
+    for ((key, mut row), stored) in keys.into_iter().zip(rows).zip(stored) {
+        added.bytes += PENDING_BYTES + key.len() as u64 + row_bytes(&row);
+        if let Stored::Present(before) = &stored {
+            added.bytes += row_bytes(before);
+        }
+        let entry = pending.rows.entry(key.clone()).or_insert(PendingRow::new(stored));
+        if let Some(before) = entry.row() {
+            check_collision(&codec, &key, before, &row)?;
+            kept.iter().for_each(|at| row[*at] = before[*at].clone());
+        }
+        codec.check_row(&row)?;
+        entry.image = Image::Row(row);
+    }
+    Ok(added)
+}
+
+/// Cuts rows into chunks whose keys are looked up together.
+fn chunks(rows: Vec<Row>) -> impl Iterator<Item = Vec<Row>> {
+    let mut rest = rows.into_iter();
+    std::iter::from_fn(move || {
+        let chunk: Vec<Row> = rest.by_ref().take(CHUNK_ROWS).collect();
+        (!chunk.is_empty()).then_some(chunk)
+    })
+}
+
 fn row_key(codec: &TableCodec, row: &[Datum]) -> Result<Vec<u8>, EngineError> {
     let mut key = Vec::with_capacity(32);
     codec.row_key(row, &mut key)?;
@@ -283,119 +323,6 @@ fn row_key(codec: &TableCodec, row: &[Datum]) -> Result<Vec<u8>, EngineError> {
 
 fn row_keys(codec: &TableCodec, rows: &[Row]) -> Result<Vec<Vec<u8>>, EngineError> {
     rows.iter().map(|row| row_key(codec, row)).collect()
-}
-
-/// Reads the stored values of family 0 under those keys that the statement has not touched.
-fn read_base(
-    snapshot: &Snapshot,
-    pending: &PendingTable,
-    keys: &[Vec<u8>],
-) -> Result<Vec<Option<Vec<u8>>>, EngineError> {
-    let storage = &pending.maintainer.codec.families[0].storage;
-    if let [key] = keys {
-        return Ok(vec![snapshot.kv.get(storage, key)?]);
-    }
-    Ok(snapshot.kv.multi_get(storage, keys)?)
-}
-
-/// Reads the stored rows under keys; those that the statement has touched come out as unread.
-fn read_rows(
-    snapshot: &Snapshot,
-    pending: &PendingTable,
-    keys: &[Vec<u8>],
-) -> Result<Vec<Stored>, EngineError> {
-    let codec = &pending.maintainer.codec;
-    let wanted: Vec<usize> = (0..keys.len())
-        .filter(|at| !pending.rows.contains_key(&keys[*at]))
-        .collect();
-    let mut stored: Vec<Stored> = keys.iter().map(|_| Stored::Unread).collect();
-    let wanted_keys: Vec<Vec<u8>> = wanted.iter().map(|at| keys[*at].clone()).collect();
-    let mut families = Vec::with_capacity(codec.families.len());
-    for family in &codec.families {
-        families.push(snapshot.kv.multi_get(&family.storage, &wanted_keys)?);
-    }
-    for (nth, at) in wanted.into_iter().enumerate() {
-        let values: Vec<Option<&[u8]>> = families.iter().map(|values| values[nth].as_deref()).collect();
-        stored[at] = match values[0] {
-            None => Stored::Absent,
-            Some(_) => Stored::Present(codec.decode_row(&keys[at], &values)?),
-        };
-    }
-    Ok(stored)
-}
-
-/// Whether there is a row under a key: of this statement, or stored.
-fn is_taken(pending: &PendingTable, key: &[u8], stored: bool) -> bool {
-    match pending.rows.get(key).map(|row| &row.image) {
-        Some(Image::Gone) => false,
-        Some(Image::Row(_)) => true,
-        Some(Image::Untouched) | None => stored,
-    }
-}
-
-/// Fails if the row under a key that is taken differs from `row` in a hashed column.
-fn check_existing(
-    snapshot: &Snapshot,
-    pending: &PendingTable,
-    key: &[u8],
-    row: &[Datum],
-) -> Result<(), EngineError> {
-    let codec = &pending.maintainer.codec;
-    if codec.hashed_positions().next().is_none() {
-        return Ok(());
-    }
-    if let Some(other) = pending.rows.get(key).and_then(PendingRow::row) {
-        return check_collision(codec, key, other, row);
-    }
-    match snapshot.get_encoded(codec, key)? {
-        Some(other) => check_collision(codec, key, &other, row),
-        None => Ok(()),
-    }
-}
-
-/// Fails if two rows under one key differ in a column that the key holds as a hash only.
-pub(crate) fn check_collision(
-    codec: &TableCodec,
-    key: &[u8],
-    one: &[Datum],
-    other: &[Datum],
-) -> Result<(), EngineError> {
-    match codec.hashed_positions().find(|at| one[*at] != other[*at]) {
-        None => Ok(()),
-        Some(at) => Err(EngineError::HashCollision {
-            table: codec.table.name.clone(),
-            column: codec.table.columns[at].name.clone(),
-            key: crate::names::key(&codec.key, key),
-        }),
-    }
-}
-
-/// Lets the rows that moved take their places; fails if one is taken.
-fn settle_arrivals(snapshot: &Snapshot, pending: &mut PendingTable) -> Result<(), EngineError> {
-    let codec = pending.maintainer.codec.clone();
-    let unread = pending.rows.iter().filter(|(_, row)| {
-        row.arrival.is_some() && matches!((&row.stored, &row.image), (Stored::Unread, Image::Untouched))
-    });
-    let keys: Vec<Vec<u8>> = unread.map(|(key, _)| key.clone()).collect();
-    for chunk in keys.chunks(CHUNK_ROWS) {
-        let nothing = PendingTable::new(pending.maintainer.clone());
-        for (key, stored) in chunk.iter().zip(read_rows(snapshot, &nothing, chunk)?) {
-            if let Some(row) = pending.rows.get_mut(key) {
-                row.stored = stored;
-            }
-        }
-    }
-    for (key, row) in &mut pending.rows {
-        let Some(arrival) = row.arrival.take() else {
-            continue;
-        };
-        if let Some(other) = row.row() {
-            check_collision(&codec, key, other, &arrival)?;
-            return Err(codec.duplicate_key(&arrival));
-        }
-        row.image = Image::Row(arrival);
-    }
-    Ok(())
 }
 
 fn check_size(bytes: u64, limit_bytes: u64) -> Result<(), EngineError> {

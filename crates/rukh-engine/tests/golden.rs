@@ -6,6 +6,7 @@
 //! | `index NAME on=T KEY [unique=true] [include=…] [where=…]`      | creates an index                    |
 //! | `insert T ROW… [ignore=true]`, `upsert T ROW… [named=COLUMNS]` | adds rows                           |
 //! | `update T "KEY => ROW"…`, `delete T KEY…`                      | changes rows found by primary key   |
+//! | `load T ROW…`                                                 | bulk load                           |
 //! | `begin`, `commit`, `rollback`                                  | several changes as one statement    |
 //! | `scan T[@INDEX] [columns=…] [prefix=KEY] [limit=N] [reverse=true]` | reads                           |
 //! | `get T KEY`, `dump`, `check T`, `drop T`, `dropindex NAME`, `truncate T`, `reopen` | as named        |
@@ -116,6 +117,18 @@ impl Runner {
         };
         let rows = rows(&table, args);
         self.change(|write| Ok(write.insert(&table, rows, conflict)?))
+    }
+
+    fn load(&self, args: &mut ArgumentConsumer<'_>) -> Outcome {
+        let table = self.table(positional(args)?)?;
+        let mut load = self.engine.load(table.id)?;
+        load.add(rows(&table, args))?;
+        let count = load.finish()?;
+        // Files are written side by side.
+        let mut writes: Vec<String> = self.writes().lines().map(str::to_string).collect();
+        let files = writes.iter().take_while(|line| line.starts_with("load ")).count();
+        writes[..files].sort();
+        Ok(format!("{}\n{count} rows\n", writes.join("\n")))
     }
 
     fn upsert(&mut self, args: &mut ArgumentConsumer<'_>) -> Outcome {
@@ -254,6 +267,7 @@ impl goldenscript::Runner for Runner {
             "table" => self.create_table(args),
             "index" => self.create_index(args),
             "insert" => self.insert(args),
+            "load" => self.load(args),
             "upsert" => self.upsert(args),
             "update" => self.update(args),
             "delete" => self.delete(args),

@@ -73,6 +73,7 @@ proptest! {
         }
         prop_assert_eq!(rows(&loaded), rows(&inserted));
         prop_assert_eq!(loaded.store().load_files().unwrap(), []);
+        prop_assert_eq!(loaded.store().latest().get("catalog", b"load").unwrap(), None);
     }
 }
 

@@ -6,7 +6,8 @@ mod support;
 
 use rukh_catalog::CatalogError;
 use rukh_engine::{
-    Engine, EngineError, Load, OnConflict, Row, RowCursor, RowView, ScanRequest, Snapshot, Source, Write,
+    Engine, EngineError, Load, OnConflict, Recovery, Row, RowCursor, RowView, ScanRequest, Snapshot, Source,
+    Write,
 };
 use rukh_keys::{Datum, KeyRange, MaskedCompare, Span, hash_datum};
 use rukh_kv::{Durability, KvStore, MemoryStore, WriteBatch};
@@ -205,6 +206,57 @@ fn a_newer_format_is_refused() {
 }
 
 #[test]
+fn an_index_that_was_being_filled_is_filled_from_nothing() {
+    let store: Arc<dyn KvStore> = Arc::new(MemoryStore::new());
+    let engine = support::open(store.clone());
+    let table = support::create_table(&engine, "t", "k INTEGER, a INTEGER NULL", "k");
+    support::create_index(&engine, &table, "by_a", "a", "", false);
+    support::create_index(&engine, &table, "u", "a", "", true);
+    let table = support::table(&engine, "t");
+    let rows = ["1, 10", "2, 20", "3, 20"].map(|row| support::row(&table, row));
+    insert(&engine, "t", rows[..2].to_vec()).unwrap();
+    drop(engine);
+    let mut building = rukh_catalog::Table::clone(&table);
+    building
+        .indexes
+        .iter_mut()
+        .for_each(|index| index.state = rukh_catalog::IndexState::Building);
+    let mut batch = WriteBatch::new();
+    batch.put(
+        "catalog",
+        &rukh_catalog::table_key(table.id),
+        &rukh_catalog::encode_table(&building),
+    );
+    batch.put("i2", b"left over", b"");
+    // A row that the unfinished UNIQUE index does not know of.
+    let other = support::engine();
+    support::create_table(&other, "t", "k INTEGER, a INTEGER NULL", "k");
+    insert(&other, "t", rows.to_vec()).unwrap();
+    let mut cursor = other
+        .store()
+        .snapshot()
+        .scan("t1", rukh_kv::ScanSpec::all())
+        .unwrap();
+    while let Some(entry) = cursor.next().unwrap() {
+        batch.put("t1", entry.key, entry.value);
+    }
+    store.write(batch, Durability::Synced).unwrap();
+    let engine = support::open(store);
+    let dropped = "duplicate key value violates unique constraint \"u\"";
+    let expected = [
+        Recovery::FilledIndex { index: "by_a".into() },
+        Recovery::DroppedIndex {
+            index: "u".into(),
+            reason: dropped.into(),
+        },
+        Recovery::DroppedStorage { name: "i3".into() },
+    ];
+    assert_eq!(engine.recovered(), expected);
+    let report = engine.check_table(table.id, &rukh_engine::NoProgress).unwrap();
+    assert!(report.is_clean() && report.entries == 3, "{report:?}");
+}
+
+#[test]
 fn snapshots_outlive_drops() {
     let engine = filled(5);
     let table = support::table(&engine, "t");
@@ -220,6 +272,30 @@ fn snapshots_outlive_drops() {
             .scan(ScanRequest::all(table, Vec::new()))
             .is_err()
     );
+}
+
+#[test]
+fn points_that_are_not_there_are_left_out() {
+    let engine = filled(100);
+    let table = support::table(&engine, "t");
+    let layout = table.key_layout();
+    for reverse in [false, true] {
+        let keys = [-5, 3, 50, 99, 100, 200].map(|key| Span::prefix(vec![Datum::Int(key)]));
+        let mut request = ScanRequest::all(table.clone(), Vec::new());
+        (request.ranges, request.reverse) = (
+            keys.iter().flat_map(|span| layout.ranges(span)).collect(),
+            reverse,
+        );
+        let mut expected = vec![Datum::Int(3), Datum::Int(50), Datum::Int(99)];
+        if reverse {
+            expected.reverse();
+        }
+        let rows = support::read(&engine.snapshot(), request);
+        assert_eq!(
+            rows.into_iter().map(|row| row[0].clone()).collect::<Vec<_>>(),
+            expected
+        );
+    }
 }
 
 /// Reads through by_a, with a filter on its entries.
