@@ -6,9 +6,10 @@ use rukh_catalog::{ColumnId, Index};
 use rukh_keys::{KeyLayout, KeyRange, MaskedCompare, Span};
 
 use crate::boxes::TermBox;
-use crate::constrain::{Constraint, Knowledge, constrain};
-use crate::cost::{Estimate, PathShape, base_for_key, estimate, is_whole_key};
+use crate::constrain::{Constraint, constrain};
+use crate::cost::{Estimate, PathShape, estimate, is_whole_key, known_for_key};
 use crate::implication::given_by_index;
+use crate::knowledge::Knowledge;
 use crate::masked::{MaskedTest, Masks, masks};
 use crate::order::path_order;
 use crate::query::{Hint, OrderKey, Query, Source};
@@ -162,11 +163,11 @@ fn assemble(
     let checks = Checks::split(query, target.index(query), open);
     let buckets = placed.buckets.as_ref().map_or(1, Vec::len);
     let single = kind == ScanKind::PointLookup && placed.ranges.len() <= 1;
-    let base = base_for_key(query, knowledge.base.as_ref(), target);
+    let known = known_for_key(query, knowledge.known.as_ref(), target);
     let order = path_order(
         query,
         target,
-        &base,
+        &known,
         buckets <= 1,
         single || kind == ScanKind::Empty,
     );

@@ -9,7 +9,7 @@
 //! result is wider than asked for, never narrower.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -27,6 +27,9 @@ const SIMPLIFY_WORK_MAX: usize = 200_000;
 
 /// Most boxes of which each is compared with each.
 const PAIRWISE_MAX: usize = 64;
+
+/// Most boxes that are joined without hashing them.
+const FEW: usize = 8;
 
 /// One interval set per constrained term, in order of terms; other terms may have any value.
 ///
@@ -121,8 +124,11 @@ impl TermBox {
 }
 
 fn intersect_sets(a: &Arc<IntervalSet>, b: &Arc<IntervalSet>) -> Option<Arc<IntervalSet>> {
-    if Arc::ptr_eq(a, b) {
+    if Arc::ptr_eq(a, b) || b.encloses(a) {
         return Some(a.clone());
+    }
+    if a.encloses(b) {
+        return Some(b.clone());
     }
     let both = a.intersect(b);
     (!both.is_empty()).then(|| Arc::new(both))
@@ -253,6 +259,17 @@ impl Budget {
     }
 }
 
+/// The values in any of the sets, of which many may be one and the same.
+fn union<'a>(sets: impl Iterator<Item = &'a Arc<IntervalSet>>) -> Arc<IntervalSet> {
+    let mut sets: Vec<&Arc<IntervalSet>> = sets.collect();
+    sets.sort_by_key(|set| Arc::as_ptr(set));
+    sets.dedup_by(|a, b| Arc::ptr_eq(a, b));
+    match sets.as_slice() {
+        [one] => (*one).clone(),
+        _ => Arc::new(IntervalSet::union(sets.into_iter().map(Arc::as_ref))),
+    }
+}
+
 /// Returns the smallest box that holds all of the boxes.
 pub(crate) fn hull(boxes: &[TermBox]) -> TermBox {
     let Some(first) = boxes.first() else {
@@ -262,8 +279,7 @@ pub(crate) fn hull(boxes: &[TermBox]) -> TermBox {
     for (term, _) in &first.sets {
         let sets: Option<Vec<_>> = boxes.iter().map(|one| one.get(*term)).collect();
         if let Some(sets) = sets {
-            let union = IntervalSet::union(sets.into_iter().map(Arc::as_ref));
-            hull.sets.push((*term, Arc::new(union)));
+            hull.sets.push((*term, union(sets.into_iter())));
         }
     }
     hull
@@ -282,20 +298,62 @@ pub(crate) fn simplify(boxes: Vec<TermBox>, types: &dyn TermTypes) -> Vec<TermBo
         .iter()
         .flat_map(|b| b.sets.iter().map(|(t, _)| *t))
         .collect();
+    if boxes.len() <= FEW {
+        return drop_contained(join_few(boxes, &terms, types));
+    }
     if terms.len().saturating_mul(boxes.len()) > SIMPLIFY_WORK_MAX {
         return boxes;
     }
-    let mut hashed: Vec<Hashed> = boxes.into_iter().map(Hashed::new).collect();
+    let mut hashes = SetHashes::default();
+    let mut hashed: Vec<Hashed> = boxes
+        .into_iter()
+        .map(|one| Hashed::new(one, &mut hashes))
+        .collect();
     loop {
         let before = hashed.len();
         for term in &terms {
-            hashed = join_along(hashed, *term, types);
+            hashed = join_along(hashed, *term, types, &mut hashes);
         }
         if hashed.len() == before || hashed.len() < 2 {
             break;
         }
     }
     drop_contained(hashed.into_iter().map(|hashed| hashed.one).collect())
+}
+
+/// Joins boxes that differ in one term, by comparing each with each.
+fn join_few(mut boxes: Vec<TermBox>, terms: &BTreeSet<TermId>, types: &dyn TermTypes) -> Vec<TermBox> {
+    loop {
+        let before = boxes.len();
+        for term in terms {
+            let mut joined: Vec<TermBox> = Vec::with_capacity(boxes.len());
+            while !boxes.is_empty() {
+                let one = boxes.remove(0);
+                let is_like = |other: &mut TermBox| equal_without(&one, other, *term);
+                let same: Vec<TermBox> = boxes.extract_if(.., is_like).collect();
+                joined.push(match same.as_slice() {
+                    [] => one,
+                    same => joined_along(&one, same, *term, types),
+                });
+            }
+            boxes = joined;
+        }
+        if boxes.len() == before || boxes.len() < 2 {
+            return boxes;
+        }
+    }
+}
+
+/// A box and others that are equal to it but for `term`, as one.
+fn joined_along(one: &TermBox, others: &[TermBox], term: TermId, types: &dyn TermTypes) -> TermBox {
+    let sets = [one].into_iter().chain(others).map(|one| one.get(term));
+    // A box that leaves the term free holds the others.
+    let sets: Option<Vec<_>> = sets.collect();
+    let union = sets.map(|sets| union(sets.into_iter()));
+    let nullable = types.term_type(term).is_none_or(|ty| ty.nullable);
+    let mut joined = one.clone();
+    joined.put(term, union.filter(|union| !union.is_everything(nullable)));
+    joined
 }
 
 /// A box with the hashes of its sets, so that the hash of all but one is at hand.
@@ -306,8 +364,8 @@ struct Hashed {
 }
 
 impl Hashed {
-    fn new(one: TermBox) -> Hashed {
-        let hashes: Vec<u64> = one.sets.iter().map(hash_set).collect();
+    fn new(one: TermBox, known: &mut SetHashes) -> Hashed {
+        let hashes: Vec<u64> = one.sets.iter().map(|set| known.of(set)).collect();
         let sum = hashes.iter().fold(0, |sum: u64, hash| sum.wrapping_add(*hash));
         Hashed { one, hashes, sum }
     }
@@ -320,6 +378,25 @@ impl Hashed {
     }
 }
 
+/// The hashes of long sets that many boxes share.
+#[derive(Default)]
+struct SetHashes {
+    /// By term and address; the set is kept, so that no other takes its address.
+    long: HashMap<(TermId, usize), (u64, Arc<IntervalSet>)>,
+}
+
+impl SetHashes {
+    fn of(&mut self, set: &(TermId, Arc<IntervalSet>)) -> u64 {
+        const LONG: usize = 8;
+        if set.1.intervals().len() < LONG {
+            return hash_set(set);
+        }
+        let address = Arc::as_ptr(&set.1) as usize;
+        let known = self.long.entry((set.0, address));
+        known.or_insert_with(|| (hash_set(set), set.1.clone())).0
+    }
+}
+
 fn hash_set(set: &(TermId, Arc<IntervalSet>)) -> u64 {
     // Without keys of its own: the same boxes give the same hashes in every run.
     let mut hasher = DefaultHasher::new();
@@ -328,7 +405,12 @@ fn hash_set(set: &(TermId, Arc<IntervalSet>)) -> u64 {
 }
 
 /// Joins boxes that are equal but for `term`; each result stands where the first of its boxes did.
-fn join_along(boxes: Vec<Hashed>, term: TermId, types: &dyn TermTypes) -> Vec<Hashed> {
+fn join_along(
+    boxes: Vec<Hashed>,
+    term: TermId,
+    types: &dyn TermTypes,
+    hashes: &mut SetHashes,
+) -> Vec<Hashed> {
     let keys = boxes
         .iter()
         .enumerate()
@@ -337,36 +419,42 @@ fn join_along(boxes: Vec<Hashed>, term: TermId, types: &dyn TermTypes) -> Vec<Ha
     keys.sort_unstable();
     let mut joined: Vec<Option<Hashed>> = boxes.into_iter().map(Some).collect();
     for run in keys.chunk_by(|a, b| a.0 == b.0).filter(|run| run.len() > 1) {
-        join_run(run, term, types, &mut joined);
+        join_run(run, term, types, &mut joined, hashes);
     }
     joined.into_iter().flatten().collect()
 }
 
 /// Joins the boxes of one hash into the first; should two hashes collide, their boxes stay apart.
-fn join_run(run: &[(u64, usize)], term: TermId, types: &dyn TermTypes, all: &mut [Option<Hashed>]) {
+fn join_run(
+    run: &[(u64, usize)],
+    term: TermId,
+    types: &dyn TermTypes,
+    all: &mut [Option<Hashed>],
+    hashes: &mut SetHashes,
+) {
     let first = run[0].1;
-    let Some(mut one) = all[first].as_ref().map(|hashed| hashed.one.clone()) else {
+    let Some(one) = all[first].as_ref().map(|hashed| hashed.one.clone()) else {
         return;
     };
-    let mut sets = Vec::with_capacity(run.len());
+    let mut same = Vec::with_capacity(run.len());
     for (_, at) in run {
-        let same = all[*at].take_if(|hashed| equal_without(&hashed.one, &one, term));
-        sets.extend(same.map(|hashed| hashed.one.get(term).cloned()));
+        let like = all[*at].take_if(|hashed| equal_without(&hashed.one, &one, term));
+        same.extend(like.map(|hashed| hashed.one));
     }
-    // A box that leaves the term free holds the others.
-    let sets: Option<Vec<_>> = sets.into_iter().collect();
-    let union = sets.map(|sets| IntervalSet::union(sets.iter().map(Arc::as_ref)));
-    let nullable = types.term_type(term).is_none_or(|ty| ty.nullable);
-    one.put(
-        term,
-        union.filter(|union| !union.is_everything(nullable)).map(Arc::new),
-    );
-    all[first] = Some(Hashed::new(one));
+    let joined = joined_along(&one, &same, term, types);
+    all[first] = Some(Hashed::new(joined, hashes));
 }
 
 fn equal_without(a: &TermBox, b: &TermBox, term: TermId) -> bool {
-    let a = a.sets.iter().filter(|(own, _)| *own != term);
-    a.eq(b.sets.iter().filter(|(own, _)| *own != term))
+    let mut a = a.sets.iter().filter(|(own, _)| *own != term);
+    let mut b = b.sets.iter().filter(|(own, _)| *own != term);
+    loop {
+        match (a.next(), b.next()) {
+            (None, None) => return true,
+            (Some((s, x)), Some((t, y))) if s == t && (Arc::ptr_eq(x, y) || x == y) => {}
+            _ => return false,
+        }
+    }
 }
 
 /// Drops boxes that lie in another: in any other if there are few, else in one that constrains a

@@ -1,12 +1,12 @@
 //! From conjuncts to the spans of one key: what the key can narrow, and what that proves.
 //!
-//! 1. [`Knowledge`]: every conjunct as boxes over terms, whatever the key. Conjuncts of one box
-//!    are intersected into a *base* box; the others are cut down by it (arms that contradict it go,
-//!    terms it implies go). No box left: no row, no key is read.
-//! 2. [`project`]: boxes over terms become boxes over the elements of the key; the hash of a point
-//!    is a point of a HASH element; terms that the key does not have are dropped.
-//! 3. The product of the base and of the conjuncts with several boxes, bounded; a conjunct past the
-//!    bound takes part with the hull of its boxes.
+//! 1. [`Knowledge`]: every conjunct as boxes over terms, whatever the key, and the box of all that
+//!    pass. Nothing in it: no row, no key is read.
+//! 2. The product of that box and of the conjuncts with several boxes, over the terms that the key
+//!    knows of, bounded; a conjunct past the bound takes part with the hull of its boxes.
+//! 3. [`project`]: boxes over terms become boxes over the elements of the key; the hash of a point
+//!    is a point of a HASH element; terms that the key does not have are dropped. Boxes that overlap
+//!    are taken apart where that helps (`overlap`).
 //! 4. Spans of each box (`spans`).
 //! 5. A conjunct is *proven*, and never checked again, if it is exact and every row in the spans
 //!    passes it: the spans are exactly boxes it took part in, or the box that a span stands for lies
@@ -19,7 +19,8 @@ use rukh_keys::hash_datum;
 use crate::boxes::{Boxes, Budget, TermBox, hull, simplify};
 use crate::domain::{point, points};
 use crate::interval::IntervalSet;
-use crate::lower::lower;
+use crate::knowledge::Knowledge;
+use crate::overlap::taken_apart;
 use crate::query::Query;
 use crate::ranges::range_count;
 use crate::spans::{BoxSpans, SPANS_MAX, SpanOptions, spans_of_boxes};
@@ -29,83 +30,8 @@ use crate::term::{TermId, TermTypes};
 /// Most subset tests made to prove one conjunct.
 const PROOF_WORK_MAX: usize = 262_144;
 
-/// Most times that the conjuncts are cut down by what they say together.
-const CUT_DOWN_PASSES_MAX: usize = 8;
-
 /// Most points of a column that are hashed.
 const HASH_POINTS_MAX: usize = SPANS_MAX;
-
-/// What the conjuncts say, whatever the key.
-pub(crate) struct Knowledge {
-    /// The boxes of each conjunct, given that all the others hold.
-    pub(crate) conjuncts: Vec<Boxes>,
-    /// The intersection of the conjuncts that are one box; `None` if no row can pass.
-    pub(crate) base: Option<TermBox>,
-}
-
-impl Knowledge {
-    pub(crate) fn of(query: &Query<'_>) -> Knowledge {
-        let conjuncts = query
-            .conjuncts
-            .iter()
-            .map(|conjunct| lower(conjunct, query))
-            .collect();
-        let mut knowledge = Knowledge {
-            conjuncts,
-            base: Some(TermBox::everything()),
-        };
-        knowledge.intersect_single();
-        for _ in 0..CUT_DOWN_PASSES_MAX {
-            if !knowledge.cut_down(query) {
-                break;
-            }
-        }
-        knowledge
-    }
-
-    /// Intersects the conjuncts of one box into the base.
-    fn intersect_single(&mut self) {
-        for conjunct in &self.conjuncts {
-            self.base = match (&self.base, conjunct.list.as_slice()) {
-                (Some(base), [one]) => base.intersect(one),
-                (_, []) => None,
-                (base, _) => base.clone(),
-            };
-        }
-    }
-
-    /// Cuts the other conjuncts down by the base; `true` if one became a single box, which then is
-    /// in the base.
-    ///
-    /// A conjunct is cut down by those that were in the base before it only, so none is taken for
-    /// granted on the strength of itself.
-    fn cut_down(&mut self, query: &Query<'_>) -> bool {
-        let mut grown = false;
-        for conjunct in self
-            .conjuncts
-            .iter_mut()
-            .filter(|conjunct| conjunct.list.len() > 1)
-        {
-            let Some(base) = &self.base else { return false };
-            let open = |one: &TermBox| one.retained(|term, set| !implied(base, term, set));
-            let possible = conjunct.list.iter().filter(|one| one.intersect(base).is_some());
-            conjunct.list = simplify(possible.map(open).collect(), query);
-            match conjunct.list.as_slice() {
-                [] => self.base = None,
-                [one] => {
-                    self.base = base.intersect(one);
-                    grown = true;
-                }
-                _ => {}
-            }
-        }
-        grown
-    }
-}
-
-fn implied(base: &TermBox, term: TermId, set: &IntervalSet) -> bool {
-    base.get(term).is_some_and(|base| base.is_subset(set))
-}
 
 /// The spans of one key, and what they prove.
 pub(crate) struct Constraint {
@@ -127,16 +53,14 @@ pub(crate) fn constrain(
         boxes: Vec::new(),
         proven: vec![true; query.conjuncts.len()],
     };
-    let Some(base) = &knowledge.base else {
-        return nothing();
-    };
+    let start = knowledge.start(query);
     let slots = target.search_slots();
-    let (boxes, mut included) = product_for_key(query, knowledge, base, slots);
+    let (boxes, mut included) = product_for_key(query, knowledge, &start, slots);
     if boxes.is_empty() {
         return nothing();
     }
     let boxes = match options.expand {
-        true => paired_hashes(boxes, slots),
+        true => taken_apart(paired_hashes(boxes, slots), slots),
         false => vec![hull(&boxes)],
     };
     let mut spans = spans_of_boxes(&boxes, slots, options);
@@ -167,48 +91,53 @@ pub(crate) fn constrain(
 fn product_for_key(
     query: &Query<'_>,
     knowledge: &Knowledge,
-    base: &TermBox,
+    start: &[TermBox],
     slots: &[Slot],
 ) -> (Vec<TermBox>, Vec<bool>) {
     let budget = Budget::new();
     let whole = |boxes: &Boxes| {
-        boxes
-            .list
-            .iter()
-            .all(|one| one.sets().iter().all(|(t, _)| has_term(slots, *t)))
+        let in_key = |one: &TermBox| one.sets().iter().all(|(term, _)| has_term(slots, *term));
+        boxes.list.iter().all(in_key)
     };
     let mut included: Vec<bool> = knowledge.conjuncts.iter().map(whole).collect();
-    let mut boxes = vec![project(base, slots, query)];
+    let narrows = |one: &TermBox| one.retained(|term, _| has_term(slots, term) || is_hashed(slots, term));
+    let mut boxes = simplify(start.iter().map(narrows).collect(), query);
     let several = |at: &usize| knowledge.conjuncts[*at].list.len() > 1;
     let mut order: Vec<usize> = (0..knowledge.conjuncts.len()).filter(several).collect();
     order.sort_by_key(|at| knowledge.conjuncts[*at].list.len());
     for at in order {
-        let projected = knowledge.conjuncts[at]
-            .list
-            .iter()
-            .map(|one| project(one, slots, query));
-        let projected = simplify(projected.collect(), query);
-        if projected.iter().any(TermBox::is_everything) {
+        let narrowing = knowledge.conjuncts[at].list.iter().map(narrows);
+        let narrowing = simplify(narrowing.collect(), query);
+        if narrowing.iter().any(TermBox::is_everything) {
             continue;
         }
-        boxes = match budget.product(&boxes, &projected) {
+        boxes = match budget.product(&boxes, &narrowing) {
             Some(product) => simplify(product, query),
             None => {
                 included[at] = false;
-                let hull = hull(&projected);
+                let hull = hull(&narrowing);
                 boxes.iter().filter_map(|one| one.intersect(&hull)).collect()
             }
         };
     }
-    (boxes, included)
+    let projected = boxes.iter().filter_map(|one| project(one, slots, query));
+    (simplify(projected.collect(), query), included)
 }
 
 fn has_term(slots: &[Slot], term: TermId) -> bool {
     slots.iter().any(|slot| slot.term == Some(term))
 }
 
-/// Returns what a box says about the elements of a key.
-pub(crate) fn project(one: &TermBox, slots: &[Slot], types: &dyn TermTypes) -> TermBox {
+fn is_hashed(slots: &[Slot], term: TermId) -> bool {
+    let is_its_hash = |slot: &Slot| {
+        slot.hash_of
+            .is_some_and(|(column, _)| TermId::column(column) == term)
+    };
+    slots.iter().any(is_its_hash)
+}
+
+/// Returns what a box says about the elements of a key; `None` if a hash contradicts its column.
+pub(crate) fn project(one: &TermBox, slots: &[Slot], types: &dyn TermTypes) -> Option<TermBox> {
     let mut projected = one.retained(|term, _| has_term(slots, term));
     for slot in slots {
         let (Some((column, bytes)), Some(term)) = (slot.hash_of, slot.term) else {
@@ -221,9 +150,12 @@ pub(crate) fn project(one: &TermBox, slots: &[Slot], types: &dyn TermTypes) -> T
             Some(set) => set.intersect(&hashes),
             None => hashes,
         };
+        if set.is_empty() {
+            return None;
+        }
         projected.put(term, Some(Arc::new(set)));
     }
-    projected
+    Some(projected)
 }
 
 /// The hashes of a column's values, if it is constrained to points.

@@ -5,7 +5,8 @@
 //! 3.0 µs a key, an iterator passed 8 million keys a second, decoding a row takes about 0.15 µs.
 
 use crate::boxes::TermBox;
-use crate::constrain::{Constraint, Knowledge, project};
+use crate::constrain::{Constraint, project};
+use crate::knowledge::Knowledge;
 use crate::masked::Masks;
 use crate::query::Query;
 use crate::ranges::Placed;
@@ -161,10 +162,11 @@ fn conjunct_share(query: &Query<'_>, knowledge: &Knowledge, at: usize) -> f64 {
     }
 }
 
-/// The base with what it says about hashes in the key.
-pub(crate) fn base_for_key(query: &Query<'_>, base: Option<&TermBox>, target: &Target) -> TermBox {
-    let mut whole = base.cloned().unwrap_or_default();
-    for (term, set) in project(&whole, target.search_slots(), query).sets() {
+/// What is known of the rows, with what it says about hashes in the key.
+pub(crate) fn known_for_key(query: &Query<'_>, known: Option<&TermBox>, target: &Target) -> TermBox {
+    let mut whole = known.cloned().unwrap_or_default();
+    let projected = project(&whole, target.search_slots(), query).unwrap_or_default();
+    for (term, set) in projected.sets() {
         whole.put(*term, Some(set.clone()));
     }
     whole

@@ -8,7 +8,7 @@
 //! | `table`        | name of the table                                                            |
 //! | `index`        | name of the index read, or null                                              |
 //! | `key`          | array of `{"expression", "descending"}`                                      |
-//! | `ranges`       | array of `{"start", "start_included", "end", "end_included"}`: keys as text, empty where open |
+//! | `ranges`       | array of `{"start", "start_included", "end", "end_included"}`: keys as text |
 //! | `buckets`      | array of bucket numbers, or null for a key without salt                      |
 //! | `byte_ranges`  | number of ranges over bytes, all buckets counted                             |
 //! | `masked`       | array of `{"condition", "offset", "width", "bit"}`; bytes; width and bit may be null |
@@ -20,9 +20,10 @@
 //! | `order`        | array of `{"expression", "descending", "nulls_first"}`: the order delivered  |
 //! | `ordered`      | whether that is the order asked for                                          |
 //! | `estimate`     | `{"keys", "seeks", "lookups", "rows", "cost_us"}`                            |
-//! | `actual`       | null, or `{"ranges", "seeks", "keys_examined", "masked_misses", "lookups", "rows", "elapsed_us"}` |
+//! | `actual`       | null, or the members of [`Actuals`], `elapsed` as `elapsed_us` |
 //!
-//! Ranges are cut off behind the first 1,000; `byte_ranges` tells how many there are.
+//! An open end of a range is empty. Ranges are cut off behind the first 1,000;
+//! `byte_ranges` tells how many there are.
 
 use rukh_keys::{Edge, SortOrder, Span};
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use rukh_catalog::{Index, IndexId};
 
 use crate::boxes::{Boxes, TermBox};
-use crate::constrain::Knowledge;
+use crate::knowledge::Knowledge;
 use crate::lower::lower;
 use crate::predicate::Predicate;
 use crate::query::Query;
@@ -54,22 +54,24 @@ fn conjuncts_of(predicate: &Predicate) -> Vec<&Predicate> {
 
 /// Whether every row that the query asks for lies in the boxes of a part.
 fn is_implied(knowledge: &Knowledge, part: &Boxes) -> bool {
-    let Some(base) = &knowledge.base else { return true };
+    let Some(known) = &knowledge.known else {
+        return true;
+    };
     if !part.exact {
         return false;
     }
-    let with_base = |conjunct: &Boxes| -> Vec<TermBox> {
+    let with_known = |conjunct: &Boxes| -> Vec<TermBox> {
         conjunct
             .list
             .iter()
-            .filter_map(|one| one.intersect(base))
+            .filter_map(|one| one.intersect(known))
             .collect()
     };
-    all_inside(std::slice::from_ref(base), part)
+    all_inside(std::slice::from_ref(known), part)
         || knowledge
             .conjuncts
             .iter()
-            .any(|conjunct| all_inside(&with_base(conjunct), part))
+            .any(|conjunct| all_inside(&with_known(conjunct), part))
 }
 
 /// Whether each box lies in one of the others.

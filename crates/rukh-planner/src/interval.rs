@@ -7,6 +7,8 @@
 //!
 //! Deliberately not here: types, and how a constant becomes a cut (`domain`).
 
+use std::cmp::Ordering;
+
 use rukh_keys::Datum;
 
 /// Which side of a value a cut lies on.
@@ -17,7 +19,7 @@ pub(crate) enum Side {
 }
 
 /// A place between the values of a type: before all, beside one, after all.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Cut {
     Min,
     At(Datum, Side),
@@ -31,6 +33,31 @@ impl Cut {
 
     pub(crate) fn after(datum: Datum) -> Cut {
         Cut::At(datum, Side::After)
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
+            Cut::Min => 0,
+            Cut::At(..) => 1,
+            Cut::Max => 2,
+        }
+    }
+}
+
+impl Ord for Cut {
+    fn cmp(&self, other: &Cut) -> Ordering {
+        match (self, other) {
+            // Nearly all comparisons of long lists are of integers.
+            (Cut::At(Datum::Int(a), x), Cut::At(Datum::Int(b), y)) => a.cmp(b).then(x.cmp(y)),
+            (Cut::At(a, x), Cut::At(b, y)) => a.cmp(b).then(x.cmp(y)),
+            _ => self.rank().cmp(&other.rank()),
+        }
+    }
+}
+
+impl PartialOrd for Cut {
+    fn partial_cmp(&self, other: &Cut) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -72,6 +99,14 @@ impl IntervalSet {
         IntervalSet::between(Cut::Min, Cut::Max)
     }
 
+    /// All values, and NULL if a term may be NULL.
+    pub(crate) fn everything(nullable: bool) -> IntervalSet {
+        IntervalSet {
+            null: nullable,
+            ..IntervalSet::not_null()
+        }
+    }
+
     /// The values between two cuts; none if they are not in order.
     pub(crate) fn between(low: Cut, high: Cut) -> IntervalSet {
         let intervals = if low < high {
@@ -105,11 +140,6 @@ impl IntervalSet {
         }
     }
 
-    pub(crate) fn with_null(mut self) -> IntervalSet {
-        self.null = true;
-        self
-    }
-
     pub(crate) fn intervals(&self) -> &[Interval] {
         &self.intervals
     }
@@ -134,28 +164,35 @@ impl IntervalSet {
         self.has_all_values() && (self.null || !nullable)
     }
 
+    /// The values in both sets: by walking both, or by looking up the few intervals of one among the
+    /// many of the other.
     pub(crate) fn intersect(&self, other: &IntervalSet) -> IntervalSet {
-        let (mut left, mut right) = (self.intervals.iter(), other.intervals.iter());
-        let (mut a, mut b) = (left.next(), right.next());
-        let mut intervals = Vec::new();
-        while let (Some(x), Some(y)) = (a, b) {
-            let low = (&x.low).max(&y.low);
-            let high = (&x.high).min(&y.high);
-            if low < high {
-                intervals.push(Interval {
-                    low: low.clone(),
-                    high: high.clone(),
-                });
-            }
-            match x.high <= y.high {
-                true => a = left.next(),
-                false => b = right.next(),
-            }
-        }
-        IntervalSet {
-            intervals,
-            null: self.null && other.null,
-        }
+        let null = self.null && other.null;
+        let intervals = if is_far_shorter(&self.intervals, &other.intervals) {
+            looked_up(&self.intervals, &other.intervals)
+        } else if is_far_shorter(&other.intervals, &self.intervals) {
+            looked_up(&other.intervals, &self.intervals)
+        } else {
+            walked(&self.intervals, &other.intervals)
+        };
+        IntervalSet { intervals, null }
+    }
+
+    /// Whether one interval of this set, and NULL if need be, holds all of the other.
+    pub(crate) fn encloses(&self, other: &IntervalSet) -> bool {
+        let [own] = self.intervals.as_slice() else {
+            return false;
+        };
+        let holds = match (other.intervals.first(), other.intervals.last()) {
+            (Some(first), Some(last)) => own.low <= first.low && last.high <= own.high,
+            _ => true,
+        };
+        holds && (self.null || !other.null)
+    }
+
+    /// The values of this set that are not in the other.
+    pub(crate) fn minus(&self, other: &IntervalSet) -> IntervalSet {
+        self.intersect(&other.complement(!other.null))
     }
 
     /// The values in any of the sets.
@@ -194,6 +231,17 @@ impl IntervalSet {
     pub(crate) fn is_subset(&self, other: &IntervalSet) -> bool {
         if self.null && !other.null {
             return false;
+        }
+        if is_far_shorter(&self.intervals, &other.intervals) {
+            return self.intervals.iter().all(|inner| {
+                let at = other
+                    .intervals
+                    .partition_point(|interval| interval.high < inner.high);
+                other
+                    .intervals
+                    .get(at)
+                    .is_some_and(|interval| interval.low <= inner.low)
+            });
         }
         let mut outer = other.intervals.iter().peekable();
         self.intervals.iter().all(|inner| {
@@ -249,6 +297,50 @@ impl IntervalSet {
     }
 }
 
+/// Whether looking up each of the few among the many is less work than walking both.
+fn is_far_shorter(few: &[Interval], many: &[Interval]) -> bool {
+    few.len().saturating_mul(8) < many.len()
+}
+
+/// The common parts of two lists, by walking both.
+fn walked(left: &[Interval], right: &[Interval]) -> Vec<Interval> {
+    let (mut left, mut right) = (left.iter(), right.iter());
+    let (mut a, mut b) = (left.next(), right.next());
+    let mut intervals = Vec::new();
+    while let (Some(x), Some(y)) = (a, b) {
+        push_common(x, y, &mut intervals);
+        match x.high <= y.high {
+            true => a = left.next(),
+            false => b = right.next(),
+        }
+    }
+    intervals
+}
+
+/// The common parts of two lists, by looking up each of the few.
+fn looked_up(few: &[Interval], many: &[Interval]) -> Vec<Interval> {
+    let mut intervals = Vec::new();
+    for one in few {
+        let first = many.partition_point(|interval| interval.high <= one.low);
+        let meeting = many[first..]
+            .iter()
+            .take_while(|interval| interval.low < one.high);
+        meeting.for_each(|interval| push_common(one, interval, &mut intervals));
+    }
+    intervals
+}
+
+fn push_common(a: &Interval, b: &Interval, into: &mut Vec<Interval>) {
+    let low = (&a.low).max(&b.low);
+    let high = (&a.high).min(&b.high);
+    if low < high {
+        into.push(Interval {
+            low: low.clone(),
+            high: high.clone(),
+        });
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -276,6 +368,16 @@ mod tests {
             set(&[(3, 5), (8, 9), (10, 12)])
         );
         assert!(set(&[(1, 3)]).intersect(&set(&[(3, 9)])).is_empty());
+    }
+
+    #[test]
+    fn few_are_looked_up_among_many() {
+        let many: Vec<(i64, i64)> = (0..100).map(|n| (n * 10, n * 10 + 5)).collect();
+        let (few, many) = (set(&[(3, 22), (27, 29), (990, 2000)]), set(&many));
+        let both = set(&[(3, 5), (10, 15), (20, 22), (990, 995)]);
+        assert_eq!(few.intersect(&many), both);
+        assert_eq!(many.intersect(&few), both);
+        assert!(both.is_subset(&many) && !few.is_subset(&many));
     }
 
     #[test]

@@ -2,11 +2,11 @@
 //! check on decoded values, and which table or index to do it on.
 //!
 //! The method, in the order of the files: a [`Predicate`] speaks about *terms*; `lower` turns each
-//! conjunct into boxes, one set of intervals per term; `constrain` intersects the boxes over the
-//! elements of one key and tells which conjuncts that proves; `spans` and `ranges` turn boxes into
-//! byte ranges; `masked` tests on key bytes what ranges leave open; the rest is the residual.
-//! [`plan`] does so for the table and every index and takes the cheapest. `docs/where-to-ranges.md`
-//! tells it at length.
+//! conjunct into boxes, one set of intervals per term; `knowledge` is what the conjuncts say together;
+//! `constrain` intersects the boxes over the elements of one key and tells which conjuncts that
+//! proves; `spans` and `ranges` turn boxes into byte ranges; `masked` tests on key bytes what ranges
+//! leave open; the rest is the residual. [`plan`] does so for the table and every index and takes the
+//! cheapest. `docs/where-to-ranges.md` tells it at length.
 //!
 //! Invariants:
 //!
@@ -33,10 +33,12 @@ mod explain_json;
 mod functions;
 mod implication;
 mod interval;
+mod knowledge;
 mod like;
 mod lower;
 mod masked;
 mod order;
+mod overlap;
 mod plan;
 mod predicate;
 mod print;

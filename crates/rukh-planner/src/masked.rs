@@ -1,14 +1,18 @@
 //! Tests on encoded key bytes for what spans do not prove.
 
+use std::sync::Arc;
+
 use rukh_keys::{Bound, Edge, Field, FieldTest, KeyLayout, MaskedCompare};
 
-use crate::boxes::{Boxes, TermBox, hull};
-use crate::constrain::{Constraint, Knowledge, project};
+use crate::boxes::{Boxes, TermBox};
+use crate::constrain::{Constraint, project};
 use crate::domain::as_point;
 use crate::interval::{Cut, Interval, IntervalSet, Side};
+use crate::knowledge::Knowledge;
 use crate::query::Query;
-use crate::spans::high_bound;
+use crate::spans::{BoxSpans, high_bound};
 use crate::target::{Slot, Target};
+use crate::term::TermId;
 
 /// A masked compare as EXPLAIN shows it: one column of the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,25 +55,13 @@ pub(crate) fn masks(
     constraint: &Constraint,
 ) -> Masks {
     let slots = target.search_slots();
-    let mut sets: Vec<Option<IntervalSet>> = vec![None; slots.len()];
-    let mut proven = constraint.proven.clone();
-    for (at, conjunct) in knowledge.conjuncts.iter().enumerate() {
-        if constraint.proven[at] {
-            continue;
-        }
-        let implied = project(&hull(&conjunct.list), slots, query);
-        for (slot, set) in open_sets(&implied, slots, constraint) {
-            let narrowed = sets[slot]
-                .as_ref()
-                .map_or_else(|| set.clone(), |all| all.intersect(&set));
-            sets[slot] = Some(narrowed);
-        }
-        proven[at] = is_testable(conjunct, slots, &target.layout);
-    }
-    let mut masks = Masks::none(proven);
+    let mut masks = Masks::none(constraint.proven.clone());
+    let known = knowledge.known.as_ref().filter(|_| masks.proven.contains(&false));
+    let Some(known) = known.and_then(|known| project(known, slots, query)) else {
+        return masks;
+    };
     let mut fields = Vec::new();
-    for (column, set) in sets.into_iter().enumerate() {
-        let Some(set) = set else { continue };
+    for (column, set) in open_sets(&known, slots, constraint) {
         let Some((test, field)) = field_test(&target.layout, column, &slots[column], &set) else {
             continue;
         };
@@ -77,6 +69,9 @@ pub(crate) fn masks(
         let sql = slots[column].describe(&set);
         masks.tests.push(MaskedTest { column, sql, field });
         masks.sets.push((column, set));
+    }
+    for (at, conjunct) in knowledge.conjuncts.iter().enumerate() {
+        masks.proven[at] |= is_tested(conjunct, slots, constraint, &masks.sets);
     }
     masks.compare = MaskedCompare::new(fields);
     masks
@@ -93,25 +88,32 @@ fn open_sets<'a>(
         .iter()
         .enumerate()
         .filter_map(of_slot)
-        .filter_map(|(at, set, term)| {
-            let holds = |spans: &crate::spans::BoxSpans| {
-                spans.proven.get(term).is_some_and(|proven| proven.is_subset(set))
-            };
-            (!constraint.boxes.iter().all(holds)).then(|| (at, set.as_ref().clone()))
-        })
+        .filter(|(_, set, term)| !spans_prove(constraint, *term, set))
+        .map(|(at, set, _)| (at, set.as_ref().clone()))
 }
 
-/// Whether a conjunct says exactly that each of some columns, all at fixed places, lies in a set.
-fn is_testable(conjunct: &Boxes, slots: &[Slot], layout: &KeyLayout) -> bool {
+/// Whether a conjunct says exactly that each of some columns lies in a set, and each of them is
+/// tested or proven by the spans.
+fn is_tested(
+    conjunct: &Boxes,
+    slots: &[Slot],
+    constraint: &Constraint,
+    tested: &[(usize, IntervalSet)],
+) -> bool {
     let [one] = conjunct.list.as_slice() else {
         return false;
     };
-    let has_place = |at: usize, set: &IntervalSet| field_test(layout, at, &slots[at], set).is_some();
-    conjunct.exact
-        && one.sets().iter().all(|(term, set)| {
-            let at = slots.iter().position(|slot| slot.term == Some(*term));
-            at.is_some_and(|at| has_place(at, set))
-        })
+    let holds = |(term, set): &(TermId, Arc<IntervalSet>)| {
+        let is_in =
+            |(at, inner): &(usize, IntervalSet)| slots[*at].term == Some(*term) && inner.is_subset(set);
+        tested.iter().any(is_in) || spans_prove(constraint, *term, set)
+    };
+    conjunct.exact && one.sets().iter().all(holds)
+}
+
+fn spans_prove(constraint: &Constraint, term: TermId, set: &IntervalSet) -> bool {
+    let holds = |spans: &BoxSpans| spans.proven.get(term).is_some_and(|proven| proven.is_subset(set));
+    constraint.boxes.iter().all(holds)
 }
 
 fn field_test(

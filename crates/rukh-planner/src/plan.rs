@@ -3,7 +3,7 @@
 use rukh_catalog::{Index, IndexState};
 
 use crate::access::{AccessPath, path_on};
-use crate::constrain::Knowledge;
+use crate::knowledge::Knowledge;
 use crate::query::{Hint, Query, Source};
 use crate::target::Target;
 

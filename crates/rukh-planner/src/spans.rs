@@ -20,6 +20,7 @@
 //! The number of spans is bounded by `budget`: past it, elements are widened to the interval around
 //! all their values, from the last on. Spans may be too wide, never too narrow.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use rukh_keys::{DataType, Datum, Edge, Span};
@@ -75,8 +76,9 @@ impl SpanOptions {
 
 /// Returns the spans of boxes whose terms are those of `slots`.
 pub(crate) fn spans_of_boxes(boxes: &[TermBox], slots: &[Slot], options: SpanOptions) -> Vec<BoxSpans> {
+    let mut narrow = Counts::new(SMALL_INTERVAL);
     let split = |one: &TermBox| match options.expand {
-        true => SlotBox::split(one, slots),
+        true => SlotBox::split(one, slots, &mut narrow),
         false => vec![SlotBox::new(one.clone(), slots)],
     };
     let mut split: Vec<SlotBox> = boxes.iter().flat_map(split).collect();
@@ -84,7 +86,8 @@ pub(crate) fn spans_of_boxes(boxes: &[TermBox], slots: &[Slot], options: SpanOpt
         split = boxes.iter().map(|one| SlotBox::new(one.clone(), slots)).collect();
     }
     let boxes = split;
-    let wanted = boxes.iter().map(|one| one.wanted(slots, options));
+    let mut counts = Counts::new(options.small);
+    let wanted = boxes.iter().map(|one| one.wanted(slots, &mut counts));
     let total = wanted.fold(0_usize, usize::saturating_add);
     let each = match total <= options.budget {
         true => options.budget,
@@ -102,6 +105,44 @@ pub(crate) fn spans_of_boxes(boxes: &[TermBox], slots: &[Slot], options: SpanOpt
             )
         })
         .collect()
+}
+
+/// How many values the sets of elements have, if each interval has few; long sets that many boxes
+/// share are counted once.
+struct Counts {
+    small: usize,
+    /// By slot and address; the set is kept, so that no other takes its address.
+    long: HashMap<(usize, usize), (Option<usize>, Arc<IntervalSet>)>,
+}
+
+impl Counts {
+    fn new(small: usize) -> Counts {
+        Counts {
+            small,
+            long: HashMap::new(),
+        }
+    }
+
+    fn of(&mut self, at: usize, slot: &Slot, set: &Arc<IntervalSet>) -> Option<usize> {
+        const LONG: usize = 8;
+        let count = || -> Option<usize> {
+            let counts = set
+                .intervals()
+                .iter()
+                .map(|one| value_count(one, slot.ty, self.small));
+            counts.sum()
+        };
+        if set.intervals().len() < LONG {
+            return count();
+        }
+        let address = (at, Arc::as_ptr(set) as usize);
+        if let Some((known, _)) = self.long.get(&address) {
+            return *known;
+        }
+        let count = count();
+        self.long.insert(address, (count, set.clone()));
+        count
+    }
 }
 
 /// A box with its sets by slot.
@@ -131,14 +172,14 @@ impl SlotBox {
 
     /// Splits a box where an element has both points and intervals and later ones are constrained,
     /// so that the points can be written out.
-    fn split(one: &TermBox, slots: &[Slot]) -> Vec<SlotBox> {
+    fn split(one: &TermBox, slots: &[Slot], counts: &mut Counts) -> Vec<SlotBox> {
         let whole = SlotBox::new(one.clone(), slots);
         for (at, slot) in slots.iter().enumerate().take(whole.constrained.saturating_sub(1)) {
             let Some(set) = &whole.sets[at] else { break };
-            let is_narrow = |interval: &Interval| value_count(interval, slot.ty, SMALL_INTERVAL).is_some();
-            if set.intervals().iter().all(is_narrow) {
+            if counts.of(at, slot, set).is_some() {
                 continue;
             }
+            let is_narrow = |interval: &Interval| value_count(interval, slot.ty, SMALL_INTERVAL).is_some();
             let (narrow, wide) = set.partition(is_narrow);
             if narrow.is_empty() {
                 break;
@@ -150,7 +191,7 @@ impl SlotBox {
                 }
                 one
             };
-            let mut boxes = SlotBox::split(&part(narrow), slots);
+            let mut boxes = SlotBox::split(&part(narrow), slots, counts);
             boxes.push(SlotBox::new(part(wide), slots));
             return boxes;
         }
@@ -158,7 +199,7 @@ impl SlotBox {
     }
 
     /// The number of spans without a bound.
-    fn wanted(&self, slots: &[Slot], options: SpanOptions) -> usize {
+    fn wanted(&self, slots: &[Slot], counts: &mut Counts) -> usize {
         let mut wanted = 1_usize;
         for (at, slot) in slots.iter().enumerate().take(self.constrained) {
             let Some(set) = &self.sets[at] else { break };
@@ -166,15 +207,8 @@ impl SlotBox {
             if at + 1 == self.constrained {
                 return wanted.saturating_mul(parts);
             }
-            let counts = set
-                .intervals()
-                .iter()
-                .map(|one| value_count(one, slot.ty, options.small));
-            let counts: Option<Vec<usize>> = counts.collect();
-            match counts {
-                Some(counts) => {
-                    wanted = wanted.saturating_mul(counts.iter().sum::<usize>() + usize::from(set.null))
-                }
+            match counts.of(at, slot, set) {
+                Some(count) => wanted = wanted.saturating_mul(count + usize::from(set.null)),
                 None => return wanted.saturating_mul(parts),
             }
         }
@@ -214,6 +248,10 @@ impl SlotBox {
     /// The values of an element to write out, in key order, or `None` if spans end here.
     fn values(&self, at: usize, slots: &[Slot], options: SpanOptions, so_far: usize) -> Option<Vec<Datum>> {
         let slot = &slots[at];
+        let at_least = self.sets[at].as_ref().map_or(0, |set| set.intervals().len());
+        if at_least.saturating_mul(so_far) > options.budget {
+            return None;
+        }
         let mut values = match &self.sets[at] {
             Some(set) => values(slot.ty, set, options.small)?,
             None => free_values(slot)?,
@@ -293,15 +331,11 @@ impl SlotBox {
         while edge == Some(Edge::Included) && next < self.constrained {
             let Some(set) = &self.sets[next] else { break };
             let slot = &slots[next];
-            let parts = parts_in_key_order(set, slot.descending);
-            let outer = if end == End::Start {
-                parts.first()
-            } else {
-                parts.last()
+            let Some(outer) = outer_part(set, (end == End::Start) != slot.descending) else {
+                break;
             };
-            let Some(outer) = outer else { break };
             let later = next + 1 < self.constrained;
-            let pushed = push_end(&mut key, part_end(outer, slot, end, later));
+            let pushed = push_end(&mut key, part_end(&outer, slot, end, later));
             next += 1;
             if pushed.is_none() {
                 break;
@@ -346,6 +380,20 @@ fn parts_in_key_order(set: &IntervalSet, descending: bool) -> Vec<Part> {
         parts.reverse();
     }
     parts
+}
+
+/// The piece of a set with its smallest values, or that with its greatest, NULL being the greatest.
+fn outer_part(set: &IntervalSet, smallest: bool) -> Option<Part> {
+    let values = |interval: &Interval| Part::Values(interval.clone());
+    match smallest {
+        true => set
+            .intervals()
+            .first()
+            .map(values)
+            .or(set.null.then_some(Part::Null)),
+        false if set.null => Some(Part::Null),
+        false => set.intervals().last().map(values),
+    }
 }
 
 /// Pushes an end; `None` if it is open.
@@ -418,12 +466,11 @@ fn free_values(slot: &Slot) -> Option<Vec<Datum>> {
     if slot.ty != DataType::Boolean {
         return None;
     }
-    let set = IntervalSet::not_null();
-    values(slot.ty, &if slot.nullable { set.with_null() } else { set }, 2)
+    values(slot.ty, &IntervalSet::everything(slot.nullable), 2)
 }
 
 /// How many values an interval has, if they can be written out.
-fn value_count(interval: &Interval, ty: DataType, small: usize) -> Option<usize> {
+pub(crate) fn value_count(interval: &Interval, ty: DataType, small: usize) -> Option<usize> {
     match count(ty, interval) {
         Some(count) => (count <= small as u128).then_some(count as usize),
         None if as_point(ty, interval).is_some() => Some(1),

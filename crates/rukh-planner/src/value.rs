@@ -183,7 +183,7 @@ pub(crate) fn constant_value<'a>(datum: &'a Datum, ty: DataType, target: DataTyp
             Some(Value::Text(Cow::Borrowed(text)))
         }
         (Datum::Text(text), target) => {
-            let read_as = reading_type(target)?;
+            let read_as = reading_type(target, text)?;
             let value = read_as.parse_text(text).ok()?;
             Value::new(&value, read_as).and_then(|value| padded(value.into_owned(), target))
         }
@@ -208,15 +208,27 @@ fn padded(value: Value<'_>, target: DataType) -> Option<Value<'_>> {
 }
 
 /// The type that a text constant is read as when it meets `target`: never one that rounds or pads.
-fn reading_type(target: DataType) -> Option<DataType> {
+fn reading_type(target: DataType, text: &str) -> Option<DataType> {
     match target {
-        // The scale of the text is not known.
-        DataType::Decimal { .. } => None,
+        DataType::Decimal { .. } => Some(DataType::Decimal {
+            precision: 38,
+            scale: scale_of_text(text)?,
+        }),
         DataType::Time { .. } => Some(DataType::Time { precision: 6 }),
         DataType::Binary(_) => Some(DataType::Varbinary(None)),
         ty if ty.is_integer() => Some(DataType::BigInt),
         ty => Some(ty),
     }
+}
+
+/// The digits behind the point of a number written without an exponent.
+fn scale_of_text(text: &str) -> Option<u8> {
+    const SCALE_MAX: usize = 30;
+    let text = text.trim();
+    let is_plain = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+');
+    let fraction = text.split_once('.').map_or("", |(_, fraction)| fraction);
+    let fits = text.chars().all(is_plain) && fraction.len() <= SCALE_MAX;
+    u8::try_from(fraction.len()).ok().filter(|_| fits)
 }
 
 #[cfg(test)]

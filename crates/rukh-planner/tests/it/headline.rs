@@ -218,22 +218,16 @@ fn decodable(case: &Case, path: &AccessPath, key: &[u8]) -> usize {
 }
 
 fn check_kind(case: &Case, path: &AccessPath) -> Result<(), TestCaseError> {
-    let keys = |range: &KeyRange| -> Vec<Vec<u8>> {
-        let keys = case
-            .world
-            .rows
-            .iter()
-            .filter_map(|row| case.world.key(row, path.source));
-        keys.filter(|key| range.contains(key)).collect()
-    };
     match path.kind {
         ScanKind::Empty => prop_assert!(path.ranges.is_empty()),
         ScanKind::PointLookup => {
+            let rows = case.world.rows.iter();
+            let all: Vec<_> = rows.filter_map(|row| case.world.key(row, path.source)).collect();
             for range in &path.ranges {
-                let keys = keys(range);
+                let keys: Vec<_> = all.iter().filter(|key| range.contains(key)).collect();
                 prop_assert!(keys.len() <= 1, "{}", case.describe(path));
                 prop_assert!(
-                    keys.iter().all(|key| *key == range.start),
+                    keys.iter().all(|key| **key == range.start),
                     "{}",
                     case.describe(path)
                 );

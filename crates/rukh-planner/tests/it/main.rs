@@ -3,8 +3,11 @@
 
 mod choices;
 mod domains;
+mod exhaustive;
 mod headline;
+mod limits;
 mod predicates;
 mod scripts;
+mod spellings;
 mod syntax;
 mod worlds;

@@ -210,7 +210,7 @@ impl Runner {
         if !nullable {
             return self.primary_table(key);
         }
-        let mut table = self.primary_table("(id)")?;
+        let mut table = self.table_with_id()?;
         let include = self.columns.iter().map(|column| column.id).collect();
         let draft = IndexDraft {
             name: "i".to_string(),
@@ -227,17 +227,24 @@ impl Runner {
         Ok(table)
     }
 
+    /// A table with the key `id`, a column of its own unless the script named one.
+    fn table_with_id(&self) -> Result<Table, Box<dyn Error>> {
+        let mut columns = self.columns.clone();
+        let named = columns.iter().find(|column| column.name == "id");
+        let id = named.map_or(ColumnId(columns.len() as u32), |column| column.id);
+        if named.is_none() {
+            columns.push(not_null_column(id, "id", DataType::Integer));
+        }
+        let key = KeyElement {
+            expr: KeyExpr::Column(id),
+            order: SortOrder::Asc,
+        };
+        table_of(columns, vec![key], None)
+    }
+
     fn primary_table(&self, key: &str) -> Result<Table, Box<dyn Error>> {
         let (primary_key, salt) = self.parse_key(key)?;
-        let draft = TableDraft {
-            schema: "public".to_string(),
-            name: "t".to_string(),
-            columns: self.columns.clone(),
-            primary_key,
-            salt,
-            ..TableDraft::default()
-        };
-        Ok(validate_table(draft, TableId(1))?)
+        table_of(self.columns.clone(), primary_key, salt)
     }
 
     /// Reads `(a, b DESC, HASH(c, 8)) SALT 4 ON (a)`.
@@ -388,6 +395,33 @@ impl Runner {
     }
 }
 
+fn not_null_column(id: ColumnId, name: &str, ty: DataType) -> Column {
+    Column {
+        id,
+        name: name.to_string(),
+        ty,
+        nullable: false,
+        default: None,
+        family: FamilyId(0),
+    }
+}
+
+fn table_of(
+    columns: Vec<Column>,
+    primary_key: Vec<KeyElement>,
+    salt: Option<SaltOptions>,
+) -> Result<Table, Box<dyn Error>> {
+    let draft = TableDraft {
+        schema: "public".to_string(),
+        name: "t".to_string(),
+        columns,
+        primary_key,
+        salt,
+        ..TableDraft::default()
+    };
+    Ok(validate_table(draft, TableId(1))?)
+}
+
 /// Reads `a INTEGER, b DATE NULL`; columns are NOT NULL unless they say so.
 fn parse_columns(text: &str) -> Result<Vec<Column>, Box<dyn Error>> {
     let column = |(position, text): (usize, &str)| {
@@ -397,12 +431,8 @@ fn parse_columns(text: &str) -> Result<Vec<Column>, Box<dyn Error>> {
             None => (ty, false),
         };
         Ok(Column {
-            id: ColumnId(position as u32),
-            name: name.to_string(),
-            ty: ty.parse()?,
             nullable,
-            default: None,
-            family: FamilyId(0),
+            ..not_null_column(ColumnId(position as u32), name, ty.parse()?)
         })
     };
     split_outside_brackets(text)

@@ -344,8 +344,10 @@ impl Parser<'_> {
                 negated,
             });
         }
-        // A boolean column by itself.
+        // A boolean constant or column by itself.
         match operand {
+            Operand::Constant(k) if !negated && k.datum == Datum::Boolean(true) => Ok(Predicate::True),
+            Operand::Constant(k) if !negated && k.datum == Datum::Boolean(false) => Ok(Predicate::False),
             Operand::Term(_) if !negated => Ok(Predicate::compare(
                 CompareOp::Eq,
                 operand,
