@@ -8,6 +8,7 @@ use crate::Row;
 use crate::maintain::{Entry, IndexMaintainer, KeyedRow, Maintainer};
 use crate::pending::{Image, PendingTable};
 use crate::snapshot::Snapshot;
+use crate::write::OnConflict;
 use std::collections::HashSet;
 
 /// By index, keys of UNIQUE entries that pending rows will have.
@@ -49,6 +50,7 @@ pub(crate) fn taken_values(
     pending: &mut PendingTable,
     keys: &[Vec<u8>],
     rows: &[Row],
+    conflict: OnConflict,
 ) -> Result<Taken, EngineError> {
     if pending.claims.is_none() {
         pending.claims = Some(claims(pending)?);
@@ -59,7 +61,9 @@ pub(crate) fn taken_values(
         .map(|(key, row)| KeyedRow { key, row })
         .collect();
     let mut wanted = vec![Some(Vec::new()); rows.len()];
-    for (nth, index) in unique_indexes(&pending.maintainer) {
+    let ignored =
+        unique_indexes(&pending.maintainer).filter(|(_, index)| conflict.ignores_index(index.codec.index.id));
+    for (nth, index) in ignored {
         let entries = index.entries(&keyed)?;
         let exclusive = |entry: &Entry| index.is_exclusive(&entry.key);
         let entries = entries

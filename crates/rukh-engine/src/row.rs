@@ -384,7 +384,7 @@ fn single(value: f64) -> Result<f32, ValueError> {
 }
 
 fn narrow<T: TryFrom<i64>>(ty: &DataType, value: i64) -> Result<T, ValueError> {
-    T::try_from(value).map_err(|_| out_of_range(ty, value.to_string()))
+    T::try_from(value).map_err(|_| ValueError::IntegerOutOfRange { ty: *ty })
 }
 
 fn out_of_range(ty: &DataType, value: String) -> ValueError {

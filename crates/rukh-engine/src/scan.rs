@@ -484,20 +484,22 @@ impl RowCursor {
         let mut shown = 0;
         while shown < max {
             if self.batch.is_done() {
-                self.fill(self.remaining - shown as u64)?;
-                if self.batch.is_done() {
+                if self.fill(self.remaining - shown as u64)? == 0 {
                     break;
                 }
+                continue;
             }
             shown += self.batch.show(&self.plan, max - shown, sink)?;
         }
         Ok(shown)
     }
 
-    /// Collects the next entries, at most `most`, and fetches what they lack.
-    fn fill(&mut self, most: u64) -> Result<(), EngineError> {
+    /// Collects the next entries, at most `most`, and fetches what they lack; returns how many there
+    /// were. Points that hold no row count, too: more may follow them.
+    fn fill(&mut self, most: u64) -> Result<usize, EngineError> {
         let size = self.batch.start(usize::try_from(most).unwrap_or(usize::MAX));
         let (plan, batch) = (&*self.plan, &mut self.batch);
+        let collected;
         match &mut self.entries {
             Entries::Points(points) => {
                 while batch.len() < size
@@ -505,11 +507,13 @@ impl RowCursor {
                 {
                     batch.push_key(&key);
                 }
+                collected = batch.len();
                 batch.fetch(plan, self.kv.as_ref(), 0)?;
                 points.found(batch.drop_absent(), batch.bytes());
             }
             Entries::Cursor(cursor) => {
                 collect(cursor.as_mut(), plan, &mut self.filter, batch, size)?;
+                collected = batch.len();
                 if plan.index.is_some() {
                     batch.fetch(plan, self.kv.as_ref(), 0)?;
                     batch.check_present(plan)?;
@@ -520,7 +524,7 @@ impl RowCursor {
                 self.bytes_fetched += batch.bytes();
             }
         }
-        Ok(())
+        Ok(collected)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::pending::{Image, PendingRow, PendingTable, Stored, row_bytes};
 use crate::snapshot::Snapshot;
 use crate::stage::stage;
 use crate::{EngineError, Row, unique};
-use rukh_catalog::{ColumnId, Table, TableId};
+use rukh_catalog::{ColumnId, IndexId, Table, TableId};
 use rukh_keys::Datum;
 use rukh_kv::{Durability, WriteBatch};
 use std::collections::BTreeMap;
@@ -36,6 +36,26 @@ pub enum OnConflict {
     Error,
     /// Leaves the row out: ON CONFLICT DO NOTHING.
     Ignore,
+    /// Leaves the row out if its primary key is taken; fails on a UNIQUE value that is.
+    IgnoreKey,
+    /// Leaves the row out if its value in this UNIQUE index is taken; fails on any other.
+    IgnoreIndex(IndexId),
+}
+
+impl OnConflict {
+    /// Whether a row whose primary key is taken is left out.
+    fn ignores_key(self) -> bool {
+        matches!(self, OnConflict::Ignore | OnConflict::IgnoreKey)
+    }
+
+    /// Whether a row whose value in this UNIQUE index is taken is left out.
+    pub(crate) fn ignores_index(self, index: IndexId) -> bool {
+        match self {
+            OnConflict::Ignore => true,
+            OnConflict::IgnoreIndex(id) => id == index,
+            OnConflict::Error | OnConflict::IgnoreKey => false,
+        }
+    }
 }
 
 /// A statement under way. Holds the writer lock; dropped without [`Write::commit`] it leaves no trace.
@@ -80,7 +100,7 @@ impl Write {
         conflict: OnConflict,
     ) -> Result<u64, EngineError> {
         let pending = pending(&self.inner, &self.snapshot, &mut self.tables, table.id)?;
-        if conflict == OnConflict::Error {
+        if matches!(conflict, OnConflict::Error | OnConflict::IgnoreKey) {
             pending.claims = None;
         }
         let mut inserted = 0;
@@ -248,19 +268,26 @@ fn insert_chunk(
     let keys = row_keys(&codec, &rows)?;
     let stored = read_base(snapshot, pending, &keys)?;
     let taken = match conflict {
-        OnConflict::Ignore => conflict::taken_values(snapshot, pending, &keys, &rows)?,
-        OnConflict::Error => conflict::Taken::none(),
+        OnConflict::Ignore | OnConflict::IgnoreIndex(_) => {
+            conflict::taken_values(snapshot, pending, &keys, &rows, conflict)?
+        }
+        OnConflict::Error | OnConflict::IgnoreKey => conflict::Taken::none(),
     };
     let mut added = Added { rows: 0, bytes: 0 };
     for (at, (key, row)) in keys.into_iter().zip(rows).enumerate() {
+        // ON CONFLICT (columns of the index) looks there before the primary key.
+        let by_index = matches!(conflict, OnConflict::IgnoreIndex(_));
+        if by_index && !taken.claim(at, pending) {
+            continue;
+        }
         if is_taken(pending, &key, stored[at].is_some()) {
             check_existing(snapshot, pending, &key, &row)?;
-            match conflict {
-                OnConflict::Error => return Err(codec.duplicate_key(&row)),
-                OnConflict::Ignore => continue,
+            match conflict.ignores_key() {
+                false => return Err(codec.duplicate_key(&row)),
+                true => continue,
             }
         }
-        if !taken.claim(at, pending) {
+        if !by_index && !taken.claim(at, pending) {
             continue;
         }
         added.rows += 1;

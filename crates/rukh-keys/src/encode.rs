@@ -297,13 +297,9 @@ pub(crate) fn put_i64(value: i64, out: &mut Vec<u8>) {
 }
 
 fn put_int(ty: &DataType, value: i64, out: &mut Vec<u8>) -> Result<(), ValueError> {
-    let out_of_range = || ValueError::OutOfRange {
-        value: value.to_string(),
-        ty: *ty,
-    };
     let (min, max) = ty.int_bounds().unwrap_or((i64::MIN, i64::MAX));
     if value < min || value > max {
-        return Err(out_of_range());
+        return Err(ValueError::IntegerOutOfRange { ty: *ty });
     }
     let width = ty.key_width().unwrap_or(8);
     // Flipping the sign is adding the distance from the smallest value to zero.

@@ -9,11 +9,17 @@ use thiserror::Error;
 /// Tells why a value is not taken by a type or a key column.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ValueError {
-    /// A number lies outside of its type (22003).
+    /// A text is a number outside of its type (22003).
     #[error("{}", out_of_range(.value, .ty))]
     OutOfRange {
         /// The value as text.
         value: String,
+        /// The type that refuses it.
+        ty: DataType,
+    },
+    /// An integer lies outside of its type (22003).
+    #[error("{} out of range", .ty.postgres_name())]
+    IntegerOutOfRange {
         /// The type that refuses it.
         ty: DataType,
     },

@@ -49,7 +49,9 @@ impl DataType {
     fn quote(&self, error: ValueError, text: &str) -> ValueError {
         let value = text.trim().to_owned();
         match error {
-            ValueError::OutOfRange { ty, .. } => ValueError::OutOfRange { value, ty },
+            ValueError::OutOfRange { ty, .. } | ValueError::IntegerOutOfRange { ty } => {
+                ValueError::OutOfRange { value, ty }
+            }
             ValueError::DateTimeOutOfRange { .. } => ValueError::DateTimeOutOfRange { value },
             other => other,
         }

@@ -203,10 +203,7 @@ impl DataType {
     fn check_int(&self, value: i64) -> Result<Datum, ValueError> {
         match self.int_bounds() {
             Some((min, max)) if min <= value && value <= max => Ok(Datum::Int(value)),
-            _ => Err(ValueError::OutOfRange {
-                value: value.to_string(),
-                ty: *self,
-            }),
+            _ => Err(ValueError::IntegerOutOfRange { ty: *self }),
         }
     }
 

@@ -144,7 +144,7 @@ fn civil(days: i128) -> (i64, u32, u32) {
     civil_from_days(days.clamp(-END, END) as i64)
 }
 
-fn truncate(unit: TimeUnit, micros: i128) -> i128 {
+pub(crate) fn truncate(unit: TimeUnit, micros: i128) -> i128 {
     let day = i128::from(DAY_MICROS);
     let down_to = |step: i128| micros - micros.rem_euclid(step);
     let days = micros.div_euclid(day);

@@ -134,6 +134,13 @@ impl TimeUnit {
             TimeUnit::Year => "year",
         }
     }
+
+    /// Returns the last moment at or before `micros` (microseconds from 1970 in UTC) where the unit
+    /// begins.
+    pub fn truncate(self, micros: i64) -> i64 {
+        let cut = crate::functions::truncate(self, i128::from(micros));
+        i64::try_from(cut).unwrap_or(i64::MIN)
+    }
 }
 
 /// A function of one operand that keeps (or turns round) the order of its values, or hashes them.

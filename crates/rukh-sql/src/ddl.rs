@@ -16,13 +16,12 @@ use rukh_catalog::{
     Catalog, Column, ColumnId, Family, FamilyId, FamilyOptions, IndexDraft, IndexPredicate, KeyElement,
     KeyExpr, SaltOptions, Table, TableDraft, TableOptions, validate_index,
 };
-use rukh_engine::NoProgress;
+use rukh_engine::{EngineError, NoProgress};
 use rukh_keys::{DataType, Datum, SortOrder};
 
 use crate::SqlError;
 use crate::context::Notice;
 use crate::expressions::{TypedExpression, evaluate_default, normalise, typed_on};
-use crate::information_schema::type_name;
 use crate::session::Session;
 use crate::statement::{
     ColumnDefinition, CreateIndexStatement, CreateTableStatement, Expression, KeyElementDefinition,
@@ -244,6 +243,12 @@ fn primary_key(statement: &CreateTableStatement, columns: &[Column]) -> Result<V
                 return Err(error.at(definition.position));
             }
         };
+        if let KeyExprDefinition::Column(name) = &definition.expr
+            && elements.iter().any(|known: &KeyElement| known.expr == expr)
+        {
+            let message = format!("column \"{}\" appears twice in primary key constraint", name.text);
+            return Err(SqlError::statement("42701", message).at(name.position));
+        }
         check_not_null(statement, &expr, definition)?;
         elements.push(KeyElement {
             expr,
@@ -377,7 +382,7 @@ fn create_uniques(session: &Session, table: &Table, uniques: &[UniqueDefinition]
         };
         let created = session.engine().create_index(table.id, draft, &NoProgress);
         let position = unique.columns.first().map_or(1, |name| name.position);
-        created.map_err(|error| SqlError::from(error).at(position))?;
+        created.map_err(|error| index_error(error).at(position))?;
     }
     Ok(())
 }
@@ -405,7 +410,18 @@ fn create_index(session: &mut Session, statement: &CreateIndexStatement) -> Resu
     validate_index(draft.clone(), &table, rukh_catalog::IndexId(0)).map_err(|error| placed(error.into()))?;
     let task = session.task(format!("index {}", draft.name), "rows");
     let created = session.engine().create_index(table.id, draft, &task);
-    created.map(|_| ()).map_err(|error| placed(error.into()))
+    created.map(|_| ()).map_err(|error| placed(index_error(error)))
+}
+
+/// Two rows with one key of a UNIQUE index are told as PostgreSQL tells them of a build.
+fn index_error(error: EngineError) -> SqlError {
+    match error {
+        EngineError::UniqueViolation { constraint, key, .. } => {
+            SqlError::constraint("23505", format!("could not create unique index \"{constraint}\""))
+                .with_detail(format!("Key {key} is duplicated."))
+        }
+        other => other.into(),
+    }
 }
 
 fn index_draft(
@@ -517,7 +533,7 @@ fn index_predicate(table: &Table, predicate: &Expression) -> Result<IndexPredica
     if typed.ty != DataType::Boolean {
         let message = format!(
             "argument of WHERE must be type boolean, not type {}",
-            type_name(&typed.ty)
+            typed.ty.postgres_name()
         );
         return Err(SqlError::statement("42804", message).at(predicate.position));
     }

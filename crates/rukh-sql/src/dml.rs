@@ -10,15 +10,15 @@ use std::sync::Arc;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::{
-    self, AssignmentTarget, Expr, FromTable, Ident, OnConflictAction, OnInsert, SelectItem, SetExpr,
-    TableFactor, TableObject, TableWithJoins, UnaryOperator, Value,
+    self, AssignmentTarget, ConflictTarget, Expr, FromTable, Ident, OnConflictAction, OnInsert, SelectItem,
+    SetExpr, TableFactor, TableObject, TableWithJoins, UnaryOperator, Value,
 };
-use rukh_catalog::{Catalog, Column, ColumnId, Table};
+use rukh_catalog::{Catalog, Column, ColumnId, KeyElement, KeyExpr, Table};
 use rukh_engine::{OnConflict, Row, Snapshot, Write};
 use rukh_keys::{DataType, Datum};
 
 use crate::SqlError;
-use crate::expressions::evaluate_default;
+use crate::expressions::{evaluate_constant, evaluate_default};
 use crate::scalars::{assigned_datums, datum_from_scalar, datums_from_array};
 use crate::session::Session;
 use crate::statement::{InsertStatement, ObjectName};
@@ -34,7 +34,7 @@ pub(crate) fn insert(
     let mut write = session.engine().begin()?;
     let table = target(&write.snapshot().catalog, &insert_target(insert)?)?;
     let columns = target_columns(&table, insert)?;
-    let conflict = conflict_of(insert)?;
+    let conflict = conflict_of(&table, insert)?;
     let mut filler = RowFiller::new(&table, &columns)?;
     let mut count = 0;
     let mut put = |write: &mut Write, rows: Vec<Row>| -> Result<(), SqlError> {
@@ -247,22 +247,72 @@ fn insert_target(insert: &ast::Insert) -> Result<ObjectName, SqlError> {
     }
 }
 
-fn conflict_of(insert: &ast::Insert) -> Result<OnConflict, SqlError> {
+fn conflict_of(table: &Table, insert: &ast::Insert) -> Result<OnConflict, SqlError> {
     match &insert.on {
         None => Ok(OnConflict::Error),
         Some(OnInsert::OnConflict(on)) if matches!(on.action, OnConflictAction::DoNothing) => {
             match &on.conflict_target {
                 None => Ok(OnConflict::Ignore),
-                Some(_) => Err(
-                    SqlError::unsupported("ON CONFLICT with a target is not supported yet")
-                        .with_hint("ON CONFLICT DO NOTHING without a target skips rows whose key exists."),
-                ),
+                Some(ConflictTarget::Columns(names)) => {
+                    let names: Vec<ast::ObjectName> = names.iter().map(|name| name.clone().into()).collect();
+                    conflict_on(table, &named_columns(table, &names)?)
+                }
+                Some(ConflictTarget::OnConstraint(name)) => conflict_on_constraint(table, name),
             }
         }
         Some(_) => Err(
             SqlError::unsupported("ON CONFLICT DO UPDATE is not supported yet")
                 .with_hint("UPSERT INTO writes the row whether its key exists or not."),
         ),
+    }
+}
+
+/// Finds the primary key or UNIQUE index that has just these columns, in any order.
+fn conflict_on(table: &Table, columns: &[ColumnId]) -> Result<OnConflict, SqlError> {
+    let is_of = |elements: &[KeyElement]| {
+        let column = |element: &KeyElement| match element.expr {
+            KeyExpr::Column(id) => Some(id),
+            _ => None,
+        };
+        let held: Option<Vec<ColumnId>> = elements.iter().map(column).collect();
+        held.is_some_and(|held| {
+            held.iter().all(|id| columns.contains(id)) && columns.iter().all(|id| held.contains(id))
+        })
+    };
+    if is_of(&table.primary_key) {
+        return Ok(OnConflict::IgnoreKey);
+    }
+    let index = table
+        .indexes
+        .iter()
+        .find(|index| index.unique && index.predicate.is_none() && is_of(&index.elements));
+    match index {
+        Some(index) => Ok(OnConflict::IgnoreIndex(index.id)),
+        None => Err(SqlError::statement(
+            "42P10",
+            "there is no unique or exclusion constraint matching the ON CONFLICT specification",
+        )),
+    }
+}
+
+fn conflict_on_constraint(table: &Table, name: &ast::ObjectName) -> Result<OnConflict, SqlError> {
+    let name = ObjectName::from_ast(name)?;
+    if name.name == format!("{}_pkey", table.name) {
+        return Ok(OnConflict::IgnoreKey);
+    }
+    let index = table
+        .indexes
+        .iter()
+        .find(|index| index.unique && index.name == name.name);
+    match index {
+        Some(index) => Ok(OnConflict::IgnoreIndex(index.id)),
+        None => {
+            let message = format!(
+                "constraint \"{}\" for table \"{}\" does not exist",
+                name.name, table.name
+            );
+            Err(SqlError::statement("42704", message).at(name.position))
+        }
     }
 }
 
@@ -426,7 +476,11 @@ impl Values<'_> {
         if is_default(expr) {
             return Ok(None);
         }
-        let scalar = match literal(expr, self.params)? {
+        let known = match literal(expr, self.params)? {
+            Some(scalar) => Some(scalar),
+            None => evaluate_constant(expr)?,
+        };
+        let scalar = match known {
             Some(scalar) => scalar,
             None => self.session.evaluate(self.snapshot, expr, self.params)?,
         };

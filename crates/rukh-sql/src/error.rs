@@ -3,13 +3,15 @@
 //! SQLSTATEs are PostgreSQL's (appendix A of its manual).
 
 use datafusion::arrow::error::ArrowError;
-use datafusion::common::SchemaError;
+use datafusion::common::{Column, SchemaError};
 use datafusion::error::DataFusionError;
 use rukh_catalog::CatalogError;
 use rukh_engine::EngineError;
 use rukh_keys::ValueError;
 use rukh_kv::KvError;
 use thiserror::Error;
+
+use crate::rewrite::{HIDDEN, shown_name};
 
 /// What a caller would do differently about an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +52,11 @@ impl SqlError {
     /// Makes an error of the statement with this SQLSTATE.
     pub fn statement(sqlstate: &'static str, message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Statement, sqlstate, message)
+    }
+
+    /// Makes an error of data that break a rule, with this SQLSTATE.
+    pub(crate) fn constraint(sqlstate: &'static str, message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Constraint, sqlstate, message)
     }
 
     /// Makes a syntax error, 42601.
@@ -129,7 +136,9 @@ impl From<ValueError> for SqlError {
 
 fn value_sqlstate(error: &ValueError) -> &'static str {
     match error {
-        ValueError::OutOfRange { .. } | ValueError::NumericOverflow { .. } => "22003",
+        ValueError::OutOfRange { .. }
+        | ValueError::IntegerOutOfRange { .. }
+        | ValueError::NumericOverflow { .. } => "22003",
         ValueError::DateTimeOutOfRange { .. } => "22008",
         ValueError::TooLong { .. } => "22001",
         ValueError::InvalidText { .. } => "22P02",
@@ -263,17 +272,27 @@ fn shared_error(shared: &DataFusionError) -> SqlError {
 
 fn schema_error(error: &SchemaError) -> SqlError {
     match error {
-        SchemaError::FieldNotFound { field, .. } => {
+        SchemaError::FieldNotFound { field, valid_fields } => {
+            if let Some(table) = &field.relation
+                && !valid_fields
+                    .iter()
+                    .any(|valid| valid.relation.as_ref() == Some(table))
+            {
+                let message = format!("missing FROM-clause entry for table \"{}\"", table.table());
+                return SqlError::statement("42P01", message);
+            }
+            let is_twin =
+                |valid: &&Column| valid.name.contains(HIDDEN) && shown_name(&valid.name) == field.name;
+            if valid_fields.iter().any(|valid| is_twin(&valid)) {
+                return ambiguous(&field.name);
+            }
             let name = match &field.relation {
                 Some(relation) => format!("{}.{}", relation.table(), field.name),
                 None => format!("\"{}\"", field.name),
             };
             SqlError::statement("42703", format!("column {name} does not exist"))
         }
-        SchemaError::AmbiguousReference { field } => SqlError::statement(
-            "42702",
-            format!("column reference \"{}\" is ambiguous", field.name),
-        ),
+        SchemaError::AmbiguousReference { field } => ambiguous(&field.name),
         SchemaError::DuplicateQualifiedField { name, .. }
         | SchemaError::DuplicateUnqualifiedField { name } => {
             SqlError::statement("42701", format!("column \"{name}\" specified more than once"))
@@ -281,13 +300,31 @@ fn schema_error(error: &SchemaError) -> SqlError {
     }
 }
 
+fn ambiguous(column: &str) -> SqlError {
+    SqlError::statement("42702", format!("column reference \"{column}\" is ambiguous"))
+}
+
 fn arrow_error(error: ArrowError) -> SqlError {
     match error {
         ArrowError::DivideByZero => SqlError::statement("22012", "division by zero"),
+        ArrowError::CastError(message) if message.contains("ast string '") => unreadable(&message),
         ArrowError::CastError(message) => SqlError::statement("22P02", lower_first(&message)),
         ArrowError::ArithmeticOverflow(message) => SqlError::statement("22003", lower_first(&message)),
         ArrowError::ExternalError(source) => function_error(source),
         other => SqlError::internal(other.to_string()),
+    }
+}
+
+/// Arrow says `Cannot cast string '4x' to value of Int32 type`.
+fn unreadable(message: &str) -> SqlError {
+    let text = between(message, "ast string '", "' to value of");
+    let ty = between(message, "to value of ", " type");
+    match (text, ty) {
+        (Some(text), Some(ty)) => {
+            let message = format!("invalid input syntax for type {}: \"{text}\"", postgres_type(ty));
+            SqlError::statement("22P02", message)
+        }
+        _ => SqlError::statement("22P02", lower_first(message)),
     }
 }
 
@@ -302,19 +339,64 @@ fn plan_error(message: String) -> SqlError {
     if let Some(name) = between(&message, "Invalid function '", "'") {
         return SqlError::statement("42883", format!("function {name} does not exist"));
     }
-    if message.contains("must be in the GROUP BY clause") || message.contains("must appear in the GROUP BY") {
+    if message.contains("must be in the GROUP BY clause")
+        || message.contains("must appear in the GROUP BY")
+        || message.contains("ggregate functions are not allowed")
+    {
         return SqlError::statement("42803", lower_first(&message));
     }
-    if message.contains("Cannot coerce")
-        || message.contains("cannot be cast")
-        || message.contains("No function matches")
-    {
+    if message.contains("annot infer common argument type") {
+        return SqlError::statement("42883", lower_first(&message));
+    }
+    if let Some(call) = between(&message, "argument types '", "'") {
+        let error = SqlError::statement(
+            "42883",
+            format!("function {} does not exist", postgres_types(call)),
+        );
+        return error.with_hint(
+            "No function matches the given name and argument types. You might need to add type casts.",
+        );
+    }
+    if message.contains("Cannot coerce") || message.contains("cannot be cast") {
         return SqlError::statement("42804", lower_first(&message));
     }
     SqlError::statement("42601", lower_first(&message))
 }
 
+/// Writes a call as DataFusion names it, `lower(Int32, Utf8)`, with PostgreSQL's types.
+fn postgres_types(call: &str) -> String {
+    let Some((name, types)) = call.strip_suffix(')').and_then(|call| call.split_once('(')) else {
+        return call.to_string();
+    };
+    let types: Vec<String> = types.split(", ").map(postgres_type).collect();
+    format!("{name}({})", types.join(", "))
+}
+
+/// Returns PostgreSQL's name of a type that Arrow's errors name.
+fn postgres_type(arrow: &str) -> String {
+    let name = match arrow {
+        "Utf8" | "Utf8View" | "LargeUtf8" => "text",
+        "Int8" => "tinyint",
+        "Int16" => "smallint",
+        "Int32" => "integer",
+        "Int64" => "bigint",
+        "Float32" => "real",
+        "Float64" => "double precision",
+        "Boolean" => "boolean",
+        "Binary" => "bytea",
+        "Date32" => "date",
+        "Null" => "unknown",
+        "Timestamp(µs)" => "timestamp",
+        other => return other.to_lowercase(),
+    };
+    name.to_string()
+}
+
 fn execution_error(message: String) -> SqlError {
+    if message.contains("returned more than one row") {
+        let message = "more than one row returned by a subquery used as an expression";
+        return SqlError::statement("21000", message);
+    }
     match message.contains("laceholder") {
         true => SqlError::statement("42P02", lower_first(&message)),
         false => SqlError::statement("22000", lower_first(&message)),

@@ -3,6 +3,7 @@
 //! The catalog holds them as SQL text. They are typed and compiled by DataFusion, as queries are, so
 //! an index expression means what the same expression means in a WHERE.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::array::{Array, ArrayRef, BinaryBuilder};
@@ -24,6 +25,7 @@ use rukh_engine::{EngineError, RowFunction, RowFunctions};
 use rukh_keys::{DataType, Datum, hash_datum};
 
 use crate::SqlError;
+use crate::aggregates;
 use crate::batch::batch_of_rows;
 use crate::functions;
 use crate::general::session_config;
@@ -51,6 +53,11 @@ pub(crate) fn register_functions(state: &mut SessionState) {
         state
             .register_udf(function)
             .expect("functions of a session can be added to");
+    }
+    for aggregate in aggregates::aggregates() {
+        state
+            .register_udaf(aggregate)
+            .expect("aggregates of a session can be replaced");
     }
 }
 
@@ -97,7 +104,7 @@ pub(crate) fn typed_on(table: &Table, expr: &ast::Expr) -> Result<TypedExpressio
 /// Resolves names and types the literals of an expression.
 fn resolved(expr: &ast::Expr, schema: &DFSchemaRef) -> Result<Expr, SqlError> {
     let mut expr = expr.clone();
-    crate::rewrite::expand_row_values(&mut expr)?;
+    crate::rewrite::rewrite(&mut expr)?;
     let named = ExprWithAlias { expr, alias: None };
     let logical = STATE.create_logical_expr_from_sql_expr(named, schema)?;
     typed_expression(logical, schema)
@@ -163,6 +170,29 @@ pub(crate) fn normalise(expr: &Expr) -> String {
         Ok(bare) => crate::normalise::sql_text(&bare),
         Err(_) => expr.to_string(),
     }
+}
+
+/// Evaluates an expression that needs neither rows nor parameters; `None` if it is no such expression.
+pub(crate) fn evaluate_constant(expr: &ast::Expr) -> Result<Option<ScalarValue>, SqlError> {
+    if needs_a_query(expr) {
+        return Ok(None);
+    }
+    let schema: DFSchemaRef = Arc::new(DFSchema::empty());
+    match simplified(resolved(expr, &schema)?, &schema)? {
+        Expr::Literal(value, _) => Ok(Some(value)),
+        _ => Ok(None),
+    }
+}
+
+/// Whether an expression holds a subquery or a parameter.
+fn needs_a_query(expr: &ast::Expr) -> bool {
+    use ast::Expr as E;
+    let found = ast::visit_expressions(expr, |part| match part {
+        E::Subquery(_) | E::Exists { .. } | E::InSubquery { .. } => ControlFlow::Break(()),
+        E::Value(value) if matches!(value.value, ast::Value::Placeholder(_)) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
 }
 
 /// Evaluates a default for one statement; fails with 42703 when it names a column.

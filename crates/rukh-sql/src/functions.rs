@@ -1,26 +1,41 @@
 //! What SQL has here and not in DataFusion: types of casts, and functions beside HASH.
 
-use std::sync::Arc;
+use std::any::Any;
+use std::sync::{Arc, LazyLock};
 
-use datafusion::arrow::array::{ArrayRef, AsArray, StringArray};
-use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use datafusion::arrow::array::{ArrayRef, AsArray, Float64Array, StringArray, TimestampMicrosecondArray};
+use datafusion::arrow::compute::kernels::length::length;
+use datafusion::arrow::compute::kernels::numeric;
+use datafusion::arrow::datatypes::{
+    DataType as ArrowType, Field, FieldRef, Float64Type, TimeUnit, TimestampMicrosecondType,
+};
+use datafusion::arrow::error::ArrowError;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::planner::TypePlanner;
+use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
+use datafusion::logical_expr::type_coercion::binary::binary_numeric_coercion;
 use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, Operator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
+use datafusion::physical_expr_common::datum::apply;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast;
-use rukh_keys::DataType;
+use rukh_keys::{DataType, ValueError};
 
 use crate::SqlError;
 use crate::statement::data_type;
-use crate::types::arrow_type;
+use crate::translate::time_unit;
+use crate::types::{arrow_type, data_type_of_arrow};
 
-/// Returns the functions beside HASH: `to_uuid(text)`, and `gen_random_uuid()` as PostgreSQL names it.
+/// Returns the functions beside HASH: those DataFusion lacks, and those that do more here.
 pub(crate) fn functions() -> Vec<Arc<ScalarUDF>> {
-    let random = datafusion::functions::string::uuid().as_ref().clone();
+    use datafusion::functions::{datetime, string, unicode};
+    let random = string::uuid().as_ref().clone();
     vec![
+        Arc::new(ByteLength::beside(string::octet_length())),
+        Arc::new(ByteLength::beside(unicode::character_length())),
+        Arc::new(DateTrunc::beside(datetime::date_trunc())),
+        round_half_to_even(),
         Arc::new(ScalarUDF::from(ToUuid::default())),
         Arc::new(random.with_aliases(["gen_random_uuid"])),
     ]
@@ -99,5 +114,334 @@ fn canonical_uuid(text: &str) -> DataFusionResult<String> {
     match DataType::Uuid.parse_text(text) {
         Ok(datum) => Ok(DataType::Uuid.format_text(&datum)),
         Err(error) => Err(DataFusionError::External(Box::new(SqlError::from(error)))),
+    }
+}
+
+/// `octet_length` and `length` of byte strings, beside those of texts that DataFusion has.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct ByteLength {
+    texts: Arc<ScalarUDF>,
+    signature: Signature,
+}
+
+impl ByteLength {
+    fn beside(texts: Arc<ScalarUDF>) -> ScalarUDF {
+        ScalarUDF::from(ByteLength {
+            texts,
+            signature: Signature::user_defined(Volatility::Immutable),
+        })
+    }
+}
+
+impl ScalarUDFImpl for ByteLength {
+    fn name(&self) -> &str {
+        self.texts.name()
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.texts.aliases()
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
+        match types {
+            [ArrowType::Null] => Ok(vec![ArrowType::Utf8]),
+            [ty] if ty.is_string() => Ok(vec![ty.clone()]),
+            [ty] if ty.is_binary() => Ok(vec![ArrowType::Binary]),
+            _ => Err(undefined_function(self.name(), types)),
+        }
+    }
+
+    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        match types {
+            [ArrowType::Binary] => Ok(ArrowType::Int32),
+            _ => self.texts.return_type(types),
+        }
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        match arguments.args.first() {
+            Some(ColumnarValue::Array(values)) if *values.data_type() == ArrowType::Binary => {
+                Ok(ColumnarValue::Array(length(values.as_ref())?))
+            }
+            Some(ColumnarValue::Scalar(ScalarValue::Binary(bytes))) => {
+                let length = bytes.as_ref().map(|bytes| bytes.len() as i32);
+                Ok(ColumnarValue::Scalar(ScalarValue::Int32(length)))
+            }
+            _ => self.texts.invoke_with_args(arguments),
+        }
+    }
+}
+
+fn undefined_function(name: &str, types: &[ArrowType]) -> DataFusionError {
+    let types: Vec<String> = types
+        .iter()
+        .map(|ty| data_type_of_arrow(ty).postgres_name())
+        .collect();
+    let message = format!("function {name}({}) does not exist", types.join(", "));
+    let error = SqlError::statement("42883", message).with_hint(
+        "No function matches the given name and argument types. You might need to add type casts.",
+    );
+    DataFusionError::External(Box::new(error))
+}
+
+/// `date_trunc` of every timestamp that a column holds; DataFusion's is limited to the years of
+/// nanoseconds in 64 bits.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct DateTrunc {
+    others: Arc<ScalarUDF>,
+    signature: Signature,
+}
+
+impl DateTrunc {
+    fn beside(others: Arc<ScalarUDF>) -> ScalarUDF {
+        ScalarUDF::from(DateTrunc {
+            others,
+            signature: Signature::user_defined(Volatility::Immutable),
+        })
+    }
+}
+
+impl ScalarUDFImpl for DateTrunc {
+    fn name(&self) -> &str {
+        self.others.name()
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.others.aliases()
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
+        let micros = |zone: &Option<Arc<str>>| ArrowType::Timestamp(TimeUnit::Microsecond, zone.clone());
+        match types {
+            [unit, value] if unit.is_string() || unit.is_null() => {
+                let value = match value {
+                    ArrowType::Timestamp(_, zone) => micros(zone),
+                    ArrowType::Time32(_) | ArrowType::Time64(_) => value.clone(),
+                    ty if ty.is_string() || ty.is_null() => micros(&None),
+                    ArrowType::Date32 | ArrowType::Date64 => micros(&None),
+                    _ => return Err(undefined_function(self.name(), types)),
+                };
+                Ok(vec![ArrowType::Utf8, value])
+            }
+            _ => Err(undefined_function(self.name(), types)),
+        }
+    }
+
+    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        match types {
+            [_, value] => Ok(value.clone()),
+            _ => Err(undefined_function(self.name(), types)),
+        }
+    }
+
+    fn output_ordering(&self, input: &[ExprProperties]) -> DataFusionResult<SortProperties> {
+        self.others.output_ordering(input)
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        let [
+            ColumnarValue::Scalar(ScalarValue::Utf8(Some(name))),
+            ColumnarValue::Array(values),
+        ] = arguments.args.as_slice()
+        else {
+            return self.invoke_on_arrays(arguments);
+        };
+        let (ArrowType::Timestamp(TimeUnit::Microsecond, zone), Some(unit)) =
+            (values.data_type(), time_unit(name))
+        else {
+            return self.others.invoke_with_args(arguments);
+        };
+        if zone
+            .as_deref()
+            .is_some_and(|zone| zone != "UTC" && zone != "+00:00")
+        {
+            return self.others.invoke_with_args(arguments);
+        }
+        let instants = values.as_primitive::<TimestampMicrosecondType>();
+        let cut: TimestampMicrosecondArray = instants.unary(|micros| unit.truncate(micros));
+        Ok(ColumnarValue::Array(Arc::new(
+            cut.with_timezone_opt(zone.clone()),
+        )))
+    }
+}
+
+impl DateTrunc {
+    /// A scalar goes the way of arrays: one rule for both.
+    fn invoke_on_arrays(&self, mut arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        let [
+            ColumnarValue::Scalar(ScalarValue::Utf8(Some(_))),
+            ColumnarValue::Scalar(value),
+        ] = arguments.args.as_slice()
+        else {
+            return self.others.invoke_with_args(arguments);
+        };
+        arguments.args[1] = ColumnarValue::Array(value.to_array()?);
+        match self.invoke_with_args(arguments)? {
+            ColumnarValue::Array(cut) => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&cut, 0)?)),
+            scalar => Ok(scalar),
+        }
+    }
+}
+
+/// Returns the function that computes `op` on integers and fails when the result is too large.
+pub(crate) fn checked(op: Operator) -> Option<Arc<ScalarUDF>> {
+    static CHECKED: LazyLock<[Arc<ScalarUDF>; 3]> = LazyLock::new(|| {
+        [Operator::Plus, Operator::Minus, Operator::Multiply].map(|op| {
+            let signature = Signature::user_defined(Volatility::Immutable);
+            Arc::new(ScalarUDF::from(Checked { op, signature }))
+        })
+    });
+    let position = match op {
+        Operator::Plus => 0,
+        Operator::Minus => 1,
+        Operator::Multiply => 2,
+        _ => return None,
+    };
+    Some(CHECKED[position].clone())
+}
+
+/// Returns the operator that a function of [`checked`] stands for.
+pub(crate) fn checked_operator(function: &ScalarUDF) -> Option<Operator> {
+    let inner: &dyn Any = function.inner().as_ref();
+    inner.downcast_ref::<Checked>().map(|checked| checked.op)
+}
+
+/// A sum, difference or product of integers; DataFusion's operators wrap around instead of failing.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Checked {
+    op: Operator,
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for Checked {
+    fn name(&self) -> &str {
+        match self.op {
+            Operator::Plus => "int_add",
+            Operator::Minus => "int_subtract",
+            _ => "int_multiply",
+        }
+    }
+
+    fn display_name(&self, args: &[Expr]) -> DataFusionResult<String> {
+        self.schema_name(args)
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> DataFusionResult<String> {
+        let [left, right] = args else {
+            return Ok(self.name().to_string());
+        };
+        Ok(format!(
+            "{} {} {}",
+            left.schema_name(),
+            self.op,
+            right.schema_name()
+        ))
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
+        match types {
+            [left, right] => {
+                let common = binary_numeric_coercion(left, right)
+                    .or_else(|| left.is_null().then(|| right.clone()))
+                    .or_else(|| right.is_null().then(|| left.clone()))
+                    .filter(|common| !common.is_null())
+                    .unwrap_or(ArrowType::Int64);
+                Ok(vec![common.clone(), common])
+            }
+            _ => Err(undefined_function(self.name(), types)),
+        }
+    }
+
+    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        match types {
+            [left, _] => Ok(left.clone()),
+            _ => Err(undefined_function(self.name(), types)),
+        }
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        let [left, right] = arguments.args.as_slice() else {
+            return Err(undefined_function(self.name(), &[]));
+        };
+        let compute = match self.op {
+            Operator::Plus => numeric::add,
+            Operator::Minus => numeric::sub,
+            _ => numeric::mul,
+        };
+        apply(left, right, |left, right| {
+            compute(left, right).map_err(|error| match error {
+                ArrowError::ArithmeticOverflow(_) => {
+                    let ty = data_type_of_arrow(left.get().0.data_type());
+                    let error = SqlError::from(ValueError::IntegerOutOfRange { ty });
+                    ArrowError::ExternalError(Box::new(error))
+                }
+                other => other,
+            })
+        })
+    }
+
+    fn output_ordering(&self, input: &[ExprProperties]) -> DataFusionResult<SortProperties> {
+        let [left, right] = input else {
+            return Ok(SortProperties::Unordered);
+        };
+        Ok(match self.op {
+            Operator::Plus => left.sort_properties.add(&right.sort_properties),
+            Operator::Minus => left.sort_properties.sub(&right.sort_properties),
+            _ => SortProperties::Unordered,
+        })
+    }
+}
+
+/// Returns the function that rounds floats to whole numbers, halves to even ones.
+pub(crate) fn round_half_to_even() -> Arc<ScalarUDF> {
+    static RINT: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
+        let signature = Signature::exact(vec![ArrowType::Float64], Volatility::Immutable);
+        Arc::new(ScalarUDF::from(RoundHalfToEven { signature }))
+    });
+    RINT.clone()
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct RoundHalfToEven {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for RoundHalfToEven {
+    fn name(&self) -> &str {
+        "rint"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        Ok(ArrowType::Float64)
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        match arguments.args.first() {
+            Some(ColumnarValue::Array(values)) => {
+                let floats = values.as_primitive::<Float64Type>();
+                let whole: Float64Array = floats.unary(f64::round_ties_even);
+                Ok(ColumnarValue::Array(Arc::new(whole)))
+            }
+            Some(ColumnarValue::Scalar(ScalarValue::Float64(value))) => Ok(ColumnarValue::Scalar(
+                ScalarValue::Float64(value.map(f64::round_ties_even)),
+            )),
+            _ => Err(undefined_function(self.name(), &[])),
+        }
     }
 }

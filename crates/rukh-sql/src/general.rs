@@ -19,7 +19,7 @@ use crate::expressions;
 use crate::functions;
 use crate::literals::type_literals;
 use crate::provider::{CurrentStatement, RukhCatalog};
-use crate::rewrite::expand_row_values;
+use crate::rewrite::rewrite;
 
 /// Memory that one database's queries share for sorts, joins and aggregates before they spill, bytes.
 const QUERY_MEMORY_MAX: usize = 768 << 20;
@@ -68,14 +68,14 @@ pub(crate) async fn logical_plan(
     params: &[ScalarValue],
 ) -> Result<LogicalPlan, SqlError> {
     let mut query = query.clone();
-    expand_row_values(&mut query)?;
+    rewrite(&mut query)?;
     let statement = PlannedStatement::Statement(Box::new(ast::Statement::Query(Box::new(query))));
-    let plan = type_literals(state.statement_to_plan(statement).await?)?;
+    let plan = state.statement_to_plan(statement).await?;
     let plan = match params.is_empty() {
         true => plan,
         false => plan.with_param_values(ParamValues::from(params.to_vec()))?,
     };
-    Ok(state.optimize(&plan)?)
+    Ok(state.optimize(&type_literals(plan)?)?)
 }
 
 /// Makes the physical plan of an optimised logical one.

@@ -14,6 +14,7 @@ use rukh_catalog::{Catalog, Column, Index, KeyElement, KeyExpr, Table};
 use rukh_keys::{DataType, SortOrder};
 
 use crate::SqlError;
+use crate::normalise::quoted;
 use crate::show::{batch, booleans, index_sql, numbers, texts};
 
 /// Name of the database in `table_catalog` and the like.
@@ -183,9 +184,14 @@ fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
     ])
 }
 
-/// Returns the name of a type without its length or precision.
+/// Returns the name of a type without its length or precision, as the SQL standard spells it.
 pub(crate) fn type_name(ty: &DataType) -> String {
-    let name = ty.postgres_name();
+    let name = match ty {
+        DataType::Varchar(_) => "character varying".to_string(),
+        DataType::Timestamp => "timestamp without time zone".to_string(),
+        DataType::Time { .. } => "time without time zone".to_string(),
+        other => other.postgres_name(),
+    };
     match name.split_once('(') {
         Some((before, _)) => before.to_string(),
         None => name,
@@ -425,26 +431,45 @@ fn pg_tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
 }
 
 fn pg_indexes(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
-    let rows: Vec<_> = catalog.indexes().collect();
+    let mut rows: Vec<(&Table, String, String)> = Vec::new();
+    for table in catalog.tables() {
+        let key: Vec<String> = table
+            .primary_key
+            .iter()
+            .map(|element| match element.order {
+                SortOrder::Asc => element.expr.sql(table),
+                SortOrder::Desc => format!("{} DESC", element.expr.sql(table)),
+            })
+            .collect();
+        let name = format!("{}_pkey", table.name);
+        let sql = format!(
+            "CREATE UNIQUE INDEX {} ON {} ({})",
+            quoted(&name),
+            quoted(&table.name),
+            key.join(", ")
+        );
+        rows.push((table, name, sql));
+        rows.extend(table.indexes.iter().map(|index| {
+            let sql = index_sql(table, index).trim_end_matches(';').to_string();
+            (&**table, index.name.clone(), sql)
+        }));
+    }
     batch([
         (
             "schemaname",
-            texts(rows.iter().map(|(table, _)| Some(table.schema.clone()))),
+            texts(rows.iter().map(|(table, ..)| Some(table.schema.clone()))),
         ),
         (
             "tablename",
-            texts(rows.iter().map(|(table, _)| Some(table.name.clone()))),
+            texts(rows.iter().map(|(table, ..)| Some(table.name.clone()))),
         ),
         (
             "indexname",
-            texts(rows.iter().map(|(_, index)| Some(index.name.clone()))),
+            texts(rows.iter().map(|(_, name, _)| Some(name.clone()))),
         ),
         (
             "indexdef",
-            texts(
-                rows.iter()
-                    .map(|(table, index)| Some(index_sql(table, index).trim_end_matches(';').to_string())),
-            ),
+            texts(rows.iter().map(|(_, _, sql)| Some(sql.clone()))),
         ),
     ])
 }

@@ -13,6 +13,7 @@
 //! Deliberately not here: key encoding, access path choice, storage; anything that writes to a terminal.
 
 mod access;
+mod aggregates;
 mod batch;
 mod context;
 mod copy;

@@ -1,20 +1,36 @@
-//! Untyped string literals take the type of what they are compared with, as in PostgreSQL.
+//! Operands take the types that PostgreSQL's operators give them, where DataFusion's rules differ.
+//!
+//! | operands                   | DataFusion                     | here, as in PostgreSQL           |
+//! |----------------------------|--------------------------------|----------------------------------|
+//! | text literal and any type  | compares texts                 | the literal is read in that type |
+//! | float and decimal          | decimals of 30 digits          | DOUBLE                           |
+//! | DATE and TIMESTAMP         | nanoseconds, from 1677 to 2262 | microseconds                     |
+//! | DATE and INTERVAL          | a DATE                         | a TIMESTAMP                      |
+//! | CAST of 1.6 AS INTEGER     | 1                              | 2                                |
+//! | sums of integers too large | wrap around                    | error 22003                      |
 //!
 //! `day >= '2015-10-01'` compares dates, `n = '5'` integers, and `n = 'five'` is an error that says so
 //! (DataFusion would compare texts). Literals compared with UUIDs and CHARs get their stored form.
 
-use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef};
+use std::borrow::Borrow;
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef, TimeUnit};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::functions::math;
 use datafusion::logical_expr::expr::{Cast, InList};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{Between, BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator};
+use datafusion::logical_expr::{
+    Between, BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, ScalarUDF, cast,
+};
 use rukh_keys::DataType;
 
 use crate::SqlError;
-use crate::scalars::scalar_from_datum;
+use crate::functions;
+use crate::scalars::{datum_of_scalar, scalar_from_datum};
 use crate::types::data_type_of;
 
 /// Types the string literals of every comparison in the plan, subqueries included.
@@ -40,6 +56,20 @@ pub(crate) fn typed_expression(expr: Expr, schema: &DFSchema) -> Result<Expr, Sq
 
 fn typed_expr(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
     match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_arithmetic(op) => {
+            let (new_left, new_right) = (computed(&left, &right, schema), computed(&right, &left, schema));
+            let changed = new_left.is_some() || new_right.is_some();
+            let left = new_left.unwrap_or(*left);
+            let right = new_right.unwrap_or(*right);
+            match checked_function(op, &left, &right, schema) {
+                Some(function) => Ok(Transformed::yes(function.call(vec![left, right]))),
+                None => {
+                    let (left, right) = (Box::new(left), Box::new(right));
+                    let sum = Expr::BinaryExpr(BinaryExpr { left, op, right });
+                    Ok(Transformed::new_transformed(sum, changed))
+                }
+            }
+        }
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) => {
             let (new_left, new_right) = (retyped(&left, &right, schema)?, retyped(&right, &left, schema)?);
             let changed = new_left.is_some() || new_right.is_some();
@@ -56,6 +86,8 @@ fn typed_expr(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Exp
             low,
             high,
         }) => {
+            let wider = wider_of([&low, &high], &expr, schema);
+            let expr = wider.map_or(expr, Box::new);
             let low = retyped(&low, &expr, schema)?.map_or(low, Box::new);
             let high = retyped(&high, &expr, schema)?.map_or(high, Box::new);
             Ok(Transformed::yes(Expr::Between(Between {
@@ -66,13 +98,15 @@ fn typed_expr(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Exp
             })))
         }
         Expr::InList(InList { expr, list, negated }) => {
+            let wider = wider_of(&list, &expr, schema);
+            let expr = wider.map_or(expr, Box::new);
             let list = list
                 .into_iter()
                 .map(|element| Ok(retyped(&element, &expr, schema)?.unwrap_or(element)))
                 .collect::<DataFusionResult<Vec<_>>>()?;
             Ok(Transformed::yes(Expr::InList(InList { expr, list, negated })))
         }
-        Expr::Cast(Cast { expr, field }) if is_typed_time(field.data_type()) => {
+        Expr::Cast(Cast { expr, field }) if literal_text(&expr).is_some() && is_typed(field.data_type()) => {
             let read = literal_text(&expr)
                 .map(|text| scalar_of_text(&data_type_of(&field), text))
                 .transpose()?;
@@ -83,11 +117,41 @@ fn typed_expr(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Exp
                 changed,
             ))
         }
+        Expr::Cast(Cast { expr, field }) if changes_nothing(&expr, &field, schema) => {
+            Ok(Transformed::yes(*expr))
+        }
+        Expr::Cast(Cast { expr, field }) if field.data_type().is_signed_integer() => {
+            let whole = rounded(&expr, schema);
+            let changed = whole.is_some();
+            let expr = whole.map_or(expr, Box::new);
+            Ok(Transformed::new_transformed(
+                Expr::Cast(Cast { expr, field }),
+                changed,
+            ))
+        }
         other => Ok(Transformed::no(other)),
     }
 }
 
-/// Returns whether a literal cast to the type is read by our rules: PostgreSQL's date and time syntax.
+/// Whether a column is cast to the type that it has.
+fn changes_nothing(expr: &Expr, to: &FieldRef, schema: &DFSchema) -> bool {
+    matches!(expr, Expr::Column(_))
+        && expr.to_field(schema).is_ok_and(|(_, from)| {
+            from.data_type() == to.data_type() && data_type_of(&from) == data_type_of(to)
+        })
+}
+
+/// Rounds what is cast to an integer: decimals half away from zero, floats half to even.
+fn rounded(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
+    let function = match expr.get_type(schema).ok()? {
+        ArrowType::Decimal128(..) | ArrowType::Decimal256(..) => math::round(),
+        ArrowType::Float32 | ArrowType::Float64 => functions::round_half_to_even(),
+        _ => return None,
+    };
+    Some(function.call(vec![expr.clone()]))
+}
+
+/// Returns whether values of the type are dates, times or timestamps.
 fn is_typed_time(arrow: &ArrowType) -> bool {
     matches!(
         arrow,
@@ -116,10 +180,78 @@ fn is_comparison(op: Operator) -> bool {
     )
 }
 
+fn is_arithmetic(op: Operator) -> bool {
+    use Operator::{Divide, Minus, Modulo, Multiply, Plus};
+    matches!(op, Plus | Minus | Multiply | Divide | Modulo)
+}
+
+/// Returns an operand of a sum or product in the type it is computed in, if that is another one.
+fn computed(operand: &Expr, other: &Expr, schema: &DFSchema) -> Option<Expr> {
+    let date = matches!(operand.get_type(schema), Ok(ArrowType::Date32));
+    if date && matches!(other.get_type(schema), Ok(ArrowType::Interval(_))) {
+        return Some(cast(
+            operand.clone(),
+            ArrowType::Timestamp(TimeUnit::Microsecond, None),
+        ));
+    }
+    as_double(operand, other, schema)
+}
+
+/// Returns the function that adds, subtracts or multiplies integers and fails when they are too large.
+fn checked_function(op: Operator, left: &Expr, right: &Expr, schema: &DFSchema) -> Option<Arc<ScalarUDF>> {
+    let is_integer = |expr: &Expr| {
+        expr.get_type(schema)
+            .is_ok_and(|ty| ty.is_integer() || ty.is_null())
+    };
+    match is_integer(left) && is_integer(right) {
+        true => functions::checked(op),
+        false => None,
+    }
+}
+
+/// Returns a date as a timestamp if `other` is one.
+fn as_timestamp(date: &Expr, other: &Expr, schema: &DFSchema) -> Option<Expr> {
+    let to = other.get_type(schema).ok()?;
+    let applies =
+        matches!(to, ArrowType::Timestamp(..)) && matches!(date.get_type(schema), Ok(ArrowType::Date32));
+    applies.then(|| cast(date.clone(), to))
+}
+
+/// Returns `expr` in the type that comparing it with all of `others` takes, if that is another one.
+fn wider_of<'a>(
+    others: impl IntoIterator<Item = &'a (impl Borrow<Expr> + 'a)>,
+    expr: &Expr,
+    schema: &DFSchema,
+) -> Option<Expr> {
+    others.into_iter().find_map(|other| {
+        as_timestamp(expr, other.borrow(), schema).or_else(|| as_double(expr, other.borrow(), schema))
+    })
+}
+
+/// Returns a decimal as DOUBLE if `other` is a float, as PostgreSQL computes with the two.
+fn as_double(decimal: &Expr, other: &Expr, schema: &DFSchema) -> Option<Expr> {
+    let is = |expr: &Expr, test: fn(&ArrowType) -> bool| expr.get_type(schema).is_ok_and(|ty| test(&ty));
+    let is_decimal = |ty: &ArrowType| matches!(ty, ArrowType::Decimal128(..) | ArrowType::Decimal256(..));
+    if !is(decimal, is_decimal) || !is(other, ArrowType::is_floating) {
+        return None;
+    }
+    let double = match decimal {
+        // By its text: dividing by a power of ten is one bit off now and then.
+        Expr::Literal(value, _) => {
+            datum_of_scalar(value).and_then(|(datum, ty)| ty.format_text(&datum).parse::<f64>().ok())
+        }
+        _ => None,
+    };
+    Some(match double {
+        Some(value) => Expr::Literal(ScalarValue::Float64(Some(value)), None),
+        None => cast(decimal.clone(), ArrowType::Float64),
+    })
+}
+
 /// Returns `literal` in the type of `other`, or `None` when it stays as it is.
 fn retyped(literal: &Expr, other: &Expr, schema: &DFSchema) -> DataFusionResult<Option<Expr>> {
     let Some(text) = literal_text(literal) else {
-        return Ok(None);
+        return Ok(as_double(literal, other, schema).or_else(|| as_timestamp(literal, other, schema)));
     };
     if matches!(other, Expr::Literal(..)) {
         return Ok(None);

@@ -11,6 +11,7 @@
 //! | DECIMAL                    | `1.50`                                    |
 //! | DATE, TIMESTAMP, TIME      | `DATE '2015-10-01'`                       |
 //! | VARBINARY                  | `x'00ff'`                                 |
+//! | REAL                       | `CAST('0.1' AS REAL)`                     |
 //! | other numbers              | `CAST(5 AS INTEGER)`, but `5` in a comparison, which finds the type again |
 //!
 //! What has no SQL (lambdas, structs) is printed as DataFusion prints it; such text is never stored.
@@ -21,6 +22,7 @@ use datafusion::logical_expr::expr::{Case, InList, Like};
 use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, Operator};
 use rukh_keys::DataType;
 
+use crate::functions::checked_operator;
 use crate::scalars::datum_of_scalar;
 use crate::statement::is_reserved;
 use crate::types::{arrow_type, data_type_of, data_type_of_arrow};
@@ -203,6 +205,9 @@ fn print(expr: &Expr) -> Option<(String, Binding)> {
         Expr::Case(case) => case_expr(case),
         Expr::Cast(Cast { expr, field }) => cast(&printed(expr, Loosest)?, field),
         Expr::ScalarFunction(call) => {
+            if let (Some(op), [left, right]) = (checked_operator(&call.func), call.args.as_slice()) {
+                return binary_text(left, op, right);
+            }
             let name = if is_plain_function(call.name()) {
                 call.name().to_string()
             } else {
@@ -232,8 +237,11 @@ fn list(exprs: &[Expr]) -> Option<String> {
 }
 
 fn binary_expr(binary: &BinaryExpr) -> Option<(String, Binding)> {
-    let BinaryExpr { left, op, right } = binary;
-    let binding = operator_binding(*op)?;
+    binary_text(&binary.left, binary.op, &binary.right)
+}
+
+fn binary_text(left: &Expr, op: Operator, right: &Expr) -> Option<(String, Binding)> {
+    let binding = operator_binding(op)?;
     let compares = matches!(binding, Binding::Comparison | Binding::Is);
     // Comparisons do not associate; all others do to the left.
     let first = operand(left, if compares { binding.tighter() } else { binding }, compares)?;
@@ -350,7 +358,9 @@ fn literal(value: &ScalarValue) -> Option<(String, Binding)> {
         DataType::Decimal { precision, scale } if reads_as_decimal(&text, precision, scale) => {
             return Some(signed(text));
         }
-        DataType::Real | DataType::Double if !text.contains(|c: char| c.is_ascii_digit()) => {
+        DataType::Real | DataType::Double
+            if ty == DataType::Real || !text.contains(|c: char| c.is_ascii_digit()) =>
+        {
             Some(format!("CAST({} AS {ty})", quoted_string(&text)))
         }
         _ if ty.is_integer() || ty.is_float() || matches!(ty, DataType::Decimal { .. }) => {
@@ -411,7 +421,7 @@ fn signed(text: String) -> (String, Binding) {
 fn plain_number(value: &ScalarValue) -> Option<String> {
     let (datum, ty) = datum_of_scalar(value)?;
     let text = ty.format_text(&datum);
-    let is_number = ty.is_integer() || ty.is_float() || matches!(ty, DataType::Decimal { .. });
+    let is_number = ty.is_integer() || matches!(ty, DataType::Double | DataType::Decimal { .. });
     (is_number && text.contains(|c: char| c.is_ascii_digit())).then_some(text)
 }
 

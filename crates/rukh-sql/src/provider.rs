@@ -170,15 +170,31 @@ impl SchemaProvider for RukhSchema {
     }
 
     async fn table(&self, name: &str) -> DataFusionResult<Option<Arc<dyn TableProvider>>> {
-        let found = self.context.snapshot.catalog.table_named(&self.name, name).ok();
-        Ok(found.map(|table| Arc::new(RukhTable::new(self.context.clone(), table.clone())) as _))
+        if let Ok(table) = self.context.snapshot.catalog.table_named(&self.name, name) {
+            return Ok(Some(Arc::new(RukhTable::new(
+                self.context.clone(),
+                table.clone(),
+            ))));
+        }
+        match self.system_schema(name) {
+            Some(system) => system.table(name).await,
+            None => Ok(None),
+        }
     }
 
     fn table_exist(&self, name: &str) -> bool {
-        self.context
-            .snapshot
-            .catalog
-            .table_named(&self.name, name)
-            .is_ok()
+        let catalog = &self.context.snapshot.catalog;
+        catalog.table_named(&self.name, name).is_ok()
+            || self
+                .system_schema(name)
+                .is_some_and(|system| system.table_exist(name))
+    }
+}
+
+impl RukhSchema {
+    /// Names in `pg_catalog` need no schema before them, as in PostgreSQL.
+    fn system_schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
+        (self.name == "public" && name.starts_with("pg_"))
+            .then(|| information_schema::pg_catalog_provider(&self.context.snapshot.catalog))
     }
 }

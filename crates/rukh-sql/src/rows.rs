@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
+use datafusion::arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
+use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use futures::StreamExt;
 use rukh_keys::{DataType, Datum};
@@ -13,6 +14,7 @@ use crate::SqlError;
 use crate::batch::batch_of_rows;
 use crate::context::StatementContext;
 use crate::direct::DirectCursor;
+use crate::rewrite::shown_name;
 use crate::runtime::Runtime;
 use crate::scalars::datums_from_array;
 use crate::types::data_type_of;
@@ -44,6 +46,36 @@ enum Source {
     Ready(VecDeque<RecordBatch>),
 }
 
+/// Returns a schema with the names that a user sees.
+fn shown(schema: SchemaRef) -> SchemaRef {
+    if schema
+        .fields()
+        .iter()
+        .all(|field| shown_name(field.name()) == field.name())
+    {
+        return schema;
+    }
+    let field = |field: &FieldRef| field.as_ref().clone().with_name(shown_name(field.name()));
+    let fields: Vec<Field> = schema.fields().iter().map(field).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// Gives a batch the names of the schema.
+fn named(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, SqlError> {
+    let same = batch
+        .schema_ref()
+        .fields()
+        .iter()
+        .zip(schema.fields())
+        .all(|(a, b)| a.name() == b.name());
+    if same {
+        return Ok(batch);
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    let named = RecordBatch::try_new_with_options(schema.clone(), batch.columns().to_vec(), &options);
+    Ok(named.map_err(DataFusionError::from)?)
+}
+
 impl Rows {
     /// Makes rows of a running DataFusion plan.
     pub(crate) fn stream(
@@ -65,6 +97,7 @@ impl Rows {
     }
 
     fn new(schema: SchemaRef, source: Source, context: Option<Arc<StatementContext>>) -> Self {
+        let schema = shown(schema);
         let info = |field: &datafusion::arrow::datatypes::FieldRef| ColumnInfo {
             name: field.name().clone(),
             ty: data_type_of(field),
@@ -98,7 +131,11 @@ impl Rows {
             return self.to_batch(&rows).map(Some);
         }
         let batch = match &mut self.source {
-            Source::Stream(stream, runtime) => runtime.block_on(stream.next()).transpose()?,
+            Source::Stream(stream, runtime) => {
+                let batch = runtime.block_on(stream.next()).transpose()?;
+                let named = |batch: RecordBatch| named(batch, &self.schema);
+                batch.map(named).transpose()?
+            }
             Source::Ready(batches) => batches.pop_front(),
             Source::Direct(cursor) => {
                 let rows = cursor.next_rows()?;

@@ -13,6 +13,7 @@ use rukh_planner::{
 };
 
 use crate::expressions::{normalise, parse_predicate};
+use crate::functions::checked_operator;
 use crate::scalars::datum_of_scalar;
 use crate::types::data_type_of_arrow;
 
@@ -128,11 +129,12 @@ impl<'t> Translator<'t> {
             Expr::InList(list) => self.in_list(list),
             Expr::Like(like) => self.like(like),
             Expr::ScalarFunction(call) if call.name() == "starts_with" => self.starts_with(&call.args),
-            Expr::Column(_) => Some(Predicate::IsTrue {
-                operand: self.operand(expr)?,
-                negated: false,
-            })
-            .filter(|_| self.is_boolean(expr)),
+            // Not IS TRUE: `NOT flag` is NULL where the flag is.
+            Expr::Column(_) if self.is_boolean(expr) => Some(Predicate::Compare {
+                op: CompareOp::Eq,
+                left: self.operand(expr)?,
+                right: Operand::Constant(Constant::new(Datum::Boolean(true), DataType::Boolean)),
+            }),
             _ => None,
         }
     }
@@ -239,7 +241,11 @@ impl<'t> Translator<'t> {
                 op: Operator::Minus,
                 right,
             }) => self.difference(left, right),
-            Expr::ScalarFunction(call) => self.call(call.name(), &call.args),
+            Expr::ScalarFunction(call) => match (checked_operator(&call.func), call.args.as_slice()) {
+                (Some(Operator::Plus), [left, right]) => self.sum(left, right),
+                (Some(Operator::Minus), [left, right]) => self.difference(left, right),
+                _ => self.call(call.name(), &call.args),
+            },
             _ => None,
         }
     }
@@ -421,7 +427,8 @@ fn int_of(value: &ScalarValue) -> Option<i64> {
     }
 }
 
-fn time_unit(name: &str) -> Option<TimeUnit> {
+/// Returns the unit that `date_trunc` knows by this name.
+pub(crate) fn time_unit(name: &str) -> Option<TimeUnit> {
     Some(match name.to_ascii_lowercase().as_str() {
         "microsecond" | "microseconds" => TimeUnit::Microsecond,
         "millisecond" | "milliseconds" => TimeUnit::Millisecond,

@@ -12,6 +12,7 @@
 //! | [`postgres`] | a private PostgreSQL, the second opinion on rows                       |
 //! | [`translate`] | Rukh's dialect to PostgreSQL's                                        |
 //! | [`table`]   | results as text, and whether two are the same                          |
+//! | [`random`]  | random schemas, rows, changes and conditions                             |
 //! | [`crash`]   | statements of a process that is killed, and their model                |
 //! | [`seed`]    | random cases that can be replayed                                      |
 //! | [`need`]    | tests that need something of the machine                               |
@@ -22,6 +23,7 @@ pub mod load;
 pub mod need;
 pub mod paths;
 pub mod postgres;
+pub mod random;
 pub mod scripts;
 pub mod seed;
 pub mod slt;

@@ -118,7 +118,7 @@ fn compare_loosely(left: &Option<String>, right: &Option<String>) -> Ordering {
     match (number(left), number(right)) {
         (Some(a), Some(b)) if (a - b).abs() > a.abs().max(b.abs()) * 1e-12 => a.total_cmp(&b),
         (Some(_), Some(_)) => left.cmp(right).then(Ordering::Equal),
-        _ => trimmed(left).cmp(&trimmed(right)),
+        _ => trimmed(left).cmp(&trimmed(right)).then_with(|| left.cmp(right)),
     }
 }
 

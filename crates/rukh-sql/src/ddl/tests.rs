@@ -194,6 +194,191 @@ fn existing_and_missing_names_are_notices_if_allowed() {
 }
 
 #[test]
+fn wrong_definitions_say_what_and_where() {
+    let mut session = session();
+    run(
+        &mut session,
+        "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT, c DECIMAL(5,2))",
+    );
+    run(&mut session, "CREATE INDEX i ON t (b)");
+    let cases = [
+        (
+            "CREATE TABLE t (a INTEGER PRIMARY KEY)",
+            "42P07",
+            "relation \"t\" already exists",
+            14,
+        ),
+        (
+            "CREATE TABLE i (a INTEGER PRIMARY KEY)",
+            "42P07",
+            "relation \"i\" already exists",
+            14,
+        ),
+        (
+            "CREATE TABLE s.u (a INTEGER PRIMARY KEY)",
+            "3F000",
+            "schema \"s\" does not exist",
+            14,
+        ),
+        (
+            "CREATE TABLE u (a INTEGER, a TEXT, PRIMARY KEY (a))",
+            "42701",
+            "column \"a\" specified more than once",
+            28,
+        ),
+        (
+            "CREATE TABLE u (a INTEGER)",
+            "42P16",
+            "table \"u\" needs a PRIMARY KEY: rows are kept in its order",
+            14,
+        ),
+        (
+            "CREATE TABLE u (a INTEGER, PRIMARY KEY (b))",
+            "42703",
+            "column \"b\" named in key does not exist",
+            41,
+        ),
+        (
+            "CREATE TABLE u (a INTEGER NULL PRIMARY KEY)",
+            "42601",
+            "conflicting NULL/NOT NULL declarations for column \"a\"",
+            32,
+        ),
+        (
+            "CREATE TABLE u (a INTEGER PRIMARY KEY, UNIQUE (b))",
+            "42703",
+            "column \"b\" named in key does not exist",
+            48,
+        ),
+        (
+            "CREATE TABLE u (a INTEGER PRIMARY KEY, FAMILY f (b))",
+            "42703",
+            "column \"b\" does not exist",
+            50,
+        ),
+        (
+            "CREATE TABLE u (a INTEGER PRIMARY KEY) SALT_BUCKETS = 4 ON (b)",
+            "42703",
+            "column \"b\" does not exist",
+            61,
+        ),
+        (
+            "CREATE TABLE u (a INTEGER PRIMARY KEY) SPLIT ON ('x')",
+            "22P02",
+            "invalid input syntax for type integer: \"x\"",
+            50,
+        ),
+        (
+            "CREATE TABLE u (a INTEGER PRIMARY KEY) SPLIT ON ((1, 2))",
+            "42P16",
+            "a SPLIT ON key must be a prefix of the primary key",
+            50,
+        ),
+        (
+            "CREATE TABLE u (a INTEGER DEFAULT 'x' PRIMARY KEY)",
+            "22P02",
+            "invalid input syntax for type integer: \"x\"",
+            27,
+        ),
+        (
+            "CREATE TABLE u (a INTEGER DEFAULT true PRIMARY KEY)",
+            "42804",
+            "column \"a\" is of type integer but expression is of type boolean",
+            27,
+        ),
+        (
+            "CREATE TABLE u (a INTEGER DEFAULT (SELECT 1) PRIMARY KEY)",
+            "0A000",
+            "cannot use subquery in DEFAULT expression",
+            27,
+        ),
+        (
+            "CREATE TABLE u (a TEXT DEFAULT gen_random_uuid() PRIMARY KEY)",
+            "0A000",
+            "function gen_random_uuid() in DEFAULT expression is not supported",
+            24,
+        ),
+        (
+            "CREATE INDEX ON u (a)",
+            "42P01",
+            "relation \"u\" does not exist",
+            17,
+        ),
+        (
+            "CREATE INDEX i ON t (a)",
+            "42P07",
+            "relation \"i\" already exists",
+            14,
+        ),
+        (
+            "CREATE INDEX ON t (d)",
+            "42703",
+            "column \"d\" does not exist",
+            20,
+        ),
+        (
+            "CREATE INDEX ON t (lower(d))",
+            "42703",
+            "column \"d\" does not exist",
+            20,
+        ),
+        (
+            "CREATE INDEX ON t (a, a)",
+            "42701",
+            "column \"a\" specified more than once",
+            17,
+        ),
+        (
+            "CREATE INDEX ON t (a) INCLUDE (d)",
+            "42703",
+            "column \"d\" does not exist",
+            32,
+        ),
+        (
+            "CREATE INDEX ON t ((now()))",
+            "42P17",
+            "functions in index expression must be marked IMMUTABLE",
+            20,
+        ),
+        (
+            "CREATE INDEX ON t ((random()))",
+            "0A000",
+            "function random() in index expression is not supported",
+            20,
+        ),
+        (
+            "CREATE INDEX ON t ((SELECT 1))",
+            "0A000",
+            "cannot use subquery in index expression",
+            20,
+        ),
+        (
+            "CREATE INDEX ON t (a) WHERE b",
+            "42804",
+            "argument of WHERE must be type boolean, not type text",
+            29,
+        ),
+        (
+            "CREATE INDEX ON t (a) WHERE a > $1",
+            "42P02",
+            "cannot use parameters in index predicate",
+            29,
+        ),
+        ("DROP TABLE i", "42809", "\"i\" is not a table", 12),
+        ("DROP INDEX t", "42809", "\"t\" is not an index", 12),
+        ("DROP TABLE t, u", "42P01", "table \"u\" does not exist", 15),
+        ("DROP INDEX j", "42704", "index \"j\" does not exist", 12),
+        ("TRUNCATE u", "42P01", "relation \"u\" does not exist", 10),
+    ];
+    for (sql, sqlstate, message, position) in cases {
+        let error = error(&mut session, sql);
+        let found = (error.sqlstate, error.message.as_str(), error.position);
+        assert_eq!(found, (sqlstate, message, Some(position)), "{sql}");
+    }
+    assert_eq!(rows(&mut session, "SHOW TABLES"), ["public|t|table|3|1"]);
+}
+
+#[test]
 fn a_table_whose_unique_index_fails_is_not_left_behind() {
     let mut session = session();
     let sql = "CREATE TABLE u (a INTEGER PRIMARY KEY, b TEXT, CONSTRAINT u UNIQUE (b))";
@@ -223,7 +408,11 @@ fn definitions_can_be_queried() {
         (
             "SELECT column_name, data_type, is_nullable, character_maximum_length FROM information_schema.columns \
              ORDER BY ordinal_position",
-            vec!["a|integer|NO|-", "b|character varying|NO|20", "c|timestamp|YES|-"],
+            vec![
+                "a|integer|NO|-",
+                "b|character varying|NO|20",
+                "c|timestamp without time zone|YES|-",
+            ],
         ),
         (
             "SELECT constraint_name, constraint_type FROM information_schema.table_constraints ORDER BY 1",
@@ -241,7 +430,7 @@ fn definitions_can_be_queried() {
         ),
         (
             "SELECT indexname FROM pg_catalog.pg_indexes WHERE indexdef LIKE '%UNIQUE%'",
-            vec!["Odd name"],
+            vec!["t_pkey", "Odd name"],
         ),
         ("SELECT count(*) FROM information_schema.schemata", vec!["3"]),
     ];

@@ -61,3 +61,56 @@ fn text(table: &Table, sql: &str) -> String {
     assert_eq!(normalise(&again.expr), text, "{sql}");
     text
 }
+
+#[test]
+fn expressions_are_read_back() {
+    let table = table();
+    let cases = [
+        ("lower(name)", "lower(name)"),
+        ("LOWER( t.name )", "lower(name)"),
+        ("\"Mixed\" || 'x''y'", "\"Mixed\" || 'x''y'"),
+        ("a + 1", "CAST(a AS BIGINT) + 1"),
+        ("(a + b) * 2 - b", "(CAST(a AS BIGINT) + b) * 2 - b"),
+        ("b - (b - 1)", "b - (b - 1)"),
+        ("a > 5", "a > 5"),
+        ("5 < a", "a > 5"),
+        ("n > 1.5", "n > 1.50"),
+        ("d > 1.5 AND flag", "d > 1.5 AND flag"),
+        ("NOT flag OR a = 1 AND b = 2", "NOT flag OR a = 1 AND b = 2"),
+        ("(flag OR a = 1) AND b = 2", "(flag OR a = 1) AND b = 2"),
+        (
+            "name LIKE 'a%' AND name NOT ILIKE '%b'",
+            "name LIKE 'a%' AND name NOT ILIKE '%b'",
+        ),
+        ("a BETWEEN 1 AND 3", "a >= 1 AND a <= 3"),
+        ("a IN (1, 2, 3, 4, 5)", "a IN (1, 2, 3, 4, 5)"),
+        (
+            "name IS NULL OR flag IS NOT TRUE",
+            "name IS NULL OR flag IS NOT TRUE",
+        ),
+        ("day >= '2015-10-01'", "day >= DATE '2015-10-01'"),
+        ("ts < '2015-10-01 12:00'", "ts < TIMESTAMP '2015-10-01 12:00:00'"),
+        ("CAST(ts AS DATE)", "CAST(ts AS DATE)"),
+        ("date_trunc('hour', ts)", "date_trunc('hour', ts)"),
+        ("extract(year FROM ts)", "date_part('YEAR', ts)"),
+        ("x = '\\x00ff'", "x = x'00ff'"),
+        ("hash(name, 8)", "hash(name, 8)"),
+        (
+            "coalesce(name, 'none')",
+            "CASE WHEN name IS NOT NULL THEN name ELSE 'none' END",
+        ),
+        (
+            "CASE WHEN a > 1 THEN 'x' ELSE 'y' END",
+            "CASE WHEN a > 1 THEN 'x' ELSE 'y' END",
+        ),
+        ("-b", "- b"),
+        ("name ~ '^a'", "name LIKE 'a%'"),
+        ("name::varchar(3)", "left(name, 3)"),
+        ("\"time\" > '12:00'", "\"time\" > TIME '12:00:00'"),
+        ("s = 3 AND r > 0.5", "s = 3 AND CAST(r AS DOUBLE) > 0.5"),
+        ("a IS DISTINCT FROM 3", "a IS DISTINCT FROM 3"),
+    ];
+    for (sql, expected) in cases {
+        assert_eq!(text(&table, sql), expected, "{sql}");
+    }
+}

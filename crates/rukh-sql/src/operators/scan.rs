@@ -121,6 +121,7 @@ impl ScanExec {
         );
         let properties = Arc::new(properties(
             &path,
+            order,
             &columns[..output.len()],
             output_schema,
             partitions.len(),
@@ -275,8 +276,11 @@ fn stored_keys(context: &StatementContext, table: &Table, path: &AccessPath) -> 
 }
 
 /// Declares the order of the rows and how many partitions there are.
+///
+/// The order asked for may name columns that the conditions fix, which the path's own order leaves out.
 fn properties(
     path: &AccessPath,
+    asked: &[OrderKey],
     columns: &[ColumnId],
     schema: SchemaRef,
     partitions: usize,
@@ -290,8 +294,12 @@ fn properties(
         };
         Some(PhysicalSortExpr { expr, options })
     };
-    let known: Vec<_> = path.order.iter().map_while(sort_expr).collect();
-    let equivalence = EquivalenceProperties::new_with_orderings(schema.clone(), LexOrdering::new(known));
+    let asked = if path.ordered { asked } else { &[] };
+    let orders = [path.order.as_slice(), asked]
+        .map(|order| order.iter().map_while(sort_expr).collect::<Vec<_>>())
+        .into_iter()
+        .filter_map(LexOrdering::new);
+    let equivalence = EquivalenceProperties::new_with_orderings(schema.clone(), orders);
     let partitioning = Partitioning::UnknownPartitioning(partitions);
     PlanProperties::new(
         equivalence,

@@ -67,6 +67,9 @@ fn index_element(reader: &mut Reader<'_>) -> Result<KeyElementDefinition, SqlErr
     let expr = if is_hash(reader) {
         hash(reader)?
     } else if reader.accept_token(&Token::LParen) {
+        if reader.peeks(&["select"]) {
+            return Err(SqlError::unsupported("cannot use subquery in index expression").at(position));
+        }
         let expr = reader.expression()?;
         reader.expect_token(&Token::RParen)?;
         KeyExprDefinition::Expression(Box::new(expr))

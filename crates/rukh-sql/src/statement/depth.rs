@@ -29,6 +29,9 @@ const EXPRESSION_DEPTH_MAX: usize = 400;
 /// Most set operations of one query, and most relations of one FROM.
 const RELATIONS_MAX: usize = 200;
 
+/// Most queries inside of one another: DataFusion plans a hundred only with more stack than threads have.
+const QUERY_DEPTH_MAX: usize = 32;
+
 /// Shortest chain that is worth rebuilding.
 const CHAIN_MIN: usize = 16;
 
@@ -60,7 +63,7 @@ pub(super) fn check_tokens(tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
 
 /// Fails with 54001 if a tree is too deep to be planned.
 pub(super) fn check_tree(node: &impl Visit) -> Result<(), SqlError> {
-    match node.visit(&mut Depth { expressions: 0 }) {
+    match node.visit(&mut Depth::default()) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(()) => Err(too_complex()),
     }
@@ -76,9 +79,12 @@ fn too_complex() -> SqlError {
         .with_hint("Split it, or put long lists of values into IN (…) or VALUES.")
 }
 
+#[derive(Default)]
 struct Depth {
     /// Expressions that enclose the one visited.
     expressions: usize,
+    /// Queries that enclose the one visited.
+    queries: usize,
 }
 
 impl Depth {
@@ -105,7 +111,14 @@ impl Visitor for Depth {
     }
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        self.queries += 1;
+        Depth::check(self.queries, QUERY_DEPTH_MAX)?;
         Depth::check(set_operations(&query.body), RELATIONS_MAX)
+    }
+
+    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.queries -= 1;
+        ControlFlow::Continue(())
     }
 
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {

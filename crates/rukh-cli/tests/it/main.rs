@@ -1,0 +1,9 @@
+//! Transcripts of the `rukh` binary: what it was asked, what it wrote, and how it ended.
+
+mod commands;
+mod errors;
+mod formats;
+mod pipes;
+mod scripts;
+mod tools;
+mod transcript;

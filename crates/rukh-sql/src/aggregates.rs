@@ -1,0 +1,162 @@
+//! `min` and `max` as PostgreSQL has them: NaN is the greatest float, and the type of the column stays.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, AsArray};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Float64Type};
+use datafusion::common::ScalarValue;
+use datafusion::error::Result as DataFusionResult;
+use datafusion::functions_aggregate::min_max::{max_udaf, min_udaf};
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::utils::AggregateOrderSensitivity;
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, ReversedUDAF, SetMonotonicity, Signature,
+    StatisticsArgs,
+};
+
+/// Returns the aggregates that replace DataFusion's.
+pub(crate) fn aggregates() -> [Arc<AggregateUDF>; 2] {
+    [(min_udaf(), Ordering::Less), (max_udaf(), Ordering::Greater)]
+        .map(|(usual, wanted)| Arc::new(AggregateUDF::from(Extreme { usual, wanted })))
+}
+
+/// `min` or `max`: DataFusion's, but for floats, which it compares with NaN in any place.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Extreme {
+    usual: Arc<AggregateUDF>,
+    /// How a value compares with the one that it replaces.
+    wanted: Ordering,
+}
+
+impl AggregateUDFImpl for Extreme {
+    fn name(&self) -> &str {
+        self.usual.name()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.usual.signature()
+    }
+
+    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
+        self.usual.coerce_types(types)
+    }
+
+    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        self.usual.return_type(types)
+    }
+
+    fn return_field(&self, arguments: &[FieldRef]) -> DataFusionResult<FieldRef> {
+        let usual = self.usual.return_field(arguments)?;
+        Ok(match arguments {
+            [argument] if argument.data_type() == usual.data_type() => {
+                let field = Field::new(usual.name(), usual.data_type().clone(), true);
+                Arc::new(field.with_metadata(argument.metadata().clone()))
+            }
+            _ => usual,
+        })
+    }
+
+    fn accumulator(&self, arguments: AccumulatorArgs<'_>) -> DataFusionResult<Box<dyn Accumulator>> {
+        match arguments.return_field.data_type() {
+            ty if ty.is_floating() => Ok(Box::new(ExtremeFloat {
+                ty: ty.clone(),
+                wanted: self.wanted,
+                value: None,
+            })),
+            _ => self.usual.accumulator(arguments),
+        }
+    }
+
+    fn state_fields(&self, arguments: StateFieldsArgs<'_>) -> DataFusionResult<Vec<FieldRef>> {
+        self.usual.state_fields(arguments)
+    }
+
+    fn groups_accumulator_supported(&self, arguments: AccumulatorArgs<'_>) -> bool {
+        !arguments.return_field.data_type().is_floating()
+            && self.usual.groups_accumulator_supported(arguments)
+    }
+
+    fn create_groups_accumulator(
+        &self,
+        arguments: AccumulatorArgs<'_>,
+    ) -> DataFusionResult<Box<dyn GroupsAccumulator>> {
+        self.usual.create_groups_accumulator(arguments)
+    }
+
+    fn create_sliding_accumulator(
+        &self,
+        arguments: AccumulatorArgs<'_>,
+    ) -> DataFusionResult<Box<dyn Accumulator>> {
+        self.usual.create_sliding_accumulator(arguments)
+    }
+
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        self.usual.order_sensitivity()
+    }
+
+    fn reverse_expr(&self) -> ReversedUDAF {
+        ReversedUDAF::Identical
+    }
+
+    fn is_descending(&self) -> Option<bool> {
+        Some(self.wanted == Ordering::Greater)
+    }
+
+    fn value_from_stats(&self, statistics: &StatisticsArgs<'_>) -> Option<ScalarValue> {
+        self.usual.value_from_stats(statistics)
+    }
+
+    fn set_monotonicity(&self, ty: &ArrowType) -> SetMonotonicity {
+        self.usual.inner().set_monotonicity(ty)
+    }
+}
+
+/// The least or greatest float so far.
+#[derive(Debug)]
+struct ExtremeFloat {
+    ty: ArrowType,
+    wanted: Ordering,
+    value: Option<f64>,
+}
+
+impl Accumulator for ExtremeFloat {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> DataFusionResult<()> {
+        let Some(values) = values.first() else {
+            return Ok(());
+        };
+        let floats = cast(values.as_ref(), &ArrowType::Float64)?;
+        for value in floats.as_primitive::<Float64Type>().iter().flatten() {
+            if self
+                .value
+                .is_none_or(|known| compare(value, known) == self.wanted)
+            {
+                self.value = Some(value);
+            }
+        }
+        Ok(())
+    }
+
+    fn evaluate(&mut self) -> DataFusionResult<ScalarValue> {
+        ScalarValue::Float64(self.value).cast_to(&self.ty)
+    }
+
+    fn size(&self) -> usize {
+        size_of_val(self)
+    }
+
+    fn state(&mut self) -> DataFusionResult<Vec<ScalarValue>> {
+        Ok(vec![self.evaluate()?])
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> DataFusionResult<()> {
+        self.update_batch(states)
+    }
+}
+
+/// Compares floats as keys do: NaN is greatest, and -0 is 0.
+fn compare(one: f64, other: f64) -> Ordering {
+    one.partial_cmp(&other)
+        .unwrap_or_else(|| one.is_nan().cmp(&other.is_nan()))
+}

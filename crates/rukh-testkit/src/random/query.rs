@@ -1,0 +1,204 @@
+//! Random queries on one table.
+
+use rand::Rng;
+use rand::rngs::StdRng;
+use rand::seq::{IndexedRandom, SliceRandom};
+use rukh_keys::DataType;
+
+use super::condition::{Condition, condition};
+use super::schema::{RandomColumn, RandomTable};
+use super::value::Constant;
+
+/// A query: what it selects, its condition, what follows.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// `SELECT … FROM t`.
+    pub select: String,
+    /// The condition.
+    pub condition: Condition,
+    /// GROUP BY, ORDER BY, LIMIT.
+    pub rest: String,
+}
+
+impl Query {
+    /// Writes the query with its constants.
+    pub fn sql(&self) -> String {
+        format!("{} WHERE {}{}", self.select, self.condition, self.rest)
+    }
+
+    /// Writes the query with parameters, and returns their values.
+    pub fn with_parameters(&self) -> (String, Vec<Constant>) {
+        let mut constants = Vec::new();
+        let condition = self.condition.with_parameters(&mut constants);
+        (
+            format!("{} WHERE {condition}{}", self.select, self.rest),
+            constants,
+        )
+    }
+
+    /// Returns queries that are smaller by one step.
+    pub fn smaller(&self) -> Vec<Query> {
+        let smaller = self.condition.smaller().into_iter();
+        smaller
+            .map(|condition| Query {
+                condition,
+                ..self.clone()
+            })
+            .collect()
+    }
+}
+
+/// Draws a query.
+pub fn query(table: &RandomTable, random: &mut StdRng) -> Query {
+    let condition = condition(table, random);
+    let (select, rest) = match random.random_range(0..12) {
+        0..=3 => (
+            format!("SELECT {} FROM t", some_names(table, random)),
+            String::new(),
+        ),
+        4..=6 => ordered(table, random),
+        7 => ("SELECT count(*) FROM t".to_owned(), String::new()),
+        8 => aggregates(table, random),
+        9 => grouped(table, random),
+        10 => distinct(table, random),
+        _ => ("SELECT * FROM t".to_owned(), String::new()),
+    };
+    Query {
+        select,
+        condition,
+        rest,
+    }
+}
+
+fn some_names(table: &RandomTable, random: &mut StdRng) -> String {
+    let mut columns = table.all_columns();
+    columns.shuffle(random);
+    columns.truncate(random.random_range(1..=columns.len()));
+    table.names(&columns)
+}
+
+/// All of the key is in the order, so that there is one right answer; LIMIT may cut it.
+fn ordered(table: &RandomTable, random: &mut StdRng) -> (String, String) {
+    let mut columns: Vec<usize> = match random.random_bool(0.6) {
+        true => table.key.iter().map(|element| element.column).collect(),
+        false => {
+            let mut columns = table.all_columns();
+            columns.shuffle(random);
+            columns.truncate(random.random_range(1..=3));
+            columns
+        }
+    };
+    columns.extend(0..table.key_columns);
+    let mut seen = Vec::new();
+    columns.retain(|column| {
+        !seen.contains(column) && {
+            seen.push(*column);
+            true
+        }
+    });
+    let reverse = random.random_bool(0.5);
+    let keys: Vec<String> = columns
+        .iter()
+        .map(|column| sort_key(table, *column, reverse, random))
+        .collect();
+    let mut rest = format!(" ORDER BY {}", keys.join(", "));
+    if random.random_bool(0.6) {
+        rest += &format!(" LIMIT {}", random.random_range(0..=8));
+    }
+    if random.random_bool(0.2) {
+        rest += &format!(" OFFSET {}", random.random_range(0..=3));
+    }
+    (
+        format!("SELECT {} FROM t", table.names(&table.all_columns())),
+        rest,
+    )
+}
+
+/// A column in the direction that its key element has, or in the other, or in any.
+fn sort_key(table: &RandomTable, column: usize, reverse: bool, random: &mut StdRng) -> String {
+    let element = table
+        .key
+        .iter()
+        .find(|element| element.column == column && element.hash.is_none());
+    let along = element.is_some_and(|element| element.descending) != reverse;
+    let descending = if random.random_bool(0.8) {
+        along
+    } else {
+        random.random_bool(0.5)
+    };
+    let nulls = match random.random_range(0..10) {
+        0 => " NULLS FIRST",
+        1 => " NULLS LAST",
+        _ => "",
+    };
+    format!(
+        "{}{}{nulls}",
+        table.columns[column].name,
+        if descending { " DESC" } else { "" }
+    )
+}
+
+fn aggregates(table: &RandomTable, random: &mut StdRng) -> (String, String) {
+    let mut items = vec!["count(*)".to_owned()];
+    for _ in 0..random.random_range(1..=3) {
+        let column = table.columns.choose(random).expect("a table has columns");
+        items.push(aggregate(column, random));
+    }
+    (format!("SELECT {} FROM t", items.join(", ")), String::new())
+}
+
+/// `min` or `max` of a column; that of a CHAR is a text, which only PostgreSQL pads.
+fn extreme(function: &str, column: &RandomColumn) -> String {
+    match column.ty {
+        DataType::Char(_) => format!("rtrim({function}({}))", column.name),
+        _ => format!("{function}({})", column.name),
+    }
+}
+
+/// An aggregate that both databases have for the type.
+fn aggregate(column: &RandomColumn, random: &mut StdRng) -> String {
+    let name = &column.name;
+    let has_order = !matches!(
+        column.ty,
+        DataType::Boolean | DataType::Uuid | DataType::Binary(_) | DataType::Varbinary(_)
+    );
+    let has_sum = matches!(
+        column.ty,
+        DataType::TinyInt | DataType::SmallInt | DataType::Integer | DataType::Decimal { .. }
+    );
+    match random.random_range(0..5) {
+        0 if has_sum => format!("sum({name})"),
+        1..=2 if has_order => extreme("min", column),
+        3 if has_order => extreme("max", column),
+        4 => format!("count(DISTINCT {name})"),
+        _ => format!("count({name})"),
+    }
+}
+
+fn grouped(table: &RandomTable, random: &mut StdRng) -> (String, String) {
+    let names = group_names(table, random);
+    let column = table.columns.choose(random).expect("a table has columns");
+    let aggregate = aggregate(column, random);
+    (
+        format!("SELECT {names}, count(*), {aggregate} FROM t"),
+        format!(" GROUP BY {names}"),
+    )
+}
+
+fn distinct(table: &RandomTable, random: &mut StdRng) -> (String, String) {
+    (
+        format!("SELECT DISTINCT {} FROM t", group_names(table, random)),
+        String::new(),
+    )
+}
+
+/// A prefix of the key, or any column.
+fn group_names(table: &RandomTable, random: &mut StdRng) -> String {
+    let mut columns: Vec<usize> = table.key.iter().map(|element| element.column).collect();
+    columns.dedup();
+    match random.random_bool(0.6) {
+        true => columns.truncate(random.random_range(1..=columns.len())),
+        false => columns = vec![random.random_range(0..table.columns.len())],
+    }
+    table.names(&columns)
+}

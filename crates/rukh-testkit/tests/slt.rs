@@ -1,0 +1,53 @@
+//! Every file of `tests/slt`, on Rukh and on PostgreSQL.
+//!
+//! Rukh runs each file twice: as a user would, and with every query sent to DataFusion.
+
+use std::path::Path;
+
+use rukh_testkit::client::Client;
+use rukh_testkit::slt::{SltPostgres, SltRukh, run_file};
+use rukh_testkit::{need, paths, postgres};
+
+/// Runs each file, and fails with all that went wrong. `SLT` names a part of the paths to run.
+fn run_all(run: impl Fn(&Path) -> Result<(), String>) {
+    let part = std::env::var("SLT").unwrap_or_default();
+    let failures: Vec<String> = paths::files_below(&paths::tests().join("slt"), ".slt")
+        .iter()
+        .filter(|path| path.to_string_lossy().contains(&part))
+        .filter_map(|path| {
+            run(path)
+                .err()
+                .map(|error| format!("{}\n{error}", path.display()))
+        })
+        .collect();
+    assert!(
+        failures.is_empty(),
+        "{} files fail\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
+}
+
+#[test]
+fn files_hold_on_rukh() {
+    run_all(|path| run_file(path, SltRukh::new(Client::in_memory())));
+}
+
+#[test]
+fn files_hold_without_the_direct_path() {
+    run_all(|path| {
+        let mut client = Client::in_memory();
+        client
+            .run("SET execution_path = general")
+            .map_err(|error| error.to_string())?;
+        run_file(path, SltRukh::new(client))
+    });
+}
+
+#[test]
+fn files_hold_on_postgres() {
+    let Some(_) = need::or_skip("files_hold_on_postgres", postgres::server()) else {
+        return;
+    };
+    run_all(|path| run_file(path, SltPostgres::new(postgres::database()?)));
+}
