@@ -12,6 +12,7 @@ use crate::implication::given_by_index;
 use crate::knowledge::Knowledge;
 use crate::masked::{MaskedTest, Masks, masks};
 use crate::order::path_order;
+use crate::point::point_path;
 use crate::query::{Hint, OrderKey, Query, Source};
 use crate::ranges::{Placed, place_spans};
 use crate::spans::{SpanOptions, spans_of_boxes};
@@ -91,28 +92,26 @@ pub struct AccessPath {
 /// Plans one source; `None` if it cannot be used: no such index, not ready, or partial and without
 /// all rows asked for.
 pub fn access_path(query: &Query<'_>, source: Source) -> Option<AccessPath> {
-    access_path_on(query, &Target::new(query, source)?)
+    path_on(query, &Knowledge::of(query), &Target::new(query, source)?)
 }
 
-/// Plans a source made ready before: the quick way for a prepared statement, which keeps the
-/// [`Target`] and binds its conjuncts anew for every execution.
+/// Plans a source made ready before; [`Planner`](crate::Planner) keeps all sources of a table and
+/// chooses among them.
 pub fn access_path_on(query: &Query<'_>, target: &Target) -> Option<AccessPath> {
-    path_on(query, &Knowledge::of(query), target)
+    point_path(query, target).or_else(|| path_on(query, &Knowledge::of(query), target))
 }
 
 /// Plans a source with what is known of the conjuncts.
 pub(crate) fn path_on(query: &Query<'_>, knowledge: &Knowledge, target: &Target) -> Option<AccessPath> {
-    let index = target.index(query);
-    let given = match index {
-        Some(index) => given_by_index(query, knowledge, index)?,
-        None => vec![false; query.conjuncts.len()],
+    let given = match target.source {
+        Source::Index(_) => given_by_index(query, knowledge, target.index(query)?)?,
+        Source::Table => vec![false; query.conjuncts.len()],
     };
-    if index.is_none() && query.hints.contains(&Hint::FullScan) {
+    if is_full_scan(query, target) {
         return Some(full_scan(query, knowledge, target));
     }
     let constraint = constrain(query, knowledge, target, &given, options(query));
-    let masks = masks(query, knowledge, target, &constraint);
-    Some(assemble(query, knowledge, target, constraint, masks))
+    Some(assemble(query, knowledge, target, constraint))
 }
 
 fn options(query: &Query<'_>) -> SpanOptions {
@@ -138,9 +137,14 @@ fn full_scan(query: &Query<'_>, knowledge: &Knowledge, target: &Target) -> Acces
     let nothing = vec![false; query.conjuncts.len()];
     let constraint = Constraint {
         boxes,
-        proven: nothing.clone(),
+        proven: nothing,
     };
-    assemble(query, knowledge, target, constraint, Masks::none(nothing))
+    assemble(query, knowledge, target, constraint)
+}
+
+/// Whether the FULL_SCAN hint speaks of this source.
+fn is_full_scan(query: &Query<'_>, target: &Target) -> bool {
+    target.source == Source::Table && query.hints.contains(&Hint::FullScan)
 }
 
 fn assemble(
@@ -148,14 +152,14 @@ fn assemble(
     knowledge: &Knowledge,
     target: &Target,
     mut constraint: Constraint,
-    masks: Masks,
 ) -> AccessPath {
     let placed = place_spans(&mut constraint.boxes, target);
     let kind = scan_kind(&placed, target);
     // The few rows of a point lookup are checked once decoded; there is no scan to spare.
-    let masks = match kind {
-        ScanKind::PointLookup | ScanKind::Empty => Masks::none(constraint.proven.clone()),
-        _ => masks,
+    let is_lookup = matches!(kind, ScanKind::PointLookup | ScanKind::Empty);
+    let masks = match is_lookup || is_full_scan(query, target) {
+        true => Masks::none(std::mem::take(&mut constraint.proven)),
+        false => masks(query, knowledge, target, &mut constraint),
     };
     let open: Vec<usize> = (0..query.conjuncts.len())
         .filter(|at| !masks.proven[*at])

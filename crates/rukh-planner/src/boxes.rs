@@ -105,6 +105,23 @@ impl TermBox {
         }
     }
 
+    /// Narrows the box to the rows that are in the other too; `false` if there are none, and the box
+    /// is of no use then.
+    pub(crate) fn narrow(&mut self, other: &TermBox) -> bool {
+        for (term, set) in &other.sets {
+            match self.sets.binary_search_by_key(term, |(term, _)| *term) {
+                Ok(position) => {
+                    let Some(both) = intersect_sets(&self.sets[position].1, set) else {
+                        return false;
+                    };
+                    self.sets[position].1 = both;
+                }
+                Err(position) => self.sets.insert(position, (*term, set.clone())),
+            }
+        }
+        true
+    }
+
     /// Whether every row of this box lies in the other.
     pub(crate) fn is_subset(&self, other: &TermBox) -> bool {
         let inside = |(term, outer): &(TermId, Arc<IntervalSet>)| {
@@ -112,6 +129,11 @@ impl TermBox {
                 .is_some_and(|inner| Arc::ptr_eq(inner, outer) || inner.is_subset(outer))
         };
         other.sets.iter().all(inside)
+    }
+
+    /// Frees the terms that `keep` refuses.
+    pub(crate) fn retain(&mut self, keep: impl Fn(TermId) -> bool) {
+        self.sets.retain(|(term, _)| keep(*term));
     }
 
     /// The box without the terms that `keep` refuses.

@@ -14,10 +14,10 @@
 
 use std::sync::Arc;
 
-use rukh_keys::hash_datum;
+use rukh_keys::{DataType, Datum, hash_datum};
 
 use crate::boxes::{Boxes, Budget, TermBox, hull, simplify};
-use crate::domain::{point, points};
+use crate::domain::{few_values, point, points};
 use crate::interval::IntervalSet;
 use crate::knowledge::Knowledge;
 use crate::overlap::taken_apart;
@@ -30,8 +30,9 @@ use crate::term::{TermId, TermTypes};
 /// Most subset tests made to prove one conjunct.
 const PROOF_WORK_MAX: usize = 262_144;
 
-/// Most points of a column that are hashed.
-const HASH_POINTS_MAX: usize = SPANS_MAX;
+/// Most values of a column that are hashed, whatever the statistics say: the seeks then take 40 ms
+/// at most, reading all of a table that has grown since may take minutes.
+const HASH_VALUES_MAX: usize = SPANS_MAX;
 
 /// The spans of one key, and what they prove.
 pub(crate) struct Constraint {
@@ -55,7 +56,7 @@ pub(crate) fn constrain(
     };
     let start = knowledge.start(query);
     let slots = target.search_slots();
-    let (boxes, mut included) = product_for_key(query, knowledge, &start, slots);
+    let (boxes, mut included) = product_for_key(query, knowledge, start, slots);
     if boxes.is_empty() {
         return nothing();
     }
@@ -91,7 +92,7 @@ pub(crate) fn constrain(
 fn product_for_key(
     query: &Query<'_>,
     knowledge: &Knowledge,
-    start: &[TermBox],
+    mut start: Vec<TermBox>,
     slots: &[Slot],
 ) -> (Vec<TermBox>, Vec<bool>) {
     let budget = Budget::new();
@@ -100,8 +101,10 @@ fn product_for_key(
         boxes.list.iter().all(in_key)
     };
     let mut included: Vec<bool> = knowledge.conjuncts.iter().map(whole).collect();
-    let narrows = |one: &TermBox| one.retained(|term, _| has_term(slots, term) || is_hashed(slots, term));
-    let mut boxes = simplify(start.iter().map(narrows).collect(), query);
+    let concerns = |term| has_term(slots, term) || is_hashed(slots, term);
+    let narrows = |one: &TermBox| one.retained(|term, _| concerns(term));
+    start.iter_mut().for_each(|one| one.retain(concerns));
+    let mut boxes = simplify(start, query);
     let several = |at: &usize| knowledge.conjuncts[*at].list.len() > 1;
     let mut order: Vec<usize> = (0..knowledge.conjuncts.len()).filter(several).collect();
     order.sort_by_key(|at| knowledge.conjuncts[*at].list.len());
@@ -120,7 +123,7 @@ fn product_for_key(
             }
         };
     }
-    let projected = boxes.iter().filter_map(|one| project(one, slots, query));
+    let projected = boxes.into_iter().filter_map(|one| project(one, slots, query));
     (simplify(projected.collect(), query), included)
 }
 
@@ -137,13 +140,19 @@ fn is_hashed(slots: &[Slot], term: TermId) -> bool {
 }
 
 /// Returns what a box says about the elements of a key; `None` if a hash contradicts its column.
-pub(crate) fn project(one: &TermBox, slots: &[Slot], types: &dyn TermTypes) -> Option<TermBox> {
+pub(crate) fn project(mut one: TermBox, slots: &[Slot], types: &dyn TermTypes) -> Option<TermBox> {
+    if !slots.iter().any(|slot| slot.hash_of.is_some()) {
+        one.retain(|term| has_term(slots, term));
+        return Some(one);
+    }
     let mut projected = one.retained(|term, _| has_term(slots, term));
     for slot in slots {
         let (Some((column, bytes)), Some(term)) = (slot.hash_of, slot.term) else {
             continue;
         };
-        let Some(hashes) = hashed(one, TermId::column(column), bytes, types) else {
+        let column = TermId::column(column);
+        let hashing = Hashing::new(slots, slot, column);
+        let Some(hashes) = hashed(&one, column, bytes, hashing, types) else {
             continue;
         };
         let set = match projected.get(term) {
@@ -158,18 +167,48 @@ pub(crate) fn project(one: &TermBox, slots: &[Slot], types: &dyn TermTypes) -> O
     Some(projected)
 }
 
-/// The hashes of a column's values, if it is constrained to points.
-fn hashed(one: &TermBox, column: TermId, bytes: u8, types: &dyn TermTypes) -> Option<IntervalSet> {
-    let set = one.get(column)?;
-    if set.intervals().len() > HASH_POINTS_MAX {
-        return None;
+/// Which values of a column are hashed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hashing {
+    /// Each value of an interval.
+    Each,
+    /// Values alone in their interval: the column lies before its hash, and an interval is one span.
+    Points,
+}
+
+impl Hashing {
+    /// The choice for the hash of a column in a key.
+    fn new(slots: &[Slot], hash: &Slot, column: TermId) -> Hashing {
+        let mut before = slots.iter().take_while(|slot| slot.term != hash.term);
+        match before.any(|slot| slot.term == Some(column)) {
+            true => Hashing::Points,
+            false => Hashing::Each,
+        }
     }
-    let hash_type = rukh_keys::DataType::Binary(u32::from(bytes));
+
+    /// The values of a column to hash, if they are few.
+    fn values(self, ty: DataType, set: &IntervalSet) -> Option<Vec<Datum>> {
+        match self {
+            Hashing::Each => few_values(ty, set, HASH_VALUES_MAX),
+            Hashing::Points if set.intervals().len() > HASH_VALUES_MAX => None,
+            Hashing::Points => points(ty, set),
+        }
+    }
+}
+
+/// The hashes of a column's values, if it is constrained to few.
+fn hashed(
+    one: &TermBox,
+    column: TermId,
+    bytes: u8,
+    hashing: Hashing,
+    types: &dyn TermTypes,
+) -> Option<IntervalSet> {
+    let set = one.get(column)?;
+    let hash_type = DataType::Binary(u32::from(bytes));
     let hash = |datum| point(hash_type, &hash_datum(&datum, bytes));
-    let hashes: Vec<_> = points(types.term_type(column)?.ty, set)?
-        .into_iter()
-        .map(hash)
-        .collect();
+    let values = hashing.values(types.term_type(column)?.ty, set)?;
+    let hashes: Vec<_> = values.into_iter().map(hash).collect();
     Some(IntervalSet::union(&hashes))
 }
 
@@ -184,7 +223,9 @@ fn paired_hashes(boxes: Vec<TermBox>, slots: &[Slot]) -> Vec<TermBox> {
         let Some(own) = slots.iter().find(|s| s.term == Some(TermId::column(column))) else {
             continue;
         };
-        let split = |one: &TermBox| split_by_hash(one, term, TermId::column(column), own.ty, bytes);
+        let column = TermId::column(column);
+        let hashing = Hashing::new(slots, slot, column);
+        let split = |one: &TermBox| split_by_hash(one, term, column, own.ty, bytes, hashing);
         let split: Vec<_> = boxes.iter().flat_map(split).collect();
         if split.len() <= SPANS_MAX {
             boxes = split;
@@ -197,17 +238,18 @@ fn split_by_hash(
     one: &TermBox,
     hash: TermId,
     column: TermId,
-    ty: rukh_keys::DataType,
+    ty: DataType,
     bytes: u8,
+    hashing: Hashing,
 ) -> Vec<TermBox> {
     let Some(values) = one
         .get(column)
-        .and_then(|set| points(ty, set))
+        .and_then(|set| hashing.values(ty, set))
         .filter(|all| all.len() > 1)
     else {
         return vec![one.clone()];
     };
-    let hash_type = rukh_keys::DataType::Binary(u32::from(bytes));
+    let hash_type = DataType::Binary(u32::from(bytes));
     let pair = |value| {
         let mut pair = one.clone();
         let own = point(hash_type, &hash_datum(&value, bytes));

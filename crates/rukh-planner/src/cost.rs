@@ -4,7 +4,9 @@
 //! underneath: a get of neighbouring keys took 1.6 µs and of random ones 3.4 µs, batched gets 1.3 to
 //! 3.0 µs a key, an iterator passed 8 million keys a second, decoding a row takes about 0.15 µs.
 
-use crate::boxes::TermBox;
+use std::borrow::Cow;
+
+use crate::boxes::{Boxes, TermBox};
 use crate::constrain::{Constraint, project};
 use crate::knowledge::Knowledge;
 use crate::masked::Masks;
@@ -58,35 +60,79 @@ pub(crate) fn estimate(query: &Query<'_>, knowledge: &Knowledge, shape: &PathSha
     if shape.placed.ranges.is_empty() {
         return Estimate::default();
     }
-    let total = query.statistics.row_count();
-    let keys = keys_in_spans(query, shape, total);
+    let of_conjunct = |conjunct: &Boxes| share_of_boxes(query, conjunct);
+    let keys = keys_in_spans(query, shape, query.statistics.row_count());
     let passing_masks = keys * masked_share(query, shape);
-    let of_conjunct = |at: &usize| conjunct_share(query, knowledge, *at);
-    let fetched = passing_masks * shape.residual_index.iter().map(of_conjunct).product::<f64>();
-    let all: f64 = (0..query.conjuncts.len())
-        .map(|at| conjunct_share(query, knowledge, at))
-        .product();
-    let rows = (total * all).min(fetched);
-    let sorts = !query.order.is_empty() && !shape.ordered;
-    let read = stop_share(query.limit, rows, sorts);
-    let lookups = if shape.covering { 0.0 } else { fetched * read };
-    let seeks = shape.placed.ranges.len() as f64;
-    let seeks = 1.0 + (seeks - 1.0) * read;
-    let (keys, decoded) = (keys * read, passing_masks * read);
-    let sorted = if sorts {
-        rows * (rows + 2.0).log2() * SORT
-    } else {
-        0.0
-    };
-    let cost = seeks * SEEK + keys * KEY + lookups * LOOKUP + decoded * ROW + sorted;
-    let rows = query.limit.map_or(rows, |limit| rows.min(limit as f64));
-    Estimate {
+    let on_entry = shape.residual_index.iter().map(|at| &knowledge.conjuncts[*at]);
+    Reading {
+        seeks: shape.placed.ranges.len() as f64,
         keys,
-        seeks,
-        lookups,
-        rows,
-        cost,
+        passing_masks,
+        fetched: passing_masks * on_entry.map(of_conjunct).product::<f64>(),
+        share: knowledge.conjuncts.iter().map(of_conjunct).product(),
+        covering: shape.covering,
+        sorts: !query.order.is_empty() && !shape.ordered,
     }
+    .estimate(query)
+}
+
+/// What a path reads if it is read to its end.
+pub(crate) struct Reading {
+    /// Times that iterators are positioned.
+    seeks: f64,
+    /// Keys that iterators pass.
+    keys: f64,
+    /// Keys that pass the masked compares.
+    passing_masks: f64,
+    /// Those of them whose entries pass what is checked before the lookup.
+    fetched: f64,
+    /// The share of the rows for which all conjuncts are likely to be true.
+    share: f64,
+    covering: bool,
+    sorts: bool,
+}
+
+impl Reading {
+    /// One key of the table.
+    pub(crate) fn single_key(share: f64) -> Reading {
+        Reading {
+            seeks: 1.0,
+            keys: 1.0,
+            passing_masks: 1.0,
+            fetched: 1.0,
+            share,
+            covering: true,
+            sorts: false,
+        }
+    }
+
+    /// Estimates the path, which stops at the limit of the query if it may.
+    pub(crate) fn estimate(self, query: &Query<'_>) -> Estimate {
+        let rows = (query.statistics.row_count() * self.share).min(self.fetched);
+        let read = stop_share(query.limit, rows, self.sorts);
+        let lookups = if self.covering { 0.0 } else { self.fetched * read };
+        let seeks = 1.0 + (self.seeks - 1.0) * read;
+        let (keys, decoded) = (self.keys * read, self.passing_masks * read);
+        let sorted = if self.sorts {
+            rows * (rows + 2.0).log2() * SORT
+        } else {
+            0.0
+        };
+        let cost = seeks * SEEK + keys * KEY + lookups * LOOKUP + decoded * ROW + sorted;
+        let rows = query.limit.map_or(rows, |limit| rows.min(limit as f64));
+        Estimate {
+            keys,
+            seeks,
+            lookups,
+            rows,
+            cost,
+        }
+    }
+}
+
+/// The least cost of a path that reads all keys, to the end.
+pub(crate) fn least_cost_of_all(query: &Query<'_>) -> f64 {
+    SEEK + query.statistics.row_count().max(1.0) * KEY
 }
 
 /// The share of a scan that is read until a LIMIT is reached.
@@ -142,8 +188,7 @@ fn masked_share(query: &Query<'_>, shape: &PathShape<'_>) -> f64 {
 }
 
 /// The share of the rows for which a conjunct is likely to be true.
-fn conjunct_share(query: &Query<'_>, knowledge: &Knowledge, at: usize) -> f64 {
-    let conjunct = &knowledge.conjuncts[at];
+pub(crate) fn share_of_boxes(query: &Query<'_>, conjunct: &Boxes) -> f64 {
     let of_term = |term: &TermId, set: &crate::interval::IntervalSet| {
         query
             .term_type(*term)
@@ -163,11 +208,22 @@ fn conjunct_share(query: &Query<'_>, knowledge: &Knowledge, at: usize) -> f64 {
 }
 
 /// What is known of the rows, with what it says about hashes in the key.
-pub(crate) fn known_for_key(query: &Query<'_>, known: Option<&TermBox>, target: &Target) -> TermBox {
-    let mut whole = known.cloned().unwrap_or_default();
-    let projected = project(&whole, target.search_slots(), query).unwrap_or_default();
+pub(crate) fn known_for_key<'a>(
+    query: &Query<'_>,
+    known: Option<&'a TermBox>,
+    target: &Target,
+) -> Cow<'a, TermBox> {
+    let Some(known) = known else {
+        return Cow::Owned(TermBox::everything());
+    };
+    let slots = target.search_slots();
+    if !slots.iter().any(|slot| slot.hash_of.is_some()) {
+        return Cow::Borrowed(known);
+    }
+    let mut whole = known.clone();
+    let projected = project(known.clone(), slots, query).unwrap_or_default();
     for (term, set) in projected.sets() {
         whole.put(*term, Some(set.clone()));
     }
-    whole
+    Cow::Owned(whole)
 }

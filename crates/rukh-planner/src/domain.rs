@@ -40,6 +40,15 @@ impl Place {
         }
     }
 
+    /// The values equal to the constant, if there are any.
+    pub(crate) fn equal(self) -> Option<Interval> {
+        let Place { less, not_greater } = self;
+        (less < not_greater).then_some(Interval {
+            low: less,
+            high: not_greater,
+        })
+    }
+
     /// The values (not NULL) for which `value op constant` is true.
     pub(crate) fn set(self, op: CompareOp) -> IntervalSet {
         let Place { less, not_greater } = self;
@@ -85,8 +94,14 @@ pub(crate) fn point(ty: DataType, datum: &Datum) -> IntervalSet {
 // Ordinals: the values of a type as consecutive integers.
 
 /// Returns the ordinals of the smallest and greatest value of a type whose values can be counted.
+#[inline]
 pub(crate) fn ordinals(ty: DataType) -> Option<(i128, i128)> {
+    let of = |(min, max): (i64, i64)| Some((i128::from(min), i128::from(max)));
     match ty {
+        DataType::TinyInt => of((i64::from(i8::MIN), i64::from(i8::MAX))),
+        DataType::SmallInt => of((i64::from(i16::MIN), i64::from(i16::MAX))),
+        DataType::Integer => of((i64::from(i32::MIN), i64::from(i32::MAX))),
+        DataType::BigInt => of((i64::MIN, i64::MAX)),
         DataType::Real => Some((
             -i128::from(f32::INFINITY.to_bits()),
             i128::from(f32::NAN.to_bits()),
@@ -471,8 +486,41 @@ fn predecessor_bytes(bytes: &[u8]) -> Option<Datum> {
 
 /// Returns the one value of an interval, if it has just one.
 pub(crate) fn as_point(ty: DataType, interval: &Interval) -> Option<Datum> {
-    let datum = first_value(ty, &interval.low)?;
-    (cut_after(ty, &datum) == interval.high).then_some(datum)
+    match seen_point(interval) {
+        Some(datum) => datum.cloned(),
+        None => {
+            let datum = first_value(ty, &interval.low)?;
+            (cut_after(ty, &datum) == interval.high).then_some(datum)
+        }
+    }
+}
+
+/// Whether an interval has just one value.
+pub(crate) fn is_point(ty: DataType, interval: &Interval) -> bool {
+    match seen_point(interval) {
+        Some(datum) => datum.is_some(),
+        None => as_point(ty, interval).is_some(),
+    }
+}
+
+/// The one value of an interval, or that it has several, where both can be seen from the cuts
+/// alone: nearly always.
+fn seen_point(interval: &Interval) -> Option<Option<&Datum>> {
+    use crate::interval::Side::{After, Before};
+    match (&interval.low, &interval.high) {
+        (Cut::At(low, Before), Cut::At(high, After)) => Some((low == high).then_some(low)),
+        (Cut::At(low @ Datum::Int(first), Before), Cut::At(Datum::Int(next), Before)) => {
+            Some((first.checked_add(1) == Some(*next)).then_some(low))
+        }
+        (Cut::At(low @ Datum::Date(first), Before), Cut::At(Datum::Date(next), Before)) => {
+            Some((first.checked_add(1) == Some(*next)).then_some(low))
+        }
+        (Cut::At(low @ Datum::Timestamp(first), Before), Cut::At(Datum::Timestamp(next), Before)) => {
+            Some((first.checked_add(1) == Some(*next)).then_some(low))
+        }
+        (Cut::At(_, After), _) => Some(None),
+        _ => None,
+    }
 }
 
 /// Returns the values of a set in ascending order, NULL last, if they can be named and are at most
@@ -493,7 +541,36 @@ pub(crate) fn points(ty: DataType, set: &IntervalSet) -> Option<Vec<Datum>> {
     values(ty, set, 1)
 }
 
+/// Returns the values of a set in ascending order, NULL last, if they can be named and are at most
+/// `most` in all: where an equality is needed, neighbours such as 1 and 2 are two points, though
+/// one interval holds them.
+pub(crate) fn few_values(ty: DataType, set: &IntervalSet, most: usize) -> Option<Vec<Datum>> {
+    /// Most steps taken through values that cannot be counted.
+    const STEPS_MAX: usize = 64;
+    let least = set.intervals().len() + usize::from(set.null);
+    if least > most {
+        return None;
+    }
+    let mut values = Vec::with_capacity(least);
+    for interval in set.intervals() {
+        let room = most.checked_sub(values.len()).filter(|room| *room > 0)?;
+        let steps = match count(ty, interval) {
+            Some(_) => room,
+            None => room.min(STEPS_MAX),
+        };
+        push_values(ty, interval, steps, &mut values)?;
+    }
+    if set.null {
+        values.push(Datum::Null);
+    }
+    (values.len() <= most).then_some(values)
+}
+
 fn push_values(ty: DataType, interval: &Interval, small: usize, out: &mut Vec<Datum>) -> Option<()> {
+    if let Some(Some(datum)) = seen_point(interval) {
+        out.push(datum.clone());
+        return Some(());
+    }
     if small > 1 && count(ty, interval).is_some_and(|count| count > small as u128) {
         return None;
     }
@@ -514,6 +591,9 @@ fn push_values(ty: DataType, interval: &Interval, small: usize, out: &mut Vec<Da
 
 /// Returns how many values an interval has, of a type whose values can be counted.
 pub(crate) fn count(ty: DataType, interval: &Interval) -> Option<u128> {
+    if ty == DataType::Uuid {
+        return count_uuids(interval);
+    }
     if !ty.is_discrete() {
         return None;
     }
@@ -524,4 +604,20 @@ pub(crate) fn count(ty: DataType, interval: &Interval) -> Option<u128> {
         Cut::At(datum, _) => ordinal(ty, datum),
     };
     u128::try_from(at(&interval.high)? - at(&interval.low)?).ok()
+}
+
+/// The number of UUIDs in an interval; all of them count one less than they are.
+fn count_uuids(interval: &Interval) -> Option<u128> {
+    let at = |cut: &Cut, open: u128| match cut {
+        Cut::At(Datum::Uuid(bytes), _) => u128::from_be_bytes(*bytes),
+        _ => open,
+    };
+    let (low, last) = (
+        at(&interval.low, 0),
+        match &interval.high {
+            Cut::Max => u128::MAX,
+            high => at(high, 0).checked_sub(1)?,
+        },
+    );
+    Some(last.checked_sub(low)?.saturating_add(1))
 }

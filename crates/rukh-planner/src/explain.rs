@@ -1,19 +1,19 @@
 //! EXPLAIN as text.
 //!
 //! ```text
-//! skip scan on index access_logs@by_period
+//! range scan on index t@by_period
 //!   key        period ASC, system_id ASC, user_id ASC
 //!   ranges     [/201510 - /201511]
-//!   masked     user_id = 'dave'            bytes 12..
-//!   residual   minutes > 5
-//!   lookup     access_logs (minutes)
+//!   residual   user_id = 'dave'  (before the lookup)
+//!              minutes > 5
+//!   lookup     t (minutes)
 //!   order      period, system_id
-//!   estimate   1204 keys, 12 rows
+//!   estimate   10000 keys, 50 lookups, 50 rows
 //! ```
 //!
-//! A line that has nothing to say is left out. `buckets` follows `ranges` for a salted key: ranges
-//! then are read in each bucket. `residual` before a lookup is checked on the index entry and says so.
-//! ANALYZE appends `actual` and `time`.
+//! A line that has nothing to say is left out. Behind `ranges` stand `buckets` for a salted key, in
+//! which the ranges are read, and `masked`. `residual` before a lookup is checked on the index entry
+//! and says so. ANALYZE appends `actual` and `time`.
 
 use std::fmt::Write;
 use std::time::Duration;

@@ -285,6 +285,11 @@ impl<'a> Chain<'a> {
         Some(place.set(op))
     }
 
+    /// Places a constant (not NULL) among the values of a term without functions around it.
+    pub(crate) fn place_bare(&self, constant: &Constant) -> Option<Place> {
+        domain::place(self.ty, &constant_value(&constant.datum, constant.ty, self.ty)?)
+    }
+
     /// Whether a function changes the type only, so that the constant may be compared with the term.
     fn keeps_values(&self, function: &Function) -> bool {
         match function {

@@ -15,10 +15,8 @@
 
 use std::sync::Arc;
 
-use rukh_keys::Datum;
-
 use crate::boxes::{Boxes, TermBox, hull, simplify};
-use crate::domain::{point, points};
+use crate::domain::{few_values, point};
 use crate::interval::{Cut, IntervalSet};
 use crate::lower::lower;
 use crate::predicate::{CompareOp, Operand, Predicate};
@@ -37,6 +35,12 @@ const COMMON_BOXES_MAX: usize = 256;
 /// Most times that comparisons of columns carry what is known of one over to the other.
 const CARRY_PASSES_MAX: usize = 4;
 
+/// Most values of terms that are equal to each other which are told apart.
+const EQUAL_VALUES_MAX: usize = 64;
+
+/// Most boxes made of values of terms that are equal.
+const EQUAL_BOXES_MAX: usize = 1_024;
+
 /// Most intervals of a set in the box that starts a product, unless a conjunct of one box says them.
 const START_INTERVALS_MAX: usize = 64;
 
@@ -49,8 +53,8 @@ pub(crate) struct Knowledge {
     /// A box that holds all rows that pass; `None` if no row can. Says what is to be read, and
     /// proves nothing: it may rest on any of the conjuncts.
     pub(crate) known: Option<TermBox>,
-    /// Comparisons of terms with one another.
-    relations: Vec<Relation>,
+    /// Terms that comparisons by `=` tie together, group by group.
+    equal: Vec<Vec<TermId>>,
 }
 
 impl Knowledge {
@@ -60,7 +64,7 @@ impl Knowledge {
             conjuncts: lowered.collect(),
             base: Some(TermBox::everything()),
             known: None,
-            relations: Vec::new(),
+            equal: Vec::new(),
         };
         knowledge.intersect_single();
         for _ in 0..CUT_DOWN_PASSES_MAX {
@@ -69,10 +73,12 @@ impl Knowledge {
             }
         }
         let known = knowledge.common();
+        let mut relations = Vec::new();
         for conjunct in query.conjuncts {
-            push_relations(conjunct, false, query, &mut knowledge.relations);
+            push_relations(conjunct, false, query, &mut relations);
         }
-        knowledge.known = known.and_then(|known| carried_over(known, &knowledge.relations));
+        knowledge.equal = equal_terms(&mut relations);
+        knowledge.known = known.and_then(|known| carried_over(known, &knowledge.equal, &relations));
         knowledge
     }
 
@@ -88,15 +94,15 @@ impl Knowledge {
                 start.put(*term, base.get(*term).cloned());
             }
         }
-        let split = |boxes, relation| split_equal(boxes, relation, query);
-        self.relations.iter().fold(vec![start], split)
+        let split = |boxes, equal: &Vec<TermId>| split_equal(boxes, equal, query);
+        self.equal.iter().fold(vec![start], split)
     }
 
     /// Intersects the conjuncts of one box into the base.
     fn intersect_single(&mut self) {
         for conjunct in &self.conjuncts {
             self.base = match (self.base.take(), conjunct.list.as_slice()) {
-                (Some(base), [one]) => base.intersect(one),
+                (Some(mut base), [one]) => base.narrow(one).then_some(base),
                 (_, []) => None,
                 (base, _) => base,
             };
@@ -137,10 +143,14 @@ impl Knowledge {
     /// The hull of the base and of what the conjuncts with several boxes have in common: of their
     /// product as far as it stays small, of each by itself past that.
     fn common(&self) -> Option<TermBox> {
-        let mut common = vec![self.base.clone()?];
-        let mut work = COMMON_WORK_MAX;
+        let base = self.base.clone()?;
         let several = self.conjuncts.iter().filter(|conjunct| conjunct.list.len() > 1);
         let mut several: Vec<&Boxes> = several.collect();
+        if several.is_empty() {
+            return Some(base);
+        }
+        let mut common = vec![base];
+        let mut work = COMMON_WORK_MAX;
         several.sort_by_key(|conjunct| conjunct.list.len());
         for conjunct in several {
             let pairs = common.len().saturating_mul(conjunct.list.len());
@@ -169,9 +179,15 @@ fn implied(base: &TermBox, term: TermId, set: &IntervalSet) -> bool {
 type Relation = (CompareOp, TermId, TermId);
 
 /// Narrows a box by comparisons of its terms with one another; `None` if no row can pass.
-fn carried_over(mut known: TermBox, relations: &[Relation]) -> Option<TermBox> {
+fn carried_over(mut known: TermBox, equal: &[Vec<TermId>], relations: &[Relation]) -> Option<TermBox> {
+    if equal.is_empty() && relations.is_empty() {
+        return Some(known);
+    }
     for _ in 0..CARRY_PASSES_MAX {
         let before = known.clone();
+        for terms in equal {
+            known = with_common_values(known, terms)?;
+        }
         for (op, from, to) in relations {
             let carried = known.get(*from).and_then(|set| related(*op, set));
             if let Some(carried) = carried.and_then(|set| TermBox::of(*to, set)) {
@@ -182,6 +198,24 @@ fn carried_over(mut known: TermBox, relations: &[Relation]) -> Option<TermBox> {
             break;
         }
     }
+    Some(known)
+}
+
+/// Gives terms that are equal the values that all of them may have; `None` if there are none.
+fn with_common_values(mut known: TermBox, terms: &[TermId]) -> Option<TermBox> {
+    let sets = terms.iter().filter_map(|term| known.get(*term));
+    let common = sets.fold(IntervalSet::not_null(), |common, set| common.intersect(set));
+    if common.is_empty() {
+        return None;
+    }
+    if common.has_all_values() {
+        // That none of them is NULL is known already.
+        return Some(known);
+    }
+    let common = Arc::new(common);
+    terms
+        .iter()
+        .for_each(|term| known.put(*term, Some(common.clone())));
     Some(known)
 }
 
@@ -211,37 +245,53 @@ fn push_relations(conjunct: &Predicate, negated: bool, query: &Query<'_>, relati
     }
 }
 
-/// Splits a box so that two terms that are equal have one value each, if that is few boxes.
-fn split_equal(boxes: Vec<TermBox>, (op, a, b): &Relation, query: &Query<'_>) -> Vec<TermBox> {
-    let values = |one: &TermBox| {
-        let (set, own) = (one.get(*a)?, one.get(*b)?);
-        let values = points(query.term_type(*a)?.ty, set)?;
-        (values.len() > 1 && set == own).then_some(values)
-    };
-    let [one] = boxes.as_slice() else { return boxes };
-    let Some((values, ty)) = values(one).zip(query.term_type(*a)) else {
-        return boxes;
-    };
-    if *op != CompareOp::Eq || values.len() > START_INTERVALS_MAX {
-        return boxes;
+/// Takes the comparisons by `=` out: the terms that they tie together, group by group.
+fn equal_terms(relations: &mut Vec<Relation>) -> Vec<Vec<TermId>> {
+    let mut groups: Vec<Vec<TermId>> = Vec::new();
+    for (_, a, b) in relations.extract_if(.., |(op, ..)| *op == CompareOp::Eq) {
+        let tied = |group: &mut Vec<TermId>| group.contains(&a) || group.contains(&b);
+        let mut whole: Vec<TermId> = groups.extract_if(.., tied).flatten().collect();
+        whole.extend(
+            [a, b]
+                .into_iter()
+                .filter(|term| !whole.contains(term))
+                .collect::<Vec<_>>(),
+        );
+        groups.push(whole);
     }
-    let with = |value: &Datum| {
-        let set = Arc::new(point(ty.ty, value));
-        let mut one = one.clone();
-        one.put(*a, Some(set.clone()));
-        one.put(*b, Some(set));
-        one
-    };
-    values.iter().map(with).collect()
+    groups
 }
 
-/// The values that `b` may have where `a op b` is true and `a` lies in a set.
+/// Splits boxes so that terms that are equal have one value each, if that is few boxes.
+fn split_equal(boxes: Vec<TermBox>, equal: &[TermId], query: &Query<'_>) -> Vec<TermBox> {
+    let common = || {
+        let term = *equal.first()?;
+        let ty = query.term_type(term)?.ty;
+        let values = few_values(ty, boxes.first()?.get(term)?, EQUAL_VALUES_MAX)?;
+        let few = values.len() > 1 && values.len().saturating_mul(boxes.len()) <= EQUAL_BOXES_MAX;
+        few.then_some((ty, values))
+    };
+    let Some((ty, values)) = common() else {
+        return boxes;
+    };
+    let sets: Vec<_> = values.iter().map(|value| Arc::new(point(ty, value))).collect();
+    let with = |one: &TermBox, set: &Arc<IntervalSet>| {
+        let mut one = one.clone();
+        equal.iter().for_each(|term| one.put(*term, Some(set.clone())));
+        one
+    };
+    let split = boxes
+        .iter()
+        .flat_map(|one| sets.iter().map(move |set| with(one, set)));
+    split.collect()
+}
+
+/// The values that `b` may have where `a op b` is true, not `=`, and `a` lies in a set.
 fn related(op: CompareOp, set: &IntervalSet) -> Option<IntervalSet> {
     let (first, last) = (set.intervals().first()?, set.intervals().last()?);
     match op {
-        CompareOp::Eq => Some(IntervalSet::from_intervals(set.intervals().to_vec())),
         CompareOp::Lt | CompareOp::LtEq => Some(IntervalSet::between(first.low.clone(), Cut::Max)),
         CompareOp::Gt | CompareOp::GtEq => Some(IntervalSet::between(Cut::Min, last.high.clone())),
-        CompareOp::NotEq => None,
+        CompareOp::Eq | CompareOp::NotEq => None,
     }
 }

@@ -8,6 +8,10 @@
 //! leave open; the rest is the residual. [`plan`] does so for the table and every index and takes the
 //! cheapest. `docs/where-to-ranges.md` tells it at length.
 //!
+//! To execute a statement again and again, keep a [`Planner`] of its table and call
+//! [`Planner::choose`]: the same path in a fraction of the time (`point` reads one key of the table
+//! without all that).
+//!
 //! Invariants:
 //!
 //! 1. Planned scan = full scan + filter: the rows of a path are exactly those for which every
@@ -40,6 +44,8 @@ mod masked;
 mod order;
 mod overlap;
 mod plan;
+mod planner;
+mod point;
 mod predicate;
 mod print;
 mod query;
@@ -57,6 +63,7 @@ pub use explain::{Actuals, explain_text};
 pub use explain_json::explain_json;
 pub use masked::MaskedTest;
 pub use plan::{Plan, plan};
+pub use planner::Planner;
 pub use predicate::{CompareOp, Constant, Function, Operand, Predicate, TimeUnit, bind};
 pub use query::{Hint, IndexExpression, OpaquePredicate, OrderKey, Query, Source};
 pub use statistics::{Statistics, TermStatistics};

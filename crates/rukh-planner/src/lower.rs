@@ -271,6 +271,12 @@ impl Lowering<'_> {
         for element in list {
             match element {
                 Operand::Constant(k) if k.datum.is_null() => {}
+                Operand::Constant(k) if subject.chain.functions.is_empty() => {
+                    match subject.chain.place_bare(k) {
+                        Some(place) => intervals.extend(place.equal()),
+                        None => rest.push(element),
+                    }
+                }
                 Operand::Constant(k) => match subject.chain.invert(CompareOp::Eq, k) {
                     Some(set) => intervals.extend_from_slice(set.intervals()),
                     None => rest.push(element),

@@ -52,12 +52,15 @@ pub(crate) fn masks(
     query: &Query<'_>,
     knowledge: &Knowledge,
     target: &Target,
-    constraint: &Constraint,
+    constraint: &mut Constraint,
 ) -> Masks {
     let slots = target.search_slots();
-    let mut masks = Masks::none(constraint.proven.clone());
-    let known = knowledge.known.as_ref().filter(|_| masks.proven.contains(&false));
-    let Some(known) = known.and_then(|known| project(known, slots, query)) else {
+    let mut masks = Masks::none(std::mem::take(&mut constraint.proven));
+    if !masks.proven.contains(&false) {
+        return masks;
+    }
+    let known = knowledge.known.as_ref();
+    let Some(known) = known.and_then(|known| project(known.clone(), slots, query)) else {
         return masks;
     };
     let mut fields = Vec::new();

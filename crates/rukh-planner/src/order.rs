@@ -2,7 +2,7 @@
 
 use crate::boxes::TermBox;
 use crate::query::{OrderKey, Query};
-use crate::spans::single_value;
+use crate::spans::is_single_value;
 use crate::target::{Slot, Target};
 use crate::term::{TermId, TermTypes};
 
@@ -105,7 +105,7 @@ fn may_be_null(slot: &Slot, base: &TermBox) -> bool {
 fn is_fixed(types: &dyn TermTypes, base: &TermBox, term: TermId) -> bool {
     let ty = types.term_type(term);
     let set = base.get(term).zip(ty);
-    set.is_some_and(|(set, ty)| single_value(set, ty.ty).is_some())
+    set.is_some_and(|(set, ty)| is_single_value(set, ty.ty))
 }
 
 fn slot_direction(slot: &Slot, key: &OrderKey, base: &TermBox) -> Option<Direction> {

@@ -2,8 +2,9 @@
 
 use rukh_catalog::{Index, IndexState};
 
-use crate::access::{AccessPath, path_on};
+use crate::access::{AccessPath, ScanKind, path_on};
 use crate::knowledge::Knowledge;
+use crate::planner::Planner;
 use crate::query::{Hint, Query, Source};
 use crate::target::Target;
 
@@ -21,16 +22,22 @@ pub struct Plan {
 /// Plans a query: the cheapest of the paths from the table and its indexes.
 ///
 /// Deterministic: of equal costs the table comes first, then the index created first. An index is
-/// taken only where it costs less than the table.
+/// taken only where it costs less than the table, and never where the table is asked for one key or
+/// for none: nothing is to be gained there.
 pub fn plan(query: &Query<'_>) -> Plan {
+    Planner::new(query).plan(query)
+}
+
+/// Plans a query with sources made ready before, the table first.
+pub(crate) fn plan_with(query: &Query<'_>, targets: &[Target]) -> Plan {
     let mut notices = Vec::new();
     let allowed = Allowed::from_hints(query, &mut notices);
     let knowledge = Knowledge::of(query);
-    let table = path_of(query, &knowledge, Source::Table).expect("a table can always be read");
-    let indexes = query.table.indexes.iter().filter(|index| allowed.index(index));
-    let paths = indexes.filter_map(|index| path_of(query, &knowledge, Source::Index(index.id)));
+    let table = path_on(query, &knowledge, &targets[0]).expect("a table can always be read");
+    let is_allowed = |target: &&Target| target.index(query).is_some_and(|index| allowed.index(index));
+    let indexes = targets.iter().filter(is_allowed);
+    let paths = indexes.filter_map(|target| path_on(query, &knowledge, target));
     let mut paths: Vec<AccessPath> = paths.collect();
-    paths.sort_by_key(|path| path.source);
     if allowed.table || paths.is_empty() {
         paths.insert(0, table);
     }
@@ -39,7 +46,7 @@ pub fn plan(query: &Query<'_>) -> Plan {
     }
     let mut best = 0;
     for at in 1..paths.len() {
-        if paths[at].estimate.cost < paths[best].estimate.cost {
+        if !is_unbeatable(&paths[best]) && paths[at].estimate.cost < paths[best].estimate.cost {
             best = at;
         }
     }
@@ -52,8 +59,10 @@ pub fn plan(query: &Query<'_>) -> Plan {
     }
 }
 
-fn path_of(query: &Query<'_>, knowledge: &Knowledge, source: Source) -> Option<AccessPath> {
-    path_on(query, knowledge, &Target::new(query, source)?)
+/// Whether a path reads one key of the table, or nothing of it.
+pub(crate) fn is_unbeatable(path: &AccessPath) -> bool {
+    let is_single = path.kind == ScanKind::PointLookup && path.ranges.len() <= 1;
+    path.source == Source::Table && (is_single || path.kind == ScanKind::Empty)
 }
 
 /// The sources that hints leave.

@@ -7,12 +7,15 @@
 use rukh_keys::{Datum, KeyLayout, KeyRange, Span};
 
 use crate::boxes::TermBox;
-use crate::domain::points;
+use crate::domain::few_values;
 use crate::spans::{BoxSpans, PrefixSpan};
-use crate::target::{Slot, Target};
+use crate::target::Target;
 
 /// Most combinations of salt column values that are hashed for one box.
 const SALT_COMBINATIONS_MAX: usize = 1_024;
+
+/// Most of them per bucket: as many are in all buckets all but surely.
+const SALT_COMBINATIONS_PER_BUCKET: usize = 16;
 
 /// The spans of a path, and where they lie.
 pub(crate) struct Placed {
@@ -157,12 +160,12 @@ fn all_buckets(layout: &KeyLayout) -> BucketSet {
 
 /// The combinations of values of the salt columns in a box, if they are few.
 fn salt_combinations(one: &TermBox, target: &Target) -> Option<Vec<Vec<Datum>>> {
+    let salt = target.layout.salt()?;
+    let most = (usize::from(salt.buckets) * SALT_COMBINATIONS_PER_BUCKET).min(SALT_COMBINATIONS_MAX);
     let mut combinations: Vec<Vec<Datum>> = vec![Vec::new()];
-    for column in &target.layout.salt()?.columns {
-        let values = slot_points(one, target.slots.get(*column)?)?;
-        if combinations.len().saturating_mul(values.len()) > SALT_COMBINATIONS_MAX {
-            return None;
-        }
+    for column in &salt.columns {
+        let slot = target.slots.get(*column)?;
+        let values = few_values(slot.ty, one.get(slot.term?)?, most / combinations.len().max(1))?;
         let longer = |prefix: &Vec<Datum>| {
             let with = |value: &Datum| prefix.iter().cloned().chain([value.clone()]).collect();
             values.iter().map(with).collect::<Vec<_>>()
@@ -170,10 +173,6 @@ fn salt_combinations(one: &TermBox, target: &Target) -> Option<Vec<Vec<Datum>>> 
         combinations = combinations.iter().flat_map(longer).collect();
     }
     Some(combinations)
-}
-
-fn slot_points(one: &TermBox, slot: &Slot) -> Option<Vec<Datum>> {
-    points(slot.ty, one.get(slot.term?)?)
 }
 
 /// How many ranges the spans of boxes make before any are joined.

@@ -11,14 +11,15 @@
 //! | a > 2, b > 5                | `[/3/6 - ]`                    | no    | `/4/0` lies inside      |
 //! | a <= 7, b <= 5              | `[ - /7/5]`                    | no    | `/6/9` lies inside      |
 //! | b = 5                       | `[ - ]`                        | no    | a is free               |
-//! | a = 'x' (text) … a > 'x', b > 5 | `(/'x' - ]`                | no    | no next text to extend  |
+//! | a > 'x' (text), b > 5       | `(/'x' - ]`                    | no    | no next text to extend  |
 //!
 //! Moving the start in is right because the rows it leaves out have the first value of the interval
 //! and fail the later condition; it needs a first value, so an excluded bound of a type whose
 //! values have no next one ends it.
 //!
 //! The number of spans is bounded by `budget`: past it, elements are widened to the interval around
-//! all their values, from the last on. Spans may be too wide, never too narrow.
+//! all their values, from the last on; behind a single prefix to as many intervals as fit. Spans may
+//! be too wide, never too narrow.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ use std::sync::Arc;
 use rukh_keys::{DataType, Datum, Edge, Span};
 
 use crate::boxes::TermBox;
-use crate::domain::{as_point, count, last_value, points, values};
+use crate::domain::{as_point, count, is_point, last_value, values};
 use crate::interval::{Cut, Interval, IntervalSet, Side};
 use crate::target::Slot;
 
@@ -216,13 +217,13 @@ impl SlotBox {
     }
 
     fn spans(self, slots: &[Slot], options: SpanOptions) -> BoxSpans {
-        let mut prefixes: Vec<Vec<Datum>> = vec![Vec::new()];
+        let mut prefixes: Vec<Vec<Datum>> = vec![Vec::with_capacity(self.constrained)];
         let mut at = 0;
         while at + 1 < self.constrained {
             let Some(values) = self.values(at, slots, options, prefixes.len()) else {
                 break;
             };
-            prefixes = extended(&prefixes, &values);
+            prefixes = extended(prefixes, values);
             at += 1;
         }
         let segments = self.segments(at, slots, options, prefixes.len());
@@ -283,7 +284,7 @@ impl SlotBox {
             _ => (Arc::new(set.hull()), false),
         };
         Segments {
-            parts: parts_in_key_order(&set, slots[at].descending),
+            parts: parts_in_key_order(&set, &slots[at]),
             set: Some(set),
             exact,
         }
@@ -305,6 +306,12 @@ impl SlotBox {
 
     fn span(&self, prefix: &[Datum], part: &Part, at: usize, slots: &[Slot]) -> PrefixSpan {
         let (start, start_edge) = self.end(prefix, part, at, slots, End::Start);
+        if let (Part::Point(_), true) = (part, at + 1 >= self.constrained) {
+            return PrefixSpan {
+                fixed: start.len(),
+                span: Span::prefix(start),
+            };
+        }
         let (end, end_edge) = self.end(prefix, part, at, slots, End::End);
         let same = start.iter().zip(&end).take_while(|(a, b)| a == b).count();
         PrefixSpan {
@@ -321,7 +328,8 @@ impl SlotBox {
     /// One end of a span: the prefix, the end of the part, and then as far into later elements as
     /// their first (last) values are known.
     fn end(&self, prefix: &[Datum], part: &Part, at: usize, slots: &[Slot], end: End) -> (Vec<Datum>, Edge) {
-        let mut key = prefix.to_vec();
+        let mut key = Vec::with_capacity(self.constrained.max(prefix.len()));
+        key.extend_from_slice(prefix);
         let Some(slot) = slots.get(at) else {
             return (key, Edge::Included);
         };
@@ -331,7 +339,7 @@ impl SlotBox {
         while edge == Some(Edge::Included) && next < self.constrained {
             let Some(set) = &self.sets[next] else { break };
             let slot = &slots[next];
-            let Some(outer) = outer_part(set, (end == End::Start) != slot.descending) else {
+            let Some(outer) = outer_part(set, (end == End::Start) != slot.descending, slot.ty) else {
                 break;
             };
             let later = next + 1 < self.constrained;
@@ -357,7 +365,9 @@ enum End {
 enum Part {
     /// All values and NULL.
     Free,
-    Null,
+    /// One value, or NULL.
+    Point(Datum),
+    /// Several values.
     Values(Interval),
 }
 
@@ -370,29 +380,36 @@ struct Segments {
     exact: bool,
 }
 
-/// The pieces of a set in key order.
-fn parts_in_key_order(set: &IntervalSet, descending: bool) -> Vec<Part> {
-    let mut parts: Vec<Part> = set.intervals().iter().cloned().map(Part::Values).collect();
-    if set.null {
-        parts.push(Part::Null);
+impl Part {
+    fn new(interval: &Interval, ty: DataType) -> Part {
+        as_point(ty, interval).map_or_else(|| Part::Values(interval.clone()), Part::Point)
     }
-    if descending {
+}
+
+/// The pieces of a set in key order.
+fn parts_in_key_order(set: &IntervalSet, slot: &Slot) -> Vec<Part> {
+    let mut parts = Vec::with_capacity(set.intervals().len() + usize::from(set.null));
+    parts.extend(
+        set.intervals()
+            .iter()
+            .map(|interval| Part::new(interval, slot.ty)),
+    );
+    if set.null {
+        parts.push(Part::Point(Datum::Null));
+    }
+    if slot.descending {
         parts.reverse();
     }
     parts
 }
 
 /// The piece of a set with its smallest values, or that with its greatest, NULL being the greatest.
-fn outer_part(set: &IntervalSet, smallest: bool) -> Option<Part> {
-    let values = |interval: &Interval| Part::Values(interval.clone());
-    match smallest {
-        true => set
-            .intervals()
-            .first()
-            .map(values)
-            .or(set.null.then_some(Part::Null)),
-        false if set.null => Some(Part::Null),
-        false => set.intervals().last().map(values),
+fn outer_part(set: &IntervalSet, smallest: bool, ty: DataType) -> Option<Part> {
+    let (first, last) = (set.intervals().first(), set.intervals().last());
+    let values = if smallest { first } else { last };
+    match values {
+        Some(interval) if smallest || !set.null => Some(Part::new(interval, ty)),
+        _ => set.null.then_some(Part::Point(Datum::Null)),
     }
 }
 
@@ -407,12 +424,9 @@ fn push_end(key: &mut Vec<Datum>, end: Option<(Datum, Edge)>) -> Option<Edge> {
 fn part_end(part: &Part, slot: &Slot, end: End, later: bool) -> Option<(Datum, Edge)> {
     let interval = match part {
         Part::Free => return None,
-        Part::Null => return Some((Datum::Null, Edge::Included)),
+        Part::Point(point) => return Some((point.clone(), Edge::Included)),
         Part::Values(interval) => interval,
     };
-    if let Some(point) = as_point(slot.ty, interval) {
-        return Some((point, Edge::Included));
-    }
     let bound = match (end == End::Start) != slot.descending {
         true => low_bound(&interval.low),
         false => high_bound(interval, slot.ty, later),
@@ -448,17 +462,21 @@ pub(crate) fn high_bound(interval: &Interval, ty: DataType, later: bool) -> Opti
 }
 
 /// Every prefix with every value behind it.
-fn extended(prefixes: &[Vec<Datum>], values: &[Datum]) -> Vec<Vec<Datum>> {
+fn extended(mut prefixes: Vec<Vec<Datum>>, values: Vec<Datum>) -> Vec<Vec<Datum>> {
+    if let [value] = values.as_slice() {
+        prefixes.iter_mut().for_each(|prefix| prefix.push(value.clone()));
+        return prefixes;
+    }
     let with = |prefix: &Vec<Datum>, value: &Datum| {
-        let mut longer = Vec::with_capacity(prefix.len() + 1);
+        let mut longer = Vec::with_capacity(prefix.len() + 2);
         longer.extend_from_slice(prefix);
         longer.push(value.clone());
         longer
     };
-    prefixes
+    let all = prefixes
         .iter()
-        .flat_map(|prefix| values.iter().map(move |value| with(prefix, value)))
-        .collect()
+        .flat_map(|prefix| values.iter().map(move |value| with(prefix, value)));
+    all.collect()
 }
 
 /// The values of an element that nothing is said about, if there are only two or three.
@@ -471,9 +489,11 @@ fn free_values(slot: &Slot) -> Option<Vec<Datum>> {
 
 /// How many values an interval has, if they can be written out.
 pub(crate) fn value_count(interval: &Interval, ty: DataType, small: usize) -> Option<usize> {
+    if is_point(ty, interval) {
+        return Some(1);
+    }
     match count(ty, interval) {
         Some(count) => (count <= small as u128).then_some(count as usize),
-        None if as_point(ty, interval).is_some() => Some(1),
         None => {
             let one = IntervalSet::from_intervals(vec![interval.clone()]);
             values(ty, &one, small).map(|values| values.len())
@@ -481,11 +501,11 @@ pub(crate) fn value_count(interval: &Interval, ty: DataType, small: usize) -> Op
     }
 }
 
-/// The one value that a set allows.
-pub(crate) fn single_value(set: &IntervalSet, ty: DataType) -> Option<Datum> {
+/// Whether a set allows one value only.
+pub(crate) fn is_single_value(set: &IntervalSet, ty: DataType) -> bool {
     match (set.intervals(), set.null) {
-        ([], true) => Some(Datum::Null),
-        ([_], false) => points(ty, set).and_then(|mut points| points.pop()),
-        _ => None,
+        ([], true) => true,
+        ([one], false) => is_point(ty, one),
+        _ => false,
     }
 }

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use rukh_keys::{DataType, Datum};
 
-use crate::domain::{as_point, count, ordinal, ordinals};
+use crate::domain::{count, is_point, ordinal, ordinals};
 use crate::interval::{Cut, Interval, IntervalSet};
 use crate::term::TermId;
 
@@ -62,6 +62,11 @@ impl Statistics {
         self.rows.unwrap_or(ROWS_DEFAULT) as f64
     }
 
+    /// Guesses the share of the rows, 0 to 1, that have one certain value.
+    pub(crate) fn point_share(&self, term: TermId, ty: DataType) -> f64 {
+        equal_share(ty, self.terms.get(&term)).min(1.0)
+    }
+
     /// Guesses the share of the rows, 0 to 1, that have a value of the set.
     pub(crate) fn share(&self, term: TermId, ty: DataType, set: &IntervalSet) -> f64 {
         let known = self.terms.get(&term);
@@ -84,7 +89,7 @@ impl Statistics {
 }
 
 fn share_of(interval: &Interval, ty: DataType, known: Option<&TermStatistics>) -> f64 {
-    if as_point(ty, interval).is_some() {
+    if is_point(ty, interval) {
         return equal_share(ty, known);
     }
     if let Some(share) = known.and_then(|known| interpolated(interval, ty, known)) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rukh_catalog::{ColumnId, Index, IndexState, KeyElement, KeyExpr};
+use rukh_catalog::{ColumnId, Index, IndexId, IndexState, KeyElement, KeyExpr};
 use rukh_keys::{DataType, KeyLayout, SortOrder};
 
 use crate::interval::IntervalSet;
@@ -37,6 +37,8 @@ pub struct Target {
     pub(crate) searchable: usize,
     /// Whether values of the searchable elements without NULL name at most one entry.
     pub(crate) unique: bool,
+    /// Whether an element is a hash.
+    pub(crate) hashed: bool,
 }
 
 impl Target {
@@ -50,7 +52,7 @@ impl Target {
                 (elements, table.key_layout(), count, true)
             }
             Source::Index(id) => {
-                let index = table.index(id).filter(|index| index.state == IndexState::Ready)?;
+                let index = ready_index(query, id)?;
                 let elements = index.key_elements(table);
                 (
                     elements,
@@ -60,10 +62,11 @@ impl Target {
                 )
             }
         };
-        let slots = elements.iter().map(|element| Slot::new(query, element)).collect();
+        let slots: Vec<Slot> = elements.iter().map(|element| Slot::new(query, element)).collect();
         Some(Target {
             source,
             layout: Arc::new(layout),
+            hashed: slots.iter().any(|slot| slot.hash_of.is_some()),
             slots,
             searchable,
             unique,
@@ -80,11 +83,11 @@ impl Target {
         &self.layout
     }
 
-    /// The index, if the source is one.
+    /// The index, if the source is one; `None` too if it is gone or may not be read any more.
     pub(crate) fn index<'a>(&self, query: &Query<'a>) -> Option<&'a Index> {
         match self.source {
             Source::Table => None,
-            Source::Index(id) => query.table.index(id),
+            Source::Index(id) => ready_index(query, id),
         }
     }
 
@@ -92,6 +95,11 @@ impl Target {
     pub(crate) fn search_slots(&self) -> &[Slot] {
         &self.slots[..self.searchable.min(self.slots.len())]
     }
+}
+
+fn ready_index<'a>(query: &Query<'a>, id: IndexId) -> Option<&'a Index> {
+    let index = query.table.index(id)?;
+    (index.state == IndexState::Ready).then_some(index)
 }
 
 impl Slot {

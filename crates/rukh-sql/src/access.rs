@@ -1,14 +1,14 @@
 //! From the conditions on one table to an access path: translation, statistics, hints, choice.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use datafusion::logical_expr::Expr;
 use rukh_catalog::{ColumnId, IndexId, Table};
 use rukh_engine::{EntryFilter, ScanRequest};
 use rukh_keys::{Datum, KeyRange};
 use rukh_planner::{
-    AccessPath, Constant, Hint, IndexExpression, OpaquePredicate, OrderKey, Plan, Predicate, Query, TermId,
-    TermKind, bind, evaluate,
+    AccessPath, Constant, Hint, IndexExpression, OpaquePredicate, OrderKey, Plan, Planner, Predicate, Query,
+    TermId, TermKind, bind, evaluate,
 };
 
 use crate::SqlError;
@@ -26,6 +26,8 @@ pub(crate) struct Conditions {
     opaque: Vec<OpaquePredicate>,
     expressions: Vec<IndexExpression>,
     index_predicates: Vec<(IndexId, Predicate)>,
+    /// The sources of the table, made ready when the conditions are first planned.
+    planner: OnceLock<Arc<Planner>>,
 }
 
 /// What a statement wants of a table beside its conditions.
@@ -69,6 +71,7 @@ impl Conditions {
             opaque,
             expressions,
             index_predicates,
+            planner: OnceLock::new(),
         })
     }
 
@@ -84,7 +87,11 @@ impl Conditions {
     pub(crate) fn plan(&self, wanted: &Wanted<'_>, context: &StatementContext) -> Plan {
         let hints = hints_for(&self.table, context);
         let statistics = statistics_of(&context.engine, &self.table);
-        let plan = rukh_planner::plan(&self.query(wanted, &hints, &statistics));
+        let query = self.query(wanted, &hints, &statistics);
+        let plan = self
+            .planner
+            .get_or_init(|| Arc::new(Planner::new(&query)))
+            .choose(&query);
         plan.notices
             .iter()
             .for_each(|message| context.notice(Notice::warning(message)));

@@ -89,7 +89,7 @@ impl Case {
 }
 
 /// Often a prefix of a key, forward or backward with a slip now and then; else any columns.
-fn random_order(choices: &mut Choices, world: &World) -> Vec<OrderKey> {
+pub fn random_order(choices: &mut Choices, world: &World) -> Vec<OrderKey> {
     if choices.one_in(3) {
         return Vec::new();
     }

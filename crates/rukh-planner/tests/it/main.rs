@@ -7,6 +7,7 @@ mod exhaustive;
 mod headline;
 mod limits;
 mod predicates;
+mod quick;
 mod scripts;
 mod spellings;
 mod syntax;
