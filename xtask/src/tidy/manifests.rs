@@ -33,6 +33,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "rukh-testkit",
         &[
             "rukh",
+            "rukh-bench",
             "rukh-sql",
             "rukh-engine",
             "rukh-planner",
