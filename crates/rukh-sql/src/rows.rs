@@ -7,7 +7,6 @@ use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
 use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
-use futures::StreamExt;
 use rukh_keys::{DataType, Datum};
 
 use crate::SqlError;
@@ -15,7 +14,7 @@ use crate::batch::batch_of_rows;
 use crate::context::StatementContext;
 use crate::direct::DirectCursor;
 use crate::rewrite::shown_name;
-use crate::runtime::Runtime;
+use crate::runtime::{Running, Runtime};
 use crate::scalars::datums_from_array;
 use crate::types::data_type_of;
 
@@ -39,7 +38,7 @@ pub struct Rows {
 
 enum Source {
     /// A running DataFusion plan.
-    Stream(SendableRecordBatchStream, Arc<Runtime>),
+    Stream(Running, Arc<StatementContext>),
     /// A running direct plan.
     Direct(Box<DirectCursor>),
     /// Batches made in advance: SHOW, EXPLAIN and the like.
@@ -80,10 +79,12 @@ impl Rows {
     /// Makes rows of a running DataFusion plan.
     pub(crate) fn stream(
         stream: SendableRecordBatchStream,
-        runtime: Arc<Runtime>,
+        runtime: &Runtime,
         context: Arc<StatementContext>,
     ) -> Self {
-        Self::new(stream.schema(), Source::Stream(stream, runtime), Some(context))
+        let schema = stream.schema();
+        let running = Source::Stream(runtime.run(stream), context.clone());
+        Self::new(schema, running, Some(context))
     }
 
     /// Makes rows of a running direct plan.
@@ -131,8 +132,8 @@ impl Rows {
             return self.to_batch(&rows).map(Some);
         }
         let batch = match &mut self.source {
-            Source::Stream(stream, runtime) => {
-                let batch = runtime.block_on(stream.next()).transpose()?;
+            Source::Stream(running, context) => {
+                let batch = running.next(&context.cancel)?;
                 let named = |batch: RecordBatch| named(batch, &self.schema);
                 batch.map(named).transpose()?
             }

@@ -4,8 +4,23 @@ use std::future::Future;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
+use std::time::Duration;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::error::Result as DataFusionResult;
+use datafusion::execution::SendableRecordBatchStream;
+use futures::StreamExt;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 use crate::SqlError;
+use crate::context::CancelHandle;
+
+/// Longest time that a cancelled statement goes unnoticed by the thread that waits for it.
+const CANCEL_WAIT: Duration = Duration::from_millis(20);
+
+/// Batches that a plan may be ahead of who reads them.
+const BATCHES_AHEAD: usize = 1;
 
 /// A thread pool for query plans.
 #[derive(Debug)]
@@ -27,24 +42,93 @@ impl Runtime {
     ///
     /// Unlike tokio's own `block_on` this does not panic inside an asynchronous caller; it blocks it.
     pub(crate) fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
-        let runtime = self.0.as_ref().expect("the pool lives until it is dropped");
-        let _entered = runtime.enter();
-        wait_for(future)
+        let _entered = self.pool().enter();
+        match wait_for(future, None) {
+            Ok(value) => value,
+            Err(_) => unreachable!("nobody can cancel this"),
+        }
+    }
+
+    /// Starts a plan on the pool.
+    pub(crate) fn run(&self, mut stream: SendableRecordBatchStream) -> Running {
+        let (sender, batches) = mpsc::channel(BATCHES_AHEAD);
+        let task = self.pool().spawn(async move {
+            while let Some(batch) = stream.next().await {
+                if sender.send(batch).await.is_err() {
+                    break;
+                }
+            }
+        });
+        Running {
+            batches,
+            task,
+            ended: false,
+        }
+    }
+
+    fn pool(&self) -> &tokio::runtime::Runtime {
+        self.0.as_ref().expect("the pool lives until it is dropped")
     }
 }
 
-/// Polls a future on the calling thread, which sleeps until it is woken.
+/// A plan that runs on the pool; dropped, it ends as soon as an operator lets it.
+///
+/// The reader waits beside it, so that a cancelled statement ends at once even while an operator, such
+/// as a join of everything with everything, computes for seconds without a pause.
+pub(crate) struct Running {
+    batches: mpsc::Receiver<DataFusionResult<RecordBatch>>,
+    task: JoinHandle<()>,
+    ended: bool,
+}
+
+impl Running {
+    /// Waits for the next batch; `None` at the end. Fails with 57014 when the statement is cancelled.
+    pub(crate) fn next(&mut self, cancel: &CancelHandle) -> Result<Option<RecordBatch>, SqlError> {
+        let next = wait_for(self.batches.recv(), Some(cancel)).inspect_err(|_| self.task.abort())?;
+        match next {
+            Some(batch) => Ok(Some(batch?)),
+            None => self.end(cancel),
+        }
+    }
+
+    /// The plan gives no more batches: it is done, or its thread panicked.
+    fn end(&mut self, cancel: &CancelHandle) -> Result<Option<RecordBatch>, SqlError> {
+        if self.ended {
+            return Ok(None);
+        }
+        let outcome = wait_for(&mut self.task, Some(cancel))?;
+        self.ended = true;
+        match outcome {
+            Ok(()) => Ok(None),
+            Err(error) => Err(SqlError::internal(format!("a query thread failed: {error}"))),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Polls a future on the calling thread, which sleeps until it is woken or the statement is cancelled.
 ///
 /// Executors refuse to run inside one another; this is none, so it may be called from anywhere.
-fn wait_for<T>(future: impl Future<Output = T>) -> T {
+fn wait_for<T>(future: impl Future<Output = T>, cancel: Option<&CancelHandle>) -> Result<T, SqlError> {
     let mut future = std::pin::pin!(future);
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);
     loop {
         if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
-            return value;
+            return Ok(value);
         }
-        thread::park();
+        match cancel {
+            None => thread::park(),
+            Some(cancel) => {
+                cancel.check()?;
+                thread::park_timeout(CANCEL_WAIT);
+            }
+        }
     }
 }
 

@@ -231,7 +231,7 @@ impl Session {
                 // Operators spawn tasks as they start, which takes the query threads' context.
                 let start = async { general::start(&self.state, physical.clone()) };
                 let stream = self.runtime().block_on(start)?;
-                Ok(Rows::stream(stream, self.runtime().clone(), context.clone()))
+                Ok(Rows::stream(stream, self.runtime(), context.clone()))
             }
         }
     }

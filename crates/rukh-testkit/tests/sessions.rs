@@ -256,6 +256,40 @@ fn a_cancelled_statement_ends_and_the_session_goes_on() {
 }
 
 #[test]
+fn a_join_that_computes_for_hours_is_cancelled_too() {
+    let database = Database::open_in_memory().unwrap();
+    let mut client = Client::new(&database);
+    run(&mut client, LOGS);
+    run(
+        &mut client,
+        "INSERT INTO logs SELECT 'a', g.value, g.value FROM generate_series(1, 3000) AS g(value)",
+    );
+    let handle = client.connection().cancel_handle();
+    let started = std::time::Instant::now();
+    std::thread::scope(|scope| {
+        // All rows are read long before; what is cancelled is the join.
+        scope.spawn(|| {
+            while started.elapsed() < std::time::Duration::from_millis(300) {
+                std::thread::yield_now();
+            }
+            handle.cancel();
+        });
+        let error = client
+            .run("SELECT count(*) FROM logs a, logs b, logs c, logs d WHERE a.v * b.v * c.v * d.v = 17")
+            .unwrap_err();
+        assert_eq!(
+            (error.kind, error.sqlstate),
+            (ErrorKind::Cancelled, "57014"),
+            "{error}"
+        );
+    });
+    assert_eq!(
+        rows(&mut client, "SELECT count(*) FROM logs"),
+        [[Some("3000".to_owned())]]
+    );
+}
+
+#[test]
 fn values_of_ten_megabytes_come_back_whole() {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::open(directory.path().join("db")).unwrap();

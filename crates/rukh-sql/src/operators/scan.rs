@@ -22,6 +22,7 @@ use datafusion::physical_expr::expressions::Column as PhysicalColumn;
 use datafusion::physical_expr::{
     EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr, create_physical_expr,
 };
+use datafusion::physical_plan::coop::cooperative;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, SchedulingType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
@@ -457,7 +458,8 @@ impl ExecutionPlan for ScanExec {
             let batch = state.next_batch().map_err(external)?;
             Ok(batch.map(|batch| (batch, state)))
         });
-        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream)))
+        let stream = RecordBatchStreamAdapter::new(self.schema(), Box::pin(stream));
+        Ok(Box::pin(cooperative(stream)))
     }
 
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
