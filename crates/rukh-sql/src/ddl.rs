@@ -60,10 +60,29 @@ fn create_table(session: &mut Session, statement: &CreateTableStatement) -> Resu
     let placed = |error: rukh_engine::EngineError| SqlError::from(error).at(name.position);
     let table = session.engine().create_table(draft).map_err(placed)?;
     let created = create_uniques(session, &table, &statement.uniques);
-    if created.is_err() {
-        session.engine().drop_table(table.id)?;
+    match created {
+        Ok(()) => tell_what_has_no_effect(session, statement),
+        Err(_) => session.engine().drop_table(table.id)?,
     }
     created
+}
+
+/// Options that are kept with the definition, but do nothing yet.
+fn tell_what_has_no_effect(session: &mut Session, statement: &CreateTableStatement) {
+    if statement
+        .families
+        .iter()
+        .any(|family| family.compression.is_some())
+    {
+        session.notice(Notice::warning(
+            "COMPRESSION has no effect yet: all families are compressed the same way",
+        ));
+    }
+    if statement.options.immutable {
+        session.notice(Notice::warning(
+            "IMMUTABLE_ROWS has no effect yet: rows may be changed and removed",
+        ));
+    }
 }
 
 /// Whether a name is taken: a notice if the statement allows for it, else an error.

@@ -79,6 +79,16 @@ const INDEXES: &[&str] = &[
 ];
 
 #[test]
+fn options_without_effect_are_told() {
+    let mut session = session();
+    for (position, warnings) in [(0, 0), (1, 1), (3, 1)] {
+        let outcome = session.execute(TABLES[position]).unwrap();
+        assert_eq!(outcome.notices.len(), warnings, "{}", TABLES[position]);
+        run(&mut session, "DROP TABLE t");
+    }
+}
+
+#[test]
 fn show_create_table_makes_the_same_again() {
     for (position, sql) in TABLES.iter().enumerate() {
         let (mut one, mut two) = (session(), session());
