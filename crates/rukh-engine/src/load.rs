@@ -13,7 +13,7 @@ use crate::lock::WriterGuard;
 use crate::maintain::{KeyedRow, Maintainer};
 use crate::merge_write::{Target, write_sorted};
 use crate::snapshot::Snapshot;
-use crate::sorter::Sorter;
+use crate::sorter::{self, Sorter};
 use crate::{EngineError, Progress, Row};
 use rukh_catalog::TableId;
 use rukh_kv::LoadFile;
@@ -288,19 +288,7 @@ impl Sorters {
                 Ok(())
             })?;
         }
-        self.make_room()
-    }
-
-    /// Spills the greatest buffers until all together keep to the limit.
-    fn make_room(&mut self) -> Result<(), EngineError> {
-        while self.sorters.iter().map(Sorter::buffered_bytes).sum::<usize>() > self.bytes_max {
-            let greatest = self
-                .sorters
-                .iter_mut()
-                .max_by_key(|sorter| sorter.buffered_bytes());
-            greatest.expect("every table has a family").spill()?;
-        }
-        Ok(())
+        sorter::make_room(&mut self.sorters, self.bytes_max)
     }
 
     fn into_targets(self) -> impl Iterator<Item = (Target, Sorter)> {

@@ -57,7 +57,8 @@ pub(crate) fn write_sorted(
     let mut check = Check::new(snapshot, maintainer, target);
     let (mut last_key, mut last_value) = (Vec::new(), Vec::new());
     let mut count = 0;
-    while let Some((key, value)) = merge.next()? {
+    while merge.advance()? {
+        let (key, value) = (merge.key(), merge.value());
         if count > 0 && key == last_key.as_slice() {
             check.compare(key, &last_value, value)?;
             continue;

@@ -1,9 +1,10 @@
 //! Scrub: compares a table and its indexes both ways.
 //!
-//! Every row is decoded, and the entry it should have in each index is looked up and compared, key
-//! and value: what is not there is *missing*, what is not the same is *differing*. Every entry is
-//! decoded, and its row looked up: an entry whose row is not there, or should have another entry,
-//! is *dangling*. Both ways read in batches of a thousand, so memory is bounded by a few of them.
+//! Every row is decoded, and the entries that the rows should have are sorted (`sorter`) for each
+//! index and merged with those that are stored: an expected entry that is not there is *missing*,
+//! one with another value is *differing*, and a stored entry that no row should have is *dangling*.
+//! So storage is read once from end to end, in key order, whatever the order of the index; memory
+//! is bounded as that of a bulk load is.
 //!
 //! Deliberately not here: repair. An index is repaired by dropping and creating it.
 
@@ -14,7 +15,8 @@ use crate::names;
 use crate::progress::check_cancelled;
 use crate::rows::{RawRows, RowBatch, RowReader};
 use crate::snapshot::Snapshot;
-use crate::{EngineError, Progress, Row};
+use crate::sorter::{self, Merge, Sorter};
+use crate::{EngineError, Progress};
 use rukh_catalog::{CatalogError, IndexId, IndexState, TableId};
 use rukh_kv::{KvCursor, ScanSpec};
 use std::fmt;
@@ -128,15 +130,12 @@ impl Engine {
     pub fn check_table(&self, id: TableId, progress: &dyn Progress) -> Result<ScrubReport, EngineError> {
         let snapshot = self.snapshot();
         let maintainer = self.inner.maintainer(&snapshot.definitions, id)?;
-        let indexes: Vec<_> = maintainer.indexes.iter().collect();
         let mut scrub = Scrub::new(&snapshot, &maintainer, progress);
-        scrub.rows(&indexes)?;
+        let expected = scrub.rows(self.sorters(maintainer.indexes.iter())?)?;
         for nth in 1..maintainer.codec.families.len() {
             scrub.family(nth)?;
         }
-        for index in indexes {
-            scrub.entries(index)?;
-        }
+        scrub.indexes(expected)?;
         Ok(scrub.report)
     }
 
@@ -154,9 +153,47 @@ impl Engine {
             .find(|index| index.codec.index.id == id)
             .ok_or_else(unknown)?;
         let mut scrub = Scrub::new(&snapshot, &maintainer, progress);
-        scrub.rows(&[index])?;
-        scrub.entries(index)?;
+        let expected = scrub.rows(self.sorters([index].into_iter())?)?;
+        scrub.indexes(expected)?;
         Ok(scrub.report)
+    }
+
+    /// Makes a sorter for the entries of each index that is ready.
+    fn sorters<'a>(
+        &self,
+        indexes: impl Iterator<Item = &'a IndexMaintainer>,
+    ) -> Result<ExpectedEntries<'a>, EngineError> {
+        let directory = self.inner.load_directory()?;
+        let ready: Vec<_> = indexes
+            .filter(|index| index.codec.index.state == IndexState::Ready)
+            .collect();
+        Ok(ExpectedEntries {
+            sorters: ready.iter().map(|_| Sorter::new(&directory)).collect(),
+            indexes: ready,
+            bytes_max: self.inner.load_bytes_max(),
+        })
+    }
+}
+
+/// The entries that the rows should have in some indexes, on their way to be sorted.
+struct ExpectedEntries<'a> {
+    indexes: Vec<&'a IndexMaintainer>,
+    /// One for each index.
+    sorters: Vec<Sorter>,
+    /// Most bytes of memory for all of them.
+    bytes_max: usize,
+}
+
+impl ExpectedEntries<'_> {
+    fn add(&mut self, rows: &RowBatch) -> Result<(), EngineError> {
+        let keyed: Vec<KeyedRow<'_>> = rows.keyed().collect();
+        for (index, sorter) in self.indexes.iter().zip(&mut self.sorters) {
+            index.visit_entries(&keyed, &mut |_, key, value| {
+                sorter.add(key, value);
+                Ok(())
+            })?;
+        }
+        sorter::make_room(&mut self.sorters, self.bytes_max)
     }
 }
 
@@ -181,20 +218,17 @@ impl<'a> Scrub<'a> {
         }
     }
 
-    /// Decodes all rows and looks up the entries that they should have.
-    fn rows(&mut self, indexes: &[&IndexMaintainer]) -> Result<(), EngineError> {
+    /// Decodes all rows and collects the entries that they should have.
+    fn rows<'i>(&mut self, mut expected: ExpectedEntries<'i>) -> Result<ExpectedEntries<'i>, EngineError> {
         let mut reader = RowReader::new(self.snapshot, self.maintainer.codec.clone())?;
         while let Some(raw) = reader.next_raw()? {
             check_cancelled(self.progress)?;
             let count = raw.keys.len() as u64;
-            let rows = self.decode(raw)?;
-            for index in indexes {
-                self.expected_entries(index, &rows)?;
-            }
+            expected.add(&self.decode(raw)?)?;
             self.report.rows += count;
             self.progress.advance(count);
         }
-        Ok(())
+        Ok(expected)
     }
 
     /// Decodes rows, noting those that do not decode or do not fit their key.
@@ -220,27 +254,6 @@ impl<'a> Scrub<'a> {
         Ok(batch)
     }
 
-    /// Looks up the entries that rows should have in an index.
-    fn expected_entries(&mut self, index: &IndexMaintainer, rows: &RowBatch) -> Result<(), EngineError> {
-        if index.codec.index.state != IndexState::Ready {
-            return Ok(());
-        }
-        let keyed: Vec<KeyedRow<'_>> = rows.keyed().collect();
-        let expected: Vec<_> = index.entries(&keyed)?.into_iter().flatten().collect();
-        let keys: Vec<Vec<u8>> = expected.iter().map(|entry| entry.key.clone()).collect();
-        let stored = self.snapshot.kv.multi_get(&index.codec.storage, &keys)?;
-        for (entry, stored) in expected.iter().zip(stored) {
-            let kind = match stored {
-                None => FindingKind::Missing,
-                Some(value) if value != entry.value => FindingKind::Differing,
-                Some(_) => continue,
-            };
-            self.report
-                .note(kind, index.codec.display_key(&entry.key), String::new());
-        }
-        Ok(())
-    }
-
     /// Looks up the rows of all values of a family beside the first.
     fn family(&mut self, nth: usize) -> Result<(), EngineError> {
         let family = &self.codec.families[nth];
@@ -263,77 +276,82 @@ impl<'a> Scrub<'a> {
         Ok(())
     }
 
-    /// Decodes all entries of an index and looks up their rows.
-    fn entries(&mut self, index: &IndexMaintainer) -> Result<(), EngineError> {
-        if index.codec.index.state != IndexState::Ready {
-            return Ok(());
-        }
-        let mut cursor = self.snapshot.kv.scan(&index.codec.storage, ScanSpec::all())?;
-        while let Some((keys, values)) = next_entries(cursor.as_mut())? {
-            check_cancelled(self.progress)?;
-            let (mut entry_keys, mut row_keys) = (Vec::new(), Vec::new());
-            for (key, value) in keys.iter().zip(&values) {
-                match index.codec.owner(self.codec, key, value) {
-                    Err(error) => self.report.note_error(error)?,
-                    Ok(row_key) => {
-                        entry_keys.push(key.as_slice());
-                        row_keys.push(row_key);
-                    }
-                }
-            }
-            self.owners(index, &entry_keys, &row_keys)?;
-            self.report.entries += keys.len() as u64;
-            self.progress.advance(keys.len() as u64);
+    /// Compares the entries that indexes have with those that they should have.
+    fn indexes(&mut self, expected: ExpectedEntries<'_>) -> Result<(), EngineError> {
+        for (index, sorter) in expected.indexes.into_iter().zip(expected.sorters) {
+            self.entries(index, sorter.finish()?)?;
         }
         Ok(())
     }
 
-    /// Compares entries with what the rows that they name should have.
-    fn owners(
-        &mut self,
-        index: &IndexMaintainer,
-        entry_keys: &[&[u8]],
-        row_keys: &[Vec<u8>],
-    ) -> Result<(), EngineError> {
-        let stored = self
-            .snapshot
-            .kv
-            .multi_get(&self.codec.families[0].storage, row_keys)?;
-        let mut rows: Vec<Option<Row>> = Vec::with_capacity(row_keys.len());
-        for ((entry_key, row_key), value) in entry_keys.iter().zip(row_keys).zip(stored) {
-            if value.is_none() {
-                let detail = format!("there is no row {}", self.codec.display_key(row_key));
-                self.report
-                    .note(FindingKind::Dangling, index.codec.display_key(entry_key), detail);
+    /// Merges the stored entries of an index with those that it should have.
+    fn entries(&mut self, index: &IndexMaintainer, mut expected: Merge) -> Result<(), EngineError> {
+        let mut cursor = self.snapshot.kv.scan(&index.codec.storage, ScanSpec::all())?;
+        let mut more = expected.advance()?;
+        while let Some((keys, values)) = next_entries(cursor.as_mut())? {
+            check_cancelled(self.progress)?;
+            for (key, value) in keys.iter().zip(&values) {
+                while more && expected.key() < key.as_slice() {
+                    self.note_entry(FindingKind::Missing, index, expected.key());
+                    more = expected.advance()?;
+                }
+                let mut is_expected = false;
+                while more && expected.key() == key.as_slice() {
+                    is_expected = true;
+                    if expected.value() != value.as_slice() {
+                        self.note_entry(FindingKind::Differing, index, key);
+                    }
+                    more = expected.advance()?;
+                }
+                if !is_expected {
+                    self.unexpected(index, key, value)?;
+                }
             }
-            // A row that does not decode was noted where rows were read.
-            rows.push(value.and_then(|value| self.codec.decode_row(row_key, &[Some(value)]).ok()));
+            self.report.entries += keys.len() as u64;
+            self.progress.advance(keys.len() as u64);
         }
-        let present: Vec<usize> = (0..rows.len()).filter(|at| rows[*at].is_some()).collect();
-        let keyed: Vec<KeyedRow<'_>> = present
-            .iter()
-            .filter_map(|at| {
-                Some(KeyedRow {
-                    key: &row_keys[*at],
-                    row: rows[*at].as_ref()?,
-                })
-            })
-            .collect();
-        for (at, expected) in present.iter().zip(index.entries(&keyed)?) {
-            if expected.as_ref().map(|entry| entry.key.as_slice()) == Some(entry_keys[*at]) {
-                continue;
+        while more {
+            check_cancelled(self.progress)?;
+            self.note_entry(FindingKind::Missing, index, expected.key());
+            more = expected.advance()?;
+        }
+        Ok(())
+    }
+
+    fn note_entry(&mut self, kind: FindingKind, index: &IndexMaintainer, key: &[u8]) {
+        self.report
+            .note(kind, index.codec.display_key(key), String::new());
+    }
+
+    /// Says what is wrong with an entry that no row should have.
+    fn unexpected(&mut self, index: &IndexMaintainer, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
+        let row_key = match index.codec.owner(self.codec, key, value) {
+            Err(error) => return self.report.note_error(error),
+            Ok(row_key) => row_key,
+        };
+        let shown = self.codec.display_key(&row_key);
+        let detail = match self.snapshot.get_encoded(self.codec, &row_key) {
+            Ok(None) => format!("there is no row {shown}"),
+            Ok(Some(row)) => {
+                let keyed = KeyedRow {
+                    key: &row_key,
+                    row: &row,
+                };
+                match index.entries(&[keyed])?.pop().flatten() {
+                    // A row whose key is not its own was noted where rows were read.
+                    Some(entry) if entry.key == key => return Ok(()),
+                    Some(entry) => {
+                        format!("row {shown} should have {}", index.codec.display_key(&entry.key))
+                    }
+                    None => format!("row {shown} should have no entry"),
+                }
             }
-            let row = self.codec.display_key(&row_keys[*at]);
-            let detail = match expected {
-                None => format!("row {row} should have no entry"),
-                Some(entry) => format!("row {row} should have {}", index.codec.display_key(&entry.key)),
-            };
-            self.report.note(
-                FindingKind::Dangling,
-                index.codec.display_key(entry_keys[*at]),
-                detail,
-            );
-        }
+            // And so was a row that does not decode.
+            Err(EngineError::Corruption { .. }) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        self.report
+            .note(FindingKind::Dangling, index.codec.display_key(key), detail);
         Ok(())
     }
 }

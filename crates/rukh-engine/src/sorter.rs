@@ -127,8 +127,8 @@ impl Sorter {
         let runs = std::mem::take(&mut self.runs);
         let mut merge = Merge::new(open_runs(runs), &self.directory)?;
         let mut joined = RunWriter::new(&self.directory)?;
-        while let Some((key, value)) = merge.next()? {
-            joined.add(key, value)?;
+        while merge.advance()? {
+            joined.add(merge.key(), merge.value())?;
         }
         self.runs.push(joined.finish()?);
         Ok(())
@@ -143,6 +143,15 @@ impl Item {
             &data[key_end..key_end + self.value_len as usize],
         )
     }
+}
+
+/// Spills the greatest buffers until those of all sorters together keep to `bytes_max`.
+pub(crate) fn make_room(sorters: &mut [Sorter], bytes_max: usize) -> Result<(), EngineError> {
+    while sorters.iter().map(Sorter::buffered_bytes).sum::<usize>() > bytes_max {
+        let greatest = sorters.iter_mut().max_by_key(|sorter| sorter.buffered_bytes());
+        greatest.expect("a sum above zero has a summand").spill()?;
+    }
+    Ok(())
 }
 
 /// Returns the first eight bytes of a key as a number; shorter keys are filled up with zeros, so
@@ -310,11 +319,11 @@ impl Merge {
         })
     }
 
-    /// Returns the next entry in key order.
-    pub(crate) fn next(&mut self) -> Result<Option<(&[u8], &[u8])>, EngineError> {
+    /// Goes to the next entry in key order; `false` at the end.
+    pub(crate) fn advance(&mut self) -> Result<bool, EngineError> {
         use std::collections::binary_heap::PeekMut;
         let Some(mut first) = self.heap.peek_mut() else {
-            return Ok(None);
+            return Ok(false);
         };
         std::mem::swap(&mut self.key, &mut first.key);
         std::mem::swap(&mut self.value, &mut first.value);
@@ -326,7 +335,17 @@ impl Merge {
                 return Err(failure("read a file in", &self.directory)(source));
             }
         }
-        Ok(Some((&self.key, &self.value)))
+        Ok(true)
+    }
+
+    /// Returns the key of the entry that is at hand.
+    pub(crate) fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// Returns the value of the entry that is at hand.
+    pub(crate) fn value(&self) -> &[u8] {
+        &self.value
     }
 }
 
@@ -347,8 +366,8 @@ mod tests {
         assert_eq!(sorter.entries(), entries.len() as u64);
         let mut merge = sorter.finish().unwrap();
         let mut out = Vec::new();
-        while let Some((key, value)) = merge.next().unwrap() {
-            out.push((key.to_vec(), value.to_vec()));
+        while merge.advance().unwrap() {
+            out.push((merge.key().to_vec(), merge.value().to_vec()));
         }
         out
     }

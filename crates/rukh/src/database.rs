@@ -35,6 +35,9 @@ pub struct Database {
     shared: Shared,
 }
 
+/// Where sorting puts what does not fit in memory, in the directory of the database.
+const TEMPORARY_DIRECTORY: &str = "tmp";
+
 impl Database {
     /// Opens the database in a directory, making it when there is none.
     ///
@@ -53,7 +56,12 @@ impl Database {
             ..RocksOptions::default()
         };
         let store = RocksStore::open(path.as_ref(), &rocks).map_err(rukh_sql::storage_error)?;
-        Self::over(Arc::new(store), options.read_only)
+        let database = Self::over(Arc::new(store), options.read_only)?;
+        if !options.read_only {
+            let engine = database.shared.engine();
+            engine.set_load_directory(path.as_ref().join(TEMPORARY_DIRECTORY));
+        }
+        Ok(database)
     }
 
     /// Makes an empty database in memory, for tests and trials.
