@@ -29,6 +29,12 @@ pub struct Arguments {
     /// Use the tables that a run with the same rows and seed left in the directory.
     #[arg(long)]
     pub keep: bool,
+    /// Ask Rukh alone, of tables that are kept: for profiles and counts of instructions.
+    #[arg(long, requires = "keep")]
+    pub alone: bool,
+    /// Ask only questions whose names contain this.
+    #[arg(long, default_value = "")]
+    pub question: String,
 }
 
 /// Reads the command line; ends the program when it is wrong.
@@ -47,10 +53,17 @@ impl Arguments {
             cache_mib,
             dir,
             keep,
+            alone,
+            question,
         } = self;
         let keep = if *keep { " --keep" } else { "" };
+        let alone = if *alone { " --alone" } else { "" };
+        let question = match question.as_str() {
+            "" => String::new(),
+            text => format!(" --question '{text}'"),
+        };
         format!(
-            "bench-peers --rows {rows} --seed {seed} --rounds {rounds} --reads {reads} --cache-mib {cache_mib} --dir {}{keep}",
+            "bench-peers --rows {rows} --seed {seed} --rounds {rounds} --reads {reads} --cache-mib {cache_mib} --dir {}{keep}{alone}{question}",
             dir.display()
         )
     }

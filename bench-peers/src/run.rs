@@ -169,14 +169,21 @@ fn ask_all(arguments: &Arguments, places: &Places) -> Result<Vec<Line>, Failure>
         .collect();
     let mut lines = Vec::new();
     let mut rukh = RukhPeer::open(&places.rukh, cache_mib)?;
-    let mut sqlite = SqlitePeer::open(&places.sqlite, cache_mib)?;
+    let mut sqlite = match arguments.alone {
+        true => None,
+        false => Some(SqlitePeer::open(&places.sqlite, cache_mib)?),
+    };
     for question in QUESTIONS {
-        eprintln!("asking: {}", question.name);
-        lines.push(ask(question, &questions, &mut rukh, &mut sqlite)?);
+        if question.name.contains(&arguments.question) {
+            eprintln!("asking: {}", question.name);
+            lines.push(ask(question, &questions, &mut rukh, sqlite.as_mut())?);
+        }
     }
     drop(rukh);
-    eprintln!("asking the storage alone");
-    add_raw(arguments, places, &mut lines)?;
+    if !arguments.alone {
+        eprintln!("asking the storage alone");
+        add_raw(arguments, places, &mut lines)?;
+    }
     Ok(lines)
 }
 
@@ -184,14 +191,20 @@ fn ask(
     question: &Question,
     rounds: &[Questions],
     rukh: &mut RukhPeer,
-    sqlite: &mut SqlitePeer,
+    sqlite: Option<&mut SqlitePeer>,
 ) -> Result<Line, Failure> {
     let count = rounds.len() as u32;
     let ours = in_rounds(count, |round| (question.ask)(rukh, &rounds[round as usize]))?;
     let keys_examined = rukh.keys_examined();
-    let theirs = in_rounds(count, |round| (question.ask)(sqlite, &rounds[round as usize]))?;
-    if ours.rows != theirs.rows {
-        let Measure { rows, .. } = theirs;
+    let theirs = match sqlite {
+        Some(sqlite) => Some(in_rounds(count, |round| {
+            (question.ask)(sqlite, &rounds[round as usize])
+        })?),
+        None => None,
+    };
+    if let Some(Measure { rows, .. }) = theirs
+        && ours.rows != rows
+    {
         return Err(Failure::new(format!(
             "{}: Rukh gave {} rows, SQLite {rows}",
             question.name, ours.rows
@@ -202,7 +215,7 @@ fn ask(
         question: question.name.to_string(),
         questions: in_round,
         rukh: ours.median,
-        sqlite: Some(theirs.median),
+        sqlite: theirs.map(|theirs| theirs.median),
         raw: None,
         rows: ours.rows as f64 / (in_round * u64::from(count)) as f64,
         keys_examined,

@@ -8,7 +8,6 @@
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::common::ScalarValue;
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{
@@ -23,7 +22,6 @@ use crate::SqlError;
 use crate::access::{Conditions, Read, Wanted, accepts, engine_source, is_decidable};
 use crate::context::{StatementContext, counted_since};
 use crate::provider::RukhTable;
-use crate::translate::constant_of_scalar;
 
 /// Most keys, by estimate, that a direct plan reads; larger scans gain from batches and both cores.
 const DIRECT_KEYS_MAX: f64 = 10_000.0;
@@ -40,7 +38,7 @@ pub(crate) struct DirectPlan {
 }
 
 /// What is wanted of the rows that fulfil the conditions.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 struct Shape {
     /// Columns given out.
     output: Vec<ColumnId>,
@@ -80,14 +78,21 @@ impl DirectPlan {
         &self.conditions
     }
 
+    /// Returns whether this plan, with these parameters, asks the same as `other` does without any.
+    pub(crate) fn is_like(&self, params: &[Constant], other: &DirectPlan) -> bool {
+        Arc::ptr_eq(self.table(), other.table())
+            && self.shape == other.shape
+            && self.schema == other.schema
+            && self.conditions.bound(params) == other.conditions.predicates
+    }
+
     /// Chooses the access path for these parameters; `None` if the plan does not hold for them.
     pub(crate) fn path(
         &self,
         context: &StatementContext,
-        params: &[ScalarValue],
+        params: &[Constant],
     ) -> Option<(Plan, Vec<Predicate>)> {
-        let params: Vec<Constant> = params.iter().map(constant_of_scalar).collect::<Option<_>>()?;
-        let bound = self.conditions.bound(&params);
+        let bound = self.conditions.bound(params);
         let plan = self.conditions.plan(&self.wanted(&bound), context);
         let path = &plan.path;
         let left = || path.residual.iter().chain(&path.residual_index);
@@ -116,7 +121,7 @@ impl DirectPlan {
     pub(crate) fn start(
         &self,
         context: &Arc<StatementContext>,
-        params: &[ScalarValue],
+        params: &[Constant],
     ) -> Result<Option<DirectCursor>, SqlError> {
         let Some((plan, bound)) = self.path(context, params) else {
             return Ok(None);

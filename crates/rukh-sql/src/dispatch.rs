@@ -33,6 +33,15 @@ impl Prepared {
 impl Session {
     /// Runs one statement; a closing semicolon is allowed.
     pub fn execute(&mut self, sql: &str) -> Result<Outcome, SqlError> {
+        self.begin_statement();
+        let rows = self.query_template(sql);
+        if let Some(rows) = rows.map_err(|error| crate::place::located(error, sql))? {
+            return Ok(Outcome {
+                tag: "SELECT".to_string(),
+                rows: Some(rows),
+                notices: self.take_notices(),
+            });
+        }
         let prepared = self.prepare(sql)?;
         self.execute_prepared(&prepared, &[])
     }

@@ -46,6 +46,7 @@ mod show;
 mod split;
 mod statement;
 mod statistics;
+mod template;
 mod translate;
 mod types;
 

@@ -10,6 +10,7 @@ use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast;
 use rukh_engine::{Engine, Snapshot};
 use rukh_kv::{Durability, KvStore};
+use rukh_planner::Constant;
 
 use crate::SqlError;
 use crate::context::{CancelHandle, Notice, PathSetting, QueryStats, RunPath, StatementContext};
@@ -23,6 +24,9 @@ use crate::rewrite::{check_supported, select_values, uses_clock};
 use crate::rows::Rows;
 use crate::runtime::Runtime;
 use crate::settings::Settings;
+use crate::statement::{Statement, parse};
+use crate::template::Templates;
+use crate::translate::constant_of_scalar;
 
 /// What all sessions of one database share.
 #[derive(Clone)]
@@ -63,6 +67,7 @@ impl Shared {
             last: None,
             notices: Vec::new(),
             plans: HashMap::new(),
+            templates: Templates::default(),
             progress: ProgressSink::default(),
         }
     }
@@ -88,6 +93,7 @@ pub struct Session {
     last: Option<(Arc<StatementContext>, RunPath)>,
     notices: Vec<Notice>,
     plans: HashMap<String, CachedPlan>,
+    pub(crate) templates: Templates,
     pub(crate) progress: ProgressSink,
 }
 
@@ -108,7 +114,7 @@ struct CachedPlan {
 }
 
 /// Most direct plans that a session keeps.
-const PLANS_MAX: usize = 256;
+pub(crate) const PLANS_MAX: usize = 256;
 
 impl Session {
     /// Returns a handle that ends the running statement from another thread.
@@ -271,12 +277,48 @@ impl Session {
         else {
             return Ok(None);
         };
+        let Some(params) = params.iter().map(constant_of_scalar).collect::<Option<Vec<_>>>() else {
+            return Ok(None);
+        };
+        self.start_direct(&plan, &hints, snapshot, &params)
+    }
+
+    /// Starts a direct plan with these parameters, if it holds for them.
+    pub(crate) fn start_direct(
+        &mut self,
+        plan: &DirectPlan,
+        hints: &[TableHint],
+        snapshot: Snapshot,
+        params: &[Constant],
+    ) -> Result<Option<Rows>, SqlError> {
         let context = Arc::new(self.context_with(snapshot, hints.to_vec()));
         let Some(cursor) = plan.start(&context, params)? else {
             return Ok(None);
         };
         self.last = Some((context.clone(), RunPath::Direct));
         Ok(Some(Rows::direct(cursor, context)))
+    }
+
+    /// Makes the direct plan of a text without parameters, or with open ones.
+    pub(crate) fn direct_plan(
+        &mut self,
+        sql: &str,
+        snapshot: &Snapshot,
+    ) -> Option<(DirectPlan, Vec<TableHint>)> {
+        let Ok(Statement::Query(query)) = parse(sql) else {
+            return None;
+        };
+        if uses_clock(&query) {
+            return None;
+        }
+        let context = self.context(snapshot.clone(), &query).ok()?;
+        self.current.set(context.clone());
+        let logical = self
+            .runtime()
+            .block_on(general::logical_plan(&self.state, &query, &[]));
+        let plan = DirectPlan::of(&logical.ok()?).ok()??;
+        let silent = context.notices.lock().is_empty();
+        silent.then(|| (plan, context.hints.clone()))
     }
 
     /// Makes the direct plan of a query with its parameters left open, and keeps it.

@@ -9,13 +9,18 @@
 //! - 16 KiB blocks: a scan reads fewer, a lookup decompresses more; between the two.
 
 use crate::{MergeOperator, TableOptions};
-use rocksdb::{BlockBasedOptions, Cache, DBCompressionType, LogLevel, MergeOperands, Options};
+use rocksdb::{
+    BlockBasedOptions, Cache, DBCompressionType, DataBlockIndexType, LogLevel, MergeOperands, Options,
+};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
 const MIB: usize = 1 << 20;
+
+/// Keys per bucket of the hash index in each block, by which gets find their key: RocksDB's default.
+const BLOCK_HASH_RATIO: f64 = 0.75;
 
 /// Filter bits per key: about one lookup in a hundred reads a block in vain.
 const FILTER_BITS_PER_KEY: f64 = 10.0;
@@ -167,6 +172,8 @@ fn blocks(options: &RocksOptions, cache: &Cache) -> BlockBasedOptions {
     blocks.set_block_size(options.block_bytes);
     blocks.set_bloom_filter(FILTER_BITS_PER_KEY, false);
     blocks.set_whole_key_filtering(true);
+    blocks.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
+    blocks.set_data_block_hash_ratio(BLOCK_HASH_RATIO);
     blocks
 }
 

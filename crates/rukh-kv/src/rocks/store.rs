@@ -80,7 +80,8 @@ impl RocksStore {
                 path: path.to_owned(),
             });
         }
-        let cache = Cache::new_lru_cache(options.block_cache_bytes);
+        // Without locks, and with a table that grows: entries are blocks, indexes and blobs of all sizes.
+        let cache = Cache::new_hyper_clock_cache(options.block_cache_bytes, 0);
         let names = if exists {
             table_names(path, options)?
         } else {

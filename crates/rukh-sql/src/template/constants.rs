@@ -1,0 +1,114 @@
+//! Literals of a text as the constants that they are beside the columns of their comparisons.
+
+use rukh_catalog::Table;
+use rukh_keys::{DataType, Datum};
+use rukh_planner::{Constant, Operand, Predicate, TermKind};
+
+use super::cut::Literal;
+use crate::scalars::scalar_from_datum;
+use crate::translate::constant_of_scalar;
+
+/// Returns the types that parameters take from the columns they are compared with, by number;
+/// `None` if one is used otherwise.
+pub(crate) fn parameter_types(
+    table: &Table,
+    predicates: &[Predicate],
+    parameters: usize,
+) -> Option<Vec<DataType>> {
+    let mut types = vec![None; parameters];
+    for predicate in predicates {
+        note_types(table, predicate, &mut types)?;
+    }
+    types.into_iter().collect()
+}
+
+fn note_types(table: &Table, predicate: &Predicate, types: &mut [Option<DataType>]) -> Option<()> {
+    match predicate {
+        Predicate::And(parts) | Predicate::Or(parts) => {
+            parts.iter().try_for_each(|part| note_types(table, part, types))
+        }
+        Predicate::Not(part) => note_types(table, part, types),
+        Predicate::Compare { left, right, .. } => {
+            note_pair(table, left, right, types)?;
+            note_pair(table, right, left, types)
+        }
+        Predicate::In { operand, list, .. } => list
+            .iter()
+            .try_for_each(|element| note_pair(table, operand, element, types)),
+        Predicate::IsNull {
+            operand: Operand::Term(_),
+            ..
+        }
+        | Predicate::IsTrue {
+            operand: Operand::Term(_),
+            ..
+        }
+        | Predicate::IsFalse {
+            operand: Operand::Term(_),
+            ..
+        } => Some(()),
+        _ => None,
+    }
+}
+
+/// Notes the type of `parameter`, if it is one, from the column on the other side.
+fn note_pair(
+    table: &Table,
+    column: &Operand,
+    parameter: &Operand,
+    types: &mut [Option<DataType>],
+) -> Option<()> {
+    let number = match parameter {
+        Operand::Parameter(number) => *number,
+        Operand::Term(_) | Operand::Constant(_) => return Some(()),
+        Operand::Function(..) => return None,
+    };
+    let Operand::Term(term) = column else {
+        return None;
+    };
+    let TermKind::Column(column) = term.kind() else {
+        return None;
+    };
+    let noted = types.get_mut(number)?;
+    // Used twice, it would have to have both types.
+    if noted.is_some() {
+        return None;
+    }
+    *noted = Some(table.column(column)?.ty);
+    Some(())
+}
+
+/// Returns a literal as the constant that it is beside a column; `None` where PostgreSQL's rules
+/// for that are not these: the value does not fit the type, or its kind is another one.
+pub(crate) fn constant_of_literal(literal: &Literal, ty: DataType) -> Option<Constant> {
+    let datum = match literal {
+        Literal::Text(text) => match ty {
+            DataType::Varchar(_) => Datum::Text(text.clone()),
+            DataType::Char(_)
+            | DataType::Uuid
+            | DataType::Date
+            | DataType::Time { .. }
+            | DataType::Timestamp
+            | DataType::TimestampTz => ty.parse_text(text).ok()?,
+            _ => return None,
+        },
+        Literal::Integer(value) => {
+            let fits = match ty {
+                DataType::TinyInt => i8::try_from(*value).is_ok(),
+                DataType::SmallInt => i16::try_from(*value).is_ok(),
+                DataType::Integer => i32::try_from(*value).is_ok(),
+                DataType::BigInt => true,
+                _ => return None,
+            };
+            match fits {
+                true => Datum::Int(*value),
+                false => return None,
+            }
+        }
+    };
+    let ty = match ty {
+        DataType::Varchar(_) => DataType::Varchar(None),
+        ty => ty,
+    };
+    constant_of_scalar(&scalar_from_datum(&datum, &ty))
+}
