@@ -30,6 +30,7 @@ mod access;
 mod boxes;
 mod constrain;
 mod cost;
+mod distribution;
 mod domain;
 mod evaluate;
 mod explain;
@@ -58,6 +59,7 @@ mod value;
 
 pub use access::{AccessPath, ScanKind, access_path, access_path_on};
 pub use cost::Estimate;
+pub use distribution::{CommonValues, Histogram};
 pub use evaluate::evaluate;
 pub use explain::{Actuals, explain_text};
 pub use explain_json::explain_json;

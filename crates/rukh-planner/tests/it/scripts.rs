@@ -7,6 +7,7 @@
 //! | `table "(a, b) SALT 4 ON (a)"`  | makes the table of `plan`, by its primary key                  |
 //! | `index i "(b)" [unique=true] [include=c] [where="c = 1"] [building=true]` | adds an index to it  |
 //! | `statistics rows=10 a=5`        | tells rows and distinct values                                 |
+//! | `values a min=1 max=9 nulls=0.1 bounds="1, 5, 9" common="7: 0.2"` | tells how values lie        |
 //! | `> condition`                   | shows kind, ranges, masked compares and residual for each key  |
 //! | `[plan] > condition`            | EXPLAIN of the cheapest path, with notices                     |
 //! | `[paths] > condition`           | one line for each path that could be used                      |
@@ -24,8 +25,8 @@ use rukh_catalog::{
 };
 use rukh_keys::{DataType, SortOrder};
 use rukh_planner::{
-    AccessPath, IndexExpression, Predicate, Query, Source, Statistics, TermId, TermStatistics, access_path,
-    bind, explain_json, explain_text, plan,
+    AccessPath, CommonValues, Histogram, IndexExpression, Predicate, Query, Source, Statistics, TermId,
+    TermStatistics, access_path, bind, explain_json, explain_text, plan,
 };
 
 use crate::syntax::{Asked, parse};
@@ -82,6 +83,7 @@ impl goldenscript::Runner for Runner {
                 self.needed = names.collect::<Result<_, _>>()?;
             }
             "statistics" => self.set_statistics(command)?,
+            "values" => self.set_values(command)?,
             "parameters" => {
                 let table = self.any_table()?;
                 let values = positional(command).into_iter().map(|text| constant(text, table));
@@ -391,6 +393,35 @@ impl Runner {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Tells how the values of a column lie.
+    fn set_values(&mut self, command: &goldenscript::Command) -> Result<(), Box<dyn Error>> {
+        let mut arguments = command.consume_args();
+        let name = arguments.next_pos().ok_or("a column is missing")?;
+        let column = self.column(name)?;
+        let ty = self.columns[column.0 as usize].ty;
+        let listed = |key: &str| {
+            let text = keyed(command, key).unwrap_or_default();
+            text.split(", ")
+                .filter(|part| !part.is_empty())
+                .map(str::to_string)
+                .collect::<Vec<_>>()
+        };
+        let value = |text: &str| ty.parse_text(text).map_err(|error| error.to_string());
+        let common = |text: String| -> Result<_, Box<dyn Error>> {
+            let (common, share) = text.rsplit_once(": ").ok_or("value: share")?;
+            Ok((value(common)?, share.parse::<f64>()?))
+        };
+        let bounds: Result<Vec<_>, String> = listed("bounds").iter().map(|text| value(text)).collect();
+        let common: Result<Vec<_>, _> = listed("common").into_iter().map(common).collect();
+        let known = self.statistics.terms.entry(TermId::column(column)).or_default();
+        known.min = keyed(command, "min").map(value).transpose()?;
+        known.max = keyed(command, "max").map(value).transpose()?;
+        known.null_share = keyed(command, "nulls").map(str::parse).transpose()?;
+        known.histogram = Histogram::new(bounds?);
+        known.common = CommonValues::new(common?);
         Ok(())
     }
 }
