@@ -436,7 +436,7 @@ fn statistics_count_rows_and_values() {
     let distinct: Vec<_> = statistics
         .columns
         .iter()
-        .map(|column| (column.distinct, column.nulls))
+        .map(|column| (column.values.distinct, column.values.nulls))
         .collect();
     assert!((4800..=5000).contains(&distinct[0].0), "{distinct:?}");
     assert_eq!(distinct[1..], [(10, 2500), (1, 0)]);

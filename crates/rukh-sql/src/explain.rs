@@ -20,7 +20,6 @@ use crate::operators::ScanExec;
 use crate::rows::Rows;
 use crate::session::{Planned, Session};
 use crate::statement::{ExplainFormat, Statement};
-use crate::statistics::statistics_of;
 
 /// Explains a statement; with `analyze` also runs it, a query only.
 pub(crate) fn explain(
@@ -168,7 +167,7 @@ fn scan_node(
     context: &StatementContext,
     actuals: Option<&Actuals>,
 ) -> Node {
-    let statistics = statistics_of(&context.engine, &conditions.table);
+    let statistics = conditions.statistics(context);
     let query = conditions.query(wanted, &[], &statistics);
     let text = explain_text(&query, path, actuals);
     let json = explain_json(&query, path, actuals);

@@ -23,6 +23,7 @@ use crate::rewrite::{check_supported, select_values, uses_clock};
 use crate::rows::Rows;
 use crate::runtime::Runtime;
 use crate::settings::Settings;
+use crate::statistics::KnownStatistics;
 
 /// What all sessions of one database share.
 #[derive(Clone)]
@@ -30,6 +31,7 @@ pub struct Shared {
     engine: Engine,
     runtime: Arc<Runtime>,
     env: Arc<RuntimeEnv>,
+    statistics: Arc<KnownStatistics>,
     parallelism: usize,
 }
 
@@ -42,6 +44,7 @@ impl Shared {
             engine,
             runtime: Arc::new(Runtime::start()?),
             env: general::runtime_env()?,
+            statistics: Arc::default(),
             parallelism,
         })
     }
@@ -185,9 +188,20 @@ impl Session {
 
     fn context_with(&self, snapshot: Snapshot, hints: Vec<TableHint>) -> StatementContext {
         let Shared {
-            engine, parallelism, ..
+            engine,
+            statistics,
+            parallelism,
+            ..
         } = &self.shared;
-        StatementContext::new(engine.clone(), snapshot, hints, self.cancel.clone(), *parallelism)
+        let (engine, statistics) = (engine.clone(), statistics.clone());
+        StatementContext::new(
+            engine,
+            snapshot,
+            statistics,
+            hints,
+            self.cancel.clone(),
+            *parallelism,
+        )
     }
 
     /// Plans a query: directly when it is one key access, generally otherwise.
