@@ -43,6 +43,36 @@ pub struct Estimate {
     pub cost: f64,
 }
 
+/// A part of the cost of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CostPart {
+    Keys,
+    Seeks,
+    Lookups,
+    /// Decoding, checking and sorting.
+    Rows,
+}
+
+impl Estimate {
+    /// The part of the cost in which this is most above another estimate.
+    pub(crate) fn dearest_part(&self, other: &Estimate) -> CostPart {
+        let parts = |estimate: &Estimate| {
+            let (keys, seeks) = (estimate.keys * KEY, estimate.seeks * SEEK);
+            let lookups = estimate.lookups * LOOKUP;
+            [
+                (CostPart::Keys, keys),
+                (CostPart::Seeks, seeks),
+                (CostPart::Lookups, lookups),
+                (CostPart::Rows, estimate.cost - keys - seeks - lookups),
+            ]
+        };
+        let pairs = parts(self).into_iter().zip(parts(other));
+        let differences = pairs.map(|((part, own), (_, other))| (part, own - other));
+        let dearest = differences.reduce(|best, next| if next.1 > best.1 { next } else { best });
+        dearest.map_or(CostPart::Rows, |(part, _)| part)
+    }
+}
+
 /// What matters about a path, beside its spans.
 pub(crate) struct PathShape<'a> {
     pub(crate) target: &'a Target,

@@ -200,7 +200,7 @@ fn order_text(query: &Query<'_>, path: &AccessPath) -> String {
     format!("{}{backwards}", keys.join(", "))
 }
 
-fn estimate_text(path: &AccessPath) -> String {
+pub(crate) fn estimate_text(path: &AccessPath) -> String {
     let estimate = &path.estimate;
     let count = |number: f64| format!("{:.0}", number.ceil());
     let lookups = match path.covering {

@@ -11,6 +11,7 @@
 //! | `> condition`                   | shows kind, ranges, masked compares and residual for each key  |
 //! | `[plan] > condition`            | EXPLAIN of the cheapest path, with notices                     |
 //! | `[paths] > condition`           | one line for each path that could be used                      |
+//! | `[alternatives] > condition`    | EXPLAIN (ALTERNATIVES) of the cheapest path                   |
 //! | `[json] > condition`            | EXPLAIN (FORMAT JSON) of the cheapest path                     |
 //!
 //! Keys of NOT NULL columns are primary keys; others are indexes on a table with the key `id`.
@@ -26,7 +27,8 @@ use rukh_catalog::{
 use rukh_keys::{DataType, SortOrder};
 use rukh_planner::{
     AccessPath, CommonValues, Histogram, IndexExpression, Predicate, Query, Source, Statistics, TermId,
-    TermStatistics, access_path, bind, explain_json, explain_text, plan,
+    TermStatistics, access_path, alternatives, alternatives_text, bind, explain_json, explain_text, plan,
+    with_alternatives_json,
 };
 
 use crate::syntax::{Asked, parse};
@@ -128,7 +130,8 @@ fn constant(text: &str, table: &Table) -> Result<rukh_planner::Constant, String>
 impl Runner {
     fn show(&self, line: &str, context: &goldenscript::Context) -> Result<String, Box<dyn Error>> {
         let has = |tag: &str| context.tags.contains(tag);
-        if !has("plan") && !has("paths") && !has("json") {
+        let known = ["plan", "paths", "json", "alternatives"];
+        if !known.into_iter().any(has) {
             return self.show_keys(line);
         }
         let table = self.table.as_ref().ok_or("no table yet")?;
@@ -144,8 +147,18 @@ impl Runner {
                 writeln!(text, "{}", path_line(&query, path))?;
             }
         }
+        let others = alternatives(&query, &plan.path);
+        if has("alternatives") && !has("json") {
+            text.push_str(&explain_text(&query, &plan.path, None));
+            text.push_str(&alternatives_text(&query, &plan.path, &others));
+        }
         if has("json") {
-            writeln!(text, "{:#}", explain_json(&query, &plan.path, None))?;
+            let json = explain_json(&query, &plan.path, None);
+            let json = match has("alternatives") {
+                true => with_alternatives_json(&query, json, &others),
+                false => json,
+            };
+            writeln!(text, "{json:#}")?;
         }
         for notice in &plan.notices {
             writeln!(text, "notice: {notice}")?;
