@@ -60,6 +60,10 @@ pub(crate) struct ScanExec {
     residual: Option<Arc<dyn PhysicalExpr>>,
     scan_schema: SchemaRef,
     partitions: Vec<Vec<KeyRange>>,
+    /// The order that the path was chosen for.
+    order: Arc<[OrderKey]>,
+    /// The limit that the path was chosen for; `fetch` may have come since.
+    limit: Option<usize>,
     fetch: Option<usize>,
     properties: Arc<PlanProperties>,
     counters: Arc<Totals>,
@@ -136,6 +140,8 @@ impl ScanExec {
             residual,
             scan_schema,
             partitions,
+            order: order.into(),
+            limit,
             fetch: limit,
             properties,
             counters: Arc::default(),
@@ -158,13 +164,13 @@ impl ScanExec {
         &self.conditions
     }
 
-    /// Returns what the scan wants of its table.
+    /// Returns what the scan wanted of its table when its path was chosen.
     pub(crate) fn wanted(&self) -> Wanted<'_> {
         Wanted {
             predicates: &self.conditions.predicates,
             columns: &self.columns[..self.output.len()],
-            order: &[],
-            limit: self.fetch.map(|fetch| fetch as u64),
+            order: &self.order,
+            limit: self.limit.map(|limit| limit as u64),
         }
     }
 
@@ -480,20 +486,7 @@ impl ExecutionPlan for ScanExec {
         let Some(order) = self.order_keys(order) else {
             return Ok(SortOrderPushdownResult::Unsupported);
         };
-        let (context, conditions, conjuncts) = (
-            self.context.clone(),
-            self.conditions.clone(),
-            self.conjuncts.clone(),
-        );
-        let scan = Self::choose(
-            context,
-            conditions,
-            conjuncts,
-            self.output.clone(),
-            &order,
-            self.fetch,
-        )
-        .map_err(external)?;
+        let scan = self.ordered_by(&order, self.fetch).map_err(external)?;
         Ok(match scan.path.ordered {
             true => SortOrderPushdownResult::Exact {
                 inner: Arc::new(scan),
@@ -504,6 +497,30 @@ impl ExecutionPlan for ScanExec {
 }
 
 impl ScanExec {
+    /// Plans the scan anew for an order and a limit.
+    fn ordered_by(&self, order: &[OrderKey], limit: Option<usize>) -> Result<Self, SqlError> {
+        let (context, conditions) = (self.context.clone(), self.conditions.clone());
+        let output = self.output.clone();
+        Self::choose(context, conditions, self.conjuncts.clone(), output, order, limit)
+    }
+
+    /// Returns a scan that gives the first rows in this order and no more, if that is the cheapest way
+    /// to them.
+    pub(crate) fn first_in_order(
+        &self,
+        order: &[PhysicalSortExpr],
+        fetch: usize,
+    ) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
+        let Some(order) = self.order_keys(order).filter(|_| self.fetch.is_none()) else {
+            return Ok(None);
+        };
+        let scan = self.ordered_by(&order, Some(fetch)).map_err(external)?;
+        Ok(scan
+            .path
+            .ordered
+            .then(|| Arc::new(scan) as Arc<dyn ExecutionPlan>))
+    }
+
     /// Returns an order over plain columns as the planner asks for it.
     fn order_keys(&self, order: &[PhysicalSortExpr]) -> Option<Vec<OrderKey>> {
         let key = |sort: &PhysicalSortExpr| {
