@@ -21,6 +21,7 @@ use rukh_kv::{Durability, WriteBatch};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Newest format of stored statistics.
 const FORMAT: u32 = 2;
@@ -64,7 +65,32 @@ pub struct ExpressionStatistics {
 }
 
 /// The statistics of all tables, kept in memory.
-pub(crate) type KnownStatistics = HashMap<TableId, Arc<TableStatistics>>;
+pub(crate) type KnownStatistics = HashMap<TableId, Known>;
+
+/// The statistics of a table, and how it has grown since they were gathered.
+pub(crate) struct Known {
+    statistics: Arc<TableStatistics>,
+    /// Rows added less rows removed, as far as this process knows.
+    growth: AtomicI64,
+}
+
+impl Known {
+    fn new(statistics: TableStatistics) -> Known {
+        Known {
+            statistics: Arc::new(statistics),
+            growth: AtomicI64::new(0),
+        }
+    }
+}
+
+impl Inner {
+    /// Notes how many rows a committed statement added, less those it removed.
+    pub(crate) fn note_growth(&self, id: TableId, rows: i64) {
+        if let Some(known) = self.statistics.read().get(&id) {
+            known.growth.fetch_add(rows, Ordering::Relaxed);
+        }
+    }
+}
 
 impl Engine {
     /// Gathers statistics of a table, and keeps them.
@@ -73,19 +99,37 @@ impl Engine {
         if self.is_read_only() {
             return Err(EngineError::ReadOnly);
         }
+        let grown_before = self.growth(id);
         let statistics = self.gather(id, progress)?;
         let _guard = inner.lock_writer()?;
         inner.definitions().codec(id)?;
         let mut batch = WriteBatch::new();
         batch.put(STATISTICS, &table_key(id), &encode(&statistics));
         inner.store.write(batch, Durability::Synced)?;
-        inner.statistics.write().insert(id, Arc::new(statistics.clone()));
+        // Rows that came while others were read are not in the statistics.
+        let known = Known::new(statistics.clone());
+        known
+            .growth
+            .store(self.growth(id) - grown_before, Ordering::Relaxed);
+        inner.statistics.write().insert(id, known);
         Ok(statistics)
     }
 
     /// Returns what the last ANALYZE of a table found.
     pub fn statistics(&self, id: TableId) -> Option<Arc<TableStatistics>> {
-        self.inner.statistics.read().get(&id).cloned()
+        let all = self.inner.statistics.read();
+        all.get(&id).map(|known| known.statistics.clone())
+    }
+
+    /// Returns how many rows a table has got since its statistics were gathered, less those it lost; 0
+    /// for a table without statistics.
+    ///
+    /// Counts what this process wrote. A row put blindly counts as a new one, so a table may seem to
+    /// have grown more than it has, never less.
+    pub fn growth(&self, id: TableId) -> i64 {
+        let all = self.inner.statistics.read();
+        all.get(&id)
+            .map_or(0, |known| known.growth.load(Ordering::Relaxed))
     }
 
     fn gather(&self, id: TableId, progress: &dyn Progress) -> Result<TableStatistics, EngineError> {
@@ -309,7 +353,7 @@ pub(crate) fn load_statistics(inner: &Inner) -> Result<KnownStatistics, EngineEr
     }
     for table in inner.definitions().catalog.tables() {
         if let Some(value) = snapshot.get(STATISTICS, &table_key(table.id))? {
-            known.extend(decode(&value)?.map(|statistics| (table.id, Arc::new(statistics))));
+            known.extend(decode(&value)?.map(|statistics| (table.id, Known::new(statistics))));
         }
     }
     Ok(known)

@@ -7,9 +7,10 @@
 //! fixed seed: the same rows give the same statistics.
 //!
 //! What makes a value common, of a sample of n values: it is one of the 50 most frequent, it is there
-//! twice (ten times if there are rows outside of the sample, else chance would do), and either it is a
-//! fourth more frequent than the average or it fills a hundredth of the sample. Where the sample has
-//! all values there are, and no more than 50, all of them are common.
+//! twice, and either it is a fourth more frequent than the average or it fills a hundredth of the
+//! sample. Where there are rows outside of the sample, it is there ten times, and more often than
+//! chance would have it. Where the sample has all values there are, and no more than 50, all of them
+//! are common.
 //!
 //! Memory is bounded: values of text and bytes count by their first 128 bytes.
 
@@ -216,7 +217,14 @@ impl Sorted<'_> {
         let all_known = self.groups.len() <= COMMON_MAX && self.groups.len() as u64 >= distinct;
         let floor = if self.is_whole() { 2 } else { COMMON_IN_SAMPLE_MIN };
         let average = count as f64 / distinct.max(1) as f64;
-        let frequent = (average * 1.25).min(count as f64 / PARTS_MAX as f64);
+        // Of a sample, what is four deviations above the average is so not by chance.
+        let chance = if self.is_whole() {
+            0.0
+        } else {
+            4.0 * average.sqrt()
+        };
+        let frequent = (average * 1.25).max(average + chance);
+        let frequent = frequent.min(count as f64 / PARTS_MAX as f64);
         let least = match all_known && self.groups.len() < count {
             true => 1,
             false => floor.max(frequent.ceil() as usize),
