@@ -8,6 +8,8 @@
 //! fixed to a list of values, then the one narrowed the most by a range; or, for a LIMIT, the first of
 //! these and the order asked for. Elements that gain little are left out from the end.
 
+use std::fmt;
+
 use rukh_catalog::{IndexDraft, IndexId, IndexState, KeyElement, KeyExpr, Table, validate_index};
 use rukh_keys::SortOrder;
 
@@ -64,6 +66,19 @@ pub struct Suggestion {
     pub keys: f64,
     /// Keys that the chosen path reads, estimated.
     pub instead: f64,
+}
+
+/// Prints as `CREATE INDEX ON t (a) -- would read 40 keys instead of 20000`.
+impl fmt::Display for Suggestion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Suggestion { sql, keys, instead } = self;
+        write!(f, "{sql} -- would read {keys:.0} keys instead of {instead:.0}")
+    }
+}
+
+/// Finds an index that does not exist and would help a query much, for which `chosen` is the path.
+pub fn missing_index(query: &Query<'_>, chosen: &AccessPath) -> Option<Suggestion> {
+    suggestion(query, &Knowledge::of(query), chosen)
 }
 
 /// Finds the paths that a query did not take for `chosen`, and an index that would help.

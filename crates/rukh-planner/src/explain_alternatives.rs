@@ -51,11 +51,7 @@ pub fn alternatives_text(query: &Query<'_>, chosen: &AccessPath, others: &Altern
         line("", &format!("  {why}"));
     }
     if let Some(index) = &others.suggestion {
-        let (sql, keys, instead) = (&index.sql, index.keys, index.instead);
-        let _ = writeln!(
-            text,
-            "  hint: {sql} -- would read {keys:.0} keys instead of {instead:.0}"
-        );
+        let _ = writeln!(text, "  hint: {index}");
     }
     text
 }

@@ -118,6 +118,7 @@ fn actual(actuals: &Actuals) -> Value {
         "masked_misses": actuals.masked_misses,
         "lookups": actuals.lookups,
         "rows": actuals.rows,
+        "bytes_read": actuals.bytes_read,
         "elapsed_us": actuals.elapsed.as_micros() as u64,
     })
 }

@@ -4,12 +4,14 @@
 //! plumbing between threads left out, and each scan below them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use datafusion::physical_plan::{ExecutionPlan, displayable};
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast;
 use rukh_planner::{
-    AccessPath, Actuals, alternatives, alternatives_text, explain_json, explain_text, with_alternatives_json,
+    AccessPath, Actuals, alternatives, alternatives_text, explain_json, explain_text, missing_index,
+    with_alternatives_json,
 };
 use serde_json::{Value, json};
 
@@ -159,7 +161,9 @@ fn tree_of(planned: &Planned, context: &StatementContext, asked: Asked) -> Resul
             let (chosen, bound) = plan
                 .path(context, &[])
                 .ok_or_else(|| SqlError::internal("a direct plan holds when it was chosen"))?;
-            let actuals = asked.analyze.then(|| actuals_of(&context.totals.load(), context));
+            let actuals = asked
+                .analyze
+                .then(|| actuals_of(&context.totals.load(), context.elapsed()));
             let scan = Scan {
                 conditions: plan.conditions(),
                 wanted: plan.wanted(&bound),
@@ -191,6 +195,10 @@ fn scan_node(scan: &Scan<'_>, context: &StatementContext, asked: Asked) -> Node 
         let others = alternatives(&query, path);
         text.push_str(&alternatives_text(&query, path, &others));
         json = with_alternatives_json(&query, json, &others);
+    } else if asked.analyze
+        && let Some(index) = missing_index(&query, path)
+    {
+        text.push_str(&format!("  hint: {index}\n"));
     }
     Node {
         name: "scan".to_string(),
@@ -206,7 +214,7 @@ fn physical_node(plan: &Arc<dyn ExecutionPlan>, context: &StatementContext, aske
             conditions: scan.conditions(),
             wanted: scan.wanted(),
             path: scan.path(),
-            actuals: asked.analyze.then(|| actuals_of(&scan.counters(), context)),
+            actuals: asked.analyze.then(|| actuals_of(&scan.counters(), scan.busy())),
         };
         return scan_node(&scan, context, asked);
     }
@@ -275,7 +283,7 @@ fn words(name: &str) -> String {
     text
 }
 
-fn actuals_of(counters: &rukh_engine::ScanCounters, context: &StatementContext) -> Actuals {
+fn actuals_of(counters: &rukh_engine::ScanCounters, elapsed: Duration) -> Actuals {
     Actuals {
         ranges: counters.ranges,
         seeks: counters.seeks,
@@ -283,6 +291,7 @@ fn actuals_of(counters: &rukh_engine::ScanCounters, context: &StatementContext) 
         masked_misses: counters.masked_misses,
         lookups: counters.lookups,
         rows: counters.rows,
-        elapsed: context.elapsed(),
+        bytes_read: counters.bytes_read,
+        elapsed,
     }
 }

@@ -5,6 +5,8 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use datafusion::arrow::array::{BooleanArray, RecordBatch};
 use datafusion::arrow::compute::SortOptions;
@@ -67,6 +69,8 @@ pub(crate) struct ScanExec {
     fetch: Option<usize>,
     properties: Arc<PlanProperties>,
     counters: Arc<Totals>,
+    /// Nanoseconds that all partitions worked.
+    busy_ns: Arc<AtomicU64>,
 }
 
 impl ScanExec {
@@ -145,6 +149,7 @@ impl ScanExec {
             fetch: limit,
             properties,
             counters: Arc::default(),
+            busy_ns: Arc::default(),
             conditions,
         })
     }
@@ -179,6 +184,11 @@ impl ScanExec {
         self.counters.load()
     }
 
+    /// Returns the time that the scan has worked, all its partitions together.
+    pub(crate) fn busy(&self) -> Duration {
+        Duration::from_nanos(self.busy_ns.load(Ordering::Relaxed))
+    }
+
     fn start(&self, partition: usize) -> Result<ScanState, SqlError> {
         let left = self.conditions.residual(&self.path);
         let entry = left
@@ -211,6 +221,7 @@ impl ScanExec {
             left: self.fetch,
             context: self.context.clone(),
             counters: self.counters.clone(),
+            busy_ns: self.busy_ns.clone(),
             seen: ScanCounters::default(),
         })
     }
@@ -328,12 +339,21 @@ struct ScanState {
     left: Option<usize>,
     context: Arc<StatementContext>,
     counters: Arc<Totals>,
+    busy_ns: Arc<AtomicU64>,
     seen: ScanCounters,
 }
 
 impl ScanState {
-    /// Returns the next batch with at least one row, or `None` at the end.
+    /// Returns the next batch with at least one row, or `None` at the end, and counts the time.
     fn next_batch(&mut self) -> Result<Option<RecordBatch>, SqlError> {
+        let started = Instant::now();
+        let batch = self.read_batch();
+        let worked = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.busy_ns.fetch_add(worked, Ordering::Relaxed);
+        batch
+    }
+
+    fn read_batch(&mut self) -> Result<Option<RecordBatch>, SqlError> {
         while self.left != Some(0) {
             self.context.cancel.check()?;
             let read = self.read()?;
