@@ -1,26 +1,39 @@
-//! Statistics: how many rows a table has, and how many different values each column.
+//! Statistics: how many rows a table has, and how the values of its columns lie.
 //!
-//! Gathered by one pass over all rows. Distinct values are counted by HyperLogLog sketches, whose
-//! estimates are within a few percent at 4 KiB a column. Stored as JSON under the table's key in
-//! the column family `statistics`, and kept in memory, because every planning asks for them.
+//! Gathered by one pass over all rows, for each column and each expression that an index has as an
+//! element (`sample`). Stored as JSON under the table's key in the column family `statistics`, and
+//! kept in memory, because every planning asks for them.
+//!
+//! | format | holds                                                                             |
+//! |--------|-----------------------------------------------------------------------------------|
+//! | 1      | `rows`, and for each column `distinct` and `nulls`; has no member `format`        |
+//! | 2      | `format`, `rows`, `columns` and `expressions`, each with [`ValueStatistics`]      |
 
 use crate::engine::{Engine, Inner};
+use crate::pending::row_bytes;
 use crate::progress::check_cancelled;
-use crate::scan::ScanRequest;
+use crate::sample::{Reservoir, ValueSample, ValueStatistics};
+use crate::scan::{RowView, ScanRequest};
 use crate::stored::{self, STATISTICS};
-use crate::{EngineError, Progress};
-use datasketches::hll::{HllSketch, HllType};
-use rukh_catalog::{ColumnId, TableId, table_key};
+use crate::{EngineError, Progress, Row, RowFunction, RowFunctions};
+use rukh_catalog::{CatalogError, ColumnId, IndexState, KeyExpr, Table, TableId, table_key};
 use rukh_kv::{Durability, WriteBatch};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Registers of a sketch, as a power of two: an error of 1.6 %.
-const SKETCH_LG_K: u8 = 12;
+/// Newest format of stored statistics.
+const FORMAT: u32 = 2;
 
 /// Rows between two looks at the watcher.
 const ROWS_STEP: usize = 10_000;
+
+/// Rows whose index expressions are evaluated together.
+const EVALUATED_ROWS: usize = 1024;
+
+/// Bytes of rows at which that happens earlier.
+const EVALUATED_BYTES: u64 = 8 << 20;
 
 /// What is known of a table's data, as of the last ANALYZE.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +42,8 @@ pub struct TableStatistics {
     pub rows: u64,
     /// Live columns in declared order.
     pub columns: Vec<ColumnStatistics>,
+    /// Expressions that indexes have as elements.
+    pub expressions: Vec<ExpressionStatistics>,
 }
 
 /// What is known of a column.
@@ -36,36 +51,85 @@ pub struct TableStatistics {
 pub struct ColumnStatistics {
     /// The column.
     pub column: ColumnId,
-    /// Different values other than NULL, estimated.
-    pub distinct: u64,
-    /// Rows in which it is NULL.
-    pub nulls: u64,
+    /// Its values.
+    pub values: ValueStatistics,
+}
+
+/// What is known of an expression that an index has as an element.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExpressionStatistics {
+    /// The expression, as in the index definition.
+    pub sql: String,
+    /// Its values.
+    pub values: ValueStatistics,
 }
 
 /// The statistics of all tables, kept in memory.
-pub(crate) type KnownStatistics = HashMap<TableId, Arc<TableStatistics>>;
+pub(crate) type KnownStatistics = HashMap<TableId, Known>;
+
+/// The statistics of a table, and how it has grown since they were gathered.
+pub(crate) struct Known {
+    statistics: Arc<TableStatistics>,
+    /// Rows added less rows removed, as far as this process knows.
+    growth: AtomicI64,
+}
+
+impl Known {
+    fn new(statistics: TableStatistics) -> Known {
+        Known {
+            statistics: Arc::new(statistics),
+            growth: AtomicI64::new(0),
+        }
+    }
+}
+
+impl Inner {
+    /// Notes how many rows a committed statement added, less those it removed.
+    pub(crate) fn note_growth(&self, id: TableId, rows: i64) {
+        if let Some(known) = self.statistics.read().get(&id) {
+            known.growth.fetch_add(rows, Ordering::Relaxed);
+        }
+    }
+}
 
 impl Engine {
-    /// Counts the rows of a table and the different values of each column, and keeps the result.
+    /// Gathers statistics of a table, and keeps them.
     pub fn analyze(&self, id: TableId, progress: &dyn Progress) -> Result<TableStatistics, EngineError> {
         let inner = &self.inner;
         if self.is_read_only() {
             return Err(EngineError::ReadOnly);
         }
+        let grown_before = self.growth(id);
         let statistics = self.gather(id, progress)?;
         let _guard = inner.lock_writer()?;
         inner.definitions().codec(id)?;
         let mut batch = WriteBatch::new();
-        let value = serde_json::to_vec(&statistics).expect("statistics have no map");
-        batch.put(STATISTICS, &table_key(id), &value);
+        batch.put(STATISTICS, &table_key(id), &encode(&statistics));
         inner.store.write(batch, Durability::Synced)?;
-        inner.statistics.write().insert(id, Arc::new(statistics.clone()));
+        // Rows that came while others were read are not in the statistics.
+        let known = Known::new(statistics.clone());
+        known
+            .growth
+            .store(self.growth(id) - grown_before, Ordering::Relaxed);
+        inner.statistics.write().insert(id, known);
         Ok(statistics)
     }
 
     /// Returns what the last ANALYZE of a table found.
     pub fn statistics(&self, id: TableId) -> Option<Arc<TableStatistics>> {
-        self.inner.statistics.read().get(&id).cloned()
+        let all = self.inner.statistics.read();
+        all.get(&id).map(|known| known.statistics.clone())
+    }
+
+    /// Returns how many rows a table has got since its statistics were gathered, less those it lost; 0
+    /// for a table without statistics.
+    ///
+    /// Counts what this process wrote. A row put blindly counts as a new one, so a table may seem to
+    /// have grown more than it has, never less.
+    pub fn growth(&self, id: TableId) -> i64 {
+        let all = self.inner.statistics.read();
+        all.get(&id)
+            .map_or(0, |known| known.growth.load(Ordering::Relaxed))
     }
 
     fn gather(&self, id: TableId, progress: &dyn Progress) -> Result<TableStatistics, EngineError> {
@@ -73,68 +137,214 @@ impl Engine {
         let codec = snapshot.definitions.codec(id)?.clone();
         progress.total(Some(self.store().approximate_keys(&codec.families[0].storage)?));
         let ids: Vec<ColumnId> = codec.table.columns.iter().map(|column| column.id).collect();
-        let mut sketches: Vec<ColumnSketch> = ids.iter().map(|_| ColumnSketch::new()).collect();
+        let mut gatherer = Gatherer::new(&codec.table, self.inner.functions.as_ref())?;
         let mut cursor = snapshot.scan(ScanRequest::all(codec.table.clone(), ids.clone()))?;
-        let mut rows = 0;
         loop {
-            let shown = cursor.next_rows(ROWS_STEP, &mut |row| {
-                for (at, sketch) in sketches.iter_mut().enumerate() {
-                    sketch.add(&row.datum(at)?);
-                }
-                Ok(())
-            })?;
+            let shown = cursor.next_rows(ROWS_STEP, &mut |row| gatherer.add(row))?;
             if shown == 0 {
                 break;
             }
-            rows += shown as u64;
             progress.advance(shown as u64);
             check_cancelled(progress)?;
         }
-        let columns = ids
-            .iter()
-            .zip(sketches)
-            .map(|(id, sketch)| sketch.finish(*id, rows));
+        gatherer.finish(&ids)
+    }
+}
+
+/// What was seen of a table so far.
+struct Gatherer {
+    rows: u64,
+    reservoir: Reservoir,
+    columns: Vec<ValueSample>,
+    expressions: Vec<Expression>,
+    /// Rows whose expressions are still to be evaluated, with their places in the sample.
+    waiting: Vec<(Row, Option<usize>)>,
+    waiting_bytes: u64,
+}
+
+/// An expression with what was seen of its values.
+struct Expression {
+    sql: String,
+    function: Arc<dyn RowFunction>,
+    sample: ValueSample,
+}
+
+impl Gatherer {
+    fn new(table: &Table, functions: &dyn RowFunctions) -> Result<Self, EngineError> {
+        let expressions = expressions(table, functions)?;
+        let columns = table.columns.len();
+        Ok(Gatherer {
+            rows: 0,
+            reservoir: Reservoir::new(columns + expressions.len()),
+            columns: (0..columns).map(|_| ValueSample::new()).collect(),
+            expressions,
+            waiting: Vec::new(),
+            waiting_bytes: 0,
+        })
+    }
+
+    /// Adds a row, whose view gives all columns in declared order.
+    fn add(&mut self, row: &RowView<'_>) -> Result<(), EngineError> {
+        self.rows += 1;
+        let place = self.reservoir.place();
+        for (at, sample) in self.columns.iter_mut().enumerate() {
+            sample.add(&row.datum(at)?, place);
+        }
+        if self.expressions.is_empty() {
+            return Ok(());
+        }
+        let datums = (0..self.columns.len()).map(|at| Ok(row.datum(at)?.into_owned()));
+        let datums = datums.collect::<Result<Row, EngineError>>()?;
+        self.waiting_bytes += row_bytes(&datums);
+        self.waiting.push((datums, place));
+        match self.waiting.len() < EVALUATED_ROWS && self.waiting_bytes < EVALUATED_BYTES {
+            true => Ok(()),
+            false => self.evaluate(),
+        }
+    }
+
+    /// Evaluates the expressions of the rows that wait for it.
+    fn evaluate(&mut self) -> Result<(), EngineError> {
+        let rows: Vec<&[_]> = self.waiting.iter().map(|(row, _)| row.as_slice()).collect();
+        for expression in &mut self.expressions {
+            let values = expression.function.evaluate(&rows)?;
+            for (value, (_, place)) in values.iter().zip(&self.waiting) {
+                expression.sample.add(&value.as_ref(), *place);
+            }
+        }
+        self.waiting.clear();
+        self.waiting_bytes = 0;
+        Ok(())
+    }
+
+    fn finish(mut self, ids: &[ColumnId]) -> Result<TableStatistics, EngineError> {
+        self.evaluate()?;
+        let rows = self.rows;
+        let columns = ids.iter().zip(self.columns).map(|(id, sample)| ColumnStatistics {
+            column: *id,
+            values: sample.finish(rows),
+        });
+        let expressions = self
+            .expressions
+            .into_iter()
+            .map(|expression| ExpressionStatistics {
+                sql: expression.sql,
+                values: expression.sample.finish(rows),
+            });
         Ok(TableStatistics {
             rows,
             columns: columns.collect(),
+            expressions: expressions.collect(),
         })
     }
 }
 
-/// The values of a column seen so far.
-struct ColumnSketch {
-    sketch: HllSketch,
+/// The expressions that the indexes of a table have as elements, each once.
+fn expressions(table: &Table, functions: &dyn RowFunctions) -> Result<Vec<Expression>, EngineError> {
+    let mut found: Vec<Expression> = Vec::new();
+    let ready = table
+        .indexes
+        .iter()
+        .filter(|index| index.state == IndexState::Ready);
+    for element in ready.flat_map(|index| index.key_elements(table)) {
+        let KeyExpr::Expression { sql, ty, .. } = element.expr else {
+            continue;
+        };
+        if !found.iter().any(|known| known.sql == sql) {
+            found.push(Expression {
+                function: functions.compile(table, &sql, &ty)?,
+                sql,
+                sample: ValueSample::new(),
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// Statistics as they are written.
+#[derive(Serialize)]
+struct Written<'a> {
+    format: u32,
+    statistics: &'a TableStatistics,
+}
+
+/// The format of what is stored; the first one did not tell.
+#[derive(Deserialize)]
+struct Format {
+    #[serde(default)]
+    format: Option<u32>,
+}
+
+/// Statistics of format 2.
+#[derive(Deserialize)]
+struct Second {
+    statistics: TableStatistics,
+}
+
+/// Statistics of format 1.
+#[derive(Deserialize)]
+struct First {
+    rows: u64,
+    columns: Vec<FirstColumn>,
+}
+
+/// A column in format 1.
+#[derive(Deserialize)]
+struct FirstColumn {
+    column: ColumnId,
+    distinct: u64,
     nulls: u64,
 }
 
-impl ColumnSketch {
-    fn new() -> Self {
-        let sketch = HllSketch::new(SKETCH_LG_K, HllType::Hll8);
-        ColumnSketch {
-            sketch: sketch.expect("twelve is a size that sketches have"),
-            nulls: 0,
-        }
-    }
-
-    fn add(&mut self, datum: &rukh_keys::DatumRef<'_>) {
-        match datum.is_null() {
-            true => self.nulls += 1,
-            false => self.sketch.update(datum),
-        }
-    }
-
-    fn finish(self, column: ColumnId, rows: u64) -> ColumnStatistics {
-        let values = rows - self.nulls;
-        let distinct = (self.sketch.estimate().round() as u64).clamp(u64::from(values > 0), values);
-        ColumnStatistics {
-            column,
-            distinct,
-            nulls: self.nulls,
+impl From<First> for TableStatistics {
+    fn from(first: First) -> TableStatistics {
+        let column = |column: FirstColumn| ColumnStatistics {
+            column: column.column,
+            values: ValueStatistics {
+                distinct: column.distinct,
+                nulls: column.nulls,
+                ..ValueStatistics::default()
+            },
+        };
+        TableStatistics {
+            rows: first.rows,
+            columns: first.columns.into_iter().map(column).collect(),
+            expressions: Vec::new(),
         }
     }
 }
 
-/// Reads all statistics; what does not decode is left out, since they are advice only.
+fn encode(statistics: &TableStatistics) -> Vec<u8> {
+    let written = Written {
+        format: FORMAT,
+        statistics,
+    };
+    serde_json::to_vec(&written).expect("statistics have no map")
+}
+
+/// Reads stored statistics of any format up to the newest; `None` if they do not decode.
+///
+/// Fails on a newer format. Statistics that do not decode are left out: they are advice, and the
+/// next ANALYZE replaces them.
+fn decode(value: &[u8]) -> Result<Option<TableStatistics>, EngineError> {
+    let format = serde_json::from_slice::<Format>(value).map(|known| known.format.unwrap_or(1));
+    match format {
+        Ok(1) => Ok(serde_json::from_slice::<First>(value)
+            .ok()
+            .map(TableStatistics::from)),
+        Ok(FORMAT) => Ok(serde_json::from_slice::<Second>(value)
+            .ok()
+            .map(|second| second.statistics)),
+        Ok(found) if found > FORMAT => Err(CatalogError::NewerFormat {
+            found,
+            supported: FORMAT,
+        }
+        .into()),
+        _ => Ok(None),
+    }
+}
+
+/// Reads all statistics.
 pub(crate) fn load_statistics(inner: &Inner) -> Result<KnownStatistics, EngineError> {
     let snapshot = inner.store.latest();
     let mut known = KnownStatistics::new();
@@ -142,9 +352,63 @@ pub(crate) fn load_statistics(inner: &Inner) -> Result<KnownStatistics, EngineEr
         return Ok(known);
     }
     for table in inner.definitions().catalog.tables() {
-        let value = snapshot.get(STATISTICS, &table_key(table.id))?;
-        let statistics = value.and_then(|value| serde_json::from_slice(&value).ok());
-        known.extend(statistics.map(|statistics| (table.id, Arc::new(statistics))));
+        if let Some(value) = snapshot.get(STATISTICS, &table_key(table.id))? {
+            known.extend(decode(&value)?.map(|statistics| (table.id, Known::new(statistics))));
+        }
     }
     Ok(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rukh_keys::Datum;
+
+    fn of_one_column(values: ValueStatistics) -> TableStatistics {
+        let column = ColumnId(3);
+        TableStatistics {
+            rows: 7,
+            columns: vec![ColumnStatistics { column, values }],
+            expressions: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let values = ValueStatistics {
+            distinct: 5,
+            nulls: 1,
+            min: Some(Datum::Decimal(i128::MIN)),
+            max: Some(Datum::Decimal(i128::MAX)),
+            common: vec![crate::CommonValue {
+                value: Datum::Float(f64::NAN),
+                rows: 2,
+            }],
+            bounds: vec![Datum::Text("a".into()), Datum::Bytes(vec![0, 255])],
+        };
+        let statistics = of_one_column(values);
+        assert_eq!(decode(&encode(&statistics)).unwrap(), Some(statistics));
+    }
+
+    #[test]
+    fn the_first_format_is_read_and_a_newer_one_refused() {
+        let first = br#"{"rows":7,"columns":[{"column":3,"distinct":5,"nulls":1}]}"#;
+        let expected = of_one_column(ValueStatistics {
+            distinct: 5,
+            nulls: 1,
+            ..ValueStatistics::default()
+        });
+        assert_eq!(decode(first).unwrap(), Some(expected));
+        let newer = decode(br#"{"format":3,"secret":1}"#).unwrap_err();
+        assert!(matches!(
+            newer,
+            EngineError::Catalog(CatalogError::NewerFormat {
+                found: 3,
+                supported: 2
+            })
+        ));
+        for broken in ["", "{", "[]", r#"{"format":2}"#, r#"{"format":0}"#, "{}"] {
+            assert_eq!(decode(broken.as_bytes()).unwrap(), None, "{broken}");
+        }
+    }
 }

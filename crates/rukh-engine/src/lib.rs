@@ -41,7 +41,7 @@
 //! | how a statement becomes a batch           | `write`, `pending`, `existing`, `maintain`, `unique`, `stage` |
 //! | how rows are read                         | `scan`, `lookup`, `points`, `snapshot`     |
 //! | what a crash leaves, and who clears it up | `engine`, `recover`, `ingest`              |
-//! | work over whole tables                    | `backfill`, `load`, `scrub`, `analyze`, `dump` |
+//! | work over whole tables                    | `backfill`, `load`, `scrub`, `analyze`, `sample`, `dump` |
 //!
 //! Deliberately not here: SQL and its expressions (a caller compiles them, see [`RowFunctions`]),
 //! the choice of an access path (rukh-planner), and any file format but that of values.
@@ -69,6 +69,7 @@ mod progress;
 mod recover;
 mod row;
 mod rows;
+mod sample;
 mod scan;
 mod scrub;
 mod snapshot;
@@ -79,7 +80,7 @@ mod stored;
 mod unique;
 mod write;
 
-pub use analyze::{ColumnStatistics, TableStatistics};
+pub use analyze::{ColumnStatistics, ExpressionStatistics, TableStatistics};
 pub use dump::DumpLine;
 pub use engine::Engine;
 pub use error::EngineError;
@@ -87,6 +88,7 @@ pub use functions::{NoFunctions, Row, RowFunction, RowFunctions};
 pub use load::Load;
 pub use progress::{NoProgress, Progress};
 pub use recover::Recovery;
+pub use sample::{CommonValue, ValueStatistics};
 pub use scan::{EntryFilter, RowCursor, RowView, ScanCounters, ScanRequest, Source};
 pub use scrub::{Finding, FindingKind, ScrubReport};
 pub use snapshot::Snapshot;

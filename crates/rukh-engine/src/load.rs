@@ -111,6 +111,9 @@ impl Load {
         progress.total(Some(sorters.entries()));
         let loads = self.write_files(sorters, progress)?;
         ingest::ingest(&self.inner, loads)?;
+        let id = self.maintainer.codec.table.id;
+        let rows = i64::try_from(self.rows).unwrap_or(i64::MAX);
+        self.inner.note_growth(id, rows);
         Ok(self.rows)
     }
 

@@ -13,6 +13,7 @@ use crate::conflict;
 use crate::engine::Inner;
 use crate::existing::{check_collision, check_existing, is_taken, read_base, read_rows, settle_arrivals};
 use crate::lock::WriterGuard;
+use crate::maintain::RowChange;
 use crate::pending::{Image, PendingRow, PendingTable, Stored, row_bytes};
 use crate::snapshot::Snapshot;
 use crate::stage::stage;
@@ -211,10 +212,12 @@ impl Write {
     /// once; nothing is stored after an error.
     pub fn commit(mut self, durability: Durability) -> Result<(), EngineError> {
         let mut batch = WriteBatch::new();
-        for pending in self.tables.values_mut() {
+        let mut grown = Vec::with_capacity(self.tables.len());
+        for (id, pending) in &mut self.tables {
             settle_arrivals(&self.snapshot, pending)?;
             let maintainer = pending.maintainer.clone();
             let changes = pending.changes();
+            grown.push((*id, changes.iter().map(growth).sum()));
             let mut entries = Vec::with_capacity(maintainer.indexes.len());
             for index in &maintainer.indexes {
                 let changed = index.changes(&changes)?;
@@ -228,8 +231,17 @@ impl Write {
         if batch.is_empty() {
             return Ok(());
         }
-        Ok(self.inner.store.write(batch, durability)?)
+        self.inner.store.write(batch, durability)?;
+        for (id, rows) in grown {
+            self.inner.note_growth(id, rows);
+        }
+        Ok(())
     }
+}
+
+/// How many rows a change adds.
+fn growth(change: &RowChange<'_>) -> i64 {
+    i64::from(change.new.is_some()) - i64::from(change.old.is_some())
 }
 
 /// Returns the pending changes of a table, new if the statement did not touch it yet.

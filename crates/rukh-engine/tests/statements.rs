@@ -436,12 +436,22 @@ fn statistics_count_rows_and_values() {
     let distinct: Vec<_> = statistics
         .columns
         .iter()
-        .map(|column| (column.distinct, column.nulls))
+        .map(|column| (column.values.distinct, column.values.nulls))
         .collect();
     assert!((4800..=5000).contains(&distinct[0].0), "{distinct:?}");
     assert_eq!(distinct[1..], [(10, 2500), (1, 0)]);
+    let row = |n: i64| vec![Datum::Int(n), Datum::Int(1), Datum::Null];
+    insert(&engine, "t", (5000..5010).map(row).collect()).unwrap();
+    assert_eq!(engine.growth(table.id), 10);
+    let mut write = engine.begin().unwrap();
+    write.delete(&table, (5000..5004).map(row).collect()).unwrap();
+    let change = (row(5004), vec![Datum::Int(9000), Datum::Int(2), Datum::Null]);
+    write.update(&table, vec![change]).unwrap();
+    write.commit(Durability::Synced).unwrap();
+    assert_eq!(engine.growth(table.id), 6);
     let engine = support::open(store);
     assert_eq!(engine.statistics(table.id).as_deref(), Some(&statistics));
+    assert_eq!(engine.growth(table.id), 0);
     engine.truncate(table.id).unwrap();
     assert_eq!(engine.statistics(table.id), None);
 }

@@ -116,13 +116,14 @@ pub(crate) fn path_on(query: &Query<'_>, knowledge: &Knowledge, target: &Target)
 
 fn options(query: &Query<'_>) -> SpanOptions {
     let usual = SpanOptions::usual();
+    let is_range = query.hints.contains(&Hint::RangeScan);
     SpanOptions {
-        small: if query.hints.contains(&Hint::SkipScan) {
+        small: if query.hints.contains(&Hint::SkipScan) && !is_range {
             usual.budget
         } else {
             usual.small
         },
-        expand: !query.hints.contains(&Hint::RangeScan),
+        expand: !is_range,
         ..usual
     }
 }

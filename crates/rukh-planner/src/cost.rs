@@ -8,13 +8,14 @@ use std::borrow::Cow;
 
 use crate::boxes::{Boxes, TermBox};
 use crate::constrain::{Constraint, project};
+use crate::interval::IntervalSet;
 use crate::knowledge::Knowledge;
 use crate::masked::Masks;
 use crate::query::Query;
 use crate::ranges::Placed;
 use crate::statistics::UNKNOWN_SHARE;
 use crate::target::{Slot, Target};
-use crate::term::{TermId, TermTypes};
+use crate::term::{TermId, TermKind, TermTypes};
 
 /// Cost of positioning an iterator, or of one get.
 const SEEK: f64 = 2.5;
@@ -42,6 +43,36 @@ pub struct Estimate {
     pub cost: f64,
 }
 
+/// A part of the cost of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CostPart {
+    Keys,
+    Seeks,
+    Lookups,
+    /// Decoding, checking and sorting.
+    Rows,
+}
+
+impl Estimate {
+    /// The part of the cost in which this is most above another estimate.
+    pub(crate) fn dearest_part(&self, other: &Estimate) -> CostPart {
+        let parts = |estimate: &Estimate| {
+            let (keys, seeks) = (estimate.keys * KEY, estimate.seeks * SEEK);
+            let lookups = estimate.lookups * LOOKUP;
+            [
+                (CostPart::Keys, keys),
+                (CostPart::Seeks, seeks),
+                (CostPart::Lookups, lookups),
+                (CostPart::Rows, estimate.cost - keys - seeks - lookups),
+            ]
+        };
+        let pairs = parts(self).into_iter().zip(parts(other));
+        let differences = pairs.map(|((part, own), (_, other))| (part, own - other));
+        let dearest = differences.reduce(|best, next| if next.1 > best.1 { next } else { best });
+        dearest.map_or(CostPart::Rows, |(part, _)| part)
+    }
+}
+
 /// What matters about a path, beside its spans.
 pub(crate) struct PathShape<'a> {
     pub(crate) target: &'a Target,
@@ -60,7 +91,6 @@ pub(crate) fn estimate(query: &Query<'_>, knowledge: &Knowledge, shape: &PathSha
     if shape.placed.ranges.is_empty() {
         return Estimate::default();
     }
-    let of_conjunct = |conjunct: &Boxes| share_of_boxes(query, conjunct);
     let keys = keys_in_spans(query, shape, query.statistics.row_count());
     let passing_masks = keys * masked_share(query, shape);
     let on_entry = shape.residual_index.iter().map(|at| &knowledge.conjuncts[*at]);
@@ -68,8 +98,8 @@ pub(crate) fn estimate(query: &Query<'_>, knowledge: &Knowledge, shape: &PathSha
         seeks: shape.placed.ranges.len() as f64,
         keys,
         passing_masks,
-        fetched: passing_masks * on_entry.map(of_conjunct).product::<f64>(),
-        share: knowledge.conjuncts.iter().map(of_conjunct).product(),
+        fetched: passing_masks * share_of_conjuncts(query, on_entry),
+        share: share_of_conjuncts(query, knowledge.conjuncts.iter()),
         covering: shape.covering,
         sorts: !query.order.is_empty() && !shape.ordered,
     }
@@ -167,37 +197,63 @@ pub(crate) fn is_whole_key(span: &rukh_keys::Span, target: &Target) -> bool {
 }
 
 fn slot_share(query: &Query<'_>, one: &TermBox, slot: &Slot) -> f64 {
-    let set = slot.term.and_then(|term| one.get(term).map(|set| (term, set)));
-    set.map_or(1.0, |(term, set)| {
-        let known = slot.hash_of.map_or(term, |(column, _)| TermId::column(column));
-        query.statistics.share(known, slot.ty, set)
-    })
+    let set = slot.term.and_then(|term| one.get(term));
+    set.map_or(1.0, |set| slot_set_share(query, slot, set))
+}
+
+/// The share of the rows whose element of the key lies in a set.
+fn slot_set_share(query: &Query<'_>, slot: &Slot, set: &IntervalSet) -> f64 {
+    match (slot.hash_of, slot.term) {
+        (Some((column, _)), _) => query.statistics.hash_share(TermId::column(column), slot.ty, set),
+        (None, Some(term)) => query.statistics.share(term, slot.ty, set),
+        (None, None) => 1.0,
+    }
 }
 
 fn masked_share(query: &Query<'_>, shape: &PathShape<'_>) -> f64 {
     let slots = shape.target.search_slots();
-    let share = |(column, set): &(usize, crate::interval::IntervalSet)| {
-        let slot = &slots[*column];
-        let term = slot
-            .hash_of
-            .map(|(column, _)| TermId::column(column))
-            .or(slot.term);
-        term.map_or(1.0, |term| query.statistics.share(term, slot.ty, set))
-    };
+    let share = |(column, set): &(usize, IntervalSet)| slot_set_share(query, &slots[*column], set);
     shape.masks.sets.iter().map(share).product()
+}
+
+/// Most intervals of sets that are intersected for an estimate.
+const INTERSECTED_MAX: usize = 8;
+
+/// The share of the rows for which all of some conjuncts are likely to be true.
+///
+/// Conditions on different terms are taken to be independent, those on one term are not: `day >= 1`
+/// and `day < 2` together are the share of one interval.
+fn share_of_conjuncts<'a>(query: &Query<'_>, conjuncts: impl Iterator<Item = &'a Boxes>) -> f64 {
+    let mut terms: Vec<(TermId, Cow<'a, IntervalSet>)> = Vec::new();
+    let mut others = 1.0;
+    for conjunct in conjuncts {
+        let [one] = conjunct.list.as_slice() else {
+            others *= share_of_boxes(query, conjunct);
+            continue;
+        };
+        for (term, set) in one.sets() {
+            let known = terms.iter_mut().find(|(known, _)| known == term);
+            match known {
+                None => terms.push((*term, Cow::Borrowed(set))),
+                Some((_, known)) if known.intervals().len().max(set.intervals().len()) <= INTERSECTED_MAX => {
+                    *known = Cow::Owned(known.intersect(set));
+                }
+                Some(_) => others *= share_of_term(query, *term, set),
+            }
+        }
+        if !conjunct.exact {
+            others *= UNKNOWN_SHARE;
+        }
+    }
+    let of_term = |(term, set): &(TermId, Cow<'_, IntervalSet>)| share_of_term(query, *term, set);
+    terms.iter().map(of_term).product::<f64>() * others
 }
 
 /// The share of the rows for which a conjunct is likely to be true.
 pub(crate) fn share_of_boxes(query: &Query<'_>, conjunct: &Boxes) -> f64 {
-    let of_term = |term: &TermId, set: &crate::interval::IntervalSet| {
-        query
-            .term_type(*term)
-            .map_or(1.0, |ty| query.statistics.share(*term, ty.ty, set))
-    };
     let of_box = |one: &TermBox| {
-        one.sets()
-            .iter()
-            .map(|(term, set)| of_term(term, set))
+        let sets = one.sets().iter();
+        sets.map(|(term, set)| share_of_term(query, *term, set))
             .product::<f64>()
     };
     let boxes: f64 = conjunct.list.iter().map(of_box).sum();
@@ -205,6 +261,14 @@ pub(crate) fn share_of_boxes(query: &Query<'_>, conjunct: &Boxes) -> f64 {
         true => boxes.min(1.0),
         false => boxes.min(1.0) * UNKNOWN_SHARE,
     }
+}
+
+fn share_of_term(query: &Query<'_>, term: TermId, set: &IntervalSet) -> f64 {
+    let ty = query.term_type(term);
+    ty.map_or(1.0, |ty| match term.kind() {
+        TermKind::Hash { column, .. } => query.statistics.hash_share(TermId::column(column), ty.ty, set),
+        _ => query.statistics.share(term, ty.ty, set),
+    })
 }
 
 /// What is known of the rows, with what it says about hashes in the key.

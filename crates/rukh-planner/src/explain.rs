@@ -42,7 +42,9 @@ pub struct Actuals {
     pub lookups: u64,
     /// Rows delivered.
     pub rows: u64,
-    /// Time from first to last row.
+    /// Bytes of keys and values read.
+    pub bytes_read: u64,
+    /// Time that reading took, of all threads together.
     pub elapsed: Duration,
 }
 
@@ -200,7 +202,7 @@ fn order_text(query: &Query<'_>, path: &AccessPath) -> String {
     format!("{}{backwards}", keys.join(", "))
 }
 
-fn estimate_text(path: &AccessPath) -> String {
+pub(crate) fn estimate_text(path: &AccessPath) -> String {
     let estimate = &path.estimate;
     let count = |number: f64| format!("{:.0}", number.ceil());
     let lookups = match path.covering {
@@ -222,10 +224,11 @@ fn actual_text(actuals: &Actuals) -> String {
         masked_misses,
         lookups,
         rows,
+        bytes_read,
         ..
     } = actuals;
     format!(
         "{ranges} ranges, {seeks} seeks, {keys_examined} keys examined, {masked_misses} masked misses, \
-         {lookups} lookups, {rows} rows"
+         {lookups} lookups, {rows} rows, {bytes_read} bytes"
     )
 }

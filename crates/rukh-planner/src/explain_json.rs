@@ -35,20 +35,15 @@ use crate::query::{Query, Source};
 /// Most ranges that are listed.
 const RANGES_LISTED: usize = 1_000;
 
-/// Returns a path of a query as EXPLAIN (FORMAT JSON) shows it; `docs/where-to-ranges.md` lists the
-/// members.
+/// Returns a path of a query as EXPLAIN (FORMAT JSON) shows it; `docs/explain.md` lists the members.
 pub fn explain_json(query: &Query<'_>, path: &AccessPath, actuals: Option<&Actuals>) -> Value {
-    let index = match path.source {
-        Source::Table => None,
-        Source::Index(id) => query.table.index(id).map(|index| index.name.clone()),
-    };
     let conditions =
         |positions: &[usize]| -> Vec<String> { positions.iter().map(|at| query.conjunct_sql(*at)).collect() };
     let column = |column: &rukh_catalog::ColumnId| query.table.column_name(*column).to_string();
     json!({
         "kind": path.kind.name(),
         "table": query.table.name,
-        "index": index,
+        "index": index_name(query, path.source),
         "key": key_elements(query, path.source).iter().map(element).collect::<Vec<_>>(),
         "ranges": path.spans.iter().take(RANGES_LISTED).map(|span| range(span, path)).collect::<Vec<_>>(),
         "buckets": path.buckets,
@@ -64,6 +59,14 @@ pub fn explain_json(query: &Query<'_>, path: &AccessPath, actuals: Option<&Actua
         "estimate": estimate(path),
         "actual": actuals.map(actual),
     })
+}
+
+/// The name of the index that a source is.
+pub(crate) fn index_name(query: &Query<'_>, source: Source) -> Option<String> {
+    match source {
+        Source::Table => None,
+        Source::Index(id) => query.table.index(id).map(|index| index.name.clone()),
+    }
 }
 
 fn element((sql, order): &(String, SortOrder)) -> Value {
@@ -96,7 +99,7 @@ fn order_key(query: &Query<'_>, key: &crate::query::OrderKey) -> Value {
     })
 }
 
-fn estimate(path: &AccessPath) -> Value {
+pub(crate) fn estimate(path: &AccessPath) -> Value {
     let estimate = &path.estimate;
     json!({
         "keys": estimate.keys,
@@ -115,6 +118,7 @@ fn actual(actuals: &Actuals) -> Value {
         "masked_misses": actuals.masked_misses,
         "lookups": actuals.lookups,
         "rows": actuals.rows,
+        "bytes_read": actuals.bytes_read,
         "elapsed_us": actuals.elapsed.as_micros() as u64,
     })
 }

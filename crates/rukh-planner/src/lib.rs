@@ -27,12 +27,15 @@
 //! Callers flatten long chains of AND and OR into one list; the tree is walked recursively.
 
 mod access;
+mod alternatives;
 mod boxes;
 mod constrain;
 mod cost;
+mod distribution;
 mod domain;
 mod evaluate;
 mod explain;
+mod explain_alternatives;
 mod explain_json;
 mod functions;
 mod implication;
@@ -57,9 +60,12 @@ mod term;
 mod value;
 
 pub use access::{AccessPath, ScanKind, access_path, access_path_on};
+pub use alternatives::{Alternative, Alternatives, Suggestion, alternatives, missing_index};
 pub use cost::Estimate;
+pub use distribution::{CommonValues, Histogram};
 pub use evaluate::evaluate;
 pub use explain::{Actuals, explain_text};
+pub use explain_alternatives::{alternatives_text, with_alternatives_json};
 pub use explain_json::explain_json;
 pub use masked::MaskedTest;
 pub use plan::{Plan, plan};

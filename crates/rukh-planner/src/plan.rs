@@ -44,6 +44,9 @@ pub(crate) fn plan_with(query: &Query<'_>, targets: &[Target]) -> Plan {
     if let (Allowed { table: false, .. }, Some(Source::Table)) = (&allowed, paths.first().map(|p| p.source)) {
         notices.extend(allowed.unusable());
     }
+    if query.hints.contains(&Hint::SkipScan) && paths.iter().any(has_gaps) {
+        paths.retain(has_gaps);
+    }
     let mut best = 0;
     for at in 1..paths.len() {
         if !is_unbeatable(&paths[best]) && paths[at].estimate.cost < paths[best].estimate.cost {
@@ -65,8 +68,13 @@ pub(crate) fn is_unbeatable(path: &AccessPath) -> bool {
     path.source == Source::Table && (is_single || path.kind == ScanKind::Empty)
 }
 
+/// Whether a path reads several ranges, or so few keys that there is nothing to skip.
+fn has_gaps(path: &AccessPath) -> bool {
+    path.spans.len() > 1 || is_unbeatable(path)
+}
+
 /// The sources that hints leave.
-struct Allowed {
+pub(crate) struct Allowed {
     table: bool,
     /// The indexes named, if any is; they exist and are ready.
     named: Vec<String>,
@@ -74,7 +82,7 @@ struct Allowed {
 }
 
 impl Allowed {
-    fn from_hints(query: &Query<'_>, notices: &mut Vec<String>) -> Allowed {
+    pub(crate) fn from_hints(query: &Query<'_>, notices: &mut Vec<String>) -> Allowed {
         let mut named = Vec::new();
         let no_index = query.hints.contains(&Hint::NoIndex);
         let full_scan = query.hints.contains(&Hint::FullScan);
@@ -100,6 +108,21 @@ impl Allowed {
         self.indexes && (self.named.is_empty() || self.named.contains(&index.name))
     }
 
+    /// Why hints leave a source out, if they do.
+    pub(crate) fn refusal(&self, query: &Query<'_>, source: Source) -> Option<String> {
+        let Source::Index(id) = source else {
+            let names = self.named.join(", ");
+            return (!self.table).then(|| format!("hint INDEX({names}) asks for another"));
+        };
+        let index = query.table.index(id)?;
+        match self.index(index) {
+            true => None,
+            false if self.indexes => Some(format!("hint INDEX({}) asks for another", self.named.join(", "))),
+            false if query.hints.contains(&Hint::FullScan) => Some("hint FULL_SCAN".to_string()),
+            false => Some("hint NO_INDEX".to_string()),
+        }
+    }
+
     fn unusable(&self) -> Vec<String> {
         let notice =
             |name: &String| format!("index \"{name}\" does not hold all rows that this query asks for");
@@ -123,19 +146,30 @@ fn refusal(query: &Query<'_>, name: &str) -> Option<String> {
 
 /// Notices about SKIP_SCAN and RANGE_SCAN where they change nothing.
 fn shape_notices(query: &Query<'_>, path: &AccessPath) -> Vec<String> {
-    let full_scan = query.hints.contains(&Hint::FullScan);
+    let has = |hint| query.hints.contains(&hint);
     let ignored = |hint: &Hint| match hint {
-        Hint::SkipScan if full_scan => Some("hint SKIP_SCAN is ignored because of FULL_SCAN"),
-        Hint::RangeScan if full_scan => Some("hint RANGE_SCAN is ignored because of FULL_SCAN"),
+        Hint::SkipScan if has(Hint::FullScan) => Some("hint SKIP_SCAN is ignored because of FULL_SCAN"),
+        Hint::RangeScan if has(Hint::FullScan) => Some("hint RANGE_SCAN is ignored because of FULL_SCAN"),
+        Hint::SkipScan if has(Hint::RangeScan) => Some("hint SKIP_SCAN is ignored because of RANGE_SCAN"),
+        Hint::SkipScan if path.kind == ScanKind::Empty => {
+            Some("hint SKIP_SCAN does not apply: no row can pass the conditions")
+        }
         Hint::SkipScan if path.spans.len() == 1 => {
             Some("hint SKIP_SCAN does not apply: the conditions give one range")
         }
+        Hint::RangeScan if path.kind == ScanKind::Empty => {
+            Some("hint RANGE_SCAN does not apply: no row can pass the conditions")
+        }
+        Hint::RangeScan if path.kind == ScanKind::FullScan => {
+            Some("hint RANGE_SCAN does not apply: the conditions bound no leading column of a key")
+        }
         _ => None,
     };
-    query
-        .hints
-        .iter()
-        .filter_map(ignored)
-        .map(str::to_string)
-        .collect()
+    let mut notices: Vec<String> = Vec::new();
+    for notice in query.hints.iter().filter_map(ignored) {
+        if !notices.iter().any(|known| known == notice) {
+            notices.push(notice.to_string());
+        }
+    }
+    notices
 }

@@ -116,7 +116,7 @@ fn asked(query: &Query<'_>, target: &Target) -> Option<Asked> {
             }
             let ty = target.slots[position].ty;
             key[position] = value(ty, constant)?;
-            share *= query.statistics.point_share(term, ty);
+            share *= query.statistics.point_share(term, ty, &key[position]);
             continue;
         }
         if others.contains(&term) {

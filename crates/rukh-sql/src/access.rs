@@ -8,13 +8,13 @@ use rukh_engine::{EntryFilter, ScanRequest};
 use rukh_keys::{Datum, KeyRange};
 use rukh_planner::{
     AccessPath, Constant, Hint, IndexExpression, OpaquePredicate, OrderKey, Plan, Planner, Predicate, Query,
-    TermId, TermKind, bind, evaluate,
+    Statistics, TermId, TermKind, bind, evaluate,
 };
 
 use crate::SqlError;
 use crate::context::{CancelHandle, Notice, StatementContext};
 use crate::expressions::parse_predicate;
-use crate::statistics::statistics_of;
+use crate::hints::TableHint;
 use crate::translate::{Translator, index_expressions};
 
 /// The conditions on one table, translated once and planned as often as parameters change.
@@ -85,8 +85,8 @@ impl Conditions {
 
     /// Chooses the access path for these (bound) predicates.
     pub(crate) fn plan(&self, wanted: &Wanted<'_>, context: &StatementContext) -> Plan {
-        let hints = hints_for(&self.table, context);
-        let statistics = statistics_of(&context.engine, &self.table);
+        let hints = self.hints(context);
+        let statistics = self.statistics(context);
         let query = self.query(wanted, &hints, &statistics);
         let plan = self
             .planner
@@ -98,12 +98,26 @@ impl Conditions {
         plan
     }
 
+    /// Returns the hints of the statement that speak of the table.
+    pub(crate) fn hints(&self, context: &StatementContext) -> Vec<Hint> {
+        let table = &self.table;
+        let is_ours = |hint: &&TableHint| hint.table.as_ref().is_none_or(|name| *name == table.name);
+        let ours = context.hints.iter().filter(is_ours);
+        ours.map(|hint| hint.hint.clone()).collect()
+    }
+
+    /// Returns what is known of the table's rows.
+    pub(crate) fn statistics(&self, context: &StatementContext) -> Arc<Statistics> {
+        let known = &context.statistics;
+        known.of(&context.engine, &self.table, &self.expressions)
+    }
+
     /// Puts the question to the planner.
     pub(crate) fn query<'a>(
         &'a self,
         wanted: &Wanted<'a>,
         hints: &'a [Hint],
-        statistics: &'a rukh_planner::Statistics,
+        statistics: &'a Statistics,
     ) -> Query<'a> {
         Query {
             table: &self.table,
@@ -216,12 +230,4 @@ pub(crate) fn engine_source(source: rukh_planner::Source) -> rukh_engine::Source
         rukh_planner::Source::Table => rukh_engine::Source::Table,
         rukh_planner::Source::Index(id) => rukh_engine::Source::Index(id),
     }
-}
-
-fn hints_for(table: &Table, context: &StatementContext) -> Vec<Hint> {
-    let ours = context
-        .hints
-        .iter()
-        .filter(|hint| hint.table.as_ref().is_none_or(|name| *name == table.name));
-    ours.map(|hint| hint.hint.clone()).collect()
 }

@@ -9,6 +9,7 @@ use rukh_engine::{Engine, ScanCounters, Snapshot};
 
 use crate::SqlError;
 use crate::hints::TableHint;
+use crate::statistics::KnownStatistics;
 
 /// A message beside a result: a warning, or a hint that could not apply.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,6 +169,7 @@ pub struct QueryStats {
 pub(crate) struct StatementContext {
     pub(crate) engine: Engine,
     pub(crate) snapshot: Snapshot,
+    pub(crate) statistics: Arc<KnownStatistics>,
     pub(crate) hints: Vec<TableHint>,
     pub(crate) cancel: CancelHandle,
     pub(crate) notices: Mutex<Vec<Notice>>,
@@ -192,6 +194,7 @@ impl StatementContext {
     pub(crate) fn new(
         engine: Engine,
         snapshot: Snapshot,
+        statistics: Arc<KnownStatistics>,
         hints: Vec<TableHint>,
         cancel: CancelHandle,
         parallelism: usize,
@@ -199,6 +202,7 @@ impl StatementContext {
         StatementContext {
             engine,
             snapshot,
+            statistics,
             hints,
             cancel,
             notices: Mutex::default(),

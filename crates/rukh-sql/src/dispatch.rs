@@ -95,10 +95,16 @@ impl Session {
             Statement::Delete(delete) => Ok((format!("DELETE {}", dml::delete(self, delete, params)?), None)),
             Statement::Explain {
                 analyze,
+                alternatives,
                 format,
                 statement,
             } => {
-                let rows = explain::explain(self, statement, *analyze, *format, params)?;
+                let asked = explain::Asked {
+                    analyze: *analyze,
+                    alternatives: *alternatives,
+                    format: *format,
+                };
+                let rows = explain::explain(self, statement, asked, params)?;
                 Ok(("EXPLAIN".to_string(), Some(rows)))
             }
             Statement::Show(show) => Ok(("SHOW".to_string(), Some(self.show(show)?))),

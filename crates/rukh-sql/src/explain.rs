@@ -4,11 +4,15 @@
 //! plumbing between threads left out, and each scan below them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use datafusion::physical_plan::{ExecutionPlan, displayable};
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast;
-use rukh_planner::{Actuals, explain_json, explain_text};
+use rukh_planner::{
+    AccessPath, Actuals, alternatives, alternatives_text, explain_json, explain_text, missing_index,
+    with_alternatives_json,
+};
 use serde_json::{Value, json};
 
 use crate::SqlError;
@@ -20,16 +24,26 @@ use crate::operators::ScanExec;
 use crate::rows::Rows;
 use crate::session::{Planned, Session};
 use crate::statement::{ExplainFormat, Statement};
-use crate::statistics::statistics_of;
 
-/// Explains a statement; with `analyze` also runs it, a query only.
+/// What EXPLAIN is asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked {
+    /// Whether the statement is run, a query only.
+    pub(crate) analyze: bool,
+    /// Whether the access paths that were not taken are listed.
+    pub(crate) alternatives: bool,
+    /// How the plan is printed.
+    pub(crate) format: ExplainFormat,
+}
+
+/// Explains a statement.
 pub(crate) fn explain(
     session: &mut Session,
     statement: &Statement,
-    analyze: bool,
-    format: ExplainFormat,
+    asked: Asked,
     params: &[ScalarValue],
 ) -> Result<Rows, SqlError> {
+    let Asked { analyze, format, .. } = asked;
     let (query, head) = explained_query(session, statement)?;
     if analyze && head.is_some() {
         return Err(SqlError::unsupported(
@@ -42,7 +56,7 @@ pub(crate) fn explain(
         let mut rows = session.run(&planned, &context)?;
         while rows.next_batch()?.is_some() {}
     }
-    let tree = tree_of(&planned, &context, analyze)?;
+    let tree = tree_of(&planned, &context, asked)?;
     let tree = match head {
         Some(name) => Node {
             name,
@@ -141,37 +155,51 @@ impl Node {
     }
 }
 
-fn tree_of(planned: &Planned, context: &StatementContext, analyze: bool) -> Result<Node, SqlError> {
+fn tree_of(planned: &Planned, context: &StatementContext, asked: Asked) -> Result<Node, SqlError> {
     match planned {
         Planned::Direct(plan) => {
             let (chosen, bound) = plan
                 .path(context, &[])
                 .ok_or_else(|| SqlError::internal("a direct plan holds when it was chosen"))?;
-            let actuals = analyze.then(|| actuals_of(&context.totals.load(), context));
-            let wanted = plan.wanted(&bound);
-            Ok(scan_node(
-                plan.conditions(),
-                &wanted,
-                &chosen.path,
-                context,
-                actuals.as_ref(),
-            ))
+            let actuals = asked
+                .analyze
+                .then(|| actuals_of(&context.totals.load(), context.elapsed()));
+            let scan = Scan {
+                conditions: plan.conditions(),
+                wanted: plan.wanted(&bound),
+                path: &chosen.path,
+                actuals,
+            };
+            Ok(scan_node(&scan, context, asked))
         }
-        Planned::General(plan) => Ok(physical_node(plan, context, analyze)),
+        Planned::General(plan) => Ok(physical_node(plan, context, asked)),
     }
 }
 
-fn scan_node(
-    conditions: &Conditions,
-    wanted: &Wanted<'_>,
-    path: &rukh_planner::AccessPath,
-    context: &StatementContext,
-    actuals: Option<&Actuals>,
-) -> Node {
-    let statistics = statistics_of(&context.engine, &conditions.table);
-    let query = conditions.query(wanted, &[], &statistics);
-    let text = explain_text(&query, path, actuals);
-    let json = explain_json(&query, path, actuals);
+/// A scan to be explained.
+struct Scan<'a> {
+    conditions: &'a Conditions,
+    wanted: Wanted<'a>,
+    path: &'a AccessPath,
+    actuals: Option<Actuals>,
+}
+
+fn scan_node(scan: &Scan<'_>, context: &StatementContext, asked: Asked) -> Node {
+    let (conditions, path, actuals) = (scan.conditions, scan.path, scan.actuals.as_ref());
+    let statistics = conditions.statistics(context);
+    let hints = conditions.hints(context);
+    let query = conditions.query(&scan.wanted, &hints, &statistics);
+    let mut text = explain_text(&query, path, actuals);
+    let mut json = explain_json(&query, path, actuals);
+    if asked.alternatives {
+        let others = alternatives(&query, path);
+        text.push_str(&alternatives_text(&query, path, &others));
+        json = with_alternatives_json(&query, json, &others);
+    } else if asked.analyze
+        && let Some(index) = missing_index(&query, path)
+    {
+        text.push_str(&format!("  hint: {index}\n"));
+    }
     Node {
         name: "scan".to_string(),
         detail: String::new(),
@@ -180,11 +208,15 @@ fn scan_node(
     }
 }
 
-fn physical_node(plan: &Arc<dyn ExecutionPlan>, context: &StatementContext, analyze: bool) -> Node {
+fn physical_node(plan: &Arc<dyn ExecutionPlan>, context: &StatementContext, asked: Asked) -> Node {
     if let Some(scan) = plan.downcast_ref::<ScanExec>() {
-        let actuals = analyze.then(|| actuals_of(&scan.counters(), context));
-        let wanted = scan.wanted();
-        return scan_node(scan.conditions(), &wanted, scan.path(), context, actuals.as_ref());
+        let scan = Scan {
+            conditions: scan.conditions(),
+            wanted: scan.wanted(),
+            path: scan.path(),
+            actuals: asked.analyze.then(|| actuals_of(&scan.counters(), scan.busy())),
+        };
+        return scan_node(&scan, context, asked);
     }
     let children = plan.children();
     let line = displayable(plan.as_ref()).one_line().to_string();
@@ -192,12 +224,12 @@ fn physical_node(plan: &Arc<dyn ExecutionPlan>, context: &StatementContext, anal
     if let [only] = children.as_slice()
         && (is_plumbing(plan.name()) || line.contains("mode=Partial,"))
     {
-        return physical_node(only, context, analyze);
+        return physical_node(only, context, asked);
     }
     let (name, detail) = line.split_once(": ").unwrap_or((line, ""));
     let children = children
         .into_iter()
-        .map(|child| physical_node(child, context, analyze))
+        .map(|child| physical_node(child, context, asked))
         .collect();
     Node {
         name: words(name),
@@ -251,7 +283,7 @@ fn words(name: &str) -> String {
     text
 }
 
-fn actuals_of(counters: &rukh_engine::ScanCounters, context: &StatementContext) -> Actuals {
+fn actuals_of(counters: &rukh_engine::ScanCounters, elapsed: Duration) -> Actuals {
     Actuals {
         ranges: counters.ranges,
         seeks: counters.seeks,
@@ -259,6 +291,7 @@ fn actuals_of(counters: &rukh_engine::ScanCounters, context: &StatementContext) 
         masked_misses: counters.masked_misses,
         lookups: counters.lookups,
         rows: counters.rows,
-        elapsed: context.elapsed(),
+        bytes_read: counters.bytes_read,
+        elapsed,
     }
 }

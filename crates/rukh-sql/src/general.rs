@@ -8,6 +8,8 @@ use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::SessionConfig;
 use datafusion::scalar::ScalarValue;
@@ -18,6 +20,7 @@ use crate::SqlError;
 use crate::expressions;
 use crate::functions;
 use crate::literals::type_literals;
+use crate::operators::TopN;
 use crate::provider::{CurrentStatement, RukhCatalog};
 use crate::rewrite::rewrite;
 
@@ -43,9 +46,18 @@ pub(crate) fn session_state(env: Arc<RuntimeEnv>, current: Arc<CurrentStatement>
         .with_default_features()
         .with_catalog_list(catalogs)
         .with_type_planner(Arc::new(functions::Types))
+        .with_physical_optimizer_rules(physical_rules())
         .build();
     expressions::register_functions(&mut state);
     state
+}
+
+/// Returns DataFusion's rules for physical plans, ours before them.
+fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    let ours: Arc<dyn PhysicalOptimizerRule + Send + Sync> = Arc::new(TopN);
+    std::iter::once(ours)
+        .chain(PhysicalOptimizer::new().rules)
+        .collect()
 }
 
 /// Returns how DataFusion is set up: PostgreSQL's literals and NULL order.

@@ -27,6 +27,7 @@ use crate::settings::Settings;
 use crate::statement::{Statement, parse};
 use crate::template::Templates;
 use crate::translate::constant_of_scalar;
+use crate::statistics::KnownStatistics;
 
 /// What all sessions of one database share.
 #[derive(Clone)]
@@ -34,6 +35,7 @@ pub struct Shared {
     engine: Engine,
     runtime: Arc<Runtime>,
     env: Arc<RuntimeEnv>,
+    statistics: Arc<KnownStatistics>,
     parallelism: usize,
 }
 
@@ -46,6 +48,7 @@ impl Shared {
             engine,
             runtime: Arc::new(Runtime::start()?),
             env: general::runtime_env()?,
+            statistics: Arc::default(),
             parallelism,
         })
     }
@@ -191,9 +194,20 @@ impl Session {
 
     fn context_with(&self, snapshot: Snapshot, hints: Vec<TableHint>) -> StatementContext {
         let Shared {
-            engine, parallelism, ..
+            engine,
+            statistics,
+            parallelism,
+            ..
         } = &self.shared;
-        StatementContext::new(engine.clone(), snapshot, hints, self.cancel.clone(), *parallelism)
+        let (engine, statistics) = (engine.clone(), statistics.clone());
+        StatementContext::new(
+            engine,
+            snapshot,
+            statistics,
+            hints,
+            self.cancel.clone(),
+            *parallelism,
+        )
     }
 
     /// Plans a query: directly when it is one key access, generally otherwise.

@@ -6,6 +6,8 @@ use crate::context::PathSetting;
 /// The settings of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
+    /// Whether a load of many rows is followed by ANALYZE.
+    pub(crate) auto_analyze: bool,
     /// Whether a commit waits until it is on disk.
     pub(crate) synchronous_commit: bool,
     /// Which way queries run.
@@ -15,6 +17,7 @@ pub(crate) struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Settings {
+            auto_analyze: true,
             synchronous_commit: true,
             path: PathSetting::Auto,
         }
@@ -22,7 +25,8 @@ impl Default for Settings {
 }
 
 /// Names of all settings, with what they are for.
-const KNOWN: [(&str, &str); 2] = [
+const KNOWN: [(&str, &str); 3] = [
+    ("auto_analyze", "whether COPY of many rows is followed by ANALYZE"),
     (
         "execution_path",
         "auto, or general to run every query by DataFusion",
@@ -34,6 +38,7 @@ impl Settings {
     /// Sets a setting; fails with 42704 on an unknown name and 22023 on a value it does not take.
     pub(crate) fn set(&mut self, name: &str, value: &str) -> Result<(), SqlError> {
         match name {
+            "auto_analyze" => self.auto_analyze = boolean(name, value)?,
             "synchronous_commit" => self.synchronous_commit = boolean(name, value)?,
             "execution_path" => {
                 self.path = match value {
@@ -49,8 +54,10 @@ impl Settings {
 
     /// Returns the value of a setting; fails with 42704 on an unknown name.
     pub(crate) fn value(&self, name: &str) -> Result<String, SqlError> {
+        let switch = |on: bool| if on { "on" } else { "off" }.to_string();
         match name {
-            "synchronous_commit" => Ok(if self.synchronous_commit { "on" } else { "off" }.to_string()),
+            "auto_analyze" => Ok(switch(self.auto_analyze)),
+            "synchronous_commit" => Ok(switch(self.synchronous_commit)),
             "execution_path" => Ok(match self.path {
                 PathSetting::Auto => "auto",
                 PathSetting::General => "general",

@@ -4,8 +4,8 @@
 use proptest::prelude::*;
 use rukh_catalog::Table;
 use rukh_planner::{
-    CompareOp, Hint, Operand, Planner, Predicate, Query, ScanKind, Statistics, Target, TermId,
-    TermStatistics, access_path, access_path_on, explain_text, plan,
+    CommonValues, CompareOp, Hint, Histogram, Operand, Planner, Predicate, Query, ScanKind, Statistics,
+    Target, TermId, TermStatistics, access_path, access_path_on, explain_text, plan,
 };
 
 use crate::choices::{Choices, numbers};
@@ -45,9 +45,17 @@ fn random_statistics(choices: &mut Choices, world: &World) -> Statistics {
     }
     for column in &world.table.columns {
         if choices.one_in(2) {
+            let mut values: Vec<_> = (0..choices.below(6))
+                .map(|_| constant(choices, column.ty).datum)
+                .collect();
+            let bounds = values.split_off(choices.below(values.len() + 1));
+            let shares = [0.4, 0.05, 0.001].into_iter().cycle();
+            let common = CommonValues::new(values.into_iter().zip(shares).collect());
             let known = TermStatistics {
                 distinct: Some(*choices.pick(&[0, 1, 7, 100_000])),
                 null_share: choices.one_in(2).then_some(0.3),
+                common,
+                histogram: Histogram::new(bounds),
                 ..TermStatistics::default()
             };
             statistics.terms.insert(TermId::column(column.id), known);

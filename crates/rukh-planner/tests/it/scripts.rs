@@ -7,9 +7,11 @@
 //! | `table "(a, b) SALT 4 ON (a)"`  | makes the table of `plan`, by its primary key                  |
 //! | `index i "(b)" [unique=true] [include=c] [where="c = 1"] [building=true]` | adds an index to it  |
 //! | `statistics rows=10 a=5`        | tells rows and distinct values                                 |
+//! | `values a min=1 max=9 nulls=0.1 bounds="1, 5, 9" common="7: 0.2"` | tells how values lie        |
 //! | `> condition`                   | shows kind, ranges, masked compares and residual for each key  |
 //! | `[plan] > condition`            | EXPLAIN of the cheapest path, with notices                     |
 //! | `[paths] > condition`           | one line for each path that could be used                      |
+//! | `[alternatives] > condition`    | EXPLAIN (ALTERNATIVES) of the cheapest path                   |
 //! | `[json] > condition`            | EXPLAIN (FORMAT JSON) of the cheapest path                     |
 //!
 //! Keys of NOT NULL columns are primary keys; others are indexes on a table with the key `id`.
@@ -24,8 +26,9 @@ use rukh_catalog::{
 };
 use rukh_keys::{DataType, SortOrder};
 use rukh_planner::{
-    AccessPath, IndexExpression, Predicate, Query, Source, Statistics, TermId, TermStatistics, access_path,
-    bind, explain_json, explain_text, plan,
+    AccessPath, CommonValues, Histogram, IndexExpression, Predicate, Query, Source, Statistics, TermId,
+    TermStatistics, access_path, alternatives, alternatives_text, bind, explain_json, explain_text, plan,
+    with_alternatives_json,
 };
 
 use crate::syntax::{Asked, parse};
@@ -82,6 +85,7 @@ impl goldenscript::Runner for Runner {
                 self.needed = names.collect::<Result<_, _>>()?;
             }
             "statistics" => self.set_statistics(command)?,
+            "values" => self.set_values(command)?,
             "parameters" => {
                 let table = self.any_table()?;
                 let values = positional(command).into_iter().map(|text| constant(text, table));
@@ -126,7 +130,8 @@ fn constant(text: &str, table: &Table) -> Result<rukh_planner::Constant, String>
 impl Runner {
     fn show(&self, line: &str, context: &goldenscript::Context) -> Result<String, Box<dyn Error>> {
         let has = |tag: &str| context.tags.contains(tag);
-        if !has("plan") && !has("paths") && !has("json") {
+        let known = ["plan", "paths", "json", "alternatives"];
+        if !known.into_iter().any(has) {
             return self.show_keys(line);
         }
         let table = self.table.as_ref().ok_or("no table yet")?;
@@ -142,8 +147,18 @@ impl Runner {
                 writeln!(text, "{}", path_line(&query, path))?;
             }
         }
+        let others = alternatives(&query, &plan.path);
+        if has("alternatives") && !has("json") {
+            text.push_str(&explain_text(&query, &plan.path, None));
+            text.push_str(&alternatives_text(&query, &plan.path, &others));
+        }
         if has("json") {
-            writeln!(text, "{:#}", explain_json(&query, &plan.path, None))?;
+            let json = explain_json(&query, &plan.path, None);
+            let json = match has("alternatives") {
+                true => with_alternatives_json(&query, json, &others),
+                false => json,
+            };
+            writeln!(text, "{json:#}")?;
         }
         for notice in &plan.notices {
             writeln!(text, "notice: {notice}")?;
@@ -391,6 +406,35 @@ impl Runner {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Tells how the values of a column lie.
+    fn set_values(&mut self, command: &goldenscript::Command) -> Result<(), Box<dyn Error>> {
+        let mut arguments = command.consume_args();
+        let name = arguments.next_pos().ok_or("a column is missing")?;
+        let column = self.column(name)?;
+        let ty = self.columns[column.0 as usize].ty;
+        let listed = |key: &str| {
+            let text = keyed(command, key).unwrap_or_default();
+            text.split(", ")
+                .filter(|part| !part.is_empty())
+                .map(str::to_string)
+                .collect::<Vec<_>>()
+        };
+        let value = |text: &str| ty.parse_text(text).map_err(|error| error.to_string());
+        let common = |text: String| -> Result<_, Box<dyn Error>> {
+            let (common, share) = text.rsplit_once(": ").ok_or("value: share")?;
+            Ok((value(common)?, share.parse::<f64>()?))
+        };
+        let bounds: Result<Vec<_>, String> = listed("bounds").iter().map(|text| value(text)).collect();
+        let common: Result<Vec<_>, _> = listed("common").into_iter().map(common).collect();
+        let known = self.statistics.terms.entry(TermId::column(column)).or_default();
+        known.min = keyed(command, "min").map(value).transpose()?;
+        known.max = keyed(command, "max").map(value).transpose()?;
+        known.null_share = keyed(command, "nulls").map(str::parse).transpose()?;
+        known.histogram = Histogram::new(bounds?);
+        known.common = CommonValues::new(common?);
         Ok(())
     }
 }

@@ -26,6 +26,7 @@ use crate::expressions::evaluate_default;
 use crate::progress::Task;
 use crate::session::Session;
 use crate::statement::{CopyFormat, CopyHeader, CopySource, CopyStatement, Name};
+use crate::statistics::analyze_after_load;
 
 /// Rows between two reports of progress.
 const REPORT_ROWS: u64 = 4096;
@@ -60,7 +61,9 @@ pub(super) fn import(session: &mut Session, statement: &CopyStatement) -> Result
         CopyFormat::Parquet => parquet::read(&mut import, file)?,
     }
     let task = session.task(format!("copy {}", table.name), "entries");
-    import.sink.finish(&task)
+    let rows = import.sink.finish(&task)?;
+    analyze_after_load(session, &table, rows);
+    Ok(rows)
 }
 
 /// One COPY FROM under way.

@@ -408,3 +408,25 @@ fn many_rows_become_a_bulk_load() {
         .expect("keys are taken");
     assert_eq!(again.sqlstate, "23505");
 }
+
+#[test]
+fn a_load_of_many_rows_is_analyzed() {
+    let (mut session, directory) = (session(), directory());
+    run(&mut session, TABLE);
+    let load = |session: &mut Session, ids: std::ops::Range<u32>| {
+        let lines: String = ids.map(|id| format!("{id},n,{},\n", id % 5)).collect();
+        let path = file(&directory, "many.csv", lines.as_bytes());
+        run(session, &format!("COPY t FROM '{}'", path.display()));
+        let id = session.engine().catalog().tables().next().expect("a table").id;
+        session.engine().statistics(id).map(|known| known.rows)
+    };
+    assert_eq!(load(&mut session, 0..999), None);
+    assert_eq!(load(&mut session, 1000..2000), Some(1999));
+    // A thousand rows and a fifth of those known are 1,399.
+    assert_eq!(load(&mut session, 2000..3398), Some(1999));
+    assert_eq!(load(&mut session, 4000..5399), Some(4796));
+    run(&mut session, "SET auto_analyze = off");
+    assert_eq!(load(&mut session, 10_000..20_000), Some(4796));
+    run(&mut session, "ANALYZE t");
+    assert_eq!(load(&mut session, 20_000..20_001), Some(14_796));
+}

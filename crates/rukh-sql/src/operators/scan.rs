@@ -5,6 +5,8 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use datafusion::arrow::array::{BooleanArray, RecordBatch};
 use datafusion::arrow::compute::SortOptions;
@@ -60,9 +62,15 @@ pub(crate) struct ScanExec {
     residual: Option<Arc<dyn PhysicalExpr>>,
     scan_schema: SchemaRef,
     partitions: Vec<Vec<KeyRange>>,
+    /// The order that the path was chosen for.
+    order: Arc<[OrderKey]>,
+    /// The limit that the path was chosen for; `fetch` may have come since.
+    limit: Option<usize>,
     fetch: Option<usize>,
     properties: Arc<PlanProperties>,
     counters: Arc<Totals>,
+    /// Nanoseconds that all partitions worked.
+    busy_ns: Arc<AtomicU64>,
 }
 
 impl ScanExec {
@@ -136,9 +144,12 @@ impl ScanExec {
             residual,
             scan_schema,
             partitions,
+            order: order.into(),
+            limit,
             fetch: limit,
             properties,
             counters: Arc::default(),
+            busy_ns: Arc::default(),
             conditions,
         })
     }
@@ -158,19 +169,24 @@ impl ScanExec {
         &self.conditions
     }
 
-    /// Returns what the scan wants of its table.
+    /// Returns what the scan wanted of its table when its path was chosen.
     pub(crate) fn wanted(&self) -> Wanted<'_> {
         Wanted {
             predicates: &self.conditions.predicates,
             columns: &self.columns[..self.output.len()],
-            order: &[],
-            limit: self.fetch.map(|fetch| fetch as u64),
+            order: &self.order,
+            limit: self.limit.map(|limit| limit as u64),
         }
     }
 
     /// Returns what the scan has counted so far.
     pub(crate) fn counters(&self) -> ScanCounters {
         self.counters.load()
+    }
+
+    /// Returns the time that the scan has worked, all its partitions together.
+    pub(crate) fn busy(&self) -> Duration {
+        Duration::from_nanos(self.busy_ns.load(Ordering::Relaxed))
     }
 
     fn start(&self, partition: usize) -> Result<ScanState, SqlError> {
@@ -205,6 +221,7 @@ impl ScanExec {
             left: self.fetch,
             context: self.context.clone(),
             counters: self.counters.clone(),
+            busy_ns: self.busy_ns.clone(),
             seen: ScanCounters::default(),
         })
     }
@@ -322,12 +339,21 @@ struct ScanState {
     left: Option<usize>,
     context: Arc<StatementContext>,
     counters: Arc<Totals>,
+    busy_ns: Arc<AtomicU64>,
     seen: ScanCounters,
 }
 
 impl ScanState {
-    /// Returns the next batch with at least one row, or `None` at the end.
+    /// Returns the next batch with at least one row, or `None` at the end, and counts the time.
     fn next_batch(&mut self) -> Result<Option<RecordBatch>, SqlError> {
+        let started = Instant::now();
+        let batch = self.read_batch();
+        let worked = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.busy_ns.fetch_add(worked, Ordering::Relaxed);
+        batch
+    }
+
+    fn read_batch(&mut self) -> Result<Option<RecordBatch>, SqlError> {
         while self.left != Some(0) {
             self.context.cancel.check()?;
             let read = self.read()?;
@@ -480,20 +506,7 @@ impl ExecutionPlan for ScanExec {
         let Some(order) = self.order_keys(order) else {
             return Ok(SortOrderPushdownResult::Unsupported);
         };
-        let (context, conditions, conjuncts) = (
-            self.context.clone(),
-            self.conditions.clone(),
-            self.conjuncts.clone(),
-        );
-        let scan = Self::choose(
-            context,
-            conditions,
-            conjuncts,
-            self.output.clone(),
-            &order,
-            self.fetch,
-        )
-        .map_err(external)?;
+        let scan = self.ordered_by(&order, self.fetch).map_err(external)?;
         Ok(match scan.path.ordered {
             true => SortOrderPushdownResult::Exact {
                 inner: Arc::new(scan),
@@ -504,6 +517,30 @@ impl ExecutionPlan for ScanExec {
 }
 
 impl ScanExec {
+    /// Plans the scan anew for an order and a limit.
+    fn ordered_by(&self, order: &[OrderKey], limit: Option<usize>) -> Result<Self, SqlError> {
+        let (context, conditions) = (self.context.clone(), self.conditions.clone());
+        let output = self.output.clone();
+        Self::choose(context, conditions, self.conjuncts.clone(), output, order, limit)
+    }
+
+    /// Returns a scan that gives the first rows in this order and no more, if that is the cheapest way
+    /// to them.
+    pub(crate) fn first_in_order(
+        &self,
+        order: &[PhysicalSortExpr],
+        fetch: usize,
+    ) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
+        let Some(order) = self.order_keys(order).filter(|_| self.fetch.is_none()) else {
+            return Ok(None);
+        };
+        let scan = self.ordered_by(&order, Some(fetch)).map_err(external)?;
+        Ok(scan
+            .path
+            .ordered
+            .then(|| Arc::new(scan) as Arc<dyn ExecutionPlan>))
+    }
+
     /// Returns an order over plain columns as the planner asks for it.
     fn order_keys(&self, order: &[PhysicalSortExpr]) -> Option<Vec<OrderKey>> {
         let key = |sort: &PhysicalSortExpr| {

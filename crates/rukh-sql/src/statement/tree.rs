@@ -44,6 +44,8 @@ pub enum Statement {
     Explain {
         /// Whether the statement is also run.
         analyze: bool,
+        /// Whether the access paths that were not taken are listed.
+        alternatives: bool,
         /// How the plan is printed.
         format: ExplainFormat,
         /// A query or a write.

@@ -188,6 +188,7 @@ fn explain(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     reader.expect(&["explain"])?;
     let mut options = ExplainOptions {
         analyze: false,
+        alternatives: false,
         format: ExplainFormat::Text,
     };
     if *reader.peek_at(0) == Token::LParen && !opens_query(reader) {
@@ -209,9 +210,14 @@ fn explain(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     };
     match statement {
         Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
-            let ExplainOptions { analyze, format } = options;
+            let ExplainOptions {
+                analyze,
+                alternatives,
+                format,
+            } = options;
             Ok(Statement::Explain {
                 analyze,
+                alternatives,
                 format,
                 statement: Box::new(statement),
             })
@@ -224,6 +230,7 @@ fn explain(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
 
 struct ExplainOptions {
     analyze: bool,
+    alternatives: bool,
     format: ExplainFormat,
 }
 
@@ -239,6 +246,7 @@ fn explain_option(reader: &mut Reader<'_>, options: &mut ExplainOptions) -> Resu
     let Name { text, position } = reader.any_word()?;
     match text.as_str() {
         "analyze" | "analyse" => options.analyze = optional_boolean(reader)?,
+        "alternatives" => options.alternatives = optional_boolean(reader)?,
         "format" => options.format = explain_format(reader)?,
         // Choices about columns that PostgreSQL prints; what is printed here does not depend on them.
         "verbose" | "costs" | "settings" | "buffers" | "wal" | "timing" | "summary" => {

@@ -168,6 +168,10 @@ fn utility_statements() {
             "explain analyze Json: query SELECT 1",
         ),
         (
+            "EXPLAIN (ALTERNATIVES, FORMAT json) SELECT 1",
+            "explain alternatives Json: query SELECT 1",
+        ),
+        (
             "EXPLAIN (ANALYZE false) FORMAT TEXT UPSERT INTO t VALUES (1)",
             "explain Text: upsert as INSERT INTO t VALUES (1)",
         ),

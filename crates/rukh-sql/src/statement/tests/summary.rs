@@ -38,11 +38,16 @@ pub(super) fn summary(statement: &Statement) -> String {
         Statement::Truncate { tables } => format!("truncate {}", list(tables, object)),
         Statement::Explain {
             analyze,
+            alternatives,
             format,
             statement,
         } => {
             let analyze = if *analyze { " analyze" } else { "" };
-            format!("explain{analyze} {format:?}: {}", summary(statement))
+            let alternatives = if *alternatives { " alternatives" } else { "" };
+            format!(
+                "explain{analyze}{alternatives} {format:?}: {}",
+                summary(statement)
+            )
         }
         Statement::Show(show) => match show {
             ShowStatement::Tables => "show tables".to_string(),

@@ -1,0 +1,88 @@
+//! ORDER BY and LIMIT over one scan: a path that delivers the order and stops may beat a sort.
+//!
+//! DataFusion sorts what a scan gives and keeps the first rows. Here the planner is asked anew, for the
+//! order and the limit together: if the cheapest way is a path in that order, the scan takes it, stops
+//! after so many rows, and the sort goes. Computed columns between sort and scan stay where they are,
+//! as long as none is sorted by.
+
+use std::sync::Arc;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::physical_expr::PhysicalSortExpr;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::execution_plan::ChildrenPropertiesMode;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::{ExecutionPlan, ReplaceChildrenOptions};
+
+use super::ScanExec;
+
+/// Replaces sorts of a few rows by scans in order. Runs before work is spread over threads.
+#[derive(Debug)]
+pub(crate) struct TopN;
+
+impl PhysicalOptimizerRule for TopN {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _: &ConfigOptions,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        plan.transform_down(|node| {
+            let scan = match node.downcast_ref::<SortExec>() {
+                Some(sort) => sort
+                    .fetch()
+                    .map(|fetch| in_order(sort.input(), sort.expr(), fetch)),
+                None => None,
+            };
+            Ok(match scan.transpose()?.flatten() {
+                Some(scan) => Transformed::yes(scan),
+                None => Transformed::no(node),
+            })
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        "top_n"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// Returns the plan with its scan replaced by one that gives the first rows in this order, if that is
+/// the cheapest way to them.
+fn in_order(
+    plan: &Arc<dyn ExecutionPlan>,
+    order: &[PhysicalSortExpr],
+    fetch: usize,
+) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
+    if let Some(scan) = plan.downcast_ref::<ScanExec>() {
+        return scan.first_in_order(order, fetch);
+    }
+    let Some(projection) = plan.downcast_ref::<ProjectionExec>() else {
+        return Ok(None);
+    };
+    let below = |sort: &PhysicalSortExpr| {
+        let column = sort.expr.downcast_ref::<Column>()?;
+        let expr = &projection.expr().get(column.index())?.expr;
+        expr.downcast_ref::<Column>()?;
+        Some(PhysicalSortExpr {
+            expr: expr.clone(),
+            options: sort.options,
+        })
+    };
+    let Some(order) = order.iter().map(below).collect::<Option<Vec<_>>>() else {
+        return Ok(None);
+    };
+    let input = in_order(projection.input(), &order, fetch)?;
+    let around = |input| {
+        let anew = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        plan.clone().replace_children(vec![input], anew)
+    };
+    input.map(around).transpose()
+}
