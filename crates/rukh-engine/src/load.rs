@@ -110,8 +110,9 @@ impl Load {
         let sorters = self.join_encoder()?;
         progress.total(Some(sorters.entries()));
         let loads = self.write_files(sorters, progress)?;
-        ingest::ingest(&self.inner, loads)?;
-        Ok(self.rows)
+        let ingested = ingest::ingest(&self.inner, loads);
+        self.inner.commits.note_tables([self.maintainer.codec.table.id]);
+        ingested.map(|()| self.rows)
     }
 
     /// Waits for the encoding thread, which has failed.

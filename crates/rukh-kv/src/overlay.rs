@@ -110,6 +110,12 @@ impl Overlay {
         self.state.lock().bytes
     }
 
+    /// Returns the memory that the changes would take with those of a batch.
+    pub fn bytes_with(&self, batch: &WriteBatch) -> u64 {
+        let versions = batch.len() as u64 * (1 + version_bytes(&[], None));
+        self.bytes() + versions + batch.bytes() as u64
+    }
+
     /// Returns whether there are no changes.
     pub fn is_empty(&self) -> bool {
         self.state.lock().tables.values().all(|table| table.is_empty())
