@@ -15,6 +15,7 @@
 mod access;
 mod aggregates;
 mod batch;
+mod block;
 mod context;
 mod copy;
 mod ddl;
@@ -49,6 +50,7 @@ mod statistics;
 mod translate;
 mod types;
 
+pub use block::TransactionStatus;
 pub use context::{CancelHandle, Notice, PathSetting, QueryStats, RunPath};
 pub use datafusion::arrow;
 pub use datafusion::scalar::ScalarValue as Scalar;

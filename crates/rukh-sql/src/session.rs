@@ -1,4 +1,4 @@
-//! A session: runs statements one after another, on a snapshot each.
+//! A session: runs statements one after another, on a snapshot each or on that of a transaction.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use rukh_engine::{Engine, Snapshot};
 use rukh_kv::{Durability, KvStore};
 
 use crate::SqlError;
+use crate::block::Block;
 use crate::context::{CancelHandle, Notice, PathSetting, QueryStats, RunPath, StatementContext};
 use crate::direct::DirectPlan;
 use crate::expressions::Functions;
@@ -60,6 +61,7 @@ impl Shared {
             current,
             cancel: CancelHandle::default(),
             settings: Settings::default(),
+            block: None,
             last: None,
             notices: Vec::new(),
             plans: HashMap::new(),
@@ -85,6 +87,7 @@ pub struct Session {
     current: Arc<CurrentStatement>,
     cancel: CancelHandle,
     pub(crate) settings: Settings,
+    pub(crate) block: Option<Block>,
     last: Option<(Arc<StatementContext>, RunPath)>,
     notices: Vec<Notice>,
     plans: HashMap<String, CachedPlan>,
@@ -257,7 +260,7 @@ impl Session {
         if self.settings.path != PathSetting::Auto {
             return Ok(None);
         }
-        let snapshot = self.engine().snapshot();
+        let snapshot = self.snapshot();
         let version = snapshot.catalog.version;
         let known = match self.plans.get(sql) {
             Some(cached) if cached.version == version => Some(cached.clone()),
