@@ -275,8 +275,9 @@ impl Session {
             let message = format!("{verb} AND CHAIN can only be used in transaction blocks");
             return Err(SqlError::statement("25P01", message));
         }
-        if self.block.is_none() {
-            self.warn("there is no transaction in progress");
+        match self.block {
+            Some(_) => self.forget_snapshot(),
+            None => self.warn("there is no transaction in progress"),
         }
         Ok(self.block.take())
     }

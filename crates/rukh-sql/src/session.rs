@@ -63,6 +63,7 @@ impl Shared {
             settings: Settings::default(),
             block: None,
             last: None,
+            last_stats: None,
             notices: Vec::new(),
             plans: HashMap::new(),
             progress: ProgressSink::default(),
@@ -89,6 +90,8 @@ pub struct Session {
     pub(crate) settings: Settings,
     pub(crate) block: Option<Block>,
     last: Option<(Arc<StatementContext>, RunPath)>,
+    /// What the last query did, once its snapshot was let go.
+    last_stats: Option<QueryStats>,
     notices: Vec<Notice>,
     plans: HashMap<String, CachedPlan>,
     pub(crate) progress: ProgressSink,
@@ -121,7 +124,18 @@ impl Session {
 
     /// Returns what the last query did.
     pub fn last_stats(&self) -> Option<QueryStats> {
-        self.last.as_ref().map(|(context, path)| context.stats(*path))
+        let last = self.last.as_ref();
+        last.map(|(context, path)| context.stats(*path))
+            .or_else(|| self.last_stats.clone())
+    }
+
+    /// Lets go of the snapshot of the last query, and of a transaction's changes with it; the numbers
+    /// of the query stay.
+    pub(crate) fn forget_snapshot(&mut self) {
+        if let Some((context, path)) = self.last.take() {
+            self.last_stats = Some(context.stats(path));
+        }
+        self.current.forget();
     }
 
     /// Sets who is told of long work.

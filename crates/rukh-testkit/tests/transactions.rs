@@ -199,6 +199,19 @@ fn rows_that_are_being_read_do_not_change_with_the_transaction() {
 }
 
 #[test]
+fn what_a_query_did_is_known_after_its_transaction() {
+    let database = Database::open_in_memory().unwrap();
+    let mut client = accounts(&database, 30);
+    run(&mut client, "BEGIN");
+    run(&mut client, "DELETE FROM accounts WHERE id <= 10");
+    run(&mut client, "SELECT * FROM accounts");
+    run(&mut client, "COMMIT");
+    // The keys that are gone were looked at, too: as stored, and as deleted.
+    assert_eq!(client.last_stat("rows").unwrap(), 20);
+    assert_eq!(client.last_stat("keys_examined").unwrap(), 40);
+}
+
+#[test]
 fn definitions_change_under_a_transaction() {
     let database = Database::open_in_memory().unwrap();
     let (mut client, mut other) = (accounts(&database, 3), Client::new(&database));
