@@ -48,7 +48,7 @@ fn run_editor(session: &mut Session, terminal: Terminal) -> Result<(), CliError>
     let mut editor = editor(names.clone(), terminal);
     loop {
         *names.lock().unwrap_or_else(PoisonError::into_inner) = session.connection().catalog_names();
-        match editor.read_line(&SqlPrompt(prompt(session))) {
+        match editor.read_line(&SqlPrompt(prompt(session.connection().transaction_status()))) {
             Ok(Signal::Success(text)) => {
                 // A lost history line is no reason to stop.
                 let _ = editor.sync_history();
@@ -120,8 +120,8 @@ fn keys() -> reedline::Keybindings {
 
 /// Returns the prompt, which tells as psql's does whether a transaction block is open, `*`, or
 /// aborted, `!`.
-fn prompt(session: &mut Session) -> &'static str {
-    match session.connection().transaction_status() {
+fn prompt(status: TransactionStatus) -> &'static str {
+    match status {
         TransactionStatus::Idle => "rukh> ",
         TransactionStatus::Open => "rukh*> ",
         TransactionStatus::Aborted => "rukh!> ",
@@ -164,7 +164,7 @@ fn run_plain(session: &mut Session) -> Result<(), CliError> {
         output::tell(if input.is_open() {
             PROMPT_MORE
         } else {
-            prompt(session)
+            prompt(session.connection().transaction_status())
         })?;
         let more = read_plain_line(&mut input, session);
         let ready: Vec<Item> = std::iter::from_fn(|| input.next_ready()).collect();
@@ -185,4 +185,19 @@ fn read_plain_line(input: &mut Input<impl BufRead>, session: &mut Session) -> bo
         input.discard();
         unreadable
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prompts_tell_of_transactions() {
+        let statuses = [
+            TransactionStatus::Idle,
+            TransactionStatus::Open,
+            TransactionStatus::Aborted,
+        ];
+        assert_eq!(statuses.map(prompt), ["rukh> ", "rukh*> ", "rukh!> "]);
+    }
 }
