@@ -13,6 +13,8 @@ use reedline::{
     Signal, default_emacs_keybindings,
 };
 
+use rukh::TransactionStatus;
+
 use crate::completion::{Names, SqlCompleter};
 use crate::error::CliError;
 use crate::highlight::SqlHighlighter;
@@ -24,7 +26,6 @@ use crate::session::Session;
 use crate::terminal::Terminal;
 use crate::validate::SqlValidator;
 
-const PROMPT: &str = "rukh> ";
 const PROMPT_MORE: &str = "   -> ";
 const MENU: &str = "completion";
 
@@ -47,7 +48,7 @@ fn run_editor(session: &mut Session, terminal: Terminal) -> Result<(), CliError>
     let mut editor = editor(names.clone(), terminal);
     loop {
         *names.lock().unwrap_or_else(PoisonError::into_inner) = session.connection().catalog_names();
-        match editor.read_line(&SqlPrompt) {
+        match editor.read_line(&SqlPrompt(prompt(session.connection().transaction_status()))) {
             Ok(Signal::Success(text)) => {
                 // A lost history line is no reason to stop.
                 let _ = editor.sync_history();
@@ -117,12 +118,22 @@ fn keys() -> reedline::Keybindings {
     keys
 }
 
-/// `rukh> ` and, on further lines of a statement, `   -> `.
-struct SqlPrompt;
+/// Returns the prompt, which tells as psql's does whether a transaction block is open, `*`, or
+/// aborted, `!`.
+fn prompt(status: TransactionStatus) -> &'static str {
+    match status {
+        TransactionStatus::Idle => "rukh> ",
+        TransactionStatus::Open => "rukh*> ",
+        TransactionStatus::Aborted => "rukh!> ",
+    }
+}
+
+/// The prompt and, on further lines of a statement, `   -> `.
+struct SqlPrompt(&'static str);
 
 impl Prompt for SqlPrompt {
     fn render_prompt_left(&self) -> Cow<'_, str> {
-        Cow::Borrowed(PROMPT)
+        Cow::Borrowed(self.0)
     }
 
     fn render_prompt_right(&self) -> Cow<'_, str> {
@@ -150,7 +161,11 @@ impl Prompt for SqlPrompt {
 fn run_plain(session: &mut Session) -> Result<(), CliError> {
     let mut input = Input::new(io::stdin().lock());
     loop {
-        output::tell(if input.is_open() { PROMPT_MORE } else { PROMPT })?;
+        output::tell(if input.is_open() {
+            PROMPT_MORE
+        } else {
+            prompt(session.connection().transaction_status())
+        })?;
         let more = read_plain_line(&mut input, session);
         let ready: Vec<Item> = std::iter::from_fn(|| input.next_ready()).collect();
         if run_items(session, ready)? == Flow::Quit || !more {
@@ -170,4 +185,19 @@ fn read_plain_line(input: &mut Input<impl BufRead>, session: &mut Session) -> bo
         input.discard();
         unreadable
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prompts_tell_of_transactions() {
+        let statuses = [
+            TransactionStatus::Idle,
+            TransactionStatus::Open,
+            TransactionStatus::Aborted,
+        ];
+        assert_eq!(statuses.map(prompt), ["rukh> ", "rukh*> ", "rukh!> "]);
+    }
 }

@@ -9,6 +9,7 @@
 //! leaves behind is cleared up by `recover` when the database is opened next.
 
 use crate::analyze::{KnownStatistics, load_statistics};
+use crate::commits::Commits;
 use crate::functions::RowFunctions;
 use crate::load::LOAD_BYTES_MAX;
 use crate::lock::{WriterGuard, WriterLock};
@@ -16,7 +17,7 @@ use crate::maintain::Maintainer;
 use crate::recover::Recovery;
 use crate::snapshot::{Definitions, Snapshot};
 use crate::stored;
-use crate::write::Write;
+use crate::write::{Target, Write};
 use crate::{EngineError, backfill, ingest, recover};
 use parking_lot::{Mutex, RwLock};
 use rukh_catalog::{
@@ -35,6 +36,9 @@ use crate::Progress;
 /// Bytes of pending changes that one statement may hold, unless set otherwise: 512 MiB.
 const STATEMENT_BYTES_MAX: u64 = 512 << 20;
 
+/// Bytes of changes that one transaction may hold, unless set otherwise: 256 MiB.
+const TRANSACTION_BYTES_MAX: u64 = 256 << 20;
+
 /// An open database. Clones share it.
 #[derive(Clone)]
 pub struct Engine {
@@ -48,8 +52,11 @@ pub(crate) struct Inner {
     definitions: RwLock<Arc<Definitions>>,
     maintainers: Mutex<HashMap<TableId, Arc<Maintainer>>>,
     writer: Arc<WriterLock>,
+    /// What open transactions have to know of others.
+    pub(crate) commits: Arc<Commits>,
     read_only: bool,
-    statement_bytes_max: AtomicU64,
+    pub(crate) statement_bytes_max: AtomicU64,
+    pub(crate) transaction_bytes_max: AtomicU64,
     pub(crate) statistics: RwLock<KnownStatistics>,
     load_directory: RwLock<PathBuf>,
     load_bytes_max: AtomicUsize,
@@ -84,8 +91,10 @@ impl Engine {
             definitions: RwLock::new(Arc::new(Definitions::new(catalog, None))),
             maintainers: Mutex::default(),
             writer: Arc::default(),
+            commits: Arc::default(),
             read_only,
             statement_bytes_max: AtomicU64::new(STATEMENT_BYTES_MAX),
+            transaction_bytes_max: AtomicU64::new(TRANSACTION_BYTES_MAX),
             statistics: RwLock::default(),
             load_directory: RwLock::new(std::env::temp_dir()),
             load_bytes_max: AtomicUsize::new(LOAD_BYTES_MAX),
@@ -156,12 +165,11 @@ impl Engine {
     /// Fails with [`EngineError::ReadOnly`].
     pub fn begin(&self) -> Result<Write, EngineError> {
         let guard = self.inner.lock_writer()?;
-        let limit = self.inner.statement_bytes_max.load(Ordering::Relaxed);
         Ok(Write::new(
             self.inner.clone(),
             self.inner.snapshot(),
             guard,
-            limit,
+            Target::Store,
         ))
     }
 
@@ -214,7 +222,9 @@ impl Engine {
             batch.delete_range(storage, &KeyRange::all());
         }
         stored::delete_statistics(&mut batch, id);
-        inner.store.write(batch, Durability::Synced)?;
+        let written = inner.store.write(batch, Durability::Synced);
+        inner.commits.note_tables([id]);
+        written?;
         inner.statistics.write().remove(&id);
         Ok(())
     }
@@ -288,9 +298,17 @@ impl Inner {
             return Err(EngineError::ReadOnly);
         }
         let guard = self.writer.lock();
+        self.check_writable().map(|()| guard)
+    }
+
+    /// Fails if nothing may be written.
+    pub(crate) fn check_writable(&self) -> Result<(), EngineError> {
+        if self.read_only {
+            return Err(EngineError::ReadOnly);
+        }
         match self.halted.load(Ordering::Acquire) {
             true => Err(EngineError::RecoveryNeeded),
-            false => Ok(guard),
+            false => Ok(()),
         }
     }
 

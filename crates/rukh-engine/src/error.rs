@@ -65,6 +65,20 @@ pub enum EngineError {
         /// The limit in bytes.
         limit_bytes: u64,
     },
+    /// A transaction changes more than may be held in memory (53400).
+    #[error("transaction changes more than {} MiB", .limit_bytes >> 20)]
+    TransactionTooLarge {
+        /// The limit in bytes.
+        limit_bytes: u64,
+    },
+    /// Another has committed a change of what a transaction changes; run again, it may succeed (40001).
+    #[error("could not serialize access due to concurrent update")]
+    Conflict {
+        /// Name of the table.
+        table: String,
+        /// What has changed, a sentence.
+        cause: &'static str,
+    },
     /// The caller's [`Progress`](crate::Progress) asked to stop (57014).
     #[error("canceling statement due to user request")]
     Cancelled,
@@ -121,6 +135,7 @@ impl EngineError {
                 Some("The row is refused because writing it would replace the other.".to_string())
             }
             EngineError::Function { sql, .. } => Some(format!("While evaluating {sql}.")),
+            EngineError::Conflict { table, cause } => Some(format!("Table \"{table}\": {cause}")),
             _ => None,
         }
     }
@@ -131,6 +146,10 @@ impl EngineError {
             EngineError::StatementTooLarge { .. } => {
                 Some("Use COPY for loads, or change fewer rows in one statement.")
             }
+            EngineError::TransactionTooLarge { .. } => {
+                Some("Commit in parts, or load the rows with COPY outside of a transaction.")
+            }
+            EngineError::Conflict { .. } => Some("The transaction might succeed if retried."),
             EngineError::HashCollision { .. } => Some("Use a longer HASH in the primary key."),
             EngineError::Corruption { .. } => {
                 Some("Run CHECK TABLE; a damaged index can be dropped and created again.")

@@ -3,7 +3,7 @@
 //! An [`Engine`] is an open database: definitions (`rukh-catalog`) and data (`rukh-kv`). It is read
 //! through a [`Snapshot`], in the key order of a table or of an index, and changed by a [`Write`]: one
 //! statement, whose rows and index entries reach storage in one atomic batch, so that an index
-//! never says other than its table. Many rows at once go past the write path by a [`Load`].
+//! never says other than its table. Several statements are one in a [`Transaction`]. Many rows at once go past the write path by a [`Load`].
 //!
 //! ```
 //! use rukh_catalog::{Column, ColumnId, FamilyId, KeyElement, KeyExpr, TableDraft};
@@ -39,6 +39,7 @@
 //! |-------------------------------------------|--------------------------------------------|
 //! | what the bytes are                        | `row`, `entry`, `docs/row-format.md`       |
 //! | how a statement becomes a batch           | `write`, `pending`, `existing`, `maintain`, `unique`, `stage` |
+//! | how several statements are one            | `transaction`, `commits`                   |
 //! | how rows are read                         | `scan`, `lookup`, `points`, `snapshot`     |
 //! | what a crash leaves, and who clears it up | `engine`, `recover`, `ingest`              |
 //! | work over whole tables                    | `backfill`, `load`, `scrub`, `analyze`, `sample`, `dump` |
@@ -49,6 +50,7 @@
 mod analyze;
 mod backfill;
 mod codec;
+mod commits;
 mod conflict;
 mod dump;
 mod engine;
@@ -77,6 +79,7 @@ mod sorter;
 mod split;
 mod stage;
 mod stored;
+mod transaction;
 mod unique;
 mod write;
 
@@ -92,4 +95,5 @@ pub use sample::{CommonValue, ValueStatistics};
 pub use scan::{EntryFilter, RowCursor, RowView, ScanCounters, ScanRequest, Source};
 pub use scrub::{Finding, FindingKind, ScrubReport};
 pub use snapshot::Snapshot;
+pub use transaction::{Savepoint, Transaction};
 pub use write::{OnConflict, Write};

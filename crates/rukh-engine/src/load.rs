@@ -110,8 +110,10 @@ impl Load {
         let sorters = self.join_encoder()?;
         progress.total(Some(sorters.entries()));
         let loads = self.write_files(sorters, progress)?;
-        ingest::ingest(&self.inner, loads)?;
         let id = self.maintainer.codec.table.id;
+        let ingested = ingest::ingest(&self.inner, loads);
+        self.inner.commits.note_tables([id]);
+        ingested?;
         let rows = i64::try_from(self.rows).unwrap_or(i64::MAX);
         self.inner.note_growth(id, rows);
         Ok(self.rows)

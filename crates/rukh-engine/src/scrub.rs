@@ -128,9 +128,18 @@ impl Engine {
     ///
     /// Fails only where reading does; what is wrong is in the report.
     pub fn check_table(&self, id: TableId, progress: &dyn Progress) -> Result<ScrubReport, EngineError> {
-        let snapshot = self.snapshot();
+        self.check_table_at(&self.snapshot(), id, progress)
+    }
+
+    /// As [`Engine::check_table`], of the state that a snapshot shows: that of a transaction, say.
+    pub fn check_table_at(
+        &self,
+        snapshot: &Snapshot,
+        id: TableId,
+        progress: &dyn Progress,
+    ) -> Result<ScrubReport, EngineError> {
         let maintainer = self.inner.maintainer(&snapshot.definitions, id)?;
-        let mut scrub = Scrub::new(&snapshot, &maintainer, progress);
+        let mut scrub = Scrub::new(snapshot, &maintainer, progress);
         let expected = scrub.rows(self.sorters(maintainer.indexes.iter())?)?;
         for nth in 1..maintainer.codec.families.len() {
             scrub.family(nth)?;
@@ -141,7 +150,16 @@ impl Engine {
 
     /// Checks one index against its table, both ways.
     pub fn check_index(&self, id: IndexId, progress: &dyn Progress) -> Result<ScrubReport, EngineError> {
-        let snapshot = self.snapshot();
+        self.check_index_at(&self.snapshot(), id, progress)
+    }
+
+    /// As [`Engine::check_index`], of the state that a snapshot shows.
+    pub fn check_index_at(
+        &self,
+        snapshot: &Snapshot,
+        id: IndexId,
+        progress: &dyn Progress,
+    ) -> Result<ScrubReport, EngineError> {
         let unknown = || CatalogError::UnknownIndex {
             name: format!("index {}", id.0),
         };
@@ -152,7 +170,7 @@ impl Engine {
             .iter()
             .find(|index| index.codec.index.id == id)
             .ok_or_else(unknown)?;
-        let mut scrub = Scrub::new(&snapshot, &maintainer, progress);
+        let mut scrub = Scrub::new(snapshot, &maintainer, progress);
         let expected = scrub.rows(self.sorters([index].into_iter())?)?;
         scrub.indexes(expected)?;
         Ok(scrub.report)

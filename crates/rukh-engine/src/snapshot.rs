@@ -73,6 +73,11 @@ impl Snapshot {
         }
     }
 
+    /// Returns the same definitions with other data.
+    pub(crate) fn with_kv(&self, kv: Arc<dyn KvSnapshot>) -> Self {
+        Snapshot { kv, ..self.clone() }
+    }
+
     /// Returns a table, unless storage may show half of a load.
     fn codec(&self, id: TableId) -> Result<&Arc<TableCodec>, EngineError> {
         match self.halted.load(Ordering::Acquire) {

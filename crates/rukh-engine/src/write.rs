@@ -9,20 +9,24 @@
 //! column outside of the key, columns that the statement does not name, a hashed primary key.
 
 use crate::codec::TableCodec;
+use crate::commits::{Commits, Touch};
 use crate::conflict;
 use crate::engine::Inner;
 use crate::existing::{check_collision, check_existing, is_taken, read_base, read_rows, settle_arrivals};
 use crate::lock::WriterGuard;
-use crate::maintain::RowChange;
+use crate::maintain::{Maintainer, RowChange};
 use crate::pending::{Image, PendingRow, PendingTable, Stored, row_bytes};
 use crate::snapshot::Snapshot;
 use crate::stage::stage;
+use crate::transaction::Open;
+use crate::unique::NetChange;
 use crate::{EngineError, Row, unique};
 use rukh_catalog::{ColumnId, IndexId, Table, TableId};
 use rukh_keys::Datum;
 use rukh_kv::{Durability, WriteBatch};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Rows whose keys are looked up together.
 pub(crate) const CHUNK_ROWS: usize = 1024;
@@ -59,7 +63,8 @@ impl OnConflict {
     }
 }
 
-/// A statement under way. Holds the writer lock; dropped without [`Write::commit`] it leaves no trace.
+/// A statement under way. Holds the writer lock, of the database or of its transaction; dropped
+/// without [`Write::commit`] it leaves no trace.
 ///
 /// Rows given to it are canonical ([`rukh_keys::DataType::check`]); those given as stored were read
 /// through [`Write::snapshot`].
@@ -69,17 +74,28 @@ pub struct Write {
     tables: BTreeMap<TableId, PendingTable>,
     bytes: u64,
     bytes_max: u64,
+    target: Target,
     _guard: WriterGuard,
 }
 
+/// Where the changes of a statement go.
+pub(crate) enum Target {
+    /// To storage.
+    Store,
+    /// To the changes of a transaction.
+    Transaction(Arc<Open>),
+}
+
 impl Write {
-    pub(crate) fn new(inner: Arc<Inner>, snapshot: Snapshot, guard: WriterGuard, bytes_max: u64) -> Self {
+    pub(crate) fn new(inner: Arc<Inner>, snapshot: Snapshot, guard: WriterGuard, target: Target) -> Self {
+        let bytes_max = inner.statement_bytes_max.load(Ordering::Relaxed);
         Write {
             inner,
             snapshot,
             tables: BTreeMap::new(),
             bytes: 0,
             bytes_max,
+            target,
             _guard: guard,
         }
     }
@@ -210,7 +226,12 @@ impl Write {
 
     /// Checks unique keys against the state the statement leaves behind and writes all changes at
     /// once; nothing is stored after an error.
+    ///
+    /// In a transaction the changes become part of it, and durability is up to its end.
     pub fn commit(mut self, durability: Durability) -> Result<(), EngineError> {
+        let commits = &self.inner.commits;
+        let watched = matches!(self.target, Target::Transaction(_)) || commits.is_watched();
+        let mut touched = Vec::new();
         let mut batch = WriteBatch::new();
         let mut grown = Vec::with_capacity(self.tables.len());
         for (id, pending) in &mut self.tables {
@@ -227,15 +248,48 @@ impl Write {
             }
             stage(&maintainer, &changes, &entries, &mut batch)?;
             check_size(batch.bytes() as u64, self.bytes_max)?;
+            if watched {
+                touch(commits, &maintainer, &changes, &entries, &mut touched);
+            }
         }
-        if batch.is_empty() {
-            return Ok(());
+        match &self.target {
+            Target::Transaction(open) => open.apply(&batch, touched),
+            Target::Store => {
+                let written = match batch.is_empty() {
+                    true => Ok(()),
+                    false => self.inner.store.write(batch, durability),
+                };
+                match watched {
+                    true => commits.note(&touched),
+                    // A transaction that began meanwhile may not see the write.
+                    false => commits.note_tables(self.tables.keys().copied()),
+                }
+                written?;
+                for (id, rows) in grown {
+                    self.inner.note_growth(id, rows);
+                }
+                Ok(())
+            }
         }
-        self.inner.store.write(batch, durability)?;
-        for (id, rows) in grown {
-            self.inner.note_growth(id, rows);
-        }
-        Ok(())
+    }
+}
+
+/// Adds the keys that changes of a table touch: of all rows, and of UNIQUE entries that come.
+fn touch(
+    commits: &Commits,
+    maintainer: &Maintainer,
+    changes: &[RowChange<'_>],
+    entries: &[Vec<NetChange>],
+    touched: &mut Vec<Touch>,
+) {
+    let table = maintainer.codec.table.id;
+    touched.extend(changes.iter().map(|change| commits.row(table, change.key)));
+    for (index, entries) in maintainer.indexes.iter().zip(entries) {
+        let index = &index.codec.index;
+        let taken = entries
+            .iter()
+            .filter(|entry| index.unique && entry.value.is_some());
+        touched.extend(taken.map(|entry| commits.unique(table, index.id, &entry.key)));
     }
 }
 

@@ -9,6 +9,7 @@ use proptest::sample::subsequence;
 use rukh_kv::MemoryStore;
 use std::sync::Arc;
 use support::model::{INDEXES, KEYS, op, run};
+use support::sessions;
 
 proptest! {
     #[test]
@@ -19,5 +20,14 @@ proptest! {
         ops in prop::collection::vec(op(), 1..20),
     ) {
         run(key, salt, &indexes, ops, Arc::new(MemoryStore::new()));
+    }
+
+    #[test]
+    fn interleaved_transactions_agree_with_the_model(
+        key in prop::sample::select(KEYS),
+        indexes in subsequence((0..INDEXES.len()).collect::<Vec<_>>(), 0..4),
+        steps in prop::collection::vec(sessions::step(), 1..30),
+    ) {
+        sessions::run(key, &indexes, steps, Arc::new(MemoryStore::new()));
     }
 }

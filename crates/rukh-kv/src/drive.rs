@@ -153,6 +153,12 @@ impl<P: Position> Driver<P> {
         }
     }
 
+    /// Returns the entry that [`Driver::drive`] broke at; the value also where the scan reads keys
+    /// only.
+    pub(crate) fn here(&self) -> Option<(&[u8], &[u8])> {
+        Some((self.position.key()?, self.position.value()))
+    }
+
     /// Counts the entries that are left.
     pub(crate) fn count(&mut self) -> Result<u64, KvError> {
         let mut keys = 0;

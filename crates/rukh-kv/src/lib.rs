@@ -11,6 +11,9 @@
 //! | [`RecordStore`] | golden tests: wraps a store and writes down what is asked of it        |
 //! | [`FaultStore`]  | crash and fault sweeps: wraps a store and makes the n-th write fail    |
 //!
+//! An [`Overlay`] holds changes that are not written yet and shows them over a snapshot: what a
+//! transaction reads.
+//!
 //! ```
 //! use rukh_kv::{Durability, KvStore, MemoryStore, TableOptions, WriteBatch};
 //!
@@ -26,7 +29,7 @@
 //! The RocksDB binding is named in this crate only, and its borrowed handles are given owned
 //! lifetimes in one file, `rocks.rs`.
 //!
-//! Deliberately not here: what the bytes mean (rukh-keys, rukh-engine), transactions and locks
+//! Deliberately not here: what the bytes mean (rukh-keys, rukh-engine), conflicts and locks
 //! (rukh-engine), and any choice of access path (rukh-planner).
 
 mod batch;
@@ -37,6 +40,7 @@ mod hex;
 mod memory;
 mod merge;
 mod name;
+mod overlay;
 mod record;
 mod rocks;
 mod scan;
@@ -48,6 +52,7 @@ pub use fault::{Fault, FaultStore};
 pub use memory::MemoryStore;
 pub use merge::MergeOperator;
 pub use name::{LoadFile, TableName};
+pub use overlay::{Mark, Overlay};
 pub use record::{Operation, RecordStore, Recording};
 pub use rocks::{Compression, RocksOptions, RocksStore};
 pub use scan::{KeyValue, ScanSpec, ScanStats};

@@ -8,6 +8,7 @@
 //! Deliberately not here: durability. What is dropped is gone.
 
 mod load;
+mod position;
 mod rows;
 mod snapshot;
 
@@ -17,11 +18,14 @@ use crate::{
 };
 use load::{Entries, MemoryWriter};
 use parking_lot::{Mutex, MutexGuard};
-use rows::{Bytes, NEWEST, Table};
+use rows::NEWEST;
 use rukh_keys::KeyRange;
 use snapshot::{Claim, MemorySnapshot};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+pub(crate) use position::RowsPosition;
+pub(crate) use rows::{Bytes, Table, version_bytes};
 
 type Tables = BTreeMap<String, Arc<Table>>;
 
@@ -137,9 +141,10 @@ impl State {
             }
         }
         for (slot, keys) in changed {
-            match result {
-                Ok(()) => tables[slot].tidy(&keys, &self.active),
-                Err(_) => tables[slot].take_back(&keys, sequence),
+            if result.is_ok() {
+                tables[slot].tidy(&keys, &self.active);
+            } else {
+                tables[slot].take_back(&keys, sequence);
             }
         }
         if result.is_ok() {

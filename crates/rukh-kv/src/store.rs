@@ -105,14 +105,18 @@ pub trait KvSnapshot: Send + Sync {
 
     /// Counts the keys a scan would show, with what that took. Values are not read.
     fn count(&self, table: &str, spec: ScanSpec) -> Result<(u64, ScanStats), KvError> {
-        let mut cursor = self.scan(table, spec.keys_only())?;
-        let mut keys = 0;
-        cursor.for_each(&mut |_, _| {
-            keys += 1;
-            ControlFlow::Continue(())
-        })?;
-        Ok((keys, cursor.stats()))
+        count_shown(self.scan(table, spec.keys_only())?)
     }
+}
+
+/// Counts the entries that a cursor shows, with what that took.
+pub(crate) fn count_shown(mut cursor: Box<dyn KvCursor>) -> Result<(u64, ScanStats), KvError> {
+    let mut keys = 0;
+    cursor.for_each(&mut |_, _| {
+        keys += 1;
+        ControlFlow::Continue(())
+    })?;
+    Ok((keys, cursor.stats()))
 }
 
 /// What a scan shows its entries to, key and value; it says whether to go on.

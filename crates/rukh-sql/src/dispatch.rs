@@ -34,23 +34,20 @@ impl Session {
     /// Runs one statement; a closing semicolon is allowed.
     pub fn execute(&mut self, sql: &str) -> Result<Outcome, SqlError> {
         self.begin_statement();
-        let rows = self.query_template(sql);
-        if let Some(rows) = rows.map_err(|error| crate::place::located(error, sql))? {
-            return Ok(Outcome {
-                tag: "SELECT".to_string(),
-                rows: Some(rows),
-                notices: self.take_notices(),
-            });
+        match self.query_template(sql) {
+            Ok(None) => {
+                let prepared = self.prepare(sql)?;
+                self.execute_prepared(&prepared, &[])
+            }
+            result => self.outcome(sql, result.map(|rows| ("SELECT".to_string(), rows))),
         }
-        let prepared = self.prepare(sql)?;
-        self.execute_prepared(&prepared, &[])
     }
 
     /// Parses a statement to be run with parameters.
     pub fn prepare(&mut self, sql: &str) -> Result<Prepared, SqlError> {
         Ok(Prepared {
             sql: sql.into(),
-            statement: Arc::new(parse(sql)?),
+            statement: Arc::new(parse(sql).inspect_err(|_| self.abort())?),
         })
     }
 
@@ -61,8 +58,24 @@ impl Session {
         params: &[ScalarValue],
     ) -> Result<Outcome, SqlError> {
         self.begin_statement();
-        let result = self.dispatch(prepared, params);
-        let (tag, rows) = result.map_err(|error| crate::place::located(error, &prepared.sql))?;
+        let result = self
+            .check_allowed(&prepared.statement)
+            .and_then(|()| self.dispatch(prepared, params));
+        self.outcome(&prepared.sql, result)
+    }
+
+    /// Makes the outcome of a statement from its tag and rows; an error gets its place in the text,
+    /// and aborts the transaction.
+    fn outcome(
+        &mut self,
+        sql: &str,
+        result: Result<(String, Option<Rows>), SqlError>,
+    ) -> Result<Outcome, SqlError> {
+        let result = result.inspect_err(|_| self.abort());
+        let (tag, mut rows) = result.map_err(|error| crate::place::located(error, sql))?;
+        if let (Some(rows), Some(aborted)) = (&mut rows, self.aborted()) {
+            rows.abort_on_error(aborted);
+        }
         Ok(Outcome {
             tag,
             rows,
@@ -80,7 +93,8 @@ impl Session {
                 if let Some(rows) = self.query_direct(&prepared.sql, query, params)? {
                     return Ok(("SELECT".to_string(), Some(rows)));
                 }
-                let context = self.context(self.engine().snapshot(), query)?;
+                let snapshot = self.snapshot();
+                let context = self.context(snapshot, query)?;
                 let rows = self.query(query, params, &context)?;
                 Ok(("SELECT".to_string(), Some(rows)))
             }
@@ -111,11 +125,12 @@ impl Session {
             Statement::CheckTable { name } => {
                 let table = self.table(name)?;
                 let task = self.task(format!("check table {}", table.name), "rows");
-                let report = self.engine().check_table(table.id, &task)?;
+                let snapshot = self.snapshot();
+                let report = self.engine().check_table_at(&snapshot, table.id, &task)?;
                 Ok(("CHECK TABLE".to_string(), Some(scrub_rows(&report)?)))
             }
             Statement::CheckIndex { name } => {
-                let catalog = self.engine().catalog();
+                let catalog = self.catalog();
                 let schema = name.schema.as_deref().unwrap_or("public");
                 let found = catalog.index_named(schema, &name.name);
                 let index = found
@@ -123,7 +138,8 @@ impl Session {
                     .1
                     .id;
                 let task = self.task(format!("check index {}", name.name), "entries");
-                let report = self.engine().check_index(index, &task)?;
+                let snapshot = self.snapshot();
+                let report = self.engine().check_index_at(&snapshot, index, &task)?;
                 Ok(("CHECK INDEX".to_string(), Some(scrub_rows(&report)?)))
             }
             Statement::Analyze { table } => {
@@ -134,25 +150,22 @@ impl Session {
                 Ok(("ANALYZE".to_string(), None))
             }
             Statement::Copy(statement) => Ok((copy::run(self, statement, params)?, None)),
-            Statement::Set { name, value } => {
-                self.settings.set(name, value.as_deref().unwrap_or("default"))?;
+            Statement::Set { name, value, local } => {
+                self.set_setting(name, value.as_deref().unwrap_or("default"), *local)?;
                 Ok(("SET".to_string(), None))
             }
             Statement::ResetAll => {
-                self.settings = Default::default();
+                self.reset_settings();
                 Ok(("RESET".to_string(), None))
             }
-            Statement::Begin | Statement::Commit | Statement::Rollback => Err(SqlError::unsupported(
-                "transactions of several statements are not supported yet",
-            )
-            .with_hint("Every statement is a transaction of its own.")),
+            Statement::Transaction(statement) => Ok((self.run_transaction(statement)?.to_string(), None)),
             definition => Ok((ddl::run(self, definition)?, None)),
         }
     }
 
     /// Returns a table by name, or an error at its place.
     pub(crate) fn table(&self, name: &ObjectName) -> Result<Arc<Table>, SqlError> {
-        let catalog = self.engine().catalog();
+        let catalog = self.catalog();
         let schema = name.schema.as_deref().unwrap_or("public");
         let found = catalog.table_named(schema, &name.name);
         found
@@ -163,7 +176,7 @@ impl Session {
     fn tables(&self, name: Option<&ObjectName>) -> Result<Vec<Arc<Table>>, SqlError> {
         match name {
             Some(name) => Ok(vec![self.table(name)?]),
-            None => Ok(self.engine().catalog().tables().cloned().collect()),
+            None => Ok(self.catalog().tables().cloned().collect()),
         }
     }
 
@@ -173,7 +186,7 @@ impl Session {
     }
 
     fn show(&mut self, statement: &ShowStatement) -> Result<Rows, SqlError> {
-        let catalog = self.engine().catalog();
+        let catalog = self.catalog();
         let batch = match statement {
             ShowStatement::Tables => show::tables(&catalog)?,
             ShowStatement::Indexes { table } => {

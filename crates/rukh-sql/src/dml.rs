@@ -31,7 +31,7 @@ pub(crate) fn insert(
 ) -> Result<u64, SqlError> {
     let insert = &statement.ast;
     check_insert(insert)?;
-    let mut write = session.engine().begin()?;
+    let mut write = session.begin_write()?;
     let table = target(&write.snapshot().catalog, &insert_target(insert)?)?;
     let columns = target_columns(&table, insert)?;
     let conflict = conflict_of(&table, insert)?;
@@ -82,7 +82,7 @@ pub(crate) fn update(
     update: &ast::Update,
     params: &[ScalarValue],
 ) -> Result<u64, SqlError> {
-    let mut write = session.engine().begin()?;
+    let mut write = session.begin_write()?;
     let Reading {
         table,
         query,
@@ -105,7 +105,7 @@ pub(crate) fn delete(
     delete: &ast::Delete,
     params: &[ScalarValue],
 ) -> Result<u64, SqlError> {
-    let mut write = session.engine().begin()?;
+    let mut write = session.begin_write()?;
     let Reading { table, query, .. } = reading_of_delete(&write.snapshot().catalog, delete)?;
     let context = session.context(write.snapshot().clone(), &query)?;
     let mut rows = session.query(&query, params, &context)?;
@@ -121,7 +121,7 @@ pub(crate) fn update_query(
     session: &Session,
     update: &ast::Update,
 ) -> Result<(String, ast::Query), SqlError> {
-    let reading = reading_of_update(&session.engine().catalog(), update)?;
+    let reading = reading_of_update(&session.catalog(), update)?;
     Ok((reading.table.name.clone(), reading.query))
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn delete_query(
     session: &Session,
     delete: &ast::Delete,
 ) -> Result<(String, ast::Query), SqlError> {
-    let reading = reading_of_delete(&session.engine().catalog(), delete)?;
+    let reading = reading_of_delete(&session.catalog(), delete)?;
     Ok((reading.table.name.clone(), reading.query))
 }
 

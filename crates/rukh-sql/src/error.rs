@@ -190,6 +190,12 @@ impl From<EngineError> for SqlError {
             EngineError::Corruption { .. } => SqlError::new(ErrorKind::Corruption, "XX001", message),
             EngineError::StatementTooLarge { .. } => SqlError::new(ErrorKind::Io, "54000", message)
                 .with_hint("Split the statement, or load the rows with COPY."),
+            EngineError::TransactionTooLarge { .. } => {
+                with_advice(SqlError::new(ErrorKind::Io, "53400", message), &error)
+            }
+            EngineError::Conflict { .. } => {
+                with_advice(SqlError::new(ErrorKind::Conflict, "40001", message), &error)
+            }
             EngineError::Cancelled => SqlError::cancelled(),
             EngineError::ReadOnly => SqlError::statement("25006", message),
             EngineError::IndexNotReady { .. } => SqlError::statement("55000", message),
@@ -199,6 +205,13 @@ impl From<EngineError> for SqlError {
             _ => SqlError::new(ErrorKind::Io, "57P03", message),
         }
     }
+}
+
+/// Adds what the engine has to say beside the message.
+fn with_advice(mut error: SqlError, source: &EngineError) -> SqlError {
+    error.detail = source.detail();
+    error.hint = source.hint().map(str::to_string);
+    error
 }
 
 /// An index expression that failed on a row failed with an error of ours.

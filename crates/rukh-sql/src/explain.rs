@@ -50,7 +50,8 @@ pub(crate) fn explain(
             "EXPLAIN ANALYZE of a statement that writes is not supported yet",
         ));
     }
-    let context = session.context(session.engine().snapshot(), &query)?;
+    let snapshot = session.snapshot();
+    let context = session.context(snapshot, &query)?;
     let planned = session.plan(&query, params, &context)?;
     if analyze {
         let mut rows = session.run(&planned, &context)?;

@@ -15,6 +15,7 @@
 mod access;
 mod aggregates;
 mod batch;
+mod block;
 mod context;
 mod copy;
 mod ddl;
@@ -50,6 +51,7 @@ mod template;
 mod translate;
 mod types;
 
+pub use block::TransactionStatus;
 pub use context::{CancelHandle, Notice, PathSetting, QueryStats, RunPath};
 pub use datafusion::arrow;
 pub use datafusion::scalar::ScalarValue as Scalar;

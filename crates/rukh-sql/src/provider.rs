@@ -114,6 +114,11 @@ impl CurrentStatement {
         *self.0.lock() = Some(context);
     }
 
+    /// Leaves no statement the running one.
+    pub(crate) fn forget(&self) {
+        *self.0.lock() = None;
+    }
+
     fn context(&self) -> Option<Arc<StatementContext>> {
         self.0.lock().clone()
     }

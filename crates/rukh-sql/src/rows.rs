@@ -11,6 +11,7 @@ use rukh_keys::{DataType, Datum};
 
 use crate::SqlError;
 use crate::batch::batch_of_rows;
+use crate::block::Aborted;
 use crate::context::StatementContext;
 use crate::direct::DirectCursor;
 use crate::rewrite::shown_name;
@@ -34,6 +35,8 @@ pub struct Rows {
     source: Source,
     context: Option<Arc<StatementContext>>,
     pending: VecDeque<Vec<Datum>>,
+    /// The transaction block that an error aborts.
+    block: Option<Aborted>,
 }
 
 enum Source {
@@ -110,7 +113,21 @@ impl Rows {
             source,
             context,
             pending: VecDeque::new(),
+            block: None,
         }
+    }
+
+    /// Lets an error among the rows abort the transaction block that they are read in.
+    pub(crate) fn abort_on_error(&mut self, block: Aborted) {
+        self.block = Some(block);
+    }
+
+    fn noted<T>(&self, result: Result<T, SqlError>) -> Result<T, SqlError> {
+        result.inspect_err(|_| {
+            if let Some(block) = &self.block {
+                block.set();
+            }
+        })
     }
 
     /// Returns the Arrow schema.
@@ -127,6 +144,11 @@ impl Rows {
     ///
     /// Rows already taken by [`Rows::next_row`] in part of a batch come first.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, SqlError> {
+        let batch = self.read_batch();
+        self.noted(batch)
+    }
+
+    fn read_batch(&mut self) -> Result<Option<RecordBatch>, SqlError> {
         if !self.pending.is_empty() {
             let rows: Vec<_> = self.pending.drain(..).collect();
             return self.to_batch(&rows).map(Some);
@@ -153,7 +175,8 @@ impl Rows {
     /// Returns the next row as datums, or `None` at the end.
     pub fn next_row(&mut self) -> Result<Option<Vec<Datum>>, SqlError> {
         while self.pending.is_empty() {
-            if !self.refill()? {
+            let more = self.refill();
+            if !self.noted(more)? {
                 return Ok(None);
             }
         }
@@ -167,7 +190,7 @@ impl Rows {
             self.count(Some(self.pending.len()).filter(|n| *n > 0));
             return Ok(!self.pending.is_empty());
         }
-        let Some(batch) = self.next_batch()? else {
+        let Some(batch) = self.read_batch()? else {
             return Ok(false);
         };
         self.pending = rows_of_batch(&batch, &self.columns)?.into();

@@ -1,4 +1,4 @@
-//! A session: runs statements one after another, on a snapshot each.
+//! A session: runs statements one after another, on a snapshot each or on that of a transaction.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use rukh_kv::{Durability, KvStore};
 use rukh_planner::Constant;
 
 use crate::SqlError;
+use crate::block::Block;
 use crate::context::{CancelHandle, Notice, PathSetting, QueryStats, RunPath, StatementContext};
 use crate::direct::DirectPlan;
 use crate::expressions::Functions;
@@ -25,9 +26,9 @@ use crate::rows::Rows;
 use crate::runtime::Runtime;
 use crate::settings::Settings;
 use crate::statement::{Statement, parse};
+use crate::statistics::KnownStatistics;
 use crate::template::Templates;
 use crate::translate::constant_of_scalar;
-use crate::statistics::KnownStatistics;
 
 /// What all sessions of one database share.
 #[derive(Clone)]
@@ -67,7 +68,9 @@ impl Shared {
             current,
             cancel: CancelHandle::default(),
             settings: Settings::default(),
+            block: None,
             last: None,
+            last_stats: None,
             notices: Vec::new(),
             plans: HashMap::new(),
             templates: Templates::default(),
@@ -93,7 +96,10 @@ pub struct Session {
     current: Arc<CurrentStatement>,
     cancel: CancelHandle,
     pub(crate) settings: Settings,
+    pub(crate) block: Option<Block>,
     last: Option<(Arc<StatementContext>, RunPath)>,
+    /// What the last query did, once its snapshot was let go.
+    last_stats: Option<QueryStats>,
     notices: Vec<Notice>,
     plans: HashMap<String, CachedPlan>,
     pub(crate) templates: Templates,
@@ -127,7 +133,18 @@ impl Session {
 
     /// Returns what the last query did.
     pub fn last_stats(&self) -> Option<QueryStats> {
-        self.last.as_ref().map(|(context, path)| context.stats(*path))
+        let last = self.last.as_ref();
+        last.map(|(context, path)| context.stats(*path))
+            .or_else(|| self.last_stats.clone())
+    }
+
+    /// Lets go of the snapshot of the last query, and of a transaction's changes with it; the numbers
+    /// of the query stay.
+    pub(crate) fn forget_snapshot(&mut self) {
+        if let Some((context, path)) = self.last.take() {
+            self.last_stats = Some(context.stats(path));
+        }
+        self.current.forget();
     }
 
     /// Sets who is told of long work.
@@ -277,7 +294,7 @@ impl Session {
         if self.settings.path != PathSetting::Auto {
             return Ok(None);
         }
-        let snapshot = self.engine().snapshot();
+        let snapshot = self.snapshot();
         let version = snapshot.catalog.version;
         let known = match self.plans.get(sql) {
             Some(cached) if cached.version == version => Some(cached.clone()),

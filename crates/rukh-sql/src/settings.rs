@@ -2,6 +2,7 @@
 
 use crate::SqlError;
 use crate::context::PathSetting;
+use crate::statement::serializable;
 
 /// The settings of a session.
 #[derive(Clone, Debug)]
@@ -12,6 +13,10 @@ pub(crate) struct Settings {
     pub(crate) synchronous_commit: bool,
     /// Which way queries run.
     pub(crate) path: PathSetting,
+    /// Whether transactions may only read, unless they say otherwise.
+    pub(crate) default_transaction_read_only: bool,
+    /// Whether the present transaction may only read.
+    pub(crate) transaction_read_only: bool,
 }
 
 impl Default for Settings {
@@ -20,26 +25,54 @@ impl Default for Settings {
             auto_analyze: true,
             synchronous_commit: true,
             path: PathSetting::Auto,
+            default_transaction_read_only: false,
+            transaction_read_only: false,
         }
     }
 }
 
+/// The isolation level of all transactions.
+const ISOLATION: &str = "repeatable read";
+
 /// Names of all settings, with what they are for.
-const KNOWN: [(&str, &str); 3] = [
+const KNOWN: [(&str, &str); 7] = [
     ("auto_analyze", "whether COPY of many rows is followed by ANALYZE"),
+    (
+        "default_transaction_isolation",
+        "the isolation level of new transactions",
+    ),
+    (
+        "default_transaction_read_only",
+        "whether new transactions may only read",
+    ),
     (
         "execution_path",
         "auto, or general to run every query by DataFusion",
     ),
     ("synchronous_commit", "whether a commit waits until it is on disk"),
+    (
+        "transaction_isolation",
+        "the isolation level of the present transaction",
+    ),
+    (
+        "transaction_read_only",
+        "whether the present transaction may only read",
+    ),
 ];
 
 impl Settings {
     /// Sets a setting; fails with 42704 on an unknown name and 22023 on a value it does not take.
     pub(crate) fn set(&mut self, name: &str, value: &str) -> Result<(), SqlError> {
         match name {
-            "auto_analyze" => self.auto_analyze = boolean(name, value)?,
-            "synchronous_commit" => self.synchronous_commit = boolean(name, value)?,
+            "auto_analyze" => self.auto_analyze = boolean(name, value, true)?,
+            "synchronous_commit" => self.synchronous_commit = boolean(name, value, true)?,
+            "default_transaction_read_only" => {
+                self.default_transaction_read_only = boolean(name, value, false)?;
+            }
+            "transaction_read_only" => {
+                self.transaction_read_only = boolean(name, value, self.default_transaction_read_only)?;
+            }
+            "default_transaction_isolation" | "transaction_isolation" => check_isolation(name, value)?,
             "execution_path" => {
                 self.path = match value {
                     "auto" | "default" => PathSetting::Auto,
@@ -54,10 +87,12 @@ impl Settings {
 
     /// Returns the value of a setting; fails with 42704 on an unknown name.
     pub(crate) fn value(&self, name: &str) -> Result<String, SqlError> {
-        let switch = |on: bool| if on { "on" } else { "off" }.to_string();
         match name {
-            "auto_analyze" => Ok(switch(self.auto_analyze)),
-            "synchronous_commit" => Ok(switch(self.synchronous_commit)),
+            "auto_analyze" => Ok(on_or_off(self.auto_analyze)),
+            "synchronous_commit" => Ok(on_or_off(self.synchronous_commit)),
+            "default_transaction_read_only" => Ok(on_or_off(self.default_transaction_read_only)),
+            "transaction_read_only" => Ok(on_or_off(self.transaction_read_only)),
+            "default_transaction_isolation" | "transaction_isolation" => Ok(ISOLATION.to_string()),
             "execution_path" => Ok(match self.path {
                 PathSetting::Auto => "auto",
                 PathSetting::General => "general",
@@ -80,10 +115,24 @@ impl Settings {
     }
 }
 
-fn boolean(name: &str, value: &str) -> Result<bool, SqlError> {
+fn boolean(name: &str, value: &str, default: bool) -> Result<bool, SqlError> {
     match value {
-        "on" | "true" | "yes" | "1" | "default" => Ok(true),
+        "on" | "true" | "yes" | "1" => Ok(true),
         "off" | "false" | "no" | "0" => Ok(false),
+        "default" => Ok(default),
+        _ => Err(invalid(name, value)),
+    }
+}
+
+fn on_or_off(value: bool) -> String {
+    if value { "on" } else { "off" }.to_string()
+}
+
+/// Takes the levels that snapshot isolation fulfils; fails with 0A000 on the one that it does not.
+fn check_isolation(name: &str, value: &str) -> Result<(), SqlError> {
+    match value.to_ascii_lowercase().as_str() {
+        "default" | ISOLATION | "read committed" | "read uncommitted" => Ok(()),
+        "serializable" => Err(serializable()),
         _ => Err(invalid(name, value)),
     }
 }

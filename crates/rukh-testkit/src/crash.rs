@@ -10,6 +10,7 @@
 //! | UPDATE of a range      | some   | half of the range; entries of old values                   |
 //! | DELETE of a range      | some   | half of the range; entries without rows                    |
 //! | CREATE, DROP INDEX     | few    | an index that is read before it is full                    |
+//! | transactions of these  | some   | some of its statements; what it rolled back                |
 //!
 //! Deliberately not here: loss of the machine's power, which a killed process does not show.
 
@@ -55,32 +56,61 @@ pub enum Step {
     CreateIndex,
     /// Drops the second index, if it is there.
     DropIndex,
+    /// Changes rows, and between the statements some that are undone.
+    Transaction(Vec<Step>),
 }
 
 impl Step {
     /// Returns statement `number` of the list that follows from `seed`.
     pub fn of(seed: u64, number: u64) -> Self {
         let mut random = StdRng::seed_from_u64(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        match random.random_range(0..24) {
+            18 => Step::CreateIndex,
+            19 => Step::DropIndex,
+            20.. => Step::Transaction((0..4).map(|_| Step::of_rows(&mut random)).collect()),
+            _ => Step::of_rows(&mut random),
+        }
+    }
+
+    /// Draws a statement that changes rows.
+    fn of_rows(random: &mut StdRng) -> Self {
         let bucket = random.random_range(0..BUCKETS);
         let first = random.random_range(0..IDS);
         let last = first + random.random_range(0..40);
         let ids = Ids { bucket, first, last };
-        match random.random_range(0..20) {
-            0..=11 => Step::Upsert(
-                (first..=last)
-                    .map(|id| drawn_row(bucket, id, &mut random))
-                    .collect(),
-            ),
+        match random.random_range(0..18) {
+            0..=11 => Step::Upsert((first..=last).map(|id| drawn_row(bucket, id, random)).collect()),
             12..=14 => Step::Update(ids, random.random_range(-5..=5)),
-            15..=17 => Step::Delete(ids),
-            18 => Step::CreateIndex,
-            _ => Step::DropIndex,
+            _ => Step::Delete(ids),
         }
     }
 
-    /// Returns the statement.
+    /// Returns the statements, which are acknowledged together.
+    pub fn statements(&self) -> Vec<String> {
+        let Step::Transaction(steps) = self else {
+            return vec![self.sql()];
+        };
+        let undone = [
+            "SAVEPOINT s",
+            "DELETE FROM ledger WHERE id % 3 = 0",
+            "ROLLBACK TO s",
+        ];
+        let mut statements = vec!["BEGIN".to_owned()];
+        for step in steps {
+            statements.push(step.sql());
+            statements.extend(undone.map(str::to_owned));
+        }
+        statements.push("COMMIT".to_owned());
+        statements
+    }
+
+    /// Returns the statement, or those of a transaction that are not undone.
     pub fn sql(&self) -> String {
         match self {
+            Step::Transaction(steps) => {
+                let steps: Vec<String> = steps.iter().map(Step::sql).collect();
+                steps.join("; ")
+            }
             Step::Upsert(rows) => {
                 let rows: Vec<String> = rows.iter().map(row_sql).collect();
                 format!(
@@ -178,6 +208,7 @@ impl Model {
                 self.rows
                     .retain(|(b, id), _| b != bucket || id < first || id > last);
             }
+            Step::Transaction(steps) => steps.iter().for_each(|step| self.apply(step)),
             Step::CreateIndex | Step::DropIndex => {}
         }
     }

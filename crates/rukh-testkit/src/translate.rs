@@ -9,7 +9,7 @@
 //! | `UPSERT INTO t (a, b) …`                     | `INSERT INTO t (a, b) … ON CONFLICT (key) DO UPDATE` |
 //! | `x'00ff'`                                    | `'\x00ff'::bytea`                                   |
 //! | `/*+ hints */`                               | comments, as they are                               |
-//! | `EXPLAIN`, `CHECK`, `SHOW`, `DESCRIBE`, `ANALYZE`, `SET` | nothing                                 |
+//! | `EXPLAIN`, `CHECK`, `SHOW`, `DESCRIBE`, `ANALYZE`, `SET` | nothing, unless of transactions         |
 //!
 //! `UPSERT` needs the key of its table, so a [`Translator`] remembers the tables it has made.
 
@@ -21,6 +21,14 @@ use crate::tokens::{Token, TokenKind, closing, first_word, split_at_commas, text
 #[derive(Debug, Default)]
 pub struct Translator {
     tables: BTreeMap<String, TableNames>,
+}
+
+/// Whether SHOW or SET is about what both know: transactions and their commits.
+fn is_of_transactions(sql: &str) -> bool {
+    let sql = sql.to_ascii_lowercase();
+    ["transaction", "synchronous_commit"]
+        .iter()
+        .any(|word| sql.contains(word))
 }
 
 /// What an UPSERT has to know of a table.
@@ -42,6 +50,7 @@ impl Translator {
     pub fn translate(&mut self, sql: &str) -> Option<String> {
         let tokens = common_words(tokens(sql));
         match first_word(sql).as_str() {
+            "show" | "set" if is_of_transactions(sql) => Some(sql.to_owned()),
             "explain" | "check" | "show" | "describe" | "analyze" | "set" => None,
             "create" if names_table(&tokens) => Some(self.create_table(&tokens)),
             "create" => Some(create_index(&tokens)),

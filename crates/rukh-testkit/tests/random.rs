@@ -7,7 +7,8 @@
 //! nothing is missing or dangling.
 //!
 //! Half of the cases run in memory, half on disk, where the database is closed and opened between
-//! rounds.
+//! rounds. Half of the rounds are one transaction, whose queries read what is not committed yet, and
+//! some of whose changes are undone.
 //!
 //! PostgreSQL holds a plain heap: uniqueness is asked for when a statement is done, which is when
 //! Rukh checks it. A failing query is shown with the smallest table that it fails on.
@@ -114,9 +115,16 @@ impl<'a> World<'a> {
         for _ in 0..ROUNDS {
             self.reopen()?;
             self.make_some_indexes()?;
+            let in_transaction = self.random.random_bool(0.5);
+            if in_transaction {
+                self.define("BEGIN")?;
+            }
             for _ in 0..CHANGES {
+                if in_transaction {
+                    self.undone_change()?;
+                }
                 let change = Change::draw(&self.table, &mut self.random);
-                self.change(&change)?;
+                self.change(&change, in_transaction)?;
             }
             self.compare_contents()?;
             self.rukh.check("t").map_err(|finding| self.failure(&finding))?;
@@ -124,6 +132,11 @@ impl<'a> World<'a> {
                 .map(|_| query(&self.table, &mut self.random))
                 .collect::<Vec<Query>>();
             self.ask_all(&asked)?;
+            if in_transaction {
+                self.define("COMMIT")?;
+                self.compare_contents()?;
+                self.rukh.check("t").map_err(|finding| self.failure(&finding))?;
+            }
         }
         for index in std::mem::take(&mut self.indexes) {
             self.define(&format!("DROP INDEX {}", index.name))?;
@@ -171,7 +184,19 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    fn change(&mut self, change: &Change) -> Result<(), String> {
+    /// Makes a change that a savepoint undoes, whatever comes of it.
+    fn undone_change(&mut self) -> Result<(), String> {
+        self.define("SAVEPOINT undone")?;
+        let sql = Change::draw(&self.table, &mut self.random).sql(&self.table);
+        writeln!(self.history, "{sql};").expect("a string takes all");
+        let _ = self.rukh.run(&sql);
+        self.define("ROLLBACK TO undone")
+    }
+
+    fn change(&mut self, change: &Change, in_transaction: bool) -> Result<(), String> {
+        if in_transaction {
+            self.define("SAVEPOINT s")?;
+        }
         let sql = change.sql(&self.table);
         writeln!(self.history, "{sql};").expect("a string takes all");
         let outcome = match self.rukh.run(&sql) {
@@ -179,6 +204,9 @@ impl<'a> World<'a> {
             Err(error) => Outcome::Refused(error.sqlstate.to_owned()),
         };
         self.on_postgres("BEGIN")?;
+        if in_transaction && matches!(outcome, Outcome::Refused(_)) {
+            self.define("ROLLBACK TO s")?;
+        }
         let expected = self.change_on_postgres(change)?;
         self.on_postgres(if matches!(expected, Outcome::Changed(_)) {
             "COMMIT"

@@ -1,8 +1,10 @@
 //! Connections: statements, prepared statements, cancellation, progress.
 
-use rukh_sql::{CancelHandle, Notice, Prepared, ProgressReport, ProgressSink, QueryStats, Session};
+use rukh_sql::{
+    CancelHandle, Notice, Prepared, ProgressReport, ProgressSink, QueryStats, Session, TransactionStatus,
+};
 
-use crate::{Error, Result, Rows, Value};
+use crate::{Error, Result, Rows, Transaction, Value};
 
 /// Runs statements one after another.
 pub struct Connection {
@@ -85,6 +87,18 @@ impl Connection {
     /// Runs a prepared statement that gives rows.
     pub fn query_prepared(&mut self, statement: &Statement, params: &[Value]) -> Result<Rows> {
         rows_of(self.execute_prepared(statement, params)?)
+    }
+
+    /// Begins a transaction, which is rolled back unless it is committed.
+    ///
+    /// Fails with 25001 in a transaction block that an earlier BEGIN has opened.
+    pub fn transaction(&mut self) -> Result<Transaction<'_>> {
+        Transaction::begin(self)
+    }
+
+    /// Returns whether a transaction block is open, and whether an error has aborted it.
+    pub fn transaction_status(&self) -> TransactionStatus {
+        self.session.transaction_status()
     }
 
     /// Returns a handle that ends the running statement from another thread, with SQLSTATE 57014.

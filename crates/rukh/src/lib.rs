@@ -37,6 +37,30 @@
 //! # Ok::<(), rukh::Error>(())
 //! ```
 //!
+//! Several statements are one in a [`Transaction`], which rolls back unless it is committed. Of two that
+//! change the same row the first to commit wins; the other is told so, and may be run again:
+//!
+//! ```
+//! # use rukh::ErrorKind;
+//! # let database = rukh::Database::open_in_memory()?;
+//! # let mut connection = database.connect();
+//! # connection.execute("CREATE TABLE accounts (id BIGINT PRIMARY KEY, balance BIGINT)")?;
+//! # connection.execute("INSERT INTO accounts VALUES (1, 100), (2, 0)")?;
+//! loop {
+//!     let mut transaction = connection.transaction()?;
+//!     transaction.execute("UPDATE accounts SET balance = balance - 30 WHERE id = 1")?;
+//!     transaction.execute("UPDATE accounts SET balance = balance + 30 WHERE id = 2")?;
+//!     match transaction.commit() {
+//!         Err(error) if error.kind == ErrorKind::Conflict => continue,
+//!         other => break other?,
+//!     }
+//! }
+//! # let mut rows = connection.query("SELECT balance FROM accounts ORDER BY id")?;
+//! # assert_eq!(rows.next_row()?.map(|row| row.get::<i64>(0)).transpose()?, Some(70));
+//! # assert_eq!(rows.next_row()?.map(|row| row.get::<i64>(0)).transpose()?, Some(30));
+//! # Ok::<(), rukh::Error>(())
+//! ```
+//!
 //! Errors say what a caller would do about them, with PostgreSQL's SQLSTATE and the place:
 //!
 //! ```
@@ -52,6 +76,7 @@
 mod connection;
 mod database;
 mod rows;
+mod transaction;
 mod value;
 
 pub use connection::{Connection, NameEntry, NameKind, Outcome, Statement};
@@ -61,8 +86,9 @@ pub use rukh_keys::{DataType, Datum};
 pub use rukh_sql::arrow;
 pub use rukh_sql::{
     CancelHandle, ColumnInfo, ErrorKind, Notice, ProgressReport, QueryStats, RunPath, Split,
-    SqlError as Error, split_statements,
+    SqlError as Error, TransactionStatus, split_statements,
 };
+pub use transaction::Transaction;
 pub use value::{FromDatum, Value};
 
 /// The result of an operation on a database.

@@ -42,6 +42,20 @@ fn rows_are_all_that_is_written() {
 }
 
 #[test]
+fn a_transaction_that_a_script_does_not_end_is_rolled_back() {
+    let place = Place::with("CREATE TABLE t (a INT PRIMARY KEY); INSERT INTO t VALUES (0);");
+    let ends = [
+        "BEGIN; INSERT INTO t VALUES (1);",
+        "BEGIN; INSERT INTO t VALUES (2); INSERT INTO t VALUES (2); COMMIT;",
+        "BEGIN; INSERT INTO t VALUES (3); COMMIT; BEGIN; INSERT INTO t VALUES (4); ROLLBACK;",
+    ];
+    let exits = ends.map(|script| place.run(&["db"], script).contains("exit 0"));
+    assert_eq!(exits, [true, false, true]);
+    let left = place.run(&["db", "-t", "-c", "SELECT a FROM t ORDER BY a"], "");
+    assert!(left.contains("--- stdout\n 0\n 3\n"), "{left}");
+}
+
+#[test]
 fn the_default_directory_is_made() {
     let place = Place::empty();
     place.run(

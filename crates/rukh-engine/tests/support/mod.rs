@@ -9,6 +9,7 @@
 #![allow(dead_code, clippy::unwrap_used)] // each test file uses a part of it
 
 pub mod model;
+pub mod sessions;
 pub mod toy;
 
 use rukh_catalog::{

@@ -4,12 +4,18 @@
 //! a key, hashes, salt, NULLs in UNIQUE indexes, partial indexes whose expressions fail outside of
 //! their predicate, a second family. After every statement the outcome, the table, every index in
 //! its order, and the scrub must agree with the model.
+//!
+//! Some statements run in a transaction with savepoints, which must make no difference to what they
+//! do, and whose end decides whether they happened. Several transactions at once are in `sessions`.
 
 use super::toy::ToyFunctions;
 use proptest::prelude::*;
 use proptest::sample::{Index as Pick, subsequence};
 use rukh_catalog::{ColumnId, Index, KeyExpr, Table};
-use rukh_engine::{Engine, EngineError, NoProgress, OnConflict, Row, RowFunctions, ScanRequest, Source};
+use rukh_engine::{
+    Engine, EngineError, NoProgress, OnConflict, Row, RowFunctions, Savepoint, ScanRequest, Snapshot, Source,
+    Transaction, Write,
+};
 use rukh_keys::{DataType, Datum, KeyLayout, hash_datum};
 use rukh_kv::{Durability, KvStore};
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,6 +68,11 @@ pub enum Op {
     Reopen,
     CreateIndex(Pick),
     DropIndex(Pick),
+    Begin,
+    Commit,
+    Rollback,
+    Savepoint,
+    RollbackTo(Pick),
 }
 
 fn text() -> impl Strategy<Value = Datum> {
@@ -110,20 +121,102 @@ pub fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::Reopen),
         2 => pick().prop_map(Op::CreateIndex),
         1 => pick().prop_map(Op::DropIndex),
+        3 => Just(Op::Begin),
+        2 => Just(Op::Commit),
+        1 => Just(Op::Rollback),
+        2 => Just(Op::Savepoint),
+        2 => pick().prop_map(Op::RollbackTo),
     ]
 }
 
 /// What must happen to a statement.
 #[derive(Debug, PartialEq)]
-enum Outcome {
+pub enum Outcome {
     Done(u64),
     Violation,
 }
 
+/// A statement that changes rows, with the stored rows it picked.
+#[derive(Clone, Debug)]
+pub enum Statement {
+    Insert(Vec<Row>, bool),
+    Upsert(Vec<Row>, Vec<usize>),
+    Update(Vec<(Row, Row)>),
+    Delete(Vec<Row>),
+}
+
+impl Statement {
+    /// Picks the rows of an operation; `None` for those that are no such statement.
+    pub fn of(op: Op, model: &Model) -> Option<Statement> {
+        Some(match op {
+            Op::Insert(rows, ignore) => Statement::Insert(rows, ignore),
+            Op::Upsert(rows, named) => Statement::Upsert(rows, named),
+            Op::Update(changes) => {
+                let old = model.pick(changes.iter().map(|(pick, _)| *pick));
+                let new = changes.into_iter().map(|(_, row)| row);
+                Statement::Update(old.into_iter().zip(new).collect())
+            }
+            Op::Delete(picks) => Statement::Delete(model.pick(picks.into_iter())),
+            _ => return None,
+        })
+    }
+
+    fn give(&self, write: &mut Write, table: &Arc<Table>) -> Result<u64, EngineError> {
+        match self.clone() {
+            Statement::Insert(rows, true) => write.insert(table, rows, OnConflict::Ignore),
+            Statement::Insert(rows, false) => write.insert(table, rows, OnConflict::Error),
+            Statement::Upsert(rows, named) => {
+                let named = [0, 1].into_iter().chain(named);
+                let ids: Vec<_> = named.map(|at| ColumnId(at as u32)).collect();
+                write.upsert(table, &ids, rows)
+            }
+            Statement::Update(changes) => write.update(table, changes),
+            Statement::Delete(rows) => write.delete(table, rows),
+        }
+    }
+
+    /// Runs the statement in database and model; both must take it, or both refuse it.
+    /// Returns whether they took it.
+    pub fn run(&self, mut write: Write, table: &Arc<Table>, model: &mut Model) -> bool {
+        let mut next = model.clone();
+        let expected = match self.expect(&mut next, table) {
+            Outcome::Done(_) if !next.is_consistent(table) => Outcome::Violation,
+            outcome => outcome,
+        };
+        let outcome = self.give(&mut write, table).and_then(|count| {
+            write.commit(Durability::Buffered)?;
+            Ok(count)
+        });
+        match outcome {
+            Ok(count) => assert_eq!(Outcome::Done(count), expected),
+            Err(EngineError::UniqueViolation { .. }) => assert_eq!(Outcome::Violation, expected),
+            Err(error) => panic!("{error}"),
+        }
+        let taken = expected != Outcome::Violation;
+        if taken {
+            *model = next;
+        }
+        taken
+    }
+
+    fn expect(&self, model: &mut Model, table: &Table) -> Outcome {
+        match self {
+            Statement::Insert(rows, ignore) => model.insert(table, rows, *ignore),
+            Statement::Upsert(rows, named) => model.upsert(table, rows, named),
+            Statement::Update(changes) => model.update(table, changes),
+            Statement::Delete(rows) => {
+                rows.iter()
+                    .for_each(|row| drop(model.rows.remove(&Model::key(table, row))));
+                Outcome::Done(rows.len() as u64)
+            }
+        }
+    }
+}
+
 /// The rows that there should be, under the datums of their primary keys.
 #[derive(Clone, Default)]
-struct Model {
-    rows: BTreeMap<Vec<Datum>, Row>,
+pub struct Model {
+    pub rows: BTreeMap<Vec<Datum>, Row>,
 }
 
 /// The datums of key elements, one list a row; expressions only where the predicate is true.
@@ -148,12 +241,12 @@ fn has_entry(table: &Table, index: &Index, row: &Row) -> bool {
 }
 
 impl Model {
-    fn key(table: &Table, row: &Row) -> Vec<Datum> {
+    pub fn key(table: &Table, row: &Row) -> Vec<Datum> {
         element_datums(table, &table.primary_key, row)
     }
 
     /// The UNIQUE values of a row that no other row may have.
-    fn unique_values(table: &Table, row: &Row) -> Vec<(String, Vec<Datum>)> {
+    pub fn unique_values(table: &Table, row: &Row) -> Vec<(String, Vec<Datum>)> {
         let unique = table
             .indexes
             .iter()
@@ -246,7 +339,16 @@ impl Model {
 struct World {
     store: Arc<dyn KvStore>,
     engine: Engine,
+    /// What is committed.
     model: Model,
+    transaction: Option<Open>,
+}
+
+/// A transaction with what it should see, and its savepoints with what they should bring back.
+struct Open {
+    transaction: Transaction,
+    model: Model,
+    savepoints: Vec<(Savepoint, Model)>,
 }
 
 impl World {
@@ -254,93 +356,59 @@ impl World {
         super::table(&self.engine, "t")
     }
 
-    fn create_index(&mut self, pick: usize) -> Result<(), EngineError> {
-        let (key, include, predicate, unique) = INDEXES[pick];
-        let table = self.table();
-        let name = format!("i{pick}");
-        if table.index_named(&name).is_some() {
-            return Ok(());
+    fn commit(&mut self) {
+        if let Some(open) = self.transaction.take() {
+            open.transaction.commit(Durability::Buffered).unwrap();
+            self.model = open.model;
         }
-        let draft = super::index_draft(&table, &name, key, include, predicate, unique);
-        self.engine.create_index(table.id, draft, &NoProgress).map(drop)
     }
 
-    /// Runs a statement in database and model; both must take it, or both refuse it.
-    fn statement(
-        &mut self,
-        run: impl FnOnce(&mut rukh_engine::Write, &Arc<Table>) -> Result<u64, EngineError>,
-        expect: impl FnOnce(&mut Model, &Table) -> Outcome,
-    ) {
+    fn statement(&mut self, op: Op) {
         let table = self.table();
-        let mut next = self.model.clone();
-        let expected = match expect(&mut next, &table) {
-            Outcome::Done(_) if !next.is_consistent(&table) => Outcome::Violation,
-            outcome => outcome,
+        let (write, model) = match &mut self.transaction {
+            Some(open) => (open.transaction.write().unwrap(), &mut open.model),
+            None => (self.engine.begin().unwrap(), &mut self.model),
         };
-        let mut write = self.engine.begin().unwrap();
-        let outcome = run(&mut write, &table).and_then(|count| {
-            write.commit(Durability::Buffered)?;
-            Ok(count)
-        });
-        match outcome {
-            Ok(count) => assert_eq!(Outcome::Done(count), expected),
-            Err(EngineError::UniqueViolation { .. }) => assert_eq!(Outcome::Violation, expected),
-            Err(error) => panic!("{error}"),
-        }
-        if expected != Outcome::Violation {
-            self.model = next;
+        if let Some(statement) = Statement::of(op, model) {
+            statement.run(write, &table, model);
         }
     }
 
     fn apply(&mut self, op: Op) {
+        // Definitions change outside of transactions.
+        if matches!(
+            op,
+            Op::Truncate | Op::Reopen | Op::CreateIndex(_) | Op::DropIndex(_)
+        ) {
+            self.commit();
+        }
         match op {
-            Op::Insert(rows, ignore) => {
-                let conflict = if ignore {
-                    OnConflict::Ignore
-                } else {
-                    OnConflict::Error
-                };
-                let given = rows.clone();
-                self.statement(
-                    |write, table| write.insert(table, given, conflict),
-                    |model, table| model.insert(table, &rows, ignore),
-                );
+            Op::Insert(..) | Op::Upsert(..) | Op::Update(_) | Op::Delete(_) => self.statement(op),
+            Op::Begin => {
+                self.commit();
+                self.transaction = Some(Open {
+                    transaction: self.engine.transaction(),
+                    model: self.model.clone(),
+                    savepoints: Vec::new(),
+                });
             }
-            Op::Upsert(rows, named) => {
-                let given = rows.clone();
-                let ids: Vec<_> = [0, 1]
-                    .iter()
-                    .chain(&named)
-                    .map(|at| ColumnId(*at as u32))
-                    .collect();
-                self.statement(
-                    |write, table| write.upsert(table, &ids, given),
-                    |model, table| model.upsert(table, &rows, &named),
-                );
+            Op::Commit => self.commit(),
+            Op::Rollback => self.transaction = None,
+            Op::Savepoint => {
+                if let Some(open) = &mut self.transaction {
+                    let savepoint = open.transaction.savepoint();
+                    open.savepoints.push((savepoint, open.model.clone()));
+                }
             }
-            Op::Update(changes) => {
-                let old = self.model.pick(changes.iter().map(|(pick, _)| *pick));
-                let pairs: Vec<_> = old
-                    .into_iter()
-                    .zip(changes.into_iter().map(|(_, row)| row))
-                    .collect();
-                let given = pairs.clone();
-                self.statement(
-                    |write, table| write.update(table, given),
-                    |model, table| model.update(table, &pairs),
-                );
-            }
-            Op::Delete(picks) => {
-                let rows = self.model.pick(picks.into_iter());
-                let given = rows.clone();
-                self.statement(
-                    |write, table| write.delete(table, given),
-                    |model, table| {
-                        rows.iter()
-                            .for_each(|row| drop(model.rows.remove(&Model::key(table, row))));
-                        Outcome::Done(rows.len() as u64)
-                    },
-                );
+            Op::RollbackTo(pick) => {
+                if let Some(open) = &mut self.transaction
+                    && !open.savepoints.is_empty()
+                {
+                    open.savepoints.truncate(pick.index(open.savepoints.len()) + 1);
+                    let (savepoint, model) = &open.savepoints[open.savepoints.len() - 1];
+                    open.transaction.roll_back_to(savepoint);
+                    open.model = model.clone();
+                }
             }
             Op::Truncate => {
                 self.engine.truncate(self.table().id).unwrap();
@@ -348,7 +416,7 @@ impl World {
             }
             Op::Reopen => self.engine = super::open(self.store.clone()),
             Op::CreateIndex(pick) => {
-                let created = self.create_index(pick.index(INDEXES.len()));
+                let created = create_index(&self.engine, pick.index(INDEXES.len()));
                 let refused = matches!(created, Err(EngineError::UniqueViolation { .. }));
                 assert!(created.is_ok() || refused, "{created:?}");
             }
@@ -362,51 +430,75 @@ impl World {
         }
     }
 
-    /// Compares table, indexes and scrub with the model.
+    /// Compares what is committed, and what the transaction sees, with their models.
     fn check(&self) {
-        let table = self.table();
-        let snapshot = self.engine.snapshot();
-        let mut rows = super::read(&snapshot, ScanRequest::all(table.clone(), Vec::new()));
-        let layout = table.key_layout();
-        if table.salt.is_some() {
-            rows.sort_by(|a, b| layout.compare(&Model::key(&table, a), &Model::key(&table, b)));
+        check(&self.engine, &self.engine.snapshot(), &self.model);
+        if let Some(open) = &self.transaction {
+            check(&self.engine, &open.transaction.snapshot(), &open.model);
         }
-        let stored = self.model.rows.values();
-        assert_eq!(
-            rows,
-            Model::sorted(stored.clone(), &table, &layout, &table.primary_key)
-        );
-        for index in &table.indexes {
-            let (layout, elements) = (index.key_layout(&table), index.key_elements(&table));
-            let with_entry = stored.clone().filter(|row| has_entry(&table, index, row));
-            let mut expected = Model::sorted(with_entry, &table, &layout, &elements);
-            for reverse in [false, true] {
-                let mut request = ScanRequest::all(table.clone(), Vec::new());
-                (request.source, request.reverse) = (Source::Index(index.id), reverse);
-                assert_eq!(super::read(&snapshot, request), expected, "{index:?}");
-                expected.reverse();
-            }
+    }
+}
+
+/// Compares table, indexes and scrub with the model.
+pub fn check(engine: &Engine, snapshot: &Snapshot, model: &Model) {
+    let table = super::table(engine, "t");
+    let mut rows = super::read(snapshot, ScanRequest::all(table.clone(), Vec::new()));
+    let layout = table.key_layout();
+    if table.salt.is_some() {
+        rows.sort_by(|a, b| layout.compare(&Model::key(&table, a), &Model::key(&table, b)));
+    }
+    let stored = model.rows.values();
+    assert_eq!(
+        rows,
+        Model::sorted(stored.clone(), &table, &layout, &table.primary_key)
+    );
+    for index in &table.indexes {
+        let (layout, elements) = (index.key_layout(&table), index.key_elements(&table));
+        let with_entry = stored.clone().filter(|row| has_entry(&table, index, row));
+        let mut expected = Model::sorted(with_entry, &table, &layout, &elements);
+        for reverse in [false, true] {
+            let mut request = ScanRequest::all(table.clone(), Vec::new());
+            (request.source, request.reverse) = (Source::Index(index.id), reverse);
+            assert_eq!(super::read(snapshot, request), expected, "{index:?}");
+            expected.reverse();
         }
-        let report = self.engine.check_table(table.id, &NoProgress).unwrap();
-        assert!(report.is_clean(), "{report:?}");
-        assert_eq!(report.rows, self.model.rows.len() as u64);
+    }
+    let report = engine.check_table_at(snapshot, table.id, &NoProgress).unwrap();
+    assert!(report.is_clean(), "{report:?}");
+    assert_eq!(report.rows, model.rows.len() as u64);
+}
+
+fn create_index(engine: &Engine, pick: usize) -> Result<(), EngineError> {
+    let (key, include, predicate, unique) = INDEXES[pick];
+    let table = super::table(engine, "t");
+    let name = format!("i{pick}");
+    if table.index_named(&name).is_some() {
+        return Ok(());
+    }
+    let draft = super::index_draft(&table, &name, key, include, predicate, unique);
+    engine.create_index(table.id, draft, &NoProgress).map(drop)
+}
+
+/// Creates the table with some of the indexes.
+pub fn create(engine: &Engine, key: &str, salt: Option<u16>, indexes: &[usize]) {
+    engine
+        .create_table(super::table_draft("t", COLUMNS, key, salt))
+        .unwrap();
+    for index in indexes {
+        create_index(engine, *index).unwrap();
     }
 }
 
 /// Runs a history, comparing with the model after every statement.
 pub fn run(key: &str, salt: Option<u16>, indexes: &[usize], ops: Vec<Op>, store: Arc<dyn KvStore>) {
     let engine = super::open(store.clone());
-    engine
-        .create_table(super::table_draft("t", COLUMNS, key, salt))
-        .unwrap();
+    create(&engine, key, salt, indexes);
     let mut world = World {
         store,
         engine,
         model: Model::default(),
+        transaction: None,
     };
-    for index in indexes {
-        world.create_index(*index).unwrap();
-    }
     for op in ops {
         world.apply(op);
         world.check();

@@ -1,4 +1,6 @@
 //! The rows of one table in memory: every key with the versions of its value.
+//!
+//! The memory store keeps its tables so, and the overlay of a transaction its changes.
 
 use parking_lot::RwLock;
 use rukh_keys::KeyRange;
@@ -7,14 +9,14 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 /// A key or value, shared between the table and those who read it.
-pub(super) type Bytes = Arc<[u8]>;
+pub(crate) type Bytes = Arc<[u8]>;
 
 /// The write number whose reader sees every version.
-pub(super) const NEWEST: u64 = u64::MAX;
+pub(crate) const NEWEST: u64 = u64::MAX;
 
 /// One table; it outlives its dropping as long as a snapshot knows it.
 #[derive(Default)]
-pub(super) struct Table {
+pub(crate) struct Table {
     rows: RwLock<Rows>,
 }
 
@@ -34,12 +36,12 @@ struct Version {
 
 impl Table {
     /// Returns the value that a reader at `sequence` sees.
-    pub(super) fn value(&self, key: &[u8], sequence: u64) -> Option<Bytes> {
+    pub(crate) fn value(&self, key: &[u8], sequence: u64) -> Option<Bytes> {
         visible(self.rows.read().map.get(key)?, sequence).cloned()
     }
 
     /// Returns the values of many keys at one moment.
-    pub(super) fn values(&self, keys: &[Vec<u8>], sequence: u64) -> Vec<Option<Vec<u8>>> {
+    pub(crate) fn values(&self, keys: &[Vec<u8>], sequence: u64) -> Vec<Option<Vec<u8>>> {
         let rows = self.rows.read();
         let value =
             |key: &Vec<u8>| visible(rows.map.get(key.as_slice())?, sequence).map(|value| value.to_vec());
@@ -47,7 +49,7 @@ impl Table {
     }
 
     /// Adds a version of `key`; returns it, or nothing where there is nothing to delete.
-    pub(super) fn set(&self, key: &[u8], sequence: u64, value: Option<Bytes>) -> Vec<Bytes> {
+    pub(crate) fn set(&self, key: &[u8], sequence: u64, value: Option<Bytes>) -> Vec<Bytes> {
         let mut rows = self.rows.write();
         let key = match rows.map.get_key_value(key) {
             Some((stored, _)) => Arc::clone(stored),
@@ -62,14 +64,14 @@ impl Table {
     }
 
     /// Deletes all keys of a range and returns them.
-    pub(super) fn delete_range(&self, range: &KeyRange, sequence: u64) -> Vec<Bytes> {
+    pub(crate) fn delete_range(&self, range: &KeyRange, sequence: u64) -> Vec<Bytes> {
         let keys = self.keys(range);
         keys.iter().for_each(|key| drop(self.set(key, sequence, None)));
         keys
     }
 
     /// Returns the present keys of a range.
-    pub(super) fn keys(&self, range: &KeyRange) -> Vec<Bytes> {
+    pub(crate) fn keys(&self, range: &KeyRange) -> Vec<Bytes> {
         self.rows
             .read()
             .live(bounds(range), NEWEST)
@@ -78,7 +80,7 @@ impl Table {
     }
 
     /// Returns the bytes of all present keys and values of a range.
-    pub(super) fn size(&self, range: &KeyRange) -> u64 {
+    pub(crate) fn size(&self, range: &KeyRange) -> u64 {
         let rows = self.rows.read();
         rows.live(bounds(range), NEWEST)
             .map(|(key, value)| (key.len() + value.len()) as u64)
@@ -87,7 +89,7 @@ impl Table {
 
     /// Copies up to `count` entries that a reader at `sequence` sees, from one end of the bounds
     /// inwards: from the start, or from the end when `reverse`.
-    pub(super) fn fetch(
+    pub(crate) fn fetch(
         &self,
         bounds: (Bound<&[u8]>, Bound<&[u8]>),
         reverse: bool,
@@ -106,22 +108,27 @@ impl Table {
         }
     }
 
-    /// Removes the versions of `keys` that no active snapshot sees.
-    pub(super) fn tidy(&self, keys: &[Bytes], active: &BTreeMap<u64, usize>) {
+    /// Removes the versions of `keys` that no active snapshot sees; returns the memory they took.
+    pub(crate) fn tidy(&self, keys: &[Bytes], active: &BTreeMap<u64, usize>) -> u64 {
         let mut rows = self.rows.write();
-        keys.iter().for_each(|key| rows.tidy(key, active));
+        keys.iter().map(|key| rows.tidy(key, active)).sum()
     }
 
-    /// Removes all versions but the present ones; for when no snapshot is left.
-    pub(super) fn tidy_all(&self) {
+    /// Removes all versions but the present ones; for when no snapshot is left. Returns the memory
+    /// that they took.
+    pub(crate) fn tidy_all(&self) -> u64 {
         let mut rows = self.rows.write();
-        for key in std::mem::take(&mut rows.stale) {
-            rows.tidy(&key, &BTreeMap::new());
-        }
+        let stale = std::mem::take(&mut rows.stale);
+        stale.iter().map(|key| rows.tidy(key, &BTreeMap::new())).sum()
+    }
+
+    /// Returns whether no key has a version.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.read().map.is_empty()
     }
 
     /// Removes the versions that write `sequence` added to `keys`.
-    pub(super) fn take_back(&self, keys: &[Bytes], sequence: u64) {
+    pub(crate) fn take_back(&self, keys: &[Bytes], sequence: u64) {
         let mut rows = self.rows.write();
         for key in keys {
             if let Some(versions) = rows.map.get_mut(key) {
@@ -145,18 +152,20 @@ impl Rows {
         rows.filter_map(move |(key, versions)| visible(versions, sequence).map(|value| (key, value)))
     }
 
-    fn tidy(&mut self, key: &Bytes, active: &BTreeMap<u64, usize>) {
+    fn tidy(&mut self, key: &Bytes, active: &BTreeMap<u64, usize>) -> u64 {
         let Some(versions) = self.map.get_mut(key) else {
-            return;
+            return 0;
         };
+        let mut freed = 0;
         for n in (1..versions.len()).rev() {
             let seen_by = versions[n - 1].sequence..versions[n].sequence;
             if active.range(seen_by).next().is_none() {
-                versions.remove(n - 1);
+                freed += version_bytes(key, versions.remove(n - 1).value.as_deref());
             }
         }
         match versions.as_slice() {
             [Version { value: None, .. }] => {
+                freed += version_bytes(key, None);
                 self.map.remove(key);
                 self.stale.remove(key);
             }
@@ -167,7 +176,15 @@ impl Rows {
                 self.stale.insert(Arc::clone(key));
             }
         }
+        freed
     }
+}
+
+/// Returns roughly the memory that a version takes.
+pub(crate) fn version_bytes(key: &[u8], value: Option<&[u8]>) -> u64 {
+    /// The version itself, its place in the map, and what allocators add.
+    const OVERHEAD: usize = 112;
+    (OVERHEAD + key.len() + value.map_or(0, <[u8]>::len)) as u64
 }
 
 fn visible(versions: &[Version], sequence: u64) -> Option<&Bytes> {

@@ -1,16 +1,11 @@
-//! Reading a store in memory: snapshots and the place of a cursor.
+//! Reading a store in memory: snapshots.
 
-use super::rows::{Bytes, NEWEST, Table};
+use super::position::RowsPosition;
+use super::rows::{NEWEST, Table};
 use super::{Shared, State, Tables};
-use crate::drive::{Driver, Position};
+use crate::drive::Driver;
 use crate::{KvCursor, KvError, KvSnapshot, ScanSpec, ScanStats};
-use rukh_keys::KeyRange;
-use std::ops::Bound;
 use std::sync::Arc;
-
-/// Entries copied at a time: at first, and at most.
-const FETCH_MIN: usize = 4;
-const FETCH_MAX: usize = 256;
 
 /// The tables as they were at a write or, without a claim, as they are.
 pub(super) struct MemorySnapshot {
@@ -48,7 +43,9 @@ impl Drop for Claim {
             }
         }
         if state.active.is_empty() {
-            state.tables.values().for_each(|table| table.tidy_all());
+            for table in state.tables.values() {
+                table.tidy_all();
+            }
         }
     }
 }
@@ -75,13 +72,15 @@ impl MemorySnapshot {
         self.claim.as_ref().map_or(NEWEST, |claim| claim.sequence)
     }
 
-    fn driver(&self, table: &str, spec: ScanSpec) -> Result<Driver<MemoryPosition>, KvError> {
+    fn driver(&self, table: &str, spec: ScanSpec) -> Result<Driver<RowsPosition<Claim>>, KvError> {
         let table = Arc::clone(self.table(table)?);
         // A cursor outlives its snapshot, and sees one state even where that sees the newest.
         let sequence = self.claim.as_ref().map(|claim| claim.sequence);
         let claim = Claim::new(&self.shared, &mut self.shared.state.lock(), sequence);
         let reverse = spec.reverse;
-        Driver::new(spec, |_| Ok(MemoryPosition::new(table, claim, reverse)))
+        Driver::new(spec, |_| {
+            Ok(RowsPosition::new(table, claim.sequence, claim, reverse))
+        })
     }
 }
 
@@ -110,94 +109,5 @@ impl KvSnapshot for MemorySnapshot {
         let mut driver = self.driver(table, spec.keys_only())?;
         let keys = driver.count()?;
         Ok((keys, driver.stats()))
-    }
-}
-
-/// A place in a table: entries copied ahead in scan direction, and which of them is here.
-struct MemoryPosition {
-    table: Arc<Table>,
-    claim: Claim,
-    reverse: bool,
-    entries: Vec<(Bytes, Bytes)>,
-    here: usize,
-    fetch: usize,
-}
-
-impl MemoryPosition {
-    fn new(table: Arc<Table>, claim: Claim, reverse: bool) -> MemoryPosition {
-        MemoryPosition {
-            table,
-            claim,
-            reverse,
-            entries: Vec::new(),
-            here: 0,
-            fetch: FETCH_MIN,
-        }
-    }
-
-    /// Copies entries from one end of the bounds inwards.
-    fn fill(&mut self, bounds: (Bound<&[u8]>, Bound<&[u8]>)) {
-        self.entries.clear();
-        self.here = 0;
-        self.table.fetch(
-            bounds,
-            self.reverse,
-            self.claim.sequence,
-            self.fetch,
-            &mut self.entries,
-        );
-    }
-
-    fn step(&mut self) {
-        self.here += 1;
-        if self.here < self.entries.len() {
-            return;
-        }
-        let Some((last, _)) = self.entries.last().cloned() else {
-            return;
-        };
-        self.fetch = (self.fetch * 2).min(FETCH_MAX);
-        let last = Bound::Excluded(&*last);
-        self.fill(if self.reverse {
-            (Bound::Unbounded, last)
-        } else {
-            (last, Bound::Unbounded)
-        });
-    }
-}
-
-impl Position for MemoryPosition {
-    fn enter(&mut self, _: &KeyRange) -> Result<bool, KvError> {
-        Ok(false)
-    }
-
-    fn seek(&mut self, key: &[u8]) {
-        self.fetch = FETCH_MIN;
-        self.fill((Bound::Included(key), Bound::Unbounded));
-    }
-
-    fn seek_before(&mut self, limit: Option<&[u8]>) {
-        self.fetch = FETCH_MIN;
-        self.fill((Bound::Unbounded, limit.map_or(Bound::Unbounded, Bound::Excluded)));
-    }
-
-    fn next(&mut self) {
-        self.step();
-    }
-
-    fn prev(&mut self) {
-        self.step();
-    }
-
-    fn key(&self) -> Option<&[u8]> {
-        self.entries.get(self.here).map(|(key, _)| &**key)
-    }
-
-    fn value(&self) -> &[u8] {
-        self.entries.get(self.here).map_or(&[], |(_, value)| &**value)
-    }
-
-    fn status(&self) -> Result<(), KvError> {
-        Ok(())
     }
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod memory;
+mod overlay;
 mod rocks;
 mod scans;
 mod suite;

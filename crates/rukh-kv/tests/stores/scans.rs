@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 const VALUES: i64 = 7;
 const COLUMNS: usize = 3;
 
-type Entries = Vec<(Vec<u8>, Vec<u8>)>;
+pub type Entries = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// A change of a table.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ pub enum Change {
 /// A scan, and how many entries to take one by one before the rest is visited.
 #[derive(Debug, Clone)]
 pub struct Scan {
-    spec: ScanSpec,
+    pub spec: ScanSpec,
     singly: usize,
 }
 
@@ -39,7 +39,7 @@ fn layout() -> KeyLayout {
     KeyLayout::new(vec![column; COLUMNS], None)
 }
 
-fn key() -> impl Strategy<Value = Vec<u8>> {
+pub fn key() -> impl Strategy<Value = Vec<u8>> {
     vec(0..VALUES, COLUMNS).prop_map(|numbers| {
         let datums: Vec<Datum> = numbers.into_iter().map(Datum::Int).collect();
         layout().encode(&datums).unwrap()
@@ -125,7 +125,7 @@ pub fn changes() -> impl Strategy<Value = Vec<Change>> {
 }
 
 /// Applies changes to a new table and to a map, and returns the map.
-fn apply(store: &dyn KvStore, table: &str, changes: &[Change]) -> BTreeMap<Vec<u8>, Vec<u8>> {
+pub fn apply(store: &dyn KvStore, table: &str, changes: &[Change]) -> BTreeMap<Vec<u8>, Vec<u8>> {
     store.create_table(table, &TableOptions::default()).unwrap();
     let mut model = BTreeMap::new();
     for group in changes.chunks(50) {
@@ -158,7 +158,7 @@ fn apply(store: &dyn KvStore, table: &str, changes: &[Change]) -> BTreeMap<Vec<u
 }
 
 /// What a scan of a map shows.
-fn filter(model: &BTreeMap<Vec<u8>, Vec<u8>>, spec: &ScanSpec) -> Entries {
+pub fn filter(model: &BTreeMap<Vec<u8>, Vec<u8>>, spec: &ScanSpec) -> Entries {
     let wanted = |key: &[u8]| spec.ranges.iter().any(|range| range.contains(key)) && spec.masked.matches(key);
     let value = |value: &Vec<u8>| if spec.keys_only { Vec::new() } else { value.clone() };
     let entries = model.iter().filter(|(key, _)| wanted(key));
@@ -173,7 +173,7 @@ fn filter(model: &BTreeMap<Vec<u8>, Vec<u8>>, spec: &ScanSpec) -> Entries {
 }
 
 /// What a scan of a store shows: some entries one by one, the rest visited.
-fn show(snapshot: &dyn KvSnapshot, table: &str, scan: &Scan) -> (Entries, ScanStats) {
+pub fn show(snapshot: &dyn KvSnapshot, table: &str, scan: &Scan) -> (Entries, ScanStats) {
     let mut cursor = snapshot.scan(table, scan.spec.clone()).unwrap();
     let mut entries = Vec::new();
     while entries.len() < scan.singly {

@@ -41,7 +41,8 @@ pub(super) fn export(
             format!("copy {}", name.name),
         ),
     };
-    let context = session.context(session.engine().snapshot(), &query)?;
+    let snapshot = session.snapshot();
+    let context = session.context(snapshot, &query)?;
     let rows = session.query(&query, params, &context)?;
     let task = session.task(label, "rows");
     let path = Path::new(&statement.file);

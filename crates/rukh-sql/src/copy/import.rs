@@ -40,7 +40,7 @@ pub(super) fn import(session: &mut Session, statement: &CopyStatement) -> Result
     let columns = Columns::new(&table, columns, statement.options.row_number.as_ref())?;
     let path = Path::new(&statement.file);
     let file = File::open(path).map_err(|error| file_error("open", path, &error))?;
-    let sink = Sink::new(session, &table);
+    let sink = Sink::new(session, &table)?;
     let unit = if statement.options.format == CopyFormat::Parquet {
         "rows"
     } else {

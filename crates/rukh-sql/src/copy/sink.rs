@@ -1,9 +1,11 @@
 //! Where imported rows go: few of them in one ordinary write, many in a bulk load.
+//!
+//! In a transaction block all are one write of the transaction, in memory.
 
 use std::sync::Arc;
 
 use rukh_catalog::Table;
-use rukh_engine::{Engine, Load, OnConflict, Progress, Row};
+use rukh_engine::{Engine, Load, OnConflict, Progress, Row, Write};
 use rukh_keys::Datum;
 use rukh_kv::Durability;
 
@@ -31,20 +33,27 @@ pub(super) struct Sink {
     waiting: Vec<Row>,
     waiting_bytes: usize,
     load: Option<Load>,
+    /// The statement of the transaction that all rows go to.
+    write: Option<Write>,
     rows: u64,
 }
 
 impl Sink {
-    pub(super) fn new(session: &Session, table: &Arc<Table>) -> Self {
-        Sink {
+    pub(super) fn new(session: &mut Session, table: &Arc<Table>) -> Result<Self, SqlError> {
+        let write = match session.is_in_block() {
+            true => Some(session.begin_write()?),
+            false => None,
+        };
+        Ok(Sink {
             engine: session.engine().clone(),
             table: table.clone(),
             durability: session.durability(),
             waiting: Vec::new(),
             waiting_bytes: 0,
             load: None,
+            write,
             rows: 0,
-        }
+        })
     }
 
     /// Adds a row of all columns in declared order.
@@ -62,8 +71,13 @@ impl Sink {
         Ok(())
     }
 
-    /// Hands waiting rows to the bulk load, which starts now if it has not.
+    /// Hands waiting rows to the transaction, or to the bulk load, which starts now if it has not.
     fn pass_on(&mut self) -> Result<(), SqlError> {
+        if let Some(write) = &mut self.write {
+            self.waiting_bytes = 0;
+            write.insert(&self.table, std::mem::take(&mut self.waiting), OnConflict::Error)?;
+            return Ok(());
+        }
         if self.load.is_none() {
             self.load = Some(self.engine.load(self.table.id)?);
         }
@@ -83,7 +97,10 @@ impl Sink {
         if let Some(load) = self.load {
             return Ok(load.finish_watched(task)?);
         }
-        let mut write = self.engine.begin()?;
+        let mut write = match self.write {
+            Some(write) => write,
+            None => self.engine.begin()?,
+        };
         write.insert(&self.table, self.waiting, OnConflict::Error)?;
         if task.cancelled() {
             return Err(SqlError::cancelled());

@@ -15,6 +15,7 @@
 //! | `query`        | queries and writes, by sqlparser; refuses clauses that would be ignored |
 //! | `tree`         | what is read: the types of all statements                              |
 //! | `parse`        | the entries                                                            |
+//! | `transaction`  | BEGIN, COMMIT, SAVEPOINT and their kin                                 |
 //! | `utility`      | everything else                                                        |
 //! | `casts`        | spells out casts to types that DataFusion does not have               |
 //! | `number`       | numbers with exponents, underscores and too many digits               |
@@ -35,10 +36,13 @@ mod reader;
 mod source;
 #[cfg(test)]
 mod tests;
+mod transaction;
 mod tree;
 mod utility;
 
 pub(crate) use data_type::data_type;
 pub use parse::{parse, parse_expression};
 pub(crate) use reader::is_reserved;
+pub(crate) use transaction::serializable;
+pub use transaction::{TransactionModes, TransactionStatement};
 pub use tree::*;

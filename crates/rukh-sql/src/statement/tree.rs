@@ -3,7 +3,7 @@
 use datafusion::sql::sqlparser::ast::{self, Expr};
 use rukh_keys::{DataType, SortOrder};
 
-use super::source;
+use super::{TransactionStatement, source};
 use crate::SqlError;
 
 /// One statement.
@@ -76,15 +76,13 @@ pub enum Statement {
         name: String,
         /// The new value as text, or `None` for the default.
         value: Option<String>,
+        /// Whether it holds for the present transaction only.
+        local: bool,
     },
     /// RESET ALL.
     ResetAll,
-    /// BEGIN, START TRANSACTION.
-    Begin,
-    /// COMMIT, END.
-    Commit,
-    /// ROLLBACK, ABORT.
-    Rollback,
+    /// BEGIN, COMMIT, SAVEPOINT and their kin.
+    Transaction(TransactionStatement),
 }
 
 /// A table or index as named in a statement.

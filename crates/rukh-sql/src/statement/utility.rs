@@ -4,7 +4,7 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::reader::Reader;
 use super::{ExplainFormat, Name, ObjectName, ShowStatement, Statement, query};
-use super::{copy, create_index, create_table};
+use super::{copy, create_index, create_table, transaction};
 use crate::SqlError;
 
 /// Reads any statement.
@@ -33,7 +33,9 @@ pub(super) fn statement(reader: &mut Reader<'_>) -> Result<Statement, SqlError> 
         "copy" => copy::copy(reader),
         "set" => set(reader),
         "reset" => reset(reader),
-        "begin" | "start" | "commit" | "end" | "rollback" | "abort" => transaction(reader),
+        "begin" | "start" | "commit" | "end" | "rollback" | "abort" | "savepoint" | "release" => {
+            transaction::transaction(reader).map(Statement::Transaction)
+        }
         other if NOT_DONE.contains(&other) => {
             let name = other.to_ascii_uppercase();
             Err(reader.unsupported(format!("{name} is not supported")))
@@ -68,9 +70,7 @@ const NOT_DONE: &[&str] = &[
     "reassign",
     "refresh",
     "reindex",
-    "release",
     "revoke",
-    "savepoint",
     "security",
     "unlisten",
     "vacuum",
@@ -381,41 +381,35 @@ fn update_statistics(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
 
 fn set(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     reader.expect(&["set"])?;
-    if !reader.accept(&["session"]) {
-        reader.accept(&["local"]);
+    if reader.peeks(&["transaction"]) {
+        return transaction::set_transaction(reader).map(Statement::Transaction);
     }
-    if reader.peeks_any(&[
-        "transaction",
-        "characteristics",
-        "constraints",
-        "role",
-        "authorization",
-    ]) {
-        return Err(
-            reader.unsupported("SET TRANSACTION, CONSTRAINTS, ROLE and AUTHORIZATION are not supported")
-        );
+    let session = reader.accept(&["session"]);
+    if session && reader.peeks(&["characteristics"]) {
+        return transaction::set_characteristics(reader).map(Statement::Transaction);
     }
-    if reader.accept(&["time", "zone"]) {
-        let value = setting_value(reader)?;
-        return Ok(Statement::Set {
-            name: "timezone".to_string(),
-            value,
-        });
+    let local = !session && reader.accept(&["local"]);
+    if local && reader.peeks(&["transaction"]) {
+        return transaction::set_transaction(reader).map(Statement::Transaction);
     }
-    if reader.accept(&["names"]) {
-        let value = setting_value(reader)?;
-        return Ok(Statement::Set {
-            name: "client_encoding".to_string(),
-            value,
-        });
+    if reader.peeks_any(&["constraints", "role", "authorization"]) {
+        return Err(reader.unsupported("SET CONSTRAINTS, ROLE and AUTHORIZATION are not supported"));
     }
-    let name = setting_name(reader)?;
-    if !reader.accept_token(&Token::Eq) {
-        reader.expect(&["to"])?;
-    }
+    let name = if reader.accept(&["time", "zone"]) {
+        "timezone".to_string()
+    } else if reader.accept(&["names"]) {
+        "client_encoding".to_string()
+    } else {
+        let name = setting_name(reader)?;
+        if !reader.accept_token(&Token::Eq) {
+            reader.expect(&["to"])?;
+        }
+        name
+    };
     Ok(Statement::Set {
         name,
         value: setting_value(reader)?,
+        local,
     })
 }
 
@@ -427,6 +421,7 @@ fn reset(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     Ok(Statement::Set {
         name: setting_name(reader)?,
         value: None,
+        local: false,
     })
 }
 
@@ -471,68 +466,7 @@ fn setting_item(reader: &mut Reader<'_>) -> Result<String, SqlError> {
     }
 }
 
-fn transaction(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
-    let verb = reader.any_word()?.text;
-    match verb.as_str() {
-        "start" => reader.expect(&["transaction"])?,
-        _ => {
-            let _ = reader.accept(&["work"]) || reader.accept(&["transaction"]);
-        }
-    }
-    let statement = match verb.as_str() {
-        "begin" | "start" => Statement::Begin,
-        "commit" | "end" => Statement::Commit,
-        _ => Statement::Rollback,
-    };
-    if ends(reader) || (statement == Statement::Begin && accept_snapshot_modes(reader)) {
-        return Ok(statement);
-    }
-    let unsupported = [
-        (
-            Statement::Begin,
-            &["isolation", "read", "not", "deferrable"][..],
-            "this transaction mode is",
-        ),
-        (Statement::Rollback, &["to"], "savepoints are"),
-        (
-            Statement::Rollback,
-            &["and", "prepared"],
-            "AND CHAIN and PREPARED are",
-        ),
-        (
-            Statement::Commit,
-            &["and", "prepared"],
-            "AND CHAIN and PREPARED are",
-        ),
-    ];
-    for (of, words, what) in unsupported {
-        if of == statement && reader.peeks_any(words) {
-            return Err(reader.unsupported(format!("{what} not supported")));
-        }
-    }
-    Err(reader.unexpected())
-}
-
 /// Whether nothing more of the statement follows.
 fn ends(reader: &Reader<'_>) -> bool {
     matches!(reader.peek_at(0), Token::EOF | Token::SemiColon)
-}
-
-/// Takes modes that every transaction has: isolation up to REPEATABLE READ, READ WRITE.
-fn accept_snapshot_modes(reader: &mut Reader<'_>) -> bool {
-    loop {
-        let level = [
-            &["isolation", "level", "repeatable", "read"][..],
-            &["isolation", "level", "read", "committed"],
-            &["isolation", "level", "read", "uncommitted"],
-            &["read", "write"],
-        ];
-        if !level.iter().any(|words| reader.accept(words)) {
-            return false;
-        }
-        reader.accept_token(&Token::Comma);
-        if ends(reader) {
-            return true;
-        }
-    }
 }

@@ -21,6 +21,7 @@ use rukh_keys::DataType;
 use rukh_planner::Constant;
 
 use crate::SqlError;
+use crate::block::TransactionStatus;
 use crate::context::PathSetting;
 use crate::direct::DirectPlan;
 use crate::hints::TableHint;
@@ -75,7 +76,8 @@ impl Session {
     /// Runs a plain text by the direct plan of its template, if it has one that holds for its
     /// literals.
     pub(crate) fn query_template(&mut self, sql: &str) -> Result<Option<Rows>, SqlError> {
-        if self.settings.path != PathSetting::Auto {
+        let aborted = self.transaction_status() == TransactionStatus::Aborted;
+        if self.settings.path != PathSetting::Auto || aborted {
             return Ok(None);
         }
         let mut cut = std::mem::take(&mut self.templates.cut);
@@ -88,7 +90,7 @@ impl Session {
     }
 
     fn query_cut(&mut self, sql: &str, cut: &Cut) -> Result<Option<Rows>, SqlError> {
-        let snapshot = self.engine().snapshot();
+        let snapshot = self.snapshot();
         let version = snapshot.catalog.version;
         let template = match self.templates.known.get(&cut.template) {
             Some(KnownTemplate::Planned(planned_for, plan)) if *planned_for == version => plan.clone(),

@@ -20,7 +20,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "ready")?;
     for number in first.. {
-        client.run(&Step::of(seed, number).sql())?;
+        for sql in Step::of(seed, number).statements() {
+            client.run(&sql)?;
+        }
         writeln!(out, "done {number}")?;
         out.flush()?;
     }

@@ -196,7 +196,7 @@ fn utility_statements() {
         ("UPDATE STATISTICS s.t", "analyze s.t"),
         ("SET x = 5", "set x = Some(\"5\")"),
         ("SET SESSION a.B TO 'Off'", "set a.b = Some(\"Off\")"),
-        ("SET LOCAL x = on", "set x = Some(\"on\")"),
+        ("SET LOCAL x = on", "set local x = Some(\"on\")"),
         ("SET x = -1.5", "set x = Some(\"-1.5\")"),
         ("SET search_path TO a, 'B'", "set search_path = Some(\"a, B\")"),
         ("SET x = DEFAULT", "set x = None"),
@@ -208,12 +208,33 @@ fn utility_statements() {
         ("BEGIN WORK", "begin"),
         (
             "START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE",
-            "begin",
+            "start isolation read write",
+        ),
+        (
+            "BEGIN TRANSACTION READ WRITE ISOLATION LEVEL READ COMMITTED NOT DEFERRABLE READ ONLY",
+            "begin isolation read only",
         ),
         ("COMMIT WORK", "commit"),
         ("END", "commit"),
+        ("END AND NO CHAIN", "commit"),
+        ("COMMIT AND CHAIN", "commit and chain"),
         ("ROLLBACK TRANSACTION", "rollback"),
         ("ABORT", "rollback"),
+        ("ROLLBACK WORK AND CHAIN", "rollback and chain"),
+        ("SAVEPOINT Here", "savepoint here"),
+        ("RELEASE \"Here\"", "release Here"),
+        ("RELEASE SAVEPOINT s", "release s"),
+        ("ROLLBACK TO s", "rollback to s"),
+        ("ROLLBACK WORK TO SAVEPOINT s", "rollback to s"),
+        (
+            "SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED",
+            "set transaction isolation",
+        ),
+        ("SET LOCAL TRANSACTION READ ONLY", "set transaction read only"),
+        (
+            "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY, DEFERRABLE",
+            "set characteristics read only",
+        ),
     ]);
 }
 
@@ -261,18 +282,34 @@ fn utility_errors() {
         ("SHOW COLUMNS", "42601", "syntax error at end of input", 13),
         ("SET x", "42601", "syntax error at end of input", 6),
         (
-            "SET TRANSACTION READ ONLY",
+            "SET ROLE x",
             "0A000",
-            "SET TRANSACTION, CONSTRAINTS, ROLE and AUTHORIZATION are not supported",
+            "SET CONSTRAINTS, ROLE and AUTHORIZATION are not supported",
             5,
         ),
         (
             "BEGIN ISOLATION LEVEL SERIALIZABLE",
             "0A000",
-            "this transaction mode is not supported",
-            7,
+            "isolation level SERIALIZABLE is not supported",
+            23,
         ),
-        ("ROLLBACK TO x", "0A000", "savepoints are not supported", 10),
+        (
+            "SET TRANSACTION SNAPSHOT 'x'",
+            "0A000",
+            "SET TRANSACTION SNAPSHOT is not supported",
+            17,
+        ),
+        (
+            "COMMIT PREPARED 'x'",
+            "0A000",
+            "prepared transactions are not supported",
+            8,
+        ),
+        ("SET TRANSACTION", "42601", "syntax error at end of input", 16),
+        ("BEGIN READ ONLY,", "42601", "syntax error at end of input", 17),
+        ("BEGIN READ", "42601", "syntax error at or near \"READ\"", 7),
+        ("ABORT TO s", "42601", "syntax error at or near \"TO\"", 7),
+        ("SAVEPOINT", "42601", "syntax error at end of input", 10),
         ("COMMIT FOO", "42601", "syntax error at or near \"FOO\"", 8),
     ]);
 }

@@ -69,12 +69,39 @@ pub(super) fn summary(statement: &Statement) -> String {
             format!("analyze {}", table.as_ref().map_or("all".to_string(), object))
         }
         Statement::Copy(copy) => format!("{copy:?}"),
-        Statement::Set { name, value } => format!("set {name} = {value:?}"),
+        Statement::Set { name, value, local } => {
+            let local = if *local { "local " } else { "" };
+            format!("set {local}{name} = {value:?}")
+        }
         Statement::ResetAll => "reset all".to_string(),
-        Statement::Begin => "begin".to_string(),
-        Statement::Commit => "commit".to_string(),
-        Statement::Rollback => "rollback".to_string(),
+        Statement::Transaction(statement) => transaction(statement),
     }
+}
+
+fn transaction(statement: &TransactionStatement) -> String {
+    let chained = |verb: &str, chain: &bool| format!("{verb}{}", if *chain { " and chain" } else { "" });
+    match statement {
+        TransactionStatement::Begin { start, modes: how } => {
+            format!("{}{}", if *start { "start" } else { "begin" }, modes(how))
+        }
+        TransactionStatement::Commit { chain } => chained("commit", chain),
+        TransactionStatement::Rollback { chain } => chained("rollback", chain),
+        TransactionStatement::Savepoint(name) => format!("savepoint {}", text(name)),
+        TransactionStatement::Release(name) => format!("release {}", text(name)),
+        TransactionStatement::RollbackTo(name) => format!("rollback to {}", text(name)),
+        TransactionStatement::SetTransaction(how) => format!("set transaction{}", modes(how)),
+        TransactionStatement::SetCharacteristics(how) => format!("set characteristics{}", modes(how)),
+    }
+}
+
+fn modes(modes: &TransactionModes) -> String {
+    let isolation = if modes.isolation { " isolation" } else { "" };
+    let access = match modes.read_only {
+        None => "",
+        Some(true) => " read only",
+        Some(false) => " read write",
+    };
+    format!("{isolation}{access}")
 }
 
 pub(super) fn list<T>(items: &[T], print: impl Fn(&T) -> String) -> String {

@@ -1,0 +1,261 @@
+//! What was committed lately, as far as open transactions have to know of it: first committer wins.
+//!
+//! While transactions are open, every commit notes the keys that it touched under the number of the
+//! commit: keys of rows changed, also of those put back as they were, and UNIQUE keys taken. A
+//! transaction remembers the number at its beginning, and may commit if none of the keys it touched
+//! itself was noted since. Of a key a fingerprint of 64 bits is kept; two keys that share one are
+//! taken for a conflict that is none, never the other way round. What no open transaction is older
+//! than is forgotten, and without open transactions nothing is noted at all.
+//!
+//! Past [`KEYS_MAX`] keys the notes become coarse: of each table, the number of its last change.
+//! Changes of whole tables, by bulk loads and TRUNCATE, are noted like that at once.
+//!
+//! Deliberately not here: changed definitions, which a commit compares itself (`transaction`).
+
+use parking_lot::Mutex;
+use rukh_catalog::{IndexId, TableId};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
+
+/// Keys noted at most, which take some 60 MiB.
+const KEYS_MAX: usize = 1 << 20;
+
+/// A key that a statement touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Touch {
+    pub(crate) table: TableId,
+    fingerprint: u64,
+}
+
+/// The notes of one database.
+pub(crate) struct Commits {
+    /// How many transactions are open.
+    open: AtomicUsize,
+    notes: Mutex<Notes>,
+    hasher: RandomState,
+    keys_max: usize,
+}
+
+#[derive(Default)]
+struct Notes {
+    /// The number of the last commit noted.
+    number: u64,
+    /// How many transactions began at each number.
+    open: BTreeMap<u64, usize>,
+    /// The last commit that touched each key.
+    keys: HashMap<u64, u64>,
+    /// Each touch with its commit, oldest first.
+    order: VecDeque<(u64, Touch)>,
+    /// The last commit that touched something of a table, where keys are not told apart.
+    tables: HashMap<TableId, u64>,
+}
+
+/// An open transaction, until dropped.
+pub(crate) struct Registration {
+    commits: Arc<Commits>,
+    began: u64,
+}
+
+impl Default for Commits {
+    fn default() -> Self {
+        Commits::with_keys_max(KEYS_MAX)
+    }
+}
+
+impl Commits {
+    fn with_keys_max(keys_max: usize) -> Self {
+        Commits {
+            open: AtomicUsize::new(0),
+            notes: Mutex::default(),
+            hasher: RandomState::new(),
+            keys_max,
+        }
+    }
+
+    /// Registers a transaction. To be called before it takes its snapshot: then each commit that the
+    /// snapshot does not have is noted.
+    pub(crate) fn register(self: &Arc<Self>) -> Registration {
+        let mut notes = self.notes.lock();
+        self.open.fetch_add(1, Ordering::SeqCst);
+        let began = notes.number;
+        *notes.open.entry(began).or_default() += 1;
+        Registration {
+            commits: self.clone(),
+            began,
+        }
+    }
+
+    /// Whether commits are to be noted. Asked after a write, the answer holds for that write.
+    pub(crate) fn is_watched(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.open.load(Ordering::SeqCst) > 0
+    }
+
+    /// Names the key of a row.
+    pub(crate) fn row(&self, table: TableId, key: &[u8]) -> Touch {
+        Touch {
+            table,
+            fingerprint: self.hasher.hash_one((table.0, key)),
+        }
+    }
+
+    /// Names a key of a UNIQUE index.
+    pub(crate) fn unique(&self, table: TableId, index: IndexId, key: &[u8]) -> Touch {
+        Touch {
+            table,
+            fingerprint: self.hasher.hash_one((table.0, index.0, key)),
+        }
+    }
+
+    /// Notes a commit. To be called after the write, while the writer lock is still held.
+    pub(crate) fn note(&self, touched: &[Touch]) {
+        if touched.is_empty() || !self.is_watched() {
+            return;
+        }
+        let mut notes = self.notes.lock();
+        notes.number += 1;
+        let number = notes.number;
+        for touch in touched {
+            notes.keys.insert(touch.fingerprint, number);
+            notes.order.push_back((number, *touch));
+            if notes.order.len() > self.keys_max {
+                notes.coarsen();
+            }
+        }
+    }
+
+    /// Notes a commit that changed unknown rows of tables.
+    pub(crate) fn note_tables(&self, tables: impl IntoIterator<Item = TableId>) {
+        if !self.is_watched() {
+            return;
+        }
+        let mut notes = self.notes.lock();
+        notes.number += 1;
+        let number = notes.number;
+        notes
+            .tables
+            .extend(tables.into_iter().map(|table| (table, number)));
+    }
+
+    fn close(&self, began: u64) {
+        let mut notes = self.notes.lock();
+        self.open.fetch_sub(1, Ordering::SeqCst);
+        if let Some(count) = notes.open.get_mut(&began) {
+            *count -= 1;
+            if *count == 0 {
+                notes.open.remove(&began);
+                notes.forget();
+            }
+        }
+    }
+}
+
+impl Registration {
+    /// Returns the table of a key that another commit has touched since this transaction began.
+    pub(crate) fn conflict(&self, touched: &[Touch]) -> Option<TableId> {
+        let notes = self.commits.notes.lock();
+        if notes.number == self.began {
+            return None;
+        }
+        let since = |number: Option<&u64>| number.is_some_and(|number| *number > self.began);
+        let conflict = touched
+            .iter()
+            .find(|touch| since(notes.keys.get(&touch.fingerprint)) || since(notes.tables.get(&touch.table)));
+        conflict.map(|touch| touch.table)
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        self.commits.close(self.began);
+    }
+}
+
+impl Notes {
+    /// Keeps of each table only that it changed.
+    fn coarsen(&mut self) {
+        for (number, touch) in self.order.drain(..) {
+            self.tables.insert(touch.table, number);
+        }
+        self.keys.clear();
+    }
+
+    /// Forgets what happened before the oldest open transaction began.
+    fn forget(&mut self) {
+        let Some(oldest) = self.open.first_key_value().map(|(began, _)| *began) else {
+            self.keys = HashMap::new();
+            self.order = VecDeque::new();
+            self.tables.clear();
+            return;
+        };
+        while let Some((number, touch)) = self.order.front().copied() {
+            if number > oldest {
+                break;
+            }
+            self.order.pop_front();
+            if self.keys.get(&touch.fingerprint) == Some(&number) {
+                self.keys.remove(&touch.fingerprint);
+            }
+        }
+        self.tables.retain(|_, number| *number > oldest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const T: TableId = TableId(1);
+    const U: TableId = TableId(2);
+
+    #[test]
+    fn what_is_committed_after_the_beginning_conflicts() {
+        let commits = Arc::new(Commits::default());
+        let (a, b) = (commits.row(T, b"a"), commits.row(T, b"b"));
+        commits.note(&[a]);
+        let early = commits.register();
+        commits.note(&[a]);
+        let late = commits.register();
+        assert_eq!(early.conflict(&[b, a]), Some(T));
+        assert_eq!(early.conflict(&[b]), None);
+        assert_eq!(late.conflict(&[a, b]), None);
+        assert_eq!(early.conflict(&[commits.row(U, b"a")]), None);
+        commits.note_tables([U]);
+        assert_eq!(late.conflict(&[a, commits.unique(U, IndexId(7), b"k")]), Some(U));
+    }
+
+    #[test]
+    fn nothing_is_kept_that_nobody_can_ask_for() {
+        let commits = Arc::new(Commits::default());
+        let key = commits.row(T, b"a");
+        commits.note(&[key]);
+        assert_eq!(commits.notes.lock().order.len(), 0);
+        let first = commits.register();
+        commits.note(&[key]);
+        commits.note_tables([U]);
+        let second = commits.register();
+        commits.note(&[key]);
+        drop(first);
+        assert_eq!(commits.notes.lock().order.len(), 1);
+        assert!(commits.notes.lock().tables.is_empty());
+        assert_eq!(second.conflict(&[key]), Some(T));
+        drop(second);
+        let notes = commits.notes.lock();
+        assert!(notes.keys.is_empty() && notes.order.is_empty() && notes.open.is_empty());
+    }
+
+    #[test]
+    fn too_many_keys_become_tables() {
+        let commits = Arc::new(Commits::with_keys_max(3));
+        let transaction = commits.register();
+        let keys: Vec<Touch> = (0..4_u8).map(|key| commits.row(T, &[key])).collect();
+        commits.note(&keys[..3]);
+        assert_eq!(transaction.conflict(&keys[3..]), None);
+        commits.note(&keys[3..]);
+        assert!(commits.notes.lock().keys.is_empty());
+        assert_eq!(transaction.conflict(&keys[..1]), Some(T));
+        assert_eq!(transaction.conflict(&[commits.row(U, b"a")]), None);
+    }
+}

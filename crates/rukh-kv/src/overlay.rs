@@ -1,0 +1,266 @@
+//! Changes that are not written yet, shown over a snapshot: what a transaction has done so far.
+//!
+//! An [`Overlay`] takes the batches of statements and keeps, for each key changed, its new value or
+//! that it is gone. [`Overlay::over`] gives a view of a snapshot with the changes on top, which is a
+//! snapshot like any other; further batches do not change it. At the end [`Overlay::batch`] is the
+//! one batch that brings a store from the snapshot to what was seen.
+//!
+//! Changes lie in the tables of the memory store (`memory::rows`), each stamped with the number of
+//! its batch. So a view, and a [`Mark`] to go back to, is a number that keeps the versions it sees;
+//! going back writes the values of then once more.
+//!
+//! | byte | then      | is                        |
+//! |------|-----------|---------------------------|
+//! | `00` |           | a key that was deleted    |
+//! | `01` | the value | a key that has this value |
+//!
+//! Deliberately not here: whether the store has changed since the snapshot (rukh-engine).
+
+mod merge;
+mod view;
+
+use crate::memory::{Bytes, Table, version_bytes};
+use crate::{KvError, KvSnapshot, WriteBatch, WriteOp};
+use parking_lot::Mutex;
+use rukh_keys::KeyRange;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use view::OverlayView;
+
+/// The first byte of a deleted key's value.
+const DELETED: u8 = 0;
+/// The first byte of a value.
+const PRESENT: u8 = 1;
+
+type Tables = BTreeMap<String, Arc<Table>>;
+
+/// Changes on top of a snapshot, in memory.
+#[derive(Default)]
+pub struct Overlay {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The number of the newest batch.
+    sequence: u64,
+    /// How many views and marks there are of each number.
+    active: BTreeMap<u64, usize>,
+    tables: Arc<Tables>,
+    /// While there are marks: what was changed since the first of them, in order.
+    log: Vec<Change>,
+    marks: usize,
+    bytes: u64,
+}
+
+/// A key that a batch changed.
+struct Change {
+    sequence: u64,
+    table: Arc<Table>,
+    key: Bytes,
+}
+
+/// A state of an overlay that it can go back to; kept until dropped.
+pub struct Mark {
+    claim: Claim,
+}
+
+/// Keeps the versions that a reader at `sequence` sees.
+struct Claim {
+    sequence: u64,
+    overlay: Arc<Overlay>,
+}
+
+impl Overlay {
+    /// Makes an overlay without changes.
+    pub fn new() -> Arc<Overlay> {
+        Arc::default()
+    }
+
+    /// Adds the puts and deletes of a batch, all at once.
+    ///
+    /// Error `Unsupported` for a range or a merge, which nothing of is added then.
+    pub fn apply(&self, batch: &WriteBatch) -> Result<(), KvError> {
+        if let Some(operation) = batch.ops().find_map(unsupported) {
+            return Err(KvError::Unsupported { operation });
+        }
+        let mut state = self.state.lock();
+        state.sequence += 1;
+        for op in batch.ops() {
+            let (key, value) = match op {
+                WriteOp::Put { key, value, .. } => (key, present(value)),
+                WriteOp::Delete { key, .. } => (key, Bytes::from([DELETED])),
+                WriteOp::DeleteRange { .. } | WriteOp::Merge { .. } => continue,
+            };
+            let table = state.table(op.table());
+            state.set(&table, key, Some(value));
+        }
+        Ok(())
+    }
+
+    /// Shows the present changes over `base`. Batches to come do not change the view.
+    pub fn over(self: &Arc<Self>, base: Arc<dyn KvSnapshot>) -> Arc<dyn KvSnapshot> {
+        let claim = self.claim();
+        let tables = Arc::clone(&self.state.lock().tables);
+        Arc::new(OverlayView::new(base, tables, Arc::new(claim)))
+    }
+
+    /// Returns the memory that the changes take, roughly, in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.state.lock().bytes
+    }
+
+    /// Returns the memory that the changes would take with those of a batch.
+    pub fn bytes_with(&self, batch: &WriteBatch) -> u64 {
+        let versions = batch.len() as u64 * (1 + version_bytes(&[], None));
+        self.bytes() + versions + batch.bytes() as u64
+    }
+
+    /// Returns whether there are no changes.
+    pub fn is_empty(&self) -> bool {
+        self.state.lock().tables.values().all(|table| table.is_empty())
+    }
+
+    /// Remembers the present state.
+    pub fn mark(self: &Arc<Self>) -> Mark {
+        let claim = self.claim();
+        self.state.lock().marks += 1;
+        Mark { claim }
+    }
+
+    /// Goes back to the state of a mark of this overlay, which stays.
+    pub fn go_back(&self, mark: &Mark) {
+        let mut state = self.state.lock();
+        let then = mark.claim.sequence;
+        let kept = state.log.partition_point(|change| change.sequence <= then);
+        let undone = state.log.split_off(kept);
+        state.forget_bytes(log_bytes(&undone));
+        state.sequence += 1;
+        for Change { table, key, .. } in undone {
+            let before = table.value(&key, then);
+            state.write(&table, &key, before);
+        }
+    }
+
+    /// Returns all changes as one batch, in the order of tables and keys.
+    pub fn batch(&self) -> WriteBatch {
+        let state = self.state.lock();
+        let mut batch = WriteBatch::new();
+        for (name, table) in state.tables.iter() {
+            for key in table.keys(&KeyRange::all()) {
+                let value = table.value(&key, state.sequence);
+                match value.as_deref().and_then(change) {
+                    Some(Some(value)) => batch.put(name, &key, value),
+                    Some(None) => batch.delete(name, &key),
+                    None => {}
+                }
+            }
+        }
+        batch
+    }
+
+    /// Claims the present state.
+    fn claim(self: &Arc<Self>) -> Claim {
+        let mut state = self.state.lock();
+        let sequence = state.sequence;
+        *state.active.entry(sequence).or_default() += 1;
+        Claim {
+            sequence,
+            overlay: Arc::clone(self),
+        }
+    }
+}
+
+impl State {
+    /// Returns a table, made if it was not changed yet.
+    fn table(&mut self, name: &str) -> Arc<Table> {
+        if let Some(table) = self.tables.get(name) {
+            return Arc::clone(table);
+        }
+        let table = Arc::new(Table::default());
+        Arc::make_mut(&mut self.tables).insert(name.to_owned(), Arc::clone(&table));
+        table
+    }
+
+    /// Changes a key, and notes it where a mark may want it undone.
+    fn set(&mut self, table: &Arc<Table>, key: &[u8], value: Option<Bytes>) {
+        for key in self.write(table, key, value) {
+            if self.marks > 0 {
+                self.log.push(Change {
+                    sequence: self.sequence,
+                    table: Arc::clone(table),
+                    key,
+                });
+                self.bytes += log_bytes(&self.log[self.log.len() - 1..]);
+            }
+        }
+    }
+
+    /// Writes a version; returns the key if there is one now.
+    fn write(&mut self, table: &Table, key: &[u8], value: Option<Bytes>) -> Vec<Bytes> {
+        let bytes = version_bytes(key, value.as_deref());
+        let keys = table.set(key, self.sequence, value);
+        if !keys.is_empty() {
+            self.bytes += bytes;
+        }
+        let freed = table.tidy(&keys, &self.active);
+        self.forget_bytes(freed);
+        keys
+    }
+
+    fn forget_bytes(&mut self, freed: u64) {
+        self.bytes = self.bytes.saturating_sub(freed);
+    }
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        let mut state = self.claim.overlay.state.lock();
+        state.marks -= 1;
+        if state.marks == 0 {
+            let log = std::mem::take(&mut state.log);
+            state.forget_bytes(log_bytes(&log));
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let mut state = self.overlay.state.lock();
+        if let Some(count) = state.active.get_mut(&self.sequence) {
+            *count -= 1;
+            if *count == 0 {
+                state.active.remove(&self.sequence);
+            }
+        }
+        if state.active.is_empty() {
+            let freed = state.tables.values().map(|table| table.tidy_all()).sum();
+            state.forget_bytes(freed);
+        }
+    }
+}
+
+/// Returns the memory that notes of changes take.
+fn log_bytes(log: &[Change]) -> u64 {
+    size_of_val(log) as u64
+}
+
+/// Returns what an overlay cannot do of a batch.
+fn unsupported(op: WriteOp<'_>) -> Option<&'static str> {
+    match op {
+        WriteOp::Put { .. } | WriteOp::Delete { .. } => None,
+        WriteOp::DeleteRange { .. } => Some("range deletion in a transaction"),
+        WriteOp::Merge { .. } => Some("merge operations in a transaction"),
+    }
+}
+
+/// Returns a value as the tables of an overlay keep it.
+fn present(value: &[u8]) -> Bytes {
+    std::iter::once(PRESENT).chain(value.iter().copied()).collect()
+}
+
+/// Takes a kept value apart: the value of the key, or that it was deleted.
+fn change(kept: &[u8]) -> Option<Option<&[u8]>> {
+    let (first, value) = kept.split_first()?;
+    Some((*first == PRESENT).then_some(value))
+}

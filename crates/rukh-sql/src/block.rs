@@ -1,0 +1,455 @@
+//! Transaction blocks: what is between BEGIN and COMMIT, with PostgreSQL's states and messages.
+//!
+//! | state   | until                                 | statements                                        |
+//! |---------|---------------------------------------|---------------------------------------------------|
+//! | none    | BEGIN                                 | each is a transaction of its own                  |
+//! | open    | an error; COMMIT, ROLLBACK            | read and write the block's transaction            |
+//! | aborted | ROLLBACK TO; COMMIT, which rolls back | are refused with 25P02                            |
+//!
+//! The block's transaction, with its snapshot, starts with the first statement that needs one. An
+//! error aborts the block wherever it comes up: in the text of a statement, in its run, or among its
+//! rows as they are read. Settings go back with the block, or with a part of it.
+//!
+//! Statements that change definitions, or whole tables at once, are refused inside of a block.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rukh_catalog::Catalog;
+use rukh_engine::{Savepoint, Snapshot, Transaction, Write};
+
+use crate::SqlError;
+use crate::context::Notice;
+use crate::session::Session;
+use crate::settings::Settings;
+use crate::statement::{CopyDirection, Name, Statement, TransactionModes, TransactionStatement};
+
+/// Where a session stands, as PostgreSQL tells its clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransactionStatus {
+    /// Not in a transaction block.
+    Idle,
+    /// In a transaction block.
+    Open,
+    /// In a transaction block that an error has aborted.
+    Aborted,
+}
+
+/// A transaction block.
+pub(crate) struct Block {
+    /// Started by the first statement that reads or writes.
+    transaction: Option<Transaction>,
+    aborted: Aborted,
+    /// The settings to go back to when the block is rolled back.
+    before: Settings,
+    /// The settings that stay when the block is committed: all but those SET LOCAL.
+    kept: Settings,
+    savepoints: Vec<NamedSavepoint>,
+}
+
+/// Whether a block is aborted; rows that are still being read can abort theirs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Aborted(Arc<AtomicBool>);
+
+struct NamedSavepoint {
+    name: String,
+    /// None as long as the transaction has not started.
+    state: Option<Savepoint>,
+    settings: Settings,
+    kept: Settings,
+}
+
+impl Aborted {
+    pub(crate) fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Block {
+    fn new(settings: &Settings) -> Self {
+        Block {
+            transaction: None,
+            aborted: Aborted::default(),
+            before: settings.clone(),
+            kept: settings.clone(),
+            savepoints: Vec::new(),
+        }
+    }
+
+    /// Returns the position of the newest savepoint of this name.
+    fn savepoint(&self, name: &Name) -> Result<usize, SqlError> {
+        let found = self.savepoints.iter().rposition(|point| point.name == name.text);
+        found.ok_or_else(|| {
+            let message = format!("savepoint \"{}\" does not exist", name.text);
+            SqlError::statement("3B001", message)
+        })
+    }
+}
+
+impl Session {
+    /// Returns whether the session is in a transaction block, and whether that is aborted.
+    pub fn transaction_status(&self) -> TransactionStatus {
+        match &self.block {
+            None => TransactionStatus::Idle,
+            Some(block) if block.aborted.is_set() => TransactionStatus::Aborted,
+            Some(_) => TransactionStatus::Open,
+        }
+    }
+
+    /// Returns what a statement reads: the state of the block's transaction, or the newest.
+    pub(crate) fn snapshot(&mut self) -> Snapshot {
+        match self.block {
+            None => self.engine().snapshot(),
+            Some(_) => self.transaction().snapshot(),
+        }
+    }
+
+    /// Returns the definitions that a statement sees.
+    pub(crate) fn catalog(&self) -> Arc<Catalog> {
+        let transaction = self.block.as_ref().and_then(|block| block.transaction.as_ref());
+        match transaction {
+            None => self.engine().catalog(),
+            Some(transaction) => transaction.snapshot().catalog,
+        }
+    }
+
+    /// Begins a statement that changes rows, in the block's transaction if there is one.
+    pub(crate) fn begin_write(&mut self) -> Result<Write, SqlError> {
+        Ok(match self.block {
+            None => self.engine().begin()?,
+            Some(_) => self.transaction().write()?,
+        })
+    }
+
+    /// Whether the session is in a transaction block.
+    pub(crate) fn is_in_block(&self) -> bool {
+        self.block.is_some()
+    }
+
+    /// Returns what rows read in a block set when they meet an error.
+    pub(crate) fn aborted(&self) -> Option<Aborted> {
+        self.block.as_ref().map(|block| block.aborted.clone())
+    }
+
+    /// Aborts the block, if there is one.
+    pub(crate) fn abort(&self) {
+        if let Some(block) = &self.block {
+            block.aborted.set();
+        }
+    }
+
+    /// Returns the block's transaction, started if it was not. There is a block.
+    fn transaction(&mut self) -> &Transaction {
+        let engine = self.engine().clone();
+        let block = self.block.get_or_insert_with(|| Block::new(&self.settings));
+        block.transaction.get_or_insert_with(|| {
+            let transaction = engine.transaction();
+            for savepoint in &mut block.savepoints {
+                savepoint.state = Some(transaction.savepoint());
+            }
+            transaction
+        })
+    }
+
+    /// Fails if a statement may not run where the session stands.
+    pub(crate) fn check_allowed(&self, statement: &Statement) -> Result<(), SqlError> {
+        if self.transaction_status() == TransactionStatus::Aborted && !ends_aborted(statement) {
+            let message = "current transaction is aborted, commands ignored until end of transaction block";
+            return Err(SqlError::statement("25P02", message));
+        }
+        if self.settings.transaction_read_only && !only_reads(statement) {
+            let message = format!("cannot execute {} in a read-only transaction", command(statement));
+            return Err(SqlError::statement("25006", message));
+        }
+        if self.block.is_some() && !may_be_in_block(statement) {
+            let message = format!("{} cannot run inside a transaction block", command(statement));
+            return Err(SqlError::statement("25001", message));
+        }
+        Ok(())
+    }
+
+    /// Runs a statement about transactions; returns its tag.
+    pub(crate) fn run_transaction(
+        &mut self,
+        statement: &TransactionStatement,
+    ) -> Result<&'static str, SqlError> {
+        match statement {
+            TransactionStatement::Begin { start, modes } => {
+                self.begin_block(*modes)?;
+                Ok(if *start { "START TRANSACTION" } else { "BEGIN" })
+            }
+            TransactionStatement::Commit { chain } => self.commit_block(*chain),
+            TransactionStatement::Rollback { chain } => self.roll_back_block(*chain),
+            TransactionStatement::Savepoint(name) => self.add_savepoint(name),
+            TransactionStatement::Release(name) => self.release(name),
+            TransactionStatement::RollbackTo(name) => self.roll_back_to(name),
+            TransactionStatement::SetTransaction(modes) => {
+                match self.block {
+                    Some(_) => self.set_modes(*modes)?,
+                    None => self.warn("SET TRANSACTION can only be used in transaction blocks"),
+                }
+                Ok("SET")
+            }
+            TransactionStatement::SetCharacteristics(modes) => {
+                if let Some(read_only) = modes.read_only {
+                    let value = if read_only { "on" } else { "off" };
+                    self.set_setting("default_transaction_read_only", value, false)?;
+                }
+                Ok("SET")
+            }
+        }
+    }
+
+    fn begin_block(&mut self, modes: TransactionModes) -> Result<(), SqlError> {
+        match self.block {
+            Some(_) => self.warn("there is already a transaction in progress"),
+            None => {
+                self.block = Some(Block::new(&self.settings));
+                self.settings.transaction_read_only = self.settings.default_transaction_read_only;
+            }
+        }
+        self.set_modes(modes)
+    }
+
+    fn set_modes(&mut self, modes: TransactionModes) -> Result<(), SqlError> {
+        let started = self
+            .block
+            .as_ref()
+            .is_some_and(|block| block.transaction.is_some());
+        if modes.isolation && started {
+            let message = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
+            return Err(SqlError::statement("25001", message));
+        }
+        match modes.read_only {
+            Some(false) if started && self.settings.transaction_read_only => {
+                let message = "transaction read-write mode must be set before any query";
+                Err(SqlError::statement("25001", message))
+            }
+            Some(read_only) => {
+                self.settings.transaction_read_only = read_only;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn commit_block(&mut self, chain: bool) -> Result<&'static str, SqlError> {
+        if self.transaction_status() == TransactionStatus::Aborted {
+            return self.roll_back_block(chain);
+        }
+        let Some(block) = self.end_block("COMMIT", chain)? else {
+            return Ok("COMMIT");
+        };
+        let modes = self.modes();
+        // How the commit is made durable may have been SET LOCAL.
+        let durability = self.durability();
+        let committed = match block.transaction {
+            Some(transaction) => transaction.commit(durability),
+            None => Ok(()),
+        };
+        self.leave_block(match committed {
+            Ok(()) => block.kept,
+            Err(_) => block.before,
+        });
+        committed?;
+        self.chain(chain, modes)?;
+        Ok("COMMIT")
+    }
+
+    fn roll_back_block(&mut self, chain: bool) -> Result<&'static str, SqlError> {
+        if let Some(block) = self.end_block("ROLLBACK", chain)? {
+            let modes = self.modes();
+            self.leave_block(block.before);
+            self.chain(chain, modes)?;
+        }
+        Ok("ROLLBACK")
+    }
+
+    /// Takes the block; a warning if there is none, or an error if another was to follow it.
+    fn end_block(&mut self, verb: &str, chain: bool) -> Result<Option<Block>, SqlError> {
+        if self.block.is_none() && chain {
+            let message = format!("{verb} AND CHAIN can only be used in transaction blocks");
+            return Err(SqlError::statement("25P01", message));
+        }
+        match self.block {
+            Some(_) => self.forget_snapshot(),
+            None => self.warn("there is no transaction in progress"),
+        }
+        Ok(self.block.take())
+    }
+
+    /// Goes on with these settings; statements by themselves run as the defaults say.
+    fn leave_block(&mut self, settings: Settings) {
+        self.settings = settings;
+        self.settings.transaction_read_only = self.settings.default_transaction_read_only;
+    }
+
+    fn modes(&self) -> TransactionModes {
+        TransactionModes {
+            isolation: false,
+            read_only: Some(self.settings.transaction_read_only),
+        }
+    }
+
+    fn chain(&mut self, chain: bool, modes: TransactionModes) -> Result<(), SqlError> {
+        match chain {
+            true => self.begin_block(modes),
+            false => Ok(()),
+        }
+    }
+
+    fn add_savepoint(&mut self, name: &Name) -> Result<&'static str, SqlError> {
+        let settings = self.settings.clone();
+        let block = self.block_for("SAVEPOINT")?;
+        block.savepoints.push(NamedSavepoint {
+            name: name.text.clone(),
+            state: block.transaction.as_ref().map(Transaction::savepoint),
+            settings,
+            kept: block.kept.clone(),
+        });
+        Ok("SAVEPOINT")
+    }
+
+    fn release(&mut self, name: &Name) -> Result<&'static str, SqlError> {
+        let block = self.block_for("RELEASE SAVEPOINT")?;
+        let at = block.savepoint(name)?;
+        block.savepoints.truncate(at);
+        Ok("RELEASE")
+    }
+
+    fn roll_back_to(&mut self, name: &Name) -> Result<&'static str, SqlError> {
+        let block = self.block_for("ROLLBACK TO SAVEPOINT")?;
+        let at = block.savepoint(name)?;
+        block.savepoints.truncate(at + 1);
+        let savepoint = &block.savepoints[at];
+        if let (Some(transaction), Some(state)) = (&block.transaction, &savepoint.state) {
+            transaction.roll_back_to(state);
+        }
+        block.kept = savepoint.kept.clone();
+        // Rows read before may yet fail; they abort what was, not what is.
+        block.aborted = Aborted::default();
+        let settings = savepoint.settings.clone();
+        self.settings = settings;
+        Ok("ROLLBACK")
+    }
+
+    fn block_for(&mut self, what: &str) -> Result<&mut Block, SqlError> {
+        let outside = || {
+            let message = format!("{what} can only be used in transaction blocks");
+            SqlError::statement("25P01", message)
+        };
+        self.block.as_mut().ok_or_else(outside)
+    }
+
+    /// Sets a setting: until the end of the block if `local`, else for as long as the block's changes.
+    pub(crate) fn set_setting(&mut self, name: &str, value: &str, local: bool) -> Result<(), SqlError> {
+        if local && self.block.is_none() {
+            let mut unused = self.settings.clone();
+            unused.set(name, value)?;
+            self.warn("SET LOCAL can only be used in transaction blocks");
+            return Ok(());
+        }
+        if name == "transaction_read_only" || name == "transaction_isolation" {
+            return self.set_mode(name, value);
+        }
+        self.settings.set(name, value)?;
+        match &mut self.block {
+            Some(block) if !local => block.kept.set(name, value)?,
+            Some(_) => {}
+            // Without a block, every statement is a transaction that takes the defaults.
+            None => self.settings.transaction_read_only = self.settings.default_transaction_read_only,
+        }
+        Ok(())
+    }
+
+    /// Sets a mode of the present transaction.
+    fn set_mode(&mut self, name: &str, value: &str) -> Result<(), SqlError> {
+        let mut wanted = self.settings.clone();
+        wanted.set(name, value)?;
+        let read_only = wanted.transaction_read_only;
+        match self.block {
+            None => Ok(()),
+            Some(_) => self.set_modes(TransactionModes {
+                isolation: name == "transaction_isolation",
+                read_only: (name == "transaction_read_only").then_some(read_only),
+            }),
+        }
+    }
+
+    /// Gives all settings their defaults.
+    pub(crate) fn reset_settings(&mut self) {
+        let read_only = self.settings.transaction_read_only;
+        self.settings = Settings::default();
+        if let Some(block) = &mut self.block {
+            block.kept = Settings::default();
+            // The modes of a transaction are no settings of the session.
+            self.settings.transaction_read_only = read_only;
+        }
+    }
+
+    fn warn(&mut self, message: &str) {
+        self.notice(Notice::warning(message));
+    }
+}
+
+/// Whether a statement may follow an error in a block.
+fn ends_aborted(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::Transaction(
+            TransactionStatement::Commit { .. }
+                | TransactionStatement::Rollback { .. }
+                | TransactionStatement::RollbackTo(_)
+        )
+    )
+}
+
+/// Whether a statement works on the block's transaction, or on none.
+fn may_be_in_block(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Copy(_)
+    ) || matches!(statement, Statement::Explain { .. })
+        || only_reads(statement)
+}
+
+/// Whether a statement changes neither rows nor definitions.
+fn only_reads(statement: &Statement) -> bool {
+    match statement {
+        Statement::Copy(copy) => copy.direction == CopyDirection::To,
+        Statement::Explain {
+            analyze, statement, ..
+        } => !analyze || only_reads(statement),
+        Statement::Query(_)
+        | Statement::Show(_)
+        | Statement::CheckTable { .. }
+        | Statement::CheckIndex { .. }
+        | Statement::Set { .. }
+        | Statement::ResetAll
+        | Statement::Transaction(_) => true,
+        _ => false,
+    }
+}
+
+/// Returns the command that messages name.
+fn command(statement: &Statement) -> &'static str {
+    match statement {
+        Statement::Insert(insert) if insert.upsert => "UPSERT",
+        Statement::Insert(_) => "INSERT",
+        Statement::Update(_) => "UPDATE",
+        Statement::Delete(_) => "DELETE",
+        Statement::CreateTable(_) => "CREATE TABLE",
+        Statement::CreateIndex(_) => "CREATE INDEX",
+        Statement::DropTable { .. } => "DROP TABLE",
+        Statement::DropIndex { .. } => "DROP INDEX",
+        Statement::Truncate { .. } => "TRUNCATE TABLE",
+        Statement::Analyze { .. } => "ANALYZE",
+        Statement::Copy(_) => "COPY FROM",
+        Statement::Explain { statement, .. } => command(statement),
+        _ => "this statement",
+    }
+}
