@@ -80,6 +80,7 @@ mod unique;
 mod write;
 
 pub use analyze::{ColumnStatistics, TableStatistics};
+pub use conflict::Obstacle;
 pub use dump::DumpLine;
 pub use engine::Engine;
 pub use error::EngineError;

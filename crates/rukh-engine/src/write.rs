@@ -9,10 +9,11 @@
 //! column outside of the key, columns that the statement does not name, a hashed primary key.
 
 use crate::codec::TableCodec;
-use crate::conflict;
+use crate::conflict::{self, Obstacle};
 use crate::engine::Inner;
 use crate::existing::{check_collision, check_existing, is_taken, read_base, read_rows, settle_arrivals};
 use crate::lock::WriterGuard;
+use crate::maintain::KeyedRow;
 use crate::pending::{Image, PendingRow, PendingTable, Stored, row_bytes};
 use crate::snapshot::Snapshot;
 use crate::stage::stage;
@@ -68,6 +69,8 @@ pub struct Write {
     tables: BTreeMap<TableId, PendingTable>,
     bytes: u64,
     bytes_max: u64,
+    /// Rows as they were written, or removed, if the caller asked for them.
+    written: Option<Vec<Row>>,
     _guard: WriterGuard,
 }
 
@@ -79,8 +82,22 @@ impl Write {
             tables: BTreeMap::new(),
             bytes: 0,
             bytes_max,
+            written: None,
             _guard: guard,
         }
+    }
+
+    /// Begins to keep the rows that are written for [`Write::take_written`]: those inserted or changed as
+    /// they shall be stored, those removed as they were.
+    pub fn keep_written(&mut self) {
+        self.written.get_or_insert_default();
+    }
+
+    /// Takes the rows that were written since the last time, in the order in which they were given.
+    ///
+    /// Empty unless [`Write::keep_written`] was called.
+    pub fn take_written(&mut self) -> Vec<Row> {
+        self.written.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Returns the state before the statement.
@@ -105,12 +122,50 @@ impl Write {
         }
         let mut inserted = 0;
         for chunk in chunks(rows) {
-            let added = insert_chunk(&self.snapshot, pending, chunk, conflict)?;
+            let added = insert_chunk(&self.snapshot, pending, chunk, conflict, self.written.as_mut())?;
             inserted += added.rows;
             self.bytes += added.bytes;
             check_size(self.bytes, self.bytes_max)?;
         }
         Ok(inserted)
+    }
+
+    /// Finds what stands in the way of rows that are to be inserted: a row with their primary key, or with
+    /// their value of the UNIQUE index that `conflict` names. Other indexes are not looked at.
+    pub fn obstacles(
+        &mut self,
+        table: &Arc<Table>,
+        rows: &[Row],
+        conflict: OnConflict,
+    ) -> Result<Vec<Obstacle>, EngineError> {
+        let pending = pending(&self.inner, &self.snapshot, &mut self.tables, table.id)?;
+        let codec = pending.maintainer.codec.clone();
+        rows.iter().try_for_each(|row| codec.check_row(row))?;
+        let keys = row_keys(&codec, rows)?;
+        conflict::obstacles(&self.snapshot, pending, &keys, rows, conflict)
+    }
+
+    /// Replaces rows that stood in the way of others, as [`Write::update`] does.
+    pub fn resolve(&mut self, table: &Arc<Table>, changes: Vec<(Row, Row)>) -> Result<u64, EngineError> {
+        let known = pending(&self.inner, &self.snapshot, &mut self.tables, table.id)?;
+        let maintainer = known.maintainer.clone();
+        let Some(mut claims) = known.claims.take() else {
+            return self.update(table, changes);
+        };
+        let new: Vec<Row> = changes.iter().map(|(_, new)| new.clone()).collect();
+        let count = self.update(table, changes)?;
+        let keys = row_keys(&maintainer.codec, &new)?;
+        let keyed = keys.iter().zip(&new).map(|(key, row)| KeyedRow { key, row });
+        conflict::claim_rows(&maintainer, &mut claims, &keyed.collect::<Vec<_>>())?;
+        pending(&self.inner, &self.snapshot, &mut self.tables, table.id)?.claims = Some(claims);
+        Ok(count)
+    }
+
+    /// Returns the encoded primary key of a row: two rows are one if their keys are.
+    pub fn row_key(&self, table: &Table, row: &[Datum]) -> Result<Vec<u8>, EngineError> {
+        let codec = self.snapshot.definitions.codec(table.id)?;
+        codec.check_key(row)?;
+        row_key(codec, row)
     }
 
     /// Adds or replaces rows; returns how many were given. Of rows with one key the last stands.
@@ -134,7 +189,8 @@ impl Write {
             && !pending.maintainer.needs_old_row();
         let mut upserted = 0;
         for chunk in chunks(rows) {
-            let added = upsert_chunk(&self.snapshot, pending, chunk, &kept, blind)?;
+            let written = self.written.as_mut();
+            let added = upsert_chunk(&self.snapshot, pending, chunk, &kept, blind, written)?;
             upserted += added.rows;
             self.bytes += added.bytes;
             check_size(self.bytes, self.bytes_max)?;
@@ -156,6 +212,9 @@ impl Write {
             codec.check_row(&new)?;
             let (old_key, new_key) = (row_key(&codec, &old)?, row_key(&codec, &new)?);
             self.bytes += 2 * PENDING_BYTES + old_key.len() as u64 + row_bytes(&old) + row_bytes(&new);
+            if let Some(written) = &mut self.written {
+                written.push(new.clone());
+            }
             let moved = old_key != new_key;
             let entry = pending
                 .rows
@@ -196,7 +255,11 @@ impl Write {
             let key = row_key(&codec, &row)?;
             self.bytes += PENDING_BYTES + key.len() as u64 + row_bytes(&row);
             let entry = pending.rows.entry(key).or_insert(PendingRow::new(Stored::Unread));
-            deleted += u64::from(!matches!(entry.image, Image::Gone));
+            let is_there = !matches!(entry.image, Image::Gone);
+            deleted += u64::from(is_there);
+            if let Some(written) = self.written.as_mut().filter(|_| is_there) {
+                written.push(row.clone());
+            }
             // A row put blindly has entries that depend on its key only: those of any image.
             if let Stored::Unread = entry.stored {
                 entry.stored = Stored::Present(row);
@@ -262,6 +325,7 @@ fn insert_chunk(
     pending: &mut PendingTable,
     rows: Vec<Row>,
     conflict: OnConflict,
+    mut written: Option<&mut Vec<Row>>,
 ) -> Result<Added, EngineError> {
     let codec = pending.maintainer.codec.clone();
     rows.iter().try_for_each(|row| codec.check_row(row))?;
@@ -292,6 +356,9 @@ fn insert_chunk(
         }
         added.rows += 1;
         added.bytes += PENDING_BYTES + key.len() as u64 + row_bytes(&row);
+        if let Some(written) = &mut written {
+            written.push(row.clone());
+        }
         let entry = pending.rows.entry(key).or_insert(PendingRow::new(Stored::Absent));
         entry.image = Image::Row(row);
     }
@@ -305,6 +372,7 @@ fn upsert_chunk(
     rows: Vec<Row>,
     kept: &[usize],
     blind: bool,
+    mut written: Option<&mut Vec<Row>>,
 ) -> Result<Added, EngineError> {
     let codec = pending.maintainer.codec.clone();
     rows.iter().try_for_each(|row| codec.check_key(row))?;
@@ -328,6 +396,9 @@ fn upsert_chunk(
             kept.iter().for_each(|at| row[*at] = before[*at].clone());
         }
         codec.check_row(&row)?;
+        if let Some(written) = &mut written {
+            written.push(row.clone());
+        }
         entry.image = Image::Row(row);
     }
     Ok(added)

@@ -101,6 +101,50 @@ pub(crate) fn typed_on(table: &Table, expr: &ast::Expr) -> Result<TypedExpressio
     })
 }
 
+/// Returns an expression of a statement, ready to be compiled on the columns of `schema`, and the name that
+/// its column has in a result.
+pub(crate) fn computed_on(
+    expr: &ast::Expr,
+    schema: &DFSchemaRef,
+    params: &[ScalarValue],
+) -> Result<(Expr, String), SqlError> {
+    let mut expr = expr.clone();
+    crate::rewrite::rewrite(&mut expr)?;
+    let named = ExprWithAlias { expr, alias: None };
+    let logical = STATE.create_logical_expr_from_sql_expr(named, schema)?;
+    let name = match &logical {
+        Expr::Column(column) => column.name.clone(),
+        other => other.schema_name().to_string(),
+    };
+    let bound = logical.transform(|part| match &part {
+        Expr::Placeholder(placeholder) => {
+            let digits = placeholder.id.strip_prefix('$').unwrap_or_default();
+            let at = digits.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
+            match at.and_then(|at| params.get(at)) {
+                Some(value) => Ok(Transformed::yes(Expr::Literal(value.clone(), None))),
+                None => {
+                    let message = format!("there is no parameter {}", placeholder.id);
+                    Err(external(SqlError::statement("42P02", message)))
+                }
+            }
+        }
+        _ => Ok(Transformed::no(part)),
+    })?;
+    Ok((simplified(typed_expression(bound.data, schema)?, schema)?, name))
+}
+
+/// Compiles an expression on the columns of `schema`.
+pub(crate) fn physical(expr: Expr, schema: &DFSchemaRef) -> Result<Arc<dyn PhysicalExpr>, SqlError> {
+    Ok(STATE.create_physical_expr(expr, schema)?)
+}
+
+/// Whether a function of this name is an aggregate.
+pub(crate) fn is_aggregate(name: &str) -> bool {
+    STATE
+        .aggregate_functions()
+        .contains_key(name.to_ascii_lowercase().as_str())
+}
+
 /// Resolves names and types the literals of an expression.
 fn resolved(expr: &ast::Expr, schema: &DFSchemaRef) -> Result<Expr, SqlError> {
     let mut expr = expr.clone();

@@ -15,6 +15,7 @@
 mod access;
 mod aggregates;
 mod batch;
+mod computed;
 mod context;
 mod copy;
 mod ddl;

@@ -1,60 +1,53 @@
 //! UPDATE and DELETE: a query for the rows concerned, whose old and new images go to the engine.
+//!
+//! `UPDATE t … FROM u` and `DELETE FROM t USING u` read a join. A row of the table that several rows of the
+//! join have is changed once, by the first of them; PostgreSQL does not say which it is either.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch};
+use datafusion::arrow::compute::filter_record_batch;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::error::DataFusionError;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::{
-    self, AssignmentTarget, Expr, FromTable, Ident, SelectItem, TableFactor, TableWithJoins, Value,
+    self, Expr, FromTable, Ident, SelectItem, SelectItemQualifiedWildcardKind, TableFactor, TableWithJoins,
+    UpdateTableFromKind, Value,
 };
 use rukh_catalog::{Catalog, Column, ColumnId, Table};
-use rukh_engine::Row;
+use rukh_engine::{Row, Write};
 
-use super::target::{column_of, finish, refuse, target};
-use super::values::is_default;
+use super::assign::assignments;
+use super::returning::{Returning, Written};
+use super::target::{commit, refuse, target};
 use crate::SqlError;
+use crate::computed::Relation;
+use crate::rewrite::HIDDEN;
 use crate::scalars::{assigned_datums, datums_from_array};
 use crate::session::Session;
-use crate::statement::ObjectName;
+use crate::statement::{ObjectName, folded};
 
-/// Runs UPDATE; returns the number of rows changed.
+/// Runs UPDATE.
 pub(crate) fn update(
     session: &mut Session,
     update: &ast::Update,
     params: &[ScalarValue],
-) -> Result<u64, SqlError> {
-    let mut write = session.engine().begin()?;
-    let Reading {
-        table,
-        query,
-        assignments,
-    } = reading_of_update(&write.snapshot().catalog, update)?;
-    let context = session.context(write.snapshot().clone(), &query)?;
-    let mut rows = session.query(&query, params, &context)?;
-    let mut count = 0;
-    while let Some(batch) = rows.next_batch()? {
-        let old = stored_rows(&batch, &table)?;
-        let new = changed_rows(&batch, &table, &old, &assignments)?;
-        count += write.update(&table, old.into_iter().zip(new).collect())?;
-    }
-    finish(session, write, count)
+) -> Result<Written, SqlError> {
+    let write = session.engine().begin()?;
+    let reading = reading_of_update(&write.snapshot().catalog, update)?;
+    change(session, write, reading, params)
 }
 
-/// Runs DELETE; returns the number of rows removed.
+/// Runs DELETE.
 pub(crate) fn delete(
     session: &mut Session,
     delete: &ast::Delete,
     params: &[ScalarValue],
-) -> Result<u64, SqlError> {
-    let mut write = session.engine().begin()?;
-    let Reading { table, query, .. } = reading_of_delete(&write.snapshot().catalog, delete)?;
-    let context = session.context(write.snapshot().clone(), &query)?;
-    let mut rows = session.query(&query, params, &context)?;
-    let mut count = 0;
-    while let Some(batch) = rows.next_batch()? {
-        count += write.delete(&table, stored_rows(&batch, &table)?)?;
-    }
-    finish(session, write, count)
+) -> Result<Written, SqlError> {
+    let write = session.engine().begin()?;
+    let reading = reading_of_delete(&write.snapshot().catalog, delete)?;
+    change(session, write, reading, params)
 }
 
 /// Returns name and query of an UPDATE, for EXPLAIN.
@@ -63,7 +56,7 @@ pub(crate) fn update_query(
     update: &ast::Update,
 ) -> Result<(String, ast::Query), SqlError> {
     let reading = reading_of_update(&session.engine().catalog(), update)?;
-    Ok((reading.table.name.clone(), reading.query))
+    Ok((reading.table.name.clone(), reading.query()))
 }
 
 /// Returns name and query of a DELETE, for EXPLAIN.
@@ -72,118 +65,259 @@ pub(crate) fn delete_query(
     delete: &ast::Delete,
 ) -> Result<(String, ast::Query), SqlError> {
     let reading = reading_of_delete(&session.engine().catalog(), delete)?;
-    Ok((reading.table.name.clone(), reading.query))
+    Ok((reading.table.name.clone(), reading.query()))
 }
 
-/// How an UPDATE or DELETE reads the rows it concerns.
-struct Reading {
+/// How an UPDATE or DELETE reads the rows it concerns, and what it does with them.
+struct Reading<'a> {
     table: Arc<Table>,
-    query: ast::Query,
-    assignments: Vec<(ColumnId, Expr)>,
+    /// The name of the table within the statement.
+    name: String,
+    /// New values of an UPDATE; `None` for DELETE.
+    assignments: Option<Vec<(ColumnId, Expr)>>,
+    /// The table, then what it is joined with.
+    from: Vec<TableWithJoins>,
+    selection: Option<&'a Expr>,
+    returning: Option<&'a Vec<SelectItem>>,
 }
 
-fn reading_of_update(catalog: &Catalog, update: &ast::Update) -> Result<Reading, SqlError> {
-    refuse(
-        update.from.is_some() || !update.table.joins.is_empty(),
-        "UPDATE ... FROM",
-    )?;
-    refuse(update.returning.is_some(), "RETURNING")?;
-    refuse(
-        !update.order_by.is_empty() || update.limit.is_some(),
-        "ORDER BY and LIMIT in UPDATE",
-    )?;
-    let table = target(catalog, &factor_name(&update.table)?)?;
-    let assignments = assignments(&table, &update.assignments)?;
-    let values = assignments.iter().map(|(_, value)| value.clone()).collect();
-    let query = rows_query(&table, &update.table, values, update.selection.clone());
+fn reading_of_update<'a>(catalog: &Catalog, update: &'a ast::Update) -> Result<Reading<'a>, SqlError> {
+    let (table, name) = changed_table(catalog, &update.table)?;
+    let joined = match &update.from {
+        None => Vec::new(),
+        Some(UpdateTableFromKind::AfterSet(joined)) => joined.clone(),
+        Some(UpdateTableFromKind::BeforeSet(_)) => {
+            return Err(SqlError::syntax("FROM comes after SET in UPDATE"));
+        }
+    };
     Ok(Reading {
+        assignments: Some(assignments(&table, &update.assignments)?),
+        from: std::iter::once(update.table.clone()).chain(joined).collect(),
+        selection: update.selection.as_ref(),
+        returning: update.returning.as_ref(),
         table,
-        query,
-        assignments,
+        name,
     })
 }
 
-fn reading_of_delete(catalog: &Catalog, delete: &ast::Delete) -> Result<Reading, SqlError> {
-    refuse(delete.using.is_some(), "DELETE ... USING")?;
-    refuse(delete.returning.is_some(), "RETURNING")?;
-    refuse(
-        !delete.order_by.is_empty() || delete.limit.is_some(),
-        "ORDER BY and LIMIT in DELETE",
-    )?;
+fn reading_of_delete<'a>(catalog: &Catalog, delete: &'a ast::Delete) -> Result<Reading<'a>, SqlError> {
     let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
     let [from] = from.as_slice() else {
         return Err(SqlError::unsupported(
             "DELETE from several tables is not supported",
         ));
     };
-    let table = target(catalog, &factor_name(from)?)?;
-    let query = rows_query(&table, from, Vec::new(), delete.selection.clone());
+    let (table, name) = changed_table(catalog, from)?;
+    let joined = delete.using.clone().unwrap_or_default();
     Ok(Reading {
         table,
-        query,
-        assignments: Vec::new(),
+        name,
+        assignments: None,
+        from: std::iter::once(from.clone()).chain(joined).collect(),
+        selection: delete.selection.as_ref(),
+        returning: delete.returning.as_ref(),
     })
 }
 
-/// Returns the query whose rows an UPDATE or DELETE concerns: all columns, then the new values.
-fn rows_query(
-    table: &Table,
-    from: &TableWithJoins,
-    values: Vec<Expr>,
-    selection: Option<Expr>,
-) -> ast::Query {
-    let column =
-        |column: &Column| SelectItem::UnnamedExpr(Expr::Identifier(Ident::with_quote('"', &column.name)));
-    let value = |(position, value): (usize, Expr)| SelectItem::ExprWithAlias {
-        expr: value,
-        alias: Ident::with_quote('"', format!("new value {position}")),
+/// Returns the table that a statement changes, and the name that it has there.
+fn changed_table(catalog: &Catalog, from: &TableWithJoins) -> Result<(Arc<Table>, String), SqlError> {
+    refuse(!from.joins.is_empty(), "JOIN with the table to change")?;
+    let TableFactor::Table { name, alias, .. } = &from.relation else {
+        return Err(SqlError::unsupported("UPDATE and DELETE take one table"));
     };
-    let projection = table
-        .columns
-        .iter()
-        .map(column)
-        .chain(values.into_iter().enumerate().map(value));
-    crate::rewrite::select(projection.collect(), from.clone(), selection)
+    let name = ObjectName::from_ast(name)?;
+    let table = target(catalog, &name)?;
+    let name = match alias {
+        Some(alias) => folded(&alias.name),
+        None => name.name,
+    };
+    Ok((table, name))
 }
 
-pub(super) fn assignments(
-    table: &Table,
-    given: &[ast::Assignment],
-) -> Result<Vec<(ColumnId, Expr)>, SqlError> {
-    let mut found: Vec<(ColumnId, Expr)> = Vec::with_capacity(given.len());
-    for assignment in given {
-        let AssignmentTarget::ColumnName(name) = &assignment.target else {
-            return Err(SqlError::unsupported("SET (a, b) = ... is not supported yet"));
+impl Reading<'_> {
+    /// Returns the query for the rows concerned: all columns of the table, then the new values, then, for
+    /// RETURNING, the columns of each relation joined, behind a column that marks where they begin.
+    fn query(&self) -> ast::Query {
+        let quoted = |text: &str| Ident::with_quote('"', text);
+        let column = |column: &Column| {
+            let parts = vec![quoted(&self.name), quoted(&column.name)];
+            SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts))
         };
-        let name = ObjectName::from_ast(name)?;
-        let column = column_of(table, &name)?;
-        if found.iter().any(|(id, _)| *id == column.id) {
-            let message = format!("multiple assignments to same column \"{}\"", name.name);
-            return Err(SqlError::statement("42601", message).at(name.position));
+        let value = |(position, (_, value)): (usize, &(ColumnId, Expr))| SelectItem::ExprWithAlias {
+            expr: value.clone(),
+            alias: quoted(&format!("new value {position}")),
+        };
+        let mut items: Vec<SelectItem> = self.table.columns.iter().map(column).collect();
+        items.extend(self.assignments.iter().flatten().enumerate().map(value));
+        if self.returning.is_some() {
+            for (nth, name) in self.joined_names().into_iter().enumerate() {
+                items.push(SelectItem::ExprWithAlias {
+                    expr: Expr::Value(Value::Null.into()),
+                    alias: quoted(&mark(nth)),
+                });
+                let all = SelectItemQualifiedWildcardKind::ObjectName(quoted(&name).into());
+                items.push(SelectItem::QualifiedWildcard(all, Default::default()));
+            }
         }
-        found.push((column.id, defaulted(column, &assignment.value)?));
+        crate::rewrite::select_from(items, self.from.clone(), self.selection.cloned())
     }
-    Ok(found)
+
+    /// Returns the names of the relations that the table is joined with.
+    fn joined_names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for from in &self.from[1..] {
+            relation_names(from, &mut names);
+        }
+        names
+    }
+
+    fn is_joined(&self) -> bool {
+        self.from.len() > 1
+    }
+
+    fn width(&self) -> usize {
+        self.table.columns.len() + self.assignments.as_ref().map_or(0, Vec::len)
+    }
 }
 
-/// Replaces `SET c = DEFAULT` by the column's default.
-fn defaulted(column: &Column, value: &Expr) -> Result<Expr, SqlError> {
-    match (is_default(value), &column.default) {
-        (false, _) => Ok(value.clone()),
-        (true, None) => Ok(Expr::Value(Value::Null.into())),
-        (true, Some(sql)) => crate::statement::parse_expression(sql),
+fn mark(nth: usize) -> String {
+    format!("mark{HIDDEN}{nth}")
+}
+
+/// Adds the names by which the relations of a FROM item are known.
+fn relation_names(from: &TableWithJoins, names: &mut Vec<String>) {
+    let factors = from.joins.iter().map(|join| &join.relation);
+    for factor in std::iter::once(&from.relation).chain(factors) {
+        match factor {
+            TableFactor::NestedJoin {
+                table_with_joins,
+                alias: None,
+            } => relation_names(table_with_joins, names),
+            TableFactor::Table {
+                alias: None, name, ..
+            } => {
+                let last = name.0.last().and_then(|part| part.as_ident());
+                names.extend(last.map(folded));
+            }
+            TableFactor::Table {
+                alias: Some(alias), ..
+            }
+            | TableFactor::Derived {
+                alias: Some(alias), ..
+            }
+            | TableFactor::Function {
+                alias: Some(alias), ..
+            }
+            | TableFactor::NestedJoin {
+                alias: Some(alias), ..
+            } => names.push(folded(&alias.name)),
+            _ => {}
+        }
     }
 }
 
-fn factor_name(from: &TableWithJoins) -> Result<ObjectName, SqlError> {
-    match &from.relation {
-        TableFactor::Table { name, .. } if from.joins.is_empty() => ObjectName::from_ast(name),
-        _ => Err(SqlError::unsupported("UPDATE and DELETE take one table")),
+/// Reads the rows concerned, and has the engine change or remove them.
+fn change(
+    session: &mut Session,
+    mut write: Write,
+    reading: Reading<'_>,
+    params: &[ScalarValue],
+) -> Result<Written, SqlError> {
+    let table = &reading.table;
+    let query = reading.query();
+    let context = session.context(write.snapshot().clone(), &query)?;
+    let mut rows = session.query(&query, params, &context)?;
+    let joined = Joined::new(&rows.schema(), &reading);
+    let mut returning = Returning::new(
+        reading.returning,
+        (table, &reading.name),
+        joined.relations(),
+        params,
+        &mut write,
+    )?;
+    let mut seen = HashSet::new();
+    let mut count = 0;
+    while let Some(mut batch) = rows.next_batch()? {
+        let mut old = stored_rows(&batch, table)?;
+        if reading.is_joined() {
+            (batch, old) = first_of_each(&write, table, &mut seen, batch, old)?;
+        }
+        count += match &reading.assignments {
+            None => write.delete(table, old)?,
+            Some(assignments) => {
+                let new = changed_rows(&batch, table, &old, assignments)?;
+                write.update(table, old.into_iter().zip(new).collect())?
+            }
+        };
+        if let Some(returning) = &mut returning {
+            let written = write.take_written();
+            returning.add(session, &write, &written, &joined.columns(&batch))?;
+        }
     }
+    let rows = returning.map(|returning| returning.finish(session, &write));
+    let rows = rows.transpose()?;
+    commit(session, write)?;
+    Ok(Written { count, rows })
+}
+
+/// Where the columns of the relations joined are in the rows read.
+struct Joined {
+    relations: Vec<(Relation, std::ops::Range<usize>)>,
+}
+
+impl Joined {
+    fn new(schema: &SchemaRef, reading: &Reading<'_>) -> Self {
+        let names = match reading.returning {
+            Some(_) => reading.joined_names(),
+            None => Vec::new(),
+        };
+        let marks = (reading.width()..schema.fields().len()).filter(|at| schema.field(*at).name() == "mark");
+        let marks: Vec<usize> = marks.collect();
+        let ends = marks.iter().skip(1).copied().chain([schema.fields().len()]);
+        let relations = names.into_iter().zip(marks.iter().zip(ends));
+        let relations = relations.map(|(name, (mark, end))| {
+            let fields: Vec<_> = schema.fields()[mark + 1..end].to_vec();
+            let schema = Arc::new(Schema::new(fields));
+            (Relation { name, schema }, mark + 1..end)
+        });
+        Joined {
+            relations: relations.collect(),
+        }
+    }
+
+    fn relations(&self) -> Vec<Relation> {
+        self.relations
+            .iter()
+            .map(|(relation, _)| relation.clone())
+            .collect()
+    }
+
+    fn columns(&self, batch: &RecordBatch) -> Vec<ArrayRef> {
+        let places = self.relations.iter().flat_map(|(_, places)| places.clone());
+        places.map(|at| batch.column(at).clone()).collect()
+    }
+}
+
+/// Leaves out rows of the join whose row of the table was there before.
+fn first_of_each(
+    write: &Write,
+    table: &Table,
+    seen: &mut HashSet<Vec<u8>>,
+    batch: RecordBatch,
+    rows: Vec<Row>,
+) -> Result<(RecordBatch, Vec<Row>), SqlError> {
+    let mut is_first = Vec::with_capacity(rows.len());
+    for row in &rows {
+        is_first.push(seen.insert(write.row_key(table, row)?));
+    }
+    let first = is_first.iter().zip(rows).filter(|(is_first, _)| **is_first);
+    let first = first.map(|(_, row)| row).collect();
+    let batch = filter_record_batch(&batch, &BooleanArray::from(is_first.clone()));
+    Ok((batch.map_err(DataFusionError::from)?, first))
 }
 
 /// Reads the leading columns of a batch back into rows of the table.
-pub(super) fn stored_rows(batch: &RecordBatch, table: &Table) -> Result<Vec<Row>, SqlError> {
+fn stored_rows(batch: &RecordBatch, table: &Table) -> Result<Vec<Row>, SqlError> {
     let mut rows: Vec<Row> = (0..batch.num_rows())
         .map(|_| Vec::with_capacity(table.columns.len()))
         .collect();
@@ -195,7 +329,7 @@ pub(super) fn stored_rows(batch: &RecordBatch, table: &Table) -> Result<Vec<Row>
     Ok(rows)
 }
 
-pub(super) fn changed_rows(
+fn changed_rows(
     batch: &RecordBatch,
     table: &Table,
     old: &[Row],

@@ -10,10 +10,10 @@ use crate::SqlError;
 use crate::session::Session;
 use crate::statement::ObjectName;
 
-pub(super) fn finish(session: &Session, write: Write, count: u64) -> Result<u64, SqlError> {
+/// Makes the changes of a statement durable, unless it was cancelled.
+pub(super) fn commit(session: &Session, write: Write) -> Result<(), SqlError> {
     session.check_cancel()?;
-    write.commit(session.durability())?;
-    Ok(count)
+    Ok(write.commit(session.durability())?)
 }
 
 pub(super) fn target(catalog: &Catalog, name: &ObjectName) -> Result<Arc<Table>, SqlError> {

@@ -70,6 +70,10 @@ fn queries_and_writes() {
             "upsert as INSERT INTO t (a, b) VALUES (1, 2)",
         ),
         (
+            "UPSERT INTO t VALUES (1) ON DUPLICATE KEY IGNORE",
+            "upsert as INSERT INTO t VALUES (1) ON CONFLICT DO NOTHING",
+        ),
+        (
             "upsert into t select * from u returning a",
             "upsert as INSERT INTO t SELECT * FROM u RETURNING a",
         ),
@@ -119,12 +123,12 @@ fn clauses_that_would_be_ignored() {
             "INSERT must be followed by INTO and a table",
         ),
         (
-            "INSERT INTO t VALUES (1) ON CONFLICT (a) DO UPDATE SET b = 1",
-            "ON CONFLICT DO UPDATE is not supported yet",
+            "UPSERT INTO t VALUES (1) ON CONFLICT (a) DO UPDATE SET b = 1",
+            "UPSERT … ON CONFLICT is not supported",
         ),
         (
-            "UPSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 1",
-            "UPSERT … ON is not supported yet",
+            "INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 1",
+            "INSERT … ON DUPLICATE KEY is not supported",
         ),
         (
             "UPDATE t SET a = 1 LIMIT 1",
