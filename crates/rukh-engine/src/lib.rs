@@ -20,6 +20,7 @@
 //!     nullable: true,
 //!     default: None,
 //!     family: FamilyId(0),
+//!     values: Default::default(),
 //! };
 //! let table = engine.create_table(TableDraft {
 //!     name: "t".to_string(),
@@ -46,6 +47,7 @@
 //! Deliberately not here: SQL and its expressions (a caller compiles them, see [`RowFunctions`]),
 //! the choice of an access path (rukh-planner), and any file format but that of values.
 
+mod alter;
 mod analyze;
 mod backfill;
 mod codec;
@@ -69,6 +71,7 @@ mod progress;
 mod recover;
 mod row;
 mod rows;
+mod rules;
 mod scan;
 mod scrub;
 mod snapshot;

@@ -131,16 +131,17 @@ impl Write {
     }
 
     /// Finds what stands in the way of rows that are to be inserted: a row with their primary key, or with
-    /// their value of the UNIQUE index that `conflict` names. Other indexes are not looked at.
+    /// their value of the UNIQUE index that `conflict` names. Other indexes are not looked at. Generated
+    /// columns of the rows are computed.
     pub fn obstacles(
         &mut self,
         table: &Arc<Table>,
-        rows: &[Row],
+        rows: &mut [Row],
         conflict: OnConflict,
     ) -> Result<Vec<Obstacle>, EngineError> {
         let pending = pending(&self.inner, &self.snapshot, &mut self.tables, table.id)?;
         let codec = pending.maintainer.codec.clone();
-        rows.iter().try_for_each(|row| codec.check_row(row))?;
+        pending.maintainer.rules.apply(&codec, rows)?;
         let keys = row_keys(&codec, rows)?;
         conflict::obstacles(&self.snapshot, pending, &keys, rows, conflict)
     }
@@ -152,7 +153,8 @@ impl Write {
         let Some(mut claims) = known.claims.take() else {
             return self.update(table, changes);
         };
-        let new: Vec<Row> = changes.iter().map(|(_, new)| new.clone()).collect();
+        let mut new: Vec<Row> = changes.iter().map(|(_, new)| new.clone()).collect();
+        maintainer.rules.apply(&maintainer.codec, &mut new)?;
         let count = self.update(table, changes)?;
         let keys = row_keys(&maintainer.codec, &new)?;
         let keyed = keys.iter().zip(&new).map(|(key, row)| KeyedRow { key, row });
@@ -207,9 +209,10 @@ impl Write {
         pending.claims = None;
         let codec = pending.maintainer.codec.clone();
         let count = changes.len() as u64;
-        for (old, new) in changes {
+        let (old, mut new): (Vec<Row>, Vec<Row>) = changes.into_iter().unzip();
+        pending.maintainer.rules.apply(&codec, &mut new)?;
+        for (old, new) in old.into_iter().zip(new) {
             codec.check_row(&old)?;
-            codec.check_row(&new)?;
             let (old_key, new_key) = (row_key(&codec, &old)?, row_key(&codec, &new)?);
             self.bytes += 2 * PENDING_BYTES + old_key.len() as u64 + row_bytes(&old) + row_bytes(&new);
             if let Some(written) = &mut self.written {
@@ -323,12 +326,12 @@ struct Added {
 fn insert_chunk(
     snapshot: &Snapshot,
     pending: &mut PendingTable,
-    rows: Vec<Row>,
+    mut rows: Vec<Row>,
     conflict: OnConflict,
     mut written: Option<&mut Vec<Row>>,
 ) -> Result<Added, EngineError> {
     let codec = pending.maintainer.codec.clone();
-    rows.iter().try_for_each(|row| codec.check_row(row))?;
+    pending.maintainer.rules.apply(&codec, &mut rows)?;
     let keys = row_keys(&codec, &rows)?;
     let stored = read_base(snapshot, pending, &keys)?;
     let taken = match conflict {
@@ -374,7 +377,8 @@ fn upsert_chunk(
     blind: bool,
     mut written: Option<&mut Vec<Row>>,
 ) -> Result<Added, EngineError> {
-    let codec = pending.maintainer.codec.clone();
+    let maintainer = pending.maintainer.clone();
+    let codec = maintainer.codec.clone();
     rows.iter().try_for_each(|row| codec.check_key(row))?;
     let keys = row_keys(&codec, &rows)?;
     let stored = match blind {
@@ -395,7 +399,7 @@ fn upsert_chunk(
             check_collision(&codec, &key, before, &row)?;
             kept.iter().for_each(|at| row[*at] = before[*at].clone());
         }
-        codec.check_row(&row)?;
+        maintainer.rules.apply(&codec, std::slice::from_mut(&mut row))?;
         if let Some(written) = &mut written {
             written.push(row.clone());
         }

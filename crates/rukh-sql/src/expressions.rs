@@ -77,12 +77,17 @@ pub(crate) struct TypedExpression {
 ///
 /// Fails with 42703 on an unknown column and 42P17 on anything but a deterministic expression of one row.
 pub(crate) fn typed_on(table: &Table, expr: &ast::Expr) -> Result<TypedExpression, SqlError> {
+    typed_as(table, expr, "index expression")
+}
+
+/// As [`typed_on`]; messages tell where the expression stands.
+pub(crate) fn typed_as(table: &Table, expr: &ast::Expr, what: &str) -> Result<TypedExpression, SqlError> {
     let qualified = Arc::new(DFSchema::try_from_qualified_schema(
         table.name.as_str(),
         &table_schema(table),
     )?);
     let typed = resolved(expr, &qualified)?;
-    check_deterministic(&typed)?;
+    check_deterministic(&typed, what)?;
     let expr = unqualified(simplified(typed, &qualified)?)?;
     let schema = DFSchema::try_from(table_schema(table).as_ref().clone())?;
     let (_, field) = expr.to_field(&schema)?;
@@ -176,19 +181,19 @@ fn unqualified(expr: Expr) -> Result<Expr, SqlError> {
     Ok(transformed.data)
 }
 
-fn check_deterministic(expr: &Expr) -> Result<(), SqlError> {
+fn check_deterministic(expr: &Expr, what: &str) -> Result<(), SqlError> {
     let mut wrong = None;
     expr.apply(|part| {
         wrong = match part {
             Expr::ScalarFunction(call) if call.func.signature().volatility != Volatility::Immutable => {
-                Some("functions in index expression must be marked IMMUTABLE")
+                Some(format!("functions in {what} must be marked IMMUTABLE"))
             }
-            Expr::AggregateFunction(_) => Some("aggregate functions are not allowed in index expressions"),
-            Expr::WindowFunction(_) => Some("window functions are not allowed in index expressions"),
+            Expr::AggregateFunction(_) => Some(format!("aggregate functions are not allowed in {what}s")),
+            Expr::WindowFunction(_) => Some(format!("window functions are not allowed in {what}s")),
             Expr::Exists(_) | Expr::InSubquery(_) | Expr::ScalarSubquery(_) | Expr::SetComparison(_) => {
-                Some("cannot use subquery in index expression")
+                Some(format!("cannot use subquery in {what}"))
             }
-            Expr::Placeholder(_) => Some("index expressions have no parameters"),
+            Expr::Placeholder(_) => Some(format!("{what}s have no parameters")),
             _ => None,
         };
         Ok(if wrong.is_some() {
@@ -327,11 +332,7 @@ impl Compiled {
         let rows: Vec<Vec<Datum>> = rows.iter().map(picked).collect();
         let batch = batch_of_rows(self.schema.clone(), &self.types, &rows)?;
         let values = self.compiled.evaluate(&batch)?.into_array(rows.len())?;
-        let datums = datums_from_array(&values, &self.ty)?;
-        datums
-            .into_iter()
-            .map(|datum| Ok(self.ty.check(datum)?))
-            .collect()
+        assigned_datums(&values, &self.ty, "")
     }
 }
 

@@ -351,6 +351,22 @@ pub(crate) fn select_from(
     query_of(SetExpr::Select(Box::new(select)))
 }
 
+/// Makes `SELECT * FROM schema.table`.
+pub(crate) fn select_table(schema: &str, table: &str) -> Query {
+    let parts = [schema, table].map(|part| Ident::with_quote('"', part));
+    let mut relation = table_factor(Ident::new(""), Ident::new(""));
+    if let TableFactor::Table { name, alias, .. } = &mut relation {
+        *name = parts.to_vec().into();
+        *alias = None;
+    }
+    let from = TableWithJoins {
+        relation,
+        joins: Vec::new(),
+    };
+    let all = SelectItem::Wildcard(WildcardAdditionalOptions::default());
+    select(vec![all], from, None)
+}
+
 /// Makes `SELECT items FROM table AS alias, … WHERE …`, whose tables, each given with its alias, are joined
 /// by a column that all of them have, and in whose order rows come.
 pub(crate) fn select_joined(items: Vec<SelectItem>, tables: Vec<(String, String)>, by: &str) -> Query {

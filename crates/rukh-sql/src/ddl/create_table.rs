@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 
 use rukh_catalog::{
-    Column, ColumnId, Family, FamilyId, FamilyOptions, IndexDraft, KeyElement, KeyExpr, SaltOptions, Table,
-    TableDraft, TableOptions,
+    Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, IndexDraft, KeyElement, KeyExpr,
+    SaltOptions, Table, TableDraft, TableId, TableOptions, validate_table,
 };
 use rukh_engine::NoProgress;
 use rukh_keys::{DataType, Datum, SortOrder};
 
 use super::create_index::index_error;
 use super::run::{column_id, column_ids, free_name, is_taken, schema_of};
-use super::stored::check_stored;
+use super::stored::{check_constraint, check_stored, generated_column};
 use crate::SqlError;
 use crate::context::Notice;
 use crate::expressions::evaluate_default;
@@ -77,7 +77,7 @@ fn table_draft(statement: &CreateTableStatement) -> Result<TableDraft, SqlError>
         }
     };
     let split_on = split_keys(&statement.options.split_on, &primary_key, &columns)?;
-    Ok(TableDraft {
+    let mut draft = TableDraft {
         schema: schema_of(&statement.name)?.to_string(),
         name: statement.name.name.clone(),
         columns,
@@ -88,11 +88,40 @@ fn table_draft(statement: &CreateTableStatement) -> Result<TableDraft, SqlError>
             immutable: statement.options.immutable,
             split_on,
         },
-    })
+        checks: Vec::new(),
+    };
+    add_expressions(&mut draft, statement)?;
+    Ok(draft)
+}
+
+/// Adds generated columns and CHECK constraints, which are typed on the columns that are there.
+fn add_expressions(draft: &mut TableDraft, statement: &CreateTableStatement) -> Result<(), SqlError> {
+    let has_generated = statement.columns.iter().any(|column| column.generated.is_some());
+    if !has_generated && statement.checks.is_empty() {
+        return Ok(());
+    }
+    let mut table = validate_table(draft.clone(), TableId(0))?;
+    for (at, column) in statement.columns.iter().enumerate() {
+        if let Some(expression) = &column.generated {
+            let names = statement
+                .columns
+                .iter()
+                .filter(|column| column.generated.is_some());
+            let names: Vec<&str> = names.map(|column| column.name.text.as_str()).collect();
+            let generated = generated_column(&table, &table.columns[at], expression, &names)?;
+            draft.columns[at].values.generated = Some(generated);
+        }
+    }
+    for definition in &statement.checks {
+        let check = check_constraint(&table, definition)?;
+        table.checks.push(check);
+    }
+    draft.checks = table.checks;
+    Ok(())
 }
 
 /// Returns all families named, the first one included, in order of appearance.
-pub(super) fn families(statement: &CreateTableStatement) -> Result<Vec<Family>, SqlError> {
+fn families(statement: &CreateTableStatement) -> Result<Vec<Family>, SqlError> {
     let default = Family {
         id: FamilyId(0),
         name: "default".to_string(),
@@ -136,10 +165,7 @@ pub(super) fn families(statement: &CreateTableStatement) -> Result<Vec<Family>, 
     Ok(families)
 }
 
-pub(super) fn columns(
-    statement: &CreateTableStatement,
-    families: &[Family],
-) -> Result<Vec<Column>, SqlError> {
+fn columns(statement: &CreateTableStatement, families: &[Family]) -> Result<Vec<Column>, SqlError> {
     let mut columns: Vec<Column> = Vec::with_capacity(statement.columns.len());
     for definition in &statement.columns {
         let Name { text, position } = &definition.name;
@@ -153,6 +179,7 @@ pub(super) fn columns(
             ty: definition.ty,
             nullable: definition.nullable.unwrap_or(true),
             default: default_text(definition)?,
+            values: ColumnValues::default(),
             family: definition
                 .family
                 .as_ref()
@@ -182,14 +209,22 @@ fn family_id(families: &[Family], name: &Name) -> FamilyId {
 }
 
 /// Returns a default as it is stored, after evaluating it once to see that it fits.
-pub(super) fn default_text(definition: &ColumnDefinition) -> Result<Option<String>, SqlError> {
-    let Some(Expression { expr, position }) = &definition.default else {
-        return Ok(None);
-    };
+fn default_text(definition: &ColumnDefinition) -> Result<Option<String>, SqlError> {
+    let default = definition.default.as_ref();
+    let text = |expression| checked_default(expression, &definition.ty, &definition.name.text);
+    Ok(default.map(text).transpose()?.map(|(sql, _)| sql))
+}
+
+/// Returns a default as it is stored, and its value now.
+pub(super) fn checked_default(
+    Expression { expr, position }: &Expression,
+    ty: &DataType,
+    column: &str,
+) -> Result<(String, Datum), SqlError> {
     check_stored(expr, "DEFAULT expression").map_err(|error| error.at(*position))?;
     let sql = expr.to_string();
-    evaluate_default(&sql, &definition.ty, &definition.name.text).map_err(|error| error.at(*position))?;
-    Ok(Some(sql))
+    let value = evaluate_default(&sql, ty, column).map_err(|error| error.at(*position))?;
+    Ok((sql, value))
 }
 
 fn primary_key(statement: &CreateTableStatement, columns: &[Column]) -> Result<Vec<KeyElement>, SqlError> {
@@ -313,7 +348,11 @@ fn check_uniques(statement: &CreateTableStatement) -> Result<(), SqlError> {
     }
 }
 
-fn create_uniques(session: &Session, table: &Table, uniques: &[UniqueDefinition]) -> Result<(), SqlError> {
+pub(super) fn create_uniques(
+    session: &Session,
+    table: &Table,
+    uniques: &[UniqueDefinition],
+) -> Result<(), SqlError> {
     for unique in uniques {
         let parts: Vec<String> = unique.columns.iter().map(|name| name.text.clone()).collect();
         let name = match &unique.name {

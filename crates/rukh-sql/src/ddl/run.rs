@@ -2,6 +2,7 @@
 
 use rukh_catalog::{Catalog, Column, ColumnId, Table};
 
+use super::alter::{alter_table, rename_index};
 use super::create_index::create_index;
 use super::create_table::create_table;
 use super::remove::{drop_indexes, drop_tables, truncate};
@@ -18,6 +19,12 @@ pub(crate) fn run(session: &mut Session, statement: &Statement) -> Result<String
     let tag = match statement {
         Statement::CreateTable(table) => create_table(session, table).map(|()| "CREATE TABLE"),
         Statement::CreateIndex(index) => create_index(session, index).map(|()| "CREATE INDEX"),
+        Statement::AlterTable(alter) => alter_table(session, alter).map(|()| "ALTER TABLE"),
+        Statement::AlterIndex {
+            name,
+            if_exists,
+            new_name,
+        } => rename_index(session, name, *if_exists, new_name).map(|()| "ALTER INDEX"),
         Statement::DropTable { names, if_exists } => {
             drop_tables(session, names, *if_exists).map(|()| "DROP TABLE")
         }

@@ -2,12 +2,18 @@
 
 use std::ops::ControlFlow;
 
+use datafusion::arrow::array::new_empty_array;
+use datafusion::common::DFSchema;
+use datafusion::logical_expr::ExprSchemable;
 use datafusion::sql::sqlparser::ast::{self, Visit, Visitor};
-use rukh_catalog::Table;
+use rukh_catalog::{Check, Column, Generated, Table};
+use rukh_keys::DataType;
 
 use crate::SqlError;
-use crate::expressions::{TypedExpression, normalise, typed_on};
-use crate::statement::parse_expression;
+use crate::expressions::{TypedExpression, normalise, typed_as, typed_on};
+use crate::scalars::assigned_datums;
+use crate::statement::{CheckDefinition, Expression, Name, parse_expression};
+use crate::types::table_schema;
 
 /// Types an expression and returns the text that is stored, which must be read as the same again.
 pub(super) fn stored_expression(
@@ -16,7 +22,7 @@ pub(super) fn stored_expression(
     what: &str,
 ) -> Result<(TypedExpression, String), SqlError> {
     check_stored(expr, what)?;
-    let typed = typed_on(table, expr)?;
+    let typed = typed_as(table, expr, what)?;
     let sql = normalise(&typed.expr);
     let again = parse_expression(&sql).and_then(|expr| typed_on(table, &expr));
     match again {
@@ -24,6 +30,78 @@ pub(super) fn stored_expression(
         _ => Err(SqlError::unsupported(format!("this {what} is not supported"))
             .with_detail(format!("It would be stored as {sql}, which is not the same."))),
     }
+}
+
+/// Makes a CHECK constraint of the table, under a name of its own if it has none.
+pub(super) fn check_constraint(table: &Table, definition: &CheckDefinition) -> Result<Check, SqlError> {
+    let Expression { expr, position } = &definition.condition;
+    let (typed, sql) =
+        stored_expression(table, expr, "check constraint").map_err(|error| error.at(*position))?;
+    if typed.ty != DataType::Boolean {
+        let message = format!(
+            "argument of CHECK must be type boolean, not type {}",
+            typed.ty.postgres_name()
+        );
+        return Err(SqlError::statement("42804", message).at(*position));
+    }
+    let is_taken = |name: &str| table.checks.iter().any(|check| check.name == name);
+    let name = match &definition.name {
+        Some(Name { text, position }) if is_taken(text) => {
+            let message = format!(
+                "constraint \"{text}\" for relation \"{}\" already exists",
+                table.name
+            );
+            return Err(SqlError::statement("42710", message).at(*position));
+        }
+        Some(name) => name.text.clone(),
+        None => {
+            let base = match typed.columns.as_slice() {
+                [only] => format!("{}_{}_check", table.name, table.column_name(*only)),
+                _ => format!("{}_check", table.name),
+            };
+            let mut names = std::iter::once(base.clone()).chain((1..).map(|n| format!("{base}{n}")));
+            names.find(|name| !is_taken(name)).unwrap_or(base)
+        }
+    };
+    Ok(Check {
+        name,
+        sql,
+        columns: typed.columns,
+    })
+}
+
+/// Makes the expression of a generated column; `generated` names all such columns, none of which it may read.
+pub(super) fn generated_column(
+    table: &Table,
+    column: &Column,
+    Expression { expr, position }: &Expression,
+    generated: &[&str],
+) -> Result<Generated, SqlError> {
+    let place = |error: SqlError| error.at(*position);
+    let (typed, sql) = stored_expression(table, expr, "generation expression").map_err(place)?;
+    if table.in_primary_key(column.id)
+        || table
+            .primary_key
+            .iter()
+            .any(|e| e.expr.columns().contains(&column.id))
+    {
+        let message = "a column of the primary key cannot be generated";
+        return Err(SqlError::unsupported(message).at(*position));
+    }
+    let names = typed.columns.iter().map(|id| table.column_name(*id));
+    if let Some(name) = names.into_iter().find(|name| generated.contains(name)) {
+        let message = format!("cannot use generated column \"{name}\" in column generation expression");
+        return Err(SqlError::statement("42P17", message)
+            .at(*position)
+            .with_detail("A generated column cannot reference another generated column."));
+    }
+    let schema = DFSchema::try_from(table_schema(table).as_ref().clone())?;
+    let none = new_empty_array(&typed.expr.get_type(&schema)?);
+    assigned_datums(&none, &column.ty, &column.name).map_err(place)?;
+    Ok(Generated {
+        sql,
+        columns: typed.columns,
+    })
 }
 
 /// Refuses what cannot be part of a definition: subqueries, parameters, and functions that would give

@@ -21,7 +21,17 @@ pub(super) fn assignments(
             let message = format!("multiple assignments to same column \"{}\"", name.name);
             return Err(SqlError::statement("42601", message).at(name.position));
         }
-        found.push((column.id, defaulted(column, value)?));
+        match column.values.generated {
+            None => found.push((column.id, defaulted(column, value)?)),
+            // It is computed anyway.
+            Some(_) if is_default(value) => {}
+            Some(_) => {
+                let message = format!("column \"{}\" can only be updated to DEFAULT", name.name);
+                return Err(SqlError::statement("428C9", message)
+                    .at(name.position)
+                    .with_detail(format!("Column \"{}\" is a generated column.", name.name)));
+            }
+        }
     }
     Ok(found)
 }

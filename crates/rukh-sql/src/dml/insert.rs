@@ -11,7 +11,7 @@ use super::conflict::{Conflict, conflict_of};
 use super::resolve::Resolver;
 use super::returning::{Returning, Written};
 use super::target::{commit, named_columns, refuse, target};
-use super::values::{RowFiller, Values, check_width};
+use super::values::{RowFiller, Values, check_given, check_width};
 use crate::SqlError;
 use crate::session::Session;
 use crate::statement::{InsertStatement, ObjectName, folded};
@@ -67,6 +67,9 @@ pub(crate) fn insert(
                 let mut rows = session.query(source, params, &context)?;
                 let columns = leading(insert, columns, rows.columns().len());
                 check_width(rows.columns().len(), columns.len())?;
+                for id in &columns {
+                    check_given(table.column(*id).expect("named columns exist"))?;
+                }
                 let mut filler = RowFiller::new(&table, &columns)?;
                 while let Some(batch) = rows.next_batch()? {
                     let filled = filler.fill_batch(&batch, &table, &columns)?;

@@ -107,7 +107,7 @@ impl<'a> Resolver<'a> {
         let mut written: Vec<(usize, Row)> = Vec::with_capacity(chunk.len());
         let (mut places, mut rows): (Vec<usize>, Vec<Row>) = chunk.into_iter().enumerate().unzip();
         while !rows.is_empty() {
-            let obstacles = write.obstacles(&self.table, &rows, self.arbiter)?;
+            let obstacles = write.obstacles(&self.table, &mut rows, self.arbiter)?;
             let (mut fresh_places, mut fresh) = (Vec::new(), Vec::new());
             let (mut pairs, mut again) = (Vec::new(), Vec::new());
             let mut met = HashSet::new();

@@ -26,6 +26,19 @@ pub(super) fn check_width(given: usize, wanted: usize) -> Result<(), SqlError> {
     }
 }
 
+/// Fails if a statement may not give values to a column.
+pub(super) fn check_given(column: &Column) -> Result<(), SqlError> {
+    match column.values.generated {
+        None => Ok(()),
+        Some(_) => {
+            let name = &column.name;
+            let message = format!("cannot insert a non-DEFAULT value into column \"{name}\"");
+            Err(SqlError::statement("428C9", message)
+                .with_detail(format!("Column \"{name}\" is a generated column.")))
+        }
+    }
+}
+
 pub(super) fn is_default(expr: &Expr) -> bool {
     matches!(expr, Expr::Identifier(ident) if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
 }
@@ -54,6 +67,7 @@ impl Values<'_> {
         if is_default(expr) {
             return Ok(None);
         }
+        check_given(column)?;
         let known = match literal(expr, self.params)? {
             Some(scalar) => Some(scalar),
             None => evaluate_constant(expr)?,

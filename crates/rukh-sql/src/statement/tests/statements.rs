@@ -229,7 +229,7 @@ fn utility_errors() {
             "syntax error at or near \"SELECT\"",
             11,
         ),
-        ("ALTER TABLE t ADD a INT", "0A000", "ALTER is not supported", 1),
+        ("CLUSTER t", "0A000", "CLUSTER is not supported", 1),
         ("GRANT ALL ON t TO u", "0A000", "GRANT is not supported", 1),
         ("DROP VIEW v", "0A000", "DROP VIEW is not supported", 1),
         ("DROP TABLE t CASCADE", "0A000", "CASCADE is not supported", 14),
