@@ -15,6 +15,7 @@ pub(crate) fn check_definition(table: &Table) -> Result<(), String> {
     check_families(table)?;
     check_key(table)?;
     check_layouts(table)?;
+    check_expressions(table)?;
     let mut ids = BTreeSet::new();
     for index in &table.indexes {
         require(ids.insert(index.id), || {
@@ -127,6 +128,33 @@ fn check_layouts(table: &Table) -> Result<(), String> {
         require(times == 1, || {
             format!("column \"{}\" is {times} times in the row layout", column.name)
         })?;
+    }
+    Ok(())
+}
+
+/// CHECK constraints and generated columns read columns that are there, and missing values are of their type.
+fn check_expressions(table: &Table) -> Result<(), String> {
+    let generated = table
+        .columns
+        .iter()
+        .filter_map(|column| column.values.generated.as_ref());
+    let read = generated.flat_map(|generated| &generated.columns);
+    for id in read.chain(table.checks.iter().flat_map(|check| &check.columns)) {
+        require(table.column(*id).is_some(), || {
+            format!("there is no column with id {}", id.0)
+        })?;
+    }
+    for column in &table.columns {
+        let missing = column.values.missing.as_ref();
+        require(
+            missing.is_none_or(|datum| column.ty.check(datum.clone()).as_ref() == Ok(datum)),
+            || {
+                format!(
+                    "the missing value of column \"{}\" is not of its type",
+                    column.name
+                )
+            },
+        )?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@
 //!
 //! Start reading at [`Table`], then [`Catalog`].
 
+mod alter;
 mod catalog;
 mod check;
 mod error;
@@ -25,6 +26,7 @@ pub use stored::{
     table_key,
 };
 pub use table::{
-    Column, ColumnId, Family, FamilyId, FamilyOptions, IndexId, RowLayout, Table, TableId, TableOptions,
+    Check, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, Generated, Identity, IndexId,
+    RowLayout, Table, TableId, TableOptions,
 };
 pub use validate::{IndexDraft, TableDraft, validate_index, validate_table};

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use rukh_keys::{DataType, Datum, SortOrder};
 
 use crate::{
-    CatalogError, Column, ColumnId, Family, FamilyId, Index, IndexId, IndexPredicate, IndexState, KeyElement,
-    KeyExpr, RowLayout, SaltOptions, Table, TableId, TableOptions,
+    CatalogError, Check, Column, ColumnId, Family, FamilyId, Index, IndexId, IndexPredicate, IndexState,
+    KeyElement, KeyExpr, RowLayout, SaltOptions, Table, TableId, TableOptions,
 };
 
 /// Most columns of one key.
 const KEY_COLUMNS_MAX: usize = 64;
 
 /// Most columns of one table, as in PostgreSQL.
-const COLUMNS_MAX: usize = 1600;
+pub(crate) const COLUMNS_MAX: usize = 1600;
 
 /// What CREATE TABLE says, names resolved to positions by order: column `i` gets id `i`.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +32,8 @@ pub struct TableDraft {
     pub families: Vec<Family>,
     /// Options.
     pub options: TableOptions,
+    /// CHECK constraints.
+    pub checks: Vec<Check>,
 }
 
 /// What CREATE INDEX says.
@@ -77,6 +79,8 @@ pub fn validate_table(draft: TableDraft, id: TableId) -> Result<Table, CatalogEr
         options: draft.options,
         layouts: Vec::new(),
         indexes: Vec::new(),
+        checks: draft.checks,
+        dropped: Vec::new(),
     };
     check_families(&table)?;
     table.layouts.push(first_layout(&table));
@@ -269,7 +273,7 @@ fn first_layout(table: &Table) -> RowLayout {
     }
 }
 
-fn stored_columns(table: &Table) -> Vec<(ColumnId, DataType)> {
+pub(crate) fn stored_columns(table: &Table) -> Vec<(ColumnId, DataType)> {
     let outside_key = table
         .columns
         .iter()
@@ -310,6 +314,6 @@ fn compare_in_key_order(a: &[Datum], b: &[Datum], key: &[rukh_keys::KeyColumn]) 
     unequal.unwrap_or_else(|| a.len().cmp(&b.len()))
 }
 
-fn invalid<T>(message: String) -> Result<T, CatalogError> {
+pub(crate) fn invalid<T>(message: String) -> Result<T, CatalogError> {
     Err(CatalogError::Invalid { message })
 }

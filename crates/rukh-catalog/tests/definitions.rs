@@ -17,6 +17,7 @@ fn column(id: u32, name: &str, ty: DataType, family: u16) -> Column {
         nullable: true,
         default: None,
         family: FamilyId(family),
+        values: Default::default(),
     }
 }
 

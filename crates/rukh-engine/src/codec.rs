@@ -135,7 +135,7 @@ impl TableCodec {
         self.check_nulls(row, self.key_sources.iter().map(|source| source.position))
     }
 
-    fn check_width(&self, row: &[Datum]) -> Result<(), EngineError> {
+    pub(crate) fn check_width(&self, row: &[Datum]) -> Result<(), EngineError> {
         let columns = &self.table.columns;
         if row.len() != columns.len() {
             let table = self.table.name.clone();
@@ -333,6 +333,8 @@ pub(crate) struct FamilyCodec {
     newest: Vec<Option<usize>>,
     /// By layout version: the shape, and for each ordinal the slot that holds it.
     versions: Vec<(RowShape, Vec<Option<usize>>)>,
+    /// For each ordinal the value in rows that are older than the column.
+    missing: Vec<Datum>,
 }
 
 impl FamilyCodec {
@@ -351,7 +353,11 @@ impl FamilyCodec {
                 .collect();
             (shape, slots)
         });
+        let missing = positions
+            .iter()
+            .map(|at| table.columns[*at].values.missing.clone().unwrap_or(Datum::Null));
         FamilyCodec {
+            missing: missing.collect(),
             versions: versions.collect(),
             newest: newest.iter().map(|(column, _)| table.position(*column)).collect(),
             storage: table.storage_name(id),
@@ -369,6 +375,7 @@ impl FamilyCodec {
         Ok(FamilyValue {
             row: RowSlice::new(shape, bytes)?,
             slots,
+            missing: &self.missing,
         })
     }
 
@@ -394,15 +401,16 @@ impl FamilyCodec {
 pub(crate) struct FamilyValue<'a> {
     row: RowSlice<'a>,
     slots: &'a [Option<usize>],
+    missing: &'a [Datum],
 }
 
 impl<'a> FamilyValue<'a> {
-    /// Returns the datum of the `ordinal`-th live column; NULL if the row is older than the column.
+    /// Returns the datum of the `ordinal`-th live column; its missing value if the row is older than the column.
     #[inline]
     pub(crate) fn datum(&self, ordinal: usize) -> Result<DatumRef<'a>, RowDecodeError> {
         match self.slots[ordinal] {
             Some(slot) => self.row.datum(slot),
-            None => Ok(DatumRef::Null),
+            None => Ok(self.missing[ordinal].as_ref()),
         }
     }
 }

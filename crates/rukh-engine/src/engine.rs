@@ -417,7 +417,7 @@ impl Inner {
     }
 
     /// Creates column families, empty: what an earlier failure left under their names goes first.
-    fn create_storage(&self, names: &[String]) -> Result<(), EngineError> {
+    pub(crate) fn create_storage(&self, names: &[String]) -> Result<(), EngineError> {
         for name in names {
             if self.store.table_exists(name) {
                 self.store.drop_table(name)?;
@@ -429,7 +429,7 @@ impl Inner {
 
     /// Drops column families that no definition names; those that cannot be dropped now are
     /// dropped at the next open.
-    fn drop_unnamed(&self) {
+    pub(crate) fn drop_unnamed(&self) {
         let catalog = self.definitions().catalog.clone();
         for name in recover::unnamed(self.store.as_ref(), &catalog) {
             let _ = self.store.drop_table(&name);
@@ -438,7 +438,7 @@ impl Inner {
 }
 
 /// Returns the column families of a table's families.
-fn family_names(table: &Table) -> Vec<String> {
+pub(crate) fn family_names(table: &Table) -> Vec<String> {
     table
         .families
         .iter()

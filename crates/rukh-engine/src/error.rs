@@ -39,6 +39,16 @@ pub enum EngineError {
         /// Name of the table.
         table: String,
     },
+    /// A row for which a CHECK constraint is false (23514).
+    #[error("new row for relation \"{table}\" violates check constraint \"{constraint}\"")]
+    CheckViolation {
+        /// Name of the table.
+        table: String,
+        /// Name of the constraint.
+        constraint: String,
+        /// The values of the row: `(1, a, null)`.
+        row: String,
+    },
     /// Two rows whose hashed key columns differ, but not their hashes.
     #[error("two rows of \"{table}\" differ in \"{column}\" but have the same key {key}")]
     HashCollision {

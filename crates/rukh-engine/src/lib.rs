@@ -20,6 +20,7 @@
 //!     nullable: true,
 //!     default: None,
 //!     family: FamilyId(0),
+//!     values: Default::default(),
 //! };
 //! let table = engine.create_table(TableDraft {
 //!     name: "t".to_string(),
@@ -47,6 +48,7 @@
 //! Deliberately not here: SQL and its expressions (a caller compiles them, see [`RowFunctions`]),
 //! the choice of an access path (rukh-planner), and any file format but that of values.
 
+mod alter;
 mod analyze;
 mod backfill;
 mod codec;
@@ -71,6 +73,7 @@ mod progress;
 mod recover;
 mod row;
 mod rows;
+mod rules;
 mod sample;
 mod scan;
 mod scrub;
@@ -84,6 +87,7 @@ mod unique;
 mod write;
 
 pub use analyze::{ColumnStatistics, ExpressionStatistics, TableStatistics};
+pub use conflict::Obstacle;
 pub use dump::DumpLine;
 pub use engine::Engine;
 pub use error::EngineError;

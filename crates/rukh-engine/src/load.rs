@@ -85,10 +85,8 @@ impl Load {
     /// Adds rows, in any order; lists of a few thousand are best.
     ///
     /// An error may be that of rows added before, and ends the load.
-    pub fn add(&mut self, rows: Vec<Row>) -> Result<(), EngineError> {
-        for row in &rows {
-            self.maintainer.codec.check_row(row)?;
-        }
+    pub fn add(&mut self, mut rows: Vec<Row>) -> Result<(), EngineError> {
+        self.maintainer.rules.apply(&self.maintainer.codec, &mut rows)?;
         self.rows += rows.len() as u64;
         let sent = self.encoder.as_ref().map(|encoder| encoder.rows.send(rows));
         match sent {

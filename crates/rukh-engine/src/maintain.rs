@@ -6,6 +6,7 @@
 
 use crate::codec::{DatumRefs, TableCodec, element_datum, unique_violation};
 use crate::entry::IndexCodec;
+use crate::rules::Rules;
 use crate::{EngineError, RowFunction, RowFunctions};
 use rukh_catalog::{KeyExpr, Table};
 use rukh_keys::{DataType, Datum};
@@ -47,14 +48,20 @@ pub(crate) struct EntryChange {
 pub(crate) struct Maintainer {
     pub(crate) codec: Arc<TableCodec>,
     pub(crate) indexes: Vec<IndexMaintainer>,
+    pub(crate) rules: Rules,
 }
 
 impl Maintainer {
-    /// Compiles the expressions of all indexes of a table.
+    /// Compiles the expressions of a table and of all its indexes.
     pub(crate) fn new(codec: Arc<TableCodec>, functions: &dyn RowFunctions) -> Result<Self, EngineError> {
         let compile = |index: &Arc<IndexCodec>| IndexMaintainer::new(&codec, index.clone(), functions);
         let indexes = codec.indexes.iter().map(compile).collect::<Result<_, _>>()?;
-        Ok(Maintainer { codec, indexes })
+        let rules = Rules::new(&codec.table, functions)?;
+        Ok(Maintainer {
+            codec,
+            indexes,
+            rules,
+        })
     }
 
     /// Whether replacing a row blindly could leave an entry of its old image behind.
@@ -81,13 +88,13 @@ enum Element {
 }
 
 /// A compiled expression with its text, for messages.
-struct Compiled {
+pub(crate) struct Compiled {
     sql: String,
     function: Arc<dyn RowFunction>,
 }
 
 impl Compiled {
-    fn new(
+    pub(crate) fn new(
         table: &Table,
         sql: &str,
         ty: &DataType,
@@ -100,7 +107,7 @@ impl Compiled {
     }
 
     /// Evaluates rows; fails if the function does not give one datum a row.
-    fn evaluate(&self, rows: &[&[Datum]]) -> Result<Vec<Datum>, EngineError> {
+    pub(crate) fn evaluate(&self, rows: &[&[Datum]]) -> Result<Vec<Datum>, EngineError> {
         let datums = self.function.evaluate(rows)?;
         match datums.len() == rows.len() {
             true => Ok(datums),

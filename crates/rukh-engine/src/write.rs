@@ -10,11 +10,11 @@
 
 use crate::codec::TableCodec;
 use crate::commits::{Commits, Touch};
-use crate::conflict;
+use crate::conflict::{self, Obstacle};
 use crate::engine::Inner;
 use crate::existing::{check_collision, check_existing, is_taken, read_base, read_rows, settle_arrivals};
 use crate::lock::WriterGuard;
-use crate::maintain::{Maintainer, RowChange};
+use crate::maintain::{KeyedRow, Maintainer, RowChange};
 use crate::pending::{Image, PendingRow, PendingTable, Stored, row_bytes};
 use crate::snapshot::Snapshot;
 use crate::stage::stage;
@@ -75,6 +75,8 @@ pub struct Write {
     bytes: u64,
     bytes_max: u64,
     target: Target,
+    /// Rows as they were written, or removed, if the caller asked for them.
+    written: Option<Vec<Row>>,
     _guard: WriterGuard,
 }
 
@@ -96,8 +98,22 @@ impl Write {
             bytes: 0,
             bytes_max,
             target,
+            written: None,
             _guard: guard,
         }
+    }
+
+    /// Begins to keep the rows that are written for [`Write::take_written`]: those inserted or changed as
+    /// they shall be stored, those removed as they were.
+    pub fn keep_written(&mut self) {
+        self.written.get_or_insert_default();
+    }
+
+    /// Takes the rows that were written since the last time, in the order in which they were given.
+    ///
+    /// Empty unless [`Write::keep_written`] was called.
+    pub fn take_written(&mut self) -> Vec<Row> {
+        self.written.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Returns the state before the statement.
@@ -122,12 +138,52 @@ impl Write {
         }
         let mut inserted = 0;
         for chunk in chunks(rows) {
-            let added = insert_chunk(&self.snapshot, pending, chunk, conflict)?;
+            let added = insert_chunk(&self.snapshot, pending, chunk, conflict, self.written.as_mut())?;
             inserted += added.rows;
             self.bytes += added.bytes;
             check_size(self.bytes, self.bytes_max)?;
         }
         Ok(inserted)
+    }
+
+    /// Finds what stands in the way of rows that are to be inserted: a row with their primary key, or with
+    /// their value of the UNIQUE index that `conflict` names. Other indexes are not looked at. Generated
+    /// columns of the rows are computed.
+    pub fn obstacles(
+        &mut self,
+        table: &Arc<Table>,
+        rows: &mut [Row],
+        conflict: OnConflict,
+    ) -> Result<Vec<Obstacle>, EngineError> {
+        let pending = pending(&self.inner, &self.snapshot, &mut self.tables, table.id)?;
+        let codec = pending.maintainer.codec.clone();
+        pending.maintainer.rules.apply(&codec, rows)?;
+        let keys = row_keys(&codec, rows)?;
+        conflict::obstacles(&self.snapshot, pending, &keys, rows, conflict)
+    }
+
+    /// Replaces rows that stood in the way of others, as [`Write::update`] does.
+    pub fn resolve(&mut self, table: &Arc<Table>, changes: Vec<(Row, Row)>) -> Result<u64, EngineError> {
+        let known = pending(&self.inner, &self.snapshot, &mut self.tables, table.id)?;
+        let maintainer = known.maintainer.clone();
+        let Some(mut claims) = known.claims.take() else {
+            return self.update(table, changes);
+        };
+        let mut new: Vec<Row> = changes.iter().map(|(_, new)| new.clone()).collect();
+        maintainer.rules.apply(&maintainer.codec, &mut new)?;
+        let count = self.update(table, changes)?;
+        let keys = row_keys(&maintainer.codec, &new)?;
+        let keyed = keys.iter().zip(&new).map(|(key, row)| KeyedRow { key, row });
+        conflict::claim_rows(&maintainer, &mut claims, &keyed.collect::<Vec<_>>())?;
+        pending(&self.inner, &self.snapshot, &mut self.tables, table.id)?.claims = Some(claims);
+        Ok(count)
+    }
+
+    /// Returns the encoded primary key of a row: two rows are one if their keys are.
+    pub fn row_key(&self, table: &Table, row: &[Datum]) -> Result<Vec<u8>, EngineError> {
+        let codec = self.snapshot.definitions.codec(table.id)?;
+        codec.check_key(row)?;
+        row_key(codec, row)
     }
 
     /// Adds or replaces rows; returns how many were given. Of rows with one key the last stands.
@@ -151,7 +207,8 @@ impl Write {
             && !pending.maintainer.needs_old_row();
         let mut upserted = 0;
         for chunk in chunks(rows) {
-            let added = upsert_chunk(&self.snapshot, pending, chunk, &kept, blind)?;
+            let written = self.written.as_mut();
+            let added = upsert_chunk(&self.snapshot, pending, chunk, &kept, blind, written)?;
             upserted += added.rows;
             self.bytes += added.bytes;
             check_size(self.bytes, self.bytes_max)?;
@@ -168,11 +225,15 @@ impl Write {
         pending.claims = None;
         let codec = pending.maintainer.codec.clone();
         let count = changes.len() as u64;
-        for (old, new) in changes {
+        let (old, mut new): (Vec<Row>, Vec<Row>) = changes.into_iter().unzip();
+        pending.maintainer.rules.apply(&codec, &mut new)?;
+        for (old, new) in old.into_iter().zip(new) {
             codec.check_row(&old)?;
-            codec.check_row(&new)?;
             let (old_key, new_key) = (row_key(&codec, &old)?, row_key(&codec, &new)?);
             self.bytes += 2 * PENDING_BYTES + old_key.len() as u64 + row_bytes(&old) + row_bytes(&new);
+            if let Some(written) = &mut self.written {
+                written.push(new.clone());
+            }
             let moved = old_key != new_key;
             let entry = pending
                 .rows
@@ -213,7 +274,11 @@ impl Write {
             let key = row_key(&codec, &row)?;
             self.bytes += PENDING_BYTES + key.len() as u64 + row_bytes(&row);
             let entry = pending.rows.entry(key).or_insert(PendingRow::new(Stored::Unread));
-            deleted += u64::from(!matches!(entry.image, Image::Gone));
+            let is_there = !matches!(entry.image, Image::Gone);
+            deleted += u64::from(is_there);
+            if let Some(written) = self.written.as_mut().filter(|_| is_there) {
+                written.push(row.clone());
+            }
             // A row put blindly has entries that depend on its key only: those of any image.
             if let Stored::Unread = entry.stored {
                 entry.stored = Stored::Present(row);
@@ -326,11 +391,12 @@ struct Added {
 fn insert_chunk(
     snapshot: &Snapshot,
     pending: &mut PendingTable,
-    rows: Vec<Row>,
+    mut rows: Vec<Row>,
     conflict: OnConflict,
+    mut written: Option<&mut Vec<Row>>,
 ) -> Result<Added, EngineError> {
     let codec = pending.maintainer.codec.clone();
-    rows.iter().try_for_each(|row| codec.check_row(row))?;
+    pending.maintainer.rules.apply(&codec, &mut rows)?;
     let keys = row_keys(&codec, &rows)?;
     let stored = read_base(snapshot, pending, &keys)?;
     let taken = match conflict {
@@ -358,6 +424,9 @@ fn insert_chunk(
         }
         added.rows += 1;
         added.bytes += PENDING_BYTES + key.len() as u64 + row_bytes(&row);
+        if let Some(written) = &mut written {
+            written.push(row.clone());
+        }
         let entry = pending.rows.entry(key).or_insert(PendingRow::new(Stored::Absent));
         entry.image = Image::Row(row);
     }
@@ -371,8 +440,10 @@ fn upsert_chunk(
     rows: Vec<Row>,
     kept: &[usize],
     blind: bool,
+    mut written: Option<&mut Vec<Row>>,
 ) -> Result<Added, EngineError> {
-    let codec = pending.maintainer.codec.clone();
+    let maintainer = pending.maintainer.clone();
+    let codec = maintainer.codec.clone();
     rows.iter().try_for_each(|row| codec.check_key(row))?;
     let keys = row_keys(&codec, &rows)?;
     let stored = match blind {
@@ -393,7 +464,10 @@ fn upsert_chunk(
             check_collision(&codec, &key, before, &row)?;
             kept.iter().for_each(|at| row[*at] = before[*at].clone());
         }
-        codec.check_row(&row)?;
+        maintainer.rules.apply(&codec, std::slice::from_mut(&mut row))?;
+        if let Some(written) = &mut written {
+            written.push(row.clone());
+        }
         entry.image = Image::Row(row);
     }
     Ok(added)

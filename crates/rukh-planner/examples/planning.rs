@@ -171,6 +171,7 @@ fn table(key: u32, indexes: u32) -> Table {
         nullable: false,
         default: None,
         family: FamilyId(0),
+        values: Default::default(),
     };
     let mut columns: Vec<Column> = (0..10).map(|id| column(id, DataType::BigInt)).collect();
     columns.push(column(10, DataType::Varchar(None)));

@@ -446,6 +446,8 @@ fn command(statement: &Statement) -> &'static str {
         Statement::CreateIndex(_) => "CREATE INDEX",
         Statement::DropTable { .. } => "DROP TABLE",
         Statement::DropIndex { .. } => "DROP INDEX",
+        Statement::AlterTable(_) => "ALTER TABLE",
+        Statement::AlterIndex { .. } => "ALTER INDEX",
         Statement::Truncate { .. } => "TRUNCATE TABLE",
         Statement::Analyze { .. } => "ANALYZE",
         Statement::Copy(_) => "COPY FROM",

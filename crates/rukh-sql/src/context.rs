@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use datafusion::catalog::TableProvider;
 use parking_lot::Mutex;
 use rukh_engine::{Engine, ScanCounters, Snapshot};
 
@@ -179,6 +180,8 @@ pub(crate) struct StatementContext {
     finished_us: AtomicU64,
     /// Most partitions of one scan.
     pub(crate) parallelism: usize,
+    /// Tables of this statement's own: rows at hand.
+    pub(crate) tables: Vec<(String, Arc<dyn TableProvider>)>,
 }
 
 impl std::fmt::Debug for StatementContext {
@@ -211,7 +214,13 @@ impl StatementContext {
             planning_us: AtomicU64::new(0),
             finished_us: AtomicU64::new(0),
             parallelism,
+            tables: Vec::new(),
         }
+    }
+
+    /// Adds tables that only this statement sees.
+    pub(crate) fn with_tables(self, tables: Vec<(String, Arc<dyn TableProvider>)>) -> Self {
+        StatementContext { tables, ..self }
     }
 
     /// Adds a notice, once.

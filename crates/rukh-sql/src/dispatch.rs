@@ -99,14 +99,11 @@ impl Session {
                 Ok(("SELECT".to_string(), Some(rows)))
             }
             Statement::Insert(insert) => {
-                let count = dml::insert(self, insert, params)?;
-                Ok((
-                    format!("{} {count}", if insert.upsert { "UPSERT" } else { "INSERT 0" }),
-                    None,
-                ))
+                let verb = if insert.upsert { "UPSERT" } else { "INSERT 0" };
+                Ok(tagged(verb, dml::insert(self, insert, params)?))
             }
-            Statement::Update(update) => Ok((format!("UPDATE {}", dml::update(self, update, params)?), None)),
-            Statement::Delete(delete) => Ok((format!("DELETE {}", dml::delete(self, delete, params)?), None)),
+            Statement::Update(update) => Ok(tagged("UPDATE", dml::update(self, update, params)?)),
+            Statement::Delete(delete) => Ok(tagged("DELETE", dml::delete(self, delete, params)?)),
             Statement::Explain {
                 analyze,
                 alternatives,
@@ -208,6 +205,11 @@ impl Session {
         };
         Ok(Rows::ready(batch))
     }
+}
+
+/// Returns tag and rows of a statement that wrote.
+fn tagged(verb: &str, written: dml::Written) -> (String, Option<Rows>) {
+    (format!("{verb} {}", written.count), written.rows)
 }
 
 /// Makes a batch of text columns.

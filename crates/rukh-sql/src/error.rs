@@ -185,6 +185,8 @@ impl From<EngineError> for SqlError {
                     .with_detail(format!("Key {key} already exists."))
             }
             EngineError::NotNullViolation { .. } => SqlError::new(ErrorKind::Constraint, "23502", message),
+            EngineError::CheckViolation { row, .. } => SqlError::new(ErrorKind::Constraint, "23514", message)
+                .with_detail(format!("Failing row contains {row}.")),
             EngineError::HashCollision { .. } => SqlError::new(ErrorKind::Constraint, "23505", message)
                 .with_hint("Use a longer hash, or add the column to the primary key."),
             EngineError::Corruption { .. } => SqlError::new(ErrorKind::Corruption, "XX001", message),

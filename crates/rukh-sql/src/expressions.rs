@@ -77,12 +77,17 @@ pub(crate) struct TypedExpression {
 ///
 /// Fails with 42703 on an unknown column and 42P17 on anything but a deterministic expression of one row.
 pub(crate) fn typed_on(table: &Table, expr: &ast::Expr) -> Result<TypedExpression, SqlError> {
+    typed_as(table, expr, "index expression")
+}
+
+/// As [`typed_on`]; messages tell where the expression stands.
+pub(crate) fn typed_as(table: &Table, expr: &ast::Expr, what: &str) -> Result<TypedExpression, SqlError> {
     let qualified = Arc::new(DFSchema::try_from_qualified_schema(
         table.name.as_str(),
         &table_schema(table),
     )?);
     let typed = resolved(expr, &qualified)?;
-    check_deterministic(&typed)?;
+    check_deterministic(&typed, what)?;
     let expr = unqualified(simplified(typed, &qualified)?)?;
     let schema = DFSchema::try_from(table_schema(table).as_ref().clone())?;
     let (_, field) = expr.to_field(&schema)?;
@@ -99,6 +104,50 @@ pub(crate) fn typed_on(table: &Table, expr: &ast::Expr) -> Result<TypedExpressio
         columns,
         expr,
     })
+}
+
+/// Returns an expression of a statement, ready to be compiled on the columns of `schema`, and the name that
+/// its column has in a result.
+pub(crate) fn computed_on(
+    expr: &ast::Expr,
+    schema: &DFSchemaRef,
+    params: &[ScalarValue],
+) -> Result<(Expr, String), SqlError> {
+    let mut expr = expr.clone();
+    crate::rewrite::rewrite(&mut expr)?;
+    let named = ExprWithAlias { expr, alias: None };
+    let logical = STATE.create_logical_expr_from_sql_expr(named, schema)?;
+    let name = match &logical {
+        Expr::Column(column) => column.name.clone(),
+        other => other.schema_name().to_string(),
+    };
+    let bound = logical.transform(|part| match &part {
+        Expr::Placeholder(placeholder) => {
+            let digits = placeholder.id.strip_prefix('$').unwrap_or_default();
+            let at = digits.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
+            match at.and_then(|at| params.get(at)) {
+                Some(value) => Ok(Transformed::yes(Expr::Literal(value.clone(), None))),
+                None => {
+                    let message = format!("there is no parameter {}", placeholder.id);
+                    Err(external(SqlError::statement("42P02", message)))
+                }
+            }
+        }
+        _ => Ok(Transformed::no(part)),
+    })?;
+    Ok((simplified(typed_expression(bound.data, schema)?, schema)?, name))
+}
+
+/// Compiles an expression on the columns of `schema`.
+pub(crate) fn physical(expr: Expr, schema: &DFSchemaRef) -> Result<Arc<dyn PhysicalExpr>, SqlError> {
+    Ok(STATE.create_physical_expr(expr, schema)?)
+}
+
+/// Whether a function of this name is an aggregate.
+pub(crate) fn is_aggregate(name: &str) -> bool {
+    STATE
+        .aggregate_functions()
+        .contains_key(name.to_ascii_lowercase().as_str())
 }
 
 /// Resolves names and types the literals of an expression.
@@ -132,19 +181,19 @@ fn unqualified(expr: Expr) -> Result<Expr, SqlError> {
     Ok(transformed.data)
 }
 
-fn check_deterministic(expr: &Expr) -> Result<(), SqlError> {
+fn check_deterministic(expr: &Expr, what: &str) -> Result<(), SqlError> {
     let mut wrong = None;
     expr.apply(|part| {
         wrong = match part {
             Expr::ScalarFunction(call) if call.func.signature().volatility != Volatility::Immutable => {
-                Some("functions in index expression must be marked IMMUTABLE")
+                Some(format!("functions in {what} must be marked IMMUTABLE"))
             }
-            Expr::AggregateFunction(_) => Some("aggregate functions are not allowed in index expressions"),
-            Expr::WindowFunction(_) => Some("window functions are not allowed in index expressions"),
+            Expr::AggregateFunction(_) => Some(format!("aggregate functions are not allowed in {what}s")),
+            Expr::WindowFunction(_) => Some(format!("window functions are not allowed in {what}s")),
             Expr::Exists(_) | Expr::InSubquery(_) | Expr::ScalarSubquery(_) | Expr::SetComparison(_) => {
-                Some("cannot use subquery in index expression")
+                Some(format!("cannot use subquery in {what}"))
             }
-            Expr::Placeholder(_) => Some("index expressions have no parameters"),
+            Expr::Placeholder(_) => Some(format!("{what}s have no parameters")),
             _ => None,
         };
         Ok(if wrong.is_some() {
@@ -283,11 +332,7 @@ impl Compiled {
         let rows: Vec<Vec<Datum>> = rows.iter().map(picked).collect();
         let batch = batch_of_rows(self.schema.clone(), &self.types, &rows)?;
         let values = self.compiled.evaluate(&batch)?.into_array(rows.len())?;
-        let datums = datums_from_array(&values, &self.ty)?;
-        datums
-            .into_iter()
-            .map(|datum| Ok(self.ty.check(datum)?))
-            .collect()
+        assigned_datums(&values, &self.ty, "")
     }
 }
 

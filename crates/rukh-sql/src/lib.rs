@@ -16,6 +16,7 @@ mod access;
 mod aggregates;
 mod batch;
 mod block;
+mod computed;
 mod context;
 mod copy;
 mod ddl;

@@ -181,6 +181,9 @@ impl SchemaProvider for RukhSchema {
                 table.clone(),
             ))));
         }
+        if let Some((_, table)) = self.context.tables.iter().find(|(known, _)| known == name) {
+            return Ok(Some(table.clone()));
+        }
         match self.system_schema(name) {
             Some(system) => system.table(name).await,
             None => Ok(None),
@@ -190,6 +193,7 @@ impl SchemaProvider for RukhSchema {
     fn table_exist(&self, name: &str) -> bool {
         let catalog = &self.context.snapshot.catalog;
         catalog.table_named(&self.name, name).is_ok()
+            || self.context.tables.iter().any(|(known, _)| known == name)
             || self
                 .system_schema(name)
                 .is_some_and(|system| system.table_exist(name))

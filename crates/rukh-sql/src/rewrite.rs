@@ -18,9 +18,9 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, GroupByExpr, Ident, Query, Select, SelectFlavor, SelectItem, SetExpr, TableAlias,
-    TableFactor, TableWithJoins, UnaryOperator, Value, Visit, VisitMut, Visitor, VisitorMut,
-    WildcardAdditionalOptions,
+    BinaryOperator, Expr, GroupByExpr, Ident, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Query,
+    Select, SelectFlavor, SelectItem, SetExpr, TableAlias, TableFactor, TableWithJoins, UnaryOperator, Value,
+    Visit, VisitMut, Visitor, VisitorMut, WildcardAdditionalOptions,
 };
 
 use crate::SqlError;
@@ -333,13 +333,92 @@ fn nested(expr: Expr) -> Expr {
 
 /// Makes `SELECT items FROM from WHERE selection`.
 pub(crate) fn select(items: Vec<SelectItem>, from: TableWithJoins, selection: Option<Expr>) -> Query {
+    select_from(items, vec![from], selection)
+}
+
+/// Makes `SELECT items FROM from, … WHERE selection`.
+pub(crate) fn select_from(
+    items: Vec<SelectItem>,
+    from: Vec<TableWithJoins>,
+    selection: Option<Expr>,
+) -> Query {
     let select = Select {
         projection: items,
-        from: vec![from],
+        from,
         selection,
         ..empty_select()
     };
     query_of(SetExpr::Select(Box::new(select)))
+}
+
+/// Makes `SELECT * FROM schema.table`.
+pub(crate) fn select_table(schema: &str, table: &str) -> Query {
+    let parts = [schema, table].map(|part| Ident::with_quote('"', part));
+    let mut relation = table_factor(Ident::new(""), Ident::new(""));
+    if let TableFactor::Table { name, alias, .. } = &mut relation {
+        *name = parts.to_vec().into();
+        *alias = None;
+    }
+    let from = TableWithJoins {
+        relation,
+        joins: Vec::new(),
+    };
+    let all = SelectItem::Wildcard(WildcardAdditionalOptions::default());
+    select(vec![all], from, None)
+}
+
+/// Makes `SELECT items FROM table AS alias, … WHERE …`, whose tables, each given with its alias, are joined
+/// by a column that all of them have, and in whose order rows come.
+pub(crate) fn select_joined(items: Vec<SelectItem>, tables: Vec<(String, String)>, by: &str) -> Query {
+    let quoted = |text: &str| Ident::with_quote('"', text);
+    let key = |alias: &str| Expr::CompoundIdentifier(vec![quoted(alias), quoted(by)]);
+    let equal = |pair: &[(String, String)]| binary(&key(&pair[0].1), BinaryOperator::Eq, &key(&pair[1].1));
+    let selection = tables.windows(2).map(equal).reduce(and);
+    let order = tables.first().map(|(_, alias)| OrderByExpr {
+        expr: key(alias),
+        options: OrderByOptions {
+            asc: None,
+            nulls_first: None,
+        },
+        with_fill: None,
+    });
+    let from = tables.iter().map(|(table, alias)| TableWithJoins {
+        relation: table_factor(quoted(table), quoted(alias)),
+        joins: Vec::new(),
+    });
+    let select = Select {
+        projection: items,
+        from: from.collect(),
+        selection,
+        ..empty_select()
+    };
+    Query {
+        order_by: order.map(|order| OrderBy {
+            kind: OrderByKind::Expressions(vec![order]),
+            interpolate: None,
+        }),
+        ..query_of(SetExpr::Select(Box::new(select)))
+    }
+}
+
+fn table_factor(name: Ident, alias: Ident) -> TableFactor {
+    TableFactor::Table {
+        name: name.into(),
+        alias: Some(TableAlias {
+            explicit: true,
+            name: alias,
+            columns: Vec::new(),
+            at: None,
+        }),
+        args: None,
+        with_hints: Vec::new(),
+        version: None,
+        with_ordinality: false,
+        partitions: Vec::new(),
+        json_path: None,
+        sample: None,
+        index_hints: Vec::new(),
+    }
 }
 
 /// Makes `SELECT items`.

@@ -100,6 +100,11 @@ impl Rows {
         Self::new(batch.schema(), Source::Ready(VecDeque::from([batch])), None)
     }
 
+    /// Makes rows of batches made in advance.
+    pub(crate) fn batches(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
+        Self::new(schema, Source::Ready(batches.into()), None)
+    }
+
     fn new(schema: SchemaRef, source: Source, context: Option<Arc<StatementContext>>) -> Self {
         let schema = shown(schema);
         let info = |field: &datafusion::arrow::datatypes::FieldRef| ColumnInfo {

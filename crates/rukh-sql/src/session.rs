@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use datafusion::catalog::TableProvider;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::session_state::SessionState;
 use datafusion::physical_plan::ExecutionPlan;
@@ -384,6 +385,19 @@ impl Session {
         }
         self.plans.insert(sql.to_string(), cached.clone());
         Ok(Some(cached))
+    }
+
+    /// Plans and starts a query that sees tables of its own.
+    pub(crate) fn query_with_rows(
+        &mut self,
+        snapshot: &Snapshot,
+        query: &ast::Query,
+        params: &[ScalarValue],
+        tables: Vec<(String, Arc<dyn TableProvider>)>,
+    ) -> Result<Rows, SqlError> {
+        check_supported(query)?;
+        let context = self.context_with(snapshot.clone(), Vec::new());
+        self.query(query, params, &Arc::new(context.with_tables(tables)))
     }
 
     /// Evaluates an expression that reads no table.

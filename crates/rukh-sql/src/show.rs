@@ -119,6 +119,12 @@ pub(crate) fn table_sql(table: &Table) -> String {
     ));
     lines.extend(
         table
+            .checks
+            .iter()
+            .map(|check| format!("CONSTRAINT {} CHECK ({})", quoted(&check.name), check.sql)),
+    );
+    lines.extend(
+        table
             .families
             .iter()
             .filter(|family| family.id.0 != 0)
@@ -174,7 +180,18 @@ fn column_sql(column: &Column) -> String {
         .default
         .as_ref()
         .map_or(String::new(), |sql| format!(" DEFAULT {sql}"));
-    format!("{} {}{not_null}{default}", quoted(&column.name), column.ty)
+    let generated = column
+        .values
+        .generated
+        .as_ref()
+        .map_or(String::new(), |generated| {
+            format!(" GENERATED ALWAYS AS ({}) STORED", generated.sql)
+        });
+    format!(
+        "{} {}{not_null}{default}{generated}",
+        quoted(&column.name),
+        column.ty
+    )
 }
 
 fn options_sql(table: &Table) -> String {

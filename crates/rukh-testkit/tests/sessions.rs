@@ -63,6 +63,55 @@ fn a_database_is_the_same_when_opened_again() {
 }
 
 #[test]
+fn altered_tables_are_the_same_when_opened_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db");
+    {
+        let database = Database::open(&path).unwrap();
+        let mut client = Client::new(&database);
+        for sql in [
+            "CREATE TABLE t (k INT PRIMARY KEY, a INT, b TEXT CHECK (b <> 'no'), c TEXT FAMILY big, d INT GENERATED ALWAYS AS (a + 1) STORED)",
+            "INSERT INTO t (k, a, b, c) VALUES (1, 1, 'x', 'c'), (2, 2, 'y', NULL)",
+            "ALTER TABLE t ADD COLUMN e INT DEFAULT 7, ADD f TEXT FAMILY big, DROP COLUMN c",
+            "CREATE INDEX t_e ON t (e, upper(b))",
+            "ALTER TABLE t RENAME COLUMN b TO bb",
+            "ALTER TABLE t RENAME TO u",
+            "ALTER INDEX t_e RENAME TO u_e",
+        ] {
+            run(&mut client, sql);
+        }
+    }
+    let database = Database::open(&path).unwrap();
+    let mut client = Client::new(&database);
+    run(
+        &mut client,
+        "INSERT INTO u (k, a, bb, e, f) VALUES (3, 3, 'z', 8, 'f')",
+    );
+    run(&mut client, "ALTER TABLE u ALTER COLUMN e SET DEFAULT 9");
+    run(&mut client, "INSERT INTO u (k) VALUES (4)");
+    let found = rows(&mut client, "SELECT k, a, bb, d, e, f FROM u ORDER BY k");
+    let text = |values: [&str; 6]| {
+        values
+            .map(|value| Some(value).filter(|v| *v != "-").map(String::from))
+            .to_vec()
+    };
+    assert_eq!(
+        found,
+        [
+            text(["1", "1", "x", "2", "7", "-"]),
+            text(["2", "2", "y", "3", "7", "-"]),
+            text(["3", "3", "z", "4", "8", "f"]),
+            text(["4", "-", "-", "-", "9", "-"]),
+        ]
+    );
+    let by_index = rows(&mut client, "SELECT k FROM u WHERE e = 7 AND upper(bb) = 'Y'");
+    assert_eq!(by_index, [vec![Some("2".to_string())]]);
+    let error = client.run("UPDATE u SET bb = 'no' WHERE k = 1").unwrap_err();
+    assert_eq!(error.sqlstate, "23514");
+    client.check("u").unwrap();
+}
+
+#[test]
 fn a_read_only_database_refuses_writes() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("db");

@@ -55,6 +55,7 @@ pub fn table_draft(name: &str, columns: &str, key: &str, salt: Option<u16>) -> T
             nullable,
             default: None,
             family,
+            values: Default::default(),
         });
     }
     draft.primary_key = elements(key, &draft.columns);

@@ -28,6 +28,7 @@ fn world(ty: DataType, nullable: bool) -> World {
         nullable,
         default: None,
         family: FamilyId(0),
+        values: Default::default(),
     };
     let key = |id, order| KeyElement {
         expr: KeyExpr::Column(ColumnId(id)),

@@ -24,6 +24,7 @@ fn table(columns: usize, salt: Option<SaltOptions>) -> Table {
         nullable: false,
         default: None,
         family: FamilyId(0),
+        values: Default::default(),
     };
     let element = |position: usize| KeyElement {
         expr: KeyExpr::Column(ColumnId(position as u32)),

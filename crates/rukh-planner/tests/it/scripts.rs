@@ -447,6 +447,7 @@ fn not_null_column(id: ColumnId, name: &str, ty: DataType) -> Column {
         nullable: false,
         default: None,
         family: FamilyId(0),
+        values: Default::default(),
     }
 }
 

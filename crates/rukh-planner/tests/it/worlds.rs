@@ -185,6 +185,7 @@ fn random_table(choices: &mut Choices) -> Table {
             nullable: choices.one_in(3),
             default: None,
             family: FamilyId(0),
+            values: Default::default(),
         })
         .collect();
     let mut draft = TableDraft {

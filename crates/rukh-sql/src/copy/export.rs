@@ -70,7 +70,13 @@ fn table_query(session: &Session, name: &ObjectName, columns: &[Name]) -> Result
         }
     }
     let names: Vec<String> = match columns {
-        [] => table.columns.iter().map(|column| quoted(&column.name)).collect(),
+        [] => {
+            let stored = table
+                .columns
+                .iter()
+                .filter(|column| column.values.generated.is_none());
+            stored.map(|column| quoted(&column.name)).collect()
+        }
         columns => columns.iter().map(|column| quoted(&column.text)).collect(),
     };
     let sql = format!(

@@ -94,6 +94,12 @@ impl Columns {
         let mut allowed = Vec::new();
         for name in list {
             let position = position_of(table, name)?;
+            if table.columns[position].values.generated.is_some() {
+                let message = format!("column \"{}\" is a generated column", name.text);
+                return Err(SqlError::statement("42P10", message)
+                    .at(name.position)
+                    .with_detail("Generated columns cannot be used in COPY."));
+            }
             if allowed.contains(&position) || row_number == Some(position) {
                 let message = format!("column \"{}\" specified more than once", name.text);
                 return Err(SqlError::statement("42701", message).at(name.position));
@@ -103,6 +109,7 @@ impl Columns {
         if list.is_empty() {
             allowed = (0..table.columns.len())
                 .filter(|position| Some(*position) != row_number)
+                .filter(|position| table.columns[*position].values.generated.is_none())
                 .collect();
         }
         Ok(Columns {

@@ -2,9 +2,11 @@
 //!
 //! ```text
 //! CREATE TABLE [IF NOT EXISTS] [schema.]t (
-//!     column type [NOT NULL | NULL] [DEFAULT expression] [PRIMARY KEY [ASC | DESC]] [UNIQUE] [FAMILY f],
+//!     column type [NOT NULL | NULL] [DEFAULT expression] [PRIMARY KEY [ASC | DESC]] [UNIQUE] [FAMILY f]
+//!         [[CONSTRAINT name] CHECK (condition)] [GENERATED ALWAYS AS (expression) STORED],
 //!     [CONSTRAINT name] PRIMARY KEY (column | HASH(column, n) [ASC | DESC], …),
 //!     [CONSTRAINT name] UNIQUE (column, …),
+//!     [CONSTRAINT name] CHECK (condition),
 //!     FAMILY f (column, …) [COMPRESSION = 'none' | 'lz4' | 'zstd']
 //! )
 //! [WITH (option = value, …)] [option = value, …] [SPLIT ON (key, …)]
@@ -19,8 +21,9 @@ use super::data_type::data_type;
 use super::reader::Reader;
 use super::utility::boolean;
 use super::{
-    ColumnDefinition, CreateTableStatement, Expression, FamilyDefinition, KeyElementDefinition,
-    KeyExprDefinition, Name, SaltDefinition, Statement, TableOptionsDefinition, UniqueDefinition,
+    CheckDefinition, ColumnDefinition, CreateTableStatement, Expression, FamilyDefinition,
+    KeyElementDefinition, KeyExprDefinition, Name, SaltDefinition, Statement, TableOptionsDefinition,
+    UniqueDefinition,
 };
 use crate::SqlError;
 
@@ -34,6 +37,7 @@ pub(super) fn create_table(reader: &mut Reader<'_>) -> Result<Statement, SqlErro
         columns: Vec::new(),
         primary_key: None,
         uniques: Vec::new(),
+        checks: Vec::new(),
         families: Vec::new(),
         options: TableOptionsDefinition::default(),
     };
@@ -124,8 +128,11 @@ fn table_constraint(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -
         table.uniques.push(UniqueDefinition { name, columns });
         return Ok(());
     }
+    if reader.peeks(&["check"]) {
+        table.checks.push(check(reader, name)?);
+        return Ok(());
+    }
     for (word, what) in [
-        ("check", "CHECK constraints are not supported"),
         ("foreign", "FOREIGN KEY constraints are not supported"),
         ("exclude", "EXCLUDE constraints are not supported"),
         ("like", "LIKE in CREATE TABLE is not supported"),
@@ -151,7 +158,8 @@ fn set_primary_key(
     Ok(())
 }
 
-fn column(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -> Result<(), SqlError> {
+/// Reads a column; constraints that stand with it go to the table.
+pub(super) fn column(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -> Result<(), SqlError> {
     let name = reader.name()?;
     if reader.peeks(&["counter"]) {
         return Err(reader.unsupported("COUNTER columns are not supported yet"));
@@ -165,6 +173,7 @@ fn column(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -> Result<(
         nullable: None,
         default: None,
         family: None,
+        generated: None,
     };
     while column_option(reader, &mut column, table)? {}
     table.columns.push(column);
@@ -203,6 +212,10 @@ fn column_option(
             name: constraint,
             columns,
         });
+    } else if reader.peeks(&["check"]) {
+        table.checks.push(check(reader, constraint)?);
+    } else if reader.peeks(&["generated"]) {
+        generated(reader, column)?;
     } else if reader.accept(&["family"]) {
         column.family = Some(reader.name()?);
     } else if constraint.is_some() {
@@ -245,14 +258,58 @@ fn default(reader: &mut Reader<'_>, column: &mut ColumnDefinition) -> Result<(),
         expr: reader.shallow(expr)?,
         position,
     });
-    Ok(())
+    check_one_source(column, position)
+}
+
+/// Reads `CHECK (condition)`.
+pub(super) fn check(reader: &mut Reader<'_>, name: Option<Name>) -> Result<CheckDefinition, SqlError> {
+    reader.expect(&["check"])?;
+    let condition = in_parentheses(reader)?;
+    if reader.accept(&["no", "inherit"]) || reader.peeks(&["not", "valid"]) {
+        return Err(reader.unsupported("NO INHERIT and NOT VALID are not supported"));
+    }
+    Ok(CheckDefinition { name, condition })
+}
+
+fn in_parentheses(reader: &mut Reader<'_>) -> Result<Expression, SqlError> {
+    let position = reader.position();
+    reader.expect_token(&Token::LParen)?;
+    let expr = reader.expression()?;
+    reader.expect_token(&Token::RParen)?;
+    Ok(Expression { expr, position })
+}
+
+/// Reads `GENERATED ALWAYS AS (expression) STORED`.
+fn generated(reader: &mut Reader<'_>, column: &mut ColumnDefinition) -> Result<(), SqlError> {
+    let position = reader.position();
+    reader.expect(&["generated"])?;
+    reader.expect(&["always", "as"])?;
+    let name = &column.name.text;
+    let expression = in_parentheses(reader)?;
+    reader.expect(&["stored"])?;
+    if column.generated.is_some() {
+        let message = format!("multiple generation clauses specified for column \"{name}\"");
+        return Err(SqlError::syntax(message).at(position));
+    }
+    column.generated = Some(expression);
+    check_one_source(column, position)
+}
+
+/// A column has a default or is generated, not both.
+fn check_one_source(column: &ColumnDefinition, position: usize) -> Result<(), SqlError> {
+    match column.default.is_some() && column.generated.is_some() {
+        false => Ok(()),
+        true => {
+            let name = &column.name.text;
+            let message = format!("both default and generation expression specified for column \"{name}\"");
+            Err(SqlError::syntax(message).at(position))
+        }
+    }
 }
 
 fn refuse_column_option(reader: &Reader<'_>) -> Result<(), SqlError> {
     for (word, what) in [
-        ("check", "CHECK constraints are not supported"),
         ("references", "FOREIGN KEY constraints are not supported"),
-        ("generated", "GENERATED columns are not supported"),
         ("collate", "COLLATE is not supported"),
         ("counter", "COUNTER columns are not supported yet"),
         ("row_timestamp", "ROW_TIMESTAMP is not supported"),

@@ -10,6 +10,7 @@
 //! | `reader`       | the vocabulary of the descent: words, names, lists                     |
 //! | `create_table` | CREATE TABLE with its columns, key, families and options               |
 //! | `create_index` | CREATE INDEX                                                           |
+//! | `alter`        | ALTER TABLE, ALTER INDEX                                               |
 //! | `data_type`    | names of types                                                         |
 //! | `copy`         | COPY                                                                   |
 //! | `query`        | queries and writes, by sqlparser; refuses clauses that would be ignored |
@@ -23,6 +24,7 @@
 //!
 //! Deliberately not here: whether tables and columns exist, and what types expressions have.
 
+mod alter;
 mod casts;
 mod copy;
 mod create_index;

@@ -7,8 +7,8 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    self, Expr, Fetch, Ident, LimitClause, ObjectName, ObjectNamePart, OnConflictAction, OnInsert, Query,
-    Select, SetExpr, TableFactor, TableObject, Value, VisitMut, VisitorMut,
+    self, Expr, Fetch, Ident, LimitClause, ObjectName, ObjectNamePart, OnConflict, OnConflictAction,
+    OnInsert, Query, Select, SetExpr, TableFactor, TableObject, Value, VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::parser::Parser;
 
@@ -38,6 +38,9 @@ pub(super) fn insert(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     let position = reader.position();
     let upsert = reader.peeks(&["upsert"]);
     let verb = reader.take();
+    if upsert {
+        reader.respell(&["duplicate", "key", "ignore"], &["CONFLICT", "DO", "NOTHING"]);
+    }
     let statement = reader.parse(|parser| parser.parse_insert(verb))?;
     let ast::Statement::Insert(ast) = statement else {
         return Err(SqlError::unsupported("INSERT OVERWRITE DIRECTORY is not supported").at(position));
@@ -91,6 +94,14 @@ fn with_before_write(
     insert_statement(reader, insert, false, position)
 }
 
+/// Phoenix's `ON DUPLICATE KEY IGNORE`, as it is spelled for sqlparser.
+fn duplicate_key_ignore() -> OnConflict {
+    OnConflict {
+        conflict_target: None,
+        action: OnConflictAction::DoNothing,
+    }
+}
+
 fn insert_statement(
     reader: &Reader<'_>,
     mut ast: ast::Insert,
@@ -111,19 +122,13 @@ fn insert_statement(
         return unsupported(format!("{verb} takes the name of a table"));
     }
     match &ast.on {
-        None => {}
-        Some(_) if upsert => {
-            return unsupported("UPSERT … ON is not supported yet".to_string());
+        Some(OnInsert::OnConflict(conflict)) if upsert && *conflict != duplicate_key_ignore() => {
+            return unsupported("UPSERT … ON CONFLICT is not supported".to_string());
         }
-        Some(OnInsert::OnConflict(conflict)) if conflict.action == OnConflictAction::DoNothing => {}
-        Some(OnInsert::OnConflict(_)) => {
-            return Err(
-                SqlError::unsupported("ON CONFLICT DO UPDATE is not supported yet")
-                    .at(position)
-                    .with_hint("UPSERT INTO replaces the columns it names in rows that exist."),
-            );
+        Some(OnInsert::DuplicateKeyUpdate(_)) if !upsert => {
+            return unsupported("INSERT … ON DUPLICATE KEY is not supported".to_string());
         }
-        Some(_) => return unsupported("ON DUPLICATE KEY is not supported".to_string()),
+        _ => {}
     }
     settle(reader, &mut ast, position)?;
     Ok(Statement::Insert(Box::new(InsertStatement { ast, upsert })))

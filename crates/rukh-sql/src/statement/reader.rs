@@ -249,6 +249,30 @@ impl<'a> Reader<'a> {
         Ok(expr)
     }
 
+    /// Spells words that follow somewhere in the statement in another way; places stay as they are.
+    pub(super) fn respell(&mut self, words: &[&str], others: &[&str]) {
+        let visible: Vec<usize> = (0..self.tokens.len())
+            .filter(|at| !matches!(self.tokens[*at].token, Token::Whitespace(_)))
+            .collect();
+        let is_here = |places: &&[usize]| {
+            let mut pairs = places.iter().zip(words);
+            pairs.all(|(at, word)| is_word(&self.tokens[*at].token, word))
+        };
+        let Some(places) = visible.windows(words.len()).find(is_here) else {
+            return;
+        };
+        for (at, other) in places.iter().zip(others) {
+            self.tokens[*at].token = Token::make_keyword(other);
+        }
+        let taken = self.parser.index();
+        self.parser = Parser::new(&RukhDialect)
+            .with_recursion_limit(NESTING_MAX)
+            .with_tokens_with_locations(self.tokens.clone());
+        while self.parser.index() < taken {
+            self.parser.advance_token();
+        }
+    }
+
     /// Runs one of sqlparser's own parsers at this place.
     pub(super) fn parse<T>(
         &mut self,

@@ -21,6 +21,17 @@ pub enum Statement {
     CreateTable(Box<CreateTableStatement>),
     /// CREATE INDEX.
     CreateIndex(Box<CreateIndexStatement>),
+    /// ALTER TABLE.
+    AlterTable(Box<AlterTableStatement>),
+    /// ALTER INDEX … RENAME TO.
+    AlterIndex {
+        /// The index.
+        name: ObjectName,
+        /// Whether an unknown name is only worth a notice.
+        if_exists: bool,
+        /// The new name.
+        new_name: Name,
+    },
     /// DROP TABLE.
     DropTable {
         /// Tables to drop, at least one.
@@ -165,6 +176,8 @@ pub struct CreateTableStatement {
     pub primary_key: Option<Vec<KeyElementDefinition>>,
     /// UNIQUE constraints of columns and of the table.
     pub uniques: Vec<UniqueDefinition>,
+    /// CHECK constraints of columns and of the table.
+    pub checks: Vec<CheckDefinition>,
     /// FAMILY clauses of the table, in order.
     pub families: Vec<FamilyDefinition>,
     /// Everything after the columns.
@@ -184,6 +197,92 @@ pub struct ColumnDefinition {
     pub default: Option<Expression>,
     /// FAMILY of the column, if it names one.
     pub family: Option<Name>,
+    /// GENERATED ALWAYS AS (expression) STORED.
+    pub generated: Option<Expression>,
+}
+
+/// ALTER TABLE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterTableStatement {
+    /// The table.
+    pub name: ObjectName,
+    /// Whether an unknown table is only worth a notice.
+    pub if_exists: bool,
+    /// What is done, one after another.
+    pub actions: Vec<AlterAction>,
+}
+
+/// One action of ALTER TABLE.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AlterAction {
+    /// RENAME TO.
+    RenameTo(Name),
+    /// RENAME COLUMN old TO new.
+    RenameColumn {
+        /// The column.
+        old: Name,
+        /// Its new name.
+        new: Name,
+    },
+    /// RENAME CONSTRAINT old TO new.
+    RenameConstraint {
+        /// The constraint.
+        old: Name,
+        /// Its new name.
+        new: Name,
+    },
+    /// ADD COLUMN.
+    AddColumn {
+        /// The column.
+        column: Box<ColumnDefinition>,
+        /// Its CHECK constraints.
+        checks: Vec<CheckDefinition>,
+        /// Whether a column of the name is only worth a notice.
+        if_not_exists: bool,
+    },
+    /// DROP COLUMN.
+    DropColumn {
+        /// The column.
+        name: Name,
+        /// Whether an unknown column is only worth a notice.
+        if_exists: bool,
+        /// Whether indexes and generated columns that read it go, too.
+        cascade: bool,
+    },
+    /// ADD CONSTRAINT … CHECK.
+    AddCheck(CheckDefinition),
+    /// ADD CONSTRAINT … UNIQUE.
+    AddUnique(UniqueDefinition),
+    /// DROP CONSTRAINT.
+    DropConstraint {
+        /// The constraint.
+        name: Name,
+        /// Whether an unknown constraint is only worth a notice.
+        if_exists: bool,
+    },
+    /// ALTER COLUMN … SET DEFAULT, or DROP DEFAULT.
+    SetDefault {
+        /// The column.
+        column: Name,
+        /// The default, or none.
+        default: Option<Expression>,
+    },
+    /// ALTER COLUMN … SET NOT NULL, or DROP NOT NULL.
+    SetNullable {
+        /// The column.
+        column: Name,
+        /// Whether NULL may be stored.
+        nullable: bool,
+    },
+}
+
+/// A CHECK constraint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckDefinition {
+    /// Name, if one is given.
+    pub name: Option<Name>,
+    /// The condition.
+    pub condition: Expression,
 }
 
 /// One element of a primary key or an index.

@@ -4,7 +4,7 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::reader::Reader;
 use super::{ExplainFormat, Name, ObjectName, ShowStatement, Statement, query};
-use super::{copy, create_index, create_table, transaction};
+use super::{alter, copy, create_index, create_table, transaction};
 use crate::SqlError;
 
 /// Reads any statement.
@@ -23,6 +23,7 @@ pub(super) fn statement(reader: &mut Reader<'_>) -> Result<Statement, SqlError> 
         "update" => query::update(reader),
         "delete" => query::delete(reader),
         "create" => create(reader),
+        "alter" => alter::alter(reader),
         "drop" => drop(reader),
         "truncate" => truncate(reader),
         "explain" => explain(reader),
@@ -46,7 +47,6 @@ pub(super) fn statement(reader: &mut Reader<'_>) -> Result<Statement, SqlError> 
 
 /// First words of statements that PostgreSQL has and Rukh has not.
 const NOT_DONE: &[&str] = &[
-    "alter",
     "call",
     "checkpoint",
     "close",

@@ -177,12 +177,6 @@ fn create_table_errors() {
             36,
         ),
         (
-            "CREATE TABLE t (a INT CHECK (a > 1))",
-            "0A000",
-            "CHECK constraints are not supported",
-            23,
-        ),
-        (
             "CREATE TABLE t (a INT REFERENCES u)",
             "0A000",
             "FOREIGN KEY constraints are not supported",
@@ -190,9 +184,9 @@ fn create_table_errors() {
         ),
         (
             "CREATE TABLE t (a INT GENERATED ALWAYS AS (1))",
-            "0A000",
-            "GENERATED columns are not supported",
-            23,
+            "42601",
+            "syntax error at or near \")\"",
+            46,
         ),
         (
             "CREATE TABLE t (a INT COLLATE c)",
@@ -369,6 +363,76 @@ fn create_index_statements() {
             "0A000",
             "CREATE LOCAL is not supported",
             1,
+        ),
+    ]);
+}
+
+#[test]
+fn alter() {
+    check(&[
+        ("ALTER TABLE t RENAME TO u", "alter t: to u"),
+        (
+            "alter table if exists only s.t rename a to \"B\"",
+            "alter s.t if exists: a to B",
+        ),
+        ("ALTER TABLE t RENAME COLUMN a TO b", "alter t: a to b"),
+        (
+            "ALTER TABLE t RENAME CONSTRAINT a TO b",
+            "alter t: constraint a to b",
+        ),
+        (
+            "ALTER TABLE t ADD a INT NOT NULL DEFAULT 1 CHECK (a > 0), ADD COLUMN IF NOT EXISTS b TEXT FAMILY f",
+            "alter t: add a:INTEGER not null default 1 check (a > 0); add b:VARCHAR in f if not exists",
+        ),
+        (
+            "ALTER TABLE t DROP a, DROP COLUMN IF EXISTS b CASCADE, DROP CONSTRAINT c RESTRICT",
+            "alter t: drop a; drop b if exists cascade; drop constraint c",
+        ),
+        (
+            "ALTER TABLE t ADD CONSTRAINT c CHECK (a > b), ALTER a SET DEFAULT 1 + 1, ALTER COLUMN a DROP DEFAULT",
+            "alter t: add check c(a > b); a default 1 + 1; a no default",
+        ),
+        (
+            "ALTER TABLE t ALTER a SET NOT NULL, ALTER a DROP NOT NULL",
+            "alter t: a not null; a null",
+        ),
+        ("ALTER TABLE t ADD UNIQUE (a, b)", "alter t: add unique a b"),
+        (
+            "ALTER INDEX IF EXISTS i RENAME TO j",
+            "alter index i if exists: to j",
+        ),
+    ]);
+    check_errors(&[
+        ("ALTER TABLE t", "42601", "syntax error at end of input", 14),
+        (
+            "ALTER TABLE t RENAME a b",
+            "42601",
+            "syntax error at or near \"b\"",
+            24,
+        ),
+        (
+            "ALTER TABLE t ADD a INT UNIQUE",
+            "0A000",
+            "UNIQUE of a column that is added is not supported",
+            19,
+        ),
+        (
+            "ALTER TABLE t RENAME TO u, DROP a",
+            "0A000",
+            "RENAME and ADD UNIQUE stand alone in ALTER TABLE",
+            13,
+        ),
+        (
+            "ALTER TABLE t ALTER a TYPE BIGINT",
+            "0A000",
+            "this change of a column is not supported",
+            23,
+        ),
+        (
+            "ALTER ROLE r",
+            "0A000",
+            "ALTER of anything but tables and indexes is not supported",
+            7,
         ),
     ]);
 }

@@ -33,6 +33,19 @@ pub(super) fn summary(statement: &Statement) -> String {
         Statement::Delete(delete) => delete.to_string(),
         Statement::CreateTable(table) => create_table(table),
         Statement::CreateIndex(index) => create_index(index),
+        Statement::AlterTable(alter) => {
+            let maybe = if alter.if_exists { " if exists" } else { "" };
+            let actions: Vec<_> = alter.actions.iter().map(action).collect();
+            format!("alter {}{maybe}: {}", object(&alter.name), actions.join("; "))
+        }
+        Statement::AlterIndex {
+            name,
+            if_exists,
+            new_name,
+        } => {
+            let maybe = if *if_exists { " if exists" } else { "" };
+            format!("alter index {}{maybe}: to {}", object(name), new_name.text)
+        }
         Statement::DropTable { names, if_exists } => drop("table", names, *if_exists),
         Statement::DropIndex { names, if_exists } => drop("index", names, *if_exists),
         Statement::Truncate { tables } => format!("truncate {}", list(tables, object)),
@@ -159,6 +172,55 @@ pub(super) fn create_index(index: &CreateIndexStatement) -> String {
     out
 }
 
+fn action(action: &AlterAction) -> String {
+    let maybe = |given: &bool, words: &str| {
+        if *given {
+            format!(" {words}")
+        } else {
+            String::new()
+        }
+    };
+    match action {
+        AlterAction::RenameTo(name) => format!("to {}", name.text),
+        AlterAction::RenameColumn { old, new } => format!("{} to {}", old.text, new.text),
+        AlterAction::RenameConstraint { old, new } => format!("constraint {} to {}", old.text, new.text),
+        AlterAction::AddColumn {
+            column: added,
+            checks,
+            if_not_exists,
+        } => {
+            let checks: Vec<_> = checks.iter().map(constraint).collect();
+            let maybe = maybe(if_not_exists, "if not exists");
+            format!("add {}{}{maybe}", column(added), checks.concat())
+        }
+        AlterAction::DropColumn {
+            name,
+            if_exists,
+            cascade,
+        } => {
+            let (exists, cascade) = (maybe(if_exists, "if exists"), maybe(cascade, "cascade"));
+            format!("drop {}{exists}{cascade}", name.text)
+        }
+        AlterAction::AddCheck(definition) => format!("add{}", constraint(definition)),
+        AlterAction::AddUnique(unique) => format!("add unique {}", list(&unique.columns, text)),
+        AlterAction::DropConstraint { name, if_exists } => {
+            format!("drop constraint {}{}", name.text, maybe(if_exists, "if exists"))
+        }
+        AlterAction::SetDefault { column, default } => match default {
+            Some(default) => format!("{} default {}", column.text, default.expr),
+            None => format!("{} no default", column.text),
+        },
+        AlterAction::SetNullable { column, nullable } => {
+            format!("{} {}", column.text, if *nullable { "null" } else { "not null" })
+        }
+    }
+}
+
+fn constraint(check: &CheckDefinition) -> String {
+    let name = check.name.as_ref().map_or(String::new(), text);
+    format!(" check {name}({})", check.condition.expr)
+}
+
 pub(super) fn column(column: &ColumnDefinition) -> String {
     let mut out = format!("{}:{}", column.name.text, column.ty);
     match column.nullable {
@@ -168,6 +230,9 @@ pub(super) fn column(column: &ColumnDefinition) -> String {
     }
     if let Some(default) = &column.default {
         out += &format!(" default {}", default.expr);
+    }
+    if let Some(generated) = &column.generated {
+        out += &format!(" as {}", generated.expr);
     }
     if let Some(family) = &column.family {
         out += &format!(" in {}", family.text);
@@ -185,6 +250,7 @@ pub(super) fn create_table(table: &CreateTableStatement) -> String {
         let name = unique.name.as_ref().map_or(String::new(), text);
         out += &format!(" unique {name}({})", list(&unique.columns, text));
     }
+    out += &table.checks.iter().map(constraint).collect::<String>();
     for family in &table.families {
         out += &format!(" family {}({})", family.name.text, list(&family.columns, text));
         out += &family

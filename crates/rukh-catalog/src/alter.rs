@@ -1,0 +1,73 @@
+//! From one definition of a table to the next: what ALTER TABLE may do without rewriting rows.
+//!
+//! Rows name the layout that they were written with, and layouts name columns by their ids. A column that is
+//! added or dropped makes a new layout; a column that a row's layout does not have reads as the column's
+//! missing value, one that only the layout has is passed over.
+
+use crate::check::check_definition;
+use crate::validate::{COLUMNS_MAX, check_type, invalid, stored_columns};
+use crate::{CatalogError, Column, ColumnId, FamilyId, RowLayout, Table};
+
+impl Table {
+    /// Returns the table with a column at its end, which gets the next id.
+    ///
+    /// Fails on a name that is taken, and on a column of a family that has a missing value: rows without
+    /// anything in a family have no entry there, so that old rows could not be told from those of NULLs.
+    pub fn with_column(&self, column: Column) -> Result<Table, CatalogError> {
+        if self.column_named(&column.name).is_some() {
+            return Err(CatalogError::DuplicateColumn { column: column.name });
+        }
+        check_type(&column.name, &column.ty)?;
+        if self.columns.len() >= COLUMNS_MAX {
+            return invalid(format!("tables can have at most {COLUMNS_MAX} columns"));
+        }
+        if column.family != FamilyId(0) && column.values.missing.is_some() {
+            return invalid(format!(
+                "column \"{}\" of another family cannot have a default when it is added",
+                column.name
+            ));
+        }
+        let mut next = self.clone();
+        next.columns.push(Column {
+            id: ColumnId(self.next_column),
+            ..column
+        });
+        next.next_column += 1;
+        next.with_new_layout()
+    }
+
+    /// Returns the table without a column.
+    ///
+    /// Fails on a column that the primary key, an index, a CHECK constraint or a generated column reads.
+    pub fn without_column(&self, id: ColumnId) -> Result<Table, CatalogError> {
+        let mut next = self.clone();
+        if let Some(column) = self.column(id) {
+            next.dropped.push((id, column.family));
+        }
+        next.columns.retain(|column| column.id != id);
+        next.with_new_layout()
+    }
+
+    /// Adds a layout of the present columns, unless the newest is one already, and checks the whole.
+    fn with_new_layout(mut self) -> Result<Table, CatalogError> {
+        let columns = stored_columns(&self);
+        if self.row_layout().columns != columns {
+            let Ok(version) = u16::try_from(self.layouts.len()) else {
+                return invalid(format!(
+                    "columns of table \"{}\" were added and dropped too often",
+                    self.name
+                ));
+            };
+            self.layouts.push(RowLayout { version, columns });
+        }
+        self.checked()
+    }
+
+    /// Returns a changed definition if it is valid.
+    pub fn checked(self) -> Result<Table, CatalogError> {
+        match check_definition(&self) {
+            Ok(()) => Ok(self),
+            Err(message) => invalid(message),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Changes of a table's definition that rewrite no rows.
+
+use crate::EngineError;
+use crate::codec::TableCodec;
+use crate::engine::Engine;
+use crate::maintain::Maintainer;
+use rukh_catalog::{Catalog, Table, TableId};
+use rukh_kv::WriteBatch;
+use std::sync::Arc;
+
+impl Engine {
+    /// Changes the definition of a table while nobody writes; returns the new one.
+    ///
+    /// `change` is shown all definitions and the table as it is, may read rows that are there, and returns
+    /// the table as it shall be. Indexes that it leaves out are dropped, families that it adds are made.
+    /// Fails with the error of `change`, and on expressions that do not compile.
+    pub fn alter_table<E: From<EngineError>>(
+        &self,
+        id: TableId,
+        change: impl FnOnce(&Catalog, &Table) -> Result<Table, E>,
+    ) -> Result<Arc<Table>, E> {
+        let inner = &self.inner;
+        let _guard = inner.lock_writer()?;
+        let definitions = inner.definitions();
+        let before = &definitions.codec(id)?.table;
+        let next = change(&definitions.catalog, before)?;
+        let codec = TableCodec::new(Arc::new(next.clone()));
+        Maintainer::new(Arc::new(codec), inner.functions.as_ref())?;
+        let is_new = |name: &String| !inner.store.table_exists(name);
+        let names = crate::engine::family_names(&next);
+        let new: Vec<String> = names.into_iter().filter(is_new).collect();
+        inner.create_storage(&new)?;
+        let written = inner.commit_table(WriteBatch::new(), next);
+        inner.drop_unnamed();
+        written?;
+        Ok(inner.definitions().codec(id)?.table.clone())
+    }
+}

@@ -1,0 +1,81 @@
+//! What a table says of its rows beside their types: generated columns and CHECK constraints.
+//!
+//! Whoever writes rows completes and checks them here, lists at a time, before anything else is done with
+//! them. Generated columns come first, then NOT NULL, then CHECK, as in PostgreSQL.
+
+use crate::codec::TableCodec;
+use crate::maintain::Compiled;
+use crate::{EngineError, Row, RowFunctions};
+use rukh_catalog::Table;
+use rukh_keys::{DataType, Datum};
+
+/// The generated columns and CHECK constraints of a table, compiled.
+pub(crate) struct Rules {
+    /// Declared position of each generated column, with what computes it.
+    generated: Vec<(usize, Compiled)>,
+    /// Names of constraints, in the order of which they are checked, with their conditions.
+    checks: Vec<(String, Compiled)>,
+}
+
+impl Rules {
+    /// Compiles the expressions of a table.
+    pub(crate) fn new(table: &Table, functions: &dyn RowFunctions) -> Result<Self, EngineError> {
+        let mut generated = Vec::new();
+        for (at, column) in table.columns.iter().enumerate() {
+            if let Some(expression) = &column.values.generated {
+                let compiled = Compiled::new(table, &expression.sql, &column.ty, functions)?;
+                generated.push((at, compiled));
+            }
+        }
+        let mut checks = Vec::with_capacity(table.checks.len());
+        for check in &table.checks {
+            let compiled = Compiled::new(table, &check.sql, &DataType::Boolean, functions)?;
+            checks.push((check.name.clone(), compiled));
+        }
+        checks.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(Rules { generated, checks })
+    }
+
+    /// Computes the generated columns of rows, and checks that the rows fit the table.
+    pub(crate) fn apply(&self, codec: &TableCodec, rows: &mut [Row]) -> Result<(), EngineError> {
+        if !self.generated.is_empty() {
+            rows.iter().try_for_each(|row| codec.check_width(row))?;
+            for (at, compiled) in &self.generated {
+                let values = compiled.evaluate(&borrowed(rows))?;
+                for (row, value) in rows.iter_mut().zip(values) {
+                    row[*at] = value;
+                }
+            }
+        }
+        rows.iter().try_for_each(|row| codec.check_row(row))?;
+        self.check(codec, rows)
+    }
+
+    fn check(&self, codec: &TableCodec, rows: &[Row]) -> Result<(), EngineError> {
+        for (name, compiled) in &self.checks {
+            let holds = compiled.evaluate(&borrowed(rows))?;
+            if let Some(at) = holds.iter().position(|value| *value == Datum::Boolean(false)) {
+                return Err(EngineError::CheckViolation {
+                    table: codec.table.name.clone(),
+                    constraint: name.clone(),
+                    row: row_text(&codec.table, &rows[at]),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn borrowed(rows: &[Row]) -> Vec<&[Datum]> {
+    rows.iter().map(Vec::as_slice).collect()
+}
+
+/// Returns a row as PostgreSQL shows it in messages: `(1, a, null)`.
+fn row_text(table: &Table, row: &[Datum]) -> String {
+    let value = |(column, datum): (&rukh_catalog::Column, &Datum)| match datum {
+        Datum::Null => "null".to_string(),
+        datum => column.ty.format_text(datum),
+    };
+    let values: Vec<String> = table.columns.iter().zip(row).map(value).collect();
+    format!("({})", values.join(", "))
+}

@@ -1,0 +1,527 @@
+//! ALTER TABLE and ALTER INDEX: from one definition to the next, without rewriting rows.
+//!
+//! All actions of a statement make one new definition, which is stored at once. What it asks of rows that are
+//! there, NOT NULL and CHECK, is checked by one scan before, while nobody writes.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{self, Ident, VisitMut, VisitorMut};
+use rukh_catalog::{
+    Catalog, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, Index, KeyExpr, Table,
+};
+use rukh_engine::{Row, RowFunctions};
+use rukh_keys::{DataType, Datum};
+
+use super::create_table::{checked_default, create_uniques};
+use super::run::{column_id, schema_of};
+use super::stored::{check_constraint, stored_expression};
+use crate::SqlError;
+use crate::context::Notice;
+use crate::expressions::Functions;
+use crate::rows::rows_of_batch;
+use crate::session::Session;
+use crate::statement::{
+    AlterAction, AlterTableStatement, ColumnDefinition, Name, ObjectName, folded, parse_expression,
+};
+
+/// Runs ALTER TABLE.
+pub(super) fn alter_table(session: &mut Session, statement: &AlterTableStatement) -> Result<(), SqlError> {
+    let table = match session.table(&statement.name) {
+        Ok(table) => table,
+        Err(_) if statement.if_exists => return skipped(session, &statement.name),
+        Err(error) => return Err(error),
+    };
+    if let [AlterAction::AddUnique(unique)] = statement.actions.as_slice() {
+        return create_uniques(session, &table, std::slice::from_ref(unique));
+    }
+    let engine = session.engine().clone();
+    engine.alter_table(table.id, |catalog, before| {
+        let mut change = Change {
+            catalog,
+            next: before.clone(),
+            not_null: Vec::new(),
+            checks: Vec::new(),
+            notices: Vec::new(),
+        };
+        for action in &statement.actions {
+            change.act(action)?;
+        }
+        change.notices.drain(..).for_each(|notice| session.notice(notice));
+        change.verify(session, before)?;
+        Ok::<_, SqlError>(change.next)
+    })?;
+    Ok(())
+}
+
+/// Runs ALTER INDEX … RENAME TO.
+pub(super) fn rename_index(
+    session: &mut Session,
+    name: &ObjectName,
+    if_exists: bool,
+    new_name: &Name,
+) -> Result<(), SqlError> {
+    let schema = schema_of(name)?;
+    let catalog = session.engine().catalog();
+    let Ok((table, index)) = catalog.index_named(schema, &name.name) else {
+        if if_exists {
+            return skipped(session, name);
+        }
+        let message = format!("relation \"{}\" does not exist", name.name);
+        return Err(SqlError::statement("42P01", message).at(name.position));
+    };
+    let (table, id) = (table.id, index.id);
+    session.engine().alter_table(table, |catalog, before| {
+        check_free(catalog, schema, new_name)?;
+        let mut next = before.clone();
+        for index in next.indexes.iter_mut().filter(|index| index.id == id) {
+            index.name = new_name.text.clone();
+        }
+        Ok::<_, SqlError>(next)
+    })?;
+    Ok(())
+}
+
+fn skipped(session: &mut Session, name: &ObjectName) -> Result<(), SqlError> {
+    let message = format!("relation \"{}\" does not exist, skipping", name.name);
+    session.notice(Notice::new(message));
+    Ok(())
+}
+
+fn check_free(catalog: &Catalog, schema: &str, name: &Name) -> Result<(), SqlError> {
+    let taken = catalog.check_name_free(schema, &name.text);
+    taken.map_err(|error| SqlError::from(error).at(name.position))
+}
+
+/// A definition on its way.
+struct Change<'a> {
+    catalog: &'a Catalog,
+    next: Table,
+    /// Columns that no row may have NULL in.
+    not_null: Vec<ColumnId>,
+    /// Constraints that are to hold for all rows.
+    checks: Vec<String>,
+    notices: Vec<Notice>,
+}
+
+impl Change<'_> {
+    fn act(&mut self, action: &AlterAction) -> Result<(), SqlError> {
+        match action {
+            AlterAction::RenameTo(name) => {
+                check_free(self.catalog, &self.next.schema, name)?;
+                self.next.name = name.text.clone();
+                Ok(())
+            }
+            AlterAction::RenameColumn { old, new } => self.rename_column(old, new),
+            AlterAction::RenameConstraint { old, new } => self.rename_constraint(old, new),
+            AlterAction::AddColumn {
+                column,
+                checks,
+                if_not_exists,
+            } => {
+                let is_there = self.next.column_named(&column.name.text).is_some();
+                if is_there && *if_not_exists {
+                    let message = format!(
+                        "column \"{}\" of relation \"{}\" already exists, skipping",
+                        column.name.text, self.next.name
+                    );
+                    self.notices.push(Notice::new(message));
+                    return Ok(());
+                }
+                self.add_column(column)?;
+                for check in checks {
+                    self.add_check(check)?;
+                }
+                Ok(())
+            }
+            AlterAction::DropColumn {
+                name,
+                if_exists,
+                cascade,
+            } => match self.next.column_named(&name.text).map(|column| column.id) {
+                Some(id) => self.drop_column(id, name, *cascade),
+                None if *if_exists => {
+                    let message = format!("{}, skipping", self.no_column(name));
+                    self.notices.push(Notice::new(message));
+                    Ok(())
+                }
+                None => Err(SqlError::statement("42703", self.no_column(name)).at(name.position)),
+            },
+            AlterAction::AddCheck(check) => self.add_check(check),
+            AlterAction::AddUnique(_) => Err(SqlError::internal("ADD UNIQUE stands alone")),
+            AlterAction::DropConstraint { name, if_exists } => self.drop_constraint(name, *if_exists),
+            AlterAction::SetDefault { column, default } => {
+                let at = self.position(column)?;
+                let changed = &mut self.next.columns[at];
+                if changed.values.generated.is_some() {
+                    let message = format!(
+                        "column \"{}\" of relation \"{}\" is a generated column",
+                        column.text, self.next.name
+                    );
+                    return Err(SqlError::syntax(message).at(column.position));
+                }
+                changed.default = match default {
+                    Some(default) => Some(checked_default(default, &changed.ty, &changed.name)?.0),
+                    None => None,
+                };
+                Ok(())
+            }
+            AlterAction::SetNullable { column, nullable } => self.set_nullable(column, *nullable),
+        }
+    }
+
+    fn no_column(&self, name: &Name) -> String {
+        format!(
+            "column \"{}\" of relation \"{}\" does not exist",
+            name.text, self.next.name
+        )
+    }
+
+    fn position(&self, name: &Name) -> Result<usize, SqlError> {
+        let at = self
+            .next
+            .columns
+            .iter()
+            .position(|column| column.name == name.text);
+        at.ok_or_else(|| SqlError::statement("42703", self.no_column(name)).at(name.position))
+    }
+
+    fn rename_column(&mut self, old: &Name, new: &Name) -> Result<(), SqlError> {
+        let id = column_id(&self.next.columns, old)?;
+        if self.next.column_named(&new.text).is_some() {
+            return Err(self.taken(new));
+        }
+        for column in self.next.columns.iter_mut().filter(|column| column.id == id) {
+            column.name = new.text.clone();
+        }
+        let table = self.next.clone();
+        let renamed = |sql: &str, what: &str| renamed_expression(&table, sql, (&old.text, &new.text), what);
+        for index in &mut self.next.indexes {
+            for element in &mut index.elements {
+                if let KeyExpr::Expression { sql, .. } = &mut element.expr {
+                    *sql = renamed(sql, "index expression")?;
+                }
+            }
+            if let Some(predicate) = &mut index.predicate {
+                predicate.sql = renamed(&predicate.sql, "index predicate")?;
+            }
+        }
+        for check in &mut self.next.checks {
+            check.sql = renamed(&check.sql, "check constraint")?;
+        }
+        for column in &mut self.next.columns {
+            if let Some(generated) = &mut column.values.generated {
+                generated.sql = renamed(&generated.sql, "generation expression")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn taken(&self, name: &Name) -> SqlError {
+        let message = format!(
+            "column \"{}\" of relation \"{}\" already exists",
+            name.text, self.next.name
+        );
+        SqlError::statement("42701", message).at(name.position)
+    }
+
+    fn add_column(&mut self, definition: &ColumnDefinition) -> Result<(), SqlError> {
+        let Name { text, position } = &definition.name;
+        if self.next.column_named(text).is_some() {
+            return Err(self.taken(&definition.name));
+        }
+        if definition.generated.is_some() {
+            let message = "a generated column cannot be added: rows would have to be rewritten";
+            return Err(SqlError::unsupported(message).at(*position));
+        }
+        let default = definition.default.as_ref();
+        let default = default.map(|default| checked_default(default, &definition.ty, text));
+        let (default, missing) = default.transpose()?.unzip();
+        let family = match &definition.family {
+            None => FamilyId(0),
+            Some(name) => self.family(&name.text),
+        };
+        let column = Column {
+            id: ColumnId(0),
+            name: text.clone(),
+            ty: definition.ty,
+            nullable: definition.nullable.unwrap_or(true),
+            default,
+            family,
+            values: ColumnValues {
+                missing: missing.filter(|value| !value.is_null()),
+                ..ColumnValues::default()
+            },
+        };
+        let is_required = !column.nullable && column.values.missing.is_none();
+        let placed = |error: rukh_catalog::CatalogError| SqlError::from(error).at(*position);
+        self.next = self.next.with_column(column).map_err(placed)?;
+        if is_required {
+            self.not_null
+                .extend(self.next.columns.last().map(|column| column.id));
+        }
+        Ok(())
+    }
+
+    /// Returns the family of a name, new if there is none.
+    fn family(&mut self, name: &str) -> FamilyId {
+        if let Some(family) = self.next.families.iter().find(|family| family.name == name) {
+            return family.id;
+        }
+        let last = self.next.families.iter().map(|family| family.id.0).max();
+        let id = FamilyId(last.map_or(0, |id| id.saturating_add(1)));
+        self.next.families.push(Family {
+            id,
+            name: name.to_string(),
+            options: FamilyOptions::default(),
+        });
+        id
+    }
+
+    fn drop_column(&mut self, id: ColumnId, name: &Name, cascade: bool) -> Result<(), SqlError> {
+        let table = &self.next;
+        if table
+            .primary_key
+            .iter()
+            .any(|element| element.expr.columns().contains(&id))
+        {
+            let message = format!(
+                "cannot drop column \"{}\" of table \"{}\": it is part of the primary key",
+                table.column_name(id),
+                table.name
+            );
+            return Err(SqlError::unsupported(message).at(name.position));
+        }
+        let reads = |index: &&Index| index.columns_read(table).contains(&id);
+        let indexes: Vec<_> = table.indexes.iter().filter(reads).collect();
+        let generated = table.columns.iter().filter(|column| {
+            let expression = column.values.generated.as_ref();
+            expression.is_some_and(|generated| generated.columns.contains(&id))
+        });
+        let generated: Vec<&Column> = generated.collect();
+        if !cascade && (!indexes.is_empty() || !generated.is_empty()) {
+            let this = format!("column {} of table {}", table.column_name(id), table.name);
+            let dependent = indexes
+                .iter()
+                .map(|index| format!("index {} depends on {this}", index.name));
+            let columns = generated
+                .iter()
+                .map(|column| format!("column {} of table {} depends on {this}", column.name, table.name));
+            let detail: Vec<String> = dependent.chain(columns).collect();
+            let message = format!("cannot drop {this} because other objects depend on it");
+            return Err(SqlError::statement("2BP01", message)
+                .at(name.position)
+                .with_detail(detail.join("\n"))
+                .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        let gone: Vec<_> = indexes.iter().map(|index| index.id).collect();
+        let generated: Vec<ColumnId> = generated.iter().map(|column| column.id).collect();
+        self.next.indexes.retain(|index| !gone.contains(&index.id));
+        self.next.checks.retain(|check| !check.columns.contains(&id));
+        for column in generated {
+            self.drop_column(column, name, true)?;
+        }
+        self.not_null.retain(|column| *column != id);
+        let kept: Vec<String> = self.next.checks.iter().map(|check| check.name.clone()).collect();
+        self.checks.retain(|check| kept.contains(check));
+        self.next = self.next.without_column(id)?;
+        Ok(())
+    }
+
+    fn add_check(&mut self, definition: &crate::statement::CheckDefinition) -> Result<(), SqlError> {
+        let check = check_constraint(&self.next, definition)?;
+        self.checks.push(check.name.clone());
+        self.next.checks.push(check);
+        Ok(())
+    }
+
+    fn no_constraint(&self, name: &Name) -> String {
+        format!(
+            "constraint \"{}\" of relation \"{}\" does not exist",
+            name.text, self.next.name
+        )
+    }
+
+    fn rename_constraint(&mut self, old: &Name, new: &Name) -> Result<(), SqlError> {
+        let table = &mut self.next;
+        if table.checks.iter().any(|check| check.name == new.text) {
+            let message = format!(
+                "constraint \"{}\" for relation \"{}\" already exists",
+                new.text, table.name
+            );
+            return Err(SqlError::statement("42710", message).at(new.position));
+        }
+        if let Some(check) = table.checks.iter_mut().find(|check| check.name == old.text) {
+            check.name = new.text.clone();
+            return Ok(());
+        }
+        let is_named = |index: &&mut Index| index.unique && index.name == old.text;
+        match table.indexes.iter_mut().find(is_named) {
+            Some(index) => {
+                check_free(self.catalog, &table.schema, new)?;
+                index.name = new.text.clone();
+                Ok(())
+            }
+            None => {
+                let message = format!(
+                    "constraint \"{}\" for table \"{}\" does not exist",
+                    old.text, table.name
+                );
+                Err(SqlError::statement("42704", message).at(old.position))
+            }
+        }
+    }
+
+    fn drop_constraint(&mut self, name: &Name, if_exists: bool) -> Result<(), SqlError> {
+        let table = &mut self.next;
+        let before = table.checks.len() + table.indexes.len();
+        table.checks.retain(|check| check.name != name.text);
+        table
+            .indexes
+            .retain(|index| !(index.unique && index.name == name.text));
+        if table.checks.len() + table.indexes.len() < before {
+            self.checks.retain(|check| *check != name.text);
+            return Ok(());
+        }
+        if name.text == format!("{}_pkey", table.name) {
+            return Err(SqlError::unsupported("a primary key cannot be dropped").at(name.position));
+        }
+        if !if_exists {
+            return Err(SqlError::statement("42704", self.no_constraint(name)).at(name.position));
+        }
+        let message = format!("{}, skipping", self.no_constraint(name));
+        self.notices.push(Notice::new(message));
+        Ok(())
+    }
+
+    fn set_nullable(&mut self, name: &Name, nullable: bool) -> Result<(), SqlError> {
+        let at = self.position(name)?;
+        let id = self.next.columns[at].id;
+        let mut keys = self
+            .next
+            .primary_key
+            .iter()
+            .flat_map(|element| element.expr.columns());
+        if nullable && keys.any(|key| key == id) {
+            let message = format!("column \"{}\" is in a primary key", name.text);
+            return Err(SqlError::statement("42P16", message).at(name.position));
+        }
+        let is_key = self.next.indexes.iter().find(|index| {
+            index
+                .elements
+                .iter()
+                .any(|element| element.expr.columns().contains(&id))
+        });
+        let column = &mut self.next.columns[at];
+        if column.nullable == nullable {
+            return Ok(());
+        }
+        // Keys of a nullable column have a byte more.
+        if let Some(index) = is_key {
+            let message = format!(
+                "cannot change whether column \"{}\" may be NULL because index \"{}\" is made of it",
+                name.text, index.name
+            );
+            return Err(SqlError::unsupported(message)
+                .at(name.position)
+                .with_hint("Drop the index, and create it again afterwards."));
+        }
+        column.nullable = nullable;
+        match nullable {
+            true => self.not_null.retain(|column| *column != id),
+            false => self.not_null.push(id),
+        }
+        Ok(())
+    }
+
+    /// Checks that the rows that are there are rows of the new definition.
+    fn verify(&self, session: &mut Session, before: &Table) -> Result<(), SqlError> {
+        if self.not_null.is_empty() && self.checks.is_empty() {
+            return Ok(());
+        }
+        let mut checks = Vec::new();
+        for check in self
+            .next
+            .checks
+            .iter()
+            .filter(|check| self.checks.contains(&check.name))
+        {
+            let compiled = Functions.compile(&self.next, &check.sql, &DataType::Boolean)?;
+            checks.push((check, compiled));
+        }
+        scan_rows(session, before, |rows| {
+            let rows: Vec<Row> = rows.iter().map(|row| moved(row, before, &self.next)).collect();
+            for id in &self.not_null {
+                let at = self.next.position(*id).unwrap_or_default();
+                if rows.iter().any(|row| row[at].is_null()) {
+                    let message = format!(
+                        "column \"{}\" of relation \"{}\" contains null values",
+                        self.next.column_name(*id),
+                        self.next.name
+                    );
+                    return Err(SqlError::constraint("23502", message));
+                }
+            }
+            let borrowed: Vec<&[Datum]> = rows.iter().map(Vec::as_slice).collect();
+            for (check, compiled) in &checks {
+                if compiled.evaluate(&borrowed)?.contains(&Datum::Boolean(false)) {
+                    let message = format!(
+                        "check constraint \"{}\" of relation \"{}\" is violated by some row",
+                        check.name, self.next.name
+                    );
+                    return Err(SqlError::constraint("23514", message));
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Returns a row of one definition as a row of another.
+fn moved(row: &[Datum], before: &Table, next: &Table) -> Row {
+    let value = |column: &Column| match before.position(column.id) {
+        Some(at) => row[at].clone(),
+        None => column.values.missing.clone().unwrap_or(Datum::Null),
+    };
+    next.columns.iter().map(value).collect()
+}
+
+/// Shows all rows of a table to `visit`, a batch at a time.
+fn scan_rows(
+    session: &mut Session,
+    table: &Table,
+    mut visit: impl FnMut(&[Row]) -> Result<(), SqlError>,
+) -> Result<(), SqlError> {
+    let query = crate::rewrite::select_table(&table.schema, &table.name);
+    let context = session.context(session.engine().snapshot(), &query)?;
+    let mut rows = session.query(&query, &[], &context)?;
+    let columns = rows.columns().to_vec();
+    while let Some(batch) = rows.next_batch()? {
+        visit(&rows_of_batch(&batch, &columns)?)?;
+    }
+    Ok(())
+}
+
+/// Returns the text of a stored expression in which a column has another name.
+fn renamed_expression(
+    table: &Table,
+    sql: &str,
+    (old, new): (&str, &str),
+    what: &str,
+) -> Result<String, SqlError> {
+    struct Renamer<'a>(&'a str, &'a str);
+    impl VisitorMut for Renamer<'_> {
+        type Break = ();
+
+        fn post_visit_expr(&mut self, expr: &mut ast::Expr) -> ControlFlow<()> {
+            if let ast::Expr::Identifier(name) = expr
+                && folded(name) == self.0
+            {
+                *name = Ident::with_quote('"', self.1);
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut expr = parse_expression(sql)?;
+    let _ = VisitMut::visit(&mut expr, &mut Renamer(old, new));
+    stored_expression(table, &expr, what).map(|(_, sql)| sql)
+}

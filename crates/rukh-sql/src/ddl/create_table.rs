@@ -1,0 +1,380 @@
+//! CREATE TABLE: names to ids, constants to datums, UNIQUE constraints to indexes.
+
+use std::collections::HashMap;
+
+use rukh_catalog::{
+    Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, IndexDraft, KeyElement, KeyExpr,
+    SaltOptions, Table, TableDraft, TableId, TableOptions, validate_table,
+};
+use rukh_engine::NoProgress;
+use rukh_keys::{DataType, Datum, SortOrder};
+
+use super::create_index::index_error;
+use super::run::{column_id, column_ids, free_name, is_taken, schema_of};
+use super::stored::{check_constraint, check_stored, generated_column};
+use crate::SqlError;
+use crate::context::Notice;
+use crate::expressions::evaluate_default;
+use crate::session::Session;
+use crate::statement::{
+    ColumnDefinition, CreateTableStatement, Expression, KeyElementDefinition, KeyExprDefinition, Name,
+    UniqueDefinition,
+};
+
+pub(super) fn create_table(session: &mut Session, statement: &CreateTableStatement) -> Result<(), SqlError> {
+    let catalog = session.engine().catalog();
+    let name = &statement.name;
+    if is_taken(session, &catalog, name, statement.if_not_exists)? {
+        return Ok(());
+    }
+    let draft = table_draft(statement)?;
+    check_uniques(statement)?;
+    let placed = |error: rukh_engine::EngineError| SqlError::from(error).at(name.position);
+    let table = session.engine().create_table(draft).map_err(placed)?;
+    let created = create_uniques(session, &table, &statement.uniques);
+    match created {
+        Ok(()) => tell_what_has_no_effect(session, statement),
+        Err(_) => session.engine().drop_table(table.id)?,
+    }
+    created
+}
+
+/// Options that are kept with the definition, but do nothing yet.
+fn tell_what_has_no_effect(session: &mut Session, statement: &CreateTableStatement) {
+    if statement
+        .families
+        .iter()
+        .any(|family| family.compression.is_some())
+    {
+        session.notice(Notice::warning(
+            "COMPRESSION has no effect yet: all families are compressed the same way",
+        ));
+    }
+    if statement.options.immutable {
+        session.notice(Notice::warning(
+            "IMMUTABLE_ROWS has no effect yet: rows may be changed and removed",
+        ));
+    }
+}
+
+/// Makes the draft of a table: names to ids, constants to datums.
+fn table_draft(statement: &CreateTableStatement) -> Result<TableDraft, SqlError> {
+    let families = families(statement)?;
+    let columns = columns(statement, &families)?;
+    let primary_key = primary_key(statement, &columns)?;
+    let salt = match &statement.options.salt {
+        None => None,
+        Some(salt) => {
+            let on = salt
+                .columns
+                .as_ref()
+                .map(|names| column_ids(&columns, names))
+                .transpose()?;
+            Some(SaltOptions {
+                buckets: salt.buckets,
+                columns: on,
+            })
+        }
+    };
+    let split_on = split_keys(&statement.options.split_on, &primary_key, &columns)?;
+    let mut draft = TableDraft {
+        schema: schema_of(&statement.name)?.to_string(),
+        name: statement.name.name.clone(),
+        columns,
+        primary_key,
+        salt,
+        families: families.into_iter().filter(|family| family.id.0 != 0).collect(),
+        options: TableOptions {
+            immutable: statement.options.immutable,
+            split_on,
+        },
+        checks: Vec::new(),
+    };
+    add_expressions(&mut draft, statement)?;
+    Ok(draft)
+}
+
+/// Adds generated columns and CHECK constraints, which are typed on the columns that are there.
+fn add_expressions(draft: &mut TableDraft, statement: &CreateTableStatement) -> Result<(), SqlError> {
+    let has_generated = statement.columns.iter().any(|column| column.generated.is_some());
+    if !has_generated && statement.checks.is_empty() {
+        return Ok(());
+    }
+    let mut table = validate_table(draft.clone(), TableId(0))?;
+    for (at, column) in statement.columns.iter().enumerate() {
+        if let Some(expression) = &column.generated {
+            let names = statement
+                .columns
+                .iter()
+                .filter(|column| column.generated.is_some());
+            let names: Vec<&str> = names.map(|column| column.name.text.as_str()).collect();
+            let generated = generated_column(&table, &table.columns[at], expression, &names)?;
+            draft.columns[at].values.generated = Some(generated);
+        }
+    }
+    for definition in &statement.checks {
+        let check = check_constraint(&table, definition)?;
+        table.checks.push(check);
+    }
+    draft.checks = table.checks;
+    Ok(())
+}
+
+/// Returns all families named, the first one included, in order of appearance.
+fn families(statement: &CreateTableStatement) -> Result<Vec<Family>, SqlError> {
+    let default = Family {
+        id: FamilyId(0),
+        name: "default".to_string(),
+        options: FamilyOptions::default(),
+    };
+    let mut families = vec![default];
+    let add = |families: &mut Vec<Family>, name: &str| match families.iter().position(|f| f.name == name) {
+        Some(position) => position,
+        None => {
+            let id = FamilyId(u16::try_from(families.len()).unwrap_or(u16::MAX));
+            families.push(Family {
+                id,
+                name: name.to_string(),
+                options: FamilyOptions::default(),
+            });
+            families.len() - 1
+        }
+    };
+    for name in statement
+        .columns
+        .iter()
+        .filter_map(|column| column.family.as_ref())
+    {
+        add(&mut families, &name.text);
+    }
+    let mut seen: Vec<&str> = Vec::new();
+    for family in &statement.families {
+        let Name { text, position } = &family.name;
+        if seen.contains(&text.as_str()) {
+            let message = format!("family \"{text}\" specified more than once");
+            return Err(SqlError::statement("42P16", message).at(*position));
+        }
+        seen.push(text);
+        let place = add(&mut families, text);
+        if place == 0 && family.compression.is_some() {
+            let message = "compression of family \"default\" cannot be chosen";
+            return Err(SqlError::unsupported(message).at(*position));
+        }
+        families[place].options.compression = family.compression.clone();
+    }
+    Ok(families)
+}
+
+fn columns(statement: &CreateTableStatement, families: &[Family]) -> Result<Vec<Column>, SqlError> {
+    let mut columns: Vec<Column> = Vec::with_capacity(statement.columns.len());
+    for definition in &statement.columns {
+        let Name { text, position } = &definition.name;
+        if columns.iter().any(|column| column.name == *text) {
+            let message = format!("column \"{text}\" specified more than once");
+            return Err(SqlError::statement("42701", message).at(*position));
+        }
+        columns.push(Column {
+            id: ColumnId(columns.len() as u32),
+            name: text.clone(),
+            ty: definition.ty,
+            nullable: definition.nullable.unwrap_or(true),
+            default: default_text(definition)?,
+            values: ColumnValues::default(),
+            family: definition
+                .family
+                .as_ref()
+                .map_or(FamilyId(0), |name| family_id(families, name)),
+        });
+    }
+    let mut chosen: HashMap<ColumnId, &str> = HashMap::new();
+    for family in &statement.families {
+        for name in &family.columns {
+            let id = column_id(&columns, name)?;
+            let column = &mut columns[id.0 as usize];
+            if chosen.insert(id, &name.text).is_some() || column.family.0 != 0 {
+                let message = format!("column \"{}\" belongs to more than one family", name.text);
+                return Err(SqlError::statement("42701", message).at(name.position));
+            }
+            column.family = family_id(families, &family.name);
+        }
+    }
+    Ok(columns)
+}
+
+fn family_id(families: &[Family], name: &Name) -> FamilyId {
+    families
+        .iter()
+        .find(|family| family.name == name.text)
+        .map_or(FamilyId(0), |family| family.id)
+}
+
+/// Returns a default as it is stored, after evaluating it once to see that it fits.
+fn default_text(definition: &ColumnDefinition) -> Result<Option<String>, SqlError> {
+    let default = definition.default.as_ref();
+    let text = |expression| checked_default(expression, &definition.ty, &definition.name.text);
+    Ok(default.map(text).transpose()?.map(|(sql, _)| sql))
+}
+
+/// Returns a default as it is stored, and its value now.
+pub(super) fn checked_default(
+    Expression { expr, position }: &Expression,
+    ty: &DataType,
+    column: &str,
+) -> Result<(String, Datum), SqlError> {
+    check_stored(expr, "DEFAULT expression").map_err(|error| error.at(*position))?;
+    let sql = expr.to_string();
+    let value = evaluate_default(&sql, ty, column).map_err(|error| error.at(*position))?;
+    Ok((sql, value))
+}
+
+fn primary_key(statement: &CreateTableStatement, columns: &[Column]) -> Result<Vec<KeyElement>, SqlError> {
+    let definitions = statement.primary_key.as_deref().unwrap_or_default();
+    let mut elements = Vec::with_capacity(definitions.len());
+    for definition in definitions {
+        let expr = match &definition.expr {
+            KeyExprDefinition::Column(name) => KeyExpr::Column(key_column(columns, name)?),
+            KeyExprDefinition::Hash { column, bytes } => KeyExpr::Hash {
+                column: key_column(columns, column)?,
+                bytes: *bytes,
+            },
+            KeyExprDefinition::Expression(_) => {
+                let error = SqlError::syntax("a primary key is made of columns and HASH(column, n)");
+                return Err(error.at(definition.position));
+            }
+        };
+        if let KeyExprDefinition::Column(name) = &definition.expr
+            && elements.iter().any(|known: &KeyElement| known.expr == expr)
+        {
+            let message = format!("column \"{}\" appears twice in primary key constraint", name.text);
+            return Err(SqlError::statement("42701", message).at(name.position));
+        }
+        check_not_null(statement, &expr, definition)?;
+        elements.push(KeyElement {
+            expr,
+            order: definition.order,
+        });
+    }
+    Ok(elements)
+}
+
+/// Fails if a column of the key is declared NULL.
+fn check_not_null(
+    statement: &CreateTableStatement,
+    expr: &KeyExpr,
+    definition: &KeyElementDefinition,
+) -> Result<(), SqlError> {
+    let declared = |id: &ColumnId| &statement.columns[id.0 as usize];
+    match expr
+        .columns()
+        .iter()
+        .map(declared)
+        .find(|column| column.nullable == Some(true))
+    {
+        None => Ok(()),
+        Some(column) => {
+            let message = format!(
+                "conflicting NULL/NOT NULL declarations for column \"{}\"",
+                column.name.text
+            );
+            Err(SqlError::syntax(message).at(definition.position))
+        }
+    }
+}
+
+fn key_column(columns: &[Column], name: &Name) -> Result<ColumnId, SqlError> {
+    column_id(columns, name).map_err(|_| {
+        let message = format!("column \"{}\" named in key does not exist", name.text);
+        SqlError::statement("42703", message).at(name.position)
+    })
+}
+
+fn split_keys(
+    keys: &[Vec<Expression>],
+    primary_key: &[KeyElement],
+    columns: &[Column],
+) -> Result<Vec<Vec<Datum>>, SqlError> {
+    keys.iter()
+        .map(|key| split_key(key, primary_key, columns))
+        .collect()
+}
+
+fn split_key(
+    key: &[Expression],
+    primary_key: &[KeyElement],
+    columns: &[Column],
+) -> Result<Vec<Datum>, SqlError> {
+    let mut datums = Vec::with_capacity(key.len());
+    for (position, constant) in key.iter().enumerate() {
+        let Some(element) = primary_key.get(position) else {
+            let message = "a SPLIT ON key must be a prefix of the primary key";
+            return Err(SqlError::statement("42P16", message).at(constant.position));
+        };
+        let (ty, name) = element_type(&element.expr, columns);
+        check_stored(&constant.expr, "SPLIT ON key").map_err(|error| error.at(constant.position))?;
+        let datum = evaluate_default(&constant.expr.to_string(), &ty, name);
+        datums.push(datum.map_err(|error| error.at(constant.position))?);
+    }
+    Ok(datums)
+}
+
+fn element_type<'a>(expr: &KeyExpr, columns: &'a [Column]) -> (DataType, &'a str) {
+    let column = |id: &ColumnId| &columns[id.0 as usize];
+    match expr {
+        KeyExpr::Column(id) => (column(id).ty, &column(id).name),
+        KeyExpr::Hash { column: id, bytes } => (DataType::Binary(u32::from(*bytes)), &column(id).name),
+        KeyExpr::Expression { ty, .. } => (*ty, ""),
+    }
+}
+
+/// Fails on a UNIQUE constraint over a column that the table has not.
+fn check_uniques(statement: &CreateTableStatement) -> Result<(), SqlError> {
+    let known = |name: &Name| {
+        statement
+            .columns
+            .iter()
+            .any(|column| column.name.text == name.text)
+    };
+    match statement
+        .uniques
+        .iter()
+        .flat_map(|unique| &unique.columns)
+        .find(|name| !known(name))
+    {
+        None => Ok(()),
+        Some(name) => {
+            let message = format!("column \"{}\" named in key does not exist", name.text);
+            Err(SqlError::statement("42703", message).at(name.position))
+        }
+    }
+}
+
+pub(super) fn create_uniques(
+    session: &Session,
+    table: &Table,
+    uniques: &[UniqueDefinition],
+) -> Result<(), SqlError> {
+    for unique in uniques {
+        let parts: Vec<String> = unique.columns.iter().map(|name| name.text.clone()).collect();
+        let name = match &unique.name {
+            Some(name) => name.text.clone(),
+            None => free_name(&session.engine().catalog(), table, &parts, "key"),
+        };
+        let ids = column_ids(&table.columns, &unique.columns)?;
+        let element = |id| KeyElement {
+            expr: KeyExpr::Column(id),
+            order: SortOrder::Asc,
+        };
+        let elements = ids.into_iter().map(element).collect();
+        let draft = IndexDraft {
+            name,
+            unique: true,
+            elements,
+            include: Vec::new(),
+            predicate: None,
+        };
+        let created = session.engine().create_index(table.id, draft, &NoProgress);
+        let position = unique.columns.first().map_or(1, |name| name.position);
+        created.map_err(|error| index_error(error).at(position))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,15 @@
+//! CREATE, ALTER, DROP and TRUNCATE: from what a statement says to definitions, with PostgreSQL's messages.
+//!
+//! Names become ids here, and every error that a name causes points to it. The rules of a definition
+//! itself are the catalog's. A UNIQUE constraint of CREATE TABLE is a unique index of its own.
+
+mod alter;
+mod create_index;
+mod create_table;
+mod remove;
+mod run;
+mod stored;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use run::run;

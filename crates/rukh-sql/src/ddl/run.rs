@@ -1,0 +1,90 @@
+//! From a statement that defines something to the work, and what the others have in common.
+
+use rukh_catalog::{Catalog, Column, ColumnId, Table};
+
+use super::alter::{alter_table, rename_index};
+use super::create_index::create_index;
+use super::create_table::create_table;
+use super::remove::{drop_indexes, drop_tables, truncate};
+use crate::SqlError;
+use crate::context::Notice;
+use crate::session::Session;
+use crate::statement::{Name, ObjectName, Statement};
+
+/// The schema that every table is in.
+pub(super) const PUBLIC: &str = "public";
+
+/// Runs a statement that changes definitions; returns its tag.
+pub(crate) fn run(session: &mut Session, statement: &Statement) -> Result<String, SqlError> {
+    let tag = match statement {
+        Statement::CreateTable(table) => create_table(session, table).map(|()| "CREATE TABLE"),
+        Statement::CreateIndex(index) => create_index(session, index).map(|()| "CREATE INDEX"),
+        Statement::AlterTable(alter) => alter_table(session, alter).map(|()| "ALTER TABLE"),
+        Statement::AlterIndex {
+            name,
+            if_exists,
+            new_name,
+        } => rename_index(session, name, *if_exists, new_name).map(|()| "ALTER INDEX"),
+        Statement::DropTable { names, if_exists } => {
+            drop_tables(session, names, *if_exists).map(|()| "DROP TABLE")
+        }
+        Statement::DropIndex { names, if_exists } => {
+            drop_indexes(session, names, *if_exists).map(|()| "DROP INDEX")
+        }
+        Statement::Truncate { tables } => truncate(session, tables).map(|()| "TRUNCATE TABLE"),
+        _ => Err(SqlError::internal("the statement defines nothing")),
+    };
+    tag.map(str::to_string)
+}
+
+/// Whether a name is taken: a notice if the statement allows for it, else an error.
+pub(super) fn is_taken(
+    session: &mut Session,
+    catalog: &Catalog,
+    name: &ObjectName,
+    if_not_exists: bool,
+) -> Result<bool, SqlError> {
+    let schema = schema_of(name)?;
+    match catalog.check_name_free(schema, &name.name) {
+        Ok(()) => Ok(false),
+        Err(_) if if_not_exists => {
+            let message = format!("relation \"{}\" already exists, skipping", name.name);
+            session.notice(Notice::new(message));
+            Ok(true)
+        }
+        Err(error) => Err(SqlError::from(error).at(name.position)),
+    }
+}
+
+/// Returns the schema that a name is in; there is one.
+pub(super) fn schema_of(name: &ObjectName) -> Result<&'static str, SqlError> {
+    match name.schema.as_deref() {
+        None | Some(PUBLIC) => Ok(PUBLIC),
+        Some(other) => {
+            let message = format!("schema \"{other}\" does not exist");
+            Err(SqlError::statement("3F000", message).at(name.position))
+        }
+    }
+}
+
+pub(super) fn column_id(columns: &[Column], name: &Name) -> Result<ColumnId, SqlError> {
+    let found = columns.iter().find(|column| column.name == name.text);
+    found
+        .map(|column| column.id)
+        .ok_or_else(|| SqlError::undefined_column(&name.text).at(name.position))
+}
+
+pub(super) fn column_ids(columns: &[Column], names: &[Name]) -> Result<Vec<ColumnId>, SqlError> {
+    names.iter().map(|name| column_id(columns, name)).collect()
+}
+
+/// Returns `t_a_b_idx`, or with the first number behind it that makes it free.
+pub(super) fn free_name(catalog: &Catalog, table: &Table, parts: &[String], suffix: &str) -> String {
+    let base = format!("{}_{}_{suffix}", table.name, parts.join("_"));
+    let is_free = |name: &String| catalog.check_name_free(&table.schema, name).is_ok();
+    let mut numbered = (1u32..).map(|n| format!("{base}{n}"));
+    match is_free(&base) {
+        true => base,
+        false => numbered.find(is_free).unwrap_or(base),
+    }
+}

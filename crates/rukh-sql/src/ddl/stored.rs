@@ -1,0 +1,148 @@
+//! Expressions that definitions keep as text: which may be kept, and in what form.
+
+use std::ops::ControlFlow;
+
+use datafusion::arrow::array::new_empty_array;
+use datafusion::common::DFSchema;
+use datafusion::logical_expr::ExprSchemable;
+use datafusion::sql::sqlparser::ast::{self, Visit, Visitor};
+use rukh_catalog::{Check, Column, Generated, Table};
+use rukh_keys::DataType;
+
+use crate::SqlError;
+use crate::expressions::{TypedExpression, normalise, typed_as, typed_on};
+use crate::scalars::assigned_datums;
+use crate::statement::{CheckDefinition, Expression, Name, parse_expression};
+use crate::types::table_schema;
+
+/// Types an expression and returns the text that is stored, which must be read as the same again.
+pub(super) fn stored_expression(
+    table: &Table,
+    expr: &ast::Expr,
+    what: &str,
+) -> Result<(TypedExpression, String), SqlError> {
+    check_stored(expr, what)?;
+    let typed = typed_as(table, expr, what)?;
+    let sql = normalise(&typed.expr);
+    let again = parse_expression(&sql).and_then(|expr| typed_on(table, &expr));
+    match again {
+        Ok(again) if again.ty == typed.ty && normalise(&again.expr) == sql => Ok((typed, sql)),
+        _ => Err(SqlError::unsupported(format!("this {what} is not supported"))
+            .with_detail(format!("It would be stored as {sql}, which is not the same."))),
+    }
+}
+
+/// Makes a CHECK constraint of the table, under a name of its own if it has none.
+pub(super) fn check_constraint(table: &Table, definition: &CheckDefinition) -> Result<Check, SqlError> {
+    let Expression { expr, position } = &definition.condition;
+    let (typed, sql) =
+        stored_expression(table, expr, "check constraint").map_err(|error| error.at(*position))?;
+    if typed.ty != DataType::Boolean {
+        let message = format!(
+            "argument of CHECK must be type boolean, not type {}",
+            typed.ty.postgres_name()
+        );
+        return Err(SqlError::statement("42804", message).at(*position));
+    }
+    let is_taken = |name: &str| table.checks.iter().any(|check| check.name == name);
+    let name = match &definition.name {
+        Some(Name { text, position }) if is_taken(text) => {
+            let message = format!(
+                "constraint \"{text}\" for relation \"{}\" already exists",
+                table.name
+            );
+            return Err(SqlError::statement("42710", message).at(*position));
+        }
+        Some(name) => name.text.clone(),
+        None => {
+            let base = match typed.columns.as_slice() {
+                [only] => format!("{}_{}_check", table.name, table.column_name(*only)),
+                _ => format!("{}_check", table.name),
+            };
+            let mut names = std::iter::once(base.clone()).chain((1..).map(|n| format!("{base}{n}")));
+            names.find(|name| !is_taken(name)).unwrap_or(base)
+        }
+    };
+    Ok(Check {
+        name,
+        sql,
+        columns: typed.columns,
+    })
+}
+
+/// Makes the expression of a generated column; `generated` names all such columns, none of which it may read.
+pub(super) fn generated_column(
+    table: &Table,
+    column: &Column,
+    Expression { expr, position }: &Expression,
+    generated: &[&str],
+) -> Result<Generated, SqlError> {
+    let place = |error: SqlError| error.at(*position);
+    let (typed, sql) = stored_expression(table, expr, "generation expression").map_err(place)?;
+    if table.in_primary_key(column.id)
+        || table
+            .primary_key
+            .iter()
+            .any(|e| e.expr.columns().contains(&column.id))
+    {
+        let message = "a column of the primary key cannot be generated";
+        return Err(SqlError::unsupported(message).at(*position));
+    }
+    let names = typed.columns.iter().map(|id| table.column_name(*id));
+    if let Some(name) = names.into_iter().find(|name| generated.contains(name)) {
+        let message = format!("cannot use generated column \"{name}\" in column generation expression");
+        return Err(SqlError::statement("42P17", message)
+            .at(*position)
+            .with_detail("A generated column cannot reference another generated column."));
+    }
+    let schema = DFSchema::try_from(table_schema(table).as_ref().clone())?;
+    let none = new_empty_array(&typed.expr.get_type(&schema)?);
+    assigned_datums(&none, &column.ty, &column.name).map_err(place)?;
+    Ok(Generated {
+        sql,
+        columns: typed.columns,
+    })
+}
+
+/// Refuses what cannot be part of a definition: subqueries, parameters, and functions that would give
+/// one value to all rows of a statement.
+pub(super) fn check_stored(expr: &ast::Expr, what: &str) -> Result<(), SqlError> {
+    match expr.visit(&mut StoredChecker { what }) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+struct StoredChecker<'a> {
+    what: &'a str,
+}
+
+/// Functions that give another value for every row.
+const VOLATILE: &[&str] = &["random", "uuid", "gen_random_uuid", "uuidv4", "uuidv7"];
+
+impl Visitor for StoredChecker<'_> {
+    type Break = SqlError;
+
+    fn pre_visit_query(&mut self, _: &ast::Query) -> ControlFlow<SqlError> {
+        ControlFlow::Break(SqlError::unsupported(format!(
+            "cannot use subquery in {}",
+            self.what
+        )))
+    }
+
+    fn pre_visit_expr(&mut self, expr: &ast::Expr) -> ControlFlow<SqlError> {
+        match expr {
+            ast::Expr::Value(value) if matches!(value.value, ast::Value::Placeholder(_)) => {
+                let message = format!("cannot use parameters in {}", self.what);
+                ControlFlow::Break(SqlError::statement("42P02", message))
+            }
+            ast::Expr::Function(call)
+                if VOLATILE.contains(&call.name.to_string().to_lowercase().as_str()) =>
+            {
+                let message = format!("function {}() in {} is not supported", call.name, self.what);
+                ControlFlow::Break(SqlError::unsupported(message))
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}

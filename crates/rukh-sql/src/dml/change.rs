@@ -1,0 +1,352 @@
+//! UPDATE and DELETE: a query for the rows concerned, whose old and new images go to the engine.
+//!
+//! `UPDATE t … FROM u` and `DELETE FROM t USING u` read a join. A row of the table that several rows of the
+//! join have is changed once, by the first of them; PostgreSQL does not say which it is either.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch};
+use datafusion::arrow::compute::filter_record_batch;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::error::DataFusionError;
+use datafusion::scalar::ScalarValue;
+use datafusion::sql::sqlparser::ast::{
+    self, Expr, FromTable, Ident, SelectItem, SelectItemQualifiedWildcardKind, TableFactor, TableWithJoins,
+    UpdateTableFromKind, Value,
+};
+use rukh_catalog::{Catalog, Column, ColumnId, Table};
+use rukh_engine::{Row, Write};
+
+use super::assign::assignments;
+use super::returning::{Returning, Written};
+use super::target::{commit, refuse, target};
+use crate::SqlError;
+use crate::computed::Relation;
+use crate::rewrite::HIDDEN;
+use crate::scalars::{assigned_datums, datums_from_array};
+use crate::session::Session;
+use crate::statement::{ObjectName, folded};
+
+/// Runs UPDATE.
+pub(crate) fn update(
+    session: &mut Session,
+    update: &ast::Update,
+    params: &[ScalarValue],
+) -> Result<Written, SqlError> {
+    let write = session.begin_write()?;
+    let reading = reading_of_update(&write.snapshot().catalog, update)?;
+    change(session, write, reading, params)
+}
+
+/// Runs DELETE.
+pub(crate) fn delete(
+    session: &mut Session,
+    delete: &ast::Delete,
+    params: &[ScalarValue],
+) -> Result<Written, SqlError> {
+    let write = session.begin_write()?;
+    let reading = reading_of_delete(&write.snapshot().catalog, delete)?;
+    change(session, write, reading, params)
+}
+
+/// Returns name and query of an UPDATE, for EXPLAIN.
+pub(crate) fn update_query(
+    session: &Session,
+    update: &ast::Update,
+) -> Result<(String, ast::Query), SqlError> {
+    let reading = reading_of_update(&session.catalog(), update)?;
+    Ok((reading.table.name.clone(), reading.query()))
+}
+
+/// Returns name and query of a DELETE, for EXPLAIN.
+pub(crate) fn delete_query(
+    session: &Session,
+    delete: &ast::Delete,
+) -> Result<(String, ast::Query), SqlError> {
+    let reading = reading_of_delete(&session.catalog(), delete)?;
+    Ok((reading.table.name.clone(), reading.query()))
+}
+
+/// How an UPDATE or DELETE reads the rows it concerns, and what it does with them.
+struct Reading<'a> {
+    table: Arc<Table>,
+    /// The name of the table within the statement.
+    name: String,
+    /// New values of an UPDATE; `None` for DELETE.
+    assignments: Option<Vec<(ColumnId, Expr)>>,
+    /// The table, then what it is joined with.
+    from: Vec<TableWithJoins>,
+    selection: Option<&'a Expr>,
+    returning: Option<&'a Vec<SelectItem>>,
+}
+
+fn reading_of_update<'a>(catalog: &Catalog, update: &'a ast::Update) -> Result<Reading<'a>, SqlError> {
+    let (table, name) = changed_table(catalog, &update.table)?;
+    let joined = match &update.from {
+        None => Vec::new(),
+        Some(UpdateTableFromKind::AfterSet(joined)) => joined.clone(),
+        Some(UpdateTableFromKind::BeforeSet(_)) => {
+            return Err(SqlError::syntax("FROM comes after SET in UPDATE"));
+        }
+    };
+    Ok(Reading {
+        assignments: Some(assignments(&table, &update.assignments)?),
+        from: std::iter::once(update.table.clone()).chain(joined).collect(),
+        selection: update.selection.as_ref(),
+        returning: update.returning.as_ref(),
+        table,
+        name,
+    })
+}
+
+fn reading_of_delete<'a>(catalog: &Catalog, delete: &'a ast::Delete) -> Result<Reading<'a>, SqlError> {
+    let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
+    let [from] = from.as_slice() else {
+        return Err(SqlError::unsupported(
+            "DELETE from several tables is not supported",
+        ));
+    };
+    let (table, name) = changed_table(catalog, from)?;
+    let joined = delete.using.clone().unwrap_or_default();
+    Ok(Reading {
+        table,
+        name,
+        assignments: None,
+        from: std::iter::once(from.clone()).chain(joined).collect(),
+        selection: delete.selection.as_ref(),
+        returning: delete.returning.as_ref(),
+    })
+}
+
+/// Returns the table that a statement changes, and the name that it has there.
+fn changed_table(catalog: &Catalog, from: &TableWithJoins) -> Result<(Arc<Table>, String), SqlError> {
+    refuse(!from.joins.is_empty(), "JOIN with the table to change")?;
+    let TableFactor::Table { name, alias, .. } = &from.relation else {
+        return Err(SqlError::unsupported("UPDATE and DELETE take one table"));
+    };
+    let name = ObjectName::from_ast(name)?;
+    let table = target(catalog, &name)?;
+    let name = match alias {
+        Some(alias) => folded(&alias.name),
+        None => name.name,
+    };
+    Ok((table, name))
+}
+
+impl Reading<'_> {
+    /// Returns the query for the rows concerned: all columns of the table, then the new values, then, for
+    /// RETURNING, the columns of each relation joined, behind a column that marks where they begin.
+    fn query(&self) -> ast::Query {
+        let quoted = |text: &str| Ident::with_quote('"', text);
+        let column = |column: &Column| {
+            let parts = vec![quoted(&self.name), quoted(&column.name)];
+            SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts))
+        };
+        let value = |(position, (_, value)): (usize, &(ColumnId, Expr))| SelectItem::ExprWithAlias {
+            expr: value.clone(),
+            alias: quoted(&format!("new value {position}")),
+        };
+        let mut items: Vec<SelectItem> = self.table.columns.iter().map(column).collect();
+        items.extend(self.assignments.iter().flatten().enumerate().map(value));
+        if self.returning.is_some() {
+            for (nth, name) in self.joined_names().into_iter().enumerate() {
+                items.push(SelectItem::ExprWithAlias {
+                    expr: Expr::Value(Value::Null.into()),
+                    alias: quoted(&mark(nth)),
+                });
+                let all = SelectItemQualifiedWildcardKind::ObjectName(quoted(&name).into());
+                items.push(SelectItem::QualifiedWildcard(all, Default::default()));
+            }
+        }
+        crate::rewrite::select_from(items, self.from.clone(), self.selection.cloned())
+    }
+
+    /// Returns the names of the relations that the table is joined with.
+    fn joined_names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for from in &self.from[1..] {
+            relation_names(from, &mut names);
+        }
+        names
+    }
+
+    fn is_joined(&self) -> bool {
+        self.from.len() > 1
+    }
+
+    fn width(&self) -> usize {
+        self.table.columns.len() + self.assignments.as_ref().map_or(0, Vec::len)
+    }
+}
+
+fn mark(nth: usize) -> String {
+    format!("mark{HIDDEN}{nth}")
+}
+
+/// Adds the names by which the relations of a FROM item are known.
+fn relation_names(from: &TableWithJoins, names: &mut Vec<String>) {
+    let factors = from.joins.iter().map(|join| &join.relation);
+    for factor in std::iter::once(&from.relation).chain(factors) {
+        match factor {
+            TableFactor::NestedJoin {
+                table_with_joins,
+                alias: None,
+            } => relation_names(table_with_joins, names),
+            TableFactor::Table {
+                alias: None, name, ..
+            } => {
+                let last = name.0.last().and_then(|part| part.as_ident());
+                names.extend(last.map(folded));
+            }
+            TableFactor::Table {
+                alias: Some(alias), ..
+            }
+            | TableFactor::Derived {
+                alias: Some(alias), ..
+            }
+            | TableFactor::Function {
+                alias: Some(alias), ..
+            }
+            | TableFactor::NestedJoin {
+                alias: Some(alias), ..
+            } => names.push(folded(&alias.name)),
+            _ => {}
+        }
+    }
+}
+
+/// Reads the rows concerned, and has the engine change or remove them.
+fn change(
+    session: &mut Session,
+    mut write: Write,
+    reading: Reading<'_>,
+    params: &[ScalarValue],
+) -> Result<Written, SqlError> {
+    let table = &reading.table;
+    let query = reading.query();
+    let context = session.context(write.snapshot().clone(), &query)?;
+    let mut rows = session.query(&query, params, &context)?;
+    let joined = Joined::new(&rows.schema(), &reading);
+    let mut returning = Returning::new(
+        reading.returning,
+        (table, &reading.name),
+        joined.relations(),
+        params,
+        &mut write,
+    )?;
+    let mut seen = HashSet::new();
+    let mut count = 0;
+    while let Some(mut batch) = rows.next_batch()? {
+        let mut old = stored_rows(&batch, table)?;
+        if reading.is_joined() {
+            (batch, old) = first_of_each(&write, table, &mut seen, batch, old)?;
+        }
+        count += match &reading.assignments {
+            None => write.delete(table, old)?,
+            Some(assignments) => {
+                let new = changed_rows(&batch, table, &old, assignments)?;
+                write.update(table, old.into_iter().zip(new).collect())?
+            }
+        };
+        if let Some(returning) = &mut returning {
+            let written = write.take_written();
+            returning.add(session, &write, &written, &joined.columns(&batch))?;
+        }
+    }
+    let rows = returning.map(|returning| returning.finish(session, &write));
+    let rows = rows.transpose()?;
+    commit(session, write)?;
+    Ok(Written { count, rows })
+}
+
+/// Where the columns of the relations joined are in the rows read.
+struct Joined {
+    relations: Vec<(Relation, std::ops::Range<usize>)>,
+}
+
+impl Joined {
+    fn new(schema: &SchemaRef, reading: &Reading<'_>) -> Self {
+        let names = match reading.returning {
+            Some(_) => reading.joined_names(),
+            None => Vec::new(),
+        };
+        let marks = (reading.width()..schema.fields().len()).filter(|at| schema.field(*at).name() == "mark");
+        let marks: Vec<usize> = marks.collect();
+        let ends = marks.iter().skip(1).copied().chain([schema.fields().len()]);
+        let relations = names.into_iter().zip(marks.iter().zip(ends));
+        let relations = relations.map(|(name, (mark, end))| {
+            let fields: Vec<_> = schema.fields()[mark + 1..end].to_vec();
+            let schema = Arc::new(Schema::new(fields));
+            (Relation { name, schema }, mark + 1..end)
+        });
+        Joined {
+            relations: relations.collect(),
+        }
+    }
+
+    fn relations(&self) -> Vec<Relation> {
+        self.relations
+            .iter()
+            .map(|(relation, _)| relation.clone())
+            .collect()
+    }
+
+    fn columns(&self, batch: &RecordBatch) -> Vec<ArrayRef> {
+        let places = self.relations.iter().flat_map(|(_, places)| places.clone());
+        places.map(|at| batch.column(at).clone()).collect()
+    }
+}
+
+/// Leaves out rows of the join whose row of the table was there before.
+fn first_of_each(
+    write: &Write,
+    table: &Table,
+    seen: &mut HashSet<Vec<u8>>,
+    batch: RecordBatch,
+    rows: Vec<Row>,
+) -> Result<(RecordBatch, Vec<Row>), SqlError> {
+    let mut is_first = Vec::with_capacity(rows.len());
+    for row in &rows {
+        is_first.push(seen.insert(write.row_key(table, row)?));
+    }
+    let first = is_first.iter().zip(rows).filter(|(is_first, _)| **is_first);
+    let first = first.map(|(_, row)| row).collect();
+    let batch = filter_record_batch(&batch, &BooleanArray::from(is_first.clone()));
+    Ok((batch.map_err(DataFusionError::from)?, first))
+}
+
+/// Reads the leading columns of a batch back into rows of the table.
+fn stored_rows(batch: &RecordBatch, table: &Table) -> Result<Vec<Row>, SqlError> {
+    let mut rows: Vec<Row> = (0..batch.num_rows())
+        .map(|_| Vec::with_capacity(table.columns.len()))
+        .collect();
+    for (array, column) in batch.columns().iter().zip(&table.columns) {
+        for (row, datum) in rows.iter_mut().zip(datums_from_array(array, &column.ty)?) {
+            row.push(datum);
+        }
+    }
+    Ok(rows)
+}
+
+fn changed_rows(
+    batch: &RecordBatch,
+    table: &Table,
+    old: &[Row],
+    assignments: &[(ColumnId, Expr)],
+) -> Result<Vec<Row>, SqlError> {
+    let mut new = old.to_vec();
+    for (position, (id, _)) in assignments.iter().enumerate() {
+        let column = table.column(*id).expect("assignments name columns of the table");
+        let target = table.position(*id).expect("a column has a position");
+        let values = assigned_datums(
+            batch.column(table.columns.len() + position),
+            &column.ty,
+            &column.name,
+        )?;
+        for (row, value) in new.iter_mut().zip(values) {
+            row[target] = value;
+        }
+    }
+    Ok(new)
+}

@@ -1,0 +1,204 @@
+//! INSERT and UPSERT: rows of VALUES or of a query, completed by defaults.
+
+use std::sync::Arc;
+
+use datafusion::scalar::ScalarValue;
+use datafusion::sql::sqlparser::ast::{self, Expr, SetExpr, TableObject};
+use rukh_catalog::{ColumnId, Table};
+use rukh_engine::{OnConflict, Row, Write};
+
+use super::conflict::{Conflict, conflict_of};
+use super::resolve::Resolver;
+use super::returning::{Returning, Written};
+use super::target::{commit, named_columns, refuse, target};
+use super::values::{RowFiller, Values, check_given, check_width};
+use crate::SqlError;
+use crate::session::Session;
+use crate::statement::{InsertStatement, ObjectName, folded};
+
+/// Runs INSERT or UPSERT.
+pub(crate) fn insert(
+    session: &mut Session,
+    statement: &InsertStatement,
+    params: &[ScalarValue],
+) -> Result<Written, SqlError> {
+    let insert = &statement.ast;
+    check_insert(insert)?;
+    let mut write = session.begin_write()?;
+    let (table, name) = insert_target(&write, insert)?;
+    let columns = named_columns(&table, &insert.columns)?;
+    let returning = Returning::new(
+        insert.returning.as_ref(),
+        (&table, &name),
+        Vec::new(),
+        params,
+        &mut write,
+    )?;
+    let mut inserter = Inserter {
+        way: Way::new(&table, &name, statement, params)?,
+        table: table.clone(),
+        returning,
+        count: 0,
+    };
+    match literal_rows(insert) {
+        Some(rows) => {
+            let columns = leading(insert, columns, width_of(&rows)?);
+            let mut filler = RowFiller::new(&table, &columns)?;
+            let mut filled = Vec::with_capacity(rows.len());
+            for row in rows {
+                let mut values = Values {
+                    session,
+                    snapshot: write.snapshot(),
+                    table: &table,
+                    columns: &columns,
+                    params,
+                };
+                filled.push(filler.fill(values.row(row)?)?);
+            }
+            inserter.put(session, &mut write, &columns, filled)?;
+        }
+        None => match &insert.source {
+            None => {
+                let row = RowFiller::new(&table, &[])?.fill(Vec::new())?;
+                inserter.put(session, &mut write, &columns, vec![row])?;
+            }
+            Some(source) => {
+                let context = session.context(write.snapshot().clone(), source)?;
+                let mut rows = session.query(source, params, &context)?;
+                let columns = leading(insert, columns, rows.columns().len());
+                check_width(rows.columns().len(), columns.len())?;
+                for id in &columns {
+                    check_given(table.column(*id).expect("named columns exist"))?;
+                }
+                let mut filler = RowFiller::new(&table, &columns)?;
+                while let Some(batch) = rows.next_batch()? {
+                    let filled = filler.fill_batch(&batch, &table, &columns)?;
+                    inserter.put(session, &mut write, &columns, filled)?;
+                }
+            }
+        },
+    }
+    inserter.finish(session, write)
+}
+
+/// How rows get into the table.
+enum Way<'a> {
+    Insert(OnConflict),
+    Upsert,
+    Resolve(Box<Resolver<'a>>),
+}
+
+impl<'a> Way<'a> {
+    fn new(
+        table: &Arc<Table>,
+        name: &str,
+        statement: &InsertStatement,
+        params: &'a [ScalarValue],
+    ) -> Result<Self, SqlError> {
+        Ok(match conflict_of(table, statement)? {
+            Conflict::Replace => Way::Upsert,
+            Conflict::Leave(conflict) => Way::Insert(conflict),
+            Conflict::Update(update) => Way::Resolve(Box::new(Resolver::new(table, name, *update, params)?)),
+        })
+    }
+}
+
+/// Puts rows into a table, and keeps what RETURNING says of them.
+struct Inserter<'a> {
+    table: Arc<Table>,
+    way: Way<'a>,
+    returning: Option<Returning<'a>>,
+    count: u64,
+}
+
+impl Inserter<'_> {
+    fn put(
+        &mut self,
+        session: &mut Session,
+        write: &mut Write,
+        columns: &[ColumnId],
+        rows: Vec<Row>,
+    ) -> Result<(), SqlError> {
+        let table = &self.table;
+        let mut resolved = None;
+        self.count += match &mut self.way {
+            Way::Upsert => write.upsert(table, columns, rows)?,
+            Way::Insert(conflict) => write.insert(table, rows, *conflict)?,
+            Way::Resolve(resolver) => {
+                let rows = resolver.put(session, write, rows)?;
+                let count = rows.len() as u64;
+                resolved = Some(rows);
+                count
+            }
+        };
+        if let Some(returning) = &mut self.returning {
+            let written = write.take_written();
+            returning.add(session, write, &resolved.unwrap_or(written), &[])?;
+        }
+        Ok(())
+    }
+
+    fn finish(self, session: &mut Session, write: Write) -> Result<Written, SqlError> {
+        let rows = self.returning.map(|returning| returning.finish(session, &write));
+        let rows = rows.transpose()?;
+        commit(session, write)?;
+        Ok(Written {
+            count: self.count,
+            rows,
+        })
+    }
+}
+
+fn check_insert(insert: &ast::Insert) -> Result<(), SqlError> {
+    refuse(
+        insert.or.is_some() || insert.ignore || insert.overwrite || insert.replace_into,
+        "this form of INSERT",
+    )?;
+    refuse(
+        insert.partitioned.is_some() || !insert.assignments.is_empty(),
+        "this form of INSERT",
+    )
+}
+
+/// Returns the table, and the name that it has within the statement.
+fn insert_target(write: &Write, insert: &ast::Insert) -> Result<(Arc<Table>, String), SqlError> {
+    let TableObject::TableName(name) = &insert.table else {
+        return Err(SqlError::unsupported(
+            "INSERT into a function or query is not supported",
+        ));
+    };
+    let name = ObjectName::from_ast(name)?;
+    let table = target(&write.snapshot().catalog, &name)?;
+    let alias = insert.table_alias.as_ref();
+    Ok((table, alias.map_or(name.name, |alias| folded(&alias.alias))))
+}
+
+/// Without a list of columns, rows may be shorter than those of the table: the rest takes its defaults.
+fn leading(insert: &ast::Insert, mut columns: Vec<ColumnId>, width: usize) -> Vec<ColumnId> {
+    if insert.columns.is_empty() {
+        columns.truncate(width);
+    }
+    columns
+}
+
+/// Returns how many values each row of VALUES has.
+fn width_of(rows: &[&Vec<Expr>]) -> Result<usize, SqlError> {
+    let width = rows.first().map_or(0, |row| row.len());
+    match rows.iter().all(|row| row.len() == width) {
+        true => Ok(width),
+        false => Err(SqlError::syntax("VALUES lists must all be the same length")),
+    }
+}
+
+/// Returns the rows of `VALUES`, when the source is nothing else.
+fn literal_rows(insert: &ast::Insert) -> Option<Vec<&Vec<Expr>>> {
+    let query = insert.source.as_ref()?;
+    let plain = query.with.is_none()
+        && query.order_by.is_none()
+        && query.limit_clause.is_none()
+        && query.fetch.is_none();
+    match query.body.as_ref() {
+        SetExpr::Values(values) if plain => Some(values.rows.iter().map(|row| &row.content).collect()),
+        _ => None,
+    }
+}

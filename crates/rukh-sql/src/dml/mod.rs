@@ -1,0 +1,18 @@
+//! INSERT, UPSERT, UPDATE and DELETE, planned by us: read through an access path, then write.
+//!
+//! UPDATE and DELETE run a query for the rows concerned on the statement's own snapshot and hand old
+//! and new rows to the engine, which keeps every index in the same atomic batch. DataFusion's hooks for
+//! DELETE and UPDATE are not used: they lose filters.
+
+mod assign;
+mod change;
+mod conflict;
+mod insert;
+mod resolve;
+mod returning;
+mod target;
+mod values;
+
+pub(crate) use change::{delete, delete_query, update, update_query};
+pub(crate) use insert::insert;
+pub(crate) use returning::Written;

@@ -1,0 +1,198 @@
+//! The rows of VALUES: expressions to datums, and defaults for what is not given.
+
+use std::collections::HashMap;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::scalar::ScalarValue;
+use datafusion::sql::sqlparser::ast::{Expr, UnaryOperator, Value};
+use rukh_catalog::{Column, ColumnId, Table};
+use rukh_engine::{Row, Snapshot};
+use rukh_keys::{DataType, Datum};
+
+use crate::SqlError;
+use crate::expressions::{evaluate_constant, evaluate_default};
+use crate::scalars::{assigned_datums, datum_from_scalar};
+use crate::session::Session;
+
+pub(super) fn check_width(given: usize, wanted: usize) -> Result<(), SqlError> {
+    match given.cmp(&wanted) {
+        std::cmp::Ordering::Equal => Ok(()),
+        std::cmp::Ordering::Greater => Err(SqlError::syntax(
+            "INSERT has more expressions than target columns",
+        )),
+        std::cmp::Ordering::Less => Err(SqlError::syntax(
+            "INSERT has more target columns than expressions",
+        )),
+    }
+}
+
+/// Fails if a statement may not give values to a column.
+pub(super) fn check_given(column: &Column) -> Result<(), SqlError> {
+    match column.values.generated {
+        None => Ok(()),
+        Some(_) => {
+            let name = &column.name;
+            let message = format!("cannot insert a non-DEFAULT value into column \"{name}\"");
+            Err(SqlError::statement("428C9", message)
+                .with_detail(format!("Column \"{name}\" is a generated column.")))
+        }
+    }
+}
+
+pub(super) fn is_default(expr: &Expr) -> bool {
+    matches!(expr, Expr::Identifier(ident) if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
+}
+
+/// Turns the expressions of VALUES into datums: literals and parameters at once, the rest by a query.
+pub(super) struct Values<'a> {
+    pub(super) session: &'a mut Session,
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) table: &'a Table,
+    pub(super) columns: &'a [ColumnId],
+    pub(super) params: &'a [ScalarValue],
+}
+
+impl Values<'_> {
+    /// Returns one datum per named column; `None` where DEFAULT is asked for.
+    pub(super) fn row(&mut self, row: &[Expr]) -> Result<Vec<Option<Datum>>, SqlError> {
+        check_width(row.len(), self.columns.len())?;
+        let (table, columns) = (self.table, self.columns);
+        let pairs = row.iter().zip(columns);
+        pairs
+            .map(|(expr, id)| self.value(expr, table.column(*id).expect("named columns exist")))
+            .collect()
+    }
+
+    fn value(&mut self, expr: &Expr, column: &Column) -> Result<Option<Datum>, SqlError> {
+        if is_default(expr) {
+            return Ok(None);
+        }
+        check_given(column)?;
+        let known = match literal(expr, self.params)? {
+            Some(scalar) => Some(scalar),
+            None => evaluate_constant(expr)?,
+        };
+        let scalar = match known {
+            Some(scalar) => scalar,
+            None => self.session.evaluate(self.snapshot, expr, self.params)?,
+        };
+        datum_from_scalar(&scalar, &column.ty, &column.name).map(Some)
+    }
+}
+
+/// Returns the value of a literal or parameter, or `None` for any other expression.
+fn literal(expr: &Expr, params: &[ScalarValue]) -> Result<Option<ScalarValue>, SqlError> {
+    Ok(match expr {
+        Expr::Nested(inner) => literal(inner, params)?,
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr,
+        } => match &**expr {
+            Expr::Value(value) => match &value.value {
+                Value::Number(digits, _) => number(&format!("-{digits}")),
+                _ => None,
+            },
+            _ => None,
+        },
+        Expr::Value(value) => match &value.value {
+            Value::Number(digits, _) => number(digits),
+            Value::SingleQuotedString(text) => Some(ScalarValue::Utf8(Some(text.clone()))),
+            Value::Boolean(value) => Some(ScalarValue::Boolean(Some(*value))),
+            Value::Null => Some(ScalarValue::Null),
+            Value::Placeholder(name) => Some(parameter(name, params)?),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+/// Reads an integer or decimal literal; one that is neither goes the long way.
+fn number(digits: &str) -> Option<ScalarValue> {
+    if let Ok(value) = digits.parse::<i64>() {
+        return Some(ScalarValue::Int64(Some(value)));
+    }
+    let scale = digits.split_once('.').map_or(0, |(_, fraction)| fraction.len());
+    let ty = DataType::Decimal {
+        precision: 38,
+        scale: u8::try_from(scale).ok().filter(|s| *s <= 38)?,
+    };
+    match ty.parse_text(digits).ok()? {
+        Datum::Decimal(value) => Some(ScalarValue::Decimal128(Some(value), 38, scale as i8)),
+        _ => None,
+    }
+}
+
+fn parameter(name: &str, params: &[ScalarValue]) -> Result<ScalarValue, SqlError> {
+    let number = name
+        .strip_prefix('$')
+        .and_then(|digits| digits.parse::<usize>().ok());
+    let value = number.and_then(|n| n.checked_sub(1)).and_then(|n| params.get(n));
+    value
+        .cloned()
+        .ok_or_else(|| SqlError::statement("42P02", format!("there is no parameter {name}")))
+}
+
+/// Completes rows of the named columns to rows of the table, with defaults evaluated once.
+pub(super) struct RowFiller<'a> {
+    table: &'a Table,
+    /// Position in the table of each named column.
+    targets: Vec<usize>,
+    defaults: HashMap<usize, Datum>,
+}
+
+impl<'a> RowFiller<'a> {
+    pub(super) fn new(table: &'a Table, columns: &[ColumnId]) -> Result<Self, SqlError> {
+        let position = |id: &ColumnId| table.position(*id).expect("named columns exist");
+        let targets = columns.iter().map(position).collect();
+        Ok(RowFiller {
+            table,
+            targets,
+            defaults: HashMap::new(),
+        })
+    }
+
+    pub(super) fn fill(&mut self, values: Vec<Option<Datum>>) -> Result<Row, SqlError> {
+        let mut row: Vec<Option<Datum>> = vec![None; self.table.columns.len()];
+        for (target, value) in self.targets.iter().zip(values) {
+            row[*target] = value;
+        }
+        row.into_iter()
+            .enumerate()
+            .map(|(position, value)| value.map_or_else(|| self.default(position), Ok))
+            .collect()
+    }
+
+    pub(super) fn fill_batch(
+        &mut self,
+        batch: &RecordBatch,
+        table: &Table,
+        columns: &[ColumnId],
+    ) -> Result<Vec<Row>, SqlError> {
+        let mut given: Vec<Vec<Option<Datum>>> = (0..batch.num_rows())
+            .map(|_| Vec::with_capacity(columns.len()))
+            .collect();
+        for (array, id) in batch.columns().iter().zip(columns) {
+            let column = table.column(*id).expect("named columns exist");
+            for (row, datum) in given
+                .iter_mut()
+                .zip(assigned_datums(array, &column.ty, &column.name)?)
+            {
+                row.push(Some(datum));
+            }
+        }
+        given.into_iter().map(|values| self.fill(values)).collect()
+    }
+
+    fn default(&mut self, position: usize) -> Result<Datum, SqlError> {
+        if let Some(known) = self.defaults.get(&position) {
+            return Ok(known.clone());
+        }
+        let column = &self.table.columns[position];
+        let value = match &column.default {
+            None => Datum::Null,
+            Some(sql) => evaluate_default(sql, &column.ty, &column.name)?,
+        };
+        self.defaults.insert(position, value.clone());
+        Ok(value)
+    }
+}

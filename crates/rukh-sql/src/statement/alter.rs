@@ -1,0 +1,196 @@
+//! ALTER TABLE and ALTER INDEX.
+//!
+//! ```text
+//! ALTER TABLE [IF EXISTS] [ONLY] t action, …
+//! ALTER INDEX [IF EXISTS] i RENAME TO name
+//!
+//! RENAME TO name
+//! RENAME [COLUMN] a TO b
+//! RENAME CONSTRAINT a TO b
+//! ADD [COLUMN] [IF NOT EXISTS] column
+//! ADD [CONSTRAINT name] CHECK (condition) | UNIQUE (column, …)
+//! DROP [COLUMN] [IF EXISTS] a [CASCADE | RESTRICT]
+//! DROP CONSTRAINT [IF EXISTS] name
+//! ALTER [COLUMN] a SET DEFAULT expression | DROP DEFAULT | SET NOT NULL | DROP NOT NULL
+//! ```
+
+use datafusion::sql::sqlparser::tokenizer::Token;
+
+use super::reader::Reader;
+use super::{
+    AlterAction, AlterTableStatement, CreateTableStatement, Expression, Statement, TableOptionsDefinition,
+    UniqueDefinition, create_table,
+};
+use crate::SqlError;
+
+/// Reads ALTER.
+pub(super) fn alter(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    reader.expect(&["alter"])?;
+    if reader.accept(&["index"]) {
+        let if_exists = reader.if_exists();
+        let name = reader.object_name()?;
+        reader.expect(&["rename", "to"])?;
+        return Ok(Statement::AlterIndex {
+            name,
+            if_exists,
+            new_name: reader.name()?,
+        });
+    }
+    if !reader.accept(&["table"]) {
+        return Err(reader.unsupported("ALTER of anything but tables and indexes is not supported"));
+    }
+    let if_exists = reader.if_exists();
+    reader.accept(&["only"]);
+    let name = reader.object_name()?;
+    let actions = reader.list(action)?;
+    let alone = |action: &AlterAction| {
+        matches!(
+            action,
+            AlterAction::RenameTo(_)
+                | AlterAction::RenameColumn { .. }
+                | AlterAction::RenameConstraint { .. }
+                | AlterAction::AddUnique(_)
+        )
+    };
+    if actions.len() > 1 && actions.iter().any(alone) {
+        let message = "RENAME and ADD UNIQUE stand alone in ALTER TABLE";
+        return Err(SqlError::unsupported(message).at(name.position));
+    }
+    Ok(Statement::AlterTable(Box::new(AlterTableStatement {
+        name,
+        if_exists,
+        actions,
+    })))
+}
+
+fn action(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
+    if reader.accept(&["rename"]) {
+        return rename(reader);
+    }
+    if reader.accept(&["add"]) {
+        return add(reader);
+    }
+    if reader.accept(&["drop"]) {
+        return drop(reader);
+    }
+    if reader.accept(&["alter"]) {
+        reader.accept(&["column"]);
+        return alter_column(reader);
+    }
+    match reader.peek_at(0) {
+        Token::Word(_) => Err(reader.unsupported("this form of ALTER TABLE is not supported")),
+        _ => Err(reader.unexpected()),
+    }
+}
+
+fn rename(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
+    if reader.accept(&["to"]) {
+        return reader.name().map(AlterAction::RenameTo);
+    }
+    let is_constraint = reader.accept(&["constraint"]);
+    if !is_constraint {
+        reader.accept(&["column"]);
+    }
+    let old = reader.name()?;
+    reader.expect(&["to"])?;
+    let new = reader.name()?;
+    Ok(match is_constraint {
+        true => AlterAction::RenameConstraint { old, new },
+        false => AlterAction::RenameColumn { old, new },
+    })
+}
+
+fn add(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
+    let name = match reader.accept(&["constraint"]) {
+        true => Some(reader.name()?),
+        false => None,
+    };
+    if reader.peeks(&["check"]) {
+        return create_table::check(reader, name).map(AlterAction::AddCheck);
+    }
+    if reader.accept(&["unique"]) {
+        let columns = reader.names()?;
+        return Ok(AlterAction::AddUnique(UniqueDefinition { name, columns }));
+    }
+    if name.is_some() || reader.peeks_any(&["primary", "foreign", "exclude"]) {
+        return Err(reader.unsupported("only CHECK and UNIQUE constraints can be added"));
+    }
+    reader.accept(&["column"]);
+    let if_not_exists = reader.if_not_exists();
+    let mut read = CreateTableStatement {
+        name: super::ObjectName {
+            schema: None,
+            name: String::new(),
+            position: reader.position(),
+        },
+        if_not_exists,
+        columns: Vec::new(),
+        primary_key: None,
+        uniques: Vec::new(),
+        checks: Vec::new(),
+        families: Vec::new(),
+        options: TableOptionsDefinition::default(),
+    };
+    let position = reader.position();
+    create_table::column(reader, &mut read)?;
+    let refused = match (&read.primary_key, read.uniques.as_slice()) {
+        (Some(_), _) => Some("PRIMARY KEY of a column that is added is not supported"),
+        (_, [_, ..]) => Some("UNIQUE of a column that is added is not supported"),
+        _ => None,
+    };
+    match (refused, read.columns.pop()) {
+        (None, Some(column)) => Ok(AlterAction::AddColumn {
+            column: Box::new(column),
+            checks: read.checks,
+            if_not_exists,
+        }),
+        (Some(message), _) => Err(SqlError::unsupported(message)
+            .at(position)
+            .with_hint("Add the column, then CREATE UNIQUE INDEX.")),
+        (None, None) => Err(reader.unexpected()),
+    }
+}
+
+fn drop(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
+    let is_constraint = reader.accept(&["constraint"]);
+    if !is_constraint {
+        reader.accept(&["column"]);
+    }
+    let if_exists = reader.if_exists();
+    let name = reader.name()?;
+    let cascade = reader.accept(&["cascade"]);
+    reader.accept(&["restrict"]);
+    Ok(match is_constraint {
+        true => AlterAction::DropConstraint { name, if_exists },
+        false => AlterAction::DropColumn {
+            name,
+            if_exists,
+            cascade,
+        },
+    })
+}
+
+fn alter_column(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
+    let column = reader.name()?;
+    if reader.accept(&["set", "default"]) {
+        let position = reader.position();
+        let default = Some(Expression {
+            expr: reader.expression()?,
+            position,
+        });
+        return Ok(AlterAction::SetDefault { column, default });
+    }
+    if reader.accept(&["drop", "default"]) {
+        let default = None;
+        return Ok(AlterAction::SetDefault { column, default });
+    }
+    let nullable = match (reader.accept(&["set", "not", "null"]), reader.peeks(&["drop"])) {
+        (true, _) => false,
+        (false, true) => {
+            reader.expect(&["drop", "not", "null"])?;
+            true
+        }
+        (false, false) => return Err(reader.unsupported("this change of a column is not supported")),
+    };
+    Ok(AlterAction::SetNullable { column, nullable })
+}
