@@ -144,7 +144,7 @@ impl Reading {
         let seeks = 1.0 + (self.seeks - 1.0) * read;
         let (keys, decoded) = (self.keys * read, self.passing_masks * read);
         let sorted = if self.sorts {
-            rows * (rows + 2.0).log2() * SORT
+            sort_cost(rows, query.limit)
         } else {
             0.0
         };
@@ -158,6 +158,12 @@ impl Reading {
             cost,
         }
     }
+}
+
+/// The cost of sorting rows; for a limit only so many are kept at a time.
+fn sort_cost(rows: f64, limit: Option<u64>) -> f64 {
+    let kept = limit.map_or(rows, |limit| rows.min(limit as f64));
+    rows * (kept + 2.0).log2() * SORT
 }
 
 /// The least cost of a path that reads all keys, to the end.
