@@ -35,6 +35,7 @@ pub struct Transaction {
 pub struct Savepoint {
     mark: Mark,
     touched: usize,
+    grown: usize,
 }
 
 /// What a transaction and its statements share.
@@ -44,6 +45,8 @@ pub(crate) struct Open {
     base: Snapshot,
     overlay: Arc<Overlay>,
     touched: Mutex<Vec<Touch>>,
+    /// By statement and table, rows added less rows removed.
+    grown: Mutex<Vec<(TableId, i64)>>,
     /// One statement at a time.
     statement: Arc<WriterLock>,
     registration: Registration,
@@ -60,6 +63,7 @@ impl Engine {
                 base: inner.snapshot(),
                 overlay: Overlay::new(),
                 touched: Mutex::default(),
+                grown: Mutex::default(),
                 statement: Arc::default(),
                 registration,
                 bytes_max: inner.transaction_bytes_max.load(Ordering::Relaxed),
@@ -101,6 +105,7 @@ impl Transaction {
         Savepoint {
             mark: self.open.overlay.mark(),
             touched: self.open.touched.lock().len(),
+            grown: self.open.grown.lock().len(),
         }
     }
 
@@ -108,6 +113,7 @@ impl Transaction {
     pub fn roll_back_to(&self, savepoint: &Savepoint) {
         self.open.overlay.go_back(&savepoint.mark);
         self.open.touched.lock().truncate(savepoint.touched);
+        self.open.grown.lock().truncate(savepoint.grown);
     }
 
     /// Writes all changes at once.
@@ -119,6 +125,7 @@ impl Transaction {
             base,
             overlay,
             touched,
+            grown,
             registration,
             ..
         } = &*self.open;
@@ -143,7 +150,11 @@ impl Transaction {
             false => inner.store.write(batch, durability),
         };
         inner.commits.note(&touched);
-        Ok(written?)
+        written?;
+        for (id, rows) in grown.lock().iter() {
+            inner.note_growth(*id, *rows);
+        }
+        Ok(())
     }
 }
 
@@ -179,7 +190,12 @@ impl Open {
     }
 
     /// Takes the changes of a statement, or nothing of it.
-    pub(crate) fn apply(&self, batch: &WriteBatch, touched: Vec<Touch>) -> Result<(), EngineError> {
+    pub(crate) fn apply(
+        &self,
+        batch: &WriteBatch,
+        touched: Vec<Touch>,
+        grown: Vec<(TableId, i64)>,
+    ) -> Result<(), EngineError> {
         let mut all = self.touched.lock();
         let touched_bytes = size_of::<Touch>() * (all.len() + touched.len());
         if self.overlay.bytes_with(batch) + touched_bytes as u64 > self.bytes_max {
@@ -189,6 +205,7 @@ impl Open {
         }
         self.overlay.apply(batch)?;
         all.extend(touched);
+        self.grown.lock().extend(grown);
         Ok(())
     }
 }

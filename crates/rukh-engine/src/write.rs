@@ -318,7 +318,7 @@ impl Write {
             }
         }
         match &self.target {
-            Target::Transaction(open) => open.apply(&batch, touched),
+            Target::Transaction(open) => open.apply(&batch, touched, grown),
             Target::Store => {
                 let written = match batch.is_empty() {
                     true => Ok(()),

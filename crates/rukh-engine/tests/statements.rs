@@ -455,3 +455,33 @@ fn statistics_count_rows_and_values() {
     engine.truncate(table.id).unwrap();
     assert_eq!(engine.statistics(table.id), None);
 }
+
+#[test]
+fn the_same_rows_give_the_same_statistics() {
+    let row = |n: i64| {
+        vec![
+            Datum::Int(n),
+            Datum::Int(n * n % 997),
+            Datum::Text(format!("s{}", n % 70)),
+        ]
+    };
+    let analyzed = |parts: Vec<Vec<i64>>| {
+        let engine = support::open(Arc::new(MemoryStore::new()));
+        let table = support::create_table(&engine, "t", "k INTEGER, a INTEGER NULL, s VARCHAR NULL", "k");
+        for part in parts {
+            insert(&engine, "t", part.into_iter().map(row).collect()).unwrap();
+        }
+        engine.analyze(table.id, &rukh_engine::NoProgress).unwrap()
+    };
+    // More rows than a sample has.
+    let all: Vec<i64> = (0..40_000).collect();
+    let (even, odd) = all.iter().partition::<Vec<i64>, _>(|n| *n % 2 == 0);
+    let statistics = analyzed(vec![all]);
+    assert_eq!(statistics, analyzed(vec![odd.into_iter().rev().collect(), even]));
+    let [key, squares, texts] = statistics.columns.as_slice() else {
+        panic!("{statistics:?}");
+    };
+    assert_eq!((key.values.bounds.len(), key.values.common.len()), (101, 0));
+    assert!(squares.values.bounds.len() == 101, "{squares:?}");
+    assert_eq!(texts.values.max, Some(Datum::Text("s9".into())));
+}

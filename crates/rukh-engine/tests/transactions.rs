@@ -191,3 +191,23 @@ fn what_is_dropped_or_was_never_committed_is_not_on_disk() {
     }
     assert_eq!(rows(&open()), 2);
 }
+
+#[test]
+fn growth_counts_what_is_committed() {
+    let (engine, table) = world();
+    engine.analyze(table.id, &rukh_engine::NoProgress).unwrap();
+    let transaction = engine.transaction();
+    insert(&transaction, &table, "7, 7").unwrap();
+    let savepoint = transaction.savepoint();
+    insert(&transaction, &table, "8, 8").unwrap();
+    transaction.roll_back_to(&savepoint);
+    insert(&transaction, &table, "9, 9").unwrap();
+    update(&transaction, &table, "9, 9", "10, 9").unwrap();
+    assert_eq!(engine.growth(table.id), 0);
+    transaction.commit(Durability::Buffered).unwrap();
+    assert_eq!(engine.growth(table.id), 2);
+    let undone = engine.transaction();
+    insert(&undone, &table, "11, 11").unwrap();
+    drop(undone);
+    assert_eq!(engine.growth(table.id), 2);
+}

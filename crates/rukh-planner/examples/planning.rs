@@ -1,5 +1,5 @@
 //! Measures how long planning takes, in nanoseconds per plan: `cargo run --release -p rukh-planner
-//! --example planning [filter]`. The best of many short rounds counts: what else the machine does only
+//! --example planning [filter] [analyzed]`, with `analyzed` of tables with statistics. The best of many short rounds counts: what else the machine does only
 //! adds to the others.
 //!
 //! | column    | plans                                                                  |
@@ -17,7 +17,8 @@ use rukh_catalog::{
 };
 use rukh_keys::{DataType, Datum, SortOrder};
 use rukh_planner::{
-    CompareOp, Constant, Operand, Planner, Predicate, Query, Source, Target, access_path_on, plan,
+    CommonValues, CompareOp, Constant, Histogram, Operand, Planner, Predicate, Query, Source, Statistics,
+    Target, TermId, TermStatistics, access_path_on, plan,
 };
 
 const ROUNDS: usize = 100;
@@ -33,14 +34,20 @@ struct Case {
 
 fn main() {
     let filter = std::env::args().nth(1).unwrap_or_default();
+    let analyzed = std::env::args().any(|argument| argument == "analyzed");
     println!(
         "{:<34}{:>10}{:>10}{:>10}",
         "ns per plan", "plan", "choose", "target"
     );
     for case in cases().iter().filter(|case| case.name.contains(&filter)) {
         let table = table(case.key, case.indexes);
+        let statistics = match analyzed {
+            true => statistics(&table),
+            false => Statistics::UNKNOWN,
+        };
         let query = Query {
             conjuncts: &case.conjuncts,
+            statistics: &statistics,
             ..Query::new(&table)
         };
         let target = Target::new(&query, Source::Table).expect("a table can be read");
@@ -49,6 +56,30 @@ fn main() {
         let chosen = measured(|| drop(black_box(planner.choose(black_box(&query)))));
         let alone = measured(|| drop(black_box(access_path_on(black_box(&query), black_box(&target)))));
         println!("{:<34}{whole:>10}{chosen:>10}{alone:>10}", case.name);
+    }
+}
+
+/// Statistics as ANALYZE finds them: 50 common values and 101 bounds of each column.
+fn statistics(table: &Table) -> Statistics {
+    let value = |ty, number: i64| match ty {
+        DataType::BigInt => Datum::Int(number),
+        _ => Datum::Text(format!("name{number:04}")),
+    };
+    let of_column = |column: &Column| {
+        let common = (0..50).map(|at| (value(column.ty, at * 20), 0.01));
+        let known = TermStatistics {
+            distinct: Some(10_000),
+            min: Some(value(column.ty, 0)),
+            max: Some(value(column.ty, 9_999)),
+            null_share: Some(0.0),
+            common: CommonValues::new(common.collect()),
+            histogram: Histogram::new((0..=100).map(|at| value(column.ty, at * 100)).collect()),
+        };
+        (TermId::column(column.id), known)
+    };
+    Statistics {
+        rows: Some(10_000_000),
+        terms: table.columns.iter().map(of_column).collect(),
     }
 }
 
@@ -128,6 +159,7 @@ fn cases() -> Vec<Case> {
             ])],
         ),
         case("IN of 100", 3, 0, vec![list(0, 100)]),
+        case("IN of 1000", 3, 0, vec![list(0, 1000)]),
         case(
             "range and another column",
             1,

@@ -10,8 +10,9 @@ use crate::boxes::{Boxes, TermBox};
 use crate::constrain::{Constraint, project};
 use crate::interval::IntervalSet;
 use crate::knowledge::Knowledge;
+use crate::lower::lower;
 use crate::masked::Masks;
-use crate::query::Query;
+use crate::query::{Query, Source};
 use crate::ranges::Placed;
 use crate::statistics::UNKNOWN_SHARE;
 use crate::target::{Slot, Target};
@@ -91,7 +92,11 @@ pub(crate) fn estimate(query: &Query<'_>, knowledge: &Knowledge, shape: &PathSha
     if shape.placed.ranges.is_empty() {
         return Estimate::default();
     }
-    let keys = keys_in_spans(query, shape, query.statistics.row_count());
+    let keys = keys_in_spans(
+        query,
+        shape,
+        query.statistics.row_count() * share_indexed(query, shape),
+    );
     let passing_masks = keys * masked_share(query, shape);
     let on_entry = shape.residual_index.iter().map(|at| &knowledge.conjuncts[*at]);
     Reading {
@@ -144,7 +149,7 @@ impl Reading {
         let seeks = 1.0 + (self.seeks - 1.0) * read;
         let (keys, decoded) = (self.keys * read, self.passing_masks * read);
         let sorted = if self.sorts {
-            rows * (rows + 2.0).log2() * SORT
+            sort_cost(rows, query.limit)
         } else {
             0.0
         };
@@ -158,6 +163,12 @@ impl Reading {
             cost,
         }
     }
+}
+
+/// The cost of sorting rows; for a limit only so many are kept at a time.
+fn sort_cost(rows: f64, limit: Option<u64>) -> f64 {
+    let kept = limit.map_or(rows, |limit| rows.min(limit as f64));
+    rows * (kept + 2.0).log2() * SORT
 }
 
 /// The least cost of a path that reads all keys, to the end.
@@ -194,6 +205,26 @@ pub(crate) fn is_whole_key(span: &rukh_keys::Span, target: &Target) -> bool {
     let full = span.start.len() == target.slots.len();
     let unique = target.unique && span.start.len() == target.searchable;
     span.start == span.end && (full || (unique && !span.start.iter().any(rukh_keys::Datum::is_null)))
+}
+
+/// The share of the rows that have an entry in a partial index, beside what its spans say.
+fn share_indexed(query: &Query<'_>, shape: &PathShape<'_>) -> f64 {
+    let Source::Index(id) = shape.target.source else {
+        return 1.0;
+    };
+    let Some((_, predicate)) = query.index_predicates.iter().find(|(of, _)| *of == id) else {
+        return 1.0;
+    };
+    let boxes = lower(predicate, query);
+    let [one] = boxes.list.as_slice() else {
+        return share_of_boxes(query, &boxes);
+    };
+    let in_spans = |term| {
+        let proven = shape.constraint.boxes.iter().map(|spans| &spans.proven);
+        proven.into_iter().all(|proven| proven.get(term).is_some())
+    };
+    let open = one.sets().iter().filter(|(term, _)| !in_spans(*term));
+    open.map(|(term, set)| share_of_term(query, *term, set)).product()
 }
 
 fn slot_share(query: &Query<'_>, one: &TermBox, slot: &Slot) -> f64 {

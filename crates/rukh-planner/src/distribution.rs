@@ -12,9 +12,10 @@
 //!
 //! Invariant: a later cut never has a smaller position.
 
-use rukh_keys::Datum;
+use rukh_keys::{DataType, Datum};
 
-use crate::interval::{Cut, Interval, Side};
+use crate::domain::is_point;
+use crate::interval::{Cut, Interval, IntervalSet, Side};
 
 /// The most common values of a term, each with its share of the rows, 0 to 1.
 ///
@@ -66,6 +67,21 @@ impl CommonValues {
             .binary_search_by(|(common, _)| common.cmp(value))
             .ok()?;
         Some(self.values[at].1)
+    }
+
+    /// How many of the values are alone in their interval of a set, and the share of the rows that have
+    /// one of them.
+    pub(crate) fn alone_in(&self, ty: DataType, set: &IntervalSet) -> (usize, f64) {
+        let intervals = set.intervals();
+        let is_alone = |value: &Datum| {
+            let at = intervals.partition_point(|interval| !lies_before(value, &interval.high));
+            let found = intervals
+                .get(at)
+                .filter(|interval| !lies_before(value, &interval.low));
+            found.is_some_and(|interval| is_point(ty, interval))
+        };
+        let alone = self.values.iter().filter(|(value, _)| is_alone(value));
+        alone.fold((0, 0.0), |(count, sum), (_, share)| (count + 1, sum + share))
     }
 
     /// The share of the rows that have one of the values in an interval.
@@ -245,5 +261,17 @@ mod tests {
         close(inside(1, 4), 0.7);
         close(inside(4, 9), 0.0);
         close(inside(4, 10), 0.1);
+        let point = |at: i64| Interval {
+            low: Cut::before(Datum::Int(at)),
+            high: Cut::before(Datum::Int(at + 1)),
+        };
+        let wide = Interval {
+            low: Cut::before(Datum::Int(5)),
+            high: Cut::before(Datum::Int(20)),
+        };
+        let set = IntervalSet::from_intervals(vec![point(1), point(3), wide]);
+        let (count, share) = common.alone_in(DataType::Integer, &set);
+        assert_eq!(count, 2);
+        close(share, 0.7);
     }
 }
