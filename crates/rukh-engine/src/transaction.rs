@@ -14,6 +14,7 @@
 //! What snapshot isolation lets through is told in `docs/transactions.md`.
 
 use crate::EngineError;
+use crate::analyze::Growth;
 use crate::commits::{Registration, Touch};
 use crate::engine::{Engine, Inner};
 use crate::lock::WriterLock;
@@ -35,6 +36,7 @@ pub struct Transaction {
 pub struct Savepoint {
     mark: Mark,
     touched: usize,
+    grown: Growth,
 }
 
 /// What a transaction and its statements share.
@@ -44,6 +46,8 @@ pub(crate) struct Open {
     base: Snapshot,
     overlay: Arc<Overlay>,
     touched: Mutex<Vec<Touch>>,
+    /// By how many rows tables have grown.
+    grown: Mutex<Growth>,
     /// One statement at a time.
     statement: Arc<WriterLock>,
     registration: Registration,
@@ -60,6 +64,7 @@ impl Engine {
                 base: inner.snapshot(),
                 overlay: Overlay::new(),
                 touched: Mutex::default(),
+                grown: Mutex::default(),
                 statement: Arc::default(),
                 registration,
                 bytes_max: inner.transaction_bytes_max.load(Ordering::Relaxed),
@@ -101,6 +106,7 @@ impl Transaction {
         Savepoint {
             mark: self.open.overlay.mark(),
             touched: self.open.touched.lock().len(),
+            grown: self.open.grown.lock().clone(),
         }
     }
 
@@ -108,6 +114,7 @@ impl Transaction {
     pub fn roll_back_to(&self, savepoint: &Savepoint) {
         self.open.overlay.go_back(&savepoint.mark);
         self.open.touched.lock().truncate(savepoint.touched);
+        self.open.grown.lock().clone_from(&savepoint.grown);
     }
 
     /// Writes all changes at once.
@@ -126,7 +133,7 @@ impl Transaction {
         if touched.is_empty() {
             return Ok(());
         }
-        let _guard = inner.lock_writer()?;
+        let guard = inner.lock_writer()?;
         if let Some(table) = changed_table(inner, base, &touched) {
             return Err(conflict(base, table, "The definition of the table has changed."));
         }
@@ -137,13 +144,11 @@ impl Transaction {
                 "A row that was changed here has been changed by another.",
             ));
         }
-        let batch = overlay.batch();
-        let written = match batch.is_empty() {
-            true => Ok(()),
-            false => inner.store.write(batch, durability),
-        };
-        inner.commits.note(&touched);
-        Ok(written?)
+        inner.commit(overlay.batch(), durability, guard, |commits| {
+            commits.note(&touched);
+        })?;
+        inner.note_all_growth(&self.open.grown.lock());
+        Ok(())
     }
 }
 
@@ -179,7 +184,12 @@ impl Open {
     }
 
     /// Takes the changes of a statement, or nothing of it.
-    pub(crate) fn apply(&self, batch: &WriteBatch, touched: Vec<Touch>) -> Result<(), EngineError> {
+    pub(crate) fn apply(
+        &self,
+        batch: &WriteBatch,
+        touched: Vec<Touch>,
+        grown: &Growth,
+    ) -> Result<(), EngineError> {
         let mut all = self.touched.lock();
         let touched_bytes = size_of::<Touch>() * (all.len() + touched.len());
         if self.overlay.bytes_with(batch) + touched_bytes as u64 > self.bytes_max {
@@ -189,6 +199,10 @@ impl Open {
         }
         self.overlay.apply(batch)?;
         all.extend(touched);
+        let mut sums = self.grown.lock();
+        for (table, rows) in grown {
+            *sums.entry(*table).or_default() += rows;
+        }
         Ok(())
     }
 }
