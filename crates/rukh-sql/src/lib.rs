@@ -35,6 +35,7 @@ mod literals;
 mod normalise;
 mod operators;
 mod place;
+mod point_write;
 mod progress;
 mod provider;
 mod rewrite;
