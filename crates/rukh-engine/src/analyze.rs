@@ -19,7 +19,7 @@ use crate::{EngineError, Progress, Row, RowFunction, RowFunctions};
 use rukh_catalog::{CatalogError, ColumnId, IndexState, KeyExpr, Table, TableId, table_key};
 use rukh_kv::{Durability, WriteBatch};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -67,6 +67,9 @@ pub struct ExpressionStatistics {
 /// The statistics of all tables, kept in memory.
 pub(crate) type KnownStatistics = HashMap<TableId, Known>;
 
+/// By how many rows tables have grown; negative where they shrank.
+pub(crate) type Growth = BTreeMap<TableId, i64>;
+
 /// The statistics of a table, and how it has grown since they were gathered.
 pub(crate) struct Known {
     statistics: Arc<TableStatistics>,
@@ -88,6 +91,13 @@ impl Inner {
     pub(crate) fn note_growth(&self, id: TableId, rows: i64) {
         if let Some(known) = self.statistics.read().get(&id) {
             known.growth.fetch_add(rows, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes how tables have grown.
+    pub(crate) fn note_all_growth(&self, grown: &Growth) {
+        for (id, rows) in grown {
+            self.note_growth(*id, *rows);
         }
     }
 }

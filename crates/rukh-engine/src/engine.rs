@@ -11,6 +11,7 @@
 use crate::analyze::{KnownStatistics, load_statistics};
 use crate::commits::Commits;
 use crate::functions::RowFunctions;
+use crate::group::Group;
 use crate::load::LOAD_BYTES_MAX;
 use crate::lock::{WriterGuard, WriterLock};
 use crate::maintain::Maintainer;
@@ -51,7 +52,9 @@ pub(crate) struct Inner {
     /// Replaced with the storage changes it stands for; held for reading while a snapshot is taken.
     definitions: RwLock<Arc<Definitions>>,
     maintainers: Mutex<HashMap<TableId, Arc<Maintainer>>>,
-    writer: Arc<WriterLock>,
+    pub(crate) writer: Arc<WriterLock>,
+    /// Commits that wait for the log.
+    pub(crate) group: Group,
     /// What open transactions have to know of others.
     pub(crate) commits: Arc<Commits>,
     read_only: bool,
@@ -91,6 +94,7 @@ impl Engine {
             definitions: RwLock::new(Arc::new(Definitions::new(catalog, None))),
             maintainers: Mutex::default(),
             writer: Arc::default(),
+            group: Group::default(),
             commits: Arc::default(),
             read_only,
             statement_bytes_max: AtomicU64::new(STATEMENT_BYTES_MAX),

@@ -95,9 +95,9 @@ pub enum EngineError {
     /// A change of a database that was opened for reading (25006).
     #[error("cannot change a database opened read-only")]
     ReadOnly,
-    /// A bulk load was cut short while it became visible. Opening the database for writing again
-    /// completes it (57P03).
-    #[error("the database must be opened again for writing to complete a bulk load")]
+    /// A bulk load was cut short while it became visible, or the log could not be synced: only opening
+    /// the database again, for writing, can tell what is stored and complete it (57P03).
+    #[error("the database must be opened again for writing to complete what was cut short")]
     RecoveryNeeded,
     /// An index that is not yet filled was to be read.
     #[error("index \"{index}\" is not ready")]

@@ -41,6 +41,7 @@
 //! | what the bytes are                        | `row`, `entry`, `docs/row-format.md`       |
 //! | how a statement becomes a batch           | `write`, `pending`, `existing`, `maintain`, `unique`, `stage` |
 //! | how several statements are one            | `transaction`, `commits`                   |
+//! | when a commit is done                     | `group`                                    |
 //! | how rows are read                         | `scan`, `lookup`, `points`, `snapshot`     |
 //! | what a crash leaves, and who clears it up | `engine`, `recover`, `ingest`              |
 //! | work over whole tables                    | `backfill`, `load`, `scrub`, `analyze`, `sample`, `dump` |
@@ -60,6 +61,7 @@ mod entry;
 mod error;
 mod existing;
 mod functions;
+mod group;
 mod ingest;
 mod load;
 mod lock;

@@ -6,8 +6,15 @@ use std::sync::Arc;
 /// A lock whose guard owns its share of it, so that a statement can carry the guard over threads.
 #[derive(Default)]
 pub(crate) struct WriterLock {
-    taken: Mutex<bool>,
+    state: Mutex<State>,
     freed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    taken: bool,
+    /// How many wait.
+    waiting: usize,
 }
 
 /// Holds the lock until dropped.
@@ -18,18 +25,32 @@ pub(crate) struct WriterGuard {
 impl WriterLock {
     /// Waits for the lock and takes it.
     pub(crate) fn lock(self: &Arc<Self>) -> WriterGuard {
-        let mut taken = self.taken.lock();
-        while *taken {
-            self.freed.wait(&mut taken);
+        let mut state = self.state.lock();
+        state.waiting += 1;
+        while state.taken {
+            self.freed.wait(&mut state);
         }
-        *taken = true;
+        state.waiting -= 1;
+        state.taken = true;
         WriterGuard { lock: self.clone() }
+    }
+
+    /// Whether somebody waits.
+    pub(crate) fn is_contended(&self) -> bool {
+        self.state.lock().waiting > 0
+    }
+}
+
+impl WriterGuard {
+    /// Whether somebody waits for this guard to be dropped.
+    pub(crate) fn is_contended(&self) -> bool {
+        self.lock.is_contended()
     }
 }
 
 impl Drop for WriterGuard {
     fn drop(&mut self) {
-        *self.lock.taken.lock() = false;
+        self.lock.state.lock().taken = false;
         self.lock.freed.notify_one();
     }
 }

@@ -14,6 +14,7 @@
 //! What snapshot isolation lets through is told in `docs/transactions.md`.
 
 use crate::EngineError;
+use crate::analyze::Growth;
 use crate::commits::{Registration, Touch};
 use crate::engine::{Engine, Inner};
 use crate::lock::WriterLock;
@@ -35,7 +36,7 @@ pub struct Transaction {
 pub struct Savepoint {
     mark: Mark,
     touched: usize,
-    grown: usize,
+    grown: Growth,
 }
 
 /// What a transaction and its statements share.
@@ -45,8 +46,8 @@ pub(crate) struct Open {
     base: Snapshot,
     overlay: Arc<Overlay>,
     touched: Mutex<Vec<Touch>>,
-    /// By statement and table, rows added less rows removed.
-    grown: Mutex<Vec<(TableId, i64)>>,
+    /// By how many rows tables have grown.
+    grown: Mutex<Growth>,
     /// One statement at a time.
     statement: Arc<WriterLock>,
     registration: Registration,
@@ -105,7 +106,7 @@ impl Transaction {
         Savepoint {
             mark: self.open.overlay.mark(),
             touched: self.open.touched.lock().len(),
-            grown: self.open.grown.lock().len(),
+            grown: self.open.grown.lock().clone(),
         }
     }
 
@@ -113,7 +114,7 @@ impl Transaction {
     pub fn roll_back_to(&self, savepoint: &Savepoint) {
         self.open.overlay.go_back(&savepoint.mark);
         self.open.touched.lock().truncate(savepoint.touched);
-        self.open.grown.lock().truncate(savepoint.grown);
+        self.open.grown.lock().clone_from(&savepoint.grown);
     }
 
     /// Writes all changes at once.
@@ -133,7 +134,7 @@ impl Transaction {
         if touched.is_empty() {
             return Ok(());
         }
-        let _guard = inner.lock_writer()?;
+        let guard = inner.lock_writer()?;
         if let Some(table) = changed_table(inner, base, &touched) {
             return Err(conflict(base, table, "The definition of the table has changed."));
         }
@@ -144,16 +145,10 @@ impl Transaction {
                 "A row that was changed here has been changed by another.",
             ));
         }
-        let batch = overlay.batch();
-        let written = match batch.is_empty() {
-            true => Ok(()),
-            false => inner.store.write(batch, durability),
-        };
-        inner.commits.note(&touched);
-        written?;
-        for (id, rows) in grown.lock().iter() {
-            inner.note_growth(*id, *rows);
-        }
+        inner.commit(overlay.batch(), durability, guard, |commits| {
+            commits.note(&touched);
+        })?;
+        inner.note_all_growth(&grown.lock());
         Ok(())
     }
 }
@@ -194,7 +189,7 @@ impl Open {
         &self,
         batch: &WriteBatch,
         touched: Vec<Touch>,
-        grown: Vec<(TableId, i64)>,
+        grown: &Growth,
     ) -> Result<(), EngineError> {
         let mut all = self.touched.lock();
         let touched_bytes = size_of::<Touch>() * (all.len() + touched.len());
@@ -205,7 +200,10 @@ impl Open {
         }
         self.overlay.apply(batch)?;
         all.extend(touched);
-        self.grown.lock().extend(grown);
+        let mut sums = self.grown.lock();
+        for (table, rows) in grown {
+            *sums.entry(*table).or_default() += rows;
+        }
         Ok(())
     }
 }

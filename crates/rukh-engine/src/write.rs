@@ -8,6 +8,7 @@
 //! Rows are read before they are written only where something depends on it: an index that holds a
 //! column outside of the key, columns that the statement does not name, a hashed primary key.
 
+use crate::analyze::Growth;
 use crate::codec::TableCodec;
 use crate::commits::{Commits, Touch};
 use crate::conflict::{self, Obstacle};
@@ -77,7 +78,7 @@ pub struct Write {
     target: Target,
     /// Rows as they were written, or removed, if the caller asked for them.
     written: Option<Vec<Row>>,
-    _guard: WriterGuard,
+    guard: WriterGuard,
 }
 
 /// Where the changes of a statement go.
@@ -99,7 +100,7 @@ impl Write {
             bytes_max,
             target,
             written: None,
-            _guard: guard,
+            guard,
         }
     }
 
@@ -298,12 +299,12 @@ impl Write {
         let watched = matches!(self.target, Target::Transaction(_)) || commits.is_watched();
         let mut touched = Vec::new();
         let mut batch = WriteBatch::new();
-        let mut grown = Vec::with_capacity(self.tables.len());
+        let mut grown = Growth::new();
         for (id, pending) in &mut self.tables {
             settle_arrivals(&self.snapshot, pending)?;
             let maintainer = pending.maintainer.clone();
             let changes = pending.changes();
-            grown.push((*id, changes.iter().map(growth).sum()));
+            grown.insert(*id, changes.iter().map(growth).sum());
             let mut entries = Vec::with_capacity(maintainer.indexes.len());
             for index in &maintainer.indexes {
                 let changed = index.changes(&changes)?;
@@ -318,21 +319,16 @@ impl Write {
             }
         }
         match &self.target {
-            Target::Transaction(open) => open.apply(&batch, touched, grown),
+            Target::Transaction(open) => open.apply(&batch, touched, &grown),
             Target::Store => {
-                let written = match batch.is_empty() {
-                    true => Ok(()),
-                    false => self.inner.store.write(batch, durability),
-                };
-                match watched {
+                let tables = self.tables.keys().copied();
+                let note = |commits: &Commits| match watched {
                     true => commits.note(&touched),
                     // A transaction that began meanwhile may not see the write.
-                    false => commits.note_tables(self.tables.keys().copied()),
-                }
-                written?;
-                for (id, rows) in grown {
-                    self.inner.note_growth(id, rows);
-                }
+                    false => commits.note_tables(tables),
+                };
+                self.inner.commit(batch, durability, self.guard, note)?;
+                self.inner.note_all_growth(&grown);
                 Ok(())
             }
         }

@@ -37,6 +37,7 @@ const STEPS: &[Step] = &[
     },
     |engine| index(engine, "late", "a DESC, s", false),
     |engine| delete(engine, "2"),
+    |engine| transaction(engine, &["21, 1, 'tx', 'p'", "22, 2, NULL, NULL"], "3"),
     |engine| engine.drop_index(support::table(engine, "t").index_named("by_a").unwrap().id),
     |engine| {
         engine
@@ -86,6 +87,24 @@ fn delete(engine: &Engine, key: &str) -> Result<(), EngineError> {
         .unwrap();
     write.delete(&table, vec![row])?;
     write.commit(Durability::Synced)
+}
+
+/// Two statements as one.
+fn transaction(engine: &Engine, rows: &[&str], key: &str) -> Result<(), EngineError> {
+    let table = support::table(engine, "t");
+    let transaction = engine.transaction();
+    let mut write = transaction.write()?;
+    let rows = rows.iter().map(|row| support::row(&table, row)).collect();
+    write.insert(&table, rows, OnConflict::Error)?;
+    write.commit(Durability::Buffered)?;
+    let mut write = transaction.write()?;
+    let row = write
+        .snapshot()
+        .get(&table, &support::key(&table.key_layout(), key))?
+        .unwrap();
+    write.delete(&table, vec![row])?;
+    write.commit(Durability::Buffered)?;
+    transaction.commit(Durability::Synced)
 }
 
 fn load(engine: &Engine, rows: &[&str]) -> Result<(), EngineError> {

@@ -1,6 +1,6 @@
 //! A store that fails on purpose, for crash and fault sweeps.
 //!
-//! Writes are counted: each write batch, each table created or dropped, each file set ingested for
+//! Writes are counted: each write batch, each sync of the log, each table created or dropped, each file set ingested for
 //! one table, each load finished. A sweep runs its workload once to learn how many there are, then
 //! once per number with that one made to fail, and compares what is left with what was
 //! acknowledged. Reads never fail.
@@ -128,7 +128,7 @@ impl KvStore for FaultStore {
     }
 
     fn sync(&self) -> Result<(), KvError> {
-        self.inner.sync()
+        Plan::run(&self.plan, || self.inner.sync())
     }
 
     fn flush(&self) -> Result<(), KvError> {

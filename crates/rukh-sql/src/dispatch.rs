@@ -14,7 +14,7 @@ use crate::progress::Task;
 use crate::rows::Rows;
 use crate::session::{Outcome, Session};
 use crate::statement::{ObjectName, ShowStatement, Statement, parse};
-use crate::{copy, ddl, dml, explain, show};
+use crate::{copy, ddl, dml, explain, point_write, show};
 
 /// A statement parsed once, to be run with parameters.
 #[derive(Clone, Debug)]
@@ -88,6 +88,9 @@ impl Session {
         prepared: &Prepared,
         params: &[ScalarValue],
     ) -> Result<(String, Option<Rows>), SqlError> {
+        if let Some(tag) = point_write::run(self, &prepared.statement, params)? {
+            return Ok((tag, None));
+        }
         match prepared.statement.as_ref() {
             Statement::Query(query) => {
                 if let Some(rows) = self.query_direct(&prepared.sql, query, params)? {

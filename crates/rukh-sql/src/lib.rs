@@ -36,6 +36,7 @@ mod literals;
 mod normalise;
 mod operators;
 mod place;
+mod point_write;
 mod progress;
 mod provider;
 mod rewrite;

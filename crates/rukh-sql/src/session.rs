@@ -9,7 +9,7 @@ use datafusion::execution::session_state::SessionState;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast;
-use rukh_engine::{Engine, Snapshot};
+use rukh_engine::{Engine, ScanCounters, Snapshot};
 use rukh_kv::{Durability, KvStore};
 use rukh_planner::Constant;
 
@@ -226,6 +226,21 @@ impl Session {
             self.cancel.clone(),
             *parallelism,
         )
+    }
+
+    /// Makes the context of a statement that needs no plan.
+    pub(crate) fn plain_context(&self, snapshot: Snapshot) -> Arc<StatementContext> {
+        let context = self.context_with(snapshot, Vec::new());
+        context.planned();
+        Arc::new(context)
+    }
+
+    /// Makes a statement that ran without a plan the last one.
+    pub(crate) fn ran_directly(&mut self, context: Arc<StatementContext>, counters: &ScanCounters) {
+        context.totals.add(counters);
+        context.totals.add_rows(counters.rows);
+        context.finished();
+        self.last = Some((context, RunPath::Direct));
     }
 
     /// Plans a query: directly when it is one key access, generally otherwise.

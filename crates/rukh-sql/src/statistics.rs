@@ -83,8 +83,7 @@ pub(crate) fn analyze_after_load(session: &mut Session, table: &Table, loaded: u
         .engine()
         .statistics(table.id)
         .map_or(0, |known| known.rows);
-    // What a transaction block loads is not there before its COMMIT.
-    if !session.settings.auto_analyze || session.block.is_some() || loaded < LOADED_MIN + known / 5 {
+    if session.is_in_block() || !session.settings.auto_analyze || loaded < LOADED_MIN + known / 5 {
         return;
     }
     let task = session.task(format!("analyze {}", table.name), "rows");

@@ -512,3 +512,75 @@ fn hints_that_are_not_understood_are_said() {
         .unwrap();
     assert!(output.notices.is_empty(), "{:?}", output.notices);
 }
+
+#[test]
+fn a_row_named_by_its_key_is_changed_without_a_plan() {
+    let mut client = Client::in_memory();
+    run(&mut client, LOGS);
+    run(&mut client, BY_V);
+    run(
+        &mut client,
+        "INSERT INTO logs SELECT 'a', g.x, g.x FROM generate_series(1, 100) AS g(x)",
+    );
+    let update = client
+        .connection()
+        .prepare("UPDATE logs SET v = v + $1 WHERE host = $2 AND n = $3")
+        .unwrap();
+    let parameters: [Value; 3] = [5_i64.into(), "a".into(), 7_i64.into()];
+    let connection = client.connection();
+    assert_eq!(
+        connection.execute_prepared(&update, &parameters).unwrap().tag,
+        "UPDATE 1"
+    );
+    let stats = connection.last_query_stats().unwrap();
+    let read = (
+        stats.counters.seeks,
+        stats.counters.keys_examined,
+        stats.counters.rows,
+    );
+    assert_eq!((stats.path, read), (rukh::RunPath::Direct, (1, 1, 1)));
+    assert_eq!(rows(&mut client, "SELECT n FROM logs WHERE v = 12").len(), 2);
+    let deleted = client.run("DELETE FROM logs WHERE n = 7 AND host = 'a'").unwrap();
+    assert_eq!(deleted.tag, "DELETE 1");
+    assert_eq!(client.last_stat("keys_examined").unwrap(), 1);
+    // One column of the key is missing: a scan.
+    run(&mut client, "UPDATE logs SET v = v + 1 WHERE host = 'a'");
+    assert!(client.last_stat("keys_examined").unwrap() >= 99);
+    client.check("logs").unwrap();
+}
+
+#[test]
+fn additions_of_many_connections_lose_none() {
+    const CONNECTIONS: i64 = 16;
+    const ADDITIONS: i64 = 40;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db");
+    {
+        let database = Database::open(&path).unwrap();
+        let mut client = Client::new(&database);
+        run(&mut client, "CREATE TABLE cells (k BIGINT PRIMARY KEY, c BIGINT)");
+        run(&mut client, "CREATE INDEX cells_by_c ON cells (c)");
+        run(&mut client, "INSERT INTO cells VALUES (0, 0), (1, 0)");
+        let start = Barrier::new(CONNECTIONS as usize);
+        std::thread::scope(|scope| {
+            for connection in 0..CONNECTIONS {
+                let (mut client, start) = (Client::new(&database), &start);
+                scope.spawn(move || {
+                    start.wait();
+                    for n in 0..ADDITIONS {
+                        // One cell for all, and one that every other addition goes to by a scan.
+                        run(&mut client, "UPDATE cells SET c = c + 1 WHERE k = 0");
+                        if n % 2 == connection % 2 {
+                            run(&mut client, "UPDATE cells SET c = c + 1 WHERE k BETWEEN 1 AND 5");
+                        }
+                    }
+                });
+            }
+        });
+    }
+    let mut client = Client::new(&Database::open(&path).unwrap());
+    let sums = rows(&mut client, "SELECT c FROM cells ORDER BY k");
+    let expected = [CONNECTIONS * ADDITIONS, CONNECTIONS * ADDITIONS / 2];
+    assert_eq!(sums, expected.map(|sum| vec![Some(sum.to_string())]));
+    client.check("cells").unwrap();
+}

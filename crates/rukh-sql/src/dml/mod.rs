@@ -16,3 +16,4 @@ mod values;
 pub(crate) use change::{delete, delete_query, update, update_query};
 pub(crate) use insert::insert;
 pub(crate) use returning::Written;
+pub(crate) use values::literal;

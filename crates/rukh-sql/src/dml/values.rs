@@ -81,7 +81,7 @@ impl Values<'_> {
 }
 
 /// Returns the value of a literal or parameter, or `None` for any other expression.
-fn literal(expr: &Expr, params: &[ScalarValue]) -> Result<Option<ScalarValue>, SqlError> {
+pub(crate) fn literal(expr: &Expr, params: &[ScalarValue]) -> Result<Option<ScalarValue>, SqlError> {
     Ok(match expr {
         Expr::Nested(inner) => literal(inner, params)?,
         Expr::UnaryOp {
