@@ -162,7 +162,7 @@ impl Session {
                 let table = table.as_ref().map(|name| self.table(name)).transpose()?;
                 show::indexes(&catalog, table.as_deref())?
             }
-            ShowStatement::CreateTable { name } => show::create_table(&*self.table(name)?)?,
+            ShowStatement::CreateTable { name } => show::create_table(&catalog, &*self.table(name)?)?,
             ShowStatement::Columns { name } => show::columns(&*self.table(name)?)?,
             ShowStatement::LastQueryStats => stats_batch(self.last_stats())?,
             ShowStatement::Setting(name) => text_batch(&[name], [vec![self.settings.value(name)?]])?,

@@ -10,7 +10,7 @@ use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::datasource::MemTable;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use rukh_catalog::{Catalog, Column, Index, KeyElement, KeyExpr, Table};
+use rukh_catalog::{Catalog, Column, Index, KeyElement, KeyExpr, Sequence, Table};
 use rukh_keys::{DataType, SortOrder};
 
 use crate::SqlError;
@@ -28,6 +28,7 @@ const INFORMATION_SCHEMA: &[(&str, Maker)] = &[
     ("columns", columns),
     ("key_column_usage", key_column_usage),
     ("schemata", schemata),
+    ("sequences", sequences),
     ("statistics", statistics),
     ("table_constraints", table_constraints),
     ("tables", tables),
@@ -114,6 +115,40 @@ fn tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
         ),
         ("table_type", same("BASE TABLE", tables.len())),
         ("is_insertable_into", same("YES", tables.len())),
+    ])
+}
+
+fn sequences(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
+    let rows: Vec<_> = catalog.sequences().collect();
+    let number = |value: fn(&Sequence) -> i64| {
+        let values: Vec<_> = rows
+            .iter()
+            .map(|sequence| Some(value(sequence).to_string()))
+            .collect();
+        texts(values.into_iter())
+    };
+    batch([
+        ("sequence_catalog", same(DATABASE, rows.len())),
+        (
+            "sequence_schema",
+            texts(rows.iter().map(|sequence| Some(sequence.schema.clone()))),
+        ),
+        (
+            "sequence_name",
+            texts(rows.iter().map(|sequence| Some(sequence.name.clone()))),
+        ),
+        (
+            "data_type",
+            texts(rows.iter().map(|sequence| Some(type_name(&sequence.ty)))),
+        ),
+        ("start_value", number(|sequence| sequence.start)),
+        ("minimum_value", number(|sequence| sequence.min)),
+        ("maximum_value", number(|sequence| sequence.max)),
+        ("increment", number(|sequence| sequence.increment)),
+        (
+            "cycle_option",
+            texts(rows.iter().map(|sequence| yes_or_no(sequence.cycle))),
+        ),
     ])
 }
 

@@ -41,6 +41,7 @@ mod rewrite;
 mod rows;
 mod runtime;
 mod scalars;
+mod sequences;
 mod session;
 mod settings;
 mod show;

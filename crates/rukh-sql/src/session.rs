@@ -23,6 +23,7 @@ use crate::provider::CurrentStatement;
 use crate::rewrite::{check_supported, select_values, uses_clock};
 use crate::rows::Rows;
 use crate::runtime::Runtime;
+use crate::sequences::{self, Sequences};
 use crate::settings::Settings;
 
 /// What all sessions of one database share.
@@ -55,9 +56,13 @@ impl Shared {
     /// Starts a session.
     pub fn session(&self) -> Session {
         let current = Arc::new(CurrentStatement::default());
+        let sequences = Arc::new(Sequences::new(self.engine.clone()));
+        let mut state = general::session_state(self.env.clone(), current.clone());
+        sequences::register(&mut state, &sequences);
         Session {
             shared: self.clone(),
-            state: general::session_state(self.env.clone(), current.clone()),
+            state,
+            sequences,
             current,
             cancel: CancelHandle::default(),
             settings: Settings::default(),
@@ -83,6 +88,7 @@ pub struct Outcome {
 pub struct Session {
     shared: Shared,
     pub(crate) state: SessionState,
+    pub(crate) sequences: Arc<Sequences>,
     current: Arc<CurrentStatement>,
     cancel: CancelHandle,
     pub(crate) settings: Settings,

@@ -112,6 +112,52 @@ fn altered_tables_are_the_same_when_opened_again() {
 }
 
 #[test]
+fn sequences_give_no_number_twice() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db");
+    let mut given: Vec<i64> = Vec::new();
+    let number = |client: &mut Client, sql: &str| -> i64 {
+        let row = rows(client, sql).remove(0);
+        row[0].as_ref().unwrap().parse().unwrap()
+    };
+    for round in 0..4 {
+        let database = Database::open(&path).unwrap();
+        let mut client = Client::new(&database);
+        if round == 0 {
+            run(&mut client, "CREATE SEQUENCE s CACHE 5");
+            run(
+                &mut client,
+                "CREATE TABLE t (id BIGSERIAL PRIMARY KEY, a INT DEFAULT nextval('s'))",
+            );
+        }
+        // Several connections at once, each with numbers of its own at hand.
+        let threads: Vec<_> = (0..3)
+            .map(|_| {
+                let mut client = Client::new(&database);
+                std::thread::spawn(move || {
+                    let sql = "INSERT INTO t DEFAULT VALUES RETURNING a";
+                    (0..20).map(|_| number(&mut client, sql)).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        for thread in threads {
+            given.extend(thread.join().unwrap());
+        }
+        given.extend((0..40).map(|_| number(&mut client, "SELECT nextval('s')")));
+    }
+    let count = given.len();
+    given.sort_unstable();
+    given.dedup();
+    assert_eq!((given.len(), count), (400, 400));
+    let database = Database::open(&path).unwrap();
+    let mut client = Client::new(&database);
+    assert_eq!(number(&mut client, "SELECT count(*) FROM t"), 240);
+    let next = number(&mut client, "SELECT nextval('s')");
+    assert!(next > given[399], "{next} comes after {}", given[399]);
+    client.check("t").unwrap();
+}
+
+#[test]
 fn a_read_only_database_refuses_writes() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("db");

@@ -19,6 +19,7 @@ use crate::SqlError;
 use crate::context::Notice;
 use crate::expressions::Functions;
 use crate::rows::rows_of_batch;
+use crate::sequences::calls_sequence;
 use crate::session::Session;
 use crate::statement::{
     AlterAction, AlterTableStatement, ColumnDefinition, Name, ObjectName, folded, parse_expression,
@@ -152,6 +153,13 @@ impl Change<'_> {
             AlterAction::SetDefault { column, default } => {
                 let at = self.position(column)?;
                 let changed = &mut self.next.columns[at];
+                if changed.values.identity.is_some() {
+                    let message = format!(
+                        "column \"{}\" of relation \"{}\" is an identity column",
+                        column.text, self.next.name
+                    );
+                    return Err(SqlError::syntax(message).at(column.position));
+                }
                 if changed.values.generated.is_some() {
                     let message = format!(
                         "column \"{}\" of relation \"{}\" is a generated column",
@@ -160,7 +168,9 @@ impl Change<'_> {
                     return Err(SqlError::syntax(message).at(column.position));
                 }
                 changed.default = match default {
-                    Some(default) => Some(checked_default(default, &changed.ty, &changed.name)?.0),
+                    Some(default) => {
+                        Some(checked_default(self.catalog, default, &changed.ty, &changed.name)?.0)
+                    }
                     None => None,
                 };
                 Ok(())
@@ -229,12 +239,20 @@ impl Change<'_> {
         if self.next.column_named(text).is_some() {
             return Err(self.taken(&definition.name));
         }
+        let takes_numbers = definition
+            .default
+            .as_ref()
+            .is_some_and(|default| calls_sequence(&default.expr));
+        if definition.identity.is_some() || takes_numbers {
+            let message = "a column of numbers cannot be added: rows would have to be rewritten";
+            return Err(SqlError::unsupported(message).at(*position));
+        }
         if definition.generated.is_some() {
             let message = "a generated column cannot be added: rows would have to be rewritten";
             return Err(SqlError::unsupported(message).at(*position));
         }
         let default = definition.default.as_ref();
-        let default = default.map(|default| checked_default(default, &definition.ty, text));
+        let default = default.map(|default| checked_default(self.catalog, default, &definition.ty, text));
         let (default, missing) = default.transpose()?.unzip();
         let family = match &definition.family {
             None => FamilyId(0),

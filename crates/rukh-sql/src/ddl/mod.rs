@@ -8,6 +8,7 @@ mod create_index;
 mod create_table;
 mod remove;
 mod run;
+mod sequence;
 mod stored;
 #[cfg(test)]
 mod tests;

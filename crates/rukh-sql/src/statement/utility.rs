@@ -4,7 +4,7 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::reader::Reader;
 use super::{ExplainFormat, Name, ObjectName, ShowStatement, Statement, query};
-use super::{alter, copy, create_index, create_table};
+use super::{alter, copy, create_index, create_table, sequence};
 use crate::SqlError;
 
 /// Reads any statement.
@@ -79,6 +79,7 @@ const NOT_DONE: &[&str] = &[
 fn create(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     match () {
         () if reader.peeks(&["create", "table"]) => create_table::create_table(reader),
+        () if reader.peeks(&["create", "sequence"]) => sequence::create_sequence(reader),
         () if reader.peeks(&["create", "index"]) => create_index::create_index(reader),
         () if reader.peeks(&["create", "unique", "index"]) => create_index::create_index(reader),
         () => not_done(reader, "CREATE"),
@@ -115,7 +116,6 @@ const OBJECTS: &[&str] = &[
     "role",
     "rule",
     "schema",
-    "sequence",
     "server",
     "statistics",
     "subscription",
@@ -145,6 +145,12 @@ fn not_done(reader: &mut Reader<'_>, verb: &str) -> Result<Statement, SqlError> 
 }
 
 fn drop(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    if reader.accept(&["drop", "sequence"]) {
+        let if_exists = reader.if_exists();
+        let names = reader.list(Reader::object_name)?;
+        refuse_cascade(reader)?;
+        return Ok(Statement::DropSequence { names, if_exists });
+    }
     let is_table = reader.peeks(&["drop", "table"]);
     if !is_table && !reader.peeks(&["drop", "index"]) {
         return not_done(reader, "DROP");
@@ -161,14 +167,20 @@ fn drop(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
             .unsupported("DROP INDEX … ON is not supported")
             .with_hint("Names of indexes are unique: DROP INDEX name."));
     }
-    if reader.peeks(&["cascade"]) {
-        return Err(reader.unsupported("CASCADE is not supported"));
-    }
-    reader.accept(&["restrict"]);
+    refuse_cascade(reader)?;
     Ok(match is_table {
         true => Statement::DropTable { names, if_exists },
         false => Statement::DropIndex { names, if_exists },
     })
+}
+
+/// Takes RESTRICT if it is next.
+fn refuse_cascade(reader: &mut Reader<'_>) -> Result<(), SqlError> {
+    if reader.peeks(&["cascade"]) {
+        return Err(reader.unsupported("CASCADE is not supported"));
+    }
+    reader.accept(&["restrict"]);
+    Ok(())
 }
 
 fn truncate(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {

@@ -111,12 +111,6 @@ fn create_table_errors() {
             at,
         ),
         (
-            "CREATE TABLE t (a SERIAL)",
-            "42704",
-            "type \"serial\" does not exist",
-            at,
-        ),
-        (
             "CREATE TABLE t (a JSONB)",
             "42704",
             "type \"jsonb\" does not exist",

@@ -46,6 +46,8 @@ pub(super) fn summary(statement: &Statement) -> String {
             let maybe = if *if_exists { " if exists" } else { "" };
             format!("alter index {}{maybe}: to {}", object(name), new_name.text)
         }
+        Statement::CreateSequence { name, options, .. } => format!("sequence {} {options:?}", object(name)),
+        Statement::DropSequence { names, if_exists } => drop("sequence", names, *if_exists),
         Statement::DropTable { names, if_exists } => drop("table", names, *if_exists),
         Statement::DropIndex { names, if_exists } => drop("index", names, *if_exists),
         Statement::Truncate { tables } => format!("truncate {}", list(tables, object)),
