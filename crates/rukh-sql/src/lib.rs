@@ -50,6 +50,7 @@ mod statement;
 mod statistics;
 mod translate;
 mod types;
+mod views;
 
 pub use context::{CancelHandle, Notice, PathSetting, QueryStats, RunPath};
 pub use datafusion::arrow;

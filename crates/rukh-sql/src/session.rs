@@ -6,6 +6,7 @@ use std::sync::Arc;
 use datafusion::catalog::TableProvider;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast;
@@ -208,7 +209,12 @@ impl Session {
         self.current.set(context.clone());
         self.state.mark_start_execution();
         let runtime = self.runtime().clone();
-        let logical = runtime.block_on(general::logical_plan(&self.state, query, params))?;
+        let logical = runtime.block_on(general::logical_plan(
+            &self.state,
+            &context.snapshot.catalog,
+            query,
+            params,
+        ))?;
         if self.settings.path == PathSetting::Auto
             && let Some(plan) = DirectPlan::of(&logical)?
             && plan.path(context, &[]).is_some()
@@ -217,6 +223,19 @@ impl Session {
         }
         let physical = runtime.block_on(general::physical_plan(&self.state, &logical))?;
         Ok(Planned::General(physical))
+    }
+
+    /// Returns the optimised logical plan of a query, which is not run.
+    pub(crate) fn plan_of(&mut self, query: &ast::Query) -> Result<LogicalPlan, SqlError> {
+        let context = self.context(self.engine().snapshot(), query)?;
+        self.current.set(context.clone());
+        let runtime = self.runtime().clone();
+        runtime.block_on(general::logical_plan(
+            &self.state,
+            &context.snapshot.catalog,
+            query,
+            &[],
+        ))
     }
 
     /// Starts a planned query.
@@ -298,9 +317,12 @@ impl Session {
         let version = snapshot.catalog.version;
         let context = self.context(snapshot, query)?;
         self.current.set(context.clone());
-        let logical = self
-            .runtime()
-            .block_on(general::logical_plan(&self.state, query, &[]));
+        let logical = self.runtime().block_on(general::logical_plan(
+            &self.state,
+            &context.snapshot.catalog,
+            query,
+            &[],
+        ));
         let plan = match logical {
             Ok(logical) if !uses_clock(query) => DirectPlan::of(&logical)?.map(Arc::new),
             _ => None,

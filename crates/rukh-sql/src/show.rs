@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{Field, Schema};
 use rukh_catalog::{
-    Catalog, Column, ColumnId, Identity, Index, IndexState, KeyElement, KeyExpr, Sequence, Table,
+    Catalog, Column, ColumnId, Identity, Index, IndexState, KeyElement, KeyExpr, Sequence, Table, View,
 };
 use rukh_keys::{DataType, Datum, SortOrder};
 
@@ -13,18 +13,23 @@ use crate::SqlError;
 use crate::normalise::{quoted, quoted_string};
 use crate::sequences::default_of;
 
-/// Returns one row per table: schema, name, kind, and how many columns and indexes it has.
+/// Returns one row per table or view: schema, name, kind, and how many columns and indexes it has.
 pub(crate) fn tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
-    let tables: Vec<_> = catalog.tables().collect();
+    let tables = catalog.tables().map(|table| {
+        let (schema, name) = (table.schema.clone(), table.name.clone());
+        (schema, name, "table", table.columns.len(), table.indexes.len())
+    });
+    let views = catalog.views().map(|view| {
+        let (schema, name) = (view.schema.clone(), view.name.clone());
+        (schema, name, "view", view.columns.len(), 0)
+    });
+    let rows: Vec<_> = tables.chain(views).collect();
     batch([
-        (
-            "schema",
-            texts(tables.iter().map(|table| Some(table.schema.clone()))),
-        ),
-        ("name", texts(tables.iter().map(|table| Some(table.name.clone())))),
-        ("kind", texts(tables.iter().map(|_| Some("table".to_string())))),
-        ("columns", numbers(tables.iter().map(|table| table.columns.len()))),
-        ("indexes", numbers(tables.iter().map(|table| table.indexes.len()))),
+        ("schema", texts(rows.iter().map(|row| Some(row.0.clone())))),
+        ("name", texts(rows.iter().map(|row| Some(row.1.clone())))),
+        ("kind", texts(rows.iter().map(|row| Some(row.2.to_string())))),
+        ("columns", numbers(rows.iter().map(|row| row.3))),
+        ("indexes", numbers(rows.iter().map(|row| row.4))),
     ])
 }
 
@@ -110,6 +115,36 @@ pub(crate) fn create_table(catalog: &Catalog, table: &Table) -> Result<RecordBat
     batch([
         ("table", texts([Some(table.name.clone())].into_iter())),
         ("statement", texts([Some(sql)].into_iter())),
+    ])
+}
+
+/// Returns one row with the statement that makes the same view again.
+pub(crate) fn create_view(view: &View) -> Result<RecordBatch, SqlError> {
+    let names: Vec<String> = view.columns.iter().map(|column| quoted(&column.name)).collect();
+    let sql = format!(
+        "CREATE VIEW {} ({}) AS {};",
+        quoted(&view.name),
+        names.join(", "),
+        view.sql
+    );
+    batch([
+        ("view", texts([Some(view.name.clone())].into_iter())),
+        ("statement", texts([Some(sql)].into_iter())),
+    ])
+}
+
+/// Returns one row per column of a view: name and type.
+pub(crate) fn view_columns(view: &View) -> Result<RecordBatch, SqlError> {
+    let columns = &view.columns;
+    batch([
+        (
+            "column",
+            texts(columns.iter().map(|column| Some(column.name.clone()))),
+        ),
+        (
+            "type",
+            texts(columns.iter().map(|column| Some(column.ty.to_string()))),
+        ),
     ])
 }
 

@@ -158,6 +158,40 @@ fn sequences_give_no_number_twice() {
 }
 
 #[test]
+fn views_are_the_same_when_opened_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db");
+    {
+        let database = Database::open(&path).unwrap();
+        let mut client = Client::new(&database);
+        for sql in [
+            "CREATE TABLE t (k INT PRIMARY KEY, a TEXT)",
+            "INSERT INTO t VALUES (1, 'x'), (2, 'y')",
+            "CREATE VIEW v (key, value) AS SELECT k * 10, a || '!' FROM t",
+            "CREATE VIEW w AS SELECT value FROM v WHERE key > 10",
+            "CREATE VIEW gone AS SELECT 1 AS one",
+            "DROP VIEW gone",
+        ] {
+            run(&mut client, sql);
+        }
+    }
+    let options = Options {
+        read_only: true,
+        ..Options::default()
+    };
+    let database = Database::open_with(&path, options).unwrap();
+    let mut client = Client::new(&database);
+    assert_eq!(
+        rows(&mut client, "SELECT * FROM w"),
+        [vec![Some("y!".to_string())]]
+    );
+    let error = client.run("SELECT * FROM gone").unwrap_err();
+    assert_eq!(error.sqlstate, "42P01");
+    let error = client.run("DROP VIEW w").unwrap_err();
+    assert_eq!(error.sqlstate, "25006");
+}
+
+#[test]
 fn a_read_only_database_refuses_writes() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("db");

@@ -13,6 +13,7 @@ use rukh_engine::{Row, RowFunctions};
 use rukh_keys::{DataType, Datum};
 
 use super::create_table::{checked_default, create_uniques};
+use super::remove::check_no_views;
 use super::run::{column_id, schema_of};
 use super::stored::{check_constraint, stored_expression};
 use crate::SqlError;
@@ -24,6 +25,7 @@ use crate::session::Session;
 use crate::statement::{
     AlterAction, AlterTableStatement, ColumnDefinition, Name, ObjectName, folded, parse_expression,
 };
+use crate::views::views_on;
 
 /// Runs ALTER TABLE.
 pub(super) fn alter_table(session: &mut Session, statement: &AlterTableStatement) -> Result<(), SqlError> {
@@ -109,6 +111,7 @@ impl Change<'_> {
         match action {
             AlterAction::RenameTo(name) => {
                 check_free(self.catalog, &self.next.schema, name)?;
+                self.check_not_viewed(None)?;
                 self.next.name = name.text.clone();
                 Ok(())
             }
@@ -200,6 +203,7 @@ impl Change<'_> {
         if self.next.column_named(&new.text).is_some() {
             return Err(self.taken(new));
         }
+        self.check_not_viewed(Some(id))?;
         for column in self.next.columns.iter_mut().filter(|column| column.id == id) {
             column.name = new.text.clone();
         }
@@ -224,6 +228,20 @@ impl Change<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Views hold the names of what they read, so these cannot change.
+    fn check_not_viewed(&self, column: Option<ColumnId>) -> Result<(), SqlError> {
+        let views = views_on(self.catalog, self.next.id, column);
+        let Some(view) = views.first() else {
+            return Ok(());
+        };
+        let what = match column {
+            Some(id) => format!("column \"{}\"", self.next.column_name(id)),
+            None => format!("table \"{}\"", self.next.name),
+        };
+        let message = format!("cannot rename {what} because view \"{}\" reads it", view.name);
+        Err(SqlError::unsupported(message).with_hint("Drop the view, and create it again afterwards."))
     }
 
     fn taken(&self, name: &Name) -> SqlError {
@@ -309,6 +327,7 @@ impl Change<'_> {
             );
             return Err(SqlError::unsupported(message).at(name.position));
         }
+        check_no_views(self.catalog, table, table.column(id)).map_err(|error| error.at(name.position))?;
         let reads = |index: &&Index| index.columns_read(table).contains(&id);
         let indexes: Vec<_> = table.indexes.iter().filter(reads).collect();
         let generated = table.columns.iter().filter(|column| {

@@ -12,5 +12,6 @@ mod sequence;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod view;
 
 pub(crate) use run::run;

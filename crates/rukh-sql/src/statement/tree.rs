@@ -32,6 +32,17 @@ pub enum Statement {
         /// The new name.
         new_name: Name,
     },
+    /// CREATE VIEW.
+    CreateView(Box<CreateViewStatement>),
+    /// DROP VIEW.
+    DropView {
+        /// Views to drop, at least one.
+        names: Vec<ObjectName>,
+        /// Whether an unknown name is only worth a notice.
+        if_exists: bool,
+        /// Whether views that read them go, too.
+        cascade: bool,
+    },
     /// CREATE SEQUENCE.
     CreateSequence {
         /// The sequence.
@@ -260,6 +271,19 @@ pub struct SequenceOptions {
     pub cycle: bool,
 }
 
+/// CREATE VIEW.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateViewStatement {
+    /// The view.
+    pub name: ObjectName,
+    /// Whether a view of the name is replaced.
+    pub or_replace: bool,
+    /// Names of the first columns.
+    pub columns: Vec<Name>,
+    /// The query.
+    pub query: Box<ast::Query>,
+}
+
 /// ALTER TABLE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlterTableStatement {
@@ -449,7 +473,7 @@ pub enum ShowStatement {
         /// The table, or all tables.
         table: Option<ObjectName>,
     },
-    /// SHOW CREATE TABLE.
+    /// SHOW CREATE TABLE, SHOW CREATE VIEW.
     CreateTable {
         /// The table.
         name: ObjectName,

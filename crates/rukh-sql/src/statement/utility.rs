@@ -3,7 +3,7 @@
 use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::reader::Reader;
-use super::{ExplainFormat, Name, ObjectName, ShowStatement, Statement, query};
+use super::{CreateViewStatement, ExplainFormat, Name, ObjectName, ShowStatement, Statement, query};
 use super::{alter, copy, create_index, create_table, sequence};
 use crate::SqlError;
 
@@ -79,6 +79,8 @@ const NOT_DONE: &[&str] = &[
 fn create(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     match () {
         () if reader.peeks(&["create", "table"]) => create_table::create_table(reader),
+        () if reader.peeks(&["create", "view"]) => create_view(reader),
+        () if reader.peeks(&["create", "or", "replace", "view"]) => create_view(reader),
         () if reader.peeks(&["create", "sequence"]) => sequence::create_sequence(reader),
         () if reader.peeks(&["create", "index"]) => create_index::create_index(reader),
         () if reader.peeks(&["create", "unique", "index"]) => create_index::create_index(reader),
@@ -128,7 +130,6 @@ const OBJECTS: &[&str] = &[
     "type",
     "unlogged",
     "user",
-    "view",
 ];
 
 /// Fails with the name of what should be created or dropped, or with a syntax error.
@@ -151,6 +152,17 @@ fn drop(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
         refuse_cascade(reader)?;
         return Ok(Statement::DropSequence { names, if_exists });
     }
+    if reader.accept(&["drop", "view"]) {
+        let if_exists = reader.if_exists();
+        let names = reader.list(Reader::object_name)?;
+        let cascade = reader.accept(&["cascade"]);
+        reader.accept(&["restrict"]);
+        return Ok(Statement::DropView {
+            names,
+            if_exists,
+            cascade,
+        });
+    }
     let is_table = reader.peeks(&["drop", "table"]);
     if !is_table && !reader.peeks(&["drop", "index"]) {
         return not_done(reader, "DROP");
@@ -172,6 +184,32 @@ fn drop(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
         true => Statement::DropTable { names, if_exists },
         false => Statement::DropIndex { names, if_exists },
     })
+}
+
+/// Reads CREATE [OR REPLACE] VIEW.
+fn create_view(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    reader.expect(&["create"])?;
+    let or_replace = reader.accept(&["or", "replace"]);
+    reader.expect(&["view"])?;
+    let name = reader.object_name()?;
+    let columns = match reader.peek_at(0) {
+        Token::LParen => reader.names()?,
+        _ => Vec::new(),
+    };
+    if reader.peeks(&["with"]) {
+        return Err(reader.unsupported("CREATE VIEW … WITH is not supported"));
+    }
+    reader.expect(&["as"])?;
+    let query = query::read_only_query(reader)?;
+    if reader.peeks(&["with"]) {
+        return Err(reader.unsupported("CREATE VIEW … WITH CHECK OPTION is not supported"));
+    }
+    Ok(Statement::CreateView(Box::new(CreateViewStatement {
+        name,
+        or_replace,
+        columns,
+        query,
+    })))
 }
 
 /// Takes RESTRICT if it is next.
@@ -318,7 +356,7 @@ fn show(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
         ShowStatement::Indexes {
             table: of_table(reader)?,
         }
-    } else if reader.accept(&["create", "table"]) {
+    } else if reader.accept(&["create", "table"]) || reader.accept(&["create", "view"]) {
         ShowStatement::CreateTable {
             name: reader.object_name()?,
         }
