@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::{CatalogError, Index, IndexId, Table, TableId};
+use crate::{CatalogError, Index, IndexId, Sequence, SequenceId, Table, TableId, View, ViewId};
 
 /// All definitions at one moment: an immutable value, replaced as a whole by DDL.
 ///
@@ -13,6 +13,8 @@ pub struct Catalog {
     /// Grows by one with every change; cached plans name the version that they were made for.
     pub version: u64,
     tables: BTreeMap<TableId, Arc<Table>>,
+    sequences: BTreeMap<SequenceId, Arc<Sequence>>,
+    views: BTreeMap<ViewId, Arc<View>>,
 }
 
 impl Catalog {
@@ -22,7 +24,11 @@ impl Catalog {
             .into_iter()
             .map(|table| (table.id, Arc::new(table)))
             .collect();
-        Catalog { version: 1, tables }
+        Catalog {
+            version: 1,
+            tables,
+            ..Catalog::default()
+        }
     }
 
     /// Returns the catalog under another version number.
@@ -69,16 +75,21 @@ impl Catalog {
             .flat_map(|table| table.indexes.iter().map(move |index| (table, index)))
     }
 
-    /// Returns the next free id, for a table or an index.
+    /// Returns the next free id, for anything.
     pub fn next_id(&self) -> u32 {
         let tables = self.tables.keys().map(|id| id.0);
         let indexes = self.indexes().map(|(_, index)| index.id.0);
-        tables.chain(indexes).max().map_or(1, |id| id + 1)
+        let others = self.sequences.keys().map(|id| id.0);
+        let others = others.chain(self.views.keys().map(|id| id.0));
+        tables.chain(indexes).chain(others).max().map_or(1, |id| id + 1)
     }
 
-    /// Fails if a table or index of this name exists.
+    /// Fails if a table, index, sequence or view of this name exists.
     pub fn check_name_free(&self, schema: &str, name: &str) -> Result<(), CatalogError> {
-        let taken = self.find_table(schema, name).is_some() || self.index_named(schema, name).is_ok();
+        let taken = self.find_table(schema, name).is_some()
+            || self.index_named(schema, name).is_ok()
+            || self.sequence_named(schema, name).is_some()
+            || self.view_named(schema, name).is_some();
         match taken {
             true => Err(CatalogError::DuplicateRelation {
                 name: name.to_string(),
@@ -100,6 +111,73 @@ impl Catalog {
         let mut next = self.clone();
         next.version += 1;
         next.tables.remove(&id);
+        next
+    }
+
+    /// Returns all sequences in order of creation.
+    pub fn sequences(&self) -> impl Iterator<Item = &Arc<Sequence>> {
+        self.sequences.values()
+    }
+
+    /// Returns the sequence with this id.
+    pub fn sequence(&self, id: SequenceId) -> Option<&Arc<Sequence>> {
+        self.sequences.get(&id)
+    }
+
+    /// Returns the sequence of this name.
+    pub fn sequence_named(&self, schema: &str, name: &str) -> Option<&Arc<Sequence>> {
+        self.sequences
+            .values()
+            .find(|sequence| sequence.schema == schema && sequence.name == name)
+    }
+
+    /// Returns the sequences that were made for columns of a table.
+    pub fn sequences_of(&self, table: TableId) -> impl Iterator<Item = &Arc<Sequence>> {
+        let owner = move |sequence: &&Arc<Sequence>| sequence.owner.is_some_and(|(owner, _)| owner == table);
+        self.sequences.values().filter(owner)
+    }
+
+    /// Returns all views in order of creation.
+    pub fn views(&self) -> impl Iterator<Item = &Arc<View>> {
+        self.views.values()
+    }
+
+    /// Returns the view of this name.
+    pub fn view_named(&self, schema: &str, name: &str) -> Option<&Arc<View>> {
+        self.views
+            .values()
+            .find(|view| view.schema == schema && view.name == name)
+    }
+
+    /// Returns the catalog with this sequence added or replaced.
+    pub fn with_sequence(&self, sequence: Sequence) -> Self {
+        let mut next = self.clone();
+        next.version += 1;
+        next.sequences.insert(sequence.id, Arc::new(sequence));
+        next
+    }
+
+    /// Returns the catalog without this sequence.
+    pub fn without_sequence(&self, id: SequenceId) -> Self {
+        let mut next = self.clone();
+        next.version += 1;
+        next.sequences.remove(&id);
+        next
+    }
+
+    /// Returns the catalog with this view added or replaced.
+    pub fn with_view(&self, view: View) -> Self {
+        let mut next = self.clone();
+        next.version += 1;
+        next.views.insert(view.id, Arc::new(view));
+        next
+    }
+
+    /// Returns the catalog without this view.
+    pub fn without_view(&self, id: ViewId) -> Self {
+        let mut next = self.clone();
+        next.version += 1;
+        next.views.remove(&id);
         next
     }
 

@@ -43,6 +43,12 @@ pub enum CatalogError {
         /// The table.
         table: String,
     },
+    /// A number outside of its bounds.
+    #[error("{message}")]
+    Value {
+        /// What is wrong, as PostgreSQL would say it.
+        message: String,
+    },
     /// An option with a value outside its domain, or a definition that makes no sense.
     #[error("{message}")]
     Invalid {

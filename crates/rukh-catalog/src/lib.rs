@@ -13,6 +13,7 @@ mod check;
 mod error;
 mod index;
 mod key;
+mod object;
 mod stored;
 mod table;
 mod validate;
@@ -21,9 +22,10 @@ pub use catalog::Catalog;
 pub use error::CatalogError;
 pub use index::{Index, IndexPredicate, IndexState};
 pub use key::{KeyElement, KeyExpr, SaltOptions};
+pub use object::{Sequence, SequenceId, View, ViewColumn, ViewId};
 pub use stored::{
-    FORMAT_KEY, FORMAT_VERSION, StoredCatalog, decode_format, decode_table, encode_format, encode_table,
-    table_key,
+    FORMAT_KEY, FORMAT_VERSION, StoredCatalog, decode_format, decode_object, decode_table, encode_format,
+    encode_object, encode_table, sequence_key, sequence_state_key, table_key, view_key,
 };
 pub use table::{
     Check, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, Generated, Identity, IndexId,

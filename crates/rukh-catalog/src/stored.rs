@@ -5,11 +5,15 @@
 //! | `format`     | the format version in decimal           |
 //! | `next_id`    | the next table or index id, in decimal  |
 //! | `table/<id>` | the table as JSON, id as eight digits   |
+//! | `sequence/<id>`, `view/<id>` | as tables are            |
+//! | `sequence_state/<id>` | the next number to give, in decimal, or `end` |
 //!
 //! JSON, because definitions are few, are read once per start, and should be readable in `rukh dump`.
 
 use crate::check::check_definition;
-use crate::{CatalogError, Table, TableId};
+use crate::{CatalogError, SequenceId, Table, TableId, ViewId};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// Version of every stored format of the database: catalog, keys, rows, index entries.
 pub const FORMAT_VERSION: u32 = 1;
@@ -27,11 +31,43 @@ impl StoredCatalog {
     pub const NEXT_ID_KEY: &'static [u8] = b"next_id";
     /// Prefix of the keys of tables.
     pub const TABLE_PREFIX: &'static [u8] = b"table/";
+    /// Prefix of the keys of sequences.
+    pub const SEQUENCE_PREFIX: &'static [u8] = b"sequence/";
+    /// Prefix of the keys of views.
+    pub const VIEW_PREFIX: &'static [u8] = b"view/";
 }
 
 /// Returns the key of a table's definition.
 pub fn table_key(id: TableId) -> Vec<u8> {
     format!("table/{:08}", id.0).into_bytes()
+}
+
+/// Returns the key of a sequence's definition.
+pub fn sequence_key(id: SequenceId) -> Vec<u8> {
+    format!("sequence/{:08}", id.0).into_bytes()
+}
+
+/// Returns the key of what a sequence gives next.
+pub fn sequence_state_key(id: SequenceId) -> Vec<u8> {
+    format!("sequence_state/{:08}", id.0).into_bytes()
+}
+
+/// Returns the key of a view's definition.
+pub fn view_key(id: ViewId) -> Vec<u8> {
+    format!("view/{:08}", id.0).into_bytes()
+}
+
+/// Writes the definition of a sequence or view.
+pub fn encode_object(object: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(object).expect("a definition has no map with keys that are not strings")
+}
+
+/// Reads the definition of a sequence or view; fails with [`CatalogError::Corrupted`] that names the key.
+pub fn decode_object<T: DeserializeOwned>(key: &[u8], value: &[u8]) -> Result<T, CatalogError> {
+    serde_json::from_slice(value).map_err(|error| CatalogError::Corrupted {
+        key: String::from_utf8_lossy(key).into_owned(),
+        message: error.to_string(),
+    })
 }
 
 /// Writes a table's definition.

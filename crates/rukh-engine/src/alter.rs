@@ -30,7 +30,18 @@ impl Engine {
         let names = crate::engine::family_names(&next);
         let new: Vec<String> = names.into_iter().filter(is_new).collect();
         inner.create_storage(&new)?;
-        let written = inner.commit_table(WriteBatch::new(), next);
+        let mut batch = WriteBatch::new();
+        crate::stored::put_table(&mut batch, &next);
+        let mut catalog = definitions.catalog.with_table(next.clone());
+        // The sequences of columns that are gone go, too.
+        for sequence in definitions.catalog.sequences_of(id) {
+            let column = sequence.owner.and_then(|(_, column)| next.column(column));
+            if column.is_none() {
+                crate::stored::delete_sequence(&mut batch, sequence.id);
+                catalog = catalog.without_sequence(sequence.id);
+            }
+        }
+        let written = inner.commit_definitions(batch, catalog);
         inner.drop_unnamed();
         written?;
         Ok(inner.definitions().codec(id)?.table.clone())

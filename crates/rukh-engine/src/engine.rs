@@ -16,14 +16,15 @@ use crate::load::LOAD_BYTES_MAX;
 use crate::lock::{WriterGuard, WriterLock};
 use crate::maintain::Maintainer;
 use crate::recover::Recovery;
+use crate::sequences::KnownSequences;
 use crate::snapshot::{Definitions, Snapshot};
 use crate::stored;
 use crate::write::{Target, Write};
 use crate::{EngineError, backfill, ingest, recover};
 use parking_lot::{Mutex, RwLock};
 use rukh_catalog::{
-    Catalog, CatalogError, FamilyId, Index, IndexDraft, IndexId, IndexState, Table, TableDraft, TableId,
-    validate_index, validate_table,
+    Catalog, CatalogError, ColumnId, FamilyId, Index, IndexDraft, IndexId, IndexState, Sequence, SequenceId,
+    Table, TableDraft, TableId, validate_index, validate_table,
 };
 use rukh_keys::KeyRange;
 use rukh_kv::{Durability, KvSnapshot, KvStore, TableOptions, WriteBatch};
@@ -61,6 +62,7 @@ pub(crate) struct Inner {
     pub(crate) statement_bytes_max: AtomicU64,
     pub(crate) transaction_bytes_max: AtomicU64,
     pub(crate) statistics: RwLock<KnownStatistics>,
+    pub(crate) sequences: Mutex<KnownSequences>,
     load_directory: RwLock<PathBuf>,
     load_bytes_max: AtomicUsize,
     /// Set when storage may show half of a load: nothing is read or written any more.
@@ -100,6 +102,7 @@ impl Engine {
             statement_bytes_max: AtomicU64::new(STATEMENT_BYTES_MAX),
             transaction_bytes_max: AtomicU64::new(TRANSACTION_BYTES_MAX),
             statistics: RwLock::default(),
+            sequences: Mutex::default(),
             load_directory: RwLock::new(std::env::temp_dir()),
             load_bytes_max: AtomicUsize::new(LOAD_BYTES_MAX),
             halted: Arc::default(),
@@ -181,6 +184,15 @@ impl Engine {
     ///
     /// Fails with [`EngineError::Catalog`] on a draft that breaks a rule and on a name that is taken.
     pub fn create_table(&self, draft: TableDraft) -> Result<Arc<Table>, EngineError> {
+        self.create_table_with(draft, Vec::new())
+    }
+
+    /// Creates a table together with the sequences of its columns, which get ids and the table as owner.
+    pub fn create_table_with(
+        &self,
+        draft: TableDraft,
+        sequences: Vec<(ColumnId, Sequence)>,
+    ) -> Result<Arc<Table>, EngineError> {
         let inner = &self.inner;
         let _guard = inner.lock_writer()?;
         let definitions = inner.definitions();
@@ -189,9 +201,23 @@ impl Engine {
         let table = validate_table(draft, id)?;
         inner.create_storage(&family_names(&table))?;
         let mut batch = WriteBatch::new();
-        stored::put_next_id(&mut batch, id.0 + 1);
         stored::put_table(&mut batch, &table);
-        let written = inner.commit_definitions(batch, definitions.catalog.with_table(table));
+        let mut next = definitions.catalog.with_table(table);
+        let mut next_id = id.0 + 1;
+        for (column, sequence) in sequences {
+            next.check_name_free(&sequence.schema, &sequence.name)?;
+            let sequence = Sequence {
+                id: SequenceId(next_id),
+                owner: Some((id, column)),
+                ..sequence.checked()?
+            };
+            next_id += 1;
+            stored::put_sequence(&mut batch, &sequence);
+            stored::put_sequence_state(&mut batch, sequence.id, Some(sequence.start));
+            next = next.with_sequence(sequence);
+        }
+        stored::put_next_id(&mut batch, next_id);
+        let written = inner.commit_definitions(batch, next);
         if written.is_err() {
             inner.drop_unnamed();
         }
@@ -207,7 +233,12 @@ impl Engine {
         definitions.codec(id)?;
         let mut batch = WriteBatch::new();
         stored::delete_table(&mut batch, id);
-        inner.commit_definitions(batch, definitions.catalog.without_table(id))?;
+        let mut next = definitions.catalog.without_table(id);
+        for sequence in definitions.catalog.sequences_of(id) {
+            stored::delete_sequence(&mut batch, sequence.id);
+            next = next.without_sequence(sequence.id);
+        }
+        inner.commit_definitions(batch, next)?;
         inner.maintainers.lock().remove(&id);
         inner.statistics.write().remove(&id);
         inner.drop_unnamed();
@@ -296,6 +327,11 @@ impl Inner {
         Snapshot::new(definitions.clone(), kv, self.store.clone(), self.halted.clone())
     }
 
+    /// Whether the database was opened for reading only.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
     /// Waits for the writer lock.
     pub(crate) fn lock_writer(&self) -> Result<WriterGuard, EngineError> {
         if self.read_only {
@@ -368,7 +404,7 @@ impl Inner {
     /// Writes changed definitions durably, then shows them.
     ///
     /// After an error the stored definitions decide: the answer of a write may be lost, the write not.
-    fn commit_definitions(&self, batch: WriteBatch, next: Catalog) -> Result<(), EngineError> {
+    pub(crate) fn commit_definitions(&self, batch: WriteBatch, next: Catalog) -> Result<(), EngineError> {
         let written = self.store.write(batch, Durability::Synced);
         let next = match &written {
             Ok(()) => next,

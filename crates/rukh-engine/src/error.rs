@@ -49,6 +49,19 @@ pub enum EngineError {
         /// The values of the row: `(1, a, null)`.
         row: String,
     },
+    /// A sequence that has no number left (2200H).
+    #[error(
+        "nextval: reached {} value of sequence \"{sequence}\" ({limit})",
+        if *.increasing { "maximum" } else { "minimum" }
+    )]
+    SequenceExhausted {
+        /// Name of the sequence.
+        sequence: String,
+        /// Whether it counts up.
+        increasing: bool,
+        /// Its last number.
+        limit: i64,
+    },
     /// Two rows whose hashed key columns differ, but not their hashes.
     #[error("two rows of \"{table}\" differ in \"{column}\" but have the same key {key}")]
     HashCollision {

@@ -5,8 +5,9 @@
 
 use crate::EngineError;
 use rukh_catalog::{
-    Catalog, CatalogError, FORMAT_KEY, StoredCatalog, Table, TableId, decode_format, decode_table,
-    encode_format, encode_table, table_key,
+    Catalog, CatalogError, FORMAT_KEY, Sequence, SequenceId, StoredCatalog, Table, TableId, View, ViewId,
+    decode_format, decode_object, decode_table, encode_format, encode_object, encode_table, sequence_key,
+    sequence_state_key, table_key, view_key,
 };
 use rukh_keys::KeyRange;
 use rukh_kv::{Durability, KvStore, ScanSpec, TableOptions, WriteBatch};
@@ -47,14 +48,75 @@ pub(crate) fn prepare(store: &dyn KvStore, read_only: bool) -> Result<(), Engine
 
 /// Reads all definitions.
 pub(crate) fn load_catalog(store: &dyn KvStore) -> Result<Catalog, EngineError> {
-    let spec = ScanSpec::ranges(vec![KeyRange::prefix(StoredCatalog::TABLE_PREFIX.to_vec())]);
     let snapshot = store.snapshot();
-    let mut cursor = snapshot.scan(CATALOG, spec)?;
+    let all = |prefix: &[u8], visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), CatalogError>| {
+        let spec = ScanSpec::ranges(vec![KeyRange::prefix(prefix.to_vec())]);
+        let mut cursor = snapshot.scan(CATALOG, spec)?;
+        while let Some(entry) = cursor.next()? {
+            visit(entry.key, entry.value)?;
+        }
+        Ok::<(), EngineError>(())
+    };
     let mut tables = Vec::new();
-    while let Some(entry) = cursor.next()? {
-        tables.push(decode_table(entry.key, entry.value)?);
+    all(StoredCatalog::TABLE_PREFIX, &mut |key, value| {
+        tables.push(decode_table(key, value)?);
+        Ok(())
+    })?;
+    let mut catalog = Catalog::from_tables(tables);
+    all(StoredCatalog::SEQUENCE_PREFIX, &mut |key, value| {
+        let sequence: Sequence = decode_object(key, value)?;
+        catalog = catalog.with_sequence(sequence.checked()?);
+        Ok(())
+    })?;
+    all(StoredCatalog::VIEW_PREFIX, &mut |key, value| {
+        catalog = catalog.with_view(decode_object(key, value)?);
+        Ok(())
+    })?;
+    Ok(catalog.at_version(1))
+}
+
+/// Writes the definition of a sequence.
+pub(crate) fn put_sequence(batch: &mut WriteBatch, sequence: &Sequence) {
+    batch.put(CATALOG, &sequence_key(sequence.id), &encode_object(sequence));
+}
+
+/// Writes what a sequence gives next.
+pub(crate) fn put_sequence_state(batch: &mut WriteBatch, id: SequenceId, next: Option<i64>) {
+    let text = next.map_or("end".to_string(), |next| next.to_string());
+    batch.put(CATALOG, &sequence_state_key(id), text.as_bytes());
+}
+
+/// Reads what a sequence gives next; `None` if nothing is left.
+pub(crate) fn sequence_state(store: &dyn KvStore, id: SequenceId) -> Result<Option<i64>, EngineError> {
+    let key = sequence_state_key(id);
+    let value = store.latest().get(CATALOG, &key)?.unwrap_or_default();
+    match value.as_slice() {
+        b"end" => Ok(None),
+        digits => {
+            let text = String::from_utf8_lossy(digits);
+            let corrupted = |_| CatalogError::Corrupted {
+                key: String::from_utf8_lossy(&key).into_owned(),
+                message: format!("{text:?} is no number"),
+            };
+            Ok(Some(text.parse().map_err(corrupted)?))
+        }
     }
-    Ok(Catalog::from_tables(tables))
+}
+
+/// Removes a sequence.
+pub(crate) fn delete_sequence(batch: &mut WriteBatch, id: SequenceId) {
+    batch.delete(CATALOG, &sequence_key(id));
+    batch.delete(CATALOG, &sequence_state_key(id));
+}
+
+/// Writes the definition of a view.
+pub(crate) fn put_view(batch: &mut WriteBatch, view: &View) {
+    batch.put(CATALOG, &view_key(view.id), &encode_object(view));
+}
+
+/// Removes a view.
+pub(crate) fn delete_view(batch: &mut WriteBatch, id: ViewId) {
+    batch.delete(CATALOG, &view_key(id));
 }
 
 /// Returns the next id to give to a table or index.

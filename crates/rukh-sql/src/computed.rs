@@ -2,7 +2,7 @@
 //!
 //! The rows are those of one or more relations side by side, so that `t.a` and `excluded.a` are two
 //! columns of one row. Expressions are compiled once for a statement and evaluated by batches. Where they
-//! hold subqueries, a query over the batch is planned for each of them instead.
+//! hold subqueries or ask sequences, a query over the batch is planned for each of them instead.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -24,6 +24,7 @@ use rukh_engine::Snapshot;
 use crate::SqlError;
 use crate::expressions;
 use crate::rewrite::{HIDDEN, select_joined};
+use crate::sequences::calls_sequence;
 use crate::session::Session;
 use crate::statement::folded;
 
@@ -93,7 +94,7 @@ impl Computed {
         }
         let fields = relations.iter().flat_map(|relation| relation.schema.fields());
         let columns = Arc::new(Schema::new(fields.cloned().collect::<Vec<_>>()));
-        let has_query = |item: &Item| matches!(item, Item::Expr { expr, .. } if holds_query(expr));
+        let has_query = |item: &Item| matches!(item, Item::Expr { expr, .. } if holds_query(expr) || calls_sequence(expr));
         let way = match items.iter().any(has_query) {
             true => Way::Query(Box::new(query_of(&relations, items))),
             false => compiled(&relations, &columns, items, params)?,

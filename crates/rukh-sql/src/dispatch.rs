@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, Schema};
 use datafusion::scalar::ScalarValue;
-use rukh_catalog::Table;
+use rukh_catalog::{Catalog, Table, View};
 use rukh_engine::ScrubReport;
 
 use crate::SqlError;
@@ -193,7 +193,13 @@ impl Session {
                 let table = table.as_ref().map(|name| self.table(name)).transpose()?;
                 show::indexes(&catalog, table.as_deref())?
             }
-            ShowStatement::CreateTable { name } => show::create_table(&*self.table(name)?)?,
+            ShowStatement::CreateTable { name } if let Some(view) = view_named(&catalog, name) => {
+                show::create_view(view)?
+            }
+            ShowStatement::CreateTable { name } => show::create_table(&catalog, &*self.table(name)?)?,
+            ShowStatement::Columns { name } if let Some(view) = view_named(&catalog, name) => {
+                show::view_columns(view)?
+            }
             ShowStatement::Columns { name } => show::columns(&*self.table(name)?)?,
             ShowStatement::LastQueryStats => stats_batch(self.last_stats())?,
             ShowStatement::Setting(name) => text_batch(&[name], [vec![self.settings.value(name)?]])?,
@@ -208,6 +214,12 @@ impl Session {
         };
         Ok(Rows::ready(batch))
     }
+}
+
+/// Returns the view of a name.
+fn view_named<'a>(catalog: &'a Catalog, name: &ObjectName) -> Option<&'a View> {
+    let schema = name.schema.as_deref().unwrap_or("public");
+    catalog.view_named(schema, &name.name).map(|view| view.as_ref())
 }
 
 /// Returns tag and rows of a statement that wrote.

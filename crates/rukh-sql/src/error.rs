@@ -166,6 +166,7 @@ impl From<CatalogError> for SqlError {
             CatalogError::NoPrimaryKey { .. } | CatalogError::Invalid { .. } => {
                 SqlError::statement("42P16", message)
             }
+            CatalogError::Value { .. } => SqlError::statement("22023", message),
             CatalogError::NewerFormat { .. } => SqlError::new(ErrorKind::Io, "58030", message)
                 .with_hint("Open the database with a newer version of rukh."),
             CatalogError::Corrupted { .. } => SqlError::new(ErrorKind::Corruption, "XX001", message),
@@ -187,6 +188,7 @@ impl From<EngineError> for SqlError {
             EngineError::NotNullViolation { .. } => SqlError::new(ErrorKind::Constraint, "23502", message),
             EngineError::CheckViolation { row, .. } => SqlError::new(ErrorKind::Constraint, "23514", message)
                 .with_detail(format!("Failing row contains {row}.")),
+            EngineError::SequenceExhausted { .. } => SqlError::statement("2200H", message),
             EngineError::HashCollision { .. } => SqlError::new(ErrorKind::Constraint, "23505", message)
                 .with_hint("Use a longer hash, or add the column to the primary key."),
             EngineError::Corruption { .. } => SqlError::new(ErrorKind::Corruption, "XX001", message),

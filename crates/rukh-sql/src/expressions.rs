@@ -31,6 +31,7 @@ use crate::functions;
 use crate::general::session_config;
 use crate::literals::typed_expression;
 use crate::scalars::{assigned_datums, datum_from_scalar, datums_from_array};
+use crate::sequences::calls_sequence;
 use crate::statement::parse_expression;
 use crate::types::{data_type_of, data_type_of_arrow, table_schema};
 
@@ -223,7 +224,7 @@ pub(crate) fn normalise(expr: &Expr) -> String {
 
 /// Evaluates an expression that needs neither rows nor parameters; `None` if it is no such expression.
 pub(crate) fn evaluate_constant(expr: &ast::Expr) -> Result<Option<ScalarValue>, SqlError> {
-    if needs_a_query(expr) {
+    if needs_a_query(expr) || calls_sequence(expr) {
         return Ok(None);
     }
     let schema: DFSchemaRef = Arc::new(DFSchema::empty());

@@ -15,6 +15,7 @@ use datafusion::prelude::SessionConfig;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::parser::Statement as PlannedStatement;
 use datafusion::sql::sqlparser::ast;
+use rukh_catalog::Catalog;
 
 use crate::SqlError;
 use crate::expressions;
@@ -23,6 +24,7 @@ use crate::literals::type_literals;
 use crate::operators::TopN;
 use crate::provider::{CurrentStatement, RukhCatalog};
 use crate::rewrite::rewrite;
+use crate::views;
 
 /// Memory that one database's queries share for sorts, joins and aggregates before they spill, bytes.
 const QUERY_MEMORY_MAX: usize = 768 << 20;
@@ -76,10 +78,12 @@ pub(crate) fn session_config() -> SessionConfig {
 /// Plans a query up to DataFusion's optimised logical plan, parameters filled in.
 pub(crate) async fn logical_plan(
     state: &SessionState,
+    catalog: &Catalog,
     query: &ast::Query,
     params: &[ScalarValue],
 ) -> Result<LogicalPlan, SqlError> {
     let mut query = query.clone();
+    views::expand(&mut query, catalog)?;
     rewrite(&mut query)?;
     let statement = PlannedStatement::Statement(Box::new(ast::Statement::Query(Box::new(query))));
     let plan = state.statement_to_plan(statement).await?;

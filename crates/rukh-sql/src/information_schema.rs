@@ -10,7 +10,7 @@ use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::datasource::MemTable;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use rukh_catalog::{Catalog, Column, Index, KeyElement, KeyExpr, Table};
+use rukh_catalog::{Catalog, Column, ColumnId, FamilyId, Index, KeyElement, KeyExpr, Sequence, Table};
 use rukh_keys::{DataType, SortOrder};
 
 use crate::SqlError;
@@ -28,9 +28,11 @@ const INFORMATION_SCHEMA: &[(&str, Maker)] = &[
     ("columns", columns),
     ("key_column_usage", key_column_usage),
     ("schemata", schemata),
+    ("sequences", sequences),
     ("statistics", statistics),
     ("table_constraints", table_constraints),
     ("tables", tables),
+    ("views", views),
 ];
 
 /// The tables of `pg_catalog`, by name.
@@ -101,19 +103,87 @@ fn yes_or_no(yes: bool) -> Option<String> {
 }
 
 fn tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
-    let tables: Vec<_> = catalog.tables().collect();
+    let tables = catalog
+        .tables()
+        .map(|table| (table.schema.clone(), table.name.clone(), true));
+    let views = catalog
+        .views()
+        .map(|view| (view.schema.clone(), view.name.clone(), false));
+    let rows: Vec<_> = tables.chain(views).collect();
+    let kind = |is_table| if is_table { "BASE TABLE" } else { "VIEW" };
     batch([
-        ("table_catalog", same(DATABASE, tables.len())),
+        ("table_catalog", same(DATABASE, rows.len())),
         (
             "table_schema",
-            texts(tables.iter().map(|table| Some(table.schema.clone()))),
+            texts(rows.iter().map(|(schema, ..)| Some(schema.clone()))),
         ),
         (
             "table_name",
-            texts(tables.iter().map(|table| Some(table.name.clone()))),
+            texts(rows.iter().map(|(_, name, _)| Some(name.clone()))),
         ),
-        ("table_type", same("BASE TABLE", tables.len())),
-        ("is_insertable_into", same("YES", tables.len())),
+        (
+            "table_type",
+            texts(rows.iter().map(|row| Some(kind(row.2).to_string()))),
+        ),
+        (
+            "is_insertable_into",
+            texts(rows.iter().map(|row| yes_or_no(row.2))),
+        ),
+    ])
+}
+
+fn views(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
+    let rows: Vec<_> = catalog.views().collect();
+    batch([
+        ("table_catalog", same(DATABASE, rows.len())),
+        (
+            "table_schema",
+            texts(rows.iter().map(|view| Some(view.schema.clone()))),
+        ),
+        (
+            "table_name",
+            texts(rows.iter().map(|view| Some(view.name.clone()))),
+        ),
+        (
+            "view_definition",
+            texts(rows.iter().map(|view| Some(view.sql.clone()))),
+        ),
+        ("is_updatable", same("NO", rows.len())),
+        ("is_insertable_into", same("NO", rows.len())),
+    ])
+}
+
+fn sequences(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
+    let rows: Vec<_> = catalog.sequences().collect();
+    let number = |value: fn(&Sequence) -> i64| {
+        let values: Vec<_> = rows
+            .iter()
+            .map(|sequence| Some(value(sequence).to_string()))
+            .collect();
+        texts(values.into_iter())
+    };
+    batch([
+        ("sequence_catalog", same(DATABASE, rows.len())),
+        (
+            "sequence_schema",
+            texts(rows.iter().map(|sequence| Some(sequence.schema.clone()))),
+        ),
+        (
+            "sequence_name",
+            texts(rows.iter().map(|sequence| Some(sequence.name.clone()))),
+        ),
+        (
+            "data_type",
+            texts(rows.iter().map(|sequence| Some(type_name(&sequence.ty)))),
+        ),
+        ("start_value", number(|sequence| sequence.start)),
+        ("minimum_value", number(|sequence| sequence.min)),
+        ("maximum_value", number(|sequence| sequence.max)),
+        ("increment", number(|sequence| sequence.increment)),
+        (
+            "cycle_option",
+            texts(rows.iter().map(|sequence| yes_or_no(sequence.cycle))),
+        ),
     ])
 }
 
@@ -130,39 +200,49 @@ fn schemata(_: &Catalog) -> Result<RecordBatch, SqlError> {
 }
 
 fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
-    let rows: Vec<(&Table, usize, &Column)> = catalog
-        .tables()
-        .flat_map(|table| {
-            table
-                .columns
-                .iter()
-                .enumerate()
-                .map(move |(i, column)| (table.as_ref(), i, column))
+    let of_tables = catalog.tables().flat_map(|table| {
+        let columns = table.columns.iter().cloned().enumerate();
+        columns.map(move |(i, column)| (table.schema.as_str(), table.name.as_str(), i, column))
+    });
+    let of_views = catalog.views().flat_map(|view| {
+        let columns = view.columns.iter().enumerate();
+        columns.map(move |(i, column)| {
+            let column = Column {
+                id: ColumnId(i as u32),
+                name: column.name.clone(),
+                ty: column.ty,
+                nullable: true,
+                default: None,
+                family: FamilyId(0),
+                values: Default::default(),
+            };
+            (view.schema.as_str(), view.name.as_str(), i, column)
         })
-        .collect();
-    let types = || rows.iter().map(|(_, _, column)| &column.ty);
+    });
+    let rows: Vec<_> = of_tables.chain(of_views).collect();
+    let types = || rows.iter().map(|(_, _, _, column)| &column.ty);
     batch([
         ("table_catalog", same(DATABASE, rows.len())),
         (
             "table_schema",
-            texts(rows.iter().map(|(table, ..)| Some(table.schema.clone()))),
+            texts(rows.iter().map(|(schema, ..)| Some(schema.to_string()))),
         ),
         (
             "table_name",
-            texts(rows.iter().map(|(table, ..)| Some(table.name.clone()))),
+            texts(rows.iter().map(|(_, name, ..)| Some(name.to_string()))),
         ),
         (
             "column_name",
-            texts(rows.iter().map(|(_, _, column)| Some(column.name.clone()))),
+            texts(rows.iter().map(|(.., column)| Some(column.name.clone()))),
         ),
-        ("ordinal_position", numbers(rows.iter().map(|(_, i, _)| i + 1))),
+        ("ordinal_position", numbers(rows.iter().map(|(_, _, i, _)| i + 1))),
         (
             "column_default",
-            texts(rows.iter().map(|(_, _, column)| column.default.clone())),
+            texts(rows.iter().map(|(.., column)| column.default.clone())),
         ),
         (
             "is_nullable",
-            texts(rows.iter().map(|(_, _, column)| yes_or_no(column.nullable))),
+            texts(rows.iter().map(|(.., column)| yes_or_no(column.nullable))),
         ),
         ("data_type", texts(types().map(|ty| Some(type_name(ty))))),
         (

@@ -43,6 +43,7 @@ mod rewrite;
 mod rows;
 mod runtime;
 mod scalars;
+mod sequences;
 mod session;
 mod settings;
 mod show;
@@ -52,6 +53,7 @@ mod statistics;
 mod template;
 mod translate;
 mod types;
+mod views;
 
 pub use block::TransactionStatus;
 pub use context::{CancelHandle, Notice, PathSetting, QueryStats, RunPath};

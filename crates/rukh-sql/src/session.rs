@@ -6,6 +6,7 @@ use std::sync::Arc;
 use datafusion::catalog::TableProvider;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast;
@@ -25,6 +26,7 @@ use crate::provider::CurrentStatement;
 use crate::rewrite::{check_supported, select_values, uses_clock};
 use crate::rows::Rows;
 use crate::runtime::Runtime;
+use crate::sequences::{self, Sequences};
 use crate::settings::Settings;
 use crate::statement::{Statement, parse};
 use crate::statistics::KnownStatistics;
@@ -63,9 +65,13 @@ impl Shared {
     /// Starts a session.
     pub fn session(&self) -> Session {
         let current = Arc::new(CurrentStatement::default());
+        let sequences = Arc::new(Sequences::new(self.engine.clone()));
+        let mut state = general::session_state(self.env.clone(), current.clone());
+        sequences::register(&mut state, &sequences);
         Session {
             shared: self.clone(),
-            state: general::session_state(self.env.clone(), current.clone()),
+            state,
+            sequences,
             current,
             cancel: CancelHandle::default(),
             settings: Settings::default(),
@@ -94,6 +100,7 @@ pub struct Outcome {
 pub struct Session {
     shared: Shared,
     pub(crate) state: SessionState,
+    pub(crate) sequences: Arc<Sequences>,
     current: Arc<CurrentStatement>,
     cancel: CancelHandle,
     pub(crate) settings: Settings,
@@ -254,7 +261,12 @@ impl Session {
         self.current.set(context.clone());
         self.state.mark_start_execution();
         let runtime = self.runtime().clone();
-        let logical = runtime.block_on(general::logical_plan(&self.state, query, params))?;
+        let logical = runtime.block_on(general::logical_plan(
+            &self.state,
+            &context.snapshot.catalog,
+            query,
+            params,
+        ))?;
         if self.settings.path == PathSetting::Auto
             && let Some(plan) = DirectPlan::of(&logical)?
             && plan.path(context, &[]).is_some()
@@ -263,6 +275,19 @@ impl Session {
         }
         let physical = runtime.block_on(general::physical_plan(&self.state, &logical))?;
         Ok(Planned::General(physical))
+    }
+
+    /// Returns the optimised logical plan of a query, which is not run.
+    pub(crate) fn plan_of(&mut self, query: &ast::Query) -> Result<LogicalPlan, SqlError> {
+        let context = self.context(self.engine().snapshot(), query)?;
+        self.current.set(context.clone());
+        let runtime = self.runtime().clone();
+        runtime.block_on(general::logical_plan(
+            &self.state,
+            &context.snapshot.catalog,
+            query,
+            &[],
+        ))
     }
 
     /// Starts a planned query.
@@ -360,9 +385,9 @@ impl Session {
         }
         let context = self.context(snapshot.clone(), &query).ok()?;
         self.current.set(context.clone());
-        let logical = self
-            .runtime()
-            .block_on(general::logical_plan(&self.state, &query, &[]));
+        let logical =
+            self.runtime()
+                .block_on(general::logical_plan(&self.state, &snapshot.catalog, &query, &[]));
         let plan = DirectPlan::of(&logical.ok()?).ok()??;
         let silent = context.notices.lock().is_empty();
         silent.then(|| (plan, context.hints.clone()))
@@ -380,9 +405,12 @@ impl Session {
         let version = snapshot.catalog.version;
         let context = self.context(snapshot, query)?;
         self.current.set(context.clone());
-        let logical = self
-            .runtime()
-            .block_on(general::logical_plan(&self.state, query, &[]));
+        let logical = self.runtime().block_on(general::logical_plan(
+            &self.state,
+            &context.snapshot.catalog,
+            query,
+            &[],
+        ));
         let plan = match logical {
             Ok(logical) if !uses_clock(query) => DirectPlan::of(&logical)?.map(Arc::new),
             _ => None,

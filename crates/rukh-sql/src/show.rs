@@ -4,24 +4,32 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{Field, Schema};
-use rukh_catalog::{Catalog, Column, ColumnId, Index, IndexState, KeyElement, KeyExpr, Table};
+use rukh_catalog::{
+    Catalog, Column, ColumnId, Identity, Index, IndexState, KeyElement, KeyExpr, Sequence, Table, View,
+};
 use rukh_keys::{DataType, Datum, SortOrder};
 
 use crate::SqlError;
 use crate::normalise::{quoted, quoted_string};
+use crate::sequences::default_of;
 
-/// Returns one row per table: schema, name, kind, and how many columns and indexes it has.
+/// Returns one row per table or view: schema, name, kind, and how many columns and indexes it has.
 pub(crate) fn tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
-    let tables: Vec<_> = catalog.tables().collect();
+    let tables = catalog.tables().map(|table| {
+        let (schema, name) = (table.schema.clone(), table.name.clone());
+        (schema, name, "table", table.columns.len(), table.indexes.len())
+    });
+    let views = catalog.views().map(|view| {
+        let (schema, name) = (view.schema.clone(), view.name.clone());
+        (schema, name, "view", view.columns.len(), 0)
+    });
+    let rows: Vec<_> = tables.chain(views).collect();
     batch([
-        (
-            "schema",
-            texts(tables.iter().map(|table| Some(table.schema.clone()))),
-        ),
-        ("name", texts(tables.iter().map(|table| Some(table.name.clone())))),
-        ("kind", texts(tables.iter().map(|_| Some("table".to_string())))),
-        ("columns", numbers(tables.iter().map(|table| table.columns.len()))),
-        ("indexes", numbers(tables.iter().map(|table| table.indexes.len()))),
+        ("schema", texts(rows.iter().map(|row| Some(row.0.clone())))),
+        ("name", texts(rows.iter().map(|row| Some(row.1.clone())))),
+        ("kind", texts(rows.iter().map(|row| Some(row.2.to_string())))),
+        ("columns", numbers(rows.iter().map(|row| row.3))),
+        ("indexes", numbers(rows.iter().map(|row| row.4))),
     ])
 }
 
@@ -99,8 +107,8 @@ pub(crate) fn columns(table: &Table) -> Result<RecordBatch, SqlError> {
 }
 
 /// Returns one row with the statements that make the same table and its indexes again.
-pub(crate) fn create_table(table: &Table) -> Result<RecordBatch, SqlError> {
-    let mut sql = table_sql(table);
+pub(crate) fn create_table(catalog: &Catalog, table: &Table) -> Result<RecordBatch, SqlError> {
+    let mut sql = table_sql(catalog, table);
     for index in &table.indexes {
         sql += &format!("\n{}", index_sql(table, index));
     }
@@ -110,9 +118,40 @@ pub(crate) fn create_table(table: &Table) -> Result<RecordBatch, SqlError> {
     ])
 }
 
+/// Returns one row with the statement that makes the same view again.
+pub(crate) fn create_view(view: &View) -> Result<RecordBatch, SqlError> {
+    let names: Vec<String> = view.columns.iter().map(|column| quoted(&column.name)).collect();
+    let sql = format!(
+        "CREATE VIEW {} ({}) AS {};",
+        quoted(&view.name),
+        names.join(", "),
+        view.sql
+    );
+    batch([
+        ("view", texts([Some(view.name.clone())].into_iter())),
+        ("statement", texts([Some(sql)].into_iter())),
+    ])
+}
+
+/// Returns one row per column of a view: name and type.
+pub(crate) fn view_columns(view: &View) -> Result<RecordBatch, SqlError> {
+    let columns = &view.columns;
+    batch([
+        (
+            "column",
+            texts(columns.iter().map(|column| Some(column.name.clone()))),
+        ),
+        (
+            "type",
+            texts(columns.iter().map(|column| Some(column.ty.to_string()))),
+        ),
+    ])
+}
+
 /// Returns `CREATE TABLE …;`, one line per column and constraint.
-pub(crate) fn table_sql(table: &Table) -> String {
-    let mut lines: Vec<String> = table.columns.iter().map(column_sql).collect();
+pub(crate) fn table_sql(catalog: &Catalog, table: &Table) -> String {
+    let column = |column| column_sql(column, own_sequence(catalog, table, column));
+    let mut lines: Vec<String> = table.columns.iter().map(column).collect();
     lines.push(format!(
         "PRIMARY KEY ({})",
         element_list(table, &table.primary_key)
@@ -174,7 +213,57 @@ fn qualified_name(table: &Table) -> String {
     }
 }
 
-fn column_sql(column: &Column) -> String {
+/// Returns the sequence that was made for a column.
+fn own_sequence<'a>(catalog: &'a Catalog, table: &Table, column: &Column) -> Option<&'a Sequence> {
+    let owner = Some((table.id, column.id));
+    let mut own = catalog
+        .sequences_of(table.id)
+        .filter(|sequence| sequence.owner == owner);
+    own.next().map(|sequence| sequence.as_ref())
+}
+
+/// Returns a column that takes its values from a sequence of its own.
+fn identity_sql(column: &Column, sequence: &Sequence) -> String {
+    let name = quoted(&column.name);
+    let kind = match column.values.identity {
+        Some(Identity::Always) => "ALWAYS",
+        Some(Identity::ByDefault) => "BY DEFAULT",
+        None => {
+            let serial = match column.ty {
+                DataType::SmallInt => "SMALLSERIAL",
+                DataType::Integer => "SERIAL",
+                _ => "BIGSERIAL",
+            };
+            return format!("{name} {serial}");
+        }
+    };
+    format!(
+        "{name} {} GENERATED {kind} AS IDENTITY ({})",
+        column.ty,
+        sequence_options(sequence)
+    )
+}
+
+/// Returns the options of a sequence.
+fn sequence_options(sequence: &Sequence) -> String {
+    let Sequence {
+        start,
+        increment,
+        min,
+        max,
+        cache,
+        ..
+    } = sequence;
+    let cycle = if sequence.cycle { "CYCLE" } else { "NO CYCLE" };
+    format!("START {start} INCREMENT {increment} MINVALUE {min} MAXVALUE {max} CACHE {cache} {cycle}")
+}
+
+fn column_sql(column: &Column, own: Option<&Sequence>) -> String {
+    if let Some(sequence) = own
+        && column.default.as_deref() == Some(&default_of(&sequence.name))
+    {
+        return identity_sql(column, sequence);
+    }
     let not_null = if column.nullable { "" } else { " NOT NULL" };
     let default = column
         .default

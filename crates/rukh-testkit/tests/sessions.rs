@@ -112,6 +112,86 @@ fn altered_tables_are_the_same_when_opened_again() {
 }
 
 #[test]
+fn sequences_give_no_number_twice() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db");
+    let mut given: Vec<i64> = Vec::new();
+    let number = |client: &mut Client, sql: &str| -> i64 {
+        let row = rows(client, sql).remove(0);
+        row[0].as_ref().unwrap().parse().unwrap()
+    };
+    for round in 0..4 {
+        let database = Database::open(&path).unwrap();
+        let mut client = Client::new(&database);
+        if round == 0 {
+            run(&mut client, "CREATE SEQUENCE s CACHE 5");
+            run(
+                &mut client,
+                "CREATE TABLE t (id BIGSERIAL PRIMARY KEY, a INT DEFAULT nextval('s'))",
+            );
+        }
+        // Several connections at once, each with numbers of its own at hand.
+        let threads: Vec<_> = (0..3)
+            .map(|_| {
+                let mut client = Client::new(&database);
+                std::thread::spawn(move || {
+                    let sql = "INSERT INTO t DEFAULT VALUES RETURNING a";
+                    (0..20).map(|_| number(&mut client, sql)).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        for thread in threads {
+            given.extend(thread.join().unwrap());
+        }
+        given.extend((0..40).map(|_| number(&mut client, "SELECT nextval('s')")));
+    }
+    let count = given.len();
+    given.sort_unstable();
+    given.dedup();
+    assert_eq!((given.len(), count), (400, 400));
+    let database = Database::open(&path).unwrap();
+    let mut client = Client::new(&database);
+    assert_eq!(number(&mut client, "SELECT count(*) FROM t"), 240);
+    let next = number(&mut client, "SELECT nextval('s')");
+    assert!(next > given[399], "{next} comes after {}", given[399]);
+    client.check("t").unwrap();
+}
+
+#[test]
+fn views_are_the_same_when_opened_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db");
+    {
+        let database = Database::open(&path).unwrap();
+        let mut client = Client::new(&database);
+        for sql in [
+            "CREATE TABLE t (k INT PRIMARY KEY, a TEXT)",
+            "INSERT INTO t VALUES (1, 'x'), (2, 'y')",
+            "CREATE VIEW v (key, value) AS SELECT k * 10, a || '!' FROM t",
+            "CREATE VIEW w AS SELECT value FROM v WHERE key > 10",
+            "CREATE VIEW gone AS SELECT 1 AS one",
+            "DROP VIEW gone",
+        ] {
+            run(&mut client, sql);
+        }
+    }
+    let options = Options {
+        read_only: true,
+        ..Options::default()
+    };
+    let database = Database::open_with(&path, options).unwrap();
+    let mut client = Client::new(&database);
+    assert_eq!(
+        rows(&mut client, "SELECT * FROM w"),
+        [vec![Some("y!".to_string())]]
+    );
+    let error = client.run("SELECT * FROM gone").unwrap_err();
+    assert_eq!(error.sqlstate, "42P01");
+    let error = client.run("DROP VIEW w").unwrap_err();
+    assert_eq!(error.sqlstate, "25006");
+}
+
+#[test]
 fn a_read_only_database_refuses_writes() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("db");

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use rukh_catalog::Table;
+use rukh_catalog::{Sequence, Table};
 use rukh_engine::{Progress, Row};
 use rukh_keys::{DataType, Datum};
 
@@ -24,6 +24,7 @@ use super::{file_error, json, parquet};
 use crate::SqlError;
 use crate::expressions::evaluate_default;
 use crate::progress::Task;
+use crate::sequences::{Sequences, sequence_of_default};
 use crate::session::Session;
 use crate::statement::{CopyFormat, CopyHeader, CopySource, CopyStatement, Name};
 use crate::statistics::analyze_after_load;
@@ -37,7 +38,8 @@ pub(super) fn import(session: &mut Session, statement: &CopyStatement) -> Result
         return Err(SqlError::syntax("COPY FROM takes a table"));
     };
     let table = session.table(name)?;
-    let columns = Columns::new(&table, columns, statement.options.row_number.as_ref())?;
+    let row_number = statement.options.row_number.as_ref();
+    let columns = Columns::new(session, &table, columns, row_number)?;
     let path = Path::new(&statement.file);
     let file = File::open(path).map_err(|error| file_error("open", path, &error))?;
     let sink = Sink::new(session, &table)?;
@@ -84,10 +86,16 @@ pub(super) struct Columns {
     /// Whether the statement lists them.
     pub(super) listed: bool,
     row_number: Option<usize>,
+    sequences: Arc<Sequences>,
 }
 
 impl Columns {
-    fn new(table: &Arc<Table>, list: &[Name], row_number: Option<&Name>) -> Result<Self, SqlError> {
+    fn new(
+        session: &Session,
+        table: &Arc<Table>,
+        list: &[Name],
+        row_number: Option<&Name>,
+    ) -> Result<Self, SqlError> {
         let row_number = row_number
             .map(|name| row_number_column(table, name))
             .transpose()?;
@@ -117,6 +125,7 @@ impl Columns {
             allowed,
             listed: !list.is_empty(),
             row_number,
+            sequences: session.sequences.clone(),
         })
     }
 
@@ -139,20 +148,27 @@ impl Columns {
 
     /// Makes what completes rows whose fields fill these columns.
     pub(super) fn assembler(&self, fields: Vec<usize>) -> Result<Assembler, SqlError> {
+        let mut numbered = Vec::new();
         let mut template = Vec::with_capacity(self.table.columns.len());
         for (position, column) in self.table.columns.iter().enumerate() {
-            template.push(match &column.default {
-                Some(sql) if !fields.contains(&position) && self.row_number != Some(position) => {
-                    evaluate_default(sql, &column.ty, &column.name)?
-                }
+            let is_given = fields.contains(&position) || self.row_number == Some(position);
+            let default = column.default.as_ref().filter(|_| !is_given);
+            let sequence = default.and_then(|sql| sequence_of_default(sql));
+            template.push(match (default, &sequence) {
+                (Some(sql), None) => evaluate_default(sql, &column.ty, &column.name)?,
                 _ => Datum::Null,
             });
+            if let Some(name) = sequence {
+                numbered.push((position, column.ty, self.sequences.named(&name)?));
+            }
         }
         let row_number = self
             .row_number
             .map(|position| (position, self.table.columns[position].ty));
         Ok(Assembler {
             template,
+            numbered,
+            sequences: self.sequences.clone(),
             fields,
             row_number,
             next_number: 1,
@@ -212,6 +228,9 @@ fn row_number_column(table: &Table, name: &Name) -> Result<usize, SqlError> {
 /// Completes rows: defaults and row numbers.
 pub(super) struct Assembler {
     template: Row,
+    /// Columns that take the next number of a sequence.
+    numbered: Vec<(usize, DataType, Arc<Sequence>)>,
+    sequences: Arc<Sequences>,
     /// Position in the table of each field.
     pub(super) fields: Vec<usize>,
     row_number: Option<(usize, DataType)>,
@@ -222,6 +241,9 @@ impl Assembler {
     /// Returns a row of defaults, numbered, to be filled in.
     pub(super) fn row(&mut self) -> Result<Row, SqlError> {
         let mut row = self.template.clone();
+        for (position, ty, sequence) in &self.numbered {
+            row[*position] = ty.check(Datum::Int(self.sequences.next(sequence)?))?;
+        }
         if let Some((position, ty)) = &self.row_number {
             row[*position] = ty.check(Datum::Int(self.next_number))?;
             self.next_number += 1;

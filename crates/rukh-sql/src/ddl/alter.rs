@@ -13,16 +13,19 @@ use rukh_engine::{Row, RowFunctions};
 use rukh_keys::{DataType, Datum};
 
 use super::create_table::{checked_default, create_uniques};
+use super::remove::check_no_views;
 use super::run::{column_id, schema_of};
 use super::stored::{check_constraint, stored_expression};
 use crate::SqlError;
 use crate::context::Notice;
 use crate::expressions::Functions;
 use crate::rows::rows_of_batch;
+use crate::sequences::calls_sequence;
 use crate::session::Session;
 use crate::statement::{
     AlterAction, AlterTableStatement, ColumnDefinition, Name, ObjectName, folded, parse_expression,
 };
+use crate::views::views_on;
 
 /// Runs ALTER TABLE.
 pub(super) fn alter_table(session: &mut Session, statement: &AlterTableStatement) -> Result<(), SqlError> {
@@ -108,6 +111,7 @@ impl Change<'_> {
         match action {
             AlterAction::RenameTo(name) => {
                 check_free(self.catalog, &self.next.schema, name)?;
+                self.check_not_viewed(None)?;
                 self.next.name = name.text.clone();
                 Ok(())
             }
@@ -152,6 +156,13 @@ impl Change<'_> {
             AlterAction::SetDefault { column, default } => {
                 let at = self.position(column)?;
                 let changed = &mut self.next.columns[at];
+                if changed.values.identity.is_some() {
+                    let message = format!(
+                        "column \"{}\" of relation \"{}\" is an identity column",
+                        column.text, self.next.name
+                    );
+                    return Err(SqlError::syntax(message).at(column.position));
+                }
                 if changed.values.generated.is_some() {
                     let message = format!(
                         "column \"{}\" of relation \"{}\" is a generated column",
@@ -160,7 +171,9 @@ impl Change<'_> {
                     return Err(SqlError::syntax(message).at(column.position));
                 }
                 changed.default = match default {
-                    Some(default) => Some(checked_default(default, &changed.ty, &changed.name)?.0),
+                    Some(default) => {
+                        Some(checked_default(self.catalog, default, &changed.ty, &changed.name)?.0)
+                    }
                     None => None,
                 };
                 Ok(())
@@ -190,6 +203,7 @@ impl Change<'_> {
         if self.next.column_named(&new.text).is_some() {
             return Err(self.taken(new));
         }
+        self.check_not_viewed(Some(id))?;
         for column in self.next.columns.iter_mut().filter(|column| column.id == id) {
             column.name = new.text.clone();
         }
@@ -216,6 +230,20 @@ impl Change<'_> {
         Ok(())
     }
 
+    /// Views hold the names of what they read, so these cannot change.
+    fn check_not_viewed(&self, column: Option<ColumnId>) -> Result<(), SqlError> {
+        let views = views_on(self.catalog, self.next.id, column);
+        let Some(view) = views.first() else {
+            return Ok(());
+        };
+        let what = match column {
+            Some(id) => format!("column \"{}\"", self.next.column_name(id)),
+            None => format!("table \"{}\"", self.next.name),
+        };
+        let message = format!("cannot rename {what} because view \"{}\" reads it", view.name);
+        Err(SqlError::unsupported(message).with_hint("Drop the view, and create it again afterwards."))
+    }
+
     fn taken(&self, name: &Name) -> SqlError {
         let message = format!(
             "column \"{}\" of relation \"{}\" already exists",
@@ -229,12 +257,20 @@ impl Change<'_> {
         if self.next.column_named(text).is_some() {
             return Err(self.taken(&definition.name));
         }
+        let takes_numbers = definition
+            .default
+            .as_ref()
+            .is_some_and(|default| calls_sequence(&default.expr));
+        if definition.identity.is_some() || takes_numbers {
+            let message = "a column of numbers cannot be added: rows would have to be rewritten";
+            return Err(SqlError::unsupported(message).at(*position));
+        }
         if definition.generated.is_some() {
             let message = "a generated column cannot be added: rows would have to be rewritten";
             return Err(SqlError::unsupported(message).at(*position));
         }
         let default = definition.default.as_ref();
-        let default = default.map(|default| checked_default(default, &definition.ty, text));
+        let default = default.map(|default| checked_default(self.catalog, default, &definition.ty, text));
         let (default, missing) = default.transpose()?.unzip();
         let family = match &definition.family {
             None => FamilyId(0),
@@ -291,6 +327,7 @@ impl Change<'_> {
             );
             return Err(SqlError::unsupported(message).at(name.position));
         }
+        check_no_views(self.catalog, table, table.column(id)).map_err(|error| error.at(name.position))?;
         let reads = |index: &&Index| index.columns_read(table).contains(&id);
         let indexes: Vec<_> = table.indexes.iter().filter(reads).collect();
         let generated = table.columns.iter().filter(|column| {

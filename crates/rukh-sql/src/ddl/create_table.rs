@@ -3,22 +3,24 @@
 use std::collections::HashMap;
 
 use rukh_catalog::{
-    Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, IndexDraft, KeyElement, KeyExpr,
-    SaltOptions, Table, TableDraft, TableId, TableOptions, validate_table,
+    Catalog, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, Identity, IndexDraft,
+    KeyElement, KeyExpr, SaltOptions, Sequence, Table, TableDraft, TableId, TableOptions, validate_table,
 };
 use rukh_engine::NoProgress;
 use rukh_keys::{DataType, Datum, SortOrder};
 
 use super::create_index::index_error;
-use super::run::{column_id, column_ids, free_name, is_taken, schema_of};
+use super::run::{PUBLIC, column_id, column_ids, free_name, is_taken, schema_of};
+use super::sequence::sequence;
 use super::stored::{check_constraint, check_stored, generated_column};
 use crate::SqlError;
 use crate::context::Notice;
 use crate::expressions::evaluate_default;
+use crate::sequences::{calls_sequence, default_of, next_of};
 use crate::session::Session;
 use crate::statement::{
-    ColumnDefinition, CreateTableStatement, Expression, KeyElementDefinition, KeyExprDefinition, Name,
-    UniqueDefinition,
+    ColumnDefinition, CreateTableStatement, Expression, IdentityDefinition, IdentityKind,
+    KeyElementDefinition, KeyExprDefinition, Name, UniqueDefinition, parse_object_name,
 };
 
 pub(super) fn create_table(session: &mut Session, statement: &CreateTableStatement) -> Result<(), SqlError> {
@@ -27,10 +29,13 @@ pub(super) fn create_table(session: &mut Session, statement: &CreateTableStateme
     if is_taken(session, &catalog, name, statement.if_not_exists)? {
         return Ok(());
     }
-    let draft = table_draft(statement)?;
+    let (draft, sequences) = table_draft(&catalog, statement)?;
     check_uniques(statement)?;
     let placed = |error: rukh_engine::EngineError| SqlError::from(error).at(name.position);
-    let table = session.engine().create_table(draft).map_err(placed)?;
+    let table = session
+        .engine()
+        .create_table_with(draft, sequences)
+        .map_err(placed)?;
     let created = create_uniques(session, &table, &statement.uniques);
     match created {
         Ok(()) => tell_what_has_no_effect(session, statement),
@@ -58,9 +63,12 @@ fn tell_what_has_no_effect(session: &mut Session, statement: &CreateTableStateme
 }
 
 /// Makes the draft of a table: names to ids, constants to datums.
-fn table_draft(statement: &CreateTableStatement) -> Result<TableDraft, SqlError> {
+fn table_draft(
+    catalog: &Catalog,
+    statement: &CreateTableStatement,
+) -> Result<(TableDraft, Vec<(ColumnId, Sequence)>), SqlError> {
     let families = families(statement)?;
-    let columns = columns(statement, &families)?;
+    let (columns, sequences) = columns(catalog, statement, &families)?;
     let primary_key = primary_key(statement, &columns)?;
     let salt = match &statement.options.salt {
         None => None,
@@ -91,7 +99,7 @@ fn table_draft(statement: &CreateTableStatement) -> Result<TableDraft, SqlError>
         checks: Vec::new(),
     };
     add_expressions(&mut draft, statement)?;
-    Ok(draft)
+    Ok((draft, sequences))
 }
 
 /// Adds generated columns and CHECK constraints, which are typed on the columns that are there.
@@ -165,7 +173,12 @@ fn families(statement: &CreateTableStatement) -> Result<Vec<Family>, SqlError> {
     Ok(families)
 }
 
-fn columns(statement: &CreateTableStatement, families: &[Family]) -> Result<Vec<Column>, SqlError> {
+fn columns(
+    catalog: &Catalog,
+    statement: &CreateTableStatement,
+    families: &[Family],
+) -> Result<(Vec<Column>, Vec<(ColumnId, Sequence)>), SqlError> {
+    let mut sequences: Vec<(ColumnId, Sequence)> = Vec::new();
     let mut columns: Vec<Column> = Vec::with_capacity(statement.columns.len());
     for definition in &statement.columns {
         let Name { text, position } = &definition.name;
@@ -173,13 +186,34 @@ fn columns(statement: &CreateTableStatement, families: &[Family]) -> Result<Vec<
             let message = format!("column \"{text}\" specified more than once");
             return Err(SqlError::statement("42701", message).at(*position));
         }
+        let id = ColumnId(columns.len() as u32);
+        let mut default = default_text(catalog, definition)?;
+        let mut identity = None;
+        if let Some(given) = &definition.identity {
+            let taken = |name: &str| {
+                catalog.check_name_free(PUBLIC, name).is_err()
+                    || name == statement.name.name
+                    || sequences.iter().any(|(_, sequence)| sequence.name == name)
+            };
+            let sequence = own_sequence(&statement.name.name, definition, given, taken)?;
+            default = Some(default_of(&sequence.name));
+            identity = match given.kind {
+                IdentityKind::Always => Some(Identity::Always),
+                IdentityKind::ByDefault => Some(Identity::ByDefault),
+                IdentityKind::Serial => None,
+            };
+            sequences.push((id, sequence));
+        }
         columns.push(Column {
-            id: ColumnId(columns.len() as u32),
+            id,
             name: text.clone(),
             ty: definition.ty,
-            nullable: definition.nullable.unwrap_or(true),
-            default: default_text(definition)?,
-            values: ColumnValues::default(),
+            nullable: definition.nullable.unwrap_or(true) && definition.identity.is_none(),
+            default,
+            values: ColumnValues {
+                identity,
+                ..ColumnValues::default()
+            },
             family: definition
                 .family
                 .as_ref()
@@ -198,7 +232,7 @@ fn columns(statement: &CreateTableStatement, families: &[Family]) -> Result<Vec<
             column.family = family_id(families, &family.name);
         }
     }
-    Ok(columns)
+    Ok((columns, sequences))
 }
 
 fn family_id(families: &[Family], name: &Name) -> FamilyId {
@@ -209,19 +243,69 @@ fn family_id(families: &[Family], name: &Name) -> FamilyId {
 }
 
 /// Returns a default as it is stored, after evaluating it once to see that it fits.
-fn default_text(definition: &ColumnDefinition) -> Result<Option<String>, SqlError> {
+fn default_text(catalog: &Catalog, definition: &ColumnDefinition) -> Result<Option<String>, SqlError> {
     let default = definition.default.as_ref();
-    let text = |expression| checked_default(expression, &definition.ty, &definition.name.text);
+    let text = |expression| checked_default(catalog, expression, &definition.ty, &definition.name.text);
     Ok(default.map(text).transpose()?.map(|(sql, _)| sql))
 }
 
-/// Returns a default as it is stored, and its value now.
+/// Makes the sequence of an identity column, called `t_a_seq`, with a number where that is taken.
+fn own_sequence(
+    table: &str,
+    definition: &ColumnDefinition,
+    identity: &IdentityDefinition,
+    is_taken: impl Fn(&str) -> bool,
+) -> Result<Sequence, SqlError> {
+    let place = |error: SqlError| error.at(identity.position);
+    if definition.nullable == Some(true) {
+        let message = format!(
+            "conflicting NULL/NOT NULL declarations for column \"{}\"",
+            definition.name.text
+        );
+        return Err(place(SqlError::syntax(message)));
+    }
+    let ty = definition.ty;
+    if !matches!(ty, DataType::SmallInt | DataType::Integer | DataType::BigInt) {
+        let message = "identity column type must be smallint, integer, or bigint";
+        return Err(place(SqlError::statement("22023", message)));
+    }
+    let base = format!("{table}_{}_seq", definition.name.text);
+    let mut names = std::iter::once(base.clone()).chain((1..).map(|n| format!("{base}{n}")));
+    let name = names.find(|name| !is_taken(name)).unwrap_or(base);
+    sequence(
+        PUBLIC,
+        &name,
+        identity.options.ty.unwrap_or(ty),
+        &identity.options,
+    )
+    .map_err(place)
+}
+
+/// Returns a default as it is stored, and its value now; NULL for one that takes numbers from a sequence.
 pub(super) fn checked_default(
+    catalog: &Catalog,
     Expression { expr, position }: &Expression,
     ty: &DataType,
     column: &str,
 ) -> Result<(String, Datum), SqlError> {
     check_stored(expr, "DEFAULT expression").map_err(|error| error.at(*position))?;
+    if let Some(name) = next_of(expr) {
+        let parsed = parse_object_name(&name).map_err(|error| error.at(*position))?;
+        let schema = parsed.schema.as_deref().unwrap_or(PUBLIC);
+        if catalog.sequence_named(schema, &parsed.name).is_none() {
+            let message = format!("relation \"{}\" does not exist", parsed.name);
+            return Err(SqlError::statement("42P01", message).at(*position));
+        }
+        if !ty.is_integer() {
+            let message = "a default that is nextval() takes a column of an integer type";
+            return Err(SqlError::unsupported(message).at(*position));
+        }
+        return Ok((default_of(&parsed.name), Datum::Null));
+    }
+    if calls_sequence(expr) {
+        let message = "functions of sequences in a default stand alone: DEFAULT nextval('name')";
+        return Err(SqlError::unsupported(message).at(*position));
+    }
     let sql = expr.to_string();
     let value = evaluate_default(&sql, ty, column).map_err(|error| error.at(*position))?;
     Ok((sql, value))

@@ -8,8 +8,10 @@ mod create_index;
 mod create_table;
 mod remove;
 mod run;
+mod sequence;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod view;
 
 pub(crate) use run::run;

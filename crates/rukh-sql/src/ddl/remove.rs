@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use rukh_catalog::Table;
+use rukh_catalog::{Catalog, Column, Table};
 
 use super::run::PUBLIC;
 use crate::SqlError;
 use crate::context::Notice;
 use crate::session::Session;
 use crate::statement::ObjectName;
+use crate::views::views_on;
 
 pub(super) fn drop_tables(
     session: &mut Session,
@@ -25,8 +26,14 @@ pub(super) fn drop_tables(
             Err(_) if catalog.index_named(schema, &name.name).is_ok() => {
                 return Err(wrong_kind(name, "a table", "Use DROP INDEX to remove an index."));
             }
+            Err(_) if catalog.view_named(schema, &name.name).is_some() => {
+                return Err(wrong_kind(name, "a table", "Use DROP VIEW to remove a view."));
+            }
             Err(_) => unknown(session, "table", name, if_exists, "42P01")?,
         }
+    }
+    for table in &tables {
+        check_no_views(&catalog, table, None)?;
     }
     for table in tables {
         session.engine().drop_table(table.id)?;
@@ -58,6 +65,30 @@ pub(super) fn drop_indexes(
     Ok(())
 }
 
+/// Fails if a view reads a table, or one of its columns, which is to go.
+pub(super) fn check_no_views(
+    catalog: &Catalog,
+    table: &Table,
+    column: Option<&Column>,
+) -> Result<(), SqlError> {
+    let views = views_on(catalog, table.id, column.map(|column| column.id));
+    if views.is_empty() {
+        return Ok(());
+    }
+    let this = match column {
+        Some(column) => format!("column {} of table {}", column.name, table.name),
+        None => format!("table {}", table.name),
+    };
+    let detail: Vec<String> = views
+        .iter()
+        .map(|view| format!("view {} depends on {this}", view.name))
+        .collect();
+    let message = format!("cannot drop {this} because other objects depend on it");
+    Err(SqlError::statement("2BP01", message)
+        .with_detail(detail.join("\n"))
+        .with_hint("Drop the views first."))
+}
+
 fn wrong_kind(name: &ObjectName, kind: &str, hint: &str) -> SqlError {
     let message = format!("\"{}\" is not {kind}", name.name);
     SqlError::statement("42809", message)
@@ -66,7 +97,7 @@ fn wrong_kind(name: &ObjectName, kind: &str, hint: &str) -> SqlError {
 }
 
 /// Takes note of a name to drop that is not known, or fails.
-fn unknown(
+pub(super) fn unknown(
     session: &mut Session,
     kind: &str,
     name: &ObjectName,

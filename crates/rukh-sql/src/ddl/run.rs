@@ -6,6 +6,8 @@ use super::alter::{alter_table, rename_index};
 use super::create_index::create_index;
 use super::create_table::create_table;
 use super::remove::{drop_indexes, drop_tables, truncate};
+use super::sequence::{create_sequence, drop_sequences};
+use super::view::{create_view, drop_views};
 use crate::SqlError;
 use crate::context::Notice;
 use crate::session::Session;
@@ -25,6 +27,20 @@ pub(crate) fn run(session: &mut Session, statement: &Statement) -> Result<String
             if_exists,
             new_name,
         } => rename_index(session, name, *if_exists, new_name).map(|()| "ALTER INDEX"),
+        Statement::CreateView(view) => create_view(session, view).map(|()| "CREATE VIEW"),
+        Statement::DropView {
+            names,
+            if_exists,
+            cascade,
+        } => drop_views(session, names, *if_exists, *cascade).map(|()| "DROP VIEW"),
+        Statement::CreateSequence {
+            name,
+            if_not_exists,
+            options,
+        } => create_sequence(session, name, *if_not_exists, options).map(|()| "CREATE SEQUENCE"),
+        Statement::DropSequence { names, if_exists } => {
+            drop_sequences(session, names, *if_exists).map(|()| "DROP SEQUENCE")
+        }
         Statement::DropTable { names, if_exists } => {
             drop_tables(session, names, *if_exists).map(|()| "DROP TABLE")
         }

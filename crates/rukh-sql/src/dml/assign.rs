@@ -4,7 +4,7 @@ use datafusion::sql::sqlparser::ast::{self, AssignmentTarget, Expr, Value};
 use rukh_catalog::{Column, ColumnId, Table};
 
 use super::target::column_of;
-use super::values::is_default;
+use super::values::{computed_kind, is_default};
 use crate::SqlError;
 use crate::statement::ObjectName;
 
@@ -21,15 +21,16 @@ pub(super) fn assignments(
             let message = format!("multiple assignments to same column \"{}\"", name.name);
             return Err(SqlError::statement("42601", message).at(name.position));
         }
-        match column.values.generated {
+        match computed_kind(column) {
             None => found.push((column.id, defaulted(column, value)?)),
             // It is computed anyway.
-            Some(_) if is_default(value) => {}
-            Some(_) => {
+            Some(_) if is_default(value) && column.values.generated.is_some() => {}
+            Some(_) if is_default(value) => found.push((column.id, defaulted(column, value)?)),
+            Some(kind) => {
                 let message = format!("column \"{}\" can only be updated to DEFAULT", name.name);
                 return Err(SqlError::statement("428C9", message)
                     .at(name.position)
-                    .with_detail(format!("Column \"{}\" is a generated column.", name.name)));
+                    .with_detail(format!("Column \"{}\" is {kind}.", name.name)));
             }
         }
     }

@@ -43,7 +43,7 @@ pub(crate) fn insert(
     match literal_rows(insert) {
         Some(rows) => {
             let columns = leading(insert, columns, width_of(&rows)?);
-            let mut filler = RowFiller::new(&table, &columns)?;
+            let mut filler = RowFiller::new(session, &table, &columns)?;
             let mut filled = Vec::with_capacity(rows.len());
             for row in rows {
                 let mut values = Values {
@@ -59,7 +59,7 @@ pub(crate) fn insert(
         }
         None => match &insert.source {
             None => {
-                let row = RowFiller::new(&table, &[])?.fill(Vec::new())?;
+                let row = RowFiller::new(session, &table, &[])?.fill(Vec::new())?;
                 inserter.put(session, &mut write, &columns, vec![row])?;
             }
             Some(source) => {
@@ -70,7 +70,7 @@ pub(crate) fn insert(
                 for id in &columns {
                     check_given(table.column(*id).expect("named columns exist"))?;
                 }
-                let mut filler = RowFiller::new(&table, &columns)?;
+                let mut filler = RowFiller::new(session, &table, &columns)?;
                 while let Some(batch) = rows.next_batch()? {
                     let filled = filler.fill_batch(&batch, &table, &columns)?;
                     inserter.put(session, &mut write, &columns, filled)?;

@@ -18,6 +18,10 @@ pub(super) fn commit(session: &Session, write: Write) -> Result<(), SqlError> {
 
 pub(super) fn target(catalog: &Catalog, name: &ObjectName) -> Result<Arc<Table>, SqlError> {
     let schema = name.schema.as_deref().unwrap_or("public");
+    if catalog.view_named(schema, &name.name).is_some() {
+        let message = format!("cannot change rows of view \"{}\"", name.name);
+        return Err(SqlError::unsupported(message).at(name.position));
+    }
     let table = catalog.table_named(schema, &name.name);
     table
         .cloned()

@@ -1,17 +1,19 @@
 //! The rows of VALUES: expressions to datums, and defaults for what is not given.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::{Expr, UnaryOperator, Value};
-use rukh_catalog::{Column, ColumnId, Table};
+use rukh_catalog::{Column, ColumnId, Identity, Sequence, Table};
 use rukh_engine::{Row, Snapshot};
 use rukh_keys::{DataType, Datum};
 
 use crate::SqlError;
 use crate::expressions::{evaluate_constant, evaluate_default};
 use crate::scalars::{assigned_datums, datum_from_scalar};
+use crate::sequences::{Sequences, sequence_of_default};
 use crate::session::Session;
 
 pub(super) fn check_width(given: usize, wanted: usize) -> Result<(), SqlError> {
@@ -28,14 +30,22 @@ pub(super) fn check_width(given: usize, wanted: usize) -> Result<(), SqlError> {
 
 /// Fails if a statement may not give values to a column.
 pub(super) fn check_given(column: &Column) -> Result<(), SqlError> {
-    match column.values.generated {
+    match computed_kind(column) {
         None => Ok(()),
-        Some(_) => {
+        Some(kind) => {
             let name = &column.name;
             let message = format!("cannot insert a non-DEFAULT value into column \"{name}\"");
-            Err(SqlError::statement("428C9", message)
-                .with_detail(format!("Column \"{name}\" is a generated column.")))
+            Err(SqlError::statement("428C9", message).with_detail(format!("Column \"{name}\" is {kind}.")))
         }
+    }
+}
+
+/// Says what a column is that takes no values of statements.
+pub(super) fn computed_kind(column: &Column) -> Option<&'static str> {
+    match (&column.values.generated, column.values.identity) {
+        (Some(_), _) => Some("a generated column"),
+        (_, Some(Identity::Always)) => Some("an identity column defined as GENERATED ALWAYS"),
+        _ => None,
     }
 }
 
@@ -137,17 +147,27 @@ pub(super) struct RowFiller<'a> {
     table: &'a Table,
     /// Position in the table of each named column.
     targets: Vec<usize>,
-    defaults: HashMap<usize, Datum>,
+    defaults: HashMap<usize, Default>,
+    sequences: Arc<Sequences>,
+}
+
+/// What a column has that is not given.
+enum Default {
+    /// The same in all rows of a statement.
+    Value(Datum),
+    /// The next number.
+    Next(Arc<Sequence>),
 }
 
 impl<'a> RowFiller<'a> {
-    pub(super) fn new(table: &'a Table, columns: &[ColumnId]) -> Result<Self, SqlError> {
+    pub(super) fn new(session: &Session, table: &'a Table, columns: &[ColumnId]) -> Result<Self, SqlError> {
         let position = |id: &ColumnId| table.position(*id).expect("named columns exist");
         let targets = columns.iter().map(position).collect();
         Ok(RowFiller {
             table,
             targets,
             defaults: HashMap::new(),
+            sequences: session.sequences.clone(),
         })
     }
 
@@ -184,15 +204,24 @@ impl<'a> RowFiller<'a> {
     }
 
     fn default(&mut self, position: usize) -> Result<Datum, SqlError> {
-        if let Some(known) = self.defaults.get(&position) {
-            return Ok(known.clone());
-        }
         let column = &self.table.columns[position];
-        let value = match &column.default {
-            None => Datum::Null,
-            Some(sql) => evaluate_default(sql, &column.ty, &column.name)?,
+        if !self.defaults.contains_key(&position) {
+            let default = self.evaluated(column)?;
+            self.defaults.insert(position, default);
+        }
+        match &self.defaults[&position] {
+            Default::Value(value) => Ok(value.clone()),
+            Default::Next(sequence) => Ok(column.ty.check(Datum::Int(self.sequences.next(sequence)?))?),
+        }
+    }
+
+    fn evaluated(&self, column: &Column) -> Result<Default, SqlError> {
+        let Some(sql) = &column.default else {
+            return Ok(Default::Value(Datum::Null));
         };
-        self.defaults.insert(position, value.clone());
-        Ok(value)
+        match sequence_of_default(sql) {
+            Some(name) => self.sequences.named(&name).map(Default::Next),
+            None => evaluate_default(sql, &column.ty, &column.name).map(Default::Value),
+        }
     }
 }

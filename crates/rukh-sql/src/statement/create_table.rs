@@ -15,15 +15,17 @@
 use datafusion::sql::sqlparser::ast::{ColumnOption, Expr};
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
+use rukh_keys::DataType;
 
 use super::create_index::{primary_key_element, sort_order};
 use super::data_type::data_type;
 use super::reader::Reader;
+use super::sequence::identity_options;
 use super::utility::boolean;
 use super::{
     CheckDefinition, ColumnDefinition, CreateTableStatement, Expression, FamilyDefinition,
-    KeyElementDefinition, KeyExprDefinition, Name, SaltDefinition, Statement, TableOptionsDefinition,
-    UniqueDefinition,
+    IdentityDefinition, IdentityKind, KeyElementDefinition, KeyExprDefinition, Name, SaltDefinition,
+    SequenceOptions, Statement, TableOptionsDefinition, UniqueDefinition,
 };
 use crate::SqlError;
 
@@ -165,9 +167,20 @@ pub(super) fn column(reader: &mut Reader<'_>, table: &mut CreateTableStatement) 
         return Err(reader.unsupported("COUNTER columns are not supported yet"));
     }
     let position = reader.position();
-    let ty = reader.data_type()?;
-    let ty = data_type(&ty).map_err(|error| error.at(position))?;
+    let serial = serial(reader);
+    let ty = match serial {
+        Some(ty) => ty,
+        None => {
+            let ty = reader.data_type()?;
+            data_type(&ty).map_err(|error| error.at(position))?
+        }
+    };
     let mut column = ColumnDefinition {
+        identity: serial.map(|_| IdentityDefinition {
+            kind: IdentityKind::Serial,
+            options: SequenceOptions::default(),
+            position,
+        }),
         name,
         ty,
         nullable: None,
@@ -178,6 +191,18 @@ pub(super) fn column(reader: &mut Reader<'_>, table: &mut CreateTableStatement) 
     while column_option(reader, &mut column, table)? {}
     table.columns.push(column);
     Ok(())
+}
+
+/// Takes SERIAL or the like, which stand where a type does.
+fn serial(reader: &mut Reader<'_>) -> Option<DataType> {
+    let words = [
+        (&["serial", "serial4"][..], DataType::Integer),
+        (&["bigserial", "serial8"], DataType::BigInt),
+        (&["smallserial", "serial2"], DataType::SmallInt),
+    ];
+    let (_, ty) = words.into_iter().find(|(words, _)| reader.peeks_any(words))?;
+    reader.take();
+    Some(ty)
 }
 
 /// Reads one option of a column; false if there is no more.
@@ -279,12 +304,34 @@ fn in_parentheses(reader: &mut Reader<'_>) -> Result<Expression, SqlError> {
     Ok(Expression { expr, position })
 }
 
-/// Reads `GENERATED ALWAYS AS (expression) STORED`.
+/// Reads `GENERATED ALWAYS AS (expression) STORED`, or `GENERATED … AS IDENTITY`.
 fn generated(reader: &mut Reader<'_>, column: &mut ColumnDefinition) -> Result<(), SqlError> {
     let position = reader.position();
     reader.expect(&["generated"])?;
-    reader.expect(&["always", "as"])?;
+    let by_default = reader.accept(&["by", "default"]);
+    if !by_default {
+        reader.expect(&["always"])?;
+    }
+    reader.expect(&["as"])?;
     let name = &column.name.text;
+    if by_default || reader.peeks(&["identity"]) {
+        reader.expect(&["identity"])?;
+        let options = identity_options(reader)?;
+        let kind = match by_default {
+            true => IdentityKind::ByDefault,
+            false => IdentityKind::Always,
+        };
+        if column.identity.is_some() {
+            let message = format!("multiple identity specifications for column \"{name}\"");
+            return Err(SqlError::syntax(message).at(position));
+        }
+        column.identity = Some(IdentityDefinition {
+            kind,
+            options,
+            position,
+        });
+        return check_one_source(column, position);
+    }
     let expression = in_parentheses(reader)?;
     reader.expect(&["stored"])?;
     if column.generated.is_some() {
@@ -297,14 +344,17 @@ fn generated(reader: &mut Reader<'_>, column: &mut ColumnDefinition) -> Result<(
 
 /// A column has a default or is generated, not both.
 fn check_one_source(column: &ColumnDefinition, position: usize) -> Result<(), SqlError> {
-    match column.default.is_some() && column.generated.is_some() {
-        false => Ok(()),
-        true => {
-            let name = &column.name.text;
-            let message = format!("both default and generation expression specified for column \"{name}\"");
-            Err(SqlError::syntax(message).at(position))
+    let name = &column.name.text;
+    let message = match (&column.default, &column.generated, &column.identity) {
+        (Some(_), Some(_), _) => "both default and generation expression specified",
+        (Some(_), _, Some(identity)) if identity.kind == IdentityKind::Serial => {
+            "multiple default values specified"
         }
-    }
+        (Some(_), _, Some(_)) => "both default and identity specified",
+        (_, Some(_), Some(_)) => "both identity and generation expression specified",
+        _ => return Ok(()),
+    };
+    Err(SqlError::syntax(format!("{message} for column \"{name}\"")).at(position))
 }
 
 fn refuse_column_option(reader: &Reader<'_>) -> Result<(), SqlError> {

@@ -11,6 +11,7 @@
 //! | `create_table` | CREATE TABLE with its columns, key, families and options               |
 //! | `create_index` | CREATE INDEX                                                           |
 //! | `alter`        | ALTER TABLE, ALTER INDEX                                               |
+//! | `sequence`     | CREATE SEQUENCE, options of identity columns                           |
 //! | `data_type`    | names of types                                                         |
 //! | `copy`         | COPY                                                                   |
 //! | `query`        | queries and writes, by sqlparser; refuses clauses that would be ignored |
@@ -35,6 +36,7 @@ mod number;
 mod parse;
 mod query;
 mod reader;
+mod sequence;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -43,7 +45,7 @@ mod tree;
 mod utility;
 
 pub(crate) use data_type::data_type;
-pub use parse::{parse, parse_expression};
+pub use parse::{parse, parse_expression, parse_object_name};
 pub(crate) use reader::is_reserved;
 pub(crate) use transaction::serializable;
 pub use transaction::{TransactionModes, TransactionStatement};

@@ -4,7 +4,7 @@ use datafusion::sql::sqlparser::ast::Expr;
 
 use super::reader::Reader;
 use super::source::Source;
-use super::{Statement, utility};
+use super::{ObjectName, Statement, utility};
 use crate::SqlError;
 
 /// Reads exactly one statement; a semicolon may end it.
@@ -16,6 +16,15 @@ pub fn parse(sql: &str) -> Result<Statement, SqlError> {
     let statement = utility::statement(&mut reader)?;
     reader.end()?;
     Ok(statement)
+}
+
+/// Reads a name with an optional schema, such as that in `nextval('public.s')`.
+pub fn parse_object_name(text: &str) -> Result<ObjectName, SqlError> {
+    let source = Source::new(text);
+    let mut reader = Reader::new(&source)?;
+    let name = reader.object_name()?;
+    reader.end()?;
+    Ok(name)
 }
 
 /// Reads exactly one expression, such as a stored default.

@@ -3,8 +3,8 @@
 use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::reader::Reader;
-use super::{ExplainFormat, Name, ObjectName, ShowStatement, Statement, query};
-use super::{alter, copy, create_index, create_table, transaction};
+use super::{CreateViewStatement, ExplainFormat, Name, ObjectName, ShowStatement, Statement, query};
+use super::{alter, copy, create_index, create_table, sequence, transaction};
 use crate::SqlError;
 
 /// Reads any statement.
@@ -79,6 +79,9 @@ const NOT_DONE: &[&str] = &[
 fn create(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     match () {
         () if reader.peeks(&["create", "table"]) => create_table::create_table(reader),
+        () if reader.peeks(&["create", "view"]) => create_view(reader),
+        () if reader.peeks(&["create", "or", "replace", "view"]) => create_view(reader),
+        () if reader.peeks(&["create", "sequence"]) => sequence::create_sequence(reader),
         () if reader.peeks(&["create", "index"]) => create_index::create_index(reader),
         () if reader.peeks(&["create", "unique", "index"]) => create_index::create_index(reader),
         () => not_done(reader, "CREATE"),
@@ -115,7 +118,6 @@ const OBJECTS: &[&str] = &[
     "role",
     "rule",
     "schema",
-    "sequence",
     "server",
     "statistics",
     "subscription",
@@ -128,7 +130,6 @@ const OBJECTS: &[&str] = &[
     "type",
     "unlogged",
     "user",
-    "view",
 ];
 
 /// Fails with the name of what should be created or dropped, or with a syntax error.
@@ -145,6 +146,23 @@ fn not_done(reader: &mut Reader<'_>, verb: &str) -> Result<Statement, SqlError> 
 }
 
 fn drop(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    if reader.accept(&["drop", "sequence"]) {
+        let if_exists = reader.if_exists();
+        let names = reader.list(Reader::object_name)?;
+        refuse_cascade(reader)?;
+        return Ok(Statement::DropSequence { names, if_exists });
+    }
+    if reader.accept(&["drop", "view"]) {
+        let if_exists = reader.if_exists();
+        let names = reader.list(Reader::object_name)?;
+        let cascade = reader.accept(&["cascade"]);
+        reader.accept(&["restrict"]);
+        return Ok(Statement::DropView {
+            names,
+            if_exists,
+            cascade,
+        });
+    }
     let is_table = reader.peeks(&["drop", "table"]);
     if !is_table && !reader.peeks(&["drop", "index"]) {
         return not_done(reader, "DROP");
@@ -161,14 +179,46 @@ fn drop(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
             .unsupported("DROP INDEX … ON is not supported")
             .with_hint("Names of indexes are unique: DROP INDEX name."));
     }
-    if reader.peeks(&["cascade"]) {
-        return Err(reader.unsupported("CASCADE is not supported"));
-    }
-    reader.accept(&["restrict"]);
+    refuse_cascade(reader)?;
     Ok(match is_table {
         true => Statement::DropTable { names, if_exists },
         false => Statement::DropIndex { names, if_exists },
     })
+}
+
+/// Reads CREATE [OR REPLACE] VIEW.
+fn create_view(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    reader.expect(&["create"])?;
+    let or_replace = reader.accept(&["or", "replace"]);
+    reader.expect(&["view"])?;
+    let name = reader.object_name()?;
+    let columns = match reader.peek_at(0) {
+        Token::LParen => reader.names()?,
+        _ => Vec::new(),
+    };
+    if reader.peeks(&["with"]) {
+        return Err(reader.unsupported("CREATE VIEW … WITH is not supported"));
+    }
+    reader.expect(&["as"])?;
+    let query = query::read_only_query(reader)?;
+    if reader.peeks(&["with"]) {
+        return Err(reader.unsupported("CREATE VIEW … WITH CHECK OPTION is not supported"));
+    }
+    Ok(Statement::CreateView(Box::new(CreateViewStatement {
+        name,
+        or_replace,
+        columns,
+        query,
+    })))
+}
+
+/// Takes RESTRICT if it is next.
+fn refuse_cascade(reader: &mut Reader<'_>) -> Result<(), SqlError> {
+    if reader.peeks(&["cascade"]) {
+        return Err(reader.unsupported("CASCADE is not supported"));
+    }
+    reader.accept(&["restrict"]);
+    Ok(())
 }
 
 fn truncate(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
@@ -314,7 +364,7 @@ fn show(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
         ShowStatement::Indexes {
             table: of_table(reader)?,
         }
-    } else if reader.accept(&["create", "table"]) {
+    } else if reader.accept(&["create", "table"]) || reader.accept(&["create", "view"]) {
         ShowStatement::CreateTable {
             name: reader.object_name()?,
         }

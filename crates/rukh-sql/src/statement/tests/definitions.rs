@@ -111,12 +111,6 @@ fn create_table_errors() {
             at,
         ),
         (
-            "CREATE TABLE t (a SERIAL)",
-            "42704",
-            "type \"serial\" does not exist",
-            at,
-        ),
-        (
             "CREATE TABLE t (a JSONB)",
             "42704",
             "type \"jsonb\" does not exist",
@@ -273,9 +267,9 @@ fn create_table_errors() {
             1,
         ),
         (
-            "CREATE VIEW v AS SELECT 1",
+            "CREATE DOMAIN v AS INT",
             "0A000",
-            "CREATE VIEW is not supported",
+            "CREATE DOMAIN is not supported",
             1,
         ),
         ("CREATE FOO", "42601", "syntax error at or near \"FOO\"", 8),
@@ -433,6 +427,35 @@ fn alter() {
             "0A000",
             "ALTER of anything but tables and indexes is not supported",
             7,
+        ),
+    ]);
+}
+
+#[test]
+fn views() {
+    check(&[
+        ("CREATE VIEW v AS SELECT 1", "view v () SELECT 1"),
+        (
+            "create or replace view s.v (a, \"B\") as (values (1, 2))",
+            "view s.v or replace (a B) (VALUES (1, 2))",
+        ),
+        (
+            "DROP VIEW IF EXISTS v, w CASCADE",
+            "drop view if exists v w cascade",
+        ),
+    ]);
+    check_errors(&[
+        (
+            "CREATE VIEW v SELECT 1",
+            "42601",
+            "syntax error at or near \"SELECT\"",
+            15,
+        ),
+        (
+            "CREATE VIEW v WITH (x) AS SELECT 1",
+            "0A000",
+            "CREATE VIEW … WITH is not supported",
+            15,
         ),
     ]);
 }

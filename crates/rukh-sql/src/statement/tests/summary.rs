@@ -46,6 +46,21 @@ pub(super) fn summary(statement: &Statement) -> String {
             let maybe = if *if_exists { " if exists" } else { "" };
             format!("alter index {}{maybe}: to {}", object(name), new_name.text)
         }
+        Statement::CreateView(view) => {
+            let replace = if view.or_replace { " or replace" } else { "" };
+            let columns = list(&view.columns, text);
+            format!("view {}{replace} ({columns}) {}", object(&view.name), view.query)
+        }
+        Statement::DropView {
+            names,
+            if_exists,
+            cascade,
+        } => {
+            let cascade = if *cascade { " cascade" } else { "" };
+            format!("{}{cascade}", drop("view", names, *if_exists))
+        }
+        Statement::CreateSequence { name, options, .. } => format!("sequence {} {options:?}", object(name)),
+        Statement::DropSequence { names, if_exists } => drop("sequence", names, *if_exists),
         Statement::DropTable { names, if_exists } => drop("table", names, *if_exists),
         Statement::DropIndex { names, if_exists } => drop("index", names, *if_exists),
         Statement::Truncate { tables } => format!("truncate {}", list(tables, object)),

@@ -1,0 +1,105 @@
+//! Sequences and views: definitions beside those of tables.
+
+use rukh_keys::DataType;
+use serde::{Deserialize, Serialize};
+
+use crate::{CatalogError, ColumnId, TableId};
+
+/// Identifies a sequence for its whole life; never reused, and not the id of anything else either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SequenceId(pub u32);
+
+/// Identifies a view for its whole life; never reused, and not the id of anything else either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ViewId(pub u32);
+
+/// A sequence: numbers that are given once each.
+///
+/// Invariant: made by [`Sequence::checked`], so `increment` is not 0, `cache` is not 0, and
+/// `min <= start <= max`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sequence {
+    /// Identity.
+    pub id: SequenceId,
+    /// Schema name.
+    pub schema: String,
+    /// Name within the schema.
+    pub name: String,
+    /// SMALLINT, INTEGER or BIGINT; bounds what may be given.
+    pub ty: DataType,
+    /// The first number.
+    pub start: i64,
+    /// From one number to the next; negative to count down.
+    pub increment: i64,
+    /// The smallest number.
+    pub min: i64,
+    /// The largest number.
+    pub max: i64,
+    /// How many numbers a connection takes at once.
+    pub cache: u32,
+    /// Whether the other end follows the last number.
+    pub cycle: bool,
+    /// The column that the sequence was made for, and goes with.
+    pub owner: Option<(TableId, ColumnId)>,
+}
+
+impl Sequence {
+    /// Returns the definition if it is valid; messages are PostgreSQL's.
+    pub fn checked(self) -> Result<Self, CatalogError> {
+        let Sequence { start, min, max, .. } = self;
+        let wrong = match () {
+            () if self.increment == 0 => Some("INCREMENT must not be zero".to_string()),
+            () if self.cache == 0 => Some("CACHE (0) must be greater than zero".to_string()),
+            () if min >= max => Some(format!("MINVALUE ({min}) must be less than MAXVALUE ({max})")),
+            () if start < min => Some(format!(
+                "START value ({start}) cannot be less than MINVALUE ({min})"
+            )),
+            () if start > max => Some(format!(
+                "START value ({start}) cannot be greater than MAXVALUE ({max})"
+            )),
+            () => None,
+        };
+        match wrong {
+            None => Ok(self),
+            Some(message) => Err(CatalogError::Value { message }),
+        }
+    }
+
+    /// Returns the number that follows, or `None` after the last one.
+    pub fn after(&self, value: i64) -> Option<i64> {
+        let next = value.checked_add(self.increment);
+        let next = next.filter(|next| (self.min..=self.max).contains(next));
+        let first = if self.increment > 0 { self.min } else { self.max };
+        next.or(self.cycle.then_some(first))
+    }
+}
+
+/// A view: a query under a name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct View {
+    /// Identity.
+    pub id: ViewId,
+    /// Schema name.
+    pub schema: String,
+    /// Name within the schema.
+    pub name: String,
+    /// The columns, in order.
+    pub columns: Vec<ViewColumn>,
+    /// The query, its tables with their schemas, as SQL text.
+    pub sql: String,
+    /// Tables that the query reads, with the columns.
+    pub reads: Vec<(TableId, Vec<ColumnId>)>,
+    /// Views that the query reads.
+    pub views: Vec<ViewId>,
+}
+
+/// A column of a view.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ViewColumn {
+    /// Name.
+    pub name: String,
+    /// Name of the query's column.
+    pub source: String,
+    /// Type.
+    pub ty: DataType,
+}

@@ -1,0 +1,207 @@
+//! Sequences: numbers that are given once each, also after a crash.
+//!
+//! Numbers are reserved in blocks: what follows the block is stored durably before the first of its numbers is
+//! given. Those of a block that were not given when the process ended are lost. Numbers are given outside of
+//! statements' batches: one that fails gives none back, and the writer lock is not needed.
+
+use crate::engine::{Engine, Inner};
+use crate::{EngineError, stored};
+use parking_lot::Mutex;
+use rukh_catalog::{CatalogError, Sequence, SequenceId, View, ViewId};
+use rukh_kv::{Durability, WriteBatch};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Numbers reserved together, or `CACHE` if that is more, as many as PostgreSQL notes in its log.
+const BLOCK: u32 = 32;
+
+/// Most numbers reserved together: blocks grow while the process runs, since each waits for the disk.
+const BLOCK_MAX: u32 = 4096;
+
+/// What open sequences give next.
+pub(crate) type KnownSequences = HashMap<SequenceId, Arc<Mutex<Next>>>;
+
+/// What a sequence gives next.
+#[derive(Debug)]
+pub(crate) struct Next {
+    /// `None` if nothing is left.
+    value: Option<i64>,
+    /// How many numbers from `value` on are reserved.
+    reserved: u32,
+    /// How many are reserved the next time.
+    block: u32,
+}
+
+impl Next {
+    fn of(value: Option<i64>) -> Self {
+        Next {
+            value,
+            reserved: 0,
+            block: BLOCK,
+        }
+    }
+}
+
+/// Numbers that were taken from a sequence: `first` and those that follow it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SequenceBlock {
+    /// The first number.
+    pub first: i64,
+    /// How many there are, at least one.
+    pub count: u32,
+}
+
+impl Engine {
+    /// Takes as many numbers from a sequence as its CACHE says, or fewer where it ends or begins again.
+    ///
+    /// Fails with [`EngineError::SequenceExhausted`].
+    pub fn take_numbers(&self, id: SequenceId) -> Result<SequenceBlock, EngineError> {
+        let inner = &self.inner;
+        let known = inner.known_sequence(id)?;
+        let mut next = known.lock();
+        // A sequence that was dropped meanwhile must not be stored again.
+        let sequence = inner.sequence(id)?;
+        let Some(first) = next.value else {
+            let increasing = sequence.increment > 0;
+            return Err(EngineError::SequenceExhausted {
+                sequence: sequence.name.clone(),
+                increasing,
+                limit: if increasing { sequence.max } else { sequence.min },
+            });
+        };
+        if next.reserved == 0 {
+            let (count, after) = run_of(&sequence, first, sequence.cache.max(next.block));
+            let mut batch = WriteBatch::new();
+            stored::put_sequence_state(&mut batch, id, after);
+            inner.store.write(batch, Durability::Synced)?;
+            next.reserved = count;
+            next.block = (next.block * 2).min(BLOCK_MAX);
+        }
+        let wanted = sequence.cache.min(next.reserved);
+        let (count, after) = run_of(&sequence, first, wanted);
+        next.value = after;
+        next.reserved -= count;
+        Ok(SequenceBlock { first, count })
+    }
+
+    /// Makes a sequence go on with this number, durably.
+    pub fn set_next_number(&self, id: SequenceId, value: Option<i64>) -> Result<(), EngineError> {
+        let inner = &self.inner;
+        let known = inner.known_sequence(id)?;
+        let mut next = known.lock();
+        inner.sequence(id)?;
+        let mut batch = WriteBatch::new();
+        stored::put_sequence_state(&mut batch, id, value);
+        inner.store.write(batch, Durability::Synced)?;
+        *next = Next::of(value);
+        Ok(())
+    }
+
+    /// Creates a sequence; its id is given here.
+    pub fn create_sequence(&self, sequence: Sequence) -> Result<(), EngineError> {
+        let inner = &self.inner;
+        let _guard = inner.lock_writer()?;
+        let catalog = inner.definitions().catalog.clone();
+        catalog.check_name_free(&sequence.schema, &sequence.name)?;
+        let id = SequenceId(stored::next_id(inner.store.as_ref())?);
+        let sequence = Sequence {
+            id,
+            ..sequence.checked()?
+        };
+        let mut batch = WriteBatch::new();
+        stored::put_next_id(&mut batch, id.0 + 1);
+        stored::put_sequence(&mut batch, &sequence);
+        stored::put_sequence_state(&mut batch, id, Some(sequence.start));
+        inner.commit_definitions(batch, catalog.with_sequence(sequence))
+    }
+
+    /// Drops a sequence.
+    pub fn drop_sequence(&self, id: SequenceId) -> Result<(), EngineError> {
+        let inner = &self.inner;
+        let _guard = inner.lock_writer()?;
+        let known = inner.known_sequence(id)?;
+        let _next = known.lock();
+        let catalog = inner.definitions().catalog.clone();
+        let mut batch = WriteBatch::new();
+        stored::delete_sequence(&mut batch, id);
+        inner.commit_definitions(batch, catalog.without_sequence(id))?;
+        inner.sequences.lock().remove(&id);
+        Ok(())
+    }
+
+    /// Creates a view, or replaces the one with its name; its id is given here.
+    pub fn create_view(&self, view: View) -> Result<(), EngineError> {
+        let inner = &self.inner;
+        let _guard = inner.lock_writer()?;
+        let catalog = inner.definitions().catalog.clone();
+        let mut batch = WriteBatch::new();
+        let id = match catalog.view_named(&view.schema, &view.name) {
+            Some(known) => known.id,
+            None => {
+                catalog.check_name_free(&view.schema, &view.name)?;
+                let id = stored::next_id(inner.store.as_ref())?;
+                stored::put_next_id(&mut batch, id + 1);
+                ViewId(id)
+            }
+        };
+        let view = View { id, ..view };
+        stored::put_view(&mut batch, &view);
+        inner.commit_definitions(batch, catalog.with_view(view))
+    }
+
+    /// Drops views, all at once.
+    pub fn drop_views(&self, ids: &[ViewId]) -> Result<(), EngineError> {
+        let inner = &self.inner;
+        let _guard = inner.lock_writer()?;
+        let mut batch = WriteBatch::new();
+        let mut next = (*inner.definitions().catalog).clone();
+        for id in ids {
+            stored::delete_view(&mut batch, *id);
+            next = next.without_view(*id);
+        }
+        inner.commit_definitions(batch, next)
+    }
+}
+
+impl Inner {
+    fn sequence(&self, id: SequenceId) -> Result<Arc<Sequence>, EngineError> {
+        let catalog = self.definitions().catalog.clone();
+        let unknown = || CatalogError::UnknownTable {
+            name: format!("sequence {}", id.0),
+        };
+        Ok(catalog.sequence(id).cloned().ok_or_else(unknown)?)
+    }
+
+    /// Returns what a sequence gives next, read from storage the first time.
+    fn known_sequence(&self, id: SequenceId) -> Result<Arc<Mutex<Next>>, EngineError> {
+        self.sequence(id)?;
+        if self.is_read_only() {
+            return Err(EngineError::ReadOnly);
+        }
+        let mut known = self.sequences.lock();
+        if let Some(next) = known.get(&id) {
+            return Ok(next.clone());
+        }
+        let value = stored::sequence_state(self.store.as_ref(), id)?;
+        let next = Arc::new(Mutex::new(Next::of(value)));
+        known.insert(id, next.clone());
+        Ok(next)
+    }
+}
+
+/// Returns how many of at most `most` numbers there are from `first` on before the sequence ends or begins
+/// again, and the number after them.
+fn run_of(sequence: &Sequence, first: i64, most: u32) -> (u32, Option<i64>) {
+    let (first, increment) = (i128::from(first), i128::from(sequence.increment));
+    let room = match increment > 0 {
+        true => i128::from(sequence.max) - first,
+        false => i128::from(sequence.min) - first,
+    };
+    let count = u32::try_from((room / increment + 1).max(1))
+        .unwrap_or(u32::MAX)
+        .min(most);
+    let last = first + increment * (i128::from(count) - 1);
+    // Within the bounds of the sequence, if `first` is.
+    let last = i64::try_from(last).unwrap_or(sequence.max);
+    (count, sequence.after(last))
+}

@@ -1,0 +1,205 @@
+//! CREATE VIEW and DROP VIEW.
+
+use datafusion::sql::sqlparser::ast::{self, Visit, Visitor};
+use rukh_catalog::{Catalog, View, ViewColumn, ViewId};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::run::{PUBLIC, is_taken, schema_of};
+use crate::SqlError;
+use crate::context::Notice;
+use crate::rewrite::shown_name;
+use crate::session::Session;
+use crate::statement::{CreateViewStatement, ObjectName, Statement, parse};
+use crate::types::data_type_of;
+use crate::views::{expand, qualify, tables_read};
+
+/// Runs CREATE VIEW.
+pub(super) fn create_view(session: &mut Session, statement: &CreateViewStatement) -> Result<(), SqlError> {
+    let catalog = session.engine().catalog();
+    let name = &statement.name;
+    let schema = schema_of(name)?;
+    let old = catalog.view_named(schema, &name.name).cloned();
+    match &old {
+        Some(_) if statement.or_replace => {}
+        _ => {
+            is_taken(session, &catalog, name, false)?;
+        }
+    }
+    let view = view(session, &catalog, statement, schema)?;
+    if let Some(old) = &old {
+        check_replaced(old, &view).map_err(|error| error.at(name.position))?;
+        if reads_view(&catalog, &view.views, old.id) {
+            let message = format!(
+                "infinite recursion detected in rules for relation \"{}\"",
+                name.name
+            );
+            return Err(SqlError::statement("42P17", message).at(name.position));
+        }
+    }
+    let created = session.engine().create_view(view);
+    created.map_err(|error| SqlError::from(error).at(name.position))
+}
+
+/// Makes the definition of a view that has no id yet.
+fn view(
+    session: &mut Session,
+    catalog: &Catalog,
+    statement: &CreateViewStatement,
+    schema: &str,
+) -> Result<View, SqlError> {
+    check_no_parameters(&statement.query)?;
+    let mut query = statement.query.as_ref().clone();
+    qualify(&mut query, catalog);
+    let sql = query.to_string();
+    // What is stored is what is planned, now and whenever the view is used.
+    let Statement::Query(mut stored) = parse(&sql)? else {
+        return Err(SqlError::internal("a view holds another statement than a query"));
+    };
+    let plan = session.plan_of(&stored)?;
+    let sources: Vec<String> = plan
+        .schema()
+        .fields()
+        .iter()
+        .map(|field| field.name().clone())
+        .collect();
+    let given = statement.columns.len();
+    if given > sources.len() {
+        let message = "CREATE VIEW specifies more column names than columns";
+        return Err(SqlError::syntax(message).at(statement.columns[sources.len()].position));
+    }
+    let mut columns: Vec<ViewColumn> = Vec::with_capacity(sources.len());
+    for (at, (source, field)) in sources.into_iter().zip(plan.schema().fields()).enumerate() {
+        let name = match statement.columns.get(at) {
+            Some(name) => name.text.clone(),
+            None => shown_name(&source).to_string(),
+        };
+        if columns.iter().any(|column| column.name == name) {
+            let message = format!("column \"{name}\" specified more than once");
+            return Err(SqlError::statement("42701", message).at(statement.name.position));
+        }
+        columns.push(ViewColumn {
+            name,
+            source,
+            ty: data_type_of(field),
+        });
+    }
+    Ok(View {
+        id: ViewId(0),
+        schema: schema.to_string(),
+        name: statement.name.name.clone(),
+        columns,
+        reads: tables_read(&plan)?,
+        views: expand(&mut stored, catalog)?,
+        sql,
+    })
+}
+
+fn check_no_parameters(query: &ast::Query) -> Result<(), SqlError> {
+    struct Finder;
+    impl Visitor for Finder {
+        type Break = SqlError;
+
+        fn pre_visit_expr(&mut self, expr: &ast::Expr) -> ControlFlow<SqlError> {
+            match expr {
+                ast::Expr::Value(value) => match &value.value {
+                    ast::Value::Placeholder(name) => {
+                        let message = format!("there is no parameter {name}");
+                        ControlFlow::Break(SqlError::statement("42P02", message))
+                    }
+                    _ => ControlFlow::Continue(()),
+                },
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    match query.visit(&mut Finder) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+/// A view that replaces another begins with the columns of that.
+fn check_replaced(old: &View, new: &View) -> Result<(), SqlError> {
+    let invalid = |message: String| Err(SqlError::statement("42P16", message));
+    if new.columns.len() < old.columns.len() {
+        return invalid("cannot drop columns from view".to_string());
+    }
+    for (old, new) in old.columns.iter().zip(&new.columns) {
+        if old.name != new.name {
+            return invalid(format!(
+                "cannot change name of view column \"{}\" to \"{}\"",
+                old.name, new.name
+            ));
+        }
+        if old.ty != new.ty {
+            return invalid(format!(
+                "cannot change data type of view column \"{}\" from {} to {}",
+                old.name,
+                old.ty.postgres_name(),
+                new.ty.postgres_name()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether one of these views is, or reads, the one with this id.
+fn reads_view(catalog: &Catalog, views: &[ViewId], id: ViewId) -> bool {
+    let mut waiting = views.to_vec();
+    let mut seen: Vec<ViewId> = Vec::new();
+    while let Some(next) = waiting.pop() {
+        if next == id {
+            return true;
+        }
+        if seen.contains(&next) {
+            continue;
+        }
+        seen.push(next);
+        let view = catalog.views().find(|view| view.id == next);
+        waiting.extend(view.iter().flat_map(|view| view.views.iter().copied()));
+    }
+    false
+}
+
+/// Runs DROP VIEW.
+pub(super) fn drop_views(
+    session: &mut Session,
+    names: &[ObjectName],
+    if_exists: bool,
+    cascade: bool,
+) -> Result<(), SqlError> {
+    let catalog = session.engine().catalog();
+    let mut gone: Vec<ViewId> = Vec::new();
+    for name in names {
+        let schema = name.schema.as_deref().unwrap_or(PUBLIC);
+        match catalog.view_named(schema, &name.name) {
+            Some(view) => gone.push(view.id),
+            None if catalog.check_name_free(schema, &name.name).is_err() => {
+                let message = format!("\"{}\" is not a view", name.name);
+                return Err(SqlError::statement("42809", message).at(name.position));
+            }
+            None => super::remove::unknown(session, "view", name, if_exists, "42P01")?,
+        }
+    }
+    loop {
+        let reads =
+            |view: &&Arc<View>| !gone.contains(&view.id) && view.views.iter().any(|read| gone.contains(read));
+        let Some(dependent) = catalog.views().find(reads) else {
+            break;
+        };
+        if !cascade {
+            let read = catalog
+                .views()
+                .find(|view| gone.contains(&view.id) && dependent.views.contains(&view.id));
+            let read = read.map_or("", |view| &view.name);
+            let message = format!("cannot drop view {read} because other objects depend on it");
+            return Err(SqlError::statement("2BP01", message)
+                .with_detail(format!("view {} depends on view {read}", dependent.name))
+                .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        session.notice(Notice::new(format!("drop cascades to view {}", dependent.name)));
+        gone.push(dependent.id);
+    }
+    Ok(session.engine().drop_views(&gone)?)
+}
