@@ -76,13 +76,16 @@ impl fmt::Display for Suggestion {
     }
 }
 
+/// Writes a name as SQL reads it, in quotes where it must be.
+pub type QuoteName = fn(&str) -> String;
+
 /// Finds an index that does not exist and would help a query much, for which `chosen` is the path.
-pub fn missing_index(query: &Query<'_>, chosen: &AccessPath) -> Option<Suggestion> {
-    suggestion(query, &Knowledge::of(query), chosen)
+pub fn missing_index(query: &Query<'_>, chosen: &AccessPath, quote: QuoteName) -> Option<Suggestion> {
+    suggestion(query, &Knowledge::of(query), chosen, quote)
 }
 
 /// Finds the paths that a query did not take for `chosen`, and an index that would help.
-pub fn alternatives(query: &Query<'_>, chosen: &AccessPath) -> Alternatives {
+pub fn alternatives(query: &Query<'_>, chosen: &AccessPath, quote: QuoteName) -> Alternatives {
     let knowledge = Knowledge::of(query);
     let allowed = Allowed::from_hints(query, &mut Vec::new());
     let mut paths = Vec::new();
@@ -112,7 +115,7 @@ pub fn alternatives(query: &Query<'_>, chosen: &AccessPath) -> Alternatives {
     Alternatives {
         paths,
         unusable,
-        suggestion: suggestion(query, &knowledge, chosen),
+        suggestion: suggestion(query, &knowledge, chosen, quote),
     }
 }
 
@@ -147,7 +150,12 @@ fn why(query: &Query<'_>, allowed: &Allowed, chosen: &AccessPath, path: &AccessP
 }
 
 /// The index that would help most, if one would help much.
-fn suggestion(query: &Query<'_>, knowledge: &Knowledge, chosen: &AccessPath) -> Option<Suggestion> {
+fn suggestion(
+    query: &Query<'_>,
+    knowledge: &Knowledge,
+    chosen: &AccessPath,
+    quote: QuoteName,
+) -> Option<Suggestion> {
     let is_scan = !matches!(chosen.kind, ScanKind::Empty | ScanKind::PointLookup);
     if !is_scan || !query.hints.is_empty() || chosen.estimate.keys < KEYS_SAVED_MIN {
         return None;
@@ -173,7 +181,7 @@ fn suggestion(query: &Query<'_>, knowledge: &Knowledge, chosen: &AccessPath) -> 
         && found.keys * KEYS_FACTOR <= now.keys
         && now.keys - found.keys >= KEYS_SAVED_MIN;
     helps.then(|| Suggestion {
-        sql: create_index(query.table, &elements),
+        sql: create_index(query.table, &elements, quote),
         keys: found.keys.ceil(),
         instead: now.keys.ceil(),
     })
@@ -254,10 +262,10 @@ fn imagined(query: &Query<'_>, knowledge: &Knowledge, elements: &[KeyElement]) -
     path_on(&query, knowledge, &Target::new(&query, Source::Index(id))?)
 }
 
-fn create_index(table: &Table, elements: &[KeyElement]) -> String {
+fn create_index(table: &Table, elements: &[KeyElement], quote: QuoteName) -> String {
     let element = |element: &KeyElement| {
         let name = match &element.expr {
-            KeyExpr::Column(column) => quoted(table.column_name(*column)),
+            KeyExpr::Column(column) => quote(table.column_name(*column)),
             other => other.sql(table),
         };
         match element.order {
@@ -268,21 +276,11 @@ fn create_index(table: &Table, elements: &[KeyElement]) -> String {
     let elements: Vec<String> = elements.iter().map(element).collect();
     let schema = match table.schema.as_str() {
         "public" => String::new(),
-        schema => quoted(schema) + ".",
+        schema => quote(schema) + ".",
     };
     format!(
         "CREATE INDEX ON {schema}{} ({})",
-        quoted(&table.name),
+        quote(&table.name),
         elements.join(", ")
     )
-}
-
-/// A name as SQL takes it.
-fn quoted(name: &str) -> String {
-    let is_plain =
-        |(at, c): (usize, char)| c == '_' || c.is_ascii_lowercase() || (at > 0 && c.is_ascii_digit());
-    match !name.is_empty() && name.chars().enumerate().all(is_plain) {
-        true => name.to_string(),
-        false => format!("\"{}\"", name.replace('"', "\"\"")),
-    }
 }

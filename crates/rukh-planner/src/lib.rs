@@ -60,7 +60,7 @@ mod term;
 mod value;
 
 pub use access::{AccessPath, ScanKind, access_path, access_path_on};
-pub use alternatives::{Alternative, Alternatives, Suggestion, alternatives, missing_index};
+pub use alternatives::{Alternative, Alternatives, QuoteName, Suggestion, alternatives, missing_index};
 pub use cost::Estimate;
 pub use distribution::{CommonValues, Histogram};
 pub use evaluate::evaluate;

@@ -20,6 +20,7 @@ use crate::access::{Conditions, Wanted};
 use crate::context::StatementContext;
 use crate::dispatch::text_batch;
 use crate::dml;
+use crate::normalise::quoted;
 use crate::operators::ScanExec;
 use crate::rows::Rows;
 use crate::session::{Planned, Session};
@@ -193,11 +194,11 @@ fn scan_node(scan: &Scan<'_>, context: &StatementContext, asked: Asked) -> Node 
     let mut text = explain_text(&query, path, actuals);
     let mut json = explain_json(&query, path, actuals);
     if asked.alternatives {
-        let others = alternatives(&query, path);
+        let others = alternatives(&query, path, quoted);
         text.push_str(&alternatives_text(&query, path, &others));
         json = with_alternatives_json(&query, json, &others);
     } else if asked.analyze
-        && let Some(index) = missing_index(&query, path)
+        && let Some(index) = missing_index(&query, path, quoted)
     {
         text.push_str(&format!("  hint: {index}\n"));
     }

@@ -147,7 +147,7 @@ impl Runner {
                 writeln!(text, "{}", path_line(&query, path))?;
             }
         }
-        let others = alternatives(&query, &plan.path);
+        let others = alternatives(&query, &plan.path, quoted);
         if has("alternatives") && !has("json") {
             text.push_str(&explain_text(&query, &plan.path, None));
             text.push_str(&alternatives_text(&query, &plan.path, &others));
@@ -436,6 +436,14 @@ impl Runner {
         known.histogram = Histogram::new(bounds?);
         known.common = CommonValues::new(common?);
         Ok(())
+    }
+}
+
+/// A name in quotes where it has capital letters.
+fn quoted(name: &str) -> String {
+    match name.chars().any(char::is_uppercase) {
+        true => format!("\"{name}\""),
+        false => name.to_string(),
     }
 }
 
