@@ -282,6 +282,23 @@ fn definitions_change_under_a_transaction() {
     assert_eq!(refused(&mut client, "COMMIT"), "40001");
     run(&mut client, "BEGIN");
     run(&mut client, "UPDATE accounts SET balance = 5 WHERE id = 1");
+    run(
+        &mut other,
+        "ALTER TABLE accounts ADD COLUMN note VARCHAR DEFAULT 'x'",
+    );
+    run(&mut other, "UPDATE accounts SET note = 'y' WHERE id = 2");
+    assert_eq!(refused(&mut client, "SELECT note FROM accounts"), "42703");
+    run(&mut client, "ROLLBACK");
+    run(&mut client, "BEGIN");
+    run(&mut client, "UPDATE accounts SET balance = 6 WHERE id = 2");
+    run(&mut other, "ALTER TABLE accounts DROP COLUMN note");
+    assert_eq!(
+        value(&mut client, "SELECT note FROM accounts WHERE balance = 6"),
+        "y"
+    );
+    assert_eq!(refused(&mut client, "COMMIT"), "40001");
+    run(&mut client, "BEGIN");
+    run(&mut client, "UPDATE accounts SET balance = 5 WHERE id = 1");
     run(&mut other, "TRUNCATE accounts");
     assert_eq!(value(&mut client, "SELECT sum(balance) FROM accounts"), "205");
     assert_eq!(refused(&mut client, "COMMIT"), "40001");
