@@ -96,6 +96,56 @@ fn transfer(client: &mut Client, from: u64, to: u64) -> bool {
     }
 }
 
+/// Transactions come and go while statements by themselves write: whichever way these two meet, no
+/// update is lost.
+#[test]
+fn transactions_and_statements_by_themselves_lose_nothing() {
+    const THREADS: usize = 6;
+    const ADDITIONS: usize = 60;
+    let database = Database::open_in_memory().unwrap();
+    let mut client = accounts(&database, 2);
+    let start = Barrier::new(THREADS);
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (mut client, start) = (Client::new(&database), &start);
+            scope.spawn(move || {
+                start.wait();
+                for n in 0..ADDITIONS {
+                    let id = (n + thread) % 2 + 1;
+                    match thread % 2 {
+                        0 => drop(run(
+                            &mut client,
+                            &format!("UPDATE accounts SET balance = balance + 1 WHERE id = {id}"),
+                        )),
+                        _ => while !add_what_was_read(&mut client, id) {},
+                    }
+                }
+            });
+        }
+    });
+    let expected = (200 + THREADS * ADDITIONS).to_string();
+    assert_eq!(value(&mut client, "SELECT sum(balance) FROM accounts"), expected);
+    client.check("accounts").unwrap();
+}
+
+/// Reads a balance and writes one more; false on a conflict.
+fn add_what_was_read(client: &mut Client, id: usize) -> bool {
+    run(client, "BEGIN");
+    let balance = value(client, &format!("SELECT balance FROM accounts WHERE id = {id}"));
+    let more = balance.parse::<i64>().unwrap() + 1;
+    run(
+        client,
+        &format!("UPDATE accounts SET balance = {more} WHERE id = {id}"),
+    );
+    match client.run("COMMIT") {
+        Ok(_) => true,
+        Err(error) => {
+            assert_eq!(error.sqlstate, "40001");
+            false
+        }
+    }
+}
+
 #[test]
 fn a_lost_connection_rolls_back_and_holds_nobody_up() {
     let database = Database::open_in_memory().unwrap();
@@ -229,6 +279,23 @@ fn definitions_change_under_a_transaction() {
     run(&mut client, "BEGIN");
     run(&mut client, "UPDATE accounts SET balance = 5 WHERE id = 1");
     run(&mut other, "DROP INDEX late");
+    assert_eq!(refused(&mut client, "COMMIT"), "40001");
+    run(&mut client, "BEGIN");
+    run(&mut client, "UPDATE accounts SET balance = 5 WHERE id = 1");
+    run(
+        &mut other,
+        "ALTER TABLE accounts ADD COLUMN note VARCHAR DEFAULT 'x'",
+    );
+    run(&mut other, "UPDATE accounts SET note = 'y' WHERE id = 2");
+    assert_eq!(refused(&mut client, "SELECT note FROM accounts"), "42703");
+    run(&mut client, "ROLLBACK");
+    run(&mut client, "BEGIN");
+    run(&mut client, "UPDATE accounts SET balance = 6 WHERE id = 2");
+    run(&mut other, "ALTER TABLE accounts DROP COLUMN note");
+    assert_eq!(
+        value(&mut client, "SELECT note FROM accounts WHERE balance = 6"),
+        "y"
+    );
     assert_eq!(refused(&mut client, "COMMIT"), "40001");
     run(&mut client, "BEGIN");
     run(&mut client, "UPDATE accounts SET balance = 5 WHERE id = 1");
