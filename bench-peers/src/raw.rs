@@ -63,6 +63,32 @@ impl Raw {
         Ok(found)
     }
 
+    /// Reads the rows that share the first key column with each key; returns the rows found.
+    pub fn prefixes(&self, keys: &[Vec<u8>]) -> Result<u64, Failure> {
+        let snapshot = self.store.snapshot();
+        let mut found = 0;
+        for key in keys {
+            let spec = ScanSpec::ranges(vec![first_column(key)]);
+            snapshot.scan(&self.table, spec)?.for_each(&mut |key, value| {
+                std::hint::black_box((key, value));
+                found += 1;
+                ControlFlow::Continue(())
+            })?;
+        }
+        Ok(found)
+    }
+
+    /// Gets keys by lists of `at_once`; returns the keys found.
+    pub fn lookups(&self, keys: &[Vec<u8>], at_once: usize) -> Result<u64, Failure> {
+        let snapshot = self.store.snapshot();
+        let mut found = 0;
+        for keys in keys.chunks(at_once) {
+            let values = std::hint::black_box(snapshot.multi_get(&self.table, keys)?);
+            found += values.iter().flatten().count() as u64;
+        }
+        Ok(found)
+    }
+
     /// Walks over all keys with [`ITERATORS`] iterators at once; returns the keys seen.
     pub fn scan(&self) -> Result<u64, Failure> {
         let ranges = self.parts()?;
@@ -111,5 +137,20 @@ impl Raw {
             ControlFlow::Continue(())
         })?;
         Ok(seen)
+    }
+}
+
+/// Returns the range of the keys that begin with the first column of `key`: a text without zero bytes,
+/// up to the zero byte that ends it.
+fn first_column(key: &[u8]) -> KeyRange {
+    let end = key.iter().position(|byte| *byte == 0).unwrap_or(key.len());
+    let start = key[..key.len().min(end + 1)].to_vec();
+    let mut limit = start.clone();
+    if let Some(last) = limit.last_mut() {
+        *last += 1;
+    }
+    KeyRange {
+        start,
+        limit: Some(limit),
     }
 }

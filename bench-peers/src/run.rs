@@ -54,8 +54,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     );
     println!("memory, one transaction, no journal, no sync, its index made at the end.");
     println!(
-        "Raw: RocksDB alone on Rukh's files, a get of each key, or {ITERATORS} iterators at once over all keys."
+        "Raw: RocksDB alone on Rukh's files: a get of each key, an iterator for each prefix, gets of {LOOKUPS} keys"
     );
+    println!("at once (without the index), {ITERATORS} iterators at once over all keys.");
     Ok(())
 }
 
@@ -127,6 +128,12 @@ struct Question {
     ask: fn(&mut dyn Peer, &Questions) -> Result<u64, Failure>,
 }
 
+const PREFIX: &str = "10 rows by key prefix";
+const BY_INDEX: &str = "300 rows by index, with lookups";
+
+/// Rows of a list that raw lookups get at once.
+const LOOKUPS: usize = 300;
+
 const QUESTIONS: &[Question] = &[
     Question {
         name: "point read by whole key",
@@ -134,12 +141,12 @@ const QUESTIONS: &[Question] = &[
         ask: |peer, questions| peer.points(&questions.points),
     },
     Question {
-        name: "10 rows by key prefix",
+        name: PREFIX,
         in_round: |questions| questions.sites.len(),
         ask: |peer, questions| peer.prefixes(&questions.sites),
     },
     Question {
-        name: "300 rows by index, with lookups",
+        name: BY_INDEX,
         in_round: |questions| questions.days.len(),
         ask: |peer, questions| peer.by_index(&questions.days),
     },
@@ -222,6 +229,12 @@ fn ask(
     })
 }
 
+/// Returns how many times a question is asked in a round; 0 if it is not asked.
+fn line_questions(lines: &[Line], question: &str) -> usize {
+    let line = lines.iter().find(|line| line.question == question);
+    line.map_or(0, |line| line.questions as usize)
+}
+
 /// Adds what the storage alone takes to the lines that have a counterpart in it.
 fn add_raw(arguments: &Arguments, places: &Places, lines: &mut [Line]) -> Result<(), Failure> {
     let Arguments {
@@ -235,10 +248,20 @@ fn add_raw(arguments: &Arguments, places: &Places, lines: &mut [Line]) -> Result
     let raw = Raw::open(&places.rukh, cache_mib)?;
     let keys = raw.sample(rows, reads, seed)?;
     let points = in_rounds(rounds, |_| raw.points(&keys))?;
+    let some = &keys[..keys.len().min(line_questions(lines, PREFIX))];
+    let prefixes = in_rounds(rounds, |_| raw.prefixes(some))?;
+    let lookups = in_rounds(rounds, |_| raw.lookups(&keys, LOOKUPS))?;
     let scan = in_rounds(rounds, |_| raw.scan())?;
     for line in lines {
+        let rows = line.rows * line.questions as f64;
         line.raw = match line.question.as_str() {
             "point read by whole key" => Some(points.median.mul_f64(reads as f64 / keys.len().max(1) as f64)),
+            PREFIX => Some(
+                prefixes
+                    .median
+                    .mul_f64(line.questions as f64 / some.len().max(1) as f64),
+            ),
+            BY_INDEX => Some(lookups.median.mul_f64(rows / keys.len().max(1) as f64)),
             "full scan, masked compares" | "count(*)" => Some(scan.median),
             _ => None,
         };

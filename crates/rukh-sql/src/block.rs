@@ -452,6 +452,7 @@ fn command(statement: &Statement) -> &'static str {
         Statement::DropView { .. } => "DROP VIEW",
         Statement::CreateSequence { .. } => "CREATE SEQUENCE",
         Statement::DropSequence { .. } => "DROP SEQUENCE",
+        Statement::Comment { .. } => "COMMENT",
         Statement::Truncate { .. } => "TRUNCATE TABLE",
         Statement::Analyze { .. } => "ANALYZE",
         Statement::Copy(_) => "COPY FROM",
