@@ -45,6 +45,7 @@ impl Table {
             next.dropped.push((id, column.family));
         }
         next.columns.retain(|column| column.id != id);
+        next.comments.columns.remove(&id);
         next.with_new_layout()
     }
 

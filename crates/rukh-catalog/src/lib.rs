@@ -28,7 +28,7 @@ pub use stored::{
     encode_object, encode_table, sequence_key, sequence_state_key, table_key, view_key,
 };
 pub use table::{
-    Check, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, Generated, Identity, IndexId,
-    RowLayout, Table, TableId, TableOptions,
+    Check, Column, ColumnId, ColumnValues, Comments, Family, FamilyId, FamilyOptions, Generated, Identity,
+    IndexId, RowLayout, Table, TableId, TableOptions,
 };
 pub use validate::{IndexDraft, TableDraft, validate_index, validate_table};

@@ -80,6 +80,7 @@ pub fn validate_table(draft: TableDraft, id: TableId) -> Result<Table, CatalogEr
         layouts: Vec::new(),
         indexes: Vec::new(),
         checks: draft.checks,
+        comments: Default::default(),
         dropped: Vec::new(),
     };
     check_families(&table)?;

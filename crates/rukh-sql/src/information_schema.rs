@@ -105,10 +105,10 @@ fn yes_or_no(yes: bool) -> Option<String> {
 fn tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
     let tables = catalog
         .tables()
-        .map(|table| (table.schema.clone(), table.name.clone(), true));
+        .map(|table| (table.schema.clone(), table.name.clone(), Some(table)));
     let views = catalog
         .views()
-        .map(|view| (view.schema.clone(), view.name.clone(), false));
+        .map(|view| (view.schema.clone(), view.name.clone(), None));
     let rows: Vec<_> = tables.chain(views).collect();
     let kind = |is_table| if is_table { "BASE TABLE" } else { "VIEW" };
     batch([
@@ -123,11 +123,18 @@ fn tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
         ),
         (
             "table_type",
-            texts(rows.iter().map(|row| Some(kind(row.2).to_string()))),
+            texts(rows.iter().map(|row| Some(kind(row.2.is_some()).to_string()))),
         ),
         (
             "is_insertable_into",
-            texts(rows.iter().map(|row| yes_or_no(row.2))),
+            texts(rows.iter().map(|row| yes_or_no(row.2.is_some()))),
+        ),
+        (
+            "table_comment",
+            texts(
+                rows.iter()
+                    .map(|row| row.2.and_then(|table| table.comments.table.clone())),
+            ),
         ),
     ])
 }
@@ -202,7 +209,10 @@ fn schemata(_: &Catalog) -> Result<RecordBatch, SqlError> {
 fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
     let of_tables = catalog.tables().flat_map(|table| {
         let columns = table.columns.iter().cloned().enumerate();
-        columns.map(move |(i, column)| (table.schema.as_str(), table.name.as_str(), i, column))
+        columns.map(move |(i, column)| {
+            let comment = table.comments.columns.get(&column.id).cloned();
+            (table.schema.as_str(), table.name.as_str(), comment, i, column)
+        })
     });
     let of_views = catalog.views().flat_map(|view| {
         let columns = view.columns.iter().enumerate();
@@ -216,11 +226,11 @@ fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
                 family: FamilyId(0),
                 values: Default::default(),
             };
-            (view.schema.as_str(), view.name.as_str(), i, column)
+            (view.schema.as_str(), view.name.as_str(), None, i, column)
         })
     });
     let rows: Vec<_> = of_tables.chain(of_views).collect();
-    let types = || rows.iter().map(|(_, _, _, column)| &column.ty);
+    let types = || rows.iter().map(|(.., column)| &column.ty);
     batch([
         ("table_catalog", same(DATABASE, rows.len())),
         (
@@ -235,10 +245,14 @@ fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
             "column_name",
             texts(rows.iter().map(|(.., column)| Some(column.name.clone()))),
         ),
-        ("ordinal_position", numbers(rows.iter().map(|(_, _, i, _)| i + 1))),
+        ("ordinal_position", numbers(rows.iter().map(|(.., i, _)| i + 1))),
         (
             "column_default",
             texts(rows.iter().map(|(.., column)| column.default.clone())),
+        ),
+        (
+            "column_comment",
+            texts(rows.iter().map(|(_, _, comment, ..)| comment.clone())),
         ),
         (
             "is_nullable",

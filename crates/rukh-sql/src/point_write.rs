@@ -242,6 +242,7 @@ fn plain_table(catalog: &Catalog, from: &TableWithJoins) -> Option<Arc<Table>> {
         // The engine checks every row that it writes.
         checks: _,
         dropped: _,
+        comments: _,
     } = &**table;
     let is_plain = |column: &Column| {
         let Column {

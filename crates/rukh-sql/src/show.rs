@@ -112,10 +112,33 @@ pub(crate) fn create_table(catalog: &Catalog, table: &Table) -> Result<RecordBat
     for index in &table.indexes {
         sql += &format!("\n{}", index_sql(table, index));
     }
+    for comment in comments_sql(table) {
+        sql += &format!("\n{comment}");
+    }
     batch([
         ("table", texts([Some(table.name.clone())].into_iter())),
         ("statement", texts([Some(sql)].into_iter())),
     ])
+}
+
+/// Returns `COMMENT ON …;` for everything of a table that has a comment.
+fn comments_sql(table: &Table) -> Vec<String> {
+    let comment = |what: String, text: &String| format!("COMMENT ON {what} IS {};", quoted_string(text));
+    let name = qualified_name(table);
+    let comments = &table.comments;
+    let of_table = comments
+        .table
+        .iter()
+        .map(|text| comment(format!("TABLE {name}"), text));
+    let of_columns = comments
+        .columns
+        .iter()
+        .map(|(id, text)| comment(format!("COLUMN {name}.{}", quoted(table.column_name(*id))), text));
+    let of_indexes = comments.indexes.iter().filter_map(|(id, text)| {
+        let index = table.index(*id)?;
+        Some(comment(format!("INDEX {}", quoted(&index.name)), text))
+    });
+    of_table.chain(of_columns).chain(of_indexes).collect()
 }
 
 /// Returns one row with the statement that makes the same view again.

@@ -77,6 +77,9 @@ fn altered_tables_are_the_same_when_opened_again() {
             "ALTER TABLE t RENAME COLUMN b TO bb",
             "ALTER TABLE t RENAME TO u",
             "ALTER INDEX t_e RENAME TO u_e",
+            "COMMENT ON TABLE u IS 'letters'",
+            "COMMENT ON COLUMN u.bb IS 'a letter'",
+            "COMMENT ON INDEX u_e IS 'by e'",
         ] {
             run(&mut client, sql);
         }
@@ -104,6 +107,8 @@ fn altered_tables_are_the_same_when_opened_again() {
             text(["4", "-", "-", "-", "9", "-"]),
         ]
     );
+    let comment = "SELECT column_comment FROM information_schema.columns WHERE column_name = 'bb'";
+    assert_eq!(rows(&mut client, comment), [vec![Some("a letter".to_string())]]);
     let by_index = rows(&mut client, "SELECT k FROM u WHERE e = 7 AND upper(bb) = 'Y'");
     assert_eq!(by_index, [vec![Some("2".to_string())]]);
     let error = client.run("UPDATE u SET bb = 'no' WHERE k = 1").unwrap_err();

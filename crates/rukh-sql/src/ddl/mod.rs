@@ -4,6 +4,8 @@
 //! itself are the catalog's. A UNIQUE constraint of CREATE TABLE is a unique index of its own.
 
 mod alter;
+mod comment;
+mod create_as;
 mod create_index;
 mod create_table;
 mod remove;

@@ -3,6 +3,8 @@
 use rukh_catalog::{Catalog, Column, ColumnId, Table};
 
 use super::alter::{alter_table, rename_index};
+use super::comment::comment;
+use super::create_as::create_table_as;
 use super::create_index::create_index;
 use super::create_table::create_table;
 use super::remove::{drop_indexes, drop_tables, truncate};
@@ -18,6 +20,11 @@ pub(super) const PUBLIC: &str = "public";
 
 /// Runs a statement that changes definitions; returns its tag.
 pub(crate) fn run(session: &mut Session, statement: &Statement) -> Result<String, SqlError> {
+    if let Statement::CreateTable(table) = statement
+        && let Some(source) = &table.source
+    {
+        return create_table_as(session, table, source);
+    }
     let tag = match statement {
         Statement::CreateTable(table) => create_table(session, table).map(|()| "CREATE TABLE"),
         Statement::CreateIndex(index) => create_index(session, index).map(|()| "CREATE INDEX"),
@@ -27,6 +34,7 @@ pub(crate) fn run(session: &mut Session, statement: &Statement) -> Result<String
             if_exists,
             new_name,
         } => rename_index(session, name, *if_exists, new_name).map(|()| "ALTER INDEX"),
+        Statement::Comment { on, text } => comment(session, on, text.as_ref()).map(|()| "COMMENT"),
         Statement::CreateView(view) => create_view(session, view).map(|()| "CREATE VIEW"),
         Statement::DropView {
             names,

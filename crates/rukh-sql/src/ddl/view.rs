@@ -95,7 +95,7 @@ fn view(
     })
 }
 
-fn check_no_parameters(query: &ast::Query) -> Result<(), SqlError> {
+pub(super) fn check_no_parameters(query: &ast::Query) -> Result<(), SqlError> {
     struct Finder;
     impl Visitor for Finder {
         type Break = SqlError;

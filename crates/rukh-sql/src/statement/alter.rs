@@ -130,6 +130,7 @@ fn add(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
         checks: Vec::new(),
         families: Vec::new(),
         options: TableOptionsDefinition::default(),
+        source: None,
     };
     let position = reader.position();
     create_table::column(reader, &mut read)?;

@@ -10,6 +10,8 @@
 //!     FAMILY f (column, …) [COMPRESSION = 'none' | 'lz4' | 'zstd']
 //! )
 //! [WITH (option = value, …)] [option = value, …] [SPLIT ON (key, …)]
+//!
+//! CREATE TABLE [IF NOT EXISTS] [schema.]t [(constraint, …)] [options] AS query [WITH [NO] DATA]
 //! ```
 
 use datafusion::sql::sqlparser::ast::{ColumnOption, Expr};
@@ -19,13 +21,14 @@ use rukh_keys::DataType;
 
 use super::create_index::{primary_key_element, sort_order};
 use super::data_type::data_type;
+use super::query::read_only_query;
 use super::reader::Reader;
 use super::sequence::identity_options;
 use super::utility::boolean;
 use super::{
     CheckDefinition, ColumnDefinition, CreateTableStatement, Expression, FamilyDefinition,
     IdentityDefinition, IdentityKind, KeyElementDefinition, KeyExprDefinition, Name, SaltDefinition,
-    SequenceOptions, Statement, TableOptionsDefinition, UniqueDefinition,
+    SequenceOptions, Statement, TableOptionsDefinition, TableSource, UniqueDefinition,
 };
 use crate::SqlError;
 
@@ -42,15 +45,32 @@ pub(super) fn create_table(reader: &mut Reader<'_>) -> Result<Statement, SqlErro
         checks: Vec::new(),
         families: Vec::new(),
         options: TableOptionsDefinition::default(),
+        source: None,
     };
-    if reader.peeks(&["as"]) {
-        return Err(reader
-            .unsupported("CREATE TABLE AS is not supported")
-            .with_hint("Create the table with its PRIMARY KEY, then INSERT INTO … SELECT."));
+    if *reader.peek_at(0) == Token::LParen {
+        reader.parenthesised(|reader| table_element(reader, &mut table))?;
+    } else if !reader.peeks(&["as"]) {
+        reader.expect_token(&Token::LParen)?;
     }
-    reader.parenthesised(|reader| table_element(reader, &mut table))?;
     options(reader, &mut table.options)?;
+    if reader.peeks(&["as"]) {
+        table.source = Some(source(reader, &table)?);
+    }
     Ok(Statement::CreateTable(Box::new(table)))
+}
+
+/// Reads `AS query [WITH [NO] DATA]`.
+fn source(reader: &mut Reader<'_>, table: &CreateTableStatement) -> Result<TableSource, SqlError> {
+    if !table.columns.is_empty() {
+        return Err(reader
+            .unsupported("CREATE TABLE … AS takes no list of columns")
+            .with_hint("Name the columns in the query."));
+    }
+    reader.expect(&["as"])?;
+    let query = read_only_query(reader)?;
+    let with_data = !reader.accept(&["with", "no", "data"]);
+    reader.accept(&["with", "data"]);
+    Ok(TableSource { query, with_data })
 }
 
 fn table_element(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -> Result<(), SqlError> {

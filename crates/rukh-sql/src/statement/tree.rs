@@ -32,6 +32,13 @@ pub enum Statement {
         /// The new name.
         new_name: Name,
     },
+    /// COMMENT ON.
+    Comment {
+        /// What the comment is of.
+        on: CommentTarget,
+        /// The text, or none.
+        text: Option<String>,
+    },
     /// CREATE VIEW.
     CreateView(Box<CreateViewStatement>),
     /// DROP VIEW.
@@ -209,6 +216,17 @@ pub struct CreateTableStatement {
     pub families: Vec<FamilyDefinition>,
     /// Everything after the columns.
     pub options: TableOptionsDefinition,
+    /// AS query: columns and rows are those of a query.
+    pub source: Option<TableSource>,
+}
+
+/// The query of CREATE TABLE … AS.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableSource {
+    /// The query.
+    pub query: Box<ast::Query>,
+    /// Whether its rows are taken, too.
+    pub with_data: bool,
 }
 
 /// One column of CREATE TABLE.
@@ -269,6 +287,22 @@ pub struct SequenceOptions {
     pub cache: Option<u32>,
     /// CYCLE.
     pub cycle: bool,
+}
+
+/// What COMMENT ON names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommentTarget {
+    /// A table.
+    Table(ObjectName),
+    /// A column of a table.
+    Column {
+        /// The table.
+        table: ObjectName,
+        /// The column.
+        column: Name,
+    },
+    /// An index.
+    Index(ObjectName),
 }
 
 /// CREATE VIEW.

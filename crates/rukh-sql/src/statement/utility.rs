@@ -3,7 +3,9 @@
 use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::reader::Reader;
-use super::{CreateViewStatement, ExplainFormat, Name, ObjectName, ShowStatement, Statement, query};
+use super::{
+    CommentTarget, CreateViewStatement, ExplainFormat, Name, ObjectName, ShowStatement, Statement, query,
+};
 use super::{alter, copy, create_index, create_table, sequence, transaction};
 use crate::SqlError;
 
@@ -24,6 +26,7 @@ pub(super) fn statement(reader: &mut Reader<'_>) -> Result<Statement, SqlError> 
         "delete" => query::delete(reader),
         "create" => create(reader),
         "alter" => alter::alter(reader),
+        "comment" => comment(reader),
         "drop" => drop(reader),
         "truncate" => truncate(reader),
         "explain" => explain(reader),
@@ -51,7 +54,6 @@ const NOT_DONE: &[&str] = &[
     "checkpoint",
     "close",
     "cluster",
-    "comment",
     "deallocate",
     "declare",
     "discard",
@@ -184,6 +186,40 @@ fn drop(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
         true => Statement::DropTable { names, if_exists },
         false => Statement::DropIndex { names, if_exists },
     })
+}
+
+/// Reads COMMENT ON TABLE, COLUMN or INDEX.
+fn comment(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    reader.expect(&["comment", "on"])?;
+    let on = if reader.accept(&["table"]) {
+        CommentTarget::Table(reader.object_name()?)
+    } else if reader.accept(&["index"]) {
+        CommentTarget::Index(reader.object_name()?)
+    } else if reader.accept(&["column"]) {
+        let mut parts = vec![reader.name()?];
+        while parts.len() < 3 && reader.accept_token(&Token::Period) {
+            parts.push(reader.name()?);
+        }
+        let (Some(column), Some(table)) = (parts.pop(), parts.pop()) else {
+            return Err(reader.unexpected());
+        };
+        CommentTarget::Column {
+            table: ObjectName {
+                position: parts.first().map_or(table.position, |schema| schema.position),
+                schema: parts.pop().map(|schema| schema.text),
+                name: table.text,
+            },
+            column,
+        }
+    } else {
+        return Err(reader.unsupported("COMMENT ON takes a table, column or index"));
+    };
+    reader.expect(&["is"])?;
+    let text = match reader.accept(&["null"]) {
+        true => None,
+        false => Some(reader.string()?).filter(|text| !text.is_empty()),
+    };
+    Ok(Statement::Comment { on, text })
 }
 
 /// Reads CREATE [OR REPLACE] VIEW.

@@ -29,11 +29,13 @@ pub enum Change {
 impl Change {
     /// Draws a change.
     pub fn draw(table: &RandomTable, random: &mut StdRng) -> Self {
-        match random.random_range(0..10) {
+        match random.random_range(0..12) {
             0..=3 => Change::Insert(rows(table, &table.all_columns(), 6, random)),
             4 => Change::InsertOrIgnore(rows(table, &table.all_columns(), 6, random)),
             5..=7 => upsert(table, random),
             8 => Change::Same(update(table, random)),
+            9 => Change::Same(joined_update(table, random)),
+            10 => Change::Same(joined_delete(table, random)),
             _ => Change::Same(format!("DELETE FROM t WHERE {}", condition(table, random))),
         }
     }
@@ -107,6 +109,38 @@ fn upsert(table: &RandomTable, random: &mut StdRng) -> Change {
         is_new
     });
     Change::Upsert { columns, rows }
+}
+
+/// Joins the table with some of its own rows, by the whole key.
+fn joined_rows(table: &RandomTable, random: &mut StdRng) -> (String, String) {
+    let keys = &table.columns[..table.key_columns];
+    let names = keys.iter().enumerate();
+    let names: Vec<String> = names.map(|(at, key)| format!("{} AS j{at}", key.name)).collect();
+    let equal = keys.iter().enumerate();
+    let equal: Vec<String> = equal
+        .map(|(at, key)| format!("t.{} = x.j{at}", key.name))
+        .collect();
+    let rows = format!(
+        "(SELECT {} FROM t WHERE {}) AS x",
+        names.join(", "),
+        condition(table, random)
+    );
+    (rows, equal.join(" AND "))
+}
+
+fn joined_delete(table: &RandomTable, random: &mut StdRng) -> String {
+    let (rows, equal) = joined_rows(table, random);
+    format!("DELETE FROM t USING {rows} WHERE {equal}")
+}
+
+fn joined_update(table: &RandomTable, random: &mut StdRng) -> String {
+    let (rows, equal) = joined_rows(table, random);
+    let column = random.random_range(0..table.columns.len());
+    let value = value(table, column, random).sql;
+    format!(
+        "UPDATE t SET {} = {value} FROM {rows} WHERE {equal}",
+        table.columns[column].name
+    )
 }
 
 fn update(table: &RandomTable, random: &mut StdRng) -> String {

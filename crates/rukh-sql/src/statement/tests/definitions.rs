@@ -5,6 +5,11 @@ use super::summary::*;
 #[test]
 fn create_table_statements() {
     check(&[
+        ("CREATE TABLE t AS SELECT 1 AS a", "t () as SELECT 1 AS a"),
+        (
+            "CREATE TABLE t (PRIMARY KEY (a DESC)) SALT_BUCKETS = 4 AS SELECT 1 AS a WITH NO DATA",
+            "t () pk a- salt 4 as SELECT 1 AS a without rows",
+        ),
         ("CREATE TABLE t (a INT PRIMARY KEY)", "t (a:INTEGER) pk a"),
         (
             "create table if not exists S.T (A int primary key desc);",
@@ -249,10 +254,10 @@ fn create_table_errors() {
             24,
         ),
         (
-            "CREATE TABLE t AS SELECT 1",
+            "CREATE TABLE t (a INT) AS SELECT 1",
             "0A000",
-            "CREATE TABLE AS is not supported",
-            16,
+            "CREATE TABLE … AS takes no list of columns",
+            24,
         ),
         (
             "CREATE TABLE t (a INT, FAMILY f (a) COMPRESSION = 'gz')",

@@ -46,6 +46,7 @@ pub(super) fn summary(statement: &Statement) -> String {
             let maybe = if *if_exists { " if exists" } else { "" };
             format!("alter index {}{maybe}: to {}", object(name), new_name.text)
         }
+        Statement::Comment { on, text } => format!("comment {on:?} {text:?}"),
         Statement::CreateView(view) => {
             let replace = if view.or_replace { " or replace" } else { "" };
             let columns = list(&view.columns, text);
@@ -285,6 +286,10 @@ pub(super) fn create_table(table: &CreateTableStatement) -> String {
     }
     for key in &table.options.split_on {
         out += &format!(" split {}", list(key, |constant| constant.expr.to_string()));
+    }
+    if let Some(source) = &table.source {
+        out += &format!(" as {}", source.query);
+        out += if source.with_data { "" } else { " without rows" };
     }
     out
 }

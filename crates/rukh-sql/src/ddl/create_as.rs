@@ -1,0 +1,96 @@
+//! CREATE TABLE … AS: a table of the columns of a query, and its rows.
+//!
+//! The primary key is the one that is declared, or else the first column of the query. The table is made
+//! before its rows are written; when that fails, it is dropped again.
+
+use datafusion::scalar::ScalarValue;
+use rukh_keys::SortOrder;
+
+use super::create_table::create_table;
+use super::run::{PUBLIC, is_taken};
+use super::view::check_no_parameters;
+use crate::SqlError;
+use crate::dml;
+use crate::normalise::quoted;
+use crate::rewrite::shown_name;
+use crate::session::Session;
+use crate::statement::{
+    ColumnDefinition, CreateTableStatement, KeyElementDefinition, KeyExprDefinition, Name, Statement,
+    TableSource, parse,
+};
+use crate::types::data_type_of;
+
+/// Runs CREATE TABLE … AS; returns its tag.
+pub(super) fn create_table_as(
+    session: &mut Session,
+    statement: &CreateTableStatement,
+    source: &TableSource,
+) -> Result<String, SqlError> {
+    let catalog = session.engine().catalog();
+    if is_taken(session, &catalog, &statement.name, statement.if_not_exists)? {
+        return Ok("CREATE TABLE AS".to_string());
+    }
+    check_no_parameters(&source.query)?;
+    let mut whole = statement.clone();
+    whole.source = None;
+    whole.columns = columns(session, statement, source)?;
+    if whole.primary_key.is_none() {
+        whole.primary_key = whole.columns.first().map(|column| {
+            vec![KeyElementDefinition {
+                expr: KeyExprDefinition::Column(column.name.clone()),
+                order: SortOrder::Asc,
+                position: statement.name.position,
+            }]
+        });
+    }
+    create_table(session, &whole)?;
+    if !source.with_data {
+        return Ok("CREATE TABLE AS".to_string());
+    }
+    let filled = fill(session, statement, source);
+    match filled {
+        Ok(count) => Ok(format!("SELECT {count}")),
+        Err(error) => {
+            let table = session.table(&statement.name)?.id;
+            session.engine().drop_table(table)?;
+            Err(error)
+        }
+    }
+}
+
+/// Returns the columns of the query as those of a table.
+fn columns(
+    session: &mut Session,
+    statement: &CreateTableStatement,
+    source: &TableSource,
+) -> Result<Vec<ColumnDefinition>, SqlError> {
+    let plan = session.plan_of(&source.query)?;
+    let column = |field: &datafusion::arrow::datatypes::FieldRef| ColumnDefinition {
+        name: Name {
+            text: shown_name(field.name()).to_string(),
+            position: statement.name.position,
+        },
+        ty: data_type_of(field),
+        nullable: None,
+        default: None,
+        family: None,
+        generated: None,
+        identity: None,
+    };
+    Ok(plan.schema().fields().iter().map(column).collect())
+}
+
+fn fill(
+    session: &mut Session,
+    statement: &CreateTableStatement,
+    source: &TableSource,
+) -> Result<u64, SqlError> {
+    let schema = statement.name.schema.as_deref().unwrap_or(PUBLIC);
+    let name = &statement.name.name;
+    let sql = format!("INSERT INTO {}.{} {}", quoted(schema), quoted(name), source.query);
+    let Statement::Insert(insert) = parse(&sql)? else {
+        return Err(SqlError::internal("INSERT was read as another statement"));
+    };
+    let params: &[ScalarValue] = &[];
+    Ok(dml::insert(session, &insert, params)?.count)
+}
