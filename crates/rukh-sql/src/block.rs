@@ -450,6 +450,7 @@ fn command(statement: &Statement) -> &'static str {
         Statement::AlterIndex { .. } => "ALTER INDEX",
         Statement::CreateView(_) => "CREATE VIEW",
         Statement::DropView { .. } => "DROP VIEW",
+        Statement::Comment { .. } => "COMMENT ON",
         Statement::CreateSequence { .. } => "CREATE SEQUENCE",
         Statement::DropSequence { .. } => "DROP SEQUENCE",
         Statement::Comment { .. } => "COMMENT",
