@@ -16,7 +16,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Version of every stored format of the database: catalog, keys, rows, index entries.
-pub const FORMAT_VERSION: u32 = 1;
+///
+/// | version | what it added                                                                     |
+/// |---------|-----------------------------------------------------------------------------------|
+/// | 1       |                                                                                   |
+/// | 2       | CHECK constraints, generated and added columns, sequences, views, comments        |
+pub const FORMAT_VERSION: u32 = 2;
 
 /// Key of the format version in the `catalog` column family.
 pub const FORMAT_KEY: &[u8] = b"format";

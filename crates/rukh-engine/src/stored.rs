@@ -5,9 +5,9 @@
 
 use crate::EngineError;
 use rukh_catalog::{
-    Catalog, CatalogError, FORMAT_KEY, Sequence, SequenceId, StoredCatalog, Table, TableId, View, ViewId,
-    decode_format, decode_object, decode_table, encode_format, encode_object, encode_table, sequence_key,
-    sequence_state_key, table_key, view_key,
+    Catalog, CatalogError, FORMAT_KEY, FORMAT_VERSION, Sequence, SequenceId, StoredCatalog, Table, TableId,
+    View, ViewId, decode_format, decode_object, decode_table, encode_format, encode_object, encode_table,
+    sequence_key, sequence_state_key, table_key, view_key,
 };
 use rukh_keys::KeyRange;
 use rukh_kv::{Durability, KvStore, ScanSpec, TableOptions, WriteBatch};
@@ -24,11 +24,11 @@ pub(crate) fn prepare(store: &dyn KvStore, read_only: bool) -> Result<(), Engine
         true => store.latest().get(CATALOG, FORMAT_KEY)?,
         false => None,
     };
-    if let Some(format) = found {
-        decode_format(&format)?;
-    } else if read_only {
-        return Err(EngineError::ReadOnly);
-    }
+    let found = match found {
+        Some(format) => Some(decode_format(&format)?),
+        None if read_only => return Err(EngineError::ReadOnly),
+        None => None,
+    };
     if read_only {
         return Ok(());
     }
@@ -37,10 +37,13 @@ pub(crate) fn prepare(store: &dyn KvStore, read_only: bool) -> Result<(), Engine
             store.create_table(name, &TableOptions::default())?;
         }
     }
-    if store.latest().get(CATALOG, FORMAT_KEY)?.is_none() {
+    if found != Some(FORMAT_VERSION) {
+        // What is written from now on, older programs would not heed.
         let mut batch = WriteBatch::new();
         batch.put(CATALOG, FORMAT_KEY, &encode_format());
-        put_next_id(&mut batch, 1);
+        if found.is_none() {
+            put_next_id(&mut batch, 1);
+        }
         store.write(batch, Durability::Synced)?;
     }
     Ok(())

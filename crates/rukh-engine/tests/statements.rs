@@ -193,16 +193,32 @@ fn a_newer_format_is_refused() {
     let store: Arc<dyn KvStore> = Arc::new(MemoryStore::new());
     drop(support::open(store.clone()));
     let mut batch = WriteBatch::new();
-    batch.put("catalog", b"format", b"2");
+    batch.put("catalog", b"format", b"3");
     store.write(batch, Durability::Synced).unwrap();
     let error = Engine::open(store, Arc::new(ToyFunctions), false).err().unwrap();
     assert!(matches!(
         error,
         EngineError::Catalog(CatalogError::NewerFormat {
-            found: 2,
-            supported: 1
+            found: 3,
+            supported: 2
         })
     ));
+}
+
+#[test]
+fn an_older_format_is_raised() {
+    let store: Arc<dyn KvStore> = Arc::new(MemoryStore::new());
+    let engine = support::open(store.clone());
+    support::create_table(&engine, "t", "k INTEGER", "k");
+    drop(engine);
+    let mut batch = WriteBatch::new();
+    batch.put("catalog", b"format", b"1");
+    store.write(batch, Durability::Synced).unwrap();
+    let engine = support::open(store.clone());
+    support::create_table(&engine, "u", "k INTEGER", "k");
+    assert_eq!(engine.catalog().tables().count(), 2);
+    let format = store.latest().get("catalog", b"format").unwrap();
+    assert_eq!(format.as_deref(), Some(&b"2"[..]));
 }
 
 #[test]

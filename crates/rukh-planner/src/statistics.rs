@@ -123,7 +123,8 @@ impl Statistics {
 
     /// Guesses the share of the rows, 0 to 1, that have one certain value.
     pub(crate) fn point_share(&self, term: TermId, ty: DataType, value: &Datum) -> f64 {
-        value_share(ty, value, self.terms.get(&term)).min(1.0)
+        let known = self.terms.get(&term);
+        value_share(ty, value, known).min(most(known))
     }
 
     /// Guesses the share of the rows, 0 to 1, that have a value of the set.
@@ -141,11 +142,12 @@ impl Statistics {
 fn share_of_set(ty: DataType, set: &IntervalSet, known: Option<&TermStatistics>) -> f64 {
     let null_share = known.and_then(|known| known.null_share);
     let values = match set.has_all_values() {
-        true => known.map_or(1.0, TermStatistics::not_null),
-        false if set.intervals().len() > LOOKED_UP_MAX => share_of_many(ty, set, known).min(1.0),
+        true => most(known),
+        false if set.intervals().len() > LOOKED_UP_MAX => share_of_many(ty, set, known).min(most(known)),
         false => {
             let of_interval = |interval| share_of(interval, ty, known);
-            set.intervals().iter().map(of_interval).sum::<f64>().min(1.0)
+            let sum: f64 = set.intervals().iter().map(of_interval).sum();
+            sum.min(most(known))
         }
     };
     match (set.null, null_share) {
@@ -153,6 +155,11 @@ fn share_of_set(ty: DataType, set: &IntervalSet, known: Option<&TermStatistics>)
         (true, None) => (values * (1.0 - NULL_SHARE) + NULL_SHARE).min(1.0),
         (false, _) => values,
     }
+}
+
+/// The share of the rows that values can have at most: NULL has the others.
+fn most(known: Option<&TermStatistics>) -> f64 {
+    known.map_or(1.0, |known| known.not_null().max(LEAST_SHARE))
 }
 
 /// The same as the sum of all shares, in less time: common values are looked for among the intervals.

@@ -453,7 +453,6 @@ fn command(statement: &Statement) -> &'static str {
         Statement::Comment { .. } => "COMMENT ON",
         Statement::CreateSequence { .. } => "CREATE SEQUENCE",
         Statement::DropSequence { .. } => "DROP SEQUENCE",
-        Statement::Comment { .. } => "COMMENT",
         Statement::Truncate { .. } => "TRUNCATE TABLE",
         Statement::Analyze { .. } => "ANALYZE",
         Statement::Copy(_) => "COPY FROM",
