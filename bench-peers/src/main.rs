@@ -24,6 +24,10 @@ mod sqlite_peer;
 
 use std::process::ExitCode;
 
+/// As in the `rukh` command.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     match run::run(&arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,

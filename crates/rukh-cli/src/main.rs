@@ -36,6 +36,11 @@ use std::process::ExitCode;
 
 use arguments::Action;
 
+/// Small allocations of statements and blocks of RocksDB: a fifth less time for reads by key than with
+/// the allocator of the C library (`make bench`).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let arguments = arguments::parse();
     let exit = match &arguments.action {
