@@ -29,6 +29,7 @@ use crate::aggregates;
 use crate::batch::batch_of_rows;
 use crate::functions;
 use crate::general::session_config;
+use crate::in_lists::simplified_apart;
 use crate::literals::typed_expression;
 use crate::scalars::{assigned_datums, datum_from_scalar, datums_from_array};
 use crate::sequences::calls_sequence;
@@ -168,7 +169,7 @@ fn simplified(expr: Expr, schema: &DFSchemaRef) -> Result<Expr, SqlError> {
         .build();
     let simplifier = ExprSimplifier::new(context);
     let coerced = simplifier.coerce(expr, schema)?;
-    Ok(simplifier.simplify(coerced)?)
+    Ok(simplified_apart(coerced, |expr| simplifier.simplify(expr))?)
 }
 
 /// Leaves out the table names of columns.

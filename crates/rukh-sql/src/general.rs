@@ -20,6 +20,7 @@ use rukh_catalog::Catalog;
 use crate::SqlError;
 use crate::expressions;
 use crate::functions;
+use crate::in_lists::{join_again, keep_apart};
 use crate::literals::type_literals;
 use crate::operators::TopN;
 use crate::provider::{CurrentStatement, RukhCatalog};
@@ -91,7 +92,8 @@ pub(crate) async fn logical_plan(
         true => plan,
         false => plan.with_param_values(ParamValues::from(params.to_vec()))?,
     };
-    Ok(state.optimize(&type_literals(plan)?)?)
+    let plan = keep_apart(type_literals(plan)?)?;
+    Ok(join_again(state.optimize(&plan)?)?)
 }
 
 /// Makes the physical plan of an optimised logical one.

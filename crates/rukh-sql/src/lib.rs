@@ -31,6 +31,7 @@ mod expressions;
 mod functions;
 mod general;
 mod hints;
+mod in_lists;
 mod information_schema;
 mod literals;
 mod normalise;
