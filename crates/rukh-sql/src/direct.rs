@@ -22,6 +22,7 @@ use crate::SqlError;
 use crate::access::{Conditions, Read, Wanted, accepts, engine_source, is_decidable};
 use crate::context::{StatementContext, counted_since};
 use crate::provider::RukhTable;
+use crate::rows::Columns;
 
 /// Most keys, by estimate, that a direct plan reads; larger scans gain from batches and both cores.
 const DIRECT_KEYS_MAX: f64 = 10_000.0;
@@ -34,7 +35,7 @@ const CHUNK_ROWS: usize = 1024;
 pub(crate) struct DirectPlan {
     conditions: Conditions,
     shape: Shape,
-    schema: SchemaRef,
+    shown: Columns,
 }
 
 /// What is wanted of the rows that fulfil the conditions.
@@ -64,7 +65,7 @@ impl DirectPlan {
         Ok(Some(DirectPlan {
             conditions,
             shape,
-            schema,
+            shown: Columns::of(schema),
         }))
     }
 
@@ -82,7 +83,7 @@ impl DirectPlan {
     pub(crate) fn is_like(&self, params: &[Constant], other: &DirectPlan) -> bool {
         Arc::ptr_eq(self.table(), other.table())
             && self.shape == other.shape
-            && self.schema == other.schema
+            && self.shown.schema == other.shown.schema
             && self.conditions.bound(params) == other.conditions.predicates
     }
 
@@ -158,7 +159,7 @@ impl DirectPlan {
         };
         Ok(Some(DirectCursor {
             source,
-            schema: self.schema.clone(),
+            shown: self.shown.clone(),
             width: self.shape.output.len(),
             columns,
             residual: picked(&residual.row),
@@ -174,7 +175,7 @@ impl DirectPlan {
 /// A direct plan being run.
 pub(crate) struct DirectCursor {
     source: Source,
-    schema: SchemaRef,
+    shown: Columns,
     /// Columns given out; further ones serve the residual.
     width: usize,
     columns: Vec<ColumnId>,
@@ -193,9 +194,9 @@ enum Source {
 }
 
 impl DirectCursor {
-    /// Returns the Arrow schema of the rows.
-    pub(crate) fn schema(&self) -> SchemaRef {
-        self.schema.clone()
+    /// Returns names and types of the columns given out.
+    pub(crate) fn columns(&self) -> Columns {
+        self.shown.clone()
     }
 
     /// Returns the next rows; none at the end.

@@ -31,7 +31,7 @@ pub struct ColumnInfo {
 /// The rows of a query, made as they are read; dropping them ends the query.
 pub struct Rows {
     schema: SchemaRef,
-    columns: Vec<ColumnInfo>,
+    columns: Arc<[ColumnInfo]>,
     source: Source,
     context: Option<Arc<StatementContext>>,
     pending: VecDeque<Vec<Datum>>,
@@ -46,6 +46,26 @@ enum Source {
     Direct(Box<DirectCursor>),
     /// Batches made in advance: SHOW, EXPLAIN and the like.
     Ready(VecDeque<RecordBatch>),
+}
+
+/// The columns of a result, as a user sees them.
+#[derive(Clone, Debug)]
+pub(crate) struct Columns {
+    pub(crate) schema: SchemaRef,
+    info: Arc<[ColumnInfo]>,
+}
+
+impl Columns {
+    /// Names and types of the columns of a plan.
+    pub(crate) fn of(schema: SchemaRef) -> Self {
+        let schema = shown(schema);
+        let info = |field: &FieldRef| ColumnInfo {
+            name: field.name().clone(),
+            ty: data_type_of(field),
+        };
+        let info = schema.fields().iter().map(info).collect();
+        Columns { schema, info }
+    }
 }
 
 /// Returns a schema with the names that a user sees.
@@ -87,34 +107,32 @@ impl Rows {
     ) -> Self {
         let schema = stream.schema();
         let running = Source::Stream(runtime.run(stream), context.clone());
-        Self::new(schema, running, Some(context))
+        Self::new(Columns::of(schema), running, Some(context))
     }
 
     /// Makes rows of a running direct plan.
     pub(crate) fn direct(cursor: DirectCursor, context: Arc<StatementContext>) -> Self {
-        Self::new(cursor.schema(), Source::Direct(Box::new(cursor)), Some(context))
+        Self::new(cursor.columns(), Source::Direct(Box::new(cursor)), Some(context))
     }
 
     /// Makes rows of a batch made in advance.
     pub(crate) fn ready(batch: RecordBatch) -> Self {
-        Self::new(batch.schema(), Source::Ready(VecDeque::from([batch])), None)
+        Self::new(
+            Columns::of(batch.schema()),
+            Source::Ready(VecDeque::from([batch])),
+            None,
+        )
     }
 
     /// Makes rows of batches made in advance.
     pub(crate) fn batches(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
-        Self::new(schema, Source::Ready(batches.into()), None)
+        Self::new(Columns::of(schema), Source::Ready(batches.into()), None)
     }
 
-    fn new(schema: SchemaRef, source: Source, context: Option<Arc<StatementContext>>) -> Self {
-        let schema = shown(schema);
-        let info = |field: &datafusion::arrow::datatypes::FieldRef| ColumnInfo {
-            name: field.name().clone(),
-            ty: data_type_of(field),
-        };
-        let columns = schema.fields().iter().map(info).collect();
+    fn new(columns: Columns, source: Source, context: Option<Arc<StatementContext>>) -> Self {
         Rows {
-            schema,
-            columns,
+            schema: columns.schema,
+            columns: columns.info,
             source,
             context,
             pending: VecDeque::new(),

@@ -117,7 +117,7 @@ pub struct Session {
 /// A query ready to run.
 pub(crate) enum Planned {
     /// One key access.
-    Direct(DirectPlan),
+    Direct(Box<DirectPlan>),
     /// A DataFusion plan.
     General(Arc<dyn ExecutionPlan>),
 }
@@ -271,7 +271,7 @@ impl Session {
             && let Some(plan) = DirectPlan::of(&logical)?
             && plan.path(context, &[]).is_some()
         {
-            return Ok(Planned::Direct(plan));
+            return Ok(Planned::Direct(Box::new(plan)));
         }
         let physical = runtime.block_on(general::physical_plan(&self.state, &logical))?;
         Ok(Planned::General(physical))
