@@ -5,13 +5,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ColumnId, IndexId, KeyElement, KeyExpr, Table};
 
-/// Whether an index may be read.
+/// Whether an index may be read, and whether writes keep it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IndexState {
-    /// Maintained by writes, not yet filled: never read.
+    /// Being filled beside writers, which leave word of what they change: never read.
     Building,
     /// Maintained and complete.
     Ready,
+    /// Empty, neither maintained nor read, until it is rebuilt.
+    Disabled,
+    /// Found to differ from its table: maintained, but not read until it is rebuilt.
+    Broken,
+}
+
+impl IndexState {
+    /// Whether the entries of a row change with it.
+    pub fn is_maintained(self) -> bool {
+        matches!(self, IndexState::Ready | IndexState::Broken)
+    }
 }
 
 /// The WHERE of a partial index.

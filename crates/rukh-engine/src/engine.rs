@@ -9,6 +9,8 @@
 //! leaves behind is cleared up by `recover` when the database is opened next.
 
 use crate::analyze::{KnownStatistics, load_statistics};
+use crate::build::ROWS_AT_ONCE;
+use crate::builds::Builds;
 use crate::commits::Commits;
 use crate::functions::RowFunctions;
 use crate::group::Group;
@@ -20,11 +22,10 @@ use crate::sequences::KnownSequences;
 use crate::snapshot::{Definitions, Snapshot};
 use crate::stored;
 use crate::write::{Target, Write};
-use crate::{EngineError, backfill, ingest, recover};
+use crate::{EngineError, ingest, recover};
 use parking_lot::{Mutex, RwLock};
 use rukh_catalog::{
-    Catalog, CatalogError, ColumnId, FamilyId, Index, IndexDraft, IndexId, IndexState, Sequence, SequenceId,
-    Table, TableDraft, TableId, validate_index, validate_table,
+    Catalog, ColumnId, FamilyId, Index, Sequence, SequenceId, Table, TableDraft, TableId, validate_table,
 };
 use rukh_keys::KeyRange;
 use rukh_kv::{Durability, KvSnapshot, KvStore, TableOptions, WriteBatch};
@@ -32,8 +33,6 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-
-use crate::Progress;
 
 /// Bytes of pending changes that one statement may hold, unless set otherwise: 512 MiB.
 const STATEMENT_BYTES_MAX: u64 = 512 << 20;
@@ -63,6 +62,9 @@ pub(crate) struct Inner {
     pub(crate) transaction_bytes_max: AtomicU64,
     pub(crate) statistics: RwLock<KnownStatistics>,
     pub(crate) sequences: Mutex<KnownSequences>,
+    /// Indexes that are being built beside writers.
+    pub(crate) builds: Builds,
+    pub(crate) rows_at_once: AtomicU64,
     load_directory: RwLock<PathBuf>,
     load_bytes_max: AtomicUsize,
     /// Set when storage may show half of a load: nothing is read or written any more.
@@ -103,6 +105,8 @@ impl Engine {
             transaction_bytes_max: AtomicU64::new(TRANSACTION_BYTES_MAX),
             statistics: RwLock::default(),
             sequences: Mutex::default(),
+            builds: Builds::default(),
+            rows_at_once: AtomicU64::new(ROWS_AT_ONCE),
             load_directory: RwLock::new(std::env::temp_dir()),
             load_bytes_max: AtomicUsize::new(LOAD_BYTES_MAX),
             halted: Arc::default(),
@@ -253,61 +257,19 @@ impl Engine {
         let codec = definitions.codec(id)?;
         let mut batch = WriteBatch::new();
         let families = codec.families.iter().map(|family| &family.storage);
-        for storage in families.chain(codec.indexes.iter().map(|index| &index.storage)) {
+        let maintained = codec
+            .indexes
+            .iter()
+            .filter(|index| index.index.state.is_maintained());
+        for storage in families.chain(maintained.map(|index| &index.storage)) {
             batch.delete_range(storage, &KeyRange::all());
         }
         stored::delete_statistics(&mut batch, id);
+        inner.builds.note(&mut batch);
         let written = inner.store.write(batch, Durability::Synced);
         inner.commits.note_tables([id]);
         written?;
         inner.statistics.write().remove(&id);
-        Ok(())
-    }
-
-    /// Creates an index and fills it from the rows that are there; writers wait meanwhile.
-    ///
-    /// Fails with [`EngineError::UniqueViolation`] on two rows with one key of a UNIQUE index and
-    /// with [`EngineError::Cancelled`]; the index is then gone again.
-    pub fn create_index(
-        &self,
-        table: TableId,
-        draft: IndexDraft,
-        progress: &dyn Progress,
-    ) -> Result<IndexId, EngineError> {
-        let inner = &self.inner;
-        let _guard = inner.lock_writer()?;
-        let definitions = inner.definitions();
-        let codec = definitions.codec(table)?;
-        definitions
-            .catalog
-            .check_name_free(&codec.table.schema, &draft.name)?;
-        let id = IndexId(stored::next_id(inner.store.as_ref())?);
-        let index = validate_index(draft, &codec.table, id)?;
-        // An expression that does not compile is told before anything is stored.
-        let mut building = Table::clone(&codec.table);
-        building.indexes.push(index.clone());
-        Maintainer::new(
-            Arc::new(crate::codec::TableCodec::new(Arc::new(building.clone()))),
-            &*inner.functions,
-        )?;
-        inner.create_storage(&[index.storage_name()])?;
-        let mut batch = WriteBatch::new();
-        stored::put_next_id(&mut batch, id.0 + 1);
-        let written = inner.commit_table(batch, building);
-        let filled = written.and_then(|()| inner.fill_index(id, progress));
-        if filled.is_err() {
-            // The first error is the one to tell; what cannot be undone now is undone at the next open.
-            let _ = inner.remove_index(id);
-            inner.drop_unnamed();
-        }
-        filled.map(|()| id)
-    }
-
-    /// Drops an index.
-    pub fn drop_index(&self, id: IndexId) -> Result<(), EngineError> {
-        let _guard = self.inner.lock_writer()?;
-        self.inner.remove_index(id)?;
-        self.inner.drop_unnamed();
         Ok(())
     }
 }
@@ -413,6 +375,7 @@ impl Inner {
                 Err(_) => return Ok(written?),
             },
         };
+        self.builds.look_at(&next);
         let mut definitions = self.definitions.write();
         *definitions = Arc::new(Definitions::new(next, Some(&definitions)));
         Ok(written?)
@@ -423,37 +386,6 @@ impl Inner {
         stored::put_table(&mut batch, &table);
         let next = self.definitions().catalog.with_table(table);
         self.commit_definitions(batch, next)
-    }
-
-    /// Fills an index in state Building from the rows of its table and makes it ready.
-    pub(crate) fn fill_index(&self, id: IndexId, progress: &dyn Progress) -> Result<(), EngineError> {
-        backfill::backfill(self, id, progress)?;
-        self.change_index(id, |index| {
-            Some(Index {
-                state: IndexState::Ready,
-                ..index.clone()
-            })
-        })
-    }
-
-    /// Removes an index from its table's definition.
-    pub(crate) fn remove_index(&self, id: IndexId) -> Result<(), EngineError> {
-        self.change_index(id, |_| None)
-    }
-
-    fn change_index(&self, id: IndexId, change: impl Fn(&Index) -> Option<Index>) -> Result<(), EngineError> {
-        let catalog = self.definitions().catalog.clone();
-        let unknown = || CatalogError::UnknownIndex {
-            name: format!("index {}", id.0),
-        };
-        let (table, _) = catalog.index(id).ok_or_else(unknown)?;
-        let mut table = Table::clone(table);
-        let changed = table.indexes.iter().filter_map(|index| match index.id == id {
-            true => change(index),
-            false => Some(index.clone()),
-        });
-        table.indexes = changed.collect();
-        self.commit_table(WriteBatch::new(), table)
     }
 
     /// Creates column families, empty: what an earlier failure left under their names goes first.
@@ -471,7 +403,8 @@ impl Inner {
     /// dropped at the next open.
     pub(crate) fn drop_unnamed(&self) {
         let catalog = self.definitions().catalog.clone();
-        for name in recover::unnamed(self.store.as_ref(), &catalog) {
+        let unnamed = recover::unnamed(self.store.as_ref(), &catalog).into_iter();
+        for name in unnamed.filter(|name| !self.builds.owns(name)) {
             let _ = self.store.drop_table(&name);
         }
     }

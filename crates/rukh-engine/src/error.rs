@@ -118,6 +118,15 @@ pub enum EngineError {
         /// Name of the index.
         index: String,
     },
+    /// An index is being filled by another (55006).
+    #[error("index \"{index}\" is being built")]
+    IndexBusy {
+        /// Name of the index.
+        index: String,
+    },
+    /// An index was dropped while it was being built (55000).
+    #[error("the index was dropped while it was being built")]
+    IndexDropped,
     /// A row with more or fewer datums than the table has columns: the caller planned against
     /// another version of the table.
     #[error("a row of {found} columns does not fit relation \"{table}\", which has {expected}")]
@@ -175,7 +184,7 @@ impl EngineError {
             EngineError::Conflict { .. } => Some("The transaction might succeed if retried."),
             EngineError::HashCollision { .. } => Some("Use a longer HASH in the primary key."),
             EngineError::Corruption { .. } => {
-                Some("Run CHECK TABLE; a damaged index can be dropped and created again.")
+                Some("Run CHECK TABLE; a damaged index can be filled anew with ALTER INDEX … REBUILD.")
             }
             _ => None,
         }

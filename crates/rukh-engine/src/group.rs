@@ -89,7 +89,7 @@ impl Inner {
     /// they are as durable as asked.
     pub(crate) fn commit(
         &self,
-        batch: WriteBatch,
+        mut batch: WriteBatch,
         durability: Durability,
         guard: WriterGuard,
         note: impl FnOnce(&Commits),
@@ -98,6 +98,7 @@ impl Inner {
             note(&self.commits);
             return Ok(());
         }
+        self.builds.note(&mut batch);
         let together = durability == Durability::Synced && (guard.is_contended() || self.group.is_busy());
         let durability = match together {
             true => Durability::Buffered,

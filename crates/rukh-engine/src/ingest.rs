@@ -34,7 +34,8 @@ pub(crate) fn ingest(inner: &Inner, loads: Loads) -> Result<(), EngineError> {
         // The answer may be lost, not the note: files must not come back later.
         forget(store).map_err(|_| inner.halt())?;
         // Strays are harmless, and removed when the database is opened next.
-        let _ = store.discard_stray_files(&[]);
+        let files = loads.into_iter().flat_map(|(_, files)| files);
+        let _ = store.discard_files(&files.collect::<Vec<_>>());
         return Err(error);
     }
     let outcome = inner.behind_barrier(|| {

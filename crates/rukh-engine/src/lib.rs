@@ -44,7 +44,8 @@
 //! | when a commit is done                     | `group`                                    |
 //! | how rows are read                         | `scan`, `lookup`, `points`, `snapshot`     |
 //! | what a crash leaves, and who clears it up | `engine`, `recover`, `ingest`              |
-//! | work over whole tables                    | `backfill`, `load`, `scrub`, `analyze`, `sample`, `dump` |
+//! | how indexes are built beside writers      | `indexes`, `build`, `builds`, `backfill`, `catch_up` |
+//! | work over whole tables                    | `load`, `scrub`, `analyze`, `sample`, `dump` |
 //!
 //! Deliberately not here: SQL and its expressions (a caller compiles them, see [`RowFunctions`]),
 //! the choice of an access path (rukh-planner), and any file format but that of values.
@@ -52,6 +53,9 @@
 mod alter;
 mod analyze;
 mod backfill;
+mod build;
+mod builds;
+mod catch_up;
 mod codec;
 mod commits;
 mod conflict;
@@ -62,6 +66,7 @@ mod error;
 mod existing;
 mod functions;
 mod group;
+mod indexes;
 mod ingest;
 mod load;
 mod lock;
@@ -90,6 +95,7 @@ mod unique;
 mod write;
 
 pub use analyze::{ColumnStatistics, ExpressionStatistics, TableStatistics};
+pub use builds::{BuildPhase, BuildProgress};
 pub use conflict::Obstacle;
 pub use dump::DumpLine;
 pub use engine::Engine;

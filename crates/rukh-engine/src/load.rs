@@ -7,14 +7,16 @@
 //! ingested at once (`ingest`). Until that moment nothing of the load is to be seen, and an error
 //! leaves nothing behind.
 
+use crate::builds::Build;
 use crate::engine::{Engine, Inner};
 use crate::ingest::{self, Loads};
 use crate::lock::WriterGuard;
 use crate::maintain::{KeyedRow, Maintainer};
-use crate::merge_write::{Target, write_sorted};
+use crate::merge_write::{Beside, Target, write_sorted};
 use crate::snapshot::Snapshot;
 use crate::sorter::{self, Sorter};
 use crate::{EngineError, Progress, Row};
+use parking_lot::Mutex;
 use rukh_catalog::TableId;
 use rukh_kv::LoadFile;
 use std::path::Path;
@@ -144,16 +146,23 @@ impl Load {
             stop: AtomicBool::new(false),
             written: AtomicU64::new(0),
         };
+        let noted = Arc::new(Mutex::new(Loads::new()));
+        let mut beside = self.beside(&noted)?;
         let written = thread::scope(|scope| {
             let (done, finished) = mpsc::channel();
             let mut running = 0;
             for (target, sorter) in sorters.into_targets() {
                 let (done, shared) = (done.clone(), &shared);
+                let beside = match target {
+                    Target::Family(0) => std::mem::take(&mut beside),
+                    _ => Vec::new(),
+                };
                 running += 1;
                 scope.spawn(move || {
                     let store = self.inner.store.as_ref();
                     let tick = &mut |entries| shared.tick(entries);
-                    let files = write_sorted(store, &self.snapshot, &self.maintainer, target, sorter, tick);
+                    let (snapshot, maintainer) = (&self.snapshot, &self.maintainer);
+                    let files = write_sorted(store, snapshot, maintainer, target, sorter, beside, tick);
                     // The other end waits for every thread.
                     let _ = done.send((target, files));
                 });
@@ -161,16 +170,32 @@ impl Load {
             drop(done);
             watch(running, &finished, &shared, progress)
         });
-        let mut loads: Vec<(Target, Vec<LoadFile>)> = written.inspect_err(|_| {
+        let mut loads = std::mem::take(&mut *noted.lock());
+        let (mut written, failed) = written;
+        if let Some(error) = failed {
+            let files = written.into_iter().flat_map(|(_, files)| files);
+            let files = files.chain(loads.into_iter().flat_map(|(_, files)| files));
             // Strays are harmless, and removed when the database is opened next.
-            let _ = self.inner.store.discard_stray_files(&[]);
-        })?;
-        loads.sort_by_key(|(target, _)| target.ingest_order());
+            let _ = self.inner.store.discard_files(&files.collect::<Vec<_>>());
+            return Err(error);
+        }
+        written.sort_by_key(|(target, _)| target.ingest_order());
         let name = |target: Target| target.storage(&self.maintainer).to_string();
-        Ok(loads
-            .into_iter()
-            .map(|(target, files)| (name(target), files))
-            .collect())
+        loads.extend(written.into_iter().map(|(target, files)| (name(target), files)));
+        Ok(loads)
+    }
+
+    /// Begins the files that tell indexes which are being built of the rows.
+    fn beside(&self, files: &Arc<Mutex<Loads>>) -> Result<Vec<Beside>, EngineError> {
+        let builds = self.inner.builds.of_table(self.maintainer.codec.table.id);
+        let begin = |build: Arc<Build>| {
+            Ok(Beside {
+                writer: self.inner.store.sorted_writer(&build.touched())?,
+                build,
+                files: files.clone(),
+            })
+        };
+        builds.into_iter().map(begin).collect()
     }
 }
 
@@ -203,13 +228,14 @@ impl Shared {
 
 type Finished = (Target, Result<Vec<LoadFile>, EngineError>);
 
-/// Waits for threads, telling the watcher how far they are; after an error the others stop.
+/// Waits for threads, telling the watcher how far they are; after an error the others stop. Returns
+/// what was written, and the first error.
 fn watch(
     mut running: usize,
     finished: &mpsc::Receiver<Finished>,
     shared: &Shared,
     progress: &dyn Progress,
-) -> Result<Vec<(Target, Vec<LoadFile>)>, EngineError> {
+) -> (Vec<(Target, Vec<LoadFile>)>, Option<EngineError>) {
     let (mut written, mut told, mut failed) = (Vec::new(), 0, None);
     while running > 0 {
         match finished.recv_timeout(WATCH_INTERVAL) {
@@ -232,7 +258,7 @@ fn watch(
         running -= 1;
     }
     progress.advance(shared.written.load(Ordering::Relaxed) - told);
-    failed.map_or(Ok(written), Err)
+    (written, failed)
 }
 
 /// The entries of a load on their way to be sorted.

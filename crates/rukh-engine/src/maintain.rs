@@ -47,13 +47,22 @@ pub(crate) struct EntryChange {
 /// A table with everything needed to keep its indexes.
 pub(crate) struct Maintainer {
     pub(crate) codec: Arc<TableCodec>,
+    /// The indexes that writes maintain, in the order of the definition.
     pub(crate) indexes: Vec<IndexMaintainer>,
     pub(crate) rules: Rules,
 }
 
 impl Maintainer {
-    /// Compiles the expressions of a table and of all its indexes.
+    /// Compiles the expressions of a table and of its indexes, and keeps those that writes maintain.
     pub(crate) fn new(codec: Arc<TableCodec>, functions: &dyn RowFunctions) -> Result<Self, EngineError> {
+        let mut all = Maintainer::of_all(codec, functions)?;
+        all.indexes
+            .retain(|index| index.codec.index.state.is_maintained());
+        Ok(all)
+    }
+
+    /// As [`Maintainer::new`], with all indexes whatever their state.
+    pub(crate) fn of_all(codec: Arc<TableCodec>, functions: &dyn RowFunctions) -> Result<Self, EngineError> {
         let compile = |index: &Arc<IndexCodec>| IndexMaintainer::new(&codec, index.clone(), functions);
         let indexes = codec.indexes.iter().map(compile).collect::<Result<_, _>>()?;
         let rules = Rules::new(&codec.table, functions)?;

@@ -1,12 +1,16 @@
 //! From sorted entries to files, with the check that keys stay unique.
 
 use crate::EngineError;
+use crate::builds::Build;
 use crate::existing::check_collision;
+use crate::ingest::Loads;
 use crate::maintain::Maintainer;
 use crate::snapshot::Snapshot;
 use crate::sorter::Sorter;
+use parking_lot::Mutex;
 use rukh_keys::KeyRange;
-use rukh_kv::{KvStore, LoadFile, ScanSpec};
+use rukh_kv::{KvStore, LoadFile, ScanSpec, SortedWriter};
+use std::sync::Arc;
 
 /// Entries looked up together, and between two ticks.
 const CHUNK: usize = 1024;
@@ -39,7 +43,8 @@ impl Target {
     }
 }
 
-/// Writes sorted entries as files that wait to be ingested, telling `tick` of every thousand.
+/// Writes sorted entries as files that wait to be ingested, telling `tick` of every thousand, and their
+/// keys to the files `beside`.
 ///
 /// Fails with [`EngineError::UniqueViolation`] or [`EngineError::HashCollision`] on two rows with
 /// one row key, and on a UNIQUE key of two rows. That two rows have one row key is told by family 0
@@ -50,6 +55,7 @@ pub(crate) fn write_sorted(
     maintainer: &Maintainer,
     target: Target,
     sorter: Sorter,
+    mut beside: Vec<Beside>,
     tick: &mut dyn FnMut(u64) -> Result<(), EngineError>,
 ) -> Result<Vec<LoadFile>, EngineError> {
     let mut merge = sorter.finish()?;
@@ -65,6 +71,9 @@ pub(crate) fn write_sorted(
         }
         check.add(key, value)?;
         writer.add(key, value)?;
+        for other in &mut beside {
+            other.add(key)?;
+        }
         last_key.clear();
         last_key.extend_from_slice(key);
         last_value.clear();
@@ -76,7 +85,35 @@ pub(crate) fn write_sorted(
     }
     check.look_up()?;
     tick((count % CHUNK) as u64)?;
-    Ok(writer.finish()?)
+    let files = writer.finish()?;
+    for other in beside {
+        other.finish().inspect_err(|_| {
+            // Strays are harmless, and removed when the database is opened next.
+            let _ = store.discard_files(&files);
+        })?;
+    }
+    Ok(files)
+}
+
+/// Files with the keys that a load brings, for the build of an index.
+pub(crate) struct Beside {
+    pub(crate) build: Arc<Build>,
+    pub(crate) writer: Box<dyn SortedWriter>,
+    /// Where the finished files go.
+    pub(crate) files: Arc<Mutex<Loads>>,
+}
+
+impl Beside {
+    fn add(&mut self, row_key: &[u8]) -> Result<(), EngineError> {
+        let key = Build::touched_key(self.build.pass(), row_key);
+        Ok(self.writer.add(&key, &[])?)
+    }
+
+    fn finish(self) -> Result<(), EngineError> {
+        let files = self.writer.finish()?;
+        self.files.lock().push((self.build.touched(), files));
+        Ok(())
+    }
 }
 
 /// The check of sorted entries, against each other and against stored ones.

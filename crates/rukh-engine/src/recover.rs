@@ -51,7 +51,10 @@ pub(crate) fn recover(inner: &Inner) -> Result<Vec<Recovery>, EngineError> {
 /// Fills an index again from nothing; drops it where its rows or its definition do not allow it.
 fn resume(inner: &Inner, id: IndexId, name: &str) -> Result<Recovery, EngineError> {
     let index = name.to_string();
-    match inner.fill_index(id, &NoProgress) {
+    let snapshot = inner.snapshot();
+    let table = snapshot.catalog.index(id).map(|(table, _)| table.id);
+    let table = table.ok_or_else(|| crate::build::unknown(id))?;
+    match inner.fill_at_once(&snapshot, table, id, id, &NoProgress) {
         Ok(()) => Ok(Recovery::FilledIndex { index }),
         Err(error @ EngineError::Kv(_)) => Err(error),
         Err(error) => {
@@ -80,11 +83,11 @@ pub(crate) fn unnamed(store: &dyn KvStore, catalog: &Catalog) -> Vec<String> {
     store.tables().into_iter().filter(stray).collect()
 }
 
-/// Whether a column family is named as those of tables and indexes are: `t7`, `t7.f2`, `i9`.
+/// Whether a column family is named as those of tables and indexes are: `t7`, `t7.f2`, `i9`, `i9.d`.
 fn is_table_or_index(name: &str) -> bool {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if let Some(index) = name.strip_prefix('i') {
-        return number(index);
+        return number(index.strip_suffix(".d").unwrap_or(index));
     }
     match name
         .strip_prefix('t')
@@ -101,12 +104,14 @@ mod tests {
 
     #[test]
     fn only_tables_and_indexes_are_cleared_up() {
-        for name in ["t7", "t7.f2", "i9"] {
+        for name in ["t7", "t7.f2", "i9", "i9.d"] {
             assert!(is_table_or_index(name), "{name}");
         }
         for name in [
             "t",
             "i",
+            "i.d",
+            "i9.e",
             "catalog",
             "statistics",
             "t7.f",

@@ -120,7 +120,7 @@ fn ready_index(codec: &TableCodec, id: IndexId) -> Result<&Arc<IndexCodec>, Engi
     let index = codec.index(id).ok_or_else(unknown)?;
     match index.index.state {
         IndexState::Ready => Ok(index),
-        IndexState::Building => Err(EngineError::IndexNotReady {
+        IndexState::Building | IndexState::Disabled | IndexState::Broken => Err(EngineError::IndexNotReady {
             index: index.index.name.clone(),
         }),
     }

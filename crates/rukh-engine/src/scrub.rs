@@ -6,7 +6,7 @@
 //! So storage is read once from end to end, in key order, whatever the order of the index; memory
 //! is bounded as that of a bulk load is.
 //!
-//! Deliberately not here: repair. An index is repaired by dropping and creating it.
+//! Deliberately not here: repair. An index is repaired by filling it anew (`indexes`).
 
 use crate::codec::TableCodec;
 use crate::engine::Engine;
@@ -17,7 +17,7 @@ use crate::rows::{RawRows, RowBatch, RowReader};
 use crate::snapshot::Snapshot;
 use crate::sorter::{self, Merge, Sorter};
 use crate::{EngineError, Progress};
-use rukh_catalog::{CatalogError, IndexId, IndexState, TableId};
+use rukh_catalog::{CatalogError, IndexId, TableId};
 use rukh_kv::{KvCursor, ScanSpec};
 use std::fmt;
 use std::ops::ControlFlow;
@@ -67,6 +67,8 @@ pub struct ScrubReport {
     pub differing: u64,
     /// Rows and entries that do not decode.
     pub corrupt: u64,
+    /// Indexes with findings, unless rows do not decode: then nobody can tell what entries there should be.
+    pub broken: Vec<IndexId>,
     /// The first hundred things found.
     pub findings: Vec<Finding>,
 }
@@ -74,7 +76,11 @@ pub struct ScrubReport {
 impl ScrubReport {
     /// Whether nothing is wrong.
     pub fn is_clean(&self) -> bool {
-        self.missing + self.dangling + self.differing + self.corrupt == 0
+        self.wrong() == 0
+    }
+
+    fn wrong(&self) -> u64 {
+        self.missing + self.dangling + self.differing + self.corrupt
     }
 
     fn note(&mut self, kind: FindingKind, key: String, detail: String) {
@@ -163,31 +169,28 @@ impl Engine {
         let unknown = || CatalogError::UnknownIndex {
             name: format!("index {}", id.0),
         };
-        let (table, _) = snapshot.catalog.index(id).ok_or_else(unknown)?;
+        let (table, index) = snapshot.catalog.index(id).ok_or_else(unknown)?;
         let maintainer = self.inner.maintainer(&snapshot.definitions, table.id)?;
-        let index = maintainer
-            .indexes
-            .iter()
-            .find(|index| index.codec.index.id == id)
-            .ok_or_else(unknown)?;
+        let maintained = maintainer.indexes.iter().find(|known| known.codec.index.id == id);
+        let index = maintained.ok_or_else(|| EngineError::IndexNotReady {
+            index: index.name.clone(),
+        })?;
         let mut scrub = Scrub::new(snapshot, &maintainer, progress);
         let expected = scrub.rows(self.sorters([index].into_iter())?)?;
         scrub.indexes(expected)?;
         Ok(scrub.report)
     }
 
-    /// Makes a sorter for the entries of each index that is ready.
+    /// Makes a sorter for the entries of each index.
     fn sorters<'a>(
         &self,
         indexes: impl Iterator<Item = &'a IndexMaintainer>,
     ) -> Result<ExpectedEntries<'a>, EngineError> {
         let directory = self.inner.load_directory()?;
-        let ready: Vec<_> = indexes
-            .filter(|index| index.codec.index.state == IndexState::Ready)
-            .collect();
+        let indexes: Vec<_> = indexes.collect();
         Ok(ExpectedEntries {
-            sorters: ready.iter().map(|_| Sorter::new(&directory)).collect(),
-            indexes: ready,
+            sorters: indexes.iter().map(|_| Sorter::new(&directory)).collect(),
+            indexes,
             bytes_max: self.inner.load_bytes_max(),
         })
     }
@@ -296,8 +299,13 @@ impl<'a> Scrub<'a> {
 
     /// Compares the entries that indexes have with those that they should have.
     fn indexes(&mut self, expected: ExpectedEntries<'_>) -> Result<(), EngineError> {
+        let rows_decode = self.report.corrupt == 0;
         for (index, sorter) in expected.indexes.into_iter().zip(expected.sorters) {
+            let before = self.report.wrong();
             self.entries(index, sorter.finish()?)?;
+            if rows_decode && self.report.wrong() > before {
+                self.report.broken.push(index.codec.index.id);
+            }
         }
         Ok(())
     }

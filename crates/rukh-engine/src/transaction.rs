@@ -21,7 +21,7 @@ use crate::lock::WriterLock;
 use crate::snapshot::Snapshot;
 use crate::write::{Target, Write};
 use parking_lot::Mutex;
-use rukh_catalog::TableId;
+use rukh_catalog::{Table, TableId};
 use rukh_kv::{Durability, Mark, Overlay, WriteBatch};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -160,9 +160,16 @@ fn changed_table(inner: &Inner, base: &Snapshot, touched: &[Touch]) -> Option<Ta
     tables
         .into_iter()
         .find(|id| match (now.codec(*id), base.definitions.codec(*id)) {
-            (Ok(now), Ok(then)) => !Arc::ptr_eq(now, then),
+            (Ok(now), Ok(then)) => !Arc::ptr_eq(now, then) && heeded(&now.table) != heeded(&then.table),
             _ => true,
         })
+}
+
+/// Returns what writers heed of a table: indexes that nobody maintains may come and go.
+fn heeded(table: &Table) -> Table {
+    let mut table = Table::clone(table);
+    table.indexes.retain(|index| index.state.is_maintained());
+    table
 }
 
 fn conflict(base: &Snapshot, table: TableId, cause: &'static str) -> EngineError {

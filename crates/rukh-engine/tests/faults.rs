@@ -133,9 +133,10 @@ fn state(engine: &Engine) -> Vec<String> {
 }
 
 /// Runs all steps without a fault; returns the state before each and at the end, and the writes.
-fn undisturbed() -> (Vec<Vec<String>>, u64) {
+fn undisturbed(rows_at_once: u64) -> (Vec<Vec<String>>, u64) {
     let store = Arc::new(FaultStore::new(Arc::new(MemoryStore::new())));
     let engine = support::open(store.clone());
+    engine.set_rows_at_once(rows_at_once);
     store.fail_write(u64::MAX, Fault::Refuse);
     let mut states = vec![state(&engine)];
     for step in STEPS {
@@ -145,14 +146,20 @@ fn undisturbed() -> (Vec<Vec<String>>, u64) {
     (states, store.writes())
 }
 
-/// Runs steps until one fails, then opens what is left.
+/// Runs steps until one fails, then opens what is left. Indexes are filled while writers wait, and beside them.
 fn sweep(fault: Fault) {
-    let (states, writes) = undisturbed();
+    sweep_with(fault, u64::MAX - 1);
+    sweep_with(fault, 0);
+}
+
+fn sweep_with(fault: Fault, rows_at_once: u64) {
+    let (states, writes) = undisturbed(rows_at_once);
     assert!(writes > 40, "{writes}");
     for n in 1..=writes {
         let memory: Arc<dyn KvStore> = Arc::new(MemoryStore::new());
         let store = Arc::new(FaultStore::new(memory.clone()));
         let engine = support::open(store.clone());
+        engine.set_rows_at_once(rows_at_once);
         store.fail_write(n, fault);
         let failed = STEPS.iter().position(|step| step(&engine).is_err());
         drop(engine);
@@ -199,10 +206,11 @@ fn a_lost_answer() {
 /// After a passing trouble the same engine goes on: the statement runs again, and all others.
 #[test]
 fn a_refused_write_can_be_tried_again() {
-    let (states, writes) = undisturbed();
+    let (states, writes) = undisturbed(0);
     for n in 1..=writes {
         let store = Arc::new(FaultStore::new(Arc::new(MemoryStore::new())));
         let engine = support::open(store.clone());
+        engine.set_rows_at_once(0);
         store.fail_write(n, Fault::Refuse);
         for (at, step) in STEPS.iter().enumerate() {
             if step(&engine).is_err() {

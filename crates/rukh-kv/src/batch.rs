@@ -174,7 +174,7 @@ impl WriteBatch {
     }
 
     /// Returns the names of the tables changed, each once; a slot counts positions in here.
-    pub(crate) fn tables(&self) -> &[String] {
+    pub fn tables(&self) -> &[String] {
         &self.tables
     }
 

@@ -170,6 +170,10 @@ impl KvStore for FaultStore {
             .try_for_each(|load| Plan::run(&self.plan, || self.inner.ingest(vec![load])))
     }
 
+    fn discard_files(&self, files: &[LoadFile]) -> Result<(), KvError> {
+        self.inner.discard_files(files)
+    }
+
     fn discard_stray_files(&self, keep: &[LoadFile]) -> Result<(), KvError> {
         self.inner.discard_stray_files(keep)
     }

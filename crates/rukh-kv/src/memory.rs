@@ -295,6 +295,11 @@ impl KvStore for MemoryStore {
         Ok(())
     }
 
+    fn discard_files(&self, files: &[LoadFile]) -> Result<(), KvError> {
+        self.shared.open()?.loads.retain(|file, _| !files.contains(file));
+        Ok(())
+    }
+
     fn discard_stray_files(&self, keep: &[LoadFile]) -> Result<(), KvError> {
         self.shared.open()?.loads.retain(|file, _| keep.contains(file));
         Ok(())

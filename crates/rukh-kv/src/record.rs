@@ -275,6 +275,10 @@ impl KvStore for RecordStore {
         Ok(())
     }
 
+    fn discard_files(&self, files: &[LoadFile]) -> Result<(), KvError> {
+        self.inner.discard_files(files)
+    }
+
     fn discard_stray_files(&self, keep: &[LoadFile]) -> Result<(), KvError> {
         self.inner.discard_stray_files(keep)
     }

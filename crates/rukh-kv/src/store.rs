@@ -78,7 +78,10 @@ pub trait KvStore: Send + Sync {
     /// of it; files of one table ingested twice change nothing.
     fn ingest(&self, loads: Vec<(TableName, Vec<LoadFile>)>) -> Result<(), KvError>;
 
-    /// Removes the files of loads that will not be ingested: all but `keep`.
+    /// Removes finished files that will not be ingested; those that are gone are no error.
+    fn discard_files(&self, files: &[LoadFile]) -> Result<(), KvError>;
+
+    /// Removes the files of loads that will not be ingested: all but `keep`. For when no load runs.
     fn discard_stray_files(&self, keep: &[LoadFile]) -> Result<(), KvError>;
 
     /// Syncs and lets go of the storage, once the last snapshot and cursor is dropped. Later calls

@@ -448,6 +448,7 @@ fn command(statement: &Statement) -> &'static str {
         Statement::DropIndex { .. } => "DROP INDEX",
         Statement::AlterTable(_) => "ALTER TABLE",
         Statement::AlterIndex { .. } => "ALTER INDEX",
+        Statement::ReindexIndex { .. } | Statement::ReindexTable { .. } => "REINDEX",
         Statement::CreateView(_) => "CREATE VIEW",
         Statement::DropView { .. } => "DROP VIEW",
         Statement::Comment { .. } => "COMMENT ON",

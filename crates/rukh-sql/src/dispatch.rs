@@ -9,7 +9,7 @@ use rukh_catalog::{Catalog, Table, View};
 use rukh_engine::ScrubReport;
 
 use crate::SqlError;
-use crate::context::{QueryStats, RunPath};
+use crate::context::{Notice, QueryStats, RunPath};
 use crate::progress::Task;
 use crate::rows::Rows;
 use crate::session::{Outcome, Session};
@@ -127,6 +127,7 @@ impl Session {
                 let task = self.task(format!("check table {}", table.name), "rows");
                 let snapshot = self.snapshot();
                 let report = self.engine().check_table_at(&snapshot, table.id, &task)?;
+                self.mark_broken(&snapshot.catalog, &report)?;
                 Ok(("CHECK TABLE".to_string(), Some(scrub_rows(&report)?)))
             }
             Statement::CheckIndex { name } => {
@@ -140,6 +141,7 @@ impl Session {
                 let task = self.task(format!("check index {}", name.name), "entries");
                 let snapshot = self.snapshot();
                 let report = self.engine().check_index_at(&snapshot, index, &task)?;
+                self.mark_broken(&snapshot.catalog, &report)?;
                 Ok(("CHECK INDEX".to_string(), Some(scrub_rows(&report)?)))
             }
             Statement::Analyze { table } => {
@@ -185,13 +187,38 @@ impl Session {
         Task::new(&self.progress, self.cancel(), label, unit)
     }
 
+    /// Takes indexes that were found to differ from their table out of use, with a notice.
+    fn mark_broken(&mut self, catalog: &Catalog, report: &ScrubReport) -> Result<(), SqlError> {
+        if self.is_in_block() || self.engine().is_read_only() {
+            return Ok(());
+        }
+        for id in &report.broken {
+            // One that was rebuilt or dropped meanwhile is none of ours any more.
+            let is_there = self.engine().catalog().index(*id).is_some();
+            let Some((_, index)) = catalog.index(*id).filter(|_| is_there) else {
+                continue;
+            };
+            if self.engine().mark_broken(*id)? {
+                let message = format!(
+                    "index \"{}\" differs from its table and is not used any more",
+                    index.name
+                );
+                self.notice(Notice {
+                    hint: Some("Fill it anew with ALTER INDEX … REBUILD.".to_string()),
+                    ..Notice::warning(message)
+                });
+            }
+        }
+        Ok(())
+    }
+
     fn show(&mut self, statement: &ShowStatement) -> Result<Rows, SqlError> {
         let catalog = self.catalog();
         let batch = match statement {
             ShowStatement::Tables => show::tables(&catalog)?,
             ShowStatement::Indexes { table } => {
                 let table = table.as_ref().map(|name| self.table(name)).transpose()?;
-                show::indexes(&catalog, table.as_deref())?
+                show::indexes(&catalog, &self.engine().builds(), table.as_deref())?
             }
             ShowStatement::CreateTable { name } if let Some(view) = view_named(&catalog, name) => {
                 show::create_view(view)?

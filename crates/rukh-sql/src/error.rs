@@ -202,7 +202,10 @@ impl From<EngineError> for SqlError {
             }
             EngineError::Cancelled => SqlError::cancelled(),
             EngineError::ReadOnly => SqlError::statement("25006", message),
-            EngineError::IndexNotReady { .. } => SqlError::statement("55000", message),
+            EngineError::IndexBusy { .. } => SqlError::statement("55006", message),
+            EngineError::IndexNotReady { .. } | EngineError::IndexDropped => {
+                SqlError::statement("55000", message)
+            }
             EngineError::RowWidth { .. } => SqlError::internal(message),
             EngineError::Function { source, .. } => function_error(source),
             EngineError::Io { .. } => SqlError::io(message),

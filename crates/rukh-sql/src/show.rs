@@ -7,6 +7,7 @@ use datafusion::arrow::datatypes::{Field, Schema};
 use rukh_catalog::{
     Catalog, Column, ColumnId, Identity, Index, IndexState, KeyElement, KeyExpr, Sequence, Table, View,
 };
+use rukh_engine::{BuildPhase, BuildProgress};
 use rukh_keys::{DataType, Datum, SortOrder};
 
 use crate::SqlError;
@@ -34,7 +35,11 @@ pub(crate) fn tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
 }
 
 /// Returns one row per index of a table, or of all tables.
-pub(crate) fn indexes(catalog: &Catalog, table: Option<&Table>) -> Result<RecordBatch, SqlError> {
+pub(crate) fn indexes(
+    catalog: &Catalog,
+    builds: &[BuildProgress],
+    table: Option<&Table>,
+) -> Result<RecordBatch, SqlError> {
     let wanted = |owner: &Table| table.is_none_or(|table| table.id == owner.id);
     let indexes: Vec<_> = catalog.indexes().filter(|(owner, _)| wanted(owner)).collect();
     batch([
@@ -73,7 +78,7 @@ pub(crate) fn indexes(catalog: &Catalog, table: Option<&Table>) -> Result<Record
         ),
         (
             "state",
-            texts(indexes.iter().map(|(_, index)| Some(state(index).to_string()))),
+            texts(indexes.iter().map(|(_, index)| Some(state(index, builds)))),
         ),
     ])
 }
@@ -410,10 +415,26 @@ fn family_name(table: &Table, column: &Column) -> String {
     family.map_or_else(|| "default".to_string(), |family| family.name.clone())
 }
 
-fn state(index: &Index) -> &'static str {
-    match index.state {
+/// Returns the state of an index, with how far it is while it is being filled.
+fn state(index: &Index, builds: &[BuildProgress]) -> String {
+    let state = match index.state {
         IndexState::Building => "building",
         IndexState::Ready => "ready",
+        IndexState::Disabled => "disabled",
+        IndexState::Broken => "broken",
+    };
+    let Some(build) = builds.iter().find(|build| build.index == index.id) else {
+        return state.to_string();
+    };
+    let again = match index.state {
+        IndexState::Building => "",
+        _ => ", rebuilding",
+    };
+    let percent = (100 * build.done).checked_div(build.total).unwrap_or(0).min(99);
+    match build.phase {
+        BuildPhase::Reading => format!("{state}{again}, reading {percent} %"),
+        BuildPhase::Writing => format!("{state}{again}, writing {percent} %"),
+        BuildPhase::CatchingUp => format!("{state}{again}, catching up"),
     }
 }
 

@@ -60,12 +60,23 @@ impl LoadDirectory {
 
     /// Removes all files but those to keep.
     pub(super) fn discard(&self, keep: &[LoadFile]) -> Result<(), KvError> {
-        self.files()?
-            .iter()
+        let strays: Vec<LoadFile> = self
+            .files()?
+            .into_iter()
             .filter(|file| !keep.contains(file))
-            .try_for_each(|file| {
-                fs::remove_file(self.path_of(file))
-                    .map_err(|error| KvError::io(format!("remove load file \"{file}\""), error))
+            .collect();
+        self.remove(&strays)
+    }
+
+    /// Removes these files, as far as they are there.
+    pub(super) fn remove(&self, files: &[LoadFile]) -> Result<(), KvError> {
+        files
+            .iter()
+            .try_for_each(|file| match fs::remove_file(self.path_of(file)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    Err(KvError::io(format!("remove load file \"{file}\""), error))
+                }
+                _ => Ok(()),
             })
     }
 

@@ -436,6 +436,11 @@ impl KvStore for RocksStore {
             .try_for_each(|(table, files)| self.loads.ingest(open.table(table)?, files))
     }
 
+    fn discard_files(&self, files: &[LoadFile]) -> Result<(), KvError> {
+        drop(self.writable()?);
+        self.loads.remove(files)
+    }
+
     fn discard_stray_files(&self, keep: &[LoadFile]) -> Result<(), KvError> {
         drop(self.writable()?);
         self.loads.discard(keep)

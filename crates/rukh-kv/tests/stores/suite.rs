@@ -438,6 +438,10 @@ fn stray_loads_are_discarded(store: &dyn KvStore) {
     let mut unfinished = store.sorted_writer("stray").unwrap();
     unfinished.add(b"c", b"3").unwrap();
     drop(unfinished);
+    let other = load(store, "stray", &[("d", "4")]);
+    store.discard_files(&other).unwrap();
+    store.discard_files(&other).unwrap();
+    assert_eq!(store.load_files().unwrap().len(), kept.len() + stray.len());
     store.discard_stray_files(&kept).unwrap();
     assert_eq!(store.load_files().unwrap(), kept);
     assert!(store.ingest(vec![(name("stray"), stray)]).is_err());

@@ -1,4 +1,4 @@
-//! ALTER TABLE and ALTER INDEX: from one definition to the next, without rewriting rows.
+//! ALTER TABLE: from one definition to the next, without rewriting rows.
 //!
 //! All actions of a statement make one new definition, which is stored at once. What it asks of rows that are
 //! there, NOT NULL and CHECK, is checked by one scan before, while nobody writes.
@@ -56,41 +56,13 @@ pub(super) fn alter_table(session: &mut Session, statement: &AlterTableStatement
     Ok(())
 }
 
-/// Runs ALTER INDEX … RENAME TO.
-pub(super) fn rename_index(
-    session: &mut Session,
-    name: &ObjectName,
-    if_exists: bool,
-    new_name: &Name,
-) -> Result<(), SqlError> {
-    let schema = schema_of(name)?;
-    let catalog = session.engine().catalog();
-    let Ok((table, index)) = catalog.index_named(schema, &name.name) else {
-        if if_exists {
-            return skipped(session, name);
-        }
-        let message = format!("relation \"{}\" does not exist", name.name);
-        return Err(SqlError::statement("42P01", message).at(name.position));
-    };
-    let (table, id) = (table.id, index.id);
-    session.engine().alter_table(table, |catalog, before| {
-        check_free(catalog, schema, new_name)?;
-        let mut next = before.clone();
-        for index in next.indexes.iter_mut().filter(|index| index.id == id) {
-            index.name = new_name.text.clone();
-        }
-        Ok::<_, SqlError>(next)
-    })?;
-    Ok(())
-}
-
-fn skipped(session: &mut Session, name: &ObjectName) -> Result<(), SqlError> {
+pub(super) fn skipped(session: &mut Session, name: &ObjectName) -> Result<(), SqlError> {
     let message = format!("relation \"{}\" does not exist, skipping", name.name);
     session.notice(Notice::new(message));
     Ok(())
 }
 
-fn check_free(catalog: &Catalog, schema: &str, name: &Name) -> Result<(), SqlError> {
+pub(super) fn check_free(catalog: &Catalog, schema: &str, name: &Name) -> Result<(), SqlError> {
     let taken = catalog.check_name_free(schema, &name.text);
     taken.map_err(|error| SqlError::from(error).at(name.position))
 }

@@ -4,6 +4,7 @@
 //! itself are the catalog's. A UNIQUE constraint of CREATE TABLE is a unique index of its own.
 
 mod alter;
+mod alter_index;
 mod comment;
 mod create_as;
 mod create_index;

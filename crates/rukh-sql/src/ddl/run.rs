@@ -2,7 +2,8 @@
 
 use rukh_catalog::{Catalog, Column, ColumnId, Table};
 
-use super::alter::{alter_table, rename_index};
+use super::alter::alter_table;
+use super::alter_index::{alter_index, reindex_index, reindex_table};
 use super::comment::comment;
 use super::create_as::create_table_as;
 use super::create_index::create_index;
@@ -32,8 +33,10 @@ pub(crate) fn run(session: &mut Session, statement: &Statement) -> Result<String
         Statement::AlterIndex {
             name,
             if_exists,
-            new_name,
-        } => rename_index(session, name, *if_exists, new_name).map(|()| "ALTER INDEX"),
+            action,
+        } => alter_index(session, name, *if_exists, action).map(|()| "ALTER INDEX"),
+        Statement::ReindexIndex { name } => reindex_index(session, name).map(|()| "REINDEX"),
+        Statement::ReindexTable { name } => reindex_table(session, name).map(|()| "REINDEX"),
         Statement::Comment { on, text } => comment(session, on, text.as_ref()).map(|()| "COMMENT"),
         Statement::CreateView(view) => create_view(session, view).map(|()| "CREATE VIEW"),
         Statement::DropView {

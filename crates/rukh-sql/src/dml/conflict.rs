@@ -101,10 +101,9 @@ fn conflict_on(table: &Table, columns: &[ColumnId]) -> Result<OnConflict, SqlErr
     if is_of(&table.primary_key) {
         return Ok(OnConflict::IgnoreKey);
     }
-    let index = table
-        .indexes
-        .iter()
-        .find(|index| index.unique && index.predicate.is_none() && is_of(&index.elements));
+    let index = table.indexes.iter().find(|index| {
+        index.unique && index.state.is_maintained() && index.predicate.is_none() && is_of(&index.elements)
+    });
     match index {
         Some(index) => Ok(OnConflict::IgnoreIndex(index.id)),
         None => Err(SqlError::statement(
@@ -122,7 +121,7 @@ fn conflict_on_constraint(table: &Table, name: &ast::ObjectName) -> Result<OnCon
     let index = table
         .indexes
         .iter()
-        .find(|index| index.unique && index.name == name.name);
+        .find(|index| index.unique && index.state.is_maintained() && index.name == name.name);
     match index {
         Some(index) => Ok(OnConflict::IgnoreIndex(index.id)),
         None => {

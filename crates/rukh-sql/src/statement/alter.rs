@@ -1,8 +1,9 @@
-//! ALTER TABLE and ALTER INDEX.
+//! ALTER TABLE, ALTER INDEX and REINDEX.
 //!
 //! ```text
 //! ALTER TABLE [IF EXISTS] [ONLY] t action, …
-//! ALTER INDEX [IF EXISTS] i RENAME TO name
+//! ALTER INDEX [IF EXISTS] i RENAME TO name | REBUILD | DISABLE | ENABLE
+//! REINDEX INDEX [CONCURRENTLY] i | TABLE [CONCURRENTLY] t
 //!
 //! RENAME TO name
 //! RENAME [COLUMN] a TO b
@@ -18,8 +19,8 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::reader::Reader;
 use super::{
-    AlterAction, AlterTableStatement, CreateTableStatement, Expression, Statement, TableOptionsDefinition,
-    UniqueDefinition, create_table,
+    AlterAction, AlterTableStatement, CreateTableStatement, Expression, IndexAction, Statement,
+    TableOptionsDefinition, UniqueDefinition, create_table,
 };
 use crate::SqlError;
 
@@ -29,11 +30,10 @@ pub(super) fn alter(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     if reader.accept(&["index"]) {
         let if_exists = reader.if_exists();
         let name = reader.object_name()?;
-        reader.expect(&["rename", "to"])?;
         return Ok(Statement::AlterIndex {
             name,
             if_exists,
-            new_name: reader.name()?,
+            action: index_action(reader)?,
         });
     }
     if !reader.accept(&["table"]) {
@@ -61,6 +61,49 @@ pub(super) fn alter(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
         if_exists,
         actions,
     })))
+}
+
+/// Reads REINDEX, which always lets others write.
+pub(super) fn reindex(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    reader.expect(&["reindex"])?;
+    if reader.accept_token(&Token::LParen) {
+        reader.list(
+            |reader| match reader.accept(&["concurrently"]) || reader.accept(&["verbose"]) {
+                true => Ok(()),
+                false => Err(reader.unsupported("this option of REINDEX is not supported")),
+            },
+        )?;
+        reader.expect_token(&Token::RParen)?;
+    }
+    let is_table = reader.accept(&["table"]);
+    if !is_table && !reader.accept(&["index"]) {
+        return Err(match reader.peeks_any(&["schema", "database", "system"]) {
+            true => reader.unsupported("REINDEX of anything but indexes and tables is not supported"),
+            false => reader.unexpected(),
+        });
+    }
+    reader.accept(&["concurrently"]);
+    let name = reader.object_name()?;
+    Ok(match is_table {
+        true => Statement::ReindexTable { name },
+        false => Statement::ReindexIndex { name },
+    })
+}
+
+fn index_action(reader: &mut Reader<'_>) -> Result<IndexAction, SqlError> {
+    match () {
+        () if reader.accept(&["rename"]) => {
+            reader.expect(&["to"])?;
+            reader.name().map(IndexAction::RenameTo)
+        }
+        () if reader.accept(&["rebuild"]) => Ok(IndexAction::Rebuild),
+        () if reader.accept(&["disable"]) => Ok(IndexAction::Disable),
+        () if reader.accept(&["enable"]) => Ok(IndexAction::Enable),
+        () => match reader.peek_at(0) {
+            Token::Word(_) => Err(reader.unsupported("this form of ALTER INDEX is not supported")),
+            _ => Err(reader.unexpected()),
+        },
+    }
 }
 
 fn action(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {

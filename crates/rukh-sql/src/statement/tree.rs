@@ -23,14 +23,24 @@ pub enum Statement {
     CreateIndex(Box<CreateIndexStatement>),
     /// ALTER TABLE.
     AlterTable(Box<AlterTableStatement>),
-    /// ALTER INDEX … RENAME TO.
+    /// ALTER INDEX.
     AlterIndex {
         /// The index.
         name: ObjectName,
         /// Whether an unknown name is only worth a notice.
         if_exists: bool,
-        /// The new name.
-        new_name: Name,
+        /// What becomes of it.
+        action: IndexAction,
+    },
+    /// REINDEX INDEX.
+    ReindexIndex {
+        /// The index.
+        name: ObjectName,
+    },
+    /// REINDEX TABLE.
+    ReindexTable {
+        /// The table.
+        name: ObjectName,
     },
     /// COMMENT ON.
     Comment {
@@ -168,6 +178,19 @@ pub(crate) fn folded(ident: &ast::Ident) -> String {
         Some(_) => ident.value.clone(),
         None => ident.value.to_ascii_lowercase(),
     }
+}
+
+/// What ALTER INDEX does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IndexAction {
+    /// RENAME TO.
+    RenameTo(Name),
+    /// REBUILD: fills the index anew.
+    Rebuild,
+    /// DISABLE: empties the index; nobody reads or maintains it.
+    Disable,
+    /// ENABLE: fills the index unless it is Ready.
+    Enable,
 }
 
 /// A column, family or option as named in a statement.

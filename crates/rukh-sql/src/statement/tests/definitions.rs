@@ -400,6 +400,9 @@ fn alter() {
             "ALTER INDEX IF EXISTS i RENAME TO j",
             "alter index i if exists: to j",
         ),
+        ("ALTER INDEX i REBUILD", "alter index i: Rebuild"),
+        ("REINDEX INDEX CONCURRENTLY s.i", "reindex index s.i"),
+        ("REINDEX (VERBOSE, CONCURRENTLY) TABLE t", "reindex table t"),
     ]);
     check_errors(&[
         ("ALTER TABLE t", "42601", "syntax error at end of input", 14),

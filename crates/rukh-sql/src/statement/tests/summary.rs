@@ -41,11 +41,18 @@ pub(super) fn summary(statement: &Statement) -> String {
         Statement::AlterIndex {
             name,
             if_exists,
-            new_name,
+            action,
         } => {
             let maybe = if *if_exists { " if exists" } else { "" };
-            format!("alter index {}{maybe}: to {}", object(name), new_name.text)
+            match action {
+                IndexAction::RenameTo(new) => {
+                    format!("alter index {}{maybe}: to {}", object(name), new.text)
+                }
+                other => format!("alter index {}{maybe}: {other:?}", object(name)),
+            }
         }
+        Statement::ReindexIndex { name } => format!("reindex index {}", object(name)),
+        Statement::ReindexTable { name } => format!("reindex table {}", object(name)),
         Statement::Comment { on, text } => format!("comment {on:?} {text:?}"),
         Statement::CreateView(view) => {
             let replace = if view.or_replace { " or replace" } else { "" };

@@ -1,0 +1,183 @@
+//! Building an index beside writers, from a barrier to the switch.
+//!
+//! 1. Under the writer lock: the definition is stored as Building, writers begin to leave word of what
+//!    they change (`builds`), and a snapshot is taken.
+//! 2. Without it: the entries of the snapshot's rows are sorted and ingested (`backfill`), and passes
+//!    do again what writers have done since (`catch_up`), until little is left.
+//! 3. Under the lock again: the last pass, and the definition becomes Ready.
+//!
+//! A table of few rows is filled under the lock, which takes less than the preparations. A change of the
+//! table's columns meanwhile begins the build again from a new snapshot. What is not done ends without a
+//! trace: by an error, by DROP INDEX, or at the next open, which fills an index that is Building still.
+
+use crate::backfill::backfill;
+use crate::builds::{Build, Registered};
+use crate::catch_up::Pass;
+use crate::codec::TableCodec;
+use crate::engine::Inner;
+use crate::lock::WriterGuard;
+use crate::maintain::Maintainer;
+use crate::snapshot::Snapshot;
+use crate::{EngineError, Progress};
+use rukh_catalog::{CatalogError, Index, IndexId, IndexState, Table, TableId};
+use rukh_kv::{ScanSpec, TableOptions, WriteBatch};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Rows up to which a table is filled while writers wait, unless set otherwise.
+pub(crate) const ROWS_AT_ONCE: u64 = 10_000;
+
+/// Rows that writers may have touched for the next pass to be the last, while they wait.
+const LAST_PASS_ROWS: u64 = 1_000;
+
+/// Passes beside writers at most: then they wait, however much is left.
+const PASSES_MAX: usize = 32;
+
+impl Inner {
+    /// Fills the column family of index `filled`, new and empty, and has it take the place of `index` in
+    /// state Ready; they may be the same. Gives the writer lock up where it takes long.
+    pub(crate) fn build_index(
+        &self,
+        guard: WriterGuard,
+        index: IndexId,
+        filled: IndexId,
+        progress: &dyn Progress,
+    ) -> Result<(), EngineError> {
+        let snapshot = self.snapshot();
+        let table = snapshot.catalog.index(index).ok_or_else(|| unknown(index))?.0.id;
+        let rows = ScanSpec::all()
+            .keys_only()
+            .limited(self.rows_at_once.load(Ordering::Relaxed).saturating_add(1));
+        let codec = snapshot.definitions.codec(table)?;
+        let (rows, _) = snapshot.kv.count(&codec.families[0].storage, rows)?;
+        if rows <= self.rows_at_once.load(Ordering::Relaxed) {
+            let filled = self.fill_at_once(&snapshot, table, index, filled, progress);
+            drop(guard);
+            return filled;
+        }
+        let build = Build::new(table, index, filled, 0);
+        self.store
+            .create_table(&build.touched(), &TableOptions::default())?;
+        let registered = Registered {
+            inner: self,
+            build: Arc::new(build),
+        };
+        self.builds.register(registered.build.clone());
+        // The snapshot is still that of this moment: nobody else writes.
+        drop(guard);
+        run(self, &registered.build, snapshot, progress)
+    }
+
+    /// Fills an index from a snapshot of the present state, while nobody writes.
+    pub(crate) fn fill_at_once(
+        &self,
+        snapshot: &Snapshot,
+        table: TableId,
+        index: IndexId,
+        filled: IndexId,
+        progress: &dyn Progress,
+    ) -> Result<(), EngineError> {
+        let build = Build::new(table, index, filled, 0);
+        let maintainer = maintainer(self, snapshot, &build)?;
+        backfill(self, snapshot, &maintainer, &build, progress)?;
+        self.switch(&build)
+    }
+
+    /// Makes the index that was filled Ready, in the place of the one that it was filled for.
+    fn switch(&self, build: &Build) -> Result<(), EngineError> {
+        let catalog = self.definitions().catalog.clone();
+        let (table, _) = catalog.index(build.index).ok_or_else(|| unknown(build.index))?;
+        let mut table = Table::clone(table);
+        for index in table.indexes.iter_mut().filter(|index| index.id == build.index) {
+            index.id = build.filled;
+            index.state = IndexState::Ready;
+        }
+        if let Some(comment) = table.comments.indexes.remove(&build.index) {
+            table.comments.indexes.insert(build.filled, comment);
+        }
+        self.commit_table(WriteBatch::new(), table)
+    }
+}
+
+/// Builds an index from a snapshot on; the caller does not hold the writer lock.
+fn run(inner: &Inner, build: &Build, first: Snapshot, progress: &dyn Progress) -> Result<(), EngineError> {
+    let mut before = first;
+    'again: loop {
+        let maintainer = maintainer(inner, &before, build)?;
+        backfill(inner, &before, &maintainer, build, progress)?;
+        for pass in 1.. {
+            let guard = inner.lock_writer()?;
+            build.check()?;
+            let (number, ranges) = build.next_pass();
+            let after = inner.snapshot();
+            let is_same = shape(&after, build)? == shape(&before, build)?;
+            let touched = rukh_keys::KeyRange::prefix(number.to_be_bytes().to_vec());
+            let touched = ScanSpec::ranges(vec![touched])
+                .keys_only()
+                .limited(LAST_PASS_ROWS);
+            let touched = after.kv.count(&build.touched(), touched)?.0;
+            let is_last = is_same && (ranges.is_empty() && touched < LAST_PASS_ROWS || pass > PASSES_MAX);
+            let guard = is_last.then_some(guard);
+            if !is_same {
+                before = after;
+                continue 'again;
+            }
+            let step = Pass {
+                inner,
+                build,
+                maintainer: &maintainer,
+                before: &before,
+                after: &after,
+                number,
+                ranges,
+            };
+            step.run(progress)?;
+            before = after;
+            if guard.is_some() {
+                return inner.switch(build);
+            }
+        }
+    }
+}
+
+/// Compiles the index that is filled as the only one of its table.
+fn maintainer(inner: &Inner, snapshot: &Snapshot, build: &Build) -> Result<Maintainer, EngineError> {
+    let (table, index) = snapshot
+        .catalog
+        .index(build.index)
+        .ok_or_else(|| unknown(build.index))?;
+    let index = Index {
+        id: build.filled,
+        ..index.clone()
+    };
+    let table = Table {
+        indexes: vec![index],
+        ..Table::clone(table)
+    };
+    Maintainer::of_all(Arc::new(TableCodec::new(Arc::new(table))), &*inner.functions)
+}
+
+/// Returns what entries depend on: the table without its names and other indexes.
+fn shape(snapshot: &Snapshot, build: &Build) -> Result<Table, EngineError> {
+    let (table, index) = snapshot
+        .catalog
+        .index(build.index)
+        .ok_or(EngineError::IndexDropped)?;
+    let index = Index {
+        name: String::new(),
+        state: IndexState::Building,
+        ..index.clone()
+    };
+    Ok(Table {
+        name: String::new(),
+        comments: Default::default(),
+        checks: Vec::new(),
+        indexes: vec![index],
+        ..Table::clone(table)
+    })
+}
+
+pub(crate) fn unknown(index: IndexId) -> EngineError {
+    let name = format!("index {}", index.0);
+    CatalogError::UnknownIndex { name }.into()
+}

@@ -1,0 +1,174 @@
+//! Bringing an index from one state of its table to a later one.
+//!
+//! A pass looks at the rows that writers have touched between two snapshots (`builds`), derives their
+//! entries in the one and the other, and writes the difference. All that goes, goes before anything
+//! comes, so that a UNIQUE key which one row gave up is free for another, whatever their order.
+
+use crate::builds::{Build, BuildPhase};
+use crate::codec::TableCodec;
+use crate::engine::Inner;
+use crate::lookup::fetch_values;
+use crate::maintain::{EntryChange, IndexMaintainer, Maintainer, RowChange};
+use crate::progress::check_cancelled;
+use crate::snapshot::Snapshot;
+use crate::unique::net_changes;
+use crate::{EngineError, Progress, Row};
+use rukh_keys::KeyRange;
+use rukh_kv::{Durability, ScanSpec, WriteBatch};
+use std::ops::ControlFlow;
+
+/// Rows looked at together.
+const CHUNK_ROWS: usize = 1024;
+
+/// One pass: an index, and the states before and after.
+pub(crate) struct Pass<'a> {
+    pub(crate) inner: &'a Inner,
+    pub(crate) build: &'a Build,
+    /// Of the table with no other index.
+    pub(crate) maintainer: &'a Maintainer,
+    pub(crate) before: &'a Snapshot,
+    pub(crate) after: &'a Snapshot,
+    /// The number under which keys are noted.
+    pub(crate) number: u32,
+    pub(crate) ranges: Vec<KeyRange>,
+}
+
+/// Which half of a pass.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Half {
+    Removals,
+    Additions,
+}
+
+impl Pass<'_> {
+    /// Writes the difference, not synced; returns how many rows were looked at.
+    ///
+    /// Fails with [`EngineError::UniqueViolation`] on two rows of the state after with one UNIQUE key.
+    pub(crate) fn run(&self, progress: &dyn Progress) -> Result<u64, EngineError> {
+        let Some(index) = self.maintainer.indexes.first() else {
+            return Ok(0);
+        };
+        self.build.enter(BuildPhase::CatchingUp, 0);
+        let touched = [KeyRange::prefix(self.number.to_be_bytes().to_vec())];
+        let storage = self.build.touched();
+        let mut rows = 0;
+        for half in [Half::Removals, Half::Additions] {
+            self.chunks(self.after, &storage, &touched, 4, progress, &mut |keys| {
+                rows += keys.len() as u64;
+                self.apply(index, &keys, half)
+            })?;
+            if half == Half::Removals && !self.ranges.is_empty() {
+                let rows_storage = &self.maintainer.codec.families[0].storage;
+                self.chunks(
+                    self.before,
+                    rows_storage,
+                    &self.ranges,
+                    0,
+                    progress,
+                    &mut |keys| {
+                        rows += keys.len() as u64;
+                        self.apply(index, &keys, half)
+                    },
+                )?;
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Shows the keys in ranges of a column family, many at a time, without their first bytes.
+    fn chunks(
+        &self,
+        snapshot: &Snapshot,
+        storage: &str,
+        ranges: &[KeyRange],
+        skipped: usize,
+        progress: &dyn Progress,
+        visit: &mut dyn FnMut(Vec<Vec<u8>>) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        for range in ranges {
+            let mut cursor = snapshot
+                .kv
+                .scan(storage, ScanSpec::ranges(vec![range.clone()]).keys_only())?;
+            loop {
+                check_cancelled(progress)?;
+                self.build.check()?;
+                let mut keys = Vec::new();
+                let ended = cursor.for_each(&mut |key, _| {
+                    keys.push(key.get(skipped..).unwrap_or_default().to_vec());
+                    match keys.len() < CHUNK_ROWS {
+                        true => ControlFlow::Continue(()),
+                        false => ControlFlow::Break(()),
+                    }
+                })?;
+                if !keys.is_empty() {
+                    self.build.advance(keys.len() as u64);
+                    visit(keys)?;
+                }
+                if ended {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what becomes of the entries of some rows, one half of it.
+    fn apply(&self, index: &IndexMaintainer, keys: &[Vec<u8>], half: Half) -> Result<(), EngineError> {
+        let codec = &self.maintainer.codec;
+        let old = rows_at(self.before, codec, keys)?;
+        let new = rows_at(self.after, codec, keys)?;
+        let changes = keys
+            .iter()
+            .zip(old.iter().zip(&new))
+            .map(|(key, (old, new))| RowChange {
+                key,
+                old: old.as_deref(),
+                new: new.as_deref(),
+                blind: false,
+            });
+        let changes: Vec<RowChange<'_>> = changes.collect();
+        let storage = &index.codec.storage;
+        let mut batch = WriteBatch::new();
+        let entries = index.changes(&changes)?;
+        match half {
+            Half::Removals => {
+                let removed = entries.into_iter().filter_map(|entry| entry.removed);
+                removed.for_each(|key| batch.delete(storage, &key));
+            }
+            Half::Additions => {
+                let added = entries.into_iter().map(|entry| EntryChange {
+                    removed: None,
+                    ..entry
+                });
+                let store = &self.inner.store;
+                let latest = self.after.with_kv(store.latest());
+                for change in net_changes(codec, index, &changes, added.collect(), &latest)? {
+                    let value = change.value.unwrap_or_default();
+                    batch.put(storage, &change.key, &value);
+                }
+            }
+        }
+        match batch.is_empty() {
+            true => Ok(()),
+            false => Ok(self.inner.store.write(batch, Durability::Buffered)?),
+        }
+    }
+}
+
+/// Returns the rows that a snapshot has under keys.
+fn rows_at(
+    snapshot: &Snapshot,
+    codec: &TableCodec,
+    keys: &[Vec<u8>],
+) -> Result<Vec<Option<Row>>, EngineError> {
+    let mut families = Vec::with_capacity(codec.families.len());
+    for family in &codec.families {
+        families.push(fetch_values(snapshot.kv.as_ref(), &family.storage, keys)?);
+    }
+    let row = |(at, key): (usize, &Vec<u8>)| {
+        let values: Vec<Option<&[u8]>> = families.iter().map(|family| family[at].as_deref()).collect();
+        let is_there = values[0].is_some();
+        is_there.then(|| codec.decode_row(key, &values)).transpose()
+    };
+    keys.iter().enumerate().map(row).collect()
+}
