@@ -42,6 +42,7 @@
 //! | how a statement becomes a batch           | `write`, `pending`, `existing`, `maintain`, `unique`, `stage` |
 //! | how several statements are one            | `transaction`, `commits`                   |
 //! | when a commit is done                     | `group`                                    |
+//! | what is dead, and who says what time it is | `lifetime`, `clock`                       |
 //! | how rows are read                         | `scan`, `lookup`, `points`, `snapshot`     |
 //! | what a crash leaves, and who clears it up | `engine`, `recover`, `ingest`              |
 //! | work over whole tables                    | `backfill`, `load`, `scrub`, `analyze`, `sample`, `dump` |
@@ -52,6 +53,7 @@
 mod alter;
 mod analyze;
 mod backfill;
+mod clock;
 mod codec;
 mod commits;
 mod conflict;
@@ -63,6 +65,7 @@ mod existing;
 mod functions;
 mod group;
 mod ingest;
+mod lifetime;
 mod load;
 mod lock;
 mod lookup;
@@ -90,6 +93,7 @@ mod unique;
 mod write;
 
 pub use analyze::{ColumnStatistics, ExpressionStatistics, TableStatistics};
+pub use clock::TimeSource;
 pub use conflict::Obstacle;
 pub use dump::DumpLine;
 pub use engine::Engine;
