@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use crate::validate::check_type;
 use crate::{ColumnId, FamilyId, Index, KeyElement, KeyExpr, Table};
+use rukh_keys::DataType;
 
 /// Checks the invariant of [`Table`]; says what is wrong.
 pub(crate) fn check_definition(table: &Table) -> Result<(), String> {
@@ -16,6 +17,7 @@ pub(crate) fn check_definition(table: &Table) -> Result<(), String> {
     check_key(table)?;
     check_layouts(table)?;
     check_expressions(table)?;
+    check_lifetime(table)?;
     let mut ids = BTreeSet::new();
     for index in &table.indexes {
         require(ids.insert(index.id), || {
@@ -157,6 +159,28 @@ fn check_expressions(table: &Table) -> Result<(), String> {
         )?;
     }
     Ok(())
+}
+
+/// Rows of a table with a lifetime carry times, and the column it counts from holds times.
+fn check_lifetime(table: &Table) -> Result<(), String> {
+    let Some(lifetime) = &table.options.lifetime else {
+        return Ok(());
+    };
+    require(lifetime.ttl_micros > 0 && table.options.timed, || {
+        "a lifetime without time".to_string()
+    })?;
+    let Some(id) = lifetime.from else {
+        return Ok(());
+    };
+    let column = table.column(id);
+    let column = column.ok_or_else(|| format!("there is no column with id {}", id.0))?;
+    let is_time = matches!(
+        column.ty,
+        DataType::Date | DataType::Timestamp | DataType::TimestampTz
+    );
+    require(is_time, || {
+        format!("column \"{}\" holds no time to count from", column.name)
+    })
 }
 
 fn check_index(table: &Table, index: &Index) -> Result<(), String> {

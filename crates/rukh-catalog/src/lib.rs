@@ -29,6 +29,6 @@ pub use stored::{
 };
 pub use table::{
     Check, Column, ColumnId, ColumnValues, Comments, Family, FamilyId, FamilyOptions, Generated, Identity,
-    IndexId, RowLayout, Table, TableId, TableOptions,
+    IndexId, Lifetime, RowLayout, Table, TableId, TableOptions,
 };
 pub use validate::{IndexDraft, TableDraft, validate_index, validate_table};

@@ -21,7 +21,8 @@ use serde::de::DeserializeOwned;
 /// |---------|-----------------------------------------------------------------------------------|
 /// | 1       |                                                                                   |
 /// | 2       | CHECK constraints, generated and added columns, sequences, views, comments        |
-pub const FORMAT_VERSION: u32 = 2;
+/// | 3       | times in values, lifetimes                                                        |
+pub const FORMAT_VERSION: u32 = 3;
 
 /// Key of the format version in the `catalog` column family.
 pub const FORMAT_KEY: &[u8] = b"format";

@@ -134,6 +134,24 @@ pub struct TableOptions {
     pub immutable: bool,
     /// Keys at which storage is split in advance, as prefixes of the primary key.
     pub split_on: Vec<Vec<Datum>>,
+    /// TTL: how long rows live; for ever if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifetime: Option<Lifetime>,
+    /// Whether rows and index entries carry the time they were written. Once they do, they always will.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub timed: bool,
+}
+
+/// How long the rows of a table live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lifetime {
+    /// How long, in microseconds; at least one.
+    pub ttl_micros: i64,
+    /// The column that says since when: a date or timestamp. If absent it is when the row was last written.
+    pub from: Option<ColumnId>,
+    /// Since when rows count that carry no time, because they are older than the lifetime: microseconds
+    /// since 1970-01-01 00:00 UTC.
+    pub since_micros: i64,
 }
 
 /// The columns that a row version holds in its value, in stored order.

@@ -3,6 +3,7 @@
 use crate::EngineError;
 use crate::codec::TableCodec;
 use crate::engine::Engine;
+use crate::lifetime;
 use crate::maintain::Maintainer;
 use rukh_catalog::{Catalog, Table, TableId};
 use rukh_kv::WriteBatch;
@@ -26,6 +27,11 @@ impl Engine {
         let next = change(&definitions.catalog, before)?;
         let codec = TableCodec::new(Arc::new(next.clone()));
         Maintainer::new(Arc::new(codec), inner.functions.as_ref())?;
+        let rules = lifetime::table_rules(before);
+        if before.options.lifetime != next.options.lifetime {
+            // What has died stays dead, also where part of it is already forgotten.
+            lifetime::bury(inner.store.as_ref(), &rules, inner.clock.now())?;
+        }
         let is_new = |name: &String| !inner.store.table_exists(name);
         let names = crate::engine::family_names(&next);
         let new: Vec<String> = names.into_iter().filter(is_new).collect();

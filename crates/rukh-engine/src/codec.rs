@@ -4,8 +4,9 @@
 //! touches the table's bytes. Index entries have theirs in `entry`.
 
 use crate::entry::IndexCodec;
+use crate::lifetime::Stamping;
 use crate::names;
-use crate::row::{RowDecodeError, RowShape, RowSlice, layout_version};
+use crate::row::{self, RowDecodeError, RowShape, RowSlice, Times};
 use crate::{EngineError, Row};
 use rukh_catalog::{ColumnId, FamilyId, IndexId, KeyExpr, Table};
 use rukh_keys::{Datum, DatumRef, KeyDecodeError, KeyLayout, ValueError, hash_datum};
@@ -55,6 +56,8 @@ pub(crate) struct TableCodec {
     key_sources: Vec<KeySource>,
     /// Declared positions of the NOT NULL columns.
     required: Vec<usize>,
+    /// Whether rows carry times, and how they get them.
+    pub(crate) stamping: Stamping,
 }
 
 /// What a primary-key element is computed from: a column at a declared position, or its hash.
@@ -95,8 +98,14 @@ impl TableCodec {
             places,
             key_sources,
             required,
+            stamping: Stamping::of(&table),
             table,
         }
+    }
+
+    /// Returns the times of a row that is written at `now`, if rows of this table carry any.
+    pub(crate) fn times(&self, row: &[Datum], now: i64) -> Option<Times> {
+        self.stamping.times(row, now)
     }
 
     /// Returns the place of the column at a declared position.
@@ -369,20 +378,26 @@ impl FamilyCodec {
     /// Checks the frame of a stored value.
     #[inline]
     pub(crate) fn open<'a>(&'a self, bytes: &'a [u8]) -> Result<FamilyValue<'a>, RowDecodeError> {
-        let version = layout_version(bytes)?;
+        let (version, body) = row::open(bytes)?;
         let known = self.versions.get(usize::from(version));
         let (shape, slots) = known.ok_or(RowDecodeError::UnknownLayout { version })?;
         Ok(FamilyValue {
-            row: RowSlice::new(shape, bytes)?,
+            row: RowSlice::new(shape, body)?,
             slots,
             missing: &self.missing,
         })
     }
 
     /// Appends the value that holds this family's columns of a row, in the newest layout.
-    pub(crate) fn encode(&self, row: &[Datum], out: &mut Vec<u8>) -> Result<(), ValueError> {
+    pub(crate) fn encode(
+        &self,
+        row: &[Datum],
+        times: Option<Times>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ValueError> {
         let (shape, _) = self.versions.last().expect("a validated table has a row layout");
-        shape.encode(|slot| self.newest[slot].map_or(&Datum::Null, |at| &row[at]), out)
+        let datum = |slot: usize| self.newest[slot].map_or(&Datum::Null, |at| &row[at]);
+        shape.encode(times, datum, out)
     }
 
     /// Whether the family holds nothing of this row, and therefore has no entry; family 0 always has one.

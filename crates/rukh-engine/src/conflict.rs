@@ -59,7 +59,7 @@ pub(crate) fn taken_values(
     let keyed: Vec<KeyedRow<'_>> = keys
         .iter()
         .zip(rows)
-        .map(|(key, row)| KeyedRow { key, row })
+        .map(|(key, row)| KeyedRow::for_keys(key, row))
         .collect();
     let mut wanted = vec![Some(Vec::new()); rows.len()];
     let ignored =
@@ -174,7 +174,7 @@ fn index_obstacles(
     let named = unique_indexes(&maintainer).filter(|(_, index)| conflict.ignores_index(index.codec.index.id));
     for (nth, index) in named {
         for ((key, row), found) in keys.iter().zip(rows).zip(&mut found) {
-            let entry = index.entries(&[KeyedRow { key, row }])?.pop().flatten();
+            let entry = index.entries(&[KeyedRow::for_keys(key, row)])?.pop().flatten();
             let Some(entry) = entry.filter(|entry| index.is_exclusive(&entry.key)) else {
                 continue;
             };
@@ -225,7 +225,7 @@ fn is_kept(pending: &PendingTable, row_key: &[u8]) -> bool {
 fn claims(pending: &PendingTable) -> Result<Claims, EngineError> {
     let mut claims = vec![HashSet::new(); pending.maintainer.indexes.len()];
     let rows = pending.rows.iter().filter_map(|(key, row)| match &row.image {
-        Image::Row(row) => Some(KeyedRow { key, row }),
+        Image::Row(row) => Some(KeyedRow::for_keys(key, row)),
         _ => None,
     });
     let rows: Vec<KeyedRow<'_>> = rows.collect();

@@ -11,6 +11,7 @@
 use crate::analyze::{KnownStatistics, load_statistics};
 use crate::build::ROWS_AT_ONCE;
 use crate::builds::Builds;
+use crate::clock::{Clock, TimeSource};
 use crate::commits::Commits;
 use crate::functions::RowFunctions;
 use crate::group::Group;
@@ -57,6 +58,7 @@ pub(crate) struct Inner {
     pub(crate) group: Group,
     /// What open transactions have to know of others.
     pub(crate) commits: Arc<Commits>,
+    pub(crate) clock: Arc<Clock>,
     read_only: bool,
     pub(crate) statement_bytes_max: AtomicU64,
     pub(crate) transaction_bytes_max: AtomicU64,
@@ -100,6 +102,7 @@ impl Engine {
             writer: Arc::default(),
             group: Group::default(),
             commits: Arc::default(),
+            clock: Arc::default(),
             read_only,
             statement_bytes_max: AtomicU64::new(STATEMENT_BYTES_MAX),
             transaction_bytes_max: AtomicU64::new(TRANSACTION_BYTES_MAX),
@@ -157,6 +160,16 @@ impl Engine {
     /// names, and go with the process.
     pub fn set_load_directory(&self, directory: impl Into<PathBuf>) {
         *self.inner.load_directory.write() = directory.into();
+    }
+
+    /// Takes time from elsewhere than the system, for tests and simulations. Time still never goes back.
+    pub fn set_time_source(&self, source: TimeSource) {
+        self.inner.clock.set_source(source);
+    }
+
+    /// Returns the present time, in microseconds since 1970-01-01 00:00 UTC.
+    pub fn now(&self) -> i64 {
+        self.inner.clock.now()
     }
 
     /// Takes catalog and data of this moment.
@@ -286,7 +299,13 @@ impl Inner {
     }
 
     fn view(&self, definitions: &Arc<Definitions>, kv: Arc<dyn KvSnapshot>) -> Snapshot {
-        Snapshot::new(definitions.clone(), kv, self.store.clone(), self.halted.clone())
+        Snapshot::new(
+            definitions.clone(),
+            kv,
+            self.store.clone(),
+            self.clock.clone(),
+            self.halted.clone(),
+        )
     }
 
     /// Whether the database was opened for reading only.

@@ -12,13 +12,14 @@
 
 use crate::EngineError;
 use crate::codec::{DatumRefs, DecodeError, TableCodec};
+use crate::maintain::KeyedRow;
 use crate::names;
-use crate::row::{RowShape, RowSlice, layout_version};
+use crate::row::{self, RowShape, RowSlice};
 use rukh_catalog::{ColumnId, Index, KeyExpr, Table};
 use rukh_keys::{Datum, DatumRef, KeyDecodeError, KeyLayout, ValueError};
 
 /// Bytes of the length of a row key in the value of a UNIQUE entry.
-const ROW_KEY_LEN: usize = 4;
+pub(crate) const ROW_KEY_LEN: usize = 4;
 
 /// Where an index entry keeps a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,12 +111,15 @@ impl IndexCodec {
     }
 
     /// Appends the key of an entry with these elements (all of the layout) to `key` and its value to
-    /// `value`; `row` gives the included columns.
+    /// `value`; `row` gives the included columns, `times` those of the row.
     pub(crate) fn encode(
         &self,
         elements: &[DatumRef<'_>],
-        row_key: &[u8],
-        row: &[Datum],
+        KeyedRow {
+            key: row_key,
+            row,
+            times,
+        }: KeyedRow<'_>,
         key: &mut Vec<u8>,
         value: &mut Vec<u8>,
     ) -> Result<(), ValueError> {
@@ -137,7 +141,7 @@ impl IndexCodec {
             self.layout.encode_into(elements, key)?;
         }
         self.included
-            .encode(|slot| &row[self.included_positions[slot]], value)
+            .encode(times, |slot| &row[self.included_positions[slot]], value)
     }
 
     /// Decodes the elements that an entry's key holds: all, or in a UNIQUE index the declared ones.
@@ -158,7 +162,7 @@ impl IndexCodec {
             true => self.split_value(key, value)?,
             false => (None, value),
         };
-        layout_version(included)?;
+        let (_, included) = row::open(included)?;
         let included = RowSlice::new(&self.included, included)?;
         Ok(EntryView {
             codec: self,

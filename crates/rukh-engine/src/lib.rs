@@ -42,6 +42,7 @@
 //! | how a statement becomes a batch           | `write`, `pending`, `existing`, `maintain`, `unique`, `stage` |
 //! | how several statements are one            | `transaction`, `commits`                   |
 //! | when a commit is done                     | `group`                                    |
+//! | what is dead, and who says what time it is | `lifetime`, `clock`                       |
 //! | how rows are read                         | `scan`, `lookup`, `points`, `snapshot`     |
 //! | what a crash leaves, and who clears it up | `engine`, `recover`, `ingest`              |
 //! | how indexes are built beside writers      | `indexes`, `build`, `builds`, `backfill`, `catch_up` |
@@ -56,6 +57,7 @@ mod backfill;
 mod build;
 mod builds;
 mod catch_up;
+mod clock;
 mod codec;
 mod commits;
 mod conflict;
@@ -68,6 +70,7 @@ mod functions;
 mod group;
 mod indexes;
 mod ingest;
+mod lifetime;
 mod load;
 mod lock;
 mod lookup;
@@ -96,6 +99,7 @@ mod write;
 
 pub use analyze::{ColumnStatistics, ExpressionStatistics, TableStatistics};
 pub use builds::{BuildPhase, BuildProgress};
+pub use clock::TimeSource;
 pub use conflict::Obstacle;
 pub use dump::DumpLine;
 pub use engine::Engine;

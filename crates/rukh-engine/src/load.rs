@@ -64,7 +64,7 @@ impl Engine {
         let directory = inner.load_directory()?;
         let bytes_max = inner.load_bytes_max();
         let (sender, receiver) = mpsc::sync_channel::<Vec<Row>>(WAITING_MAX);
-        let mut sorters = Sorters::new(maintainer.clone(), &directory, bytes_max);
+        let mut sorters = Sorters::new(maintainer.clone(), &directory, bytes_max, snapshot.now());
         let thread = thread::spawn(move || {
             for rows in receiver {
                 sorters.add(&rows)?;
@@ -268,10 +268,12 @@ pub(crate) struct Sorters {
     sorters: Vec<Sorter>,
     bytes_max: usize,
     row_keys: Vec<Vec<u8>>,
+    /// When the rows are written.
+    now: i64,
 }
 
 impl Sorters {
-    fn new(maintainer: Arc<Maintainer>, directory: &Path, bytes_max: usize) -> Self {
+    fn new(maintainer: Arc<Maintainer>, directory: &Path, bytes_max: usize, now: i64) -> Self {
         let count = maintainer.codec.families.len() + maintainer.indexes.len();
         let sorters = (0..count).map(|_| Sorter::new(directory)).collect();
         Sorters {
@@ -279,6 +281,7 @@ impl Sorters {
             sorters,
             bytes_max,
             row_keys: Vec::new(),
+            now,
         }
     }
 
@@ -299,7 +302,7 @@ impl Sorters {
             for (nth, family) in codec.families.iter().enumerate() {
                 if nth == 0 || !family.is_absent(row) {
                     value.clear();
-                    family.encode(row, &mut value)?;
+                    family.encode(row, codec.times(row, self.now), &mut value)?;
                     self.sorters[nth].add(key, &value);
                 }
             }
@@ -308,7 +311,11 @@ impl Sorters {
             .row_keys
             .iter()
             .zip(rows)
-            .map(|(key, row)| KeyedRow { key, row })
+            .map(|(key, row)| KeyedRow {
+                key,
+                row,
+                times: codec.times(row, self.now),
+            })
             .collect();
         for (nth, index) in maintainer.indexes.iter().enumerate() {
             let sorter = &mut self.sorters[codec.families.len() + nth];

@@ -1,22 +1,35 @@
 //! Index maintenance: which entries a row has, and what changes when the row does.
 //!
-//! An entry is a function of its row alone, so the change of an index is the difference between
+//! An entry is a function of its row and the row's times alone, so the change of an index is the difference between
 //! the entries of the old and of the new image. Rows are taken in batches because expressions and
 //! partial predicates are evaluated by vectors.
 
 use crate::codec::{DatumRefs, TableCodec, element_datum, unique_violation};
 use crate::entry::IndexCodec;
+use crate::row::Times;
 use crate::rules::Rules;
 use crate::{EngineError, RowFunction, RowFunctions};
 use rukh_catalog::{KeyExpr, Table};
 use rukh_keys::{DataType, Datum};
 use std::sync::Arc;
 
-/// A row under its key.
+/// A row under its key, with its times if it carries any.
 #[derive(Clone, Copy)]
 pub(crate) struct KeyedRow<'a> {
     pub(crate) key: &'a [u8],
     pub(crate) row: &'a [Datum],
+    pub(crate) times: Option<Times>,
+}
+
+impl<'a> KeyedRow<'a> {
+    /// Makes a row of which only the keys of entries matter, not their values.
+    pub(crate) fn for_keys(key: &'a [u8], row: &'a [Datum]) -> Self {
+        KeyedRow {
+            key,
+            row,
+            times: None,
+        }
+    }
 }
 
 /// The images of a row before and after a statement.
@@ -25,6 +38,9 @@ pub(crate) struct RowChange<'a> {
     pub(crate) key: &'a [u8],
     pub(crate) old: Option<&'a [Datum]>,
     pub(crate) new: Option<&'a [Datum]>,
+    /// The times of the new image, if it carries any: it is then written anew with all its entries,
+    /// whatever changed.
+    pub(crate) times: Option<Times>,
     /// Whether the row was not read, so that there may be an old image which `old` does not tell.
     pub(crate) blind: bool,
 }
@@ -163,7 +179,7 @@ impl IndexMaintainer {
         let computed = self.computed(rows, &chosen)?;
         let (mut key, mut value) = (Vec::new(), Vec::new());
         for (nth, at) in chosen.iter().enumerate() {
-            let KeyedRow { key: row_key, row } = rows[*at];
+            let row = rows[*at].row;
             let mut columns = computed.iter();
             let datum = |element: &Element| match element {
                 Element::Column { position, hash_bytes } => element_datum(&row[*position], *hash_bytes),
@@ -177,7 +193,7 @@ impl IndexMaintainer {
             let datums: DatumRefs<'_> = self.elements.iter().map(datum).collect();
             key.clear();
             value.clear();
-            self.codec.encode(&datums, row_key, row, &mut key, &mut value)?;
+            self.codec.encode(&datums, rows[*at], &mut key, &mut value)?;
             visit(*at, &key, &value)?;
         }
         Ok(())
@@ -201,12 +217,13 @@ impl IndexMaintainer {
         let affected: Vec<usize> = (0..changes.len())
             .filter(|at| self.is_affected(&changes[*at]))
             .collect();
-        let mut old = self.image_entries(changes, &affected, |change| change.old)?;
-        let mut new = self.image_entries(changes, &affected, |change| change.new)?;
+        // Of the entry that goes only the key matters.
+        let mut old = self.image_entries(changes, &affected, |change| Some((change.old?, None)))?;
+        let mut new = self.image_entries(changes, &affected, |change| Some((change.new?, change.times)))?;
         let mut result = Vec::with_capacity(affected.len());
         for change in affected {
             let (old, new) = (old[change].take(), new[change].take());
-            if old == new {
+            if old == new && changes[change].times.is_none() {
                 continue;
             }
             let replaced = matches!((&old, &new), (Some(old), Some(new)) if old.key == new.key);
@@ -223,7 +240,9 @@ impl IndexMaintainer {
     /// Whether the entry may differ between two images: some column that it depends on does.
     fn is_affected(&self, change: &RowChange<'_>) -> bool {
         match (change.old, change.new) {
-            (Some(old), Some(new)) => self.read.iter().any(|at| old[*at] != new[*at]),
+            (Some(old), Some(new)) => {
+                change.times.is_some() || self.read.iter().any(|at| old[*at] != new[*at])
+            }
             (old, new) => old.is_some() || new.is_some(),
         }
     }
@@ -232,17 +251,12 @@ impl IndexMaintainer {
         &self,
         changes: &[RowChange<'a>],
         affected: &[usize],
-        image: impl Fn(&RowChange<'a>) -> Option<&'a [Datum]>,
+        image: impl Fn(&RowChange<'a>) -> Option<(&'a [Datum], Option<Times>)>,
     ) -> Result<Vec<Option<Entry>>, EngineError> {
         let present = affected.iter().filter_map(|at| {
-            let row = image(&changes[*at])?;
-            Some((
-                *at,
-                KeyedRow {
-                    key: changes[*at].key,
-                    row,
-                },
-            ))
+            let (row, times) = image(&changes[*at])?;
+            let key = changes[*at].key;
+            Some((*at, KeyedRow { key, row, times }))
         });
         let (positions, rows): (Vec<usize>, Vec<KeyedRow<'_>>) = present.unzip();
         let mut entries = vec![None; changes.len()];

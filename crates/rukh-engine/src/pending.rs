@@ -78,8 +78,9 @@ impl PendingTable {
         }
     }
 
-    /// Returns the changes to be written, in key order: images before and after.
-    pub(crate) fn changes(&self) -> Vec<RowChange<'_>> {
+    /// Returns the changes to be written at `now`, in key order: images before and after.
+    pub(crate) fn changes(&self, now: i64) -> Vec<RowChange<'_>> {
+        let codec = &self.maintainer.codec;
         let changed = self.rows.iter().filter_map(|(key, pending)| {
             let new = match &pending.image {
                 Image::Untouched => return None,
@@ -94,6 +95,7 @@ impl PendingTable {
                 key,
                 old,
                 new,
+                times: new.and_then(|row| codec.times(row, now)),
                 blind: matches!(pending.stored, Stored::Unread),
             })
         });

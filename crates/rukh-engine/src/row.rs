@@ -2,7 +2,8 @@
 //! laid out in a value.
 //!
 //! ```text
-//! format   1 byte    0x01
+//! format   1 byte    0x01; 0x02 with the time written, 0x03 with both times
+//! times    8 or 16   when the row was written; since when its life counts. Microseconds since 1970
 //! layout   2 bytes   version of the row layout; 0 in index entries
 //! nulls    ⌈n/8⌉     bit i (least significant first) is set iff column i is NULL
 //! fixed    Σ width   columns of fixed width, in layout order; zero bytes where NULL
@@ -24,14 +25,66 @@ use rukh_keys::{
 use std::borrow::Cow;
 use thiserror::Error;
 
-/// The first byte of every value.
-pub(crate) const ROW_FORMAT: u8 = 1;
+/// The first byte of a value that carries no time.
+const FORMAT_PLAIN: u8 = 1;
+
+/// The first byte of a value that carries the time it was written.
+const FORMAT_WRITTEN: u8 = 2;
+
+/// The first byte of a value that carries the time it was written, then that its life counts from.
+const FORMAT_COUNTED: u8 = 3;
+
+/// Bytes of a time.
+const TIME_LEN: usize = 8;
 
 /// Bytes of format and layout version.
 const HEADER_LEN: usize = 3;
 
 /// Longest BINARY that is kept in the fixed part; NULLs cost their width there.
 const BINARY_FIXED_MAX: u32 = 32;
+
+/// When a row was written, in microseconds since 1970-01-01 00:00 UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Times {
+    pub(crate) written: i64,
+    /// Since when its life counts, where that is another time.
+    pub(crate) counted: Option<i64>,
+}
+
+impl Times {
+    /// Returns since when the life of the row counts.
+    pub(crate) fn counted_from(self) -> i64 {
+        self.counted.unwrap_or(self.written)
+    }
+
+    fn append_to(self, out: &mut Vec<u8>) {
+        out.push(match self.counted {
+            None => FORMAT_WRITTEN,
+            Some(_) => FORMAT_COUNTED,
+        });
+        out.extend_from_slice(&self.written.to_le_bytes());
+        if let Some(counted) = self.counted {
+            out.extend_from_slice(&counted.to_le_bytes());
+        }
+    }
+}
+
+/// Returns the times that a value carries; `None` also where it is no value.
+#[inline]
+pub(crate) fn times(bytes: &[u8]) -> Option<Times> {
+    let time = |at: usize| Some(i64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
+    match bytes.first()? {
+        &FORMAT_WRITTEN => Some(Times {
+            written: time(1)?,
+            counted: None,
+        }),
+        &FORMAT_COUNTED => Some(Times {
+            written: time(1)?,
+            counted: Some(time(1 + TIME_LEN)?),
+        }),
+        _ => None,
+    }
+}
 
 /// Tells why stored bytes are not a value of the layout.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -117,17 +170,22 @@ impl RowShape {
         self.slots.iter().position(|slot| slot.column == column)
     }
 
-    /// Appends the value whose slots hold what `datum` returns for them.
+    /// Appends the value whose slots hold what `datum` returns for them, with its times if it has any.
     ///
     /// Fails on a datum that the slot's type could not give back.
     pub(crate) fn encode<'d>(
         &self,
+        times: Option<Times>,
         datum: impl Fn(usize) -> &'d Datum,
         out: &mut Vec<u8>,
     ) -> Result<(), ValueError> {
-        let start = out.len();
+        match times {
+            None => out.push(FORMAT_PLAIN),
+            Some(times) => times.append_to(out),
+        }
+        // Places count from the byte before the layout version, whatever the times take.
+        let start = out.len() - 1;
         out.resize(start + self.variable_start, 0);
-        out[start] = ROW_FORMAT;
         out[start + 1..start + 3].copy_from_slice(&self.version.to_le_bytes());
         for (i, slot) in self.slots.iter().enumerate() {
             let datum = datum(i);
@@ -159,11 +217,19 @@ impl RowShape {
     }
 }
 
-/// Returns the layout version of a value after checking its format.
-pub(crate) fn layout_version(bytes: &[u8]) -> Result<u16, RowDecodeError> {
-    match bytes {
-        [ROW_FORMAT, low, high, ..] => Ok(u16::from_le_bytes([*low, *high])),
-        [format, _, _, ..] => Err(RowDecodeError::UnknownFormat { format: *format }),
+/// Checks the format of a value; returns its layout version, and the part that [`RowSlice::new`] takes:
+/// all from the byte before the layout version on.
+#[inline]
+pub(crate) fn open(bytes: &[u8]) -> Result<(u16, &[u8]), RowDecodeError> {
+    let times_len = match bytes {
+        [FORMAT_PLAIN, _, _, ..] => 0,
+        [FORMAT_WRITTEN, _, _, ..] => TIME_LEN,
+        [FORMAT_COUNTED, _, _, ..] => 2 * TIME_LEN,
+        [format, _, _, ..] => return Err(RowDecodeError::UnknownFormat { format: *format }),
+        _ => return Err(RowDecodeError::Truncated { len: bytes.len() }),
+    };
+    match bytes.get(times_len..) {
+        Some(body @ [_, low, high, ..]) => Ok((u16::from_le_bytes([*low, *high]), body)),
         _ => Err(RowDecodeError::Truncated { len: bytes.len() }),
     }
 }
@@ -179,7 +245,7 @@ pub(crate) struct RowSlice<'a> {
 }
 
 impl<'a> RowSlice<'a> {
-    /// Checks the length of a value of `shape`; the version must have been looked up before.
+    /// Checks the length of a value of `shape`, as [`open`] gave it.
     #[inline]
     pub(crate) fn new(shape: &'a RowShape, bytes: &'a [u8]) -> Result<Self, RowDecodeError> {
         if bytes.len() < shape.variable_start {
@@ -469,7 +535,9 @@ mod tests {
         #[test]
         fn rows_round_trip(
             columns in prop::collection::vec((prop::sample::select(TYPES), any_datum()), 0..12),
+            given_times in prop::option::of((any::<i64>(), prop::option::of(any::<i64>()))),
         ) {
+            let given_times = given_times.map(|(written, counted)| Times { written, counted });
             let (types, given): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
             let shape = shape(&types);
             let canonical: Vec<Datum> = types
@@ -478,15 +546,17 @@ mod tests {
                 .map(|(ty, datum)| ty.check(datum.clone()).unwrap_or(Datum::Null))
                 .collect();
             let mut bytes = b"before".to_vec();
-            shape.encode(|slot| &canonical[slot], &mut bytes).unwrap();
+            shape.encode(given_times, |slot| &canonical[slot], &mut bytes).unwrap();
             let bytes = bytes.split_off(6);
-            prop_assert_eq!(layout_version(&bytes), Ok(3));
-            let row = RowSlice::new(&shape, &bytes).unwrap();
+            prop_assert_eq!(times(&bytes), given_times);
+            let (version, body) = open(&bytes).unwrap();
+            prop_assert_eq!(version, 3);
+            let row = RowSlice::new(&shape, body).unwrap();
             for (slot, datum) in canonical.iter().enumerate() {
                 prop_assert_eq!(&row.datum(slot).unwrap().into_owned(), datum);
             }
             let mut bytes = Vec::new();
-            if shape.encode(|slot| &given[slot], &mut bytes).is_ok() {
+            if shape.encode(None, |slot| &given[slot], &mut bytes).is_ok() {
                 let row = RowSlice::new(&shape, &bytes).unwrap();
                 for slot in 0..given.len() {
                     prop_assert!(row.datum(slot).is_ok());
@@ -505,7 +575,8 @@ mod tests {
             if exact {
                 bytes.resize(shape.variable_start, 0);
             }
-            if let Ok(row) = RowSlice::new(&shape, &bytes) {
+            let body = open(&bytes).map_or(bytes.as_slice(), |(_, body)| body);
+            if let Ok(row) = RowSlice::new(&shape, body) {
                 (0..types.len()).for_each(|slot| drop(row.datum(slot)));
             }
         }

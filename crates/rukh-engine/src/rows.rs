@@ -3,6 +3,7 @@
 
 use crate::codec::TableCodec;
 use crate::maintain::KeyedRow;
+use crate::row::{self, Times};
 use crate::snapshot::Snapshot;
 use crate::{EngineError, Row};
 use rukh_kv::{KvCursor, KvSnapshot, ScanSpec};
@@ -28,6 +29,8 @@ pub(crate) struct RawRows {
 pub(crate) struct RowBatch {
     pub(crate) keys: Vec<Vec<u8>>,
     pub(crate) rows: Vec<Row>,
+    /// The times that the rows carry.
+    pub(crate) times: Vec<Option<Times>>,
 }
 
 impl RowBatch {
@@ -36,10 +39,12 @@ impl RowBatch {
     }
 
     pub(crate) fn keyed(&self) -> impl Iterator<Item = KeyedRow<'_>> {
-        self.keys
-            .iter()
-            .zip(&self.rows)
-            .map(|(key, row)| KeyedRow { key, row })
+        let rows = self.keys.iter().zip(&self.rows).zip(&self.times);
+        rows.map(|((key, row), times)| KeyedRow {
+            key,
+            row,
+            times: *times,
+        })
     }
 }
 
@@ -88,14 +93,25 @@ impl RowReader {
             return Ok(None);
         };
         let mut rows = Vec::with_capacity(raw.keys.len());
+        let mut times = Vec::with_capacity(raw.keys.len());
         for at in 0..raw.keys.len() {
             rows.push(raw.decode(&self.codec, at)?);
+            times.push(raw.times(at));
         }
-        Ok(Some(RowBatch { keys: raw.keys, rows }))
+        Ok(Some(RowBatch {
+            keys: raw.keys,
+            rows,
+            times,
+        }))
     }
 }
 
 impl RawRows {
+    /// Returns the times that the row at a position carries.
+    pub(crate) fn times(&self, at: usize) -> Option<Times> {
+        row::times(self.values[0][at].as_deref()?)
+    }
+
     /// Decodes the row at a position.
     pub(crate) fn decode(&self, codec: &TableCodec, at: usize) -> Result<Row, EngineError> {
         let values: Vec<Option<&[u8]>> = self.values.iter().map(|family| family[at].as_deref()).collect();

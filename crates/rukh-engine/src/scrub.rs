@@ -267,6 +267,7 @@ impl<'a> Scrub<'a> {
                         None => {
                             batch.keys.push(key.clone());
                             batch.rows.push(row);
+                            batch.times.push(raw.times(at));
                         }
                     }
                 }
@@ -359,10 +360,7 @@ impl<'a> Scrub<'a> {
         let detail = match self.snapshot.get_encoded(self.codec, &row_key) {
             Ok(None) => format!("there is no row {shown}"),
             Ok(Some(row)) => {
-                let keyed = KeyedRow {
-                    key: &row_key,
-                    row: &row,
-                };
+                let keyed = KeyedRow::for_keys(&row_key, &row);
                 match index.entries(&[keyed])?.pop().flatten() {
                     // A row whose key is not its own was noted where rows were read.
                     Some(entry) if entry.key == key => return Ok(()),

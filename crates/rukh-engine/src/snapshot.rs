@@ -1,6 +1,8 @@
 //! Snapshots: definitions and data of one moment, ready to be read.
 
+use crate::clock::{Clock, Moment};
 use crate::codec::TableCodec;
+use crate::lifetime::{self, Live};
 use crate::scan::{self, RowCursor, ScanCounters, ScanRequest, Source};
 use crate::{EngineError, Row};
 use rukh_catalog::{Catalog, CatalogError, Table, TableId};
@@ -14,6 +16,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct Definitions {
     pub(crate) catalog: Arc<Catalog>,
     codecs: HashMap<TableId, Arc<TableCodec>>,
+    /// How long values live, of the column families where they do not live for ever.
+    pub(crate) lifetimes: Arc<lifetime::Rules>,
+    /// Whether rows of any table carry times.
+    timed: bool,
 }
 
 impl Definitions {
@@ -28,7 +34,10 @@ impl Definitions {
             (table.id, codec)
         };
         let codecs = catalog.tables().map(prepare).collect();
+        let timed = catalog.tables().any(|table| table.options.timed);
         Definitions {
+            lifetimes: Arc::new(lifetime::rules(&catalog)),
+            timed,
             catalog: Arc::new(catalog),
             codecs,
         }
@@ -46,13 +55,37 @@ impl Definitions {
     }
 }
 
+/// Returns the present time, if any row carries times, and what is alive then.
+fn live(
+    definitions: &Definitions,
+    raw: &Arc<dyn KvSnapshot>,
+    clock: &Arc<Clock>,
+) -> (Option<Arc<Moment>>, Arc<dyn KvSnapshot>) {
+    let moment = definitions.timed.then(|| clock.moment());
+    let kv = match &moment {
+        Some(moment) if !definitions.lifetimes.is_empty() => Arc::new(Live {
+            kv: raw.clone(),
+            rules: definitions.lifetimes.clone(),
+            now: moment.time(),
+        }),
+        _ => raw.clone(),
+    };
+    (moment, kv)
+}
+
 /// Catalog and data of one moment. Cheap to clone; holds back the removal of old data while alive.
 #[derive(Clone)]
 pub struct Snapshot {
     /// The definitions that the data was written under.
     pub catalog: Arc<Catalog>,
     pub(crate) definitions: Arc<Definitions>,
+    /// What is stored and alive.
     pub(crate) kv: Arc<dyn KvSnapshot>,
+    /// What is stored.
+    pub(crate) raw: Arc<dyn KvSnapshot>,
+    /// The time, if it matters.
+    moment: Option<Arc<Moment>>,
+    clock: Arc<Clock>,
     store: Arc<dyn KvStore>,
     halted: Arc<AtomicBool>,
 }
@@ -60,22 +93,49 @@ pub struct Snapshot {
 impl Snapshot {
     pub(crate) fn new(
         definitions: Arc<Definitions>,
-        kv: Arc<dyn KvSnapshot>,
+        raw: Arc<dyn KvSnapshot>,
         store: Arc<dyn KvStore>,
+        clock: Arc<Clock>,
         halted: Arc<AtomicBool>,
     ) -> Self {
+        let (moment, kv) = live(&definitions, &raw, &clock);
         Snapshot {
             catalog: definitions.catalog.clone(),
             definitions,
             kv,
+            raw,
+            moment,
+            clock,
             store,
             halted,
         }
     }
 
-    /// Returns the same definitions with other data.
-    pub(crate) fn with_kv(&self, kv: Arc<dyn KvSnapshot>) -> Self {
-        Snapshot { kv, ..self.clone() }
+    /// Returns the same definitions with other data, at the present time.
+    pub(crate) fn with_kv(&self, raw: Arc<dyn KvSnapshot>) -> Self {
+        let (moment, kv) = live(&self.definitions, &raw, &self.clock);
+        Snapshot {
+            kv,
+            raw,
+            moment,
+            ..self.clone()
+        }
+    }
+
+    /// Returns the same data as it is at the present time: another statement may find less alive.
+    pub(crate) fn at_present(&self) -> Self {
+        match self.moment {
+            None => self.clone(),
+            Some(_) => self.with_kv(self.raw.clone()),
+        }
+    }
+
+    /// Returns the time that the statement goes by, in microseconds since 1970-01-01 00:00 UTC.
+    pub fn now(&self) -> i64 {
+        match &self.moment {
+            Some(moment) => moment.time(),
+            None => self.clock.now(),
+        }
     }
 
     /// Returns a table, unless storage may show half of a load.

@@ -8,7 +8,7 @@ use rukh_kv::WriteBatch;
 
 /// Adds what `changes` do to the families of the table, then what `entries` do to each index.
 ///
-/// Of a row that was there only families whose columns changed are written. Family 0 has every
+/// Of a row that was there only families whose columns changed are written, or all if the row carries times. Family 0 has every
 /// row; another family has none of a row whose columns in it are all NULL.
 pub(crate) fn stage(
     maintainer: &Maintainer,
@@ -22,10 +22,10 @@ pub(crate) fn stage(
             let has_entry = |row: &[Datum]| nth == 0 || !family.is_absent(row);
             let had_entry = change.blind || change.old.is_some_and(has_entry);
             match (change.old, change.new) {
-                (Some(old), Some(new)) if family.is_unchanged(old, new) => {}
+                (Some(old), Some(new)) if change.times.is_none() && family.is_unchanged(old, new) => {}
                 (_, Some(new)) if has_entry(new) => {
                     value.clear();
-                    family.encode(new, &mut value)?;
+                    family.encode(new, change.times, &mut value)?;
                     batch.put(&family.storage, change.key, &value);
                 }
                 _ if had_entry => batch.delete(&family.storage, change.key),

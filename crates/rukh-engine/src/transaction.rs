@@ -186,8 +186,8 @@ fn conflict(base: &Snapshot, table: TableId, cause: &'static str) -> EngineError
 impl Open {
     fn snapshot(&self) -> Snapshot {
         match self.overlay.is_empty() {
-            true => self.base.clone(),
-            false => self.base.with_kv(self.overlay.over(self.base.kv.clone())),
+            true => self.base.at_present(),
+            false => self.base.with_kv(self.overlay.over(self.base.raw.clone())),
         }
     }
 

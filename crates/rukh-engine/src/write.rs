@@ -174,7 +174,10 @@ impl Write {
         maintainer.rules.apply(&maintainer.codec, &mut new)?;
         let count = self.update(table, changes)?;
         let keys = row_keys(&maintainer.codec, &new)?;
-        let keyed = keys.iter().zip(&new).map(|(key, row)| KeyedRow { key, row });
+        let keyed = keys
+            .iter()
+            .zip(&new)
+            .map(|(key, row)| KeyedRow::for_keys(key, row));
         conflict::claim_rows(&maintainer, &mut claims, &keyed.collect::<Vec<_>>())?;
         pending(&self.inner, &self.snapshot, &mut self.tables, table.id)?.claims = Some(claims);
         Ok(count)
@@ -303,7 +306,7 @@ impl Write {
         for (id, pending) in &mut self.tables {
             settle_arrivals(&self.snapshot, pending)?;
             let maintainer = pending.maintainer.clone();
-            let changes = pending.changes();
+            let changes = pending.changes(self.snapshot.now());
             grown.insert(*id, changes.iter().map(growth).sum());
             let mut entries = Vec::with_capacity(maintainer.indexes.len());
             for index in &maintainer.indexes {

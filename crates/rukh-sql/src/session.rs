@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use datafusion::arrow::temporal_conversions::timestamp_us_to_datetime;
 use datafusion::catalog::TableProvider;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::session_state::SessionState;
@@ -260,6 +261,9 @@ impl Session {
         self.last = Some((context.clone(), RunPath::General));
         self.current.set(context.clone());
         self.state.mark_start_execution();
+        // now() is the time by which rows are alive.
+        let now = timestamp_us_to_datetime(context.snapshot.now());
+        self.state.execution_props_mut().query_execution_start_time = now.map(|now| now.and_utc());
         let runtime = self.runtime().clone();
         let logical = runtime.block_on(general::logical_plan(
             &self.state,

@@ -11,6 +11,7 @@ use rukh_engine::{BuildPhase, BuildProgress};
 use rukh_keys::{DataType, Datum, SortOrder};
 
 use crate::SqlError;
+use crate::ddl::lifetime_sql;
 use crate::normalise::{quoted, quoted_string};
 use crate::sequences::default_of;
 
@@ -323,6 +324,7 @@ fn options_sql(table: &Table) -> String {
     if table.options.immutable {
         options.push("IMMUTABLE_ROWS = true".to_string());
     }
+    options.extend(lifetime_sql(table));
     let mut sql = options.join(", ");
     if !table.options.split_on.is_empty() {
         let keys: Vec<String> = table

@@ -1,12 +1,15 @@
 //! Rukh through its public API, with results as text.
 
-use rukh::{Connection, DataType, Database, Error, Notice, Rows, Value};
+use std::sync::Arc;
+
+use rukh::{Connection, DataType, Database, Datum, Error, Notice, Rows, Value};
 
 use crate::table::{ColumnKind, Table};
 
 /// One connection.
 pub struct Client {
     connection: Connection,
+    database: Database,
 }
 
 /// What a statement gave.
@@ -36,6 +39,7 @@ impl Client {
     pub fn new(database: &Database) -> Self {
         Client {
             connection: database.connect(),
+            database: database.clone(),
         }
     }
 
@@ -45,6 +49,17 @@ impl Client {
     /// If it cannot be made.
     pub fn in_memory() -> Self {
         Client::new(&Database::open_in_memory().expect("a database in memory can be made"))
+    }
+
+    /// Makes the time of the database stand still at a timestamp; it cannot go back.
+    ///
+    /// # Panics
+    /// If the text is no timestamp.
+    pub fn set_clock(&self, time: &str) {
+        let Ok(Datum::Timestamp(micros)) = DataType::Timestamp.parse_text(time) else {
+            panic!("{time} is no timestamp");
+        };
+        self.database.set_time_source(Arc::new(move || micros));
     }
 
     /// Runs one statement and reads its rows to the end.

@@ -9,6 +9,8 @@
 //! | empty text     | `(empty)`  |
 //! | line end       | `\n`       |
 //!
+//! `CLOCK 2024-05-01 12:00:00` makes Rukh's time stand still there; PostgreSQL does not know it.
+//!
 //! An error is printed as `SQLSTATE: message`; `statement error` takes a regular expression that is
 //! found in it.
 
@@ -46,6 +48,10 @@ impl DB for SltRukh {
     /// and another cannot start inside of it.
     fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, RukhError> {
         let client = &mut self.client;
+        if let Some(time) = sql.strip_prefix("CLOCK ") {
+            client.set_clock(time);
+            return Ok(DBOutput::StatementComplete(0));
+        }
         let result = std::thread::scope(|scope| scope.spawn(|| client.run(sql)).join());
         let output = result.expect("a statement does not panic").map_err(RukhError)?;
         Ok(match &output.table {

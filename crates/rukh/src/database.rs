@@ -80,6 +80,12 @@ impl Database {
         Connection::new(self.shared.session())
     }
 
+    /// Takes time from `source` instead of the system's clock, in microseconds since 1970-01-01 00:00 UTC:
+    /// for tests and simulations of what TTL removes. Time never goes back while a database is open.
+    pub fn set_time_source(&self, source: Arc<dyn Fn() -> i64 + Send + Sync>) {
+        self.shared.engine().set_time_source(source);
+    }
+
     /// Calls `visit` with every stored key and value, decoded, as a line of text; stops when it says so.
     pub fn dump(&self, visit: &mut dyn FnMut(&str) -> bool) -> Result<()> {
         rukh_sql::dump(&self.shared, visit)

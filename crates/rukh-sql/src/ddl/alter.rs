@@ -13,6 +13,7 @@ use rukh_engine::{Row, RowFunctions};
 use rukh_keys::{DataType, Datum};
 
 use super::create_table::{checked_default, create_uniques};
+use super::lifetime::set_lifetime;
 use super::remove::check_no_views;
 use super::run::{column_id, schema_of};
 use super::stored::{check_constraint, stored_expression};
@@ -38,6 +39,7 @@ pub(super) fn alter_table(session: &mut Session, statement: &AlterTableStatement
         return create_uniques(session, &table, std::slice::from_ref(unique));
     }
     let engine = session.engine().clone();
+    let now = engine.now();
     engine.alter_table(table.id, |catalog, before| {
         let mut change = Change {
             catalog,
@@ -45,6 +47,7 @@ pub(super) fn alter_table(session: &mut Session, statement: &AlterTableStatement
             not_null: Vec::new(),
             checks: Vec::new(),
             notices: Vec::new(),
+            now,
         };
         for action in &statement.actions {
             change.act(action)?;
@@ -76,6 +79,8 @@ struct Change<'a> {
     /// Constraints that are to hold for all rows.
     checks: Vec<String>,
     notices: Vec<Notice>,
+    /// When the statement began.
+    now: i64,
 }
 
 impl Change<'_> {
@@ -151,6 +156,10 @@ impl Change<'_> {
                 Ok(())
             }
             AlterAction::SetNullable { column, nullable } => self.set_nullable(column, *nullable),
+            AlterAction::SetLifetime(lifetime) => {
+                let Table { options, columns, .. } = &mut self.next;
+                set_lifetime(options, columns, lifetime, self.now)
+            }
         }
     }
 
@@ -300,6 +309,16 @@ impl Change<'_> {
             return Err(SqlError::unsupported(message).at(name.position));
         }
         check_no_views(self.catalog, table, table.column(id)).map_err(|error| error.at(name.position))?;
+        if table.options.lifetime.and_then(|lifetime| lifetime.from) == Some(id) {
+            let message = format!(
+                "cannot drop column \"{}\" of table \"{}\" because TTL counts from it",
+                table.column_name(id),
+                table.name
+            );
+            return Err(SqlError::statement("2BP01", message)
+                .at(name.position)
+                .with_hint("Reset or change the TTL of the table before."));
+        }
         let reads = |index: &&Index| index.columns_read(table).contains(&id);
         let indexes: Vec<_> = table.indexes.iter().filter(reads).collect();
         let generated = table.columns.iter().filter(|column| {

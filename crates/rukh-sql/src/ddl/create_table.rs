@@ -10,6 +10,7 @@ use rukh_engine::NoProgress;
 use rukh_keys::{DataType, Datum, SortOrder};
 
 use super::create_index::index_error;
+use super::lifetime::set_lifetime;
 use super::run::{PUBLIC, column_id, column_ids, free_name, is_taken, schema_of};
 use super::sequence::sequence;
 use super::stored::{check_constraint, check_stored, generated_column};
@@ -29,7 +30,7 @@ pub(super) fn create_table(session: &mut Session, statement: &CreateTableStateme
     if is_taken(session, &catalog, name, statement.if_not_exists)? {
         return Ok(());
     }
-    let (draft, sequences) = table_draft(&catalog, statement)?;
+    let (draft, sequences) = table_draft(&catalog, statement, session.engine().now())?;
     check_uniques(statement)?;
     let placed = |error: rukh_engine::EngineError| SqlError::from(error).at(name.position);
     let table = session
@@ -66,6 +67,7 @@ fn tell_what_has_no_effect(session: &mut Session, statement: &CreateTableStateme
 fn table_draft(
     catalog: &Catalog,
     statement: &CreateTableStatement,
+    now: i64,
 ) -> Result<(TableDraft, Vec<(ColumnId, Sequence)>), SqlError> {
     let families = families(statement)?;
     let (columns, sequences) = columns(catalog, statement, &families)?;
@@ -95,9 +97,13 @@ fn table_draft(
         options: TableOptions {
             immutable: statement.options.immutable,
             split_on,
+            ..TableOptions::default()
         },
         checks: Vec::new(),
     };
+    if let Some(lifetime) = &statement.options.lifetime {
+        set_lifetime(&mut draft.options, &draft.columns, lifetime, now)?;
+    }
     add_expressions(&mut draft, statement)?;
     Ok((draft, sequences))
 }

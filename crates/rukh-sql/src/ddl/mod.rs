@@ -9,6 +9,7 @@ mod comment;
 mod create_as;
 mod create_index;
 mod create_table;
+mod lifetime;
 mod remove;
 mod run;
 mod sequence;
@@ -17,4 +18,5 @@ mod stored;
 mod tests;
 mod view;
 
+pub(crate) use lifetime::lifetime_sql;
 pub(crate) use run::run;

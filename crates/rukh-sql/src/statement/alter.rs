@@ -12,15 +12,17 @@
 //! ADD [CONSTRAINT name] CHECK (condition) | UNIQUE (column, …)
 //! DROP [COLUMN] [IF EXISTS] a [CASCADE | RESTRICT]
 //! DROP CONSTRAINT [IF EXISTS] name
+//! SET (TTL = …) | SET TTL = … | RESET (TTL)
 //! ALTER [COLUMN] a SET DEFAULT expression | DROP DEFAULT | SET NOT NULL | DROP NOT NULL
 //! ```
 
 use datafusion::sql::sqlparser::tokenizer::Token;
 
+use super::lifetime::lifetime;
 use super::reader::Reader;
 use super::{
-    AlterAction, AlterTableStatement, CreateTableStatement, Expression, IndexAction, Statement,
-    TableOptionsDefinition, UniqueDefinition, create_table,
+    AlterAction, AlterTableStatement, CreateTableStatement, Expression, IndexAction, LifetimeDefinition,
+    Statement, TableOptionsDefinition, UniqueDefinition, create_table,
 };
 use crate::SqlError;
 
@@ -120,9 +122,57 @@ fn action(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
         reader.accept(&["column"]);
         return alter_column(reader);
     }
+    if reader.accept(&["set"]) {
+        return match reader.peeks_any(&["ttl", "versions"]) {
+            true => set_option(reader),
+            false => one_option(reader, set_option),
+        };
+    }
+    if reader.accept(&["reset"]) {
+        return one_option(reader, reset_option);
+    }
     match reader.peek_at(0) {
         Token::Word(_) => Err(reader.unsupported("this form of ALTER TABLE is not supported")),
         _ => Err(reader.unexpected()),
+    }
+}
+
+/// Reads one option in parentheses.
+fn one_option(
+    reader: &mut Reader<'_>,
+    option: impl FnMut(&mut Reader<'_>) -> Result<AlterAction, SqlError>,
+) -> Result<AlterAction, SqlError> {
+    let position = reader.position();
+    if *reader.peek_at(0) != Token::LParen {
+        return Err(reader.unsupported("this form of ALTER TABLE is not supported"));
+    }
+    let mut actions = reader.parenthesised(option)?;
+    match (actions.pop(), actions.is_empty()) {
+        (Some(action), true) => Ok(action),
+        _ => Err(SqlError::unsupported("options are set one at a time").at(position)),
+    }
+}
+
+fn set_option(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
+    let name = reader.any_word()?;
+    match name.text.as_str() {
+        "ttl" => {
+            reader.expect_token(&Token::Eq)?;
+            lifetime(reader).map(AlterAction::SetLifetime)
+        }
+        _ => Err(create_table::unknown_option(&name)),
+    }
+}
+
+fn reset_option(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
+    let name = reader.any_word()?;
+    match name.text.as_str() {
+        "ttl" => Ok(AlterAction::SetLifetime(LifetimeDefinition {
+            ttl_micros: None,
+            from: None,
+            position: name.position,
+        })),
+        _ => Err(create_table::unknown_option(&name)),
     }
 }
 

@@ -21,6 +21,7 @@ use rukh_keys::DataType;
 
 use super::create_index::{primary_key_element, sort_order};
 use super::data_type::data_type;
+use super::lifetime::lifetime;
 use super::query::read_only_query;
 use super::reader::Reader;
 use super::sequence::identity_options;
@@ -426,15 +427,20 @@ fn option(reader: &mut Reader<'_>, options: &mut TableOptionsDefinition) -> Resu
         "immutable" | "immutable_rows" => {
             options.immutable = if has_value { boolean(reader)? } else { true };
         }
-        "salt_buckets" => return Err(reader.unexpected()),
+        "ttl" if has_value => options.lifetime = Some(lifetime(reader)?),
+        "salt_buckets" | "ttl" => return Err(reader.unexpected()),
         _ => return Err(unknown_option(&name)),
     }
     Ok(())
 }
 
-fn unknown_option(name: &Name) -> SqlError {
+pub(super) fn unknown_option(name: &Name) -> SqlError {
     if matches!(name.text.as_str(), "ttl" | "versions") {
         let what = name.text.to_ascii_uppercase();
+        let what = match what.as_str() {
+            "TTL" => "TTL of a family",
+            what => what,
+        };
         return SqlError::unsupported(format!("{what} is not supported yet")).at(name.position);
     }
     let message = format!("unrecognized parameter \"{}\"", name.text);

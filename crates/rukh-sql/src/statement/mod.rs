@@ -32,6 +32,7 @@ mod create_index;
 mod create_table;
 mod data_type;
 mod depth;
+mod lifetime;
 mod number;
 mod parse;
 mod query;
@@ -45,6 +46,7 @@ mod tree;
 mod utility;
 
 pub(crate) use data_type::data_type;
+pub use lifetime::LifetimeDefinition;
 pub use parse::{parse, parse_expression, parse_object_name};
 pub(crate) use reader::is_reserved;
 pub(crate) use transaction::serializable;

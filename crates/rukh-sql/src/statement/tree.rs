@@ -3,7 +3,7 @@
 use datafusion::sql::sqlparser::ast::{self, Expr};
 use rukh_keys::{DataType, SortOrder};
 
-use super::{TransactionStatement, source};
+use super::{LifetimeDefinition, TransactionStatement, source};
 use crate::SqlError;
 
 /// One statement.
@@ -414,6 +414,8 @@ pub enum AlterAction {
         /// Whether NULL may be stored.
         nullable: bool,
     },
+    /// SET (ttl = …), or RESET (ttl).
+    SetLifetime(LifetimeDefinition),
 }
 
 /// A CHECK constraint.
@@ -479,6 +481,8 @@ pub struct TableOptionsDefinition {
     pub salt: Option<SaltDefinition>,
     /// IMMUTABLE_ROWS.
     pub immutable: bool,
+    /// TTL.
+    pub lifetime: Option<LifetimeDefinition>,
     /// SPLIT ON: each key is one or more constants for the first elements of the primary key.
     pub split_on: Vec<Vec<Expression>>,
 }

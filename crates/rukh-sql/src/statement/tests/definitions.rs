@@ -224,10 +224,10 @@ fn create_table_errors() {
             24,
         ),
         (
-            "CREATE TABLE t (a INT) TTL = 10",
+            "CREATE TABLE t (a INT, b INT, FAMILY f (b) TTL = 10)",
             "0A000",
-            "TTL is not supported yet",
-            24,
+            "TTL of a family is not supported yet",
+            44,
         ),
         (
             "CREATE TABLE t (a INT) WITH (versions = 3)",

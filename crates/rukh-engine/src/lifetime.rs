@@ -1,0 +1,285 @@
+//! Lifetimes: which stored values are alive.
+//!
+//! A table with a lifetime keeps in every value, of rows and of index entries alike, when the row was written or
+//! since when its life counts (`row`). All values of one row carry the same times, so that row and entries
+//! die in one instant, and nothing has to be written for it: [`Live`] shows a snapshot without what is dead, to
+//! every reader alike. A row is dead from the microsecond on in which its lifetime has passed.
+//!
+//! Storage forgets the dead whenever it likes, in any order. What has died must therefore stay dead:
+//! before a lifetime is made longer, or taken away, [`bury`] removes what it has ended.
+
+use crate::EngineError;
+use crate::entry::ROW_KEY_LEN;
+use crate::row::{self, Times};
+use rukh_catalog::{Catalog, Table};
+use rukh_keys::{DAY_MICROS, Datum};
+use rukh_kv::{
+    Durability, KeyValue, KvCursor, KvError, KvSnapshot, KvStore, ScanSpec, ScanStats, Visit, WriteBatch,
+};
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// Dead entries that are removed by one batch.
+const BURIED_TOGETHER: usize = 10_000;
+
+/// How rows of a table get their times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stamping {
+    /// They carry none.
+    None,
+    /// Their life counts from when they were written.
+    Written,
+    /// It counts from the value of the column at this declared position.
+    From(usize),
+}
+
+impl Stamping {
+    pub(crate) fn of(table: &Table) -> Self {
+        let from = table.options.lifetime.and_then(|lifetime| lifetime.from);
+        match from.and_then(|column| table.position(column)) {
+            Some(position) => Stamping::From(position),
+            None if table.options.timed => Stamping::Written,
+            None => Stamping::None,
+        }
+    }
+
+    /// Returns the times of a row written at `now`. A row whose life counts from NULL does not end.
+    pub(crate) fn times(self, row: &[Datum], now: i64) -> Option<Times> {
+        let counted = match self {
+            Stamping::None => return None,
+            Stamping::Written => None,
+            Stamping::From(position) => Some(match &row[position] {
+                Datum::Timestamp(micros) => *micros,
+                Datum::Date(days) => i64::from(*days).saturating_mul(DAY_MICROS),
+                _ => i64::MAX,
+            }),
+        };
+        Some(Times {
+            written: now,
+            counted,
+        })
+    }
+}
+
+/// Where a value keeps its times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// At its beginning.
+    Row,
+    /// Behind the row key that a UNIQUE entry begins with.
+    UniqueEntry,
+}
+
+/// How long the values of one column family live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rule {
+    ttl_micros: i64,
+    /// Since when values count that carry no time.
+    since_micros: i64,
+    form: Form,
+}
+
+impl Rule {
+    /// Whether a value is alive at a time.
+    #[inline]
+    pub(crate) fn is_alive(&self, value: &[u8], now: i64) -> bool {
+        let value = match self.form {
+            Form::Row => Some(value),
+            Form::UniqueEntry => behind_row_key(value),
+        };
+        let counted = value
+            .and_then(row::times)
+            .map_or(self.since_micros, Times::counted_from);
+        counted
+            .checked_add(self.ttl_micros)
+            .is_none_or(|end| now < end || counted == i64::MAX)
+    }
+}
+
+fn behind_row_key(value: &[u8]) -> Option<&[u8]> {
+    let (len, rest) = value.split_first_chunk::<ROW_KEY_LEN>()?;
+    rest.get(u32::from_le_bytes(*len) as usize..)
+}
+
+/// The rules of all column families that have one, by name.
+pub(crate) type Rules = HashMap<String, Rule>;
+
+/// Returns the rules of all tables.
+pub(crate) fn rules(catalog: &Catalog) -> Rules {
+    catalog.tables().flat_map(|table| table_rules(table)).collect()
+}
+
+/// Returns the rules of the families and indexes of a table.
+pub(crate) fn table_rules(table: &Table) -> Vec<(String, Rule)> {
+    let Some(lifetime) = &table.options.lifetime else {
+        return Vec::new();
+    };
+    let rule = |form| Rule {
+        ttl_micros: lifetime.ttl_micros,
+        since_micros: lifetime.since_micros,
+        form,
+    };
+    let families = table
+        .families
+        .iter()
+        .map(|family| (table.storage_name(family.id), rule(Form::Row)));
+    let indexes = table.indexes.iter().map(|index| {
+        let form = match index.unique {
+            true => Form::UniqueEntry,
+            false => Form::Row,
+        };
+        (index.storage_name(), rule(form))
+    });
+    families.chain(indexes).collect()
+}
+
+/// Removes what is dead at `now` of column families whose rules are about to change.
+pub(crate) fn bury(store: &dyn KvStore, rules: &[(String, Rule)], now: i64) -> Result<(), EngineError> {
+    for (storage, rule) in rules {
+        let mut cursor = store.snapshot().scan(storage, ScanSpec::all())?;
+        let mut more = true;
+        while more {
+            let mut batch = WriteBatch::new();
+            more = !cursor.for_each(&mut |key, value| {
+                if !rule.is_alive(value, now) {
+                    batch.delete(storage, key);
+                }
+                match batch.len() < BURIED_TOGETHER {
+                    true => ControlFlow::Continue(()),
+                    false => ControlFlow::Break(()),
+                }
+            })?;
+            if batch.len() > 0 {
+                store.write(batch, Durability::Synced)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A snapshot without what is dead at one time.
+pub(crate) struct Live {
+    pub(crate) kv: Arc<dyn KvSnapshot>,
+    pub(crate) rules: Arc<Rules>,
+    pub(crate) now: i64,
+}
+
+impl Live {
+    fn alive(&self, rule: Option<&Rule>, value: Option<Vec<u8>>) -> Option<Vec<u8>> {
+        value.filter(|value| rule.is_none_or(|rule| rule.is_alive(value, self.now)))
+    }
+}
+
+impl KvSnapshot for Live {
+    fn tables(&self) -> Vec<String> {
+        self.kv.tables()
+    }
+
+    fn get(&self, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>, KvError> {
+        let value = self.kv.get(table, key)?;
+        Ok(self.alive(self.rules.get(table), value))
+    }
+
+    fn multi_get(&self, table: &str, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, KvError> {
+        let values = self.kv.multi_get(table, keys)?;
+        Ok(match self.rules.get(table) {
+            None => values,
+            rule => values.into_iter().map(|value| self.alive(rule, value)).collect(),
+        })
+    }
+
+    /// Scans; the limit counts what is alive, and values are read even where they are not shown.
+    fn scan(&self, table: &str, spec: ScanSpec) -> Result<Box<dyn KvCursor>, KvError> {
+        let Some(rule) = self.rules.get(table) else {
+            return self.kv.scan(table, spec);
+        };
+        let (limit, keys_only) = (spec.limit, spec.keys_only);
+        let spec = ScanSpec {
+            limit: None,
+            keys_only: false,
+            ..spec
+        };
+        Ok(Box::new(LiveCursor {
+            cursor: self.kv.scan(table, spec)?,
+            rule: *rule,
+            now: self.now,
+            keys_only,
+            remaining: limit.unwrap_or(u64::MAX),
+            shown: (Vec::new(), Vec::new()),
+        }))
+    }
+
+    fn count(&self, table: &str, spec: ScanSpec) -> Result<(u64, ScanStats), KvError> {
+        if !self.rules.contains_key(table) {
+            return self.kv.count(table, spec);
+        }
+        let mut cursor = self.scan(table, spec.keys_only())?;
+        let mut keys = 0;
+        cursor.for_each(&mut |_, _| {
+            keys += 1;
+            ControlFlow::Continue(())
+        })?;
+        Ok((keys, cursor.stats()))
+    }
+}
+
+/// A scan that passes over what is dead.
+struct LiveCursor {
+    cursor: Box<dyn KvCursor>,
+    rule: Rule,
+    now: i64,
+    keys_only: bool,
+    /// Entries still to be shown.
+    remaining: u64,
+    /// The entry that `next` shows.
+    shown: (Vec<u8>, Vec<u8>),
+}
+
+impl KvCursor for LiveCursor {
+    fn next(&mut self) -> Result<Option<KeyValue<'_>>, KvError> {
+        let mut found = None;
+        self.for_each(&mut |key, value| {
+            found = Some((key.to_vec(), value.to_vec()));
+            ControlFlow::Break(())
+        })?;
+        let Some(found) = found else {
+            return Ok(None);
+        };
+        self.shown = found;
+        let (key, value) = &self.shown;
+        Ok(Some(KeyValue { key, value }))
+    }
+
+    fn for_each(&mut self, visit: &mut Visit<'_>) -> Result<bool, KvError> {
+        if self.remaining == 0 {
+            return Ok(true);
+        }
+        let LiveCursor {
+            cursor,
+            rule,
+            now,
+            keys_only,
+            remaining,
+            ..
+        } = self;
+        let mut last = false;
+        let done = cursor.for_each(&mut |key, value| {
+            if !rule.is_alive(value, *now) {
+                return ControlFlow::Continue(());
+            }
+            *remaining -= 1;
+            let flow = visit(key, if *keys_only { &[] } else { value });
+            if *remaining == 0 && flow.is_continue() {
+                last = true;
+                return ControlFlow::Break(());
+            }
+            flow
+        })?;
+        Ok(done || last)
+    }
+
+    fn stats(&self) -> ScanStats {
+        self.cursor.stats()
+    }
+}

@@ -1,0 +1,68 @@
+//! TTL of tables, from what a statement says to the definition, and back to SQL.
+
+use rukh_catalog::{Column, Lifetime, Table, TableOptions};
+use rukh_keys::DataType;
+
+use super::run::column_id;
+use crate::SqlError;
+use crate::normalise::quoted;
+use crate::statement::LifetimeDefinition;
+
+const SECOND_MICROS: i64 = 1_000_000;
+const DAY_MICROS: i64 = 86_400 * SECOND_MICROS;
+
+/// Gives a table the lifetime that a statement says at `now`, or takes it away.
+///
+/// Rows that carry no time count as written now, if they did not have a lifetime before.
+pub(super) fn set_lifetime(
+    options: &mut TableOptions,
+    columns: &[Column],
+    definition: &LifetimeDefinition,
+    now: i64,
+) -> Result<(), SqlError> {
+    let Some(ttl_micros) = definition.ttl_micros else {
+        options.lifetime = None;
+        return Ok(());
+    };
+    let from = match &definition.from {
+        None => None,
+        Some(name) => {
+            let id = column_id(columns, name)?;
+            let column = columns.iter().find(|column| column.id == id);
+            let ty = column.map(|column| column.ty);
+            if !matches!(
+                ty,
+                Some(DataType::Date | DataType::Timestamp | DataType::TimestampTz)
+            ) {
+                let message = format!("TTL cannot count from column \"{}\"", name.text);
+                return Err(SqlError::statement("42804", message)
+                    .at(name.position)
+                    .with_hint("TTL counts from a column of type DATE, TIMESTAMP or TIMESTAMPTZ."));
+            }
+            Some(id)
+        }
+    };
+    options.lifetime = Some(Lifetime {
+        ttl_micros,
+        from,
+        since_micros: options.lifetime.map_or(now, |before| before.since_micros),
+    });
+    options.timed = true;
+    Ok(())
+}
+
+/// Returns the lifetime of a table as SQL: `TTL = INTERVAL '30 days' FROM ts`.
+pub(crate) fn lifetime_sql(table: &Table) -> Option<String> {
+    let lifetime = table.options.lifetime?;
+    let micros = lifetime.ttl_micros;
+    let ttl = match (micros % DAY_MICROS, micros % SECOND_MICROS) {
+        (0, _) if micros == DAY_MICROS => "INTERVAL '1 day'".to_string(),
+        (0, _) => format!("INTERVAL '{} days'", micros / DAY_MICROS),
+        (_, 0) => (micros / SECOND_MICROS).to_string(),
+        (_, rest) => format!("INTERVAL '{}.{rest:06} seconds'", micros / SECOND_MICROS),
+    };
+    Some(match lifetime.from {
+        None => format!("TTL = {ttl}"),
+        Some(column) => format!("TTL = {ttl} FROM {}", quoted(table.column_name(column))),
+    })
+}
