@@ -44,6 +44,7 @@
 //! | when a commit is done                     | `group`                                    |
 //! | how rows are read                         | `scan`, `lookup`, `points`, `snapshot`     |
 //! | what a crash leaves, and who clears it up | `engine`, `recover`, `ingest`              |
+//! | what people who run it ask                | `operations`                               |
 //! | work over whole tables                    | `backfill`, `load`, `scrub`, `analyze`, `sample`, `dump` |
 //!
 //! Deliberately not here: SQL and its expressions (a caller compiles them, see [`RowFunctions`]),
@@ -69,6 +70,7 @@ mod lookup;
 mod maintain;
 mod merge_write;
 mod names;
+mod operations;
 mod pending;
 mod points;
 mod progress;
@@ -96,6 +98,7 @@ pub use engine::Engine;
 pub use error::EngineError;
 pub use functions::{NoFunctions, Row, RowFunction, RowFunctions};
 pub use load::Load;
+pub use operations::{PartKind, StoredPart};
 pub use progress::{NoProgress, Progress};
 pub use recover::Recovery;
 pub use sample::{CommonValue, ValueStatistics};
