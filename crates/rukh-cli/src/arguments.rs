@@ -41,6 +41,57 @@ pub enum Action {
         /// Tables to check, as written in SQL; all when none is named
         tables: Vec<String>,
     },
+    /// Add a backup of the present state to a directory of backups
+    ///
+    /// Files that an earlier backup there has are not copied again. Where a process has the database
+    /// open, let that run BACKUP DATABASE TO 'TARGET'.
+    Backup {
+        /// Directory of the database
+        directory: PathBuf,
+        /// Directory of backups, made when it is not there
+        target: PathBuf,
+        /// Remove all backups but the newest N
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        keep: Option<u32>,
+    },
+    /// List the backups in a directory
+    Backups {
+        /// Directory of backups
+        target: PathBuf,
+        /// Remove all backups but the newest N first
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        keep: Option<u32>,
+        /// Compare every file of every backup with its checksum
+        #[arg(long)]
+        verify: bool,
+    },
+    /// Write the database of a backup, compare checksums, and check every table
+    Restore {
+        /// Directory of backups
+        target: PathBuf,
+        /// Directory of the database to make: empty, or not there
+        directory: PathBuf,
+        /// Number of the backup; the newest unless given
+        #[arg(long, value_name = "ID")]
+        backup: Option<u32>,
+        /// Compare checksums only
+        #[arg(long)]
+        no_check: bool,
+    },
+    /// Rewrite tables and their indexes in their most compact form
+    Compact {
+        /// Directory of the database
+        directory: PathBuf,
+        /// Tables to compact, as written in SQL; all when none is named
+        tables: Vec<String>,
+    },
+    /// Show what tables and indexes take up: entries, sizes, levels, what waits for compaction
+    Stats {
+        /// Directory of the database
+        directory: PathBuf,
+        /// Tables to show, as written in SQL; all when none is named
+        tables: Vec<String>,
+    },
 }
 
 /// Options of running SQL.
@@ -149,6 +200,9 @@ mod tests {
             (vec!["rukh", "check", "dir", "t"], true),
             (vec!["rukh", "dump", "dir"], true),
             (vec!["rukh", "dump"], false),
+            (vec!["rukh", "backup", "dir", "kept", "--keep", "3"], true),
+            (vec!["rukh", "backup", "dir", "kept", "--keep", "0"], false),
+            (vec!["rukh", "restore", "kept", "dir", "--backup", "2"], true),
             (vec!["rukh", "--format", "xml"], false),
             (vec!["rukh", "-c"], false),
             (vec!["rukh", "a", "b"], false),

@@ -21,6 +21,7 @@ mod keywords;
 mod lexer;
 mod meta;
 mod names;
+mod operations;
 mod output;
 mod progress;
 mod render_error;
@@ -35,6 +36,7 @@ mod validate;
 use std::process::ExitCode;
 
 use arguments::Action;
+use operations::Proof;
 
 /// Small allocations of statements and blocks of RocksDB: a fifth less time for reads by key than with
 /// the allocator of the C library (`make bench`).
@@ -47,6 +49,23 @@ fn main() -> ExitCode {
         None => run::run(&arguments.run),
         Some(Action::Dump { directory }) => dump::run(directory),
         Some(Action::Check { directory, tables }) => check::run(directory, tables),
+        Some(Action::Backup {
+            directory,
+            target,
+            keep,
+        }) => operations::backup(directory, target, *keep),
+        Some(Action::Backups { target, keep, verify }) => operations::backups(target, *keep, *verify),
+        Some(Action::Restore {
+            target,
+            directory,
+            backup,
+            no_check,
+        }) => {
+            let proof = if *no_check { Proof::Checksums } else { Proof::Check };
+            operations::restore(target, directory, *backup, proof)
+        }
+        Some(Action::Compact { directory, tables }) => operations::compact(directory, tables),
+        Some(Action::Stats { directory, tables }) => operations::stats(directory, tables),
     };
     exit.into()
 }

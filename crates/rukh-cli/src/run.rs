@@ -19,6 +19,8 @@ use crate::terminal::Terminal;
 pub enum Access {
     /// It is made when there is none.
     Write,
+    /// It may be changed, and must be there.
+    Existing,
     /// It must be there.
     Read,
 }
@@ -55,12 +57,11 @@ pub fn open(directory: &Path, access: Access) -> Result<Database, CliError> {
     let opened = if directory.as_os_str() == ":memory:" {
         Database::open_in_memory()
     } else {
-        let write = access == Access::Write;
         Database::open_with(
             directory,
             Options {
-                read_only: !write,
-                create: write,
+                read_only: access == Access::Read,
+                create: access == Access::Write,
                 ..Options::default()
             },
         )

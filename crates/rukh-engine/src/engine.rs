@@ -54,6 +54,8 @@ pub(crate) struct Inner {
     definitions: RwLock<Arc<Definitions>>,
     maintainers: Mutex<HashMap<TableId, Arc<Maintainer>>>,
     pub(crate) writer: Arc<WriterLock>,
+    /// Held while the database is copied, and while a bulk load is partly there.
+    pub(crate) copying: Mutex<()>,
     /// Commits that wait for the log.
     pub(crate) group: Group,
     /// What open transactions have to know of others.
@@ -100,6 +102,7 @@ impl Engine {
             definitions: RwLock::new(Arc::new(Definitions::new(catalog, None))),
             maintainers: Mutex::default(),
             writer: Arc::default(),
+            copying: Mutex::default(),
             group: Group::default(),
             commits: Arc::default(),
             clock: Arc::default(),

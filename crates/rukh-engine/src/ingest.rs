@@ -30,6 +30,7 @@ pub(crate) fn ingest(inner: &Inner, loads: Loads) -> Result<(), EngineError> {
     if loads.iter().all(|(_, files)| files.is_empty()) {
         return Ok(());
     }
+    let _copying = inner.copying.lock();
     if let Err(error) = note(store, &loads) {
         // The answer may be lost, not the note: files must not come back later.
         forget(store).map_err(|_| inner.halt())?;

@@ -47,6 +47,7 @@
 //! | what a crash leaves, and who clears it up | `engine`, `recover`, `ingest`              |
 //! | how indexes are built beside writers      | `indexes`, `build`, `builds`, `backfill`, `catch_up` |
 //! | work over whole tables                    | `load`, `scrub`, `analyze`, `sample`, `dump` |
+//! | what people who run it ask                | `operations`                               |
 //!
 //! Deliberately not here: SQL and its expressions (a caller compiles them, see [`RowFunctions`]),
 //! the choice of an access path (rukh-planner), and any file format but that of values.
@@ -77,6 +78,7 @@ mod lookup;
 mod maintain;
 mod merge_write;
 mod names;
+mod operations;
 mod pending;
 mod points;
 mod progress;
@@ -106,6 +108,7 @@ pub use engine::Engine;
 pub use error::EngineError;
 pub use functions::{NoFunctions, Row, RowFunction, RowFunctions};
 pub use load::Load;
+pub use operations::{PartKind, StoredPart};
 pub use progress::{NoProgress, Progress};
 pub use recover::Recovery;
 pub use sample::{CommonValue, ValueStatistics};

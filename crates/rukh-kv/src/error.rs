@@ -49,6 +49,32 @@ pub enum KvError {
         /// The path given at open.
         path: PathBuf,
     },
+    /// The path holds something, but not backups, or nothing.
+    #[error("\"{}\" is not a directory of backups", path.display())]
+    NotBackups {
+        /// The path given.
+        path: PathBuf,
+    },
+    /// There is no such backup, or none at all.
+    #[error("there is no backup{} in \"{}\"", Number(*id), path.display())]
+    UnknownBackup {
+        /// The directory of backups.
+        path: PathBuf,
+        /// The number asked for; none for the newest.
+        id: Option<u32>,
+    },
+    /// A copy of the database was to be made in a directory that holds something.
+    #[error("directory \"{}\" already exists", path.display())]
+    DirectoryExists {
+        /// The path given.
+        path: PathBuf,
+    },
+    /// A copy of the database was to be made in the directory of the database itself.
+    #[error("directory \"{}\" is within the database", path.display())]
+    InsideDatabase {
+        /// The path given.
+        path: PathBuf,
+    },
     /// A write was asked of a store opened for reading only.
     #[error("cannot write to a database opened read-only")]
     ReadOnly,
@@ -123,6 +149,15 @@ impl KvError {
         KvError::UnknownTable {
             table: table.to_owned(),
         }
+    }
+}
+
+/// The number of a backup, as the middle of a message.
+struct Number(Option<u32>);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |id| write!(f, " {id}"))
     }
 }
 

@@ -6,12 +6,13 @@
 //! acknowledged. Reads never fail.
 
 use crate::{
-    Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, SortedWriter, TableName, TableOptions,
-    WriteBatch,
+    Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, SortedWriter, StoreUsage,
+    TableName, TableOptions, TableUsage, WriteBatch,
 };
 use parking_lot::Mutex;
 use rukh_keys::KeyRange;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 /// How a write fails.
@@ -176,6 +177,22 @@ impl KvStore for FaultStore {
 
     fn discard_stray_files(&self, keep: &[LoadFile]) -> Result<(), KvError> {
         self.inner.discard_stray_files(keep)
+    }
+
+    fn table_usage(&self, table: &str) -> Result<TableUsage, KvError> {
+        self.inner.table_usage(table)
+    }
+
+    fn usage(&self) -> Result<StoreUsage, KvError> {
+        self.inner.usage()
+    }
+
+    fn backup(&self, directory: &Path) -> Result<Backup, KvError> {
+        self.inner.backup(directory)
+    }
+
+    fn checkpoint(&self, directory: &Path) -> Result<(), KvError> {
+        self.inner.checkpoint(directory)
     }
 
     fn close(&self) -> Result<(), KvError> {

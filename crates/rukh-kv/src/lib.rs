@@ -45,6 +45,7 @@ mod record;
 mod rocks;
 mod scan;
 mod store;
+mod usage;
 
 pub use batch::{WriteBatch, WriteOp};
 pub use error::KvError;
@@ -54,6 +55,7 @@ pub use merge::MergeOperator;
 pub use name::{LoadFile, TableName};
 pub use overlay::{Mark, Overlay};
 pub use record::{Operation, RecordStore, Recording};
-pub use rocks::{Compression, RocksOptions, RocksStore};
+pub use rocks::{Backup, Backups, Compression, RocksOptions, RocksStore};
 pub use scan::{KeyValue, ScanSpec, ScanStats};
 pub use store::{Capabilities, Durability, KvCursor, KvSnapshot, KvStore, SortedWriter, TableOptions, Visit};
+pub use usage::{StoreUsage, TableUsage};

@@ -13,8 +13,8 @@ mod rows;
 mod snapshot;
 
 use crate::{
-    Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, SortedWriter, TableName,
-    TableOptions, WriteBatch, WriteOp,
+    Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, SortedWriter,
+    StoreUsage, TableName, TableOptions, TableUsage, WriteBatch, WriteOp,
 };
 use load::{Entries, MemoryWriter};
 use parking_lot::{Mutex, MutexGuard};
@@ -22,6 +22,7 @@ use rows::NEWEST;
 use rukh_keys::KeyRange;
 use snapshot::{Claim, MemorySnapshot};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) use position::RowsPosition;
@@ -303,6 +304,35 @@ impl KvStore for MemoryStore {
     fn discard_stray_files(&self, keep: &[LoadFile]) -> Result<(), KvError> {
         self.shared.open()?.loads.retain(|file, _| keep.contains(file));
         Ok(())
+    }
+
+    fn table_usage(&self, table: &str) -> Result<TableUsage, KvError> {
+        let table = self.table(table)?;
+        Ok(TableUsage {
+            keys: table.keys(&KeyRange::all()).len() as u64,
+            buffer_bytes: table.size(&KeyRange::all()),
+            ..TableUsage::default()
+        })
+    }
+
+    fn usage(&self) -> Result<StoreUsage, KvError> {
+        let state = self.shared.open()?;
+        let sizes = state.tables.values().map(|table| table.size(&KeyRange::all()));
+        Ok(StoreUsage {
+            buffer_bytes: sizes.sum(),
+            snapshots: state.active.values().sum::<usize>() as u64,
+            ..StoreUsage::default()
+        })
+    }
+
+    fn backup(&self, _: &Path) -> Result<Backup, KvError> {
+        Err(KvError::Unsupported { operation: "backups" })
+    }
+
+    fn checkpoint(&self, _: &Path) -> Result<(), KvError> {
+        Err(KvError::Unsupported {
+            operation: "checkpoints",
+        })
     }
 
     fn close(&self) -> Result<(), KvError> {

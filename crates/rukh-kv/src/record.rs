@@ -13,12 +13,13 @@
 
 use crate::hex::Hex;
 use crate::{
-    Capabilities, Durability, KvCursor, KvError, KvSnapshot, KvStore, LoadFile, ScanSpec, ScanStats,
-    SortedWriter, TableName, TableOptions, WriteBatch,
+    Backup, Capabilities, Durability, KvCursor, KvError, KvSnapshot, KvStore, LoadFile, ScanSpec, ScanStats,
+    SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch,
 };
 use parking_lot::Mutex;
 use rukh_keys::KeyRange;
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 /// What a [`RecordStore`] writes down.
@@ -281,6 +282,22 @@ impl KvStore for RecordStore {
 
     fn discard_stray_files(&self, keep: &[LoadFile]) -> Result<(), KvError> {
         self.inner.discard_stray_files(keep)
+    }
+
+    fn table_usage(&self, table: &str) -> Result<TableUsage, KvError> {
+        self.inner.table_usage(table)
+    }
+
+    fn usage(&self) -> Result<StoreUsage, KvError> {
+        self.inner.usage()
+    }
+
+    fn backup(&self, directory: &Path) -> Result<Backup, KvError> {
+        self.inner.backup(directory)
+    }
+
+    fn checkpoint(&self, directory: &Path) -> Result<(), KvError> {
+        self.inner.checkpoint(directory)
     }
 
     fn close(&self) -> Result<(), KvError> {

@@ -6,13 +6,14 @@
 //! that it borrows from, and drops the object before the owners.
 //!
 //! What is built on the handles: `store` (writes, tables), `snapshot` (gets, scans), `load` (bulk
-//! loads), `split` and `sample` (sizes), `options`, and `failure` (errors).
+//! loads), `split`, `sample` and `usage` (sizes), `backup`, `options`, and `failure` (errors).
 //!
 //! Deliberately not here: RocksDB's transactions (the engine locks rows itself) and any second
 //! database; everything shares one write-ahead log.
 
 #![allow(unsafe_code)]
 
+mod backup;
 mod failure;
 mod load;
 mod options;
@@ -20,7 +21,9 @@ mod sample;
 mod snapshot;
 mod split;
 mod store;
+mod usage;
 
+pub use backup::{Backup, Backups};
 pub use options::{Compression, RocksOptions};
 pub use store::RocksStore;
 

@@ -1,8 +1,11 @@
 //! The traits every storage implements: a store, a snapshot of it, a cursor over a table.
 
-use crate::{KeyValue, KvError, LoadFile, ScanSpec, ScanStats, TableName, WriteBatch};
+use crate::{
+    Backup, KeyValue, KvError, LoadFile, ScanSpec, ScanStats, StoreUsage, TableName, TableUsage, WriteBatch,
+};
 use rukh_keys::KeyRange;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Named, ordered tables of bytes, written atomically and read through snapshots.
@@ -83,6 +86,24 @@ pub trait KvStore: Send + Sync {
 
     /// Removes the files of loads that will not be ingested: all but `keep`. For when no load runs.
     fn discard_stray_files(&self, keep: &[LoadFile]) -> Result<(), KvError>;
+
+    /// Returns what a table takes up.
+    fn table_usage(&self, table: &str) -> Result<TableUsage, KvError>;
+
+    /// Returns what the store takes up beside its tables.
+    fn usage(&self) -> Result<StoreUsage, KvError>;
+
+    /// Adds a backup of the present state to a directory, which is made if it is not there. Writers
+    /// go on meanwhile.
+    ///
+    /// Errors: `InsideDatabase`, `NotBackups` where the directory holds something else,
+    /// `Unsupported` by a store in memory.
+    fn backup(&self, directory: &Path) -> Result<Backup, KvError>;
+
+    /// Writes the present state into a directory that must not exist: a database of its own, which
+    /// shares files with this one where the file system can. Errors as [`KvStore::backup`], and
+    /// `DirectoryExists`.
+    fn checkpoint(&self, directory: &Path) -> Result<(), KvError>;
 
     /// Syncs and lets go of the storage, once the last snapshot and cursor is dropped. Later calls
     /// give `Closed`.

@@ -457,6 +457,9 @@ fn command(statement: &Statement) -> &'static str {
         Statement::Truncate { .. } => "TRUNCATE TABLE",
         Statement::Analyze { .. } => "ANALYZE",
         Statement::Copy(_) => "COPY FROM",
+        Statement::Backup { .. } => "BACKUP DATABASE",
+        Statement::Checkpoint { .. } => "CHECKPOINT",
+        Statement::Compact { .. } => "COMPACT",
         Statement::Explain { statement, .. } => command(statement),
         _ => "this statement",
     }

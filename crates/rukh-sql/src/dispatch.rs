@@ -14,7 +14,7 @@ use crate::progress::Task;
 use crate::rows::Rows;
 use crate::session::{Outcome, Session};
 use crate::statement::{ObjectName, ShowStatement, Statement, parse};
-use crate::{copy, ddl, dml, explain, point_write, show};
+use crate::{copy, ddl, dml, explain, operations, point_write, show};
 
 /// A statement parsed once, to be run with parameters.
 #[derive(Clone, Debug)]
@@ -152,6 +152,18 @@ impl Session {
                 Ok(("ANALYZE".to_string(), None))
             }
             Statement::Copy(statement) => Ok((copy::run(self, statement, params)?, None)),
+            Statement::Backup { directory, keep } => {
+                let rows = operations::backup(self, directory, *keep)?;
+                Ok(("BACKUP".to_string(), Some(rows)))
+            }
+            Statement::Checkpoint { directory } => {
+                operations::checkpoint(self, directory.as_deref())?;
+                Ok(("CHECKPOINT".to_string(), None))
+            }
+            Statement::Compact { table } => {
+                operations::compact(self, table.as_ref())?;
+                Ok(("COMPACT".to_string(), None))
+            }
             Statement::Set { name, value, local } => {
                 self.set_setting(name, value.as_deref().unwrap_or("default"), *local)?;
                 Ok(("SET".to_string(), None))
@@ -229,6 +241,12 @@ impl Session {
             }
             ShowStatement::Columns { name } => show::columns(&*self.table(name)?)?,
             ShowStatement::LastQueryStats => stats_batch(self.last_stats())?,
+            ShowStatement::Stats { table } => {
+                let table = table.as_ref().map(|name| self.table(name)).transpose()?;
+                operations::stats(self.engine(), table.as_deref())?
+            }
+            ShowStatement::DatabaseStats => operations::database_stats(self.engine())?,
+            ShowStatement::Backups { directory } => operations::backups(directory)?,
             ShowStatement::Setting(name) => text_batch(&[name], [vec![self.settings.value(name)?]])?,
             ShowStatement::All => {
                 let all = self.settings.all();

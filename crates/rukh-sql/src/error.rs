@@ -242,6 +242,12 @@ impl From<KvError> for SqlError {
             KvError::NotADatabase { .. } | KvError::NotFound { .. } => {
                 SqlError::new(ErrorKind::Io, "3D000", message)
             }
+            KvError::NotBackups { .. } | KvError::UnknownBackup { .. } => {
+                SqlError::statement("58P01", message)
+            }
+            KvError::DirectoryExists { .. } => SqlError::statement("58P02", message),
+            KvError::InsideDatabase { .. } => SqlError::statement("22023", message),
+            KvError::Unsupported { .. } => SqlError::unsupported(message),
             _ => SqlError::io(message),
         }
     }

@@ -35,6 +35,7 @@ mod in_lists;
 mod information_schema;
 mod literals;
 mod normalise;
+mod operations;
 mod operators;
 mod place;
 mod point_write;

@@ -73,16 +73,19 @@
 //!
 //! This is the only crate with a stable surface; the others are its parts.
 
+mod backups;
 mod connection;
 mod database;
 mod rows;
 mod transaction;
 mod value;
 
+pub use backups::Backups;
 pub use connection::{Connection, NameEntry, NameKind, Outcome, Statement};
 pub use database::{Database, Options};
 pub use rows::{Row, Rows};
 pub use rukh_keys::{DataType, Datum};
+pub use rukh_kv::Backup;
 pub use rukh_sql::arrow;
 pub use rukh_sql::{
     CancelHandle, ColumnInfo, ErrorKind, Notice, ProgressReport, QueryStats, RunPath, Split,

@@ -3,11 +3,11 @@
 use super::failure::{failure, open_failure, table_failure};
 use super::load::{LoadDirectory, RocksWriter};
 use super::snapshot::{ClosedSnapshot, RocksSnapshot, Tables, names};
-use super::{PinnedSnapshot, RocksOptions, TableHandle, options, split};
+use super::{Backup, Backups, PinnedSnapshot, RocksOptions, TableHandle, options, split, usage};
 use crate::name::RESERVED;
 use crate::{
-    Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, SortedWriter, TableName, TableOptions,
-    WriteBatch, WriteOp,
+    Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, SortedWriter, StoreUsage, TableName,
+    TableOptions, TableUsage, WriteBatch, WriteOp,
 };
 use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
 use rocksdb::{
@@ -111,15 +111,19 @@ impl RocksStore {
         &self.path
     }
 
-    /// Writes a copy of the present state into the directory `path`, which must not exist yet. The
-    /// copy is a database of its own; files are shared with it where the file system can.
-    pub fn checkpoint(&self, path: impl AsRef<Path>) -> Result<(), KvError> {
-        let open = self.opened()?;
-        let fail = |error| failure("write a checkpoint", error);
-        Checkpoint::new(&open.db)
-            .map_err(fail)?
-            .create_checkpoint(path)
-            .map_err(fail)
+    /// Fails with `InsideDatabase` if a copy at `path` would lie in the database itself.
+    fn check_outside(&self, path: &Path) -> Result<(), KvError> {
+        let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| whole(path));
+        // The target need not be there; its first ancestor that is tells where links lead.
+        let target = whole(path);
+        let inside = target
+            .ancestors()
+            .any(|ancestor| real(ancestor) == real(&self.path));
+        match inside {
+            true => Err(KvError::InsideDatabase { path: target }),
+            false => Ok(()),
+        }
     }
 
     fn opened(&self) -> Result<MappedRwLockReadGuard<'_, Open>, KvError> {
@@ -391,10 +395,56 @@ impl KvStore for RocksStore {
         let table = self.writable_table(table)?;
         let mut options = CompactOptions::default();
         options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
+        // A compaction returns no error; the count of errors tells.
+        let errors = || table.db.property_int_value(properties::BACKGROUND_ERRORS);
+        let before = errors().ok().flatten();
         table
             .db
             .compact_range_cf_opt(&table.family, None::<&[u8]>, None::<&[u8]>, &options);
-        Ok(())
+        match errors().ok().flatten() > before {
+            true => Err(KvError::io(
+                format!("compact table \"{}\"", table.name),
+                io::Error::other("a background error occurred; the file LOG of the database tells which"),
+            )),
+            false => Ok(()),
+        }
+    }
+
+    fn table_usage(&self, table: &str) -> Result<TableUsage, KvError> {
+        usage::of_table(&*self.table(table)?)
+    }
+
+    fn usage(&self) -> Result<StoreUsage, KvError> {
+        let (db, tables) = {
+            let open = self.opened()?;
+            (Arc::clone(&open.db), Arc::clone(&open.tables))
+        };
+        let mut buffer_bytes = 0;
+        for table in tables.values() {
+            buffer_bytes += usage::of_table(table)?.buffer_bytes;
+        }
+        usage::of_database(&db, &self.cache, &self.options, &self.path, buffer_bytes)
+    }
+
+    fn backup(&self, directory: &Path) -> Result<Backup, KvError> {
+        self.check_outside(directory)?;
+        let db = Arc::clone(&self.writable()?.db);
+        Backups::open_or_create(directory)?.add(&db)
+    }
+
+    fn checkpoint(&self, directory: &Path) -> Result<(), KvError> {
+        self.check_outside(directory)?;
+        if directory.exists() {
+            return Err(KvError::DirectoryExists {
+                path: directory.to_owned(),
+            });
+        }
+        let db = Arc::clone(&self.writable()?.db);
+        let fail = |error| failure("write a checkpoint", error);
+        Checkpoint::new(&db)
+            .map_err(fail)?
+            .create_checkpoint(directory)
+            .map_err(fail)
     }
 
     fn approximate_size(&self, table: &str, range: &KeyRange) -> Result<u64, KvError> {

@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use rukh_keys::KeyRange;
 use rukh_kv::{
-    Durability, KvError, KvStore, LoadFile, RocksOptions, RocksStore, ScanSpec, TableOptions, WriteBatch,
+    Backups, Durability, KvError, KvStore, LoadFile, RocksOptions, RocksStore, ScanSpec, TableOptions,
+    WriteBatch,
 };
 use std::cell::Cell;
 use std::fs;
@@ -328,6 +329,138 @@ fn large_values_come_back() {
 }
 
 #[test]
+fn backups_are_states_that_come_back() {
+    let directory = directory();
+    let (database, kept) = (directory.path().join("d"), directory.path().join("kept"));
+    let store = open(&database);
+    table(&store, "t");
+    for (nth, change) in ["a=1", "b=2", "c=3"].iter().enumerate() {
+        write(&store, "t", change);
+        assert_eq!(store.backup(&kept).unwrap().id, nth as u32 + 1);
+    }
+    let backups = Backups::open(&kept).unwrap();
+    let again = |id| {
+        let place = directory.path().join(format!("again-{id:?}"));
+        let restored = backups.restore(id, &place);
+        restored.map(|_| all(&*open(&place).snapshot(), "t"))
+    };
+    assert_eq!(again(Some(1)).unwrap(), "a=1");
+    assert_eq!(again(Some(2)).unwrap(), "a=1 b=2");
+    assert_eq!(again(None).unwrap(), "a=1 b=2 c=3");
+    backups.keep(2).unwrap();
+    let ids: Vec<u32> = backups.list().iter().map(|backup| backup.id).collect();
+    assert_eq!(ids, [2, 3]);
+    assert!(matches!(
+        again(Some(1)),
+        Err(KvError::UnknownBackup { id: Some(1), .. })
+    ));
+    let taken = backups.restore(None, &database).unwrap_err();
+    assert!(matches!(taken, KvError::DirectoryExists { .. }), "{taken}");
+}
+
+#[test]
+fn a_backup_copies_only_what_is_new() {
+    let directory = directory();
+    let kept = directory.path().join("kept");
+    let store = open(&directory.path().join("d"));
+    table(&store, "t");
+    let mut batch = WriteBatch::new();
+    for n in 0_u32..5000 {
+        batch.put(
+            "t",
+            &n.to_be_bytes(),
+            &n.wrapping_mul(2_654_435_761).to_be_bytes().repeat(8),
+        );
+    }
+    store.write(batch, Durability::Synced).unwrap();
+    let shared = || fs::read_dir(kept.join("shared_checksum")).unwrap().count();
+    let first = store.backup(&kept).unwrap();
+    let files = shared();
+    write(&store, "t", "x=1");
+    let second = store.backup(&kept).unwrap();
+    assert!(
+        second.bytes > first.bytes && shared() == files + 1,
+        "{first:?} {second:?}"
+    );
+}
+
+#[test]
+fn damaged_backups_are_not_restored() {
+    let directory = directory();
+    let (kept, again) = (directory.path().join("kept"), directory.path().join("again"));
+    let store = open(&directory.path().join("d"));
+    table(&store, "t");
+    write(&store, "t", "a=1");
+    store.backup(&kept).unwrap();
+    let file = fs::read_dir(kept.join("shared_checksum"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let mut bytes = fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&file, &bytes).unwrap();
+    let error = Backups::open(&kept).unwrap().restore(None, &again).unwrap_err();
+    assert!(matches!(error, KvError::Corruption { .. }), "{error}");
+    assert!(!again.exists());
+    let verify = || Backups::open(&kept).and_then(|backups| backups.verify(1));
+    for damaged in [&bytes[..], &bytes[..middle]] {
+        fs::write(&file, damaged).unwrap();
+        let error = verify().unwrap_err();
+        assert!(matches!(error, KvError::Corruption { .. }), "{error}");
+    }
+    bytes[middle] ^= 1;
+    fs::write(&file, &bytes).unwrap();
+    verify().unwrap();
+    assert!(!kept.join("trial").exists());
+}
+
+#[test]
+fn copies_go_elsewhere() {
+    let directory = directory();
+    let database = directory.path().join("d");
+    let store = open(&database);
+    for inside in [database.clone(), database.join("kept"), database.join("a/../b/c")] {
+        let error = store.backup(&inside).unwrap_err();
+        assert!(matches!(error, KvError::InsideDatabase { .. }), "{error}");
+        let error = store.checkpoint(&inside).unwrap_err();
+        assert!(matches!(error, KvError::InsideDatabase { .. }), "{error}");
+    }
+    let other = directory.path().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("letter"), "dear").unwrap();
+    let error = store.backup(&other).unwrap_err();
+    assert!(matches!(error, KvError::NotBackups { .. }), "{error}");
+    assert!(matches!(Backups::open(&other), Err(KvError::NotBackups { .. })));
+    assert_eq!(fs::read_dir(&other).unwrap().count(), 1);
+}
+
+#[test]
+fn usage_is_told() {
+    let directory = directory();
+    let store = open(directory.path());
+    table(&store, "t");
+    write(&store, "t", "a=1 b=2");
+    let before = store.table_usage("t").unwrap();
+    assert_eq!(
+        (before.keys, before.level_files.len(), before.file_bytes),
+        (2, 0, 0)
+    );
+    assert!(before.buffer_bytes > 0 && store.usage().unwrap().log_bytes > 0);
+    store.flush().unwrap();
+    let after = store.table_usage("t").unwrap();
+    assert_eq!((after.keys, after.level_files.as_slice()), (2, [1].as_slice()));
+    assert!(after.file_bytes > 0);
+    store.compact("t").unwrap();
+    assert_eq!(store.table_usage("t").unwrap().level_files.iter().sum::<u64>(), 1);
+    let usage = store.usage().unwrap();
+    assert_eq!((usage.background_errors, usage.writes_stopped), (0, false));
+    assert_eq!(usage.buffer_bytes_max, options().write_buffer_bytes as u64);
+}
+
+#[test]
 fn a_checkpoint_is_a_database() {
     let directory = directory();
     let store = open(&directory.path().join("d"));
@@ -337,7 +470,8 @@ fn a_checkpoint_is_a_database() {
     store.checkpoint(&copy).unwrap();
     write(&store, "t", "b=2");
     assert_eq!(all(&*open(&copy).snapshot(), "t"), "a=1");
-    assert!(store.checkpoint(&copy).is_err());
+    let again = store.checkpoint(&copy).unwrap_err();
+    assert!(matches!(again, KvError::DirectoryExists { .. }), "{again}");
 }
 
 /// Writes a table of many blocks and returns its sorted files.

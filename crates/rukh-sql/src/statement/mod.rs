@@ -18,6 +18,7 @@
 //! | `tree`         | what is read: the types of all statements                              |
 //! | `parse`        | the entries                                                            |
 //! | `transaction`  | BEGIN, COMMIT, SAVEPOINT and their kin                                 |
+//! | `operations`   | BACKUP, CHECKPOINT, COMPACT                                            |
 //! | `utility`      | everything else                                                        |
 //! | `casts`        | spells out casts to types that DataFusion does not have               |
 //! | `number`       | numbers with exponents, underscores and too many digits               |
@@ -34,6 +35,7 @@ mod data_type;
 mod depth;
 mod lifetime;
 mod number;
+mod operations;
 mod parse;
 mod query;
 mod reader;

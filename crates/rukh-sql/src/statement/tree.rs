@@ -125,6 +125,23 @@ pub enum Statement {
     },
     /// COPY.
     Copy(Box<CopyStatement>),
+    /// BACKUP DATABASE.
+    Backup {
+        /// The directory of backups.
+        directory: String,
+        /// How many of the newest backups stay; all unless it is said.
+        keep: Option<usize>,
+    },
+    /// CHECKPOINT.
+    Checkpoint {
+        /// The directory of a copy to make, if one is named.
+        directory: Option<String>,
+    },
+    /// COMPACT.
+    Compact {
+        /// The table, or all tables.
+        table: Option<ObjectName>,
+    },
     /// SET, RESET.
     Set {
         /// The setting, in lower case.
@@ -546,6 +563,18 @@ pub enum ShowStatement {
     },
     /// SHOW LAST QUERY STATS.
     LastQueryStats,
+    /// SHOW STATS.
+    Stats {
+        /// The table, or all tables.
+        table: Option<ObjectName>,
+    },
+    /// SHOW DATABASE STATS.
+    DatabaseStats,
+    /// SHOW BACKUPS.
+    Backups {
+        /// The directory of backups.
+        directory: String,
+    },
     /// SHOW of one setting, its name in lower case.
     Setting(String),
     /// SHOW ALL.

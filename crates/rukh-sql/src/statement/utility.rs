@@ -6,7 +6,7 @@ use super::reader::Reader;
 use super::{
     CommentTarget, CreateViewStatement, ExplainFormat, Name, ObjectName, ShowStatement, Statement, query,
 };
-use super::{alter, copy, create_index, create_table, sequence, transaction};
+use super::{alter, copy, create_index, create_table, operations, sequence, transaction};
 use crate::SqlError;
 
 /// Reads any statement.
@@ -36,6 +36,9 @@ pub(super) fn statement(reader: &mut Reader<'_>) -> Result<Statement, SqlError> 
         "check" => check(reader),
         "analyze" | "analyse" => analyze(reader),
         "copy" => copy::copy(reader),
+        "backup" => operations::backup(reader),
+        "checkpoint" => operations::checkpoint(reader),
+        "compact" => operations::compact(reader),
         "set" => set(reader),
         "reset" => reset(reader),
         "begin" | "start" | "commit" | "end" | "rollback" | "abort" | "savepoint" | "release" => {
@@ -52,7 +55,6 @@ pub(super) fn statement(reader: &mut Reader<'_>) -> Result<Statement, SqlError> 
 /// First words of statements that PostgreSQL has and Rukh has not.
 const NOT_DONE: &[&str] = &[
     "call",
-    "checkpoint",
     "close",
     "cluster",
     "deallocate",
@@ -409,6 +411,19 @@ fn show(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
         ShowStatement::Columns { name }
     } else if reader.accept(&["last", "query", "stats"]) {
         ShowStatement::LastQueryStats
+    } else if reader.accept(&["stats"]) {
+        ShowStatement::Stats {
+            table: of_table(reader)?,
+        }
+    } else if reader.accept(&["database", "stats"]) {
+        ShowStatement::DatabaseStats
+    } else if reader.accept(&["backups"]) {
+        if !reader.accept(&["from"]) {
+            reader.expect(&["in"])?;
+        }
+        ShowStatement::Backups {
+            directory: operations::directory(reader)?,
+        }
     } else if reader.accept(&["all"]) {
         ShowStatement::All
     } else {

@@ -1,0 +1,123 @@
+//! What people who run a database ask of it as a whole: copies of it, compaction, what it takes up.
+//!
+//! A bulk load becomes part of several column families one after another (`ingest`), with files that a
+//! copy of the database would not have. So no copy is made meanwhile: both hold `copying`.
+
+use crate::engine::Engine;
+use crate::{EngineError, Progress};
+use rukh_catalog::{Table, TableId};
+use rukh_kv::{Backup, StoreUsage, TableUsage};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A family of a table, or an index, as storage has it.
+#[derive(Clone, Debug)]
+pub struct StoredPart {
+    /// The table.
+    pub table: Arc<Table>,
+    /// What of it.
+    pub kind: PartKind,
+    /// Name of the table, of its family (`t.payload`), or of the index.
+    pub name: String,
+    /// Name of the column family.
+    pub storage: String,
+}
+
+/// What a column family holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartKind {
+    /// The rows of a table, in its first family.
+    Rows,
+    /// Values of another family.
+    Family,
+    /// Entries of an index.
+    Index,
+}
+
+impl Engine {
+    /// Adds a backup of the present state to a directory; writers go on meanwhile, the end of a bulk
+    /// load waits.
+    pub fn backup(&self, directory: &Path) -> Result<Backup, EngineError> {
+        self.inner.check_writable()?;
+        let _copying = self.inner.copying.lock();
+        Ok(self.inner.store.backup(directory)?)
+    }
+
+    /// Writes the present state into a directory that must not exist, as a database of its own.
+    pub fn checkpoint(&self, directory: &Path) -> Result<(), EngineError> {
+        self.inner.check_writable()?;
+        let _copying = self.inner.copying.lock();
+        Ok(self.inner.store.checkpoint(directory)?)
+    }
+
+    /// Moves what is in memory into sorted files.
+    pub fn flush(&self) -> Result<(), EngineError> {
+        self.inner.check_writable()?;
+        Ok(self.inner.store.flush()?)
+    }
+
+    /// Rewrites the parts of a table, or of all tables, in their most compact form; progress counts parts.
+    pub fn compact(&self, table: Option<TableId>, progress: &dyn Progress) -> Result<(), EngineError> {
+        self.inner.check_writable()?;
+        let parts = self.stored_parts(table);
+        progress.total(Some(parts.len() as u64));
+        for part in parts {
+            if progress.cancelled() {
+                return Err(EngineError::Cancelled);
+            }
+            // One that was dropped meanwhile needs no compaction.
+            if self.inner.store.table_exists(&part.storage) {
+                self.inner.store.compact(&part.storage)?;
+            }
+            progress.advance(1);
+        }
+        Ok(())
+    }
+
+    /// Returns what the parts of a table, or of all tables, take up.
+    pub fn usage(&self, table: Option<TableId>) -> Result<Vec<(StoredPart, TableUsage)>, EngineError> {
+        let store = &self.inner.store;
+        let parts = self.stored_parts(table).into_iter();
+        parts
+            .filter(|part| store.table_exists(&part.storage))
+            .map(|part| Ok((part.clone(), store.table_usage(&part.storage)?)))
+            .collect()
+    }
+
+    /// Returns what the database takes up beside its tables.
+    pub fn store_usage(&self) -> Result<StoreUsage, EngineError> {
+        Ok(self.inner.store.usage()?)
+    }
+
+    fn stored_parts(&self, table: Option<TableId>) -> Vec<StoredPart> {
+        let catalog = self.catalog();
+        let tables = catalog
+            .tables()
+            .filter(|candidate| table.is_none_or(|id| candidate.id == id));
+        tables.flat_map(parts_of).collect()
+    }
+}
+
+/// Returns the column families of a table and its indexes.
+fn parts_of(table: &Arc<Table>) -> Vec<StoredPart> {
+    let families = table.families.iter().enumerate().map(|(nth, family)| StoredPart {
+        table: table.clone(),
+        kind: if nth == 0 {
+            PartKind::Rows
+        } else {
+            PartKind::Family
+        },
+        name: match nth {
+            0 => table.name.clone(),
+            _ => format!("{}.{}", table.name, family.name),
+        },
+        storage: table.storage_name(family.id),
+    });
+    let indexes = table.indexes.iter().map(|index| StoredPart {
+        table: table.clone(),
+        kind: PartKind::Index,
+        name: index.name.clone(),
+        storage: index.storage_name(),
+    });
+    families.chain(indexes).collect()
+}

@@ -1,0 +1,112 @@
+//! What tables and the database as a whole take up: sizes, levels, and what waits to be compacted.
+
+use super::failure::{failure, table_failure};
+use super::{RocksOptions, TableHandle};
+use crate::{KvError, StoreUsage, TableUsage};
+use rocksdb::{Cache, DB};
+use std::fs;
+use std::path::Path;
+
+/// Says how often writes to a table were slowed down or stopped.
+const TABLE_STALLS: &str = "rocksdb.cf-write-stall-stats";
+/// The two lines of it that count.
+const STALL_COUNTS: [&str; 2] = ["total-delays", "total-stops"];
+
+/// Returns what a table takes up.
+pub(super) fn of_table(table: &TableHandle) -> Result<TableUsage, KvError> {
+    let fail = |error| table_failure("read properties", &table.name, error);
+    let number = |property: &str| {
+        let value = table.db.property_int_value_cf(&table.family, property);
+        value.map(Option::unwrap_or_default).map_err(fail)
+    };
+    let stalls = table.db.property_value_cf(&table.family, TABLE_STALLS);
+    Ok(TableUsage {
+        keys: number("rocksdb.estimate-num-keys")?,
+        file_bytes: number("rocksdb.live-sst-files-size")?,
+        blob_bytes: number("rocksdb.live-blob-file-size")?,
+        buffer_bytes: number("rocksdb.cur-size-all-mem-tables")?,
+        reader_bytes: number("rocksdb.estimate-table-readers-mem")?,
+        level_files: level_files(table)?,
+        debt_bytes: number("rocksdb.estimate-pending-compaction-bytes")?,
+        stalls: stall_count(&stalls.map_err(fail)?.unwrap_or_default()),
+    })
+}
+
+/// Returns the number of files of each level, without the empty levels at the end.
+fn level_files(table: &TableHandle) -> Result<Vec<u64>, KvError> {
+    let mut files = Vec::new();
+    loop {
+        let property = format!("rocksdb.num-files-at-level{}", files.len());
+        let value = table.db.property_value_cf(&table.family, &property);
+        let value = value.map_err(|error| table_failure("read properties", &table.name, error))?;
+        match value.and_then(|text| text.parse().ok()) {
+            Some(count) => files.push(count),
+            None => break,
+        }
+    }
+    while files.last() == Some(&0) {
+        files.pop();
+    }
+    Ok(files)
+}
+
+/// Adds up the lines `total-delays: 3` and `total-stops: 1` of a text.
+fn stall_count(text: &str) -> u64 {
+    let lines = text.lines().filter_map(|line| line.split_once(':'));
+    lines
+        .filter(|(name, _)| STALL_COUNTS.contains(&name.trim()))
+        .filter_map(|(_, count)| count.trim().parse::<u64>().ok())
+        .sum()
+}
+
+/// Returns what the database takes up beside its tables' files.
+pub(super) fn of_database(
+    db: &DB,
+    cache: &Cache,
+    options: &RocksOptions,
+    path: &Path,
+    buffer_bytes: u64,
+) -> Result<StoreUsage, KvError> {
+    let number = |property: &str| {
+        let value = db.property_int_value(property);
+        value
+            .map(Option::unwrap_or_default)
+            .map_err(|error| failure("read properties", error))
+    };
+    Ok(StoreUsage {
+        cache_bytes: cache.get_usage() as u64,
+        cache_bytes_max: options.block_cache_bytes as u64,
+        buffer_bytes,
+        buffer_bytes_max: options.write_buffer_bytes as u64,
+        log_bytes: log_bytes(path),
+        flushes: number("rocksdb.num-running-flushes")?,
+        compactions: number("rocksdb.num-running-compactions")?,
+        snapshots: number("rocksdb.num-snapshots")?,
+        delayed_bytes_per_second: number("rocksdb.actual-delayed-write-rate")?,
+        writes_stopped: number("rocksdb.is-write-stopped")? != 0,
+        background_errors: number("rocksdb.background-errors")?,
+    })
+}
+
+/// Returns the size of the log's files; one that goes away meanwhile does not count.
+fn log_bytes(path: &Path) -> u64 {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.path().extension().is_some_and(|ending| ending == "log"))
+        .filter_map(|entry| entry.metadata().ok())
+        .map(|metadata| metadata.len())
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stalls_are_delays_and_stops() {
+        let text = "cf-l0-file-count-limit-delays-with-ongoing-compaction: 7\n\
+                    total-delays: 3\ntotal-stops: 1\n";
+        assert_eq!(stall_count(text), 4);
+        assert_eq!(stall_count(""), 0);
+    }
+}
