@@ -10,6 +10,7 @@ use crate::engine::Inner;
 use crate::lookup::fetch_values;
 use crate::maintain::{EntryChange, IndexMaintainer, Maintainer, RowChange};
 use crate::progress::check_cancelled;
+use crate::row::{self, Times};
 use crate::snapshot::Snapshot;
 use crate::unique::net_changes;
 use crate::{EngineError, Progress, Row};
@@ -122,8 +123,9 @@ impl Pass<'_> {
             .zip(old.iter().zip(&new))
             .map(|(key, (old, new))| RowChange {
                 key,
-                old: old.as_deref(),
-                new: new.as_deref(),
+                old: old.as_ref().map(|(row, _)| row.as_slice()),
+                new: new.as_ref().map(|(row, _)| row.as_slice()),
+                times: new.as_ref().and_then(|(_, times)| *times),
                 blind: false,
             });
         let changes: Vec<RowChange<'_>> = changes.collect();
@@ -155,20 +157,22 @@ impl Pass<'_> {
     }
 }
 
-/// Returns the rows that a snapshot has under keys.
+/// Returns the rows that a snapshot has under keys, with the times that they carry.
 fn rows_at(
     snapshot: &Snapshot,
     codec: &TableCodec,
     keys: &[Vec<u8>],
-) -> Result<Vec<Option<Row>>, EngineError> {
+) -> Result<Vec<Option<(Row, Option<Times>)>>, EngineError> {
     let mut families = Vec::with_capacity(codec.families.len());
     for family in &codec.families {
         families.push(fetch_values(snapshot.kv.as_ref(), &family.storage, keys)?);
     }
-    let row = |(at, key): (usize, &Vec<u8>)| {
+    let stored = |(at, key): (usize, &Vec<u8>)| {
         let values: Vec<Option<&[u8]>> = families.iter().map(|family| family[at].as_deref()).collect();
-        let is_there = values[0].is_some();
-        is_there.then(|| codec.decode_row(key, &values)).transpose()
+        let Some(main) = values[0] else {
+            return Ok(None);
+        };
+        Ok(Some((codec.decode_row(key, &values)?, row::times(main))))
     };
-    keys.iter().enumerate().map(row).collect()
+    keys.iter().enumerate().map(stored).collect()
 }

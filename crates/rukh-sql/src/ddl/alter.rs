@@ -15,7 +15,7 @@ use rukh_keys::{DataType, Datum};
 use super::create_table::{checked_default, create_uniques};
 use super::lifetime::set_lifetime;
 use super::remove::check_no_views;
-use super::run::{column_id, schema_of};
+use super::run::column_id;
 use super::stored::{check_constraint, stored_expression};
 use crate::SqlError;
 use crate::context::Notice;

@@ -98,6 +98,7 @@ pub(super) fn summary(statement: &Statement) -> String {
             ShowStatement::LastQueryStats => "show stats".to_string(),
             ShowStatement::Setting(name) => format!("show {name}"),
             ShowStatement::All => "show all".to_string(),
+            other => format!("show {other:?}"),
         },
         Statement::CheckTable { name } => format!("check table {}", object(name)),
         Statement::CheckIndex { name } => format!("check index {}", object(name)),
@@ -111,6 +112,7 @@ pub(super) fn summary(statement: &Statement) -> String {
         }
         Statement::ResetAll => "reset all".to_string(),
         Statement::Transaction(statement) => transaction(statement),
+        other => format!("{other:?}"),
     }
 }
 
@@ -236,6 +238,7 @@ fn action(action: &AlterAction) -> String {
         AlterAction::SetNullable { column, nullable } => {
             format!("{} {}", column.text, if *nullable { "null" } else { "not null" })
         }
+        other => format!("{other:?}"),
     }
 }
 
