@@ -2,14 +2,17 @@
 //!
 //! Storage ingests one column family at a time, so what is about to be ingested is first written
 //! down durably, under the key `load` of the column family `catalog`, as JSON: a list of column
-//! families with the names of their files. No snapshot is taken while files go in. After a crash
-//! the next open ingests what is left of the list; without a list, files are strays and removed.
+//! families with the names of their files, and ranges of keys that go with them. No snapshot is taken
+//! while files go in; the batch that removes the ranges also forgets the note. After a crash the next
+//! open ingests what is left of the list; without a list, files are strays and removed.
 
 use crate::EngineError;
 use crate::engine::Inner;
 use crate::stored::CATALOG;
 use rukh_catalog::CatalogError;
+use rukh_keys::KeyRange;
 use rukh_kv::{Durability, KvError, KvStore, LoadFile, TableName, WriteBatch};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// Key of the list in the column family `catalog`.
@@ -21,25 +24,40 @@ const ATTEMPTS: usize = 3;
 /// Column families with the files to ingest into each, in this order.
 pub(crate) type Loads = Vec<(String, Vec<LoadFile>)>;
 
-/// Makes files part of their column families, visible all at once.
+/// Column families with ranges to remove from each.
+pub(crate) type Ranges = Vec<(String, KeyRange)>;
+
+/// What is written down: files alone, or ranges, too, which format 2 and before did not have.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Note {
+    Files(Vec<(String, Vec<String>)>),
+    All {
+        files: Vec<(String, Vec<String>)>,
+        /// Column family, start, limit.
+        ranges: Vec<(String, Vec<u8>, Option<Vec<u8>>)>,
+    },
+}
+
+/// Makes files part of their column families and removes ranges, visible all at once.
 ///
 /// Fails without a trace, or with [`EngineError::RecoveryNeeded`], after which the engine shows and
 /// takes nothing more.
-pub(crate) fn ingest(inner: &Inner, loads: Loads) -> Result<(), EngineError> {
+pub(crate) fn ingest(inner: &Inner, loads: Loads, ranges: Ranges) -> Result<(), EngineError> {
     let store = inner.store.as_ref();
     if loads.iter().all(|(_, files)| files.is_empty()) {
         return Ok(());
     }
     let _copying = inner.copying.lock();
-    if let Err(error) = note(store, &loads) {
+    if let Err(error) = note(store, &loads, &ranges) {
         // The answer may be lost, not the note: files must not come back later.
-        forget(store).map_err(|_| inner.halt())?;
+        forget(store, WriteBatch::new()).map_err(|_| inner.halt())?;
         // Strays are harmless, and removed when the database is opened next.
         let files = loads.into_iter().flat_map(|(_, files)| files);
         let _ = store.discard_files(&files.collect::<Vec<_>>());
         return Err(error);
     }
-    let outcome = inner.behind_barrier(|| {
+    inner.behind_barrier(|| {
         let mut outcome = ingest_rest(store, &loads);
         for _ in 1..ATTEMPTS {
             if outcome.is_ok() {
@@ -47,11 +65,16 @@ pub(crate) fn ingest(inner: &Inner, loads: Loads) -> Result<(), EngineError> {
             }
             outcome = ingest_rest(store, &loads);
         }
+        let removed = || {
+            let mut batch = removal(&ranges);
+            inner.builds.note(&mut batch);
+            batch
+        };
+        // Files ingested twice change nothing, but later writes would be lost under them.
+        let forgotten = || forget(store, removed()).or_else(|_| forget(store, removed()));
+        let outcome = outcome.and_then(|()| Ok(forgotten()?));
         outcome.map_err(|_| inner.halt())
-    });
-    outcome?;
-    // Files ingested twice change nothing, but later writes would be lost under them.
-    forget(store).or_else(|_| forget(store)).map_err(|_| inner.halt())
+    })
 }
 
 /// Whether a load was cut short.
@@ -64,8 +87,9 @@ pub(crate) fn is_pending(store: &dyn KvStore) -> Result<bool, EngineError> {
 pub(crate) fn recover(store: &dyn KvStore) -> Result<bool, EngineError> {
     let noted = store.latest().get(CATALOG, LOAD_KEY)?;
     if let Some(value) = &noted {
-        ingest_rest(store, &decode(value)?)?;
-        forget(store)?;
+        let (loads, ranges) = decode(value)?;
+        ingest_rest(store, &loads)?;
+        forget(store, removal(&ranges))?;
     }
     store.discard_stray_files(&[])?;
     Ok(noted.is_some())
@@ -88,28 +112,53 @@ fn ingest_rest(store: &dyn KvStore, loads: &Loads) -> Result<(), EngineError> {
     Ok(store.ingest(rest)?)
 }
 
-fn note(store: &dyn KvStore, loads: &Loads) -> Result<(), EngineError> {
+fn note(store: &dyn KvStore, loads: &Loads, ranges: &Ranges) -> Result<(), EngineError> {
     let names = |files: &[LoadFile]| files.iter().map(|file| file.as_str().to_string()).collect();
-    let plain: Vec<(&String, Vec<String>)> = loads.iter().map(|(t, files)| (t, names(files))).collect();
-    let value = serde_json::to_vec(&plain).expect("a list of names has no map");
+    let files = loads.iter().map(|(table, files)| (table.clone(), names(files)));
+    let plain =
+        |(table, range): &(String, KeyRange)| (table.clone(), range.start.clone(), range.limit.clone());
+    let value = match ranges.is_empty() {
+        true => Note::Files(files.collect()),
+        false => Note::All {
+            files: files.collect(),
+            ranges: ranges.iter().map(plain).collect(),
+        },
+    };
+    let value = serde_json::to_vec(&value).expect("lists of names have no map");
     let mut batch = WriteBatch::new();
     batch.put(CATALOG, LOAD_KEY, &value);
     Ok(store.write(batch, Durability::Synced)?)
 }
 
-fn forget(store: &dyn KvStore) -> Result<(), KvError> {
+/// Returns the batch that removes ranges.
+fn removal(ranges: &Ranges) -> WriteBatch {
     let mut batch = WriteBatch::new();
+    for (table, range) in ranges {
+        batch.delete_range(table, range);
+    }
+    batch
+}
+
+/// Removes the note, and with it whatever the batch says.
+fn forget(store: &dyn KvStore, mut batch: WriteBatch) -> Result<(), KvError> {
     batch.delete(CATALOG, LOAD_KEY);
     store.write(batch, Durability::Synced)
 }
 
-fn decode(value: &[u8]) -> Result<Loads, EngineError> {
-    let plain: Result<Vec<(String, Vec<String>)>, _> = serde_json::from_slice(value);
-    let plain = plain.map_err(|error| CatalogError::Corrupted {
+fn decode(value: &[u8]) -> Result<(Loads, Ranges), EngineError> {
+    let note: Result<Note, _> = serde_json::from_slice(value);
+    let note = note.map_err(|error| CatalogError::Corrupted {
         key: "load".to_string(),
         message: error.to_string(),
     })?;
+    let (files, ranges) = match note {
+        Note::Files(files) => (files, Vec::new()),
+        Note::All { files, ranges } => (files, ranges),
+    };
     let named =
         |(table, files): (String, Vec<String>)| (table, files.into_iter().map(LoadFile::new).collect());
-    Ok(plain.into_iter().map(named).collect())
+    let ranges = ranges
+        .into_iter()
+        .map(|(table, start, limit)| (table, KeyRange { start, limit }));
+    Ok((files.into_iter().map(named).collect(), ranges.collect()))
 }

@@ -41,6 +41,7 @@
 //! | what the bytes are                        | `row`, `entry`, `docs/row-format.md`       |
 //! | how a statement becomes a batch           | `write`, `pending`, `existing`, `maintain`, `unique`, `stage` |
 //! | how several statements are one            | `transaction`, `commits`                   |
+//! | how many rows are removed at once         | `erase`, `ingest`                          |
 //! | when a commit is done                     | `group`                                    |
 //! | what is dead, and who says what time it is | `lifetime`, `clock`                       |
 //! | how rows are read                         | `scan`, `lookup`, `points`, `snapshot`     |
@@ -65,6 +66,7 @@ mod conflict;
 mod dump;
 mod engine;
 mod entry;
+mod erase;
 mod error;
 mod existing;
 mod functions;
@@ -105,6 +107,7 @@ pub use clock::TimeSource;
 pub use conflict::Obstacle;
 pub use dump::DumpLine;
 pub use engine::Engine;
+pub use erase::Erase;
 pub use error::EngineError;
 pub use functions::{NoFunctions, Row, RowFunction, RowFunctions};
 pub use load::Load;

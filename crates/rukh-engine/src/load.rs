@@ -111,7 +111,7 @@ impl Load {
         progress.total(Some(sorters.entries()));
         let loads = self.write_files(sorters, progress)?;
         let id = self.maintainer.codec.table.id;
-        let ingested = ingest::ingest(&self.inner, loads);
+        let ingested = ingest::ingest(&self.inner, loads, Vec::new());
         self.inner.commits.note_tables([id]);
         ingested?;
         let rows = i64::try_from(self.rows).unwrap_or(i64::MAX);

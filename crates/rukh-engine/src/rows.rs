@@ -6,6 +6,7 @@ use crate::maintain::KeyedRow;
 use crate::row::{self, Times};
 use crate::snapshot::Snapshot;
 use crate::{EngineError, Row};
+use rukh_keys::KeyRange;
 use rukh_kv::{KvCursor, KvSnapshot, ScanSpec};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -48,7 +49,7 @@ impl RowBatch {
     }
 }
 
-/// Reads all rows of a table.
+/// Reads rows of a table, all of them for choice.
 pub(crate) struct RowReader {
     codec: Arc<TableCodec>,
     kv: Arc<dyn KvSnapshot>,
@@ -57,7 +58,17 @@ pub(crate) struct RowReader {
 
 impl RowReader {
     pub(crate) fn new(snapshot: &Snapshot, codec: Arc<TableCodec>) -> Result<Self, EngineError> {
-        let cursor = snapshot.kv.scan(&codec.families[0].storage, ScanSpec::all())?;
+        RowReader::within(snapshot, codec, vec![KeyRange::all()])
+    }
+
+    /// Reads the rows in ranges of row keys, which are disjoint and ascending.
+    pub(crate) fn within(
+        snapshot: &Snapshot,
+        codec: Arc<TableCodec>,
+        ranges: Vec<KeyRange>,
+    ) -> Result<Self, EngineError> {
+        let storage = &codec.families[0].storage;
+        let cursor = snapshot.kv.scan(storage, ScanSpec::ranges(ranges))?;
         Ok(RowReader {
             codec,
             kv: snapshot.kv.clone(),

@@ -70,15 +70,15 @@ impl OnConflict {
 /// Rows given to it are canonical ([`rukh_keys::DataType::check`]); those given as stored were read
 /// through [`Write::snapshot`].
 pub struct Write {
-    inner: Arc<Inner>,
-    snapshot: Snapshot,
-    tables: BTreeMap<TableId, PendingTable>,
+    pub(crate) inner: Arc<Inner>,
+    pub(crate) snapshot: Snapshot,
+    pub(crate) tables: BTreeMap<TableId, PendingTable>,
     bytes: u64,
     bytes_max: u64,
-    target: Target,
+    pub(crate) target: Target,
     /// Rows as they were written, or removed, if the caller asked for them.
-    written: Option<Vec<Row>>,
-    guard: WriterGuard,
+    pub(crate) written: Option<Vec<Row>>,
+    pub(crate) guard: WriterGuard,
 }
 
 /// Where the changes of a statement go.
@@ -115,6 +115,11 @@ impl Write {
     /// Empty unless [`Write::keep_written`] was called.
     pub fn take_written(&mut self) -> Vec<Row> {
         self.written.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Returns roughly the memory that pending changes take, in bytes.
+    pub fn pending_bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Returns the state before the statement.

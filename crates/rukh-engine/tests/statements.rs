@@ -218,7 +218,10 @@ fn an_older_format_is_raised() {
     support::create_table(&engine, "u", "k INTEGER", "k");
     assert_eq!(engine.catalog().tables().count(), 2);
     let format = store.latest().get("catalog", b"format").unwrap();
-    assert_eq!(format.as_deref(), Some(&b"3"[..]));
+    assert_eq!(
+        format.as_deref(),
+        Some(rukh_catalog::FORMAT_VERSION.to_string().as_bytes())
+    );
 }
 
 #[test]

@@ -211,6 +211,10 @@ impl SortedWriter for FaultWriter {
         self.inner.add(key, value)
     }
 
+    fn remove(&mut self, key: &[u8]) -> Result<(), KvError> {
+        self.inner.remove(key)
+    }
+
     fn entries(&self) -> u64 {
         self.inner.entries()
     }

@@ -88,9 +88,10 @@ impl MemoryStore {
         for file in files {
             let entries = state.loads.get(file);
             let entries = entries.ok_or_else(|| KvError::UnknownLoadFile { file: file.clone() })?;
-            entries
-                .iter()
-                .for_each(|(key, value)| batch.put(table, key, value));
+            entries.iter().for_each(|(key, value)| match value {
+                Some(value) => batch.put(table, key, value),
+                None => batch.delete(table, key),
+            });
         }
         Ok(batch)
     }

@@ -365,6 +365,10 @@ impl SortedWriter for RecordWriter {
         self.inner.add(key, value)
     }
 
+    fn remove(&mut self, key: &[u8]) -> Result<(), KvError> {
+        self.inner.remove(key)
+    }
+
     fn entries(&self) -> u64 {
         self.inner.entries()
     }

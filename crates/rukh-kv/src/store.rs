@@ -170,7 +170,10 @@ pub trait SortedWriter: Send {
     /// Adds an entry. Error `KeyOrder` unless `key` is greater than the one before.
     fn add(&mut self, key: &[u8], value: &[u8]) -> Result<(), KvError>;
 
-    /// Returns the number of entries added.
+    /// Adds a key that is to be removed from the table; the order is that of [`SortedWriter::add`].
+    fn remove(&mut self, key: &[u8]) -> Result<(), KvError>;
+
+    /// Returns the number of entries added, removals included.
     fn entries(&self) -> u64;
 
     /// Completes the files, durably, and names them in key order; no entries, no files.

@@ -15,8 +15,8 @@ use datafusion::logical_expr::{
 };
 use rukh_catalog::{ColumnId, Table};
 use rukh_engine::{RowCursor, ScanCounters};
-use rukh_keys::Datum;
-use rukh_planner::{AccessPath, Constant, OrderKey, Plan, Predicate, TermId};
+use rukh_keys::{Datum, Span};
+use rukh_planner::{AccessPath, Constant, OrderKey, Plan, Predicate, TermId, access_path};
 
 use crate::SqlError;
 use crate::access::{Conditions, Read, Wanted, accepts, engine_source, is_decidable};
@@ -116,6 +116,16 @@ impl DirectPlan {
                 .fetch
                 .map(|fetch| fetch.saturating_add(self.shape.skip)),
         }
+    }
+
+    /// Returns the spans of the primary key that the rows asked for are in, if these are all rows in them.
+    pub(crate) fn proven_spans(&self, context: &StatementContext) -> Option<Vec<Span>> {
+        let conditions = &self.conditions;
+        let (hints, statistics) = (conditions.hints(context), conditions.statistics(context));
+        let query = conditions.query(&self.wanted(&conditions.predicates), &hints, &statistics);
+        let path = access_path(&query, rukh_planner::Source::Table)?;
+        let proven = path.masked.is_empty() && path.residual.is_empty() && path.residual_index.is_empty();
+        (proven && self.shape.fetch.is_none() && self.shape.skip == 0).then_some(path.spans)
     }
 
     /// Starts the plan with these parameters; `None` if it does not hold for them.

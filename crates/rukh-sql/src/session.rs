@@ -12,6 +12,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast;
 use rukh_engine::{Engine, ScanCounters, Snapshot};
+use rukh_keys::Span;
 use rukh_kv::{Durability, KvStore};
 use rukh_planner::Constant;
 
@@ -279,6 +280,20 @@ impl Session {
         }
         let physical = runtime.block_on(general::physical_plan(&self.state, &logical))?;
         Ok(Planned::General(physical))
+    }
+
+    /// Returns the spans of the primary key that hold just the rows which a query asks for, where there are such.
+    pub(crate) fn spans_of(
+        &mut self,
+        query: &ast::Query,
+        params: &[ScalarValue],
+        context: &Arc<StatementContext>,
+    ) -> Result<Option<Vec<Span>>, SqlError> {
+        let runtime = self.runtime().clone();
+        let catalog = &context.snapshot.catalog;
+        let logical = runtime.block_on(general::logical_plan(&self.state, catalog, query, params))?;
+        let plan = DirectPlan::of(&logical)?;
+        Ok(plan.and_then(|plan| plan.proven_spans(context)))
     }
 
     /// Returns the optimised logical plan of a query, which is not run.

@@ -10,6 +10,7 @@
 //! | UPDATE of a range      | some   | half of the range; entries of old values                   |
 //! | DELETE of a range      | some   | half of the range; entries without rows                    |
 //! | CREATE, DROP INDEX     | few    | an index that is read before it is full                    |
+//! | ALTER INDEX … REBUILD  | few    | the old index without what was written since               |
 //! | transactions of these  | some   | some of its statements; what it rolled back                |
 //!
 //! Deliberately not here: loss of the machine's power, which a killed process does not show.
@@ -26,8 +27,16 @@ use crate::table::Table;
 const BUCKETS: i64 = 8;
 /// Ids in a bucket.
 const IDS: i64 = 1000;
-/// Rows of the table when the first statement runs.
-const FIRST_ROWS: i64 = 4000;
+/// Rows of the table when the first statement runs:
+/// so many that indexes are filled beside writers.
+const FIRST_ROWS: i64 = 16_000;
+
+/// What another connection does all the time.
+pub const BUILDS: &[&str] = &[
+    "CREATE INDEX CONCURRENTLY IF NOT EXISTS ledger_beside ON ledger (amount DESC, id)",
+    "REINDEX INDEX CONCURRENTLY ledger_beside",
+    "DROP INDEX ledger_beside",
+];
 
 /// A row's value: amount and note.
 type RowValue = (i64, Option<String>);
@@ -56,6 +65,8 @@ pub enum Step {
     CreateIndex,
     /// Drops the second index, if it is there.
     DropIndex,
+    /// Fills the first index anew.
+    RebuildIndex,
     /// Changes rows, and between the statements some that are undone.
     Transaction(Vec<Step>),
 }
@@ -64,7 +75,8 @@ impl Step {
     /// Returns statement `number` of the list that follows from `seed`.
     pub fn of(seed: u64, number: u64) -> Self {
         let mut random = StdRng::seed_from_u64(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        match random.random_range(0..24) {
+        match random.random_range(0..25) {
+            24 => Step::RebuildIndex,
             18 => Step::CreateIndex,
             19 => Step::DropIndex,
             20.. => Step::Transaction((0..4).map(|_| Step::of_rows(&mut random)).collect()),
@@ -126,6 +138,7 @@ impl Step {
                 "CREATE INDEX IF NOT EXISTS ledger_by_note ON ledger (note DESC) INCLUDE (amount)".to_owned()
             }
             Step::DropIndex => "DROP INDEX IF EXISTS ledger_by_note".to_owned(),
+            Step::RebuildIndex => "ALTER INDEX ledger_by_amount REBUILD".to_owned(),
         }
     }
 }
@@ -209,7 +222,7 @@ impl Model {
                     .retain(|(b, id), _| b != bucket || id < first || id > last);
             }
             Step::Transaction(steps) => steps.iter().for_each(|step| self.apply(step)),
-            Step::CreateIndex | Step::DropIndex => {}
+            Step::CreateIndex | Step::DropIndex | Step::RebuildIndex => {}
         }
     }
 

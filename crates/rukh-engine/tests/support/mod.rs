@@ -8,6 +8,7 @@
 
 #![allow(dead_code, clippy::unwrap_used)] // each test file uses a part of it
 
+pub mod life;
 pub mod model;
 pub mod sessions;
 pub mod toy;

@@ -5,8 +5,8 @@ use super::rows::Bytes;
 use crate::{KvError, LoadFile, SortedWriter};
 use std::sync::Arc;
 
-/// The entries of one finished load.
-pub(super) type Entries = Vec<(Bytes, Bytes)>;
+/// The entries of one finished load, those without a value to be removed.
+pub(super) type Entries = Vec<(Bytes, Option<Bytes>)>;
 
 /// A load under way.
 pub(super) struct MemoryWriter {
@@ -25,16 +25,26 @@ impl MemoryWriter {
     }
 }
 
-impl SortedWriter for MemoryWriter {
-    fn add(&mut self, key: &[u8], value: &[u8]) -> Result<(), KvError> {
+impl MemoryWriter {
+    fn push(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), KvError> {
         if self.entries.last().is_some_and(|(last, _)| **last >= *key) {
             return Err(KvError::KeyOrder {
                 table: self.table.clone(),
                 key: key.to_vec(),
             });
         }
-        self.entries.push((key.into(), value.into()));
+        self.entries.push((key.into(), value.map(Into::into)));
         Ok(())
+    }
+}
+
+impl SortedWriter for MemoryWriter {
+    fn add(&mut self, key: &[u8], value: &[u8]) -> Result<(), KvError> {
+        self.push(key, Some(value))
+    }
+
+    fn remove(&mut self, key: &[u8]) -> Result<(), KvError> {
+        self.push(key, None)
     }
 
     fn entries(&self) -> u64 {

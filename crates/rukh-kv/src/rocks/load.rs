@@ -168,10 +168,9 @@ impl RocksWriter {
         };
         open.writer.finish().map_err(|error| self.failure(error))
     }
-}
 
-impl SortedWriter for RocksWriter {
-    fn add(&mut self, key: &[u8], value: &[u8]) -> Result<(), KvError> {
+    /// Adds an entry, or without a value the removal of one.
+    fn push(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), KvError> {
         if self.entries > 0 && self.last.as_slice() >= key {
             return Err(KvError::KeyOrder {
                 table: self.table.name.clone(),
@@ -179,7 +178,10 @@ impl SortedWriter for RocksWriter {
             });
         }
         let writer = &mut self.writer()?.writer;
-        let added = writer.put(key, value);
+        let added = match value {
+            Some(value) => writer.put(key, value),
+            None => writer.delete(key),
+        };
         let size = writer.file_size();
         added.map_err(|error| self.failure(error))?;
         self.last.clear();
@@ -190,6 +192,16 @@ impl SortedWriter for RocksWriter {
         } else {
             Ok(())
         }
+    }
+}
+
+impl SortedWriter for RocksWriter {
+    fn add(&mut self, key: &[u8], value: &[u8]) -> Result<(), KvError> {
+        self.push(key, Some(value))
+    }
+
+    fn remove(&mut self, key: &[u8]) -> Result<(), KvError> {
+        self.push(key, None)
     }
 
     fn entries(&self) -> u64 {

@@ -45,6 +45,7 @@ pub fn run(store: &dyn KvStore) {
     tables_come_and_go(store);
     loads_are_ingested(store);
     loads_keep_their_order(store);
+    loads_remove_keys(store);
     stray_loads_are_discarded(store);
     ranges_are_split_evenly(store);
     a_closed_store_says_so(store);
@@ -429,6 +430,26 @@ fn loads_keep_their_order(store: &dyn KvStore) {
     store.ingest(vec![(name("ordered"), files)]).unwrap();
     assert_eq!(all(&*store.snapshot(), "ordered"), "=0 b=1 c=3");
     assert!(store.sorted_writer("nowhere").is_err());
+}
+
+fn loads_remove_keys(store: &dyn KvStore) {
+    table(store, "removed");
+    for key in ["a=1", "b=2", "c=3"] {
+        write(store, "removed", key);
+    }
+    let before = store.snapshot();
+    let mut writer = store.sorted_writer("removed").unwrap();
+    writer.remove(b"a").unwrap();
+    writer.add(b"b", b"new").unwrap();
+    writer.remove(b"nothing").unwrap();
+    assert!(matches!(writer.remove(b"b"), Err(KvError::KeyOrder { .. })));
+    assert_eq!(writer.entries(), 3);
+    let files = writer.finish().unwrap();
+    store.ingest(vec![(name("removed"), files)]).unwrap();
+    assert_eq!(all(&*store.snapshot(), "removed"), "b=new c=3");
+    assert_eq!(all(&*before, "removed"), "a=1 b=2 c=3");
+    write(store, "removed", "a=again");
+    assert_eq!(all(&*store.snapshot(), "removed"), "a=again b=new c=3");
 }
 
 fn stray_loads_are_discarded(store: &dyn KvStore) {

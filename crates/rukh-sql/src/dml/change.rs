@@ -19,6 +19,7 @@ use rukh_catalog::{Catalog, Column, ColumnId, Table};
 use rukh_engine::{Row, Write};
 
 use super::assign::assignments;
+use super::remove::remove_rows;
 use super::returning::{Returning, Written};
 use super::target::{commit, refuse, target};
 use crate::SqlError;
@@ -47,7 +48,10 @@ pub(crate) fn delete(
 ) -> Result<Written, SqlError> {
     let write = session.begin_write()?;
     let reading = reading_of_delete(&write.snapshot().catalog, delete)?;
-    change(session, write, reading, params)
+    match reading.returning {
+        None => remove_rows(session, write, &reading.table, &reading.query(), params),
+        Some(_) => change(session, write, reading, params),
+    }
 }
 
 /// Returns name and query of an UPDATE, for EXPLAIN.
@@ -317,7 +321,7 @@ fn first_of_each(
 }
 
 /// Reads the leading columns of a batch back into rows of the table.
-fn stored_rows(batch: &RecordBatch, table: &Table) -> Result<Vec<Row>, SqlError> {
+pub(super) fn stored_rows(batch: &RecordBatch, table: &Table) -> Result<Vec<Row>, SqlError> {
     let mut rows: Vec<Row> = (0..batch.num_rows())
         .map(|_| Vec::with_capacity(table.columns.len()))
         .collect();

@@ -8,6 +8,7 @@ mod assign;
 mod change;
 mod conflict;
 mod insert;
+mod remove;
 mod resolve;
 mod returning;
 mod target;

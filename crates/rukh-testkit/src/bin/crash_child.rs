@@ -1,13 +1,14 @@
 //! The process that crash runs kill: `rukh-crash-child DIRECTORY SEED FIRST`.
 //!
 //! Runs the statements of [`rukh_testkit::crash`] from number FIRST on until it is killed, and
-//! prints `done n` after each commit. Every commit waits for the disk.
+//! prints `done n` after each commit. Every commit waits for the disk. Another connection builds, rebuilds
+//! and drops an index meanwhile; a transaction that it gets in the way of is run again.
 
 use std::io::Write;
 
 use rukh::Database;
 use rukh_testkit::client::Client;
-use rukh_testkit::crash::Step;
+use rukh_testkit::crash::{BUILDS, Step};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -17,11 +18,24 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (seed, first): (u64, u64) = (seed.parse()?, first.parse()?);
     let database = Database::open(directory)?;
     let mut client = Client::new(&database);
+    let mut builder = Client::new(&database);
+    std::thread::spawn(move || {
+        for sql in BUILDS.iter().cycle() {
+            if let Err(error) = builder.run(sql) {
+                eprintln!("{sql}: {error}");
+                std::process::exit(1);
+            }
+        }
+    });
     let mut out = std::io::stdout().lock();
     writeln!(out, "ready")?;
     for number in first.. {
-        for sql in Step::of(seed, number).statements() {
-            client.run(&sql)?;
+        let statements = Step::of(seed, number).statements();
+        while let Err(error) = statements.iter().try_for_each(|sql| client.run(sql).map(drop)) {
+            if error.sqlstate != "40001" {
+                return Err(error.into());
+            }
+            client.run("ROLLBACK")?;
         }
         writeln!(out, "done {number}")?;
         out.flush()?;

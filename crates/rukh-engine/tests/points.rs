@@ -1,0 +1,341 @@
+//! The process ends at every point where storage changes, before and after the change: the database that
+//! is opened next holds what was acknowledged, and of the statement under way all or nothing.
+//!
+//! The test runs itself as a child process with an order in `RUKH_POINT`: after how many changes of which
+//! kind to end, as a kill would. `RUKH_CRASH_POINTS` sets how many places of each kind are tried, evenly
+//! spread; `all` tries every one.
+//!
+//! | point        | change                                                    |
+//! |--------------|-----------------------------------------------------------|
+//! | `commit`     | a batch of rows and entries is written                    |
+//! | `definition` | a batch of definitions is written: CREATE, ALTER, DROP     |
+//! | `create`     | a column family is created                                |
+//! | `drop`       | one is dropped                                            |
+//! | `backfill`   | sorted files of an index, or of deletions, are completed  |
+//! | `load`       | those of a table are                                      |
+//! | `ingest`     | files become part of a column family                      |
+//! | `sync`       | the log is synced                                         |
+//! | `flush`      | memory is written to sorted files                         |
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use rukh_keys::KeyRange;
+use rukh_kv::{
+    Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MemoryStore, RocksOptions,
+    RocksStore, SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch,
+};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use support::life::{STEPS, state};
+
+/// Places of each kind in a usual run.
+const PLACES: usize = 3;
+
+/// Counts the changes of each kind, and ends the process at one.
+#[derive(Default)]
+struct Points {
+    seen: Mutex<BTreeMap<String, u64>>,
+    /// Kind, number, and whether the change is still made.
+    end: Option<(String, u64, bool)>,
+}
+
+impl Points {
+    fn pass<T>(&self, point: &str, change: impl FnOnce() -> T) -> T {
+        let number = {
+            let mut seen = self.seen.lock().unwrap();
+            let number = seen.entry(point.to_string()).or_default();
+            *number += 1;
+            *number
+        };
+        let is_end = |made| self.end.as_ref() == Some(&(point.to_string(), number, made));
+        if is_end(false) {
+            std::process::abort();
+        }
+        let outcome = change();
+        if is_end(true) {
+            std::process::abort();
+        }
+        outcome
+    }
+}
+
+/// A store on disk whose changes pass the points.
+struct PointStore {
+    inner: RocksStore,
+    points: Arc<Points>,
+}
+
+struct PointWriter {
+    inner: Box<dyn SortedWriter>,
+    point: &'static str,
+    points: Arc<Points>,
+}
+
+impl KvStore for PointStore {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    fn tables(&self) -> Vec<String> {
+        self.inner.tables()
+    }
+
+    fn create_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
+        self.points
+            .pass("create", || self.inner.create_table(table, options))
+    }
+
+    fn configure_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
+        self.inner.configure_table(table, options)
+    }
+
+    fn drop_table(&self, table: &str) -> Result<(), KvError> {
+        self.points.pass("drop", || self.inner.drop_table(table))
+    }
+
+    fn snapshot(&self) -> Arc<dyn KvSnapshot> {
+        self.inner.snapshot()
+    }
+
+    fn latest(&self) -> Arc<dyn KvSnapshot> {
+        self.inner.latest()
+    }
+
+    fn write(&self, batch: WriteBatch, durability: Durability) -> Result<(), KvError> {
+        let point = match batch.tables().iter().any(|table| table == "catalog") {
+            true => "definition",
+            false => "commit",
+        };
+        self.points.pass(point, || self.inner.write(batch, durability))
+    }
+
+    fn sync(&self) -> Result<(), KvError> {
+        self.points.pass("sync", || self.inner.sync())
+    }
+
+    fn flush(&self) -> Result<(), KvError> {
+        self.points.pass("flush", || self.inner.flush())
+    }
+
+    fn compact(&self, table: &str) -> Result<(), KvError> {
+        self.inner.compact(table)
+    }
+
+    fn approximate_size(&self, table: &str, range: &KeyRange) -> Result<u64, KvError> {
+        self.inner.approximate_size(table, range)
+    }
+
+    fn approximate_keys(&self, table: &str) -> Result<u64, KvError> {
+        self.inner.approximate_keys(table)
+    }
+
+    fn split_points(&self, table: &str, range: &KeyRange, parts: usize) -> Result<Vec<Vec<u8>>, KvError> {
+        self.inner.split_points(table, range, parts)
+    }
+
+    fn sorted_writer(&self, table: &str) -> Result<Box<dyn SortedWriter>, KvError> {
+        Ok(Box::new(PointWriter {
+            inner: self.inner.sorted_writer(table)?,
+            point: if table.starts_with('i') {
+                "backfill"
+            } else {
+                "load"
+            },
+            points: self.points.clone(),
+        }))
+    }
+
+    fn load_files(&self) -> Result<Vec<LoadFile>, KvError> {
+        self.inner.load_files()
+    }
+
+    fn ingest(&self, loads: Vec<(TableName, Vec<LoadFile>)>) -> Result<(), KvError> {
+        loads
+            .into_iter()
+            .try_for_each(|load| self.points.pass("ingest", || self.inner.ingest(vec![load])))
+    }
+
+    fn discard_files(&self, files: &[LoadFile]) -> Result<(), KvError> {
+        self.inner.discard_files(files)
+    }
+
+    fn discard_stray_files(&self, keep: &[LoadFile]) -> Result<(), KvError> {
+        self.inner.discard_stray_files(keep)
+    }
+
+    fn table_usage(&self, table: &str) -> Result<TableUsage, KvError> {
+        self.inner.table_usage(table)
+    }
+
+    fn usage(&self) -> Result<StoreUsage, KvError> {
+        self.inner.usage()
+    }
+
+    fn backup(&self, directory: &Path) -> Result<Backup, KvError> {
+        self.inner.backup(directory)
+    }
+
+    fn checkpoint(&self, directory: &Path) -> Result<(), KvError> {
+        self.inner.checkpoint(directory)
+    }
+
+    fn close(&self) -> Result<(), KvError> {
+        self.inner.close()
+    }
+}
+
+impl SortedWriter for PointWriter {
+    fn add(&mut self, key: &[u8], value: &[u8]) -> Result<(), KvError> {
+        self.inner.add(key, value)
+    }
+
+    fn remove(&mut self, key: &[u8]) -> Result<(), KvError> {
+        self.inner.remove(key)
+    }
+
+    fn entries(&self) -> u64 {
+        self.inner.entries()
+    }
+
+    fn finish(self: Box<Self>) -> Result<Vec<LoadFile>, KvError> {
+        let PointWriter { inner, point, points } = *self;
+        points.pass(point, || inner.finish())
+    }
+}
+
+fn rocks(path: &Path) -> RocksStore {
+    RocksStore::open(path, &RocksOptions::default()).unwrap()
+}
+
+/// What the child does: all steps, with indexes filled beside writers, telling of each that is done.
+fn live(path: &Path, end: Option<(String, u64, bool)>) -> BTreeMap<String, u64> {
+    let points = Arc::new(Points {
+        end,
+        ..Points::default()
+    });
+    let store: Arc<dyn KvStore> = Arc::new(PointStore {
+        inner: rocks(path),
+        points: points.clone(),
+    });
+    let engine = support::open(store.clone());
+    engine.set_rows_at_once(0);
+    for (at, step) in STEPS.iter().enumerate() {
+        step(&engine).unwrap();
+        println!("done {at}");
+        if at % 4 == 3 {
+            store.flush().unwrap();
+        }
+    }
+    let seen = points.seen.lock().unwrap().clone();
+    seen
+}
+
+/// The child: it does nothing when the tests are run as usual.
+#[test]
+fn child() {
+    let Ok(order) = std::env::var("RUKH_POINT") else {
+        return;
+    };
+    let parts: Vec<&str> = order.split(' ').collect();
+    let [path, point, number, made] = parts.as_slice() else {
+        panic!("{order}");
+    };
+    let end = (point.to_string(), number.parse().unwrap(), *made == "after");
+    live(Path::new(path), Some(end));
+}
+
+/// Has a child live until it ends at a point; returns how many steps it has acknowledged.
+fn live_until(path: &Path, point: &str, number: u64, made: &str) -> usize {
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child", "--nocapture"])
+        .env(
+            "RUKH_POINT",
+            format!("{} {point} {number} {made}", path.display()),
+        )
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(
+        output.status.code().is_none(),
+        "{point} {number}: {:?}",
+        output.status
+    );
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines().filter(|line| line.contains("done ")).count()
+}
+
+/// Numbers from 1 to `count`, evenly spread, the first and the last among them.
+fn spread(count: u64) -> Vec<u64> {
+    let places = match std::env::var("RUKH_CRASH_POINTS") {
+        Ok(all) if all == "all" => count as usize,
+        Ok(places) => places.parse().unwrap(),
+        Err(_) => PLACES,
+    };
+    let places = places.clamp(1, count as usize) as u64;
+    let mut all: Vec<u64> = (0..places)
+        .map(|place| 1 + place * (count - 1) / (places - 1).max(1))
+        .collect();
+    all.dedup();
+    all
+}
+
+#[test]
+fn the_process_ends_at_every_point() {
+    let memory = support::open(Arc::new(MemoryStore::new()));
+    let mut states = vec![state(&memory)];
+    for step in STEPS {
+        step(&memory).unwrap();
+        states.push(state(&memory));
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let seen = live(&directory.path().join("whole"), None);
+    let kinds: Vec<&str> = seen.keys().map(String::as_str).collect();
+    assert_eq!(
+        kinds,
+        [
+            "backfill",
+            "commit",
+            "create",
+            "definition",
+            "drop",
+            "flush",
+            "ingest",
+            "load"
+        ]
+    );
+    let mut ends = 0;
+    for (point, count) in seen {
+        for number in spread(count) {
+            for made in ["before", "after"] {
+                let path = directory.path().join(format!("{point}-{number}-{made}"));
+                let done = live_until(&path, &point, number, made);
+                let store: Arc<dyn KvStore> = Arc::new(rocks(&path));
+                let engine = support::open(store.clone());
+                let found = state(&engine);
+                assert!(
+                    found == states[done] || Some(&found) == states.get(done + 1),
+                    "{made} {point} {number}, after {done} steps: {found:#?}"
+                );
+                let tables = engine.catalog();
+                let named = tables.tables().map(|t| t.families.len() + t.indexes.len());
+                assert_eq!(
+                    store.tables().len(),
+                    named.sum::<usize>() + 2,
+                    "{made} {point} {number}"
+                );
+                assert_eq!(store.load_files().unwrap(), []);
+                ends += 1;
+                drop(engine);
+                drop(store);
+                std::fs::remove_dir_all(&path).unwrap();
+            }
+        }
+    }
+    println!("points: {ends} ends of the process");
+}

@@ -1,0 +1,174 @@
+//! The life of a database, statement by statement, for runs in which writes fail or the process ends.
+
+use rukh_engine::{Engine, EngineError, NoProgress, OnConflict, ScanRequest};
+use rukh_kv::Durability;
+
+/// A statement.
+pub type Step = fn(&Engine) -> Result<(), EngineError>;
+
+pub const COLUMNS: &str = "k INTEGER, a INTEGER NULL, s VARCHAR NULL, p VARCHAR NULL IN payload";
+
+/// What a database does in its life, each a statement.
+pub const STEPS: &[Step] = &[
+    |engine| {
+        engine
+            .create_table(super::table_draft("t", COLUMNS, "k", None))
+            .map(drop)
+    },
+    |engine| index(engine, "by_a", "a", false),
+    |engine| {
+        insert(
+            engine,
+            &["1, 10, 'x', 'p'", "2, 20, 'y', NULL", "3, 30, 'z', 'q'"],
+        )
+    },
+    |engine| index(engine, "by_s", "s DESC", true),
+    |engine| upsert(engine, &["1, 11, 'w', NULL", "4, 40, NULL, 'r'"]),
+    |engine| {
+        load(
+            engine,
+            &["9, 90, 'k', 'v'", "8, 80, 'l', NULL", "7, NULL, NULL, 'm'"],
+        )
+    },
+    |engine| index(engine, "late", "a DESC, s", false),
+    |engine| delete(engine, "2"),
+    |engine| transaction(engine, &["21, 1, 'tx', 'p'", "22, 2, NULL, NULL"], "3"),
+    |engine| engine.drop_index(super::table(engine, "t").index_named("by_a").unwrap().id),
+    |engine| {
+        engine
+            .create_table(super::table_draft("u", "k INTEGER", "k", Some(2)))
+            .map(drop)
+    },
+    |engine| rename(engine),
+    |engine| {
+        engine
+            .rebuild_index(
+                super::table(engine, "t").index_named("late").unwrap().id,
+                &NoProgress,
+            )
+            .map(drop)
+    },
+    |engine| erase(engine),
+    |engine| engine.disable_index(super::table(engine, "t").index_named("late").unwrap().id),
+    |engine| {
+        engine
+            .rebuild_index(
+                super::table(engine, "t").index_named("late").unwrap().id,
+                &NoProgress,
+            )
+            .map(drop)
+    },
+    |engine| engine.truncate(super::table(engine, "t").id),
+    |engine| load(engine, &["1, 1, '1', '1'"]),
+    |engine| engine.drop_table(super::table(engine, "t").id),
+];
+
+fn index(engine: &Engine, name: &str, key: &str, unique: bool) -> Result<(), EngineError> {
+    let table = super::table(engine, "t");
+    let draft = super::index_draft(&table, name, key, "", None, unique);
+    engine.create_index(table.id, draft, &NoProgress).map(drop)
+}
+
+fn insert(engine: &Engine, rows: &[&str]) -> Result<(), EngineError> {
+    let table = super::table(engine, "t");
+    let mut write = engine.begin()?;
+    write.insert(
+        &table,
+        rows.iter().map(|row| super::row(&table, row)).collect(),
+        OnConflict::Error,
+    )?;
+    write.commit(Durability::Synced)
+}
+
+fn upsert(engine: &Engine, rows: &[&str]) -> Result<(), EngineError> {
+    let table = super::table(engine, "t");
+    let all: Vec<_> = table.columns.iter().map(|column| column.id).collect();
+    let mut write = engine.begin()?;
+    write.upsert(
+        &table,
+        &all,
+        rows.iter().map(|row| super::row(&table, row)).collect(),
+    )?;
+    write.commit(Durability::Synced)
+}
+
+fn delete(engine: &Engine, key: &str) -> Result<(), EngineError> {
+    let table = super::table(engine, "t");
+    let mut write = engine.begin()?;
+    let row = write
+        .snapshot()
+        .get(&table, &super::key(&table.key_layout(), key))?
+        .unwrap();
+    write.delete(&table, vec![row])?;
+    write.commit(Durability::Synced)
+}
+
+/// Two statements as one.
+fn transaction(engine: &Engine, rows: &[&str], key: &str) -> Result<(), EngineError> {
+    let table = super::table(engine, "t");
+    let transaction = engine.transaction();
+    let mut write = transaction.write()?;
+    let rows = rows.iter().map(|row| super::row(&table, row)).collect();
+    write.insert(&table, rows, OnConflict::Error)?;
+    write.commit(Durability::Buffered)?;
+    let mut write = transaction.write()?;
+    let row = write
+        .snapshot()
+        .get(&table, &super::key(&table.key_layout(), key))?
+        .unwrap();
+    write.delete(&table, vec![row])?;
+    write.commit(Durability::Buffered)?;
+    transaction.commit(Durability::Synced)
+}
+
+fn load(engine: &Engine, rows: &[&str]) -> Result<(), EngineError> {
+    let table = super::table(engine, "t");
+    let mut load = engine.load(table.id)?;
+    load.add(rows.iter().map(|row| super::row(&table, row)).collect())?;
+    load.finish().map(drop)
+}
+
+/// Gives a column another name.
+fn rename(engine: &Engine) -> Result<(), EngineError> {
+    let renamed = engine.alter_table(super::table(engine, "t").id, |_, before| {
+        let mut next = before.clone();
+        next.columns[3].name = "renamed".into();
+        Ok::<_, EngineError>(next)
+    });
+    renamed.map(drop)
+}
+
+/// Removes a range of rows, and one row, past the batch.
+fn erase(engine: &Engine) -> Result<(), EngineError> {
+    let table = super::table(engine, "t");
+    let key = |k| super::key(&table.key_layout(), k);
+    let row = engine.snapshot().get(&table, &key("9"))?.unwrap();
+    let mut erase = engine.begin()?.erase(table.id)?;
+    erase.add(vec![row])?;
+    let span = rukh_keys::Span {
+        start: key("4"),
+        start_edge: rukh_keys::Edge::Included,
+        end: key("7"),
+        end_edge: rukh_keys::Edge::Included,
+    };
+    erase.add_spans(&[span], &NoProgress)?;
+    erase.finish(&NoProgress).map(drop)
+}
+
+/// Everything that a user sees: tables, their indexes, their rows.
+pub fn state(engine: &Engine) -> Vec<String> {
+    let mut state = Vec::new();
+    for table in engine.catalog().tables() {
+        let indexes: Vec<_> = table
+            .indexes
+            .iter()
+            .map(|index| (&index.name, index.state))
+            .collect();
+        state.push(format!("{} {indexes:?}", table.name));
+        let rows = super::read(&engine.snapshot(), ScanRequest::all(table.clone(), Vec::new()));
+        state.extend(rows.iter().map(|row| super::show_row(table, row)));
+        let report = engine.check_table(table.id, &NoProgress).unwrap();
+        assert!(report.is_clean(), "{report:?}");
+    }
+    state
+}
