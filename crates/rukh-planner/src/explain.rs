@@ -11,6 +11,9 @@
 //!   estimate   10000 keys, 50 lookups, 50 rows
 //! ```
 //!
+//! What is read again and again, each time for other values of some key columns, says so instead of
+//! ranges: see [`explain_lookup_text`].
+//!
 //! A line that has nothing to say is left out. Behind `ranges` stand `buckets` for a salted key, in
 //! which the ranges are read, and `masked`. `residual` before a lookup is checked on the index entry
 //! and says so. ANALYZE appends `actual` and `time`.
@@ -50,13 +53,35 @@ pub struct Actuals {
 
 /// Writes a path of a query as EXPLAIN shows it, each line ended; with `actuals` as EXPLAIN ANALYZE.
 pub fn explain_text(query: &Query<'_>, path: &AccessPath, actuals: Option<&Actuals>) -> String {
+    text_of(query, path, &range_texts(path), actuals)
+}
+
+/// Writes a path that is read for one value of `keys` after another; it was planned for any one of them.
+///
+/// ```text
+/// point lookup on table customers
+///   key        id ASC
+///   ranges     1 for each customer_id
+///   estimate   1 keys, 1 rows
+/// ```
+pub fn explain_lookup_text(
+    query: &Query<'_>,
+    path: &AccessPath,
+    keys: &[String],
+    actuals: Option<&Actuals>,
+) -> String {
+    let ranges = format!("{} for each {}", path.ranges.len(), keys.join(", "));
+    text_of(query, path, &[ranges], actuals)
+}
+
+fn text_of(query: &Query<'_>, path: &AccessPath, ranges: &[String], actuals: Option<&Actuals>) -> String {
     let mut text = format!("{} on {}\n", path.kind.name(), source_name(query, path.source));
     let mut line = |word: &str, rest: &str| {
         // Writing into a String does not fail.
         let _ = writeln!(text, "  {word:<10} {rest}");
     };
     line("key", &key_text(query, path.source));
-    for (at, range) in range_texts(path).iter().enumerate() {
+    for (at, range) in ranges.iter().enumerate() {
         line(if at == 0 { "ranges" } else { "" }, range);
     }
     if let Some(buckets) = bucket_text(path) {

@@ -64,7 +64,7 @@ pub use alternatives::{Alternative, Alternatives, QuoteName, Suggestion, alterna
 pub use cost::Estimate;
 pub use distribution::{CommonValues, Histogram};
 pub use evaluate::evaluate;
-pub use explain::{Actuals, explain_text};
+pub use explain::{Actuals, explain_lookup_text, explain_text};
 pub use explain_alternatives::{alternatives_text, with_alternatives_json};
 pub use explain_json::explain_json;
 pub use masked::MaskedTest;

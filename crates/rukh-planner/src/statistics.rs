@@ -117,6 +117,23 @@ impl Statistics {
         terms: BTreeMap::new(),
     };
 
+    /// A value of the term that is not a common one, for questions about any one value.
+    ///
+    /// ```
+    /// # use rukh_keys::{DataType, Datum};
+    /// # use rukh_planner::{Statistics, TermId};
+    /// let any = Statistics::UNKNOWN.any_value(TermId(1), DataType::Integer);
+    /// assert_eq!(any, Datum::Int(0));
+    /// ```
+    pub fn any_value(&self, term: TermId, ty: DataType) -> Datum {
+        let known = self.terms.get(&term);
+        let ends = known.map(|known| [&known.max, &known.min]);
+        let ends = ends.into_iter().flatten().flatten();
+        let is_common = |value: &&Datum| known.is_some_and(|known| known.common.share(value).is_some());
+        let seldom = ends.clone().find(|value| !is_common(value)).or(ends.last());
+        seldom.cloned().unwrap_or_else(|| zero(ty))
+    }
+
     pub(crate) fn row_count(&self) -> f64 {
         self.rows.unwrap_or(ROWS_DEFAULT) as f64
     }
@@ -136,6 +153,23 @@ impl Statistics {
     pub(crate) fn hash_share(&self, column: TermId, ty: DataType, set: &IntervalSet) -> f64 {
         let known = self.terms.get(&column).map(TermStatistics::of_hash);
         share_of_set(ty, set, known.as_ref())
+    }
+}
+
+/// The zero of a type, or what is most like it.
+fn zero(ty: DataType) -> Datum {
+    match ty {
+        DataType::Boolean => Datum::Boolean(false),
+        DataType::TinyInt | DataType::SmallInt | DataType::Integer | DataType::BigInt => Datum::Int(0),
+        DataType::Real | DataType::Double => Datum::Float(0.0),
+        DataType::Decimal { .. } => Datum::Decimal(0),
+        DataType::Date => Datum::Date(0),
+        DataType::Time { .. } => Datum::Time(0),
+        DataType::Timestamp | DataType::TimestampTz => Datum::Timestamp(0),
+        DataType::Uuid => Datum::Uuid([0; 16]),
+        DataType::Char(_) | DataType::Varchar(_) => Datum::Text(String::new()),
+        DataType::Binary(length) => Datum::Bytes(vec![0; length as usize]),
+        DataType::Varbinary(_) => Datum::Bytes(Vec::new()),
     }
 }
 

@@ -28,6 +28,8 @@ pub(crate) struct Conditions {
     index_predicates: Vec<(IndexId, Predicate)>,
     /// The sources of the table, made ready when the conditions are first planned.
     planner: OnceLock<Arc<Planner>>,
+    /// How many of the last predicates only narrow what is read: who asks checks them on the rows.
+    narrowing: usize,
 }
 
 /// What a statement wants of a table beside its conditions.
@@ -72,7 +74,16 @@ impl Conditions {
             expressions,
             index_predicates,
             planner: OnceLock::new(),
+            narrowing: 0,
         })
+    }
+
+    /// Returns the conditions with further ones that rows need not be checked for.
+    pub(crate) fn narrowed(&self, by: Vec<Predicate>) -> Self {
+        let mut conditions = self.clone();
+        conditions.narrowing += by.len();
+        conditions.predicates.extend(by);
+        conditions
     }
 
     /// Returns the conditions with parameters filled in.
@@ -135,13 +146,18 @@ impl Conditions {
 
     /// Says where each unproven conjunct of a path is checked.
     pub(crate) fn residual(&self, path: &AccessPath) -> Residual {
+        let checked = self.predicates.len() - self.narrowing;
+        let is_checked = |position: &usize| *position < checked;
         let (entry, late): (Vec<_>, Vec<_>) = path
             .residual_index
             .iter()
-            .partition(|position| is_decidable(&self.predicates[**position]));
+            .copied()
+            .filter(is_checked)
+            .partition(|position| is_decidable(&self.predicates[*position]));
+        let row = path.residual.iter().copied().filter(is_checked);
         Residual {
             entry,
-            row: path.residual.iter().copied().chain(late).collect(),
+            row: row.chain(late).collect(),
         }
     }
 

@@ -10,6 +10,7 @@ use rukh_engine::{Engine, ScanCounters, Snapshot};
 
 use crate::SqlError;
 use crate::hints::TableHint;
+use crate::settings::Methods;
 use crate::statistics::KnownStatistics;
 
 /// A message beside a result: a warning, or a hint that could not apply.
@@ -182,6 +183,8 @@ pub(crate) struct StatementContext {
     pub(crate) parallelism: usize,
     /// Tables of this statement's own: rows at hand.
     pub(crate) tables: Vec<(String, Arc<dyn TableProvider>)>,
+    /// Ways of reading that the planner may take.
+    pub(crate) methods: Methods,
 }
 
 impl std::fmt::Debug for StatementContext {
@@ -215,7 +218,13 @@ impl StatementContext {
             finished_us: AtomicU64::new(0),
             parallelism,
             tables: Vec::new(),
+            methods: Methods::default(),
         }
+    }
+
+    /// Says which ways of reading the planner may take.
+    pub(crate) fn with_methods(self, methods: Methods) -> Self {
+        StatementContext { methods, ..self }
     }
 
     /// Adds tables that only this statement sees.

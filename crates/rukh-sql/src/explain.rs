@@ -10,8 +10,8 @@ use datafusion::physical_plan::{ExecutionPlan, displayable};
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast;
 use rukh_planner::{
-    AccessPath, Actuals, alternatives, alternatives_text, explain_json, explain_text, missing_index,
-    with_alternatives_json,
+    AccessPath, Actuals, alternatives, alternatives_text, explain_json, explain_lookup_text, explain_text,
+    missing_index, with_alternatives_json,
 };
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ use crate::context::StatementContext;
 use crate::dispatch::text_batch;
 use crate::dml;
 use crate::normalise::quoted;
-use crate::operators::ScanExec;
+use crate::operators::{LookupJoinExec, ScanExec};
 use crate::rows::Rows;
 use crate::session::{Planned, Session};
 use crate::statement::{ExplainFormat, Statement};
@@ -220,6 +220,10 @@ fn physical_node(plan: &Arc<dyn ExecutionPlan>, context: &StatementContext, aske
         };
         return scan_node(&scan, context, asked);
     }
+    let mut inner = None;
+    if let Some(join) = plan.downcast_ref::<LookupJoinExec>() {
+        inner = Some(lookup_node(join, context, asked));
+    }
     let children = plan.children();
     let line = displayable(plan.as_ref()).one_line().to_string();
     let line = line.trim();
@@ -232,12 +236,36 @@ fn physical_node(plan: &Arc<dyn ExecutionPlan>, context: &StatementContext, aske
     let children = children
         .into_iter()
         .map(|child| physical_node(child, context, asked))
+        .chain(inner)
         .collect();
     Node {
         name: words(name),
         detail: without_threads(detail),
         scan: None,
         children,
+    }
+}
+
+/// The side of a join whose rows are read by key.
+fn lookup_node(join: &LookupJoinExec, context: &StatementContext, asked: Asked) -> Node {
+    let (scan, one) = (join.inner().scan(), join.inner().one());
+    let keys: Vec<String> = join.keys().map(|key| without_threads(&key.to_string())).collect();
+    let statistics = one.conditions.statistics(context);
+    let hints = one.conditions.hints(context);
+    let wanted = one.wanted(scan);
+    let query = one.conditions.query(&wanted, &hints, &statistics);
+    let actuals = asked.analyze.then(|| actuals_of(&scan.counters(), scan.busy()));
+    let text = explain_lookup_text(&query, &one.path, &keys, actuals.as_ref());
+    let mut json = explain_json(&query, &one.path, actuals.as_ref());
+    if let Some(members) = json.as_object_mut() {
+        members.insert("ranges".to_string(), json!([]));
+        members.insert("for_each".to_string(), json!(keys));
+    }
+    Node {
+        name: "scan".to_string(),
+        detail: String::new(),
+        scan: Some((text, json)),
+        children: Vec::new(),
     }
 }
 

@@ -22,7 +22,7 @@ use crate::expressions;
 use crate::functions;
 use crate::in_lists::{join_again, keep_apart};
 use crate::literals::type_literals;
-use crate::operators::TopN;
+use crate::operators::{LookupJoins, TopN};
 use crate::provider::{CurrentStatement, RukhCatalog};
 use crate::rewrite::rewrite;
 use crate::views;
@@ -55,12 +55,17 @@ pub(crate) fn session_state(env: Arc<RuntimeEnv>, current: Arc<CurrentStatement>
     state
 }
 
-/// Returns DataFusion's rules for physical plans, ours before them.
+/// Returns DataFusion's rules for physical plans, with ours where they belong.
 fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
-    let ours: Arc<dyn PhysicalOptimizerRule + Send + Sync> = Arc::new(TopN);
-    std::iter::once(ours)
-        .chain(PhysicalOptimizer::new().rules)
-        .collect()
+    let mut rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> = vec![Arc::new(TopN)];
+    for rule in PhysicalOptimizer::new().rules {
+        let selects_joins = rule.name() == "join_selection";
+        rules.push(rule);
+        if selects_joins {
+            rules.push(Arc::new(LookupJoins));
+        }
+    }
+    rules
 }
 
 /// Returns how DataFusion is set up: PostgreSQL's literals and NULL order.

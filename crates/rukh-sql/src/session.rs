@@ -235,6 +235,7 @@ impl Session {
             self.cancel.clone(),
             *parallelism,
         )
+        .with_methods(self.settings.methods)
     }
 
     /// Makes the context of a statement that needs no plan.

@@ -4,6 +4,24 @@ use crate::SqlError;
 use crate::context::PathSetting;
 use crate::statement::serializable;
 
+/// Ways of reading that the planner may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Methods {
+    /// Joins that look up the rows of one side, by the keys of the other.
+    pub(crate) lookup_join: bool,
+    /// Joins by hash tables; off, lookups are taken wherever they can be.
+    pub(crate) hash_join: bool,
+}
+
+impl Default for Methods {
+    fn default() -> Self {
+        Methods {
+            lookup_join: true,
+            hash_join: true,
+        }
+    }
+}
+
 /// The settings of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
@@ -13,6 +31,8 @@ pub(crate) struct Settings {
     pub(crate) synchronous_commit: bool,
     /// Which way queries run.
     pub(crate) path: PathSetting,
+    /// Ways of reading that the planner may take.
+    pub(crate) methods: Methods,
     /// Whether transactions may only read, unless they say otherwise.
     pub(crate) default_transaction_read_only: bool,
     /// Whether the present transaction may only read.
@@ -25,6 +45,7 @@ impl Default for Settings {
             auto_analyze: true,
             synchronous_commit: true,
             path: PathSetting::Auto,
+            methods: Methods::default(),
             default_transaction_read_only: false,
             transaction_read_only: false,
         }
@@ -35,7 +56,7 @@ impl Default for Settings {
 const ISOLATION: &str = "repeatable read";
 
 /// Names of all settings, with what they are for.
-const KNOWN: [(&str, &str); 7] = [
+const KNOWN: [(&str, &str); 9] = [
     ("auto_analyze", "whether COPY of many rows is followed by ANALYZE"),
     (
         "default_transaction_isolation",
@@ -44,6 +65,14 @@ const KNOWN: [(&str, &str); 7] = [
     (
         "default_transaction_read_only",
         "whether new transactions may only read",
+    ),
+    (
+        "enable_hashjoin",
+        "whether joins by hash tables are considered, where lookups could do",
+    ),
+    (
+        "enable_lookupjoin",
+        "whether joins that look up rows by key are considered",
     ),
     (
         "execution_path",
@@ -73,6 +102,8 @@ impl Settings {
                 self.transaction_read_only = boolean(name, value, self.default_transaction_read_only)?;
             }
             "default_transaction_isolation" | "transaction_isolation" => check_isolation(name, value)?,
+            "enable_hashjoin" => self.methods.hash_join = boolean(name, value, true)?,
+            "enable_lookupjoin" => self.methods.lookup_join = boolean(name, value, true)?,
             "execution_path" => {
                 self.path = match value {
                     "auto" | "default" => PathSetting::Auto,
@@ -93,6 +124,8 @@ impl Settings {
             "default_transaction_read_only" => Ok(on_or_off(self.default_transaction_read_only)),
             "transaction_read_only" => Ok(on_or_off(self.transaction_read_only)),
             "default_transaction_isolation" | "transaction_isolation" => Ok(ISOLATION.to_string()),
+            "enable_hashjoin" => Ok(on_or_off(self.methods.hash_join)),
+            "enable_lookupjoin" => Ok(on_or_off(self.methods.lookup_join)),
             "execution_path" => Ok(match self.path {
                 PathSetting::Auto => "auto",
                 PathSetting::General => "general",

@@ -350,7 +350,7 @@ fn function(function: Function, operand: Operand) -> Operand {
 }
 
 /// Returns whether a cast keeps every value apart and in order.
-fn widens(from: &DataType, to: &DataType) -> bool {
+pub(crate) fn widens(from: &DataType, to: &DataType) -> bool {
     let rank = |ty: &DataType| match ty {
         DataType::TinyInt => Some(1),
         DataType::SmallInt => Some(2),

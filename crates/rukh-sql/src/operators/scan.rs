@@ -13,7 +13,7 @@ use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::compute::filter_record_batch;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, DFSchema};
+use datafusion::common::{Column, DFSchema, Statistics};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::context::ExecutionProps;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -29,7 +29,7 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, Sched
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, ReplaceChildrenOptions,
-    SortOrderPushdownResult,
+    SortOrderPushdownResult, StatisticsArgs,
 };
 use rukh_catalog::{ColumnId, FamilyId, Index, Table};
 use rukh_engine::{RowCursor, ScanCounters};
@@ -41,6 +41,8 @@ use crate::access::{Conditions, Read, Wanted};
 use crate::batch::BatchBuilder;
 use crate::context::{StatementContext, Totals, counted_since};
 use crate::types::table_schema;
+
+mod reading;
 
 /// Rows in a batch.
 const BATCH_ROWS: usize = 8192;
@@ -177,6 +179,16 @@ impl ScanExec {
             order: &self.order,
             limit: self.limit.map(|limit| limit as u64),
         }
+    }
+
+    /// Returns the column that the scan gives out at a position.
+    pub(crate) fn column_at(&self, position: usize) -> Option<ColumnId> {
+        self.columns[..self.output.len()].get(position).copied()
+    }
+
+    /// Returns the statement that the scan is part of.
+    pub(crate) fn context(&self) -> &Arc<StatementContext> {
+        &self.context
     }
 
     /// Returns what the scan has counted so far.
@@ -488,6 +500,18 @@ impl ExecutionPlan for ScanExec {
         Ok(Box::pin(cooperative(stream)))
     }
 
+    fn partition_statistics(&self, partition: Option<usize>) -> DataFusionResult<Arc<Statistics>> {
+        Ok(Arc::new(self.rows_estimated(partition)))
+    }
+
+    fn statistics_from_inputs(
+        &self,
+        _: &[Arc<Statistics>],
+        args: &StatisticsArgs,
+    ) -> DataFusionResult<Arc<Statistics>> {
+        Ok(Arc::new(self.rows_estimated(args.partition())))
+    }
+
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
         Some(Arc::new(ScanExec {
             fetch: limit,
@@ -556,6 +580,6 @@ impl ScanExec {
     }
 }
 
-fn external(error: SqlError) -> DataFusionError {
+pub(super) fn external(error: SqlError) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
