@@ -17,6 +17,7 @@ use rukh_planner::Constant;
 use crate::SqlError;
 use crate::block::Block;
 use crate::context::{CancelHandle, Notice, PathSetting, QueryStats, RunPath, StatementContext};
+use crate::describe::Descriptions;
 use crate::direct::DirectPlan;
 use crate::expressions::Functions;
 use crate::general;
@@ -81,6 +82,7 @@ impl Shared {
             notices: Vec::new(),
             plans: HashMap::new(),
             templates: Templates::default(),
+            described: Descriptions::default(),
             progress: ProgressSink::default(),
         }
     }
@@ -111,6 +113,7 @@ pub struct Session {
     notices: Vec<Notice>,
     plans: HashMap<String, CachedPlan>,
     pub(crate) templates: Templates,
+    pub(crate) described: Descriptions,
     pub(crate) progress: ProgressSink,
 }
 
@@ -153,6 +156,11 @@ impl Session {
             self.last_stats = Some(context.stats(path));
         }
         self.current.forget();
+    }
+
+    /// Makes a statement the one whose tables are found by name.
+    pub(crate) fn set_current(&self, context: Arc<StatementContext>) {
+        self.current.set(context);
     }
 
     /// Sets who is told of long work.
