@@ -136,7 +136,7 @@ impl Session {
     }
 
     /// Aborts the block, if there is one.
-    pub(crate) fn abort(&self) {
+    pub fn abort(&self) {
         if let Some(block) = &self.block {
             block.aborted.set();
         }
@@ -345,6 +345,16 @@ impl Session {
         self.block.as_mut().ok_or_else(outside)
     }
 
+    /// Returns the value of a setting; fails with 42704 on an unknown name.
+    pub fn setting(&self, name: &str) -> Result<String, SqlError> {
+        self.settings.value(name)
+    }
+
+    /// Changes a setting as SET does.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), SqlError> {
+        self.set_setting(name, value, false)
+    }
+
     /// Sets a setting: until the end of the block if `local`, else for as long as the block's changes.
     pub(crate) fn set_setting(&mut self, name: &str, value: &str, local: bool) -> Result<(), SqlError> {
         if local && self.block.is_none() {
@@ -409,7 +419,7 @@ fn ends_aborted(statement: &Statement) -> bool {
 }
 
 /// Whether a statement works on the block's transaction, or on none.
-fn may_be_in_block(statement: &Statement) -> bool {
+pub(crate) fn may_be_in_block(statement: &Statement) -> bool {
     matches!(
         statement,
         Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Copy(_)
@@ -418,7 +428,7 @@ fn may_be_in_block(statement: &Statement) -> bool {
 }
 
 /// Whether a statement changes neither rows nor definitions.
-fn only_reads(statement: &Statement) -> bool {
+pub(crate) fn only_reads(statement: &Statement) -> bool {
     match statement {
         Statement::Copy(copy) => copy.direction == CopyDirection::To,
         Statement::Explain {

@@ -28,6 +28,10 @@ impl Prepared {
     pub fn sql(&self) -> &str {
         &self.sql
     }
+
+    pub(crate) fn statement(&self) -> &Statement {
+        &self.statement
+    }
 }
 
 impl Session {
@@ -224,7 +228,7 @@ impl Session {
         Ok(())
     }
 
-    fn show(&mut self, statement: &ShowStatement) -> Result<Rows, SqlError> {
+    pub(crate) fn show(&mut self, statement: &ShowStatement) -> Result<Rows, SqlError> {
         let catalog = self.catalog();
         let batch = match statement {
             ShowStatement::Tables => show::tables(&catalog)?,

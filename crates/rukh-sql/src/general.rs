@@ -88,17 +88,26 @@ pub(crate) async fn logical_plan(
     query: &ast::Query,
     params: &[ScalarValue],
 ) -> Result<LogicalPlan, SqlError> {
-    let mut query = query.clone();
-    views::expand(&mut query, catalog)?;
-    rewrite(&mut query)?;
-    let statement = PlannedStatement::Statement(Box::new(ast::Statement::Query(Box::new(query))));
-    let plan = state.statement_to_plan(statement).await?;
+    let plan = unoptimised_plan(state, catalog, query).await?;
     let plan = match params.is_empty() {
         true => plan,
         false => plan.with_param_values(ParamValues::from(params.to_vec()))?,
     };
     let plan = keep_apart(type_literals(plan)?)?;
     Ok(join_again(state.optimize(&plan)?)?)
+}
+
+/// Resolves the names of a query; parameters stay open.
+pub(crate) async fn unoptimised_plan(
+    state: &SessionState,
+    catalog: &Catalog,
+    query: &ast::Query,
+) -> Result<LogicalPlan, SqlError> {
+    let mut query = query.clone();
+    views::expand(&mut query, catalog)?;
+    rewrite(&mut query)?;
+    let statement = PlannedStatement::Statement(Box::new(ast::Statement::Query(Box::new(query))));
+    Ok(state.statement_to_plan(statement).await?)
 }
 
 /// Makes the physical plan of an optimised logical one.

@@ -66,6 +66,11 @@ impl Columns {
         let info = schema.fields().iter().map(info).collect();
         Columns { schema, info }
     }
+
+    /// Returns names and types.
+    pub(crate) fn info(&self) -> Arc<[ColumnInfo]> {
+        self.info.clone()
+    }
 }
 
 /// Returns a schema with the names that a user sees.

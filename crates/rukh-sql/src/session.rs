@@ -19,6 +19,7 @@ use rukh_planner::Constant;
 use crate::SqlError;
 use crate::block::Block;
 use crate::context::{CancelHandle, Notice, PathSetting, QueryStats, RunPath, StatementContext};
+use crate::describe::Descriptions;
 use crate::direct::DirectPlan;
 use crate::expressions::Functions;
 use crate::general;
@@ -83,6 +84,7 @@ impl Shared {
             notices: Vec::new(),
             plans: HashMap::new(),
             templates: Templates::default(),
+            described: Descriptions::default(),
             progress: ProgressSink::default(),
         }
     }
@@ -113,6 +115,7 @@ pub struct Session {
     notices: Vec<Notice>,
     plans: HashMap<String, CachedPlan>,
     pub(crate) templates: Templates,
+    pub(crate) described: Descriptions,
     pub(crate) progress: ProgressSink,
 }
 
@@ -155,6 +158,11 @@ impl Session {
             self.last_stats = Some(context.stats(path));
         }
         self.current.forget();
+    }
+
+    /// Makes a statement the one whose tables are found by name.
+    pub(crate) fn set_current(&self, context: Arc<StatementContext>) {
+        self.current.set(context);
     }
 
     /// Sets who is told of long work.

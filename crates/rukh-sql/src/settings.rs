@@ -1,6 +1,7 @@
 //! Settings of a session: SET, SHOW.
 
 use crate::SqlError;
+use crate::client_settings::ClientSettings;
 use crate::context::PathSetting;
 use crate::statement::serializable;
 
@@ -37,6 +38,8 @@ pub(crate) struct Settings {
     pub(crate) default_transaction_read_only: bool,
     /// Whether the present transaction may only read.
     pub(crate) transaction_read_only: bool,
+    /// Settings of PostgreSQL's clients.
+    pub(crate) client: ClientSettings,
 }
 
 impl Default for Settings {
@@ -48,6 +51,7 @@ impl Default for Settings {
             methods: Methods::default(),
             default_transaction_read_only: false,
             transaction_read_only: false,
+            client: ClientSettings::default(),
         }
     }
 }
@@ -111,7 +115,7 @@ impl Settings {
                     _ => return Err(invalid(name, value)),
                 }
             }
-            _ => return Err(unknown(name)),
+            _ => return self.client.set(name, value).unwrap_or_else(|| Err(unknown(name))),
         }
         Ok(())
     }
@@ -131,7 +135,7 @@ impl Settings {
                 PathSetting::General => "general",
             }
             .to_string()),
-            _ => Err(unknown(name)),
+            _ => self.client.value(name).ok_or_else(|| unknown(name)),
         }
     }
 
@@ -144,7 +148,9 @@ impl Settings {
                 about.to_string(),
             ]
         };
-        KNOWN.iter().map(row).collect()
+        let mut names: Vec<(&str, &str)> = KNOWN.iter().copied().chain(ClientSettings::names()).collect();
+        names.sort_unstable();
+        names.iter().map(row).collect()
     }
 }
 

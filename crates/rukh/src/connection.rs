@@ -1,10 +1,13 @@
 //! Connections: statements, prepared statements, cancellation, progress.
 
+use std::sync::Arc;
+
 use rukh_sql::{
-    CancelHandle, Notice, Prepared, ProgressReport, ProgressSink, QueryStats, Session, TransactionStatus,
+    CancelHandle, Description, Notice, Prepared, ProgressReport, ProgressSink, QueryStats, Session,
+    StatementKind, TransactionStatus,
 };
 
-use crate::{Error, Result, Rows, Transaction, Value};
+use crate::{DataType, Error, Result, Rows, Transaction, Value};
 
 /// Runs statements one after another.
 pub struct Connection {
@@ -29,6 +32,11 @@ impl Statement {
     /// Returns the text.
     pub fn sql(&self) -> &str {
         self.0.sql()
+    }
+
+    /// Returns what kind of statement this is.
+    pub fn kind(&self) -> StatementKind {
+        self.0.kind()
     }
 }
 
@@ -76,6 +84,27 @@ impl Connection {
         self.session.prepare(sql).map(Statement)
     }
 
+    /// Tells the types of a statement's parameters and the columns of its rows, without running it.
+    ///
+    /// `given[0]` is the type of `$1`, if it is not to be inferred. Fails on names that do not exist.
+    pub fn describe(
+        &mut self,
+        statement: &Statement,
+        given: &[Option<DataType>],
+    ) -> Result<Arc<Description>> {
+        self.session.describe(&statement.0, given)
+    }
+
+    /// Returns the value of a setting as SHOW prints it; fails with 42704 on an unknown name.
+    pub fn setting(&self, name: &str) -> Result<String> {
+        self.session.setting(name)
+    }
+
+    /// Changes a setting as SET does.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        self.session.set(name, value)
+    }
+
     /// Runs a prepared statement; `params[0]` is `$1`.
     pub fn execute_prepared(&mut self, statement: &Statement, params: &[Value]) -> Result<Outcome> {
         let params: Vec<_> = params.iter().map(Value::scalar).collect();
@@ -99,6 +128,11 @@ impl Connection {
     /// Returns whether a transaction block is open, and whether an error has aborted it.
     pub fn transaction_status(&self) -> TransactionStatus {
         self.session.transaction_status()
+    }
+
+    /// Aborts the transaction block that is open, as an error of a statement does; does nothing outside of one.
+    pub fn abort_transaction(&mut self) {
+        self.session.abort();
     }
 
     /// Returns a handle that ends the running statement from another thread, with SQLSTATE 57014.

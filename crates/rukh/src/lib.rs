@@ -84,12 +84,12 @@ pub use backups::Backups;
 pub use connection::{Connection, NameEntry, NameKind, Outcome, Statement};
 pub use database::{Database, Options};
 pub use rows::{Row, Rows};
-pub use rukh_keys::{DataType, Datum};
+pub use rukh_keys::{DataType, Datum, ValueError};
 pub use rukh_kv::Backup;
 pub use rukh_sql::arrow;
 pub use rukh_sql::{
-    CancelHandle, ColumnInfo, ErrorKind, Notice, ProgressReport, QueryStats, RunPath, Split,
-    SqlError as Error, TransactionStatus, split_statements,
+    CancelHandle, ColumnInfo, Description, ErrorKind, Notice, ProgressReport, QueryStats, RunPath, Split,
+    SqlError as Error, StatementKind, TransactionStatus, split_statements,
 };
 pub use transaction::Transaction;
 pub use value::{FromDatum, Value};

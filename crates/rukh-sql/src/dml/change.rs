@@ -73,19 +73,22 @@ pub(crate) fn delete_query(
 }
 
 /// How an UPDATE or DELETE reads the rows it concerns, and what it does with them.
-struct Reading<'a> {
-    table: Arc<Table>,
+pub(super) struct Reading<'a> {
+    pub(super) table: Arc<Table>,
     /// The name of the table within the statement.
-    name: String,
+    pub(super) name: String,
     /// New values of an UPDATE; `None` for DELETE.
-    assignments: Option<Vec<(ColumnId, Expr)>>,
+    pub(super) assignments: Option<Vec<(ColumnId, Expr)>>,
     /// The table, then what it is joined with.
-    from: Vec<TableWithJoins>,
+    pub(super) from: Vec<TableWithJoins>,
     selection: Option<&'a Expr>,
-    returning: Option<&'a Vec<SelectItem>>,
+    pub(super) returning: Option<&'a Vec<SelectItem>>,
 }
 
-fn reading_of_update<'a>(catalog: &Catalog, update: &'a ast::Update) -> Result<Reading<'a>, SqlError> {
+pub(super) fn reading_of_update<'a>(
+    catalog: &Catalog,
+    update: &'a ast::Update,
+) -> Result<Reading<'a>, SqlError> {
     let (table, name) = changed_table(catalog, &update.table)?;
     let joined = match &update.from {
         None => Vec::new(),
@@ -104,7 +107,10 @@ fn reading_of_update<'a>(catalog: &Catalog, update: &'a ast::Update) -> Result<R
     })
 }
 
-fn reading_of_delete<'a>(catalog: &Catalog, delete: &'a ast::Delete) -> Result<Reading<'a>, SqlError> {
+pub(super) fn reading_of_delete<'a>(
+    catalog: &Catalog,
+    delete: &'a ast::Delete,
+) -> Result<Reading<'a>, SqlError> {
     let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
     let [from] = from.as_slice() else {
         return Err(SqlError::unsupported(
@@ -141,7 +147,7 @@ fn changed_table(catalog: &Catalog, from: &TableWithJoins) -> Result<(Arc<Table>
 impl Reading<'_> {
     /// Returns the query for the rows concerned: all columns of the table, then the new values, then, for
     /// RETURNING, the columns of each relation joined, behind a column that marks where they begin.
-    fn query(&self) -> ast::Query {
+    pub(super) fn query(&self) -> ast::Query {
         let quoted = |text: &str| Ident::with_quote('"', text);
         let column = |column: &Column| {
             let parts = vec![quoted(&self.name), quoted(&column.name)];

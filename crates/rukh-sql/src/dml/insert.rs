@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::{self, Expr, SetExpr, TableObject};
-use rukh_catalog::{ColumnId, Table};
+use rukh_catalog::{Catalog, ColumnId, Table};
 use rukh_engine::{OnConflict, Row, Write};
 
 use super::conflict::{Conflict, conflict_of};
@@ -25,7 +25,7 @@ pub(crate) fn insert(
     let insert = &statement.ast;
     check_insert(insert)?;
     let mut write = session.begin_write()?;
-    let (table, name) = insert_target(&write, insert)?;
+    let (table, name) = insert_target(&write.snapshot().catalog, insert)?;
     let columns = named_columns(&table, &insert.columns)?;
     let returning = Returning::new(
         insert.returning.as_ref(),
@@ -149,7 +149,7 @@ impl Inserter<'_> {
     }
 }
 
-fn check_insert(insert: &ast::Insert) -> Result<(), SqlError> {
+pub(super) fn check_insert(insert: &ast::Insert) -> Result<(), SqlError> {
     refuse(
         insert.or.is_some() || insert.ignore || insert.overwrite || insert.replace_into,
         "this form of INSERT",
@@ -161,20 +161,23 @@ fn check_insert(insert: &ast::Insert) -> Result<(), SqlError> {
 }
 
 /// Returns the table, and the name that it has within the statement.
-fn insert_target(write: &Write, insert: &ast::Insert) -> Result<(Arc<Table>, String), SqlError> {
+pub(super) fn insert_target(
+    catalog: &Catalog,
+    insert: &ast::Insert,
+) -> Result<(Arc<Table>, String), SqlError> {
     let TableObject::TableName(name) = &insert.table else {
         return Err(SqlError::unsupported(
             "INSERT into a function or query is not supported",
         ));
     };
     let name = ObjectName::from_ast(name)?;
-    let table = target(&write.snapshot().catalog, &name)?;
+    let table = target(catalog, &name)?;
     let alias = insert.table_alias.as_ref();
     Ok((table, alias.map_or(name.name, |alias| folded(&alias.alias))))
 }
 
 /// Without a list of columns, rows may be shorter than those of the table: the rest takes its defaults.
-fn leading(insert: &ast::Insert, mut columns: Vec<ColumnId>, width: usize) -> Vec<ColumnId> {
+pub(super) fn leading(insert: &ast::Insert, mut columns: Vec<ColumnId>, width: usize) -> Vec<ColumnId> {
     if insert.columns.is_empty() {
         columns.truncate(width);
     }
@@ -182,7 +185,7 @@ fn leading(insert: &ast::Insert, mut columns: Vec<ColumnId>, width: usize) -> Ve
 }
 
 /// Returns how many values each row of VALUES has.
-fn width_of(rows: &[&Vec<Expr>]) -> Result<usize, SqlError> {
+pub(super) fn width_of(rows: &[&Vec<Expr>]) -> Result<usize, SqlError> {
     let width = rows.first().map_or(0, |row| row.len());
     match rows.iter().all(|row| row.len() == width) {
         true => Ok(width),
@@ -191,7 +194,7 @@ fn width_of(rows: &[&Vec<Expr>]) -> Result<usize, SqlError> {
 }
 
 /// Returns the rows of `VALUES`, when the source is nothing else.
-fn literal_rows(insert: &ast::Insert) -> Option<Vec<&Vec<Expr>>> {
+pub(super) fn literal_rows(insert: &ast::Insert) -> Option<Vec<&Vec<Expr>>> {
     let query = insert.source.as_ref()?;
     let plain = query.with.is_none()
         && query.order_by.is_none()

@@ -11,10 +11,12 @@ mod insert;
 mod remove;
 mod resolve;
 mod returning;
+mod shape;
 mod target;
 mod values;
 
 pub(crate) use change::{delete, delete_query, update, update_query};
 pub(crate) use insert::insert;
 pub(crate) use returning::Written;
+pub(crate) use shape::{WriteShape, delete_shape, insert_shape, update_shape};
 pub(crate) use values::literal;

@@ -1,0 +1,360 @@
+//! Settings that PostgreSQL's clients make, as far as they say what Rukh does anyway.
+//!
+//! | setting                       | values                                                       |
+//! |-------------------------------|--------------------------------------------------------------|
+//! | what output looks like        | PostgreSQL's defaults; anything else is refused, not ignored |
+//! | timeouts                      | milliseconds, or a number with a unit; 0 is none             |
+//! | what the server is            | can be shown, and not be changed                             |
+//! | names with a dot              | any text: they are the application's own                     |
+//!
+//! Who runs statements for a client enforces timeouts; nothing here does.
+
+use std::collections::BTreeMap;
+
+use crate::SqlError;
+
+/// What a setting takes.
+enum Takes {
+    /// Any text.
+    Text,
+    /// One of these, in any case; the first is the default.
+    OneOf(&'static [&'static str]),
+    /// Milliseconds.
+    Time,
+    /// An integer of a range.
+    Integer(i64, i64),
+    /// Nothing: it can only be shown.
+    Fixed,
+}
+
+/// A setting: its name, default, what it takes, and what it is for.
+struct Known {
+    name: &'static str,
+    default: &'static str,
+    takes: Takes,
+    about: &'static str,
+}
+
+const fn known(name: &'static str, default: &'static str, takes: Takes, about: &'static str) -> Known {
+    Known {
+        name,
+        default,
+        takes,
+        about,
+    }
+}
+
+const KNOWN: &[Known] = &[
+    known(
+        "application_name",
+        "",
+        Takes::Text,
+        "the name of the client's program",
+    ),
+    known(
+        "bytea_output",
+        "hex",
+        Takes::OneOf(&["hex"]),
+        "how binary strings are shown",
+    ),
+    known(
+        "client_encoding",
+        "UTF8",
+        Takes::OneOf(&["UTF8", "UTF-8", "UNICODE"]),
+        "the encoding of the client",
+    ),
+    known(
+        "client_min_messages",
+        "notice",
+        Takes::OneOf(&[
+            "notice", "debug5", "debug4", "debug3", "debug2", "debug1", "debug", "log", "info", "warning",
+            "error",
+        ]),
+        "the least severity of messages that are sent to the client",
+    ),
+    known(
+        "datestyle",
+        "ISO, MDY",
+        Takes::OneOf(&[
+            "ISO, MDY", "ISO", "ISO, DMY", "ISO, YMD", "ISO,MDY", "ISO,DMY", "ISO,YMD",
+        ]),
+        "how dates are shown",
+    ),
+    known(
+        "extra_float_digits",
+        "1",
+        Takes::Integer(1, 3),
+        "floats are shown in full",
+    ),
+    known(
+        "idle_in_transaction_session_timeout",
+        "0",
+        Takes::Time,
+        "the longest pause within a transaction",
+    ),
+    known(
+        "idle_session_timeout",
+        "0",
+        Takes::Time,
+        "the longest pause between transactions",
+    ),
+    known("integer_datetimes", "on", Takes::Fixed, "times are integers"),
+    known(
+        "intervalstyle",
+        "postgres",
+        Takes::OneOf(&["postgres"]),
+        "how intervals are shown",
+    ),
+    known(
+        "jit",
+        "off",
+        Takes::OneOf(&["off", "false", "no", "0"]),
+        "there is no just-in-time compiler",
+    ),
+    known(
+        "lock_timeout",
+        "0",
+        Takes::Integer(0, 0),
+        "statements wait for no locks of rows",
+    ),
+    known(
+        "max_identifier_length",
+        "63",
+        Takes::Fixed,
+        "the longest name that clients should use",
+    ),
+    known(
+        "search_path",
+        "\"$user\", public",
+        Takes::OneOf(&[
+            "\"$user\", public",
+            "$user, public",
+            "public",
+            "public, pg_catalog",
+            "pg_catalog, public",
+        ]),
+        "where names without a schema are looked up",
+    ),
+    known(
+        "server_encoding",
+        "UTF8",
+        Takes::Fixed,
+        "the encoding of the database",
+    ),
+    known(
+        "server_version",
+        SERVER_VERSION,
+        Takes::Fixed,
+        "the version of PostgreSQL that clients may expect",
+    ),
+    known(
+        "server_version_num",
+        "150000",
+        Takes::Fixed,
+        "the same as a number",
+    ),
+    known(
+        "standard_conforming_strings",
+        "on",
+        Takes::OneOf(&["on", "true", "yes", "1"]),
+        "backslashes in strings mean themselves",
+    ),
+    known(
+        "statement_timeout",
+        "0",
+        Takes::Time,
+        "the longest that a statement may run",
+    ),
+    known(
+        "timezone",
+        "UTC",
+        Takes::OneOf(&[
+            "UTC",
+            "Etc/UTC",
+            "GMT",
+            "Etc/GMT",
+            "Z",
+            "Zulu",
+            "+00",
+            "+00:00",
+            "0",
+            "Etc/Universal",
+            "Universal",
+        ]),
+        "the time zone of timestamps with time zone",
+    ),
+    known(
+        "transaction_timeout",
+        "0",
+        Takes::Time,
+        "the longest that a transaction may take",
+    ),
+];
+
+/// The version of PostgreSQL that clients may expect.
+pub(crate) const SERVER_VERSION: &str = "15.0";
+
+/// Settings that differ from their defaults.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClientSettings(BTreeMap<String, String>);
+
+impl ClientSettings {
+    /// Sets a setting; `None` if there is none of the name. `default` resets it.
+    pub(crate) fn set(&mut self, name: &str, value: &str) -> Option<Result<(), SqlError>> {
+        let Some(setting) = KNOWN.iter().find(|known| known.name == name) else {
+            return self.set_own(name, value);
+        };
+        Some(setting.read(value).map(|value| match value {
+            Some(value) if value != setting.default => {
+                self.0.insert(name.to_string(), value);
+            }
+            _ => {
+                self.0.remove(name);
+            }
+        }))
+    }
+
+    /// Sets a setting of the application's own.
+    fn set_own(&mut self, name: &str, value: &str) -> Option<Result<(), SqlError>> {
+        if !name.contains('.') {
+            return None;
+        }
+        match value {
+            "default" => self.0.remove(name),
+            value => self.0.insert(name.to_string(), value.to_string()),
+        };
+        Some(Ok(()))
+    }
+
+    /// Returns the value of a setting; `None` if there is none of the name.
+    pub(crate) fn value(&self, name: &str) -> Option<String> {
+        let default = || {
+            KNOWN
+                .iter()
+                .find(|known| known.name == name)
+                .map(|known| known.default.to_string())
+        };
+        self.0.get(name).cloned().or_else(default)
+    }
+
+    /// Returns names and purposes.
+    pub(crate) fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
+        KNOWN.iter().map(|known| (known.name, known.about))
+    }
+}
+
+impl Known {
+    /// Returns the value as it is kept, `None` for the default.
+    fn read(&self, value: &str) -> Result<Option<String>, SqlError> {
+        let value = value.trim();
+        match &self.takes {
+            Takes::Fixed => {
+                let message = format!("parameter \"{}\" cannot be changed", self.name);
+                Err(SqlError::statement("55P02", message))
+            }
+            _ if value.eq_ignore_ascii_case("default") => Ok(None),
+            Takes::Text => Ok(Some(value.to_string())),
+            Takes::OneOf(values) => self.one_of(values, value).map(Some),
+            Takes::Integer(min, max) => match value.parse::<i64>() {
+                Ok(number) if (*min..=*max).contains(&number) => Ok(Some(number.to_string())),
+                Ok(number) => {
+                    let message = format!(
+                        "{number} is outside the valid range for parameter \"{}\" ({min} .. {max})",
+                        self.name
+                    );
+                    Err(SqlError::statement("22023", message))
+                }
+                Err(_) => Err(self.invalid(value)),
+            },
+            Takes::Time => milliseconds(value)
+                .map(|time| Some(time.to_string()))
+                .ok_or_else(|| self.invalid(value)),
+        }
+    }
+
+    /// Spellings of what is the default are kept as the default.
+    fn one_of(&self, values: &[&str], value: &str) -> Result<String, SqlError> {
+        let found = values.iter().find(|known| known.eq_ignore_ascii_case(value));
+        match found {
+            Some(_) if self.is_spelling() => Ok(self.default.to_string()),
+            Some(known) => Ok(known.to_string()),
+            None => {
+                let message = format!("parameter \"{}\" can only be {}", self.name, self.default);
+                let error = SqlError::unsupported(message);
+                Err(error.with_detail(format!("The value asked for is \"{value}\".")))
+            }
+        }
+    }
+
+    /// Whether all values mean the same.
+    fn is_spelling(&self) -> bool {
+        matches!(
+            self.name,
+            "client_encoding" | "timezone" | "jit" | "standard_conforming_strings" | "search_path"
+        )
+    }
+
+    fn invalid(&self, value: &str) -> SqlError {
+        let message = format!("invalid value for parameter \"{}\": \"{value}\"", self.name);
+        SqlError::statement("22023", message)
+    }
+}
+
+/// Reads a time: `250`, `250ms`, `5s`, `2min`, `1h`, `1d`; at most 24.8 days, as in PostgreSQL.
+fn milliseconds(text: &str) -> Option<i64> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number: i64 = text[..end].parse().ok()?;
+    let unit = match text[end..].trim() {
+        "" | "ms" => 1,
+        "s" => 1_000,
+        "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    number
+        .checked_mul(unit)
+        .filter(|time| *time <= i64::from(i32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(name: &str, value: &str) -> Result<String, &'static str> {
+        let mut settings = ClientSettings::default();
+        let set = settings.set(name, value).expect("the setting is known");
+        set.map_err(|error| error.sqlstate)?;
+        Ok(settings.value(name).expect("the setting is known"))
+    }
+
+    #[test]
+    fn values_are_kept_or_refused() {
+        let cases = [
+            ("statement_timeout", "250", Ok("250")),
+            ("statement_timeout", "5s", Ok("5000")),
+            ("statement_timeout", "2min", Ok("120000")),
+            ("statement_timeout", "99999999999", Err("22023")),
+            ("statement_timeout", "x", Err("22023")),
+            ("application_name", "psql", Ok("psql")),
+            ("client_encoding", "utf-8", Ok("UTF8")),
+            ("client_encoding", "LATIN1", Err("0A000")),
+            ("timezone", "etc/utc", Ok("UTC")),
+            ("timezone", "Europe/Berlin", Err("0A000")),
+            ("datestyle", "iso", Ok("ISO")),
+            ("datestyle", "German", Err("0A000")),
+            ("extra_float_digits", "3", Ok("3")),
+            ("extra_float_digits", "-3", Err("22023")),
+            ("server_version", "9", Err("55P02")),
+            ("my.own", "thing", Ok("thing")),
+        ];
+        for (name, value, expected) in cases {
+            assert_eq!(
+                after(name, value),
+                expected.map(str::to_string),
+                "{name} = {value}"
+            );
+        }
+        assert!(ClientSettings::default().set("nonsense", "1").is_none());
+    }
+}

@@ -1,0 +1,452 @@
+//! What a statement takes and gives, told before it is run: types of parameters, names and types of columns.
+//!
+//! The type of a parameter is, in this order,
+//!
+//! 1. what the client says;
+//! 2. that of the column it is stored in: `INSERT … VALUES ($1)`, `SET c = $1`;
+//! 3. that of a cast around it: `$1::date`;
+//! 4. that of the column it is compared with: `c = $1`, `c IN ($1)`, `c BETWEEN $1 AND $2`;
+//! 5. BIGINT in LIMIT and OFFSET; what DataFusion infers elsewhere;
+//! 6. text.
+//!
+//! Lengths and precisions are left out, as PostgreSQL does: a value that is too long is an error of the
+//! statement that stores it, and a condition compares with the value as given.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, ExprSchema};
+use datafusion::error::DataFusionError;
+use datafusion::logical_expr::expr::{Between, InList, Placeholder};
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator};
+use datafusion::scalar::ScalarValue;
+use datafusion::sql::sqlparser::ast::{self, Value, Visit, Visitor};
+use rukh_keys::DataType;
+
+use crate::SqlError;
+use crate::block::TransactionStatus;
+use crate::dispatch::Prepared;
+use crate::dml::{self, WriteShape};
+use crate::general;
+use crate::rows::{ColumnInfo, Columns};
+use crate::session::{PLANS_MAX, Session};
+use crate::statement::{Statement, TransactionStatement, data_type};
+use crate::types::{arrow_type, data_type_of, data_type_of_arrow};
+
+/// Most parameters of a statement, as the protocol counts them.
+const PARAMETERS_MAX: usize = 65_535;
+
+/// What a statement takes and gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// The types of `$1`, `$2`, ….
+    pub parameters: Vec<DataType>,
+    /// The columns of its rows; `None` if it gives no rows.
+    pub columns: Option<Arc<[ColumnInfo]>>,
+}
+
+/// What kind of statement it is, as far as who runs it must know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatementKind {
+    /// It reads, and may stand in a transaction block.
+    Read,
+    /// It writes rows, and may stand in a transaction block.
+    Write,
+    /// BEGIN, START TRANSACTION.
+    Begin,
+    /// COMMIT, ROLLBACK.
+    End,
+    /// SAVEPOINT and the like, SET TRANSACTION.
+    Transaction,
+    /// SET, RESET.
+    Setting,
+    /// It may not stand in a transaction block.
+    Alone,
+}
+
+/// Descriptions that a session has made, by the text of the statement.
+#[derive(Default)]
+pub(crate) struct Descriptions(HashMap<String, Described>);
+
+struct Described {
+    version: u64,
+    given: Vec<Option<DataType>>,
+    description: Arc<Description>,
+}
+
+impl Descriptions {
+    fn known(&self, sql: &str, version: u64, given: &[Option<DataType>]) -> Option<Arc<Description>> {
+        let described = self.0.get(sql)?;
+        let same = described.version == version && described.given == given;
+        same.then(|| described.description.clone())
+    }
+
+    fn keep(&mut self, sql: &str, described: Described) {
+        if self.0.len() >= PLANS_MAX {
+            self.0.clear();
+        }
+        self.0.insert(sql.to_string(), described);
+    }
+}
+
+impl Prepared {
+    /// Returns what kind of statement this is.
+    pub fn kind(&self) -> StatementKind {
+        match self.statement() {
+            Statement::Transaction(TransactionStatement::Begin { .. }) => StatementKind::Begin,
+            Statement::Transaction(
+                TransactionStatement::Commit { .. } | TransactionStatement::Rollback { .. },
+            ) => StatementKind::End,
+            Statement::Transaction(_) => StatementKind::Transaction,
+            Statement::Set { .. } | Statement::ResetAll => StatementKind::Setting,
+            statement if crate::block::only_reads(statement) => StatementKind::Read,
+            statement if crate::block::may_be_in_block(statement) => StatementKind::Write,
+            _ => StatementKind::Alone,
+        }
+    }
+}
+
+impl Session {
+    /// Tells what a statement takes and gives, and fails where running it would fail for its names and
+    /// types. `given[0]` is the type of `$1`, if the client says it.
+    pub fn describe(
+        &mut self,
+        prepared: &Prepared,
+        given: &[Option<DataType>],
+    ) -> Result<Arc<Description>, SqlError> {
+        let version = self.catalog().version;
+        if self.transaction_status() != TransactionStatus::Aborted
+            && let Some(known) = self.described.known(prepared.sql(), version, given)
+        {
+            return Ok(known);
+        }
+        self.begin_statement();
+        let described = self
+            .check_allowed(prepared.statement())
+            .and_then(|()| self.description_of(prepared.statement(), given))
+            .inspect_err(|_| self.abort());
+        let described = described.map_err(|error| crate::place::located(error, prepared.sql()))?;
+        let description = Arc::new(described);
+        let described = Described {
+            version,
+            given: given.to_vec(),
+            description: description.clone(),
+        };
+        self.described.keep(prepared.sql(), described);
+        Ok(description)
+    }
+
+    fn description_of(
+        &mut self,
+        statement: &Statement,
+        given: &[Option<DataType>],
+    ) -> Result<Description, SqlError> {
+        let mut parameters = Parameters::new(given)?;
+        let columns = match statement {
+            Statement::Query(query) => {
+                parameters.count(query.as_ref())?;
+                self.infer(query, &mut parameters)?;
+                Some(self.columns_of(query, &parameters)?)
+            }
+            Statement::Insert(insert) => {
+                parameters.count(&insert.ast)?;
+                let shape = dml::insert_shape(&self.catalog(), insert)?;
+                self.describe_write(shape, &mut parameters)?
+            }
+            Statement::Update(update) => {
+                parameters.count(update.as_ref())?;
+                let shape = dml::update_shape(&self.catalog(), update)?;
+                self.describe_write(shape, &mut parameters)?
+            }
+            Statement::Delete(delete) => {
+                parameters.count(delete.as_ref())?;
+                let shape = dml::delete_shape(&self.catalog(), delete)?;
+                self.describe_write(shape, &mut parameters)?
+            }
+            Statement::Explain { statement, .. } => {
+                parameters.types = self
+                    .description_of(statement, given)?
+                    .parameters
+                    .into_iter()
+                    .map(Some)
+                    .collect();
+                Some(texts(&["plan"]))
+            }
+            Statement::Show(show) => Some(self.show(show)?.columns().into()),
+            Statement::CheckTable { .. } | Statement::CheckIndex { .. } => {
+                Some(texts(&["finding", "value", "detail"]))
+            }
+            _ => None,
+        };
+        Ok(Description {
+            parameters: parameters.finished(),
+            columns,
+        })
+    }
+
+    fn describe_write(
+        &mut self,
+        shape: WriteShape,
+        parameters: &mut Parameters,
+    ) -> Result<Option<Arc<[ColumnInfo]>>, SqlError> {
+        for (expr, ty) in &shape.assigned {
+            if let Some(number) = number_of(expr) {
+                parameters.tell(number, *ty);
+            }
+        }
+        for query in shape.reads.iter().chain(&shape.returning) {
+            self.infer(query, parameters)?;
+        }
+        let columns = shape.returning.as_ref();
+        columns
+            .map(|query| self.columns_of(query, parameters))
+            .transpose()
+    }
+
+    /// Adds what the plan of a query says of its parameters.
+    fn infer(&mut self, query: &ast::Query, parameters: &mut Parameters) -> Result<(), SqlError> {
+        if parameters.types.is_empty() {
+            return Ok(());
+        }
+        let plan = self.unoptimised_plan_of(query)?;
+        plan.apply_with_subqueries(|node| {
+            parameters.read_node(node)?;
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        Ok(())
+    }
+
+    /// Returns the columns of a query, its parameters being NULLs of their types.
+    fn columns_of(
+        &mut self,
+        query: &ast::Query,
+        parameters: &Parameters,
+    ) -> Result<Arc<[ColumnInfo]>, SqlError> {
+        let nulls: Vec<ScalarValue> = parameters.types.iter().map(null_of).collect::<Result<_, _>>()?;
+        let schema = match self.plan_with(query, &nulls) {
+            Ok(plan) => plan.schema().as_arrow().clone(),
+            // NULL may not stand where a value does.
+            Err(_) if !nulls.is_empty() => self.unoptimised_plan_of(query)?.schema().as_arrow().clone(),
+            Err(error) => return Err(error),
+        };
+        Ok(Columns::of(Arc::new(schema)).info())
+    }
+
+    fn unoptimised_plan_of(&mut self, query: &ast::Query) -> Result<LogicalPlan, SqlError> {
+        let snapshot = self.snapshot();
+        let context = self.context(snapshot, query)?;
+        self.set_current(context.clone());
+        let runtime = self.runtime().clone();
+        runtime.block_on(general::unoptimised_plan(
+            &self.state,
+            &context.snapshot.catalog,
+            query,
+        ))
+    }
+
+    fn plan_with(&mut self, query: &ast::Query, params: &[ScalarValue]) -> Result<LogicalPlan, SqlError> {
+        let snapshot = self.snapshot();
+        let context = self.context(snapshot, query)?;
+        self.set_current(context.clone());
+        let runtime = self.runtime().clone();
+        runtime.block_on(general::logical_plan(
+            &self.state,
+            &context.snapshot.catalog,
+            query,
+            params,
+        ))
+    }
+}
+
+fn null_of(ty: &Option<DataType>) -> Result<ScalarValue, SqlError> {
+    let ty = ty.unwrap_or(DataType::Varchar(None));
+    Ok(ScalarValue::try_from(&arrow_type(&ty))?)
+}
+
+fn texts(names: &[&str]) -> Arc<[ColumnInfo]> {
+    let column = |name: &&str| ColumnInfo {
+        name: name.to_string(),
+        ty: DataType::Varchar(None),
+    };
+    names.iter().map(column).collect()
+}
+
+/// Returns the number of a parameter that is all of an expression.
+fn number_of(expr: &ast::Expr) -> Option<usize> {
+    match expr {
+        ast::Expr::Nested(inner) => number_of(inner),
+        ast::Expr::Value(value) => match &value.value {
+            Value::Placeholder(name) => number_in(name),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn number_in(name: &str) -> Option<usize> {
+    name.strip_prefix('$')?.parse().ok().filter(|number| *number > 0)
+}
+
+/// Types of parameters, as far as they are known.
+struct Parameters {
+    types: Vec<Option<DataType>>,
+}
+
+impl Parameters {
+    fn new(given: &[Option<DataType>]) -> Result<Self, SqlError> {
+        match given.len() {
+            0..=PARAMETERS_MAX => Ok(Parameters {
+                types: given.to_vec(),
+            }),
+            _ => Err(too_many()),
+        }
+    }
+
+    /// Makes room for the parameters of a statement, and notes casts around them.
+    fn count(&mut self, tree: &impl Visit) -> Result<(), SqlError> {
+        let mut finder = Finder::default();
+        // The finder never stops.
+        let _ = tree.visit(&mut finder);
+        let count = finder.numbers.iter().copied().max().unwrap_or(0);
+        if count > PARAMETERS_MAX {
+            return Err(too_many());
+        }
+        if self.types.len() < count {
+            self.types.resize(count, None);
+        }
+        for (number, ty) in finder.casts {
+            self.tell(number, ty);
+        }
+        Ok(())
+    }
+
+    /// Notes the type of a parameter, unless it is known.
+    fn tell(&mut self, number: usize, ty: DataType) {
+        if let Some(known @ None) = self.types.get_mut(number - 1) {
+            *known = Some(general_type(ty));
+        }
+    }
+
+    fn read_node(&mut self, node: &LogicalPlan) -> Result<(), DataFusionError> {
+        let is_limit = matches!(node, LogicalPlan::Limit(_));
+        let mut schema = DFSchema::empty();
+        for input in node.inputs() {
+            schema.merge(input.schema());
+        }
+        let mut inferred = Vec::new();
+        node.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                match expr {
+                    Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(*op) => {
+                        self.compare(left, right, &schema);
+                        self.compare(right, left, &schema);
+                    }
+                    Expr::InList(InList { expr, list, .. }) => {
+                        list.iter().for_each(|item| self.compare(item, expr, &schema));
+                        list.iter().for_each(|item| self.compare(expr, item, &schema));
+                    }
+                    Expr::Between(Between { expr, low, high, .. }) => {
+                        self.compare(low, expr, &schema);
+                        self.compare(high, expr, &schema);
+                        self.compare(expr, low, &schema);
+                    }
+                    Expr::Placeholder(Placeholder { id, field }) => {
+                        let ty = field.as_ref().map(|field| data_type_of_arrow(field.data_type()));
+                        let ty = if is_limit { Some(DataType::BigInt) } else { ty };
+                        inferred.extend(number_in(id).zip(ty));
+                    }
+                    _ => {}
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })?;
+        inferred
+            .into_iter()
+            .for_each(|(number, ty)| self.tell(number, ty));
+        Ok(())
+    }
+
+    /// Gives a parameter the type of what it is compared with.
+    fn compare(&mut self, parameter: &Expr, with: &Expr, schema: &DFSchema) {
+        let Expr::Placeholder(Placeholder { id, .. }) = parameter else {
+            return;
+        };
+        let ty = match with {
+            Expr::Placeholder(_) => None,
+            Expr::Column(column) => schema
+                .field_from_column(column)
+                .ok()
+                .map(|field| data_type_of(field)),
+            other => other
+                .get_type(schema)
+                .ok()
+                .filter(|ty| !ty.is_null())
+                .map(|ty| data_type_of_arrow(&ty)),
+        };
+        if let Some((number, ty)) = number_in(id).zip(ty) {
+            self.tell(number, ty);
+        }
+    }
+
+    fn finished(self) -> Vec<DataType> {
+        let text = DataType::Varchar(None);
+        self.types.into_iter().map(|ty| ty.unwrap_or(text)).collect()
+    }
+}
+
+fn compares(op: Operator) -> bool {
+    matches!(
+        op,
+        Operator::Eq
+            | Operator::NotEq
+            | Operator::Lt
+            | Operator::LtEq
+            | Operator::Gt
+            | Operator::GtEq
+            | Operator::IsDistinctFrom
+            | Operator::IsNotDistinctFrom
+    )
+}
+
+/// Returns a type without length and precision, and TINYINT as what clients know.
+fn general_type(ty: DataType) -> DataType {
+    match ty {
+        DataType::TinyInt => DataType::SmallInt,
+        DataType::Char(_) | DataType::Varchar(_) => DataType::Varchar(None),
+        DataType::Binary(_) | DataType::Varbinary(_) => DataType::Varbinary(None),
+        DataType::Time { .. } => DataType::Time { precision: 6 },
+        other => other,
+    }
+}
+
+fn too_many() -> SqlError {
+    SqlError::statement(
+        "54023",
+        format!("a statement takes at most {PARAMETERS_MAX} parameters"),
+    )
+}
+
+/// Finds parameters in a statement.
+#[derive(Default)]
+struct Finder {
+    numbers: Vec<usize>,
+    casts: Vec<(usize, DataType)>,
+}
+
+impl Visitor for Finder {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &ast::Expr) -> ControlFlow<()> {
+        self.numbers.extend(number_of(expr));
+        if let ast::Expr::Cast {
+            expr, data_type: ty, ..
+        } = expr
+            && let (Some(number), Ok(ty)) = (number_of(expr), data_type(ty))
+        {
+            self.casts.push((number, ty));
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,144 @@
+//! What a statement that writes reads, assigns and returns, for who must know it before it is run.
+
+use std::sync::Arc;
+
+use datafusion::sql::sqlparser::ast::{self, Expr, Ident, SelectItem, SetExpr, TableFactor, TableWithJoins};
+use rukh_catalog::{Catalog, Column, ColumnId, Table};
+use rukh_keys::DataType;
+
+use super::change::{Reading, reading_of_delete, reading_of_update};
+use super::conflict::{Conflict, conflict_of};
+use super::insert::{check_insert, insert_target, leading, literal_rows, width_of};
+use super::target::named_columns;
+use super::values::{check_width, is_default};
+use crate::SqlError;
+use crate::rewrite::{select_from, select_table, select_values};
+use crate::statement::InsertStatement;
+
+/// A statement that writes, taken apart.
+pub(crate) struct WriteShape {
+    /// Expressions, and the types of the columns that they are stored in.
+    pub(crate) assigned: Vec<(Expr, DataType)>,
+    /// Queries that hold every expression of the statement which is no mere value.
+    pub(crate) reads: Vec<ast::Query>,
+    /// A query whose columns are those of RETURNING.
+    pub(crate) returning: Option<ast::Query>,
+}
+
+/// Takes INSERT or UPSERT apart.
+pub(crate) fn insert_shape(catalog: &Catalog, statement: &InsertStatement) -> Result<WriteShape, SqlError> {
+    let insert = &statement.ast;
+    check_insert(insert)?;
+    let (table, name) = insert_target(catalog, insert)?;
+    let columns = named_columns(&table, &insert.columns)?;
+    let mut shape = WriteShape {
+        assigned: Vec::new(),
+        reads: Vec::new(),
+        returning: None,
+    };
+    match literal_rows(insert) {
+        Some(rows) => {
+            let columns = leading(insert, columns, width_of(&rows)?);
+            for row in rows {
+                check_width(row.len(), columns.len())?;
+                shape.assign(row.iter(), &types_of(&table, &columns));
+                let values = row
+                    .iter()
+                    .filter(|expr| !matches!(expr, Expr::Value(_)) && !is_default(expr));
+                let values: Vec<_> = values.cloned().map(SelectItem::UnnamedExpr).collect();
+                if !values.is_empty() {
+                    shape.reads.push(select_values(values));
+                }
+            }
+        }
+        None => {
+            if let Some(source) = &insert.source {
+                let types = types_of(&table, &columns);
+                if let SetExpr::Select(select) = source.body.as_ref() {
+                    shape.assign(select.projection.iter().filter_map(plain), &types);
+                }
+                shape.reads.push(source.as_ref().clone());
+            }
+        }
+    }
+    let stored = relation_of(&table, &name);
+    if let Conflict::Update(update) = conflict_of(&table, statement)? {
+        let values = update.assignments.iter().map(|(_, expr)| expr);
+        let (ids, items): (Vec<ColumnId>, Vec<SelectItem>) = (
+            update.assignments.iter().map(|(id, _)| *id).collect(),
+            values.clone().cloned().map(SelectItem::UnnamedExpr).collect(),
+        );
+        shape.assign(values, &types_of(&table, &ids));
+        let mut from = vec![stored.clone()];
+        if !update.repeats {
+            from.push(relation_of(&table, "excluded"));
+        }
+        shape.reads.push(select_from(items, from, update.selection));
+    }
+    if let Some(items) = &insert.returning {
+        shape.returning = Some(select_from(items.clone(), vec![stored], None));
+    }
+    Ok(shape)
+}
+
+/// Takes UPDATE apart.
+pub(crate) fn update_shape(catalog: &Catalog, update: &ast::Update) -> Result<WriteShape, SqlError> {
+    Ok(change_shape(&reading_of_update(catalog, update)?))
+}
+
+/// Takes DELETE apart.
+pub(crate) fn delete_shape(catalog: &Catalog, delete: &ast::Delete) -> Result<WriteShape, SqlError> {
+    Ok(change_shape(&reading_of_delete(catalog, delete)?))
+}
+
+fn change_shape(reading: &Reading<'_>) -> WriteShape {
+    let assignments = reading.assignments.iter().flatten();
+    let ids: Vec<ColumnId> = assignments.clone().map(|(id, _)| *id).collect();
+    let mut shape = WriteShape {
+        assigned: Vec::new(),
+        reads: vec![reading.query()],
+        returning: None,
+    };
+    shape.assign(assignments.map(|(_, expr)| expr), &types_of(&reading.table, &ids));
+    if let Some(items) = reading.returning {
+        shape.returning = Some(select_from(items.clone(), reading.from.clone(), None));
+    }
+    shape
+}
+
+impl WriteShape {
+    fn assign<'a>(&mut self, exprs: impl Iterator<Item = &'a Expr>, types: &[DataType]) {
+        self.assigned.extend(exprs.cloned().zip(types.iter().copied()));
+    }
+}
+
+fn plain(item: &SelectItem) -> Option<&Expr> {
+    match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),
+        _ => None,
+    }
+}
+
+fn types_of(table: &Table, columns: &[ColumnId]) -> Vec<DataType> {
+    let columns = columns.iter().filter_map(|id| table.column(*id));
+    columns.map(|column: &Column| column.ty).collect()
+}
+
+/// Makes `table AS name`.
+fn relation_of(table: &Arc<Table>, name: &str) -> TableWithJoins {
+    let query = select_table(&table.schema, &table.name);
+    let mut from = match *query.body {
+        SetExpr::Select(select) => select.from,
+        _ => Vec::new(),
+    };
+    let mut relation = from.remove(0);
+    if let TableFactor::Table { alias, .. } = &mut relation.relation {
+        *alias = Some(ast::TableAlias {
+            explicit: true,
+            name: Ident::with_quote('"', name),
+            columns: Vec::new(),
+            at: None,
+        });
+    }
+    relation
+}
