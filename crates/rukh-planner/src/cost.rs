@@ -6,8 +6,11 @@
 
 use std::borrow::Cow;
 
+use rukh_keys::{Datum, Span};
+
 use crate::boxes::{Boxes, TermBox};
 use crate::constrain::{Constraint, project};
+use crate::domain::ordinal;
 use crate::interval::IntervalSet;
 use crate::knowledge::Knowledge;
 use crate::lower::lower;
@@ -186,9 +189,17 @@ fn stop_share(limit: Option<u64>, rows: f64, sorts: bool) -> f64 {
 
 fn keys_in_spans(query: &Query<'_>, shape: &PathShape<'_>, total: f64) -> f64 {
     let slots = shape.target.search_slots();
-    let whole = |span: &rukh_keys::Span| is_whole_key(span, shape.target);
-    if shape.placed.spans.iter().all(whole) {
-        return (shape.placed.spans.len() as f64).min(total.max(1.0));
+    let spans = shape.placed.spans.iter();
+    let most = spans
+        .map(|span| most_keys(span, shape.target))
+        .sum::<Option<f64>>();
+    if shape
+        .placed
+        .spans
+        .iter()
+        .all(|span| is_whole_key(span, shape.target))
+    {
+        return most.unwrap_or(total).min(total.max(1.0));
     }
     let share = |one: &TermBox| {
         slots
@@ -197,14 +208,29 @@ fn keys_in_spans(query: &Query<'_>, shape: &PathShape<'_>, total: f64) -> f64 {
             .product::<f64>()
     };
     let shares: f64 = shape.constraint.boxes.iter().map(|one| share(&one.proven)).sum();
-    (total * shares.min(1.0)).max(1.0)
+    (total * shares.min(1.0)).min(most.unwrap_or(total)).max(1.0)
+}
+
+/// The number of keys that a span can hold at most, if all elements but the last have one value.
+fn most_keys(span: &Span, target: &Target) -> Option<f64> {
+    if is_whole_key(span, target) {
+        return Some(1.0);
+    }
+    let (start, end) = (span.start.split_last()?, span.end.split_last()?);
+    let ends = start.1 == end.1 && names_whole_key(&span.start, target) && names_whole_key(&span.end, target);
+    let ty = target.slots.get(start.1.len()).filter(|_| ends)?.ty;
+    Some((ordinal(ty, end.0)? - ordinal(ty, start.0)?).unsigned_abs() as f64 + 1.0)
 }
 
 /// Whether a span names one key at most.
-pub(crate) fn is_whole_key(span: &rukh_keys::Span, target: &Target) -> bool {
-    let full = span.start.len() == target.slots.len();
-    let unique = target.unique && span.start.len() == target.searchable;
-    span.start == span.end && (full || (unique && !span.start.iter().any(rukh_keys::Datum::is_null)))
+pub(crate) fn is_whole_key(span: &Span, target: &Target) -> bool {
+    span.start == span.end && names_whole_key(&span.start, target)
+}
+
+/// Whether no two keys begin with these datums.
+fn names_whole_key(datums: &[Datum], target: &Target) -> bool {
+    let unique = target.unique && datums.len() == target.searchable;
+    datums.len() == target.slots.len() || (unique && !datums.iter().any(Datum::is_null))
 }
 
 /// The share of the rows that have an entry in a partial index, beside what its spans say.

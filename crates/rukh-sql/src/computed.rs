@@ -23,7 +23,8 @@ use rukh_engine::Snapshot;
 
 use crate::SqlError;
 use crate::expressions;
-use crate::rewrite::{HIDDEN, select_joined};
+use crate::output_names::HIDDEN;
+use crate::rewrite::select_joined;
 use crate::sequences::calls_sequence;
 use crate::session::Session;
 use crate::statement::folded;

@@ -11,7 +11,7 @@ use rukh_keys::ValueError;
 use rukh_kv::KvError;
 use thiserror::Error;
 
-use crate::rewrite::{HIDDEN, shown_name};
+use crate::output_names::{HIDDEN, shown_name};
 
 /// What a caller would do differently about an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

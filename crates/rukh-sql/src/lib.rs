@@ -39,6 +39,7 @@ mod literals;
 mod normalise;
 mod operations;
 mod operators;
+mod output_names;
 mod place;
 mod point_write;
 mod progress;

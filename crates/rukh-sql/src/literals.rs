@@ -7,6 +7,8 @@
 //! | DATE and TIMESTAMP         | nanoseconds, from 1677 to 2262 | microseconds                     |
 //! | DATE and INTERVAL          | a DATE                         | a TIMESTAMP                      |
 //! | CAST of 1.6 AS INTEGER     | 1                              | 2                                |
+//! | CASE of float and decimal   | a decimal of 15 digits         | DOUBLE                           |
+//! | coalesce(n, '5')           | a text                         | an integer                       |
 //! | sums of integers too large | wrap around                    | error 22003                      |
 //!
 //! `day >= '2015-10-01'` compares dates, `n = '5'` integers, and `n = 'five'` is an error that says so
@@ -20,7 +22,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions::math;
-use datafusion::logical_expr::expr::{Cast, InList};
+use datafusion::logical_expr::expr::{Case, Cast, InList, ScalarFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
@@ -129,8 +131,75 @@ fn typed_expr(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Exp
                 changed,
             ))
         }
+        Expr::Case(case) => typed_case(case, schema),
+        Expr::ScalarFunction(ScalarFunction { func, args }) if takes_alike(&func) => {
+            let (args, changed) = alike(args, schema)?;
+            Ok(Transformed::new_transformed(func.call(args), changed))
+        }
         other => Ok(Transformed::no(other)),
     }
+}
+
+/// Whether the arguments of a function are brought to one type, as the results of CASE are.
+fn takes_alike(function: &ScalarUDF) -> bool {
+    matches!(function.name(), "coalesce" | "greatest" | "least" | "nullif")
+}
+
+fn typed_case(case: Case, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
+    let Case {
+        expr,
+        when_then_expr,
+        else_expr,
+    } = case;
+    let (mut whens, mut thens): (Vec<Expr>, Vec<Expr>) = when_then_expr
+        .into_iter()
+        .map(|(when, then)| (*when, *then))
+        .unzip();
+    let mut changed = false;
+    if let Some(operand) = &expr {
+        for when in &mut whens {
+            if let Some(typed) = retyped(when, operand, schema)? {
+                *when = typed;
+                changed = true;
+            }
+        }
+    }
+    let has_else = else_expr.is_some();
+    thens.extend(else_expr.map(|otherwise| *otherwise));
+    let (mut thens, new) = alike(thens, schema)?;
+    let else_expr = if has_else { thens.pop().map(Box::new) } else { None };
+    let pairs = whens.into_iter().zip(thens);
+    let case = Case {
+        expr,
+        when_then_expr: pairs
+            .map(|(when, then)| (Box::new(when), Box::new(then)))
+            .collect(),
+        else_expr,
+    };
+    Ok(Transformed::new_transformed(Expr::Case(case), changed || new))
+}
+
+/// Gives expressions of which one will be the value the types that fit together in PostgreSQL, and says
+/// whether that changed any: text literals are read in the type of the others, decimals beside floats are
+/// DOUBLE, dates beside timestamps timestamps.
+fn alike(values: Vec<Expr>, schema: &DFSchema) -> DataFusionResult<(Vec<Expr>, bool)> {
+    let is_anchor = |value: &&Expr| {
+        literal_text(value).is_none() && value.get_type(schema).is_ok_and(|ty| ty != ArrowType::Null)
+    };
+    let anchor = values.iter().find(is_anchor);
+    let typed = values
+        .iter()
+        .map(|value| match (literal_text(value), anchor) {
+            (Some(text), Some(anchor)) => read_as(text, anchor, schema),
+            _ => Ok(wider_of(&values, value, schema)),
+        })
+        .collect::<DataFusionResult<Vec<Option<Expr>>>>()?;
+    let changed = typed.iter().any(Option::is_some);
+    let pairs = typed.into_iter().zip(values);
+    Ok((
+        pairs.map(|(typed, value)| typed.unwrap_or(value)).collect(),
+        changed,
+    ))
 }
 
 /// Whether a column is cast to the type that it has.
@@ -253,9 +322,14 @@ fn retyped(literal: &Expr, other: &Expr, schema: &DFSchema) -> DataFusionResult<
     let Some(text) = literal_text(literal) else {
         return Ok(as_double(literal, other, schema).or_else(|| as_timestamp(literal, other, schema)));
     };
-    if matches!(other, Expr::Literal(..)) {
-        return Ok(None);
+    match other {
+        Expr::Literal(..) => Ok(None),
+        other => read_as(text, other, schema),
     }
+}
+
+/// Returns a text literal as one of the type of `other`, or `None` when it stays text.
+fn read_as(text: &str, other: &Expr, schema: &DFSchema) -> DataFusionResult<Option<Expr>> {
     let Ok((_, field)) = other.to_field(schema) else {
         return Ok(None);
     };

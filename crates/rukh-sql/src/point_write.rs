@@ -6,10 +6,10 @@
 //! | `DELETE FROM t WHERE a = $1 AND b = $2`        | one get, one delete and what indexes take |
 //!
 //! A statement is taken when it says nothing but these: `column = constant` for each column of the primary
-//! key, of integer or VARCHAR type, and new values that are constants or an integer column plus or minus
-//! a constant. Everything else, and whatever would be an error, goes the general way, which gives the
-//! same rows and tells what is wrong. It matters because writers run one after the other, and planning
-//! takes ten times as long as the write.
+//! key, the constant being of the column's type or a literal in quotes of its input syntax, and new values
+//! that are constants or an integer column plus or minus a constant. Everything else, and whatever would be
+//! an error, goes the general way, which gives the same rows and tells what is wrong. It matters because
+//! writers run one after the other, and planning takes ten times as long as the write.
 
 use std::sync::Arc;
 
@@ -24,6 +24,7 @@ use rukh_keys::{DataType, Datum, KeyRange};
 use crate::SqlError;
 use crate::context::PathSetting;
 use crate::dml::literal;
+use crate::scalars::datum_from_scalar;
 use crate::session::Session;
 use crate::statement::{ObjectName, Statement, folded};
 
@@ -336,20 +337,38 @@ fn new_value(table: &Table, position: usize, value: &Expr, params: &[ScalarValue
                 .is_integer()
                 .then_some(NewValue::Sum(of, add))
         }
-        value => constant(ty, value, params).map(NewValue::Constant),
+        value => assigned(&table.columns[position], value, params).map(NewValue::Constant),
     }
 }
 
-/// Returns a constant that is of a column's type as it stands.
+/// Returns a constant with which a key column is compared, if comparing is being the same datum.
+///
+/// A literal in quotes has the type of what it is compared with; one of a zoned timestamp depends on the
+/// session, and blanks and lengths matter for text of fixed length, so these go the general way.
 fn constant(ty: &DataType, value: &Expr, params: &[ScalarValue]) -> Option<Datum> {
-    match (ty, literal(value, params).ok()??) {
-        (ty, ScalarValue::Int64(Some(value))) if ty.is_integer() => ty.check(Datum::Int(value)).ok(),
-        (DataType::Varchar(_), ScalarValue::Utf8(Some(text))) => {
-            let datum = Datum::Text(text);
-            ty.check(datum.clone()).ok().filter(|checked| *checked == datum)
+    let scalar = literal(value, params).ok()??;
+    let datum = match (ty, &scalar) {
+        (ty, ScalarValue::Int64(Some(value))) if ty.is_integer() => Datum::Int(*value),
+        (DataType::Varchar(_), ScalarValue::Utf8(Some(text))) => Datum::Text(text.clone()),
+        (DataType::Date | DataType::Timestamp | DataType::Uuid, ScalarValue::Utf8(Some(text))) => {
+            ty.parse_text(text).ok()?
         }
-        _ => None,
-    }
+        (DataType::Date, ScalarValue::Date32(Some(days))) => Datum::Date(*days),
+        (DataType::Timestamp, ScalarValue::TimestampMicrosecond(Some(time), None))
+        | (DataType::TimestampTz, ScalarValue::TimestampMicrosecond(Some(time), Some(_))) => {
+            Datum::Timestamp(*time)
+        }
+        (DataType::Boolean, ScalarValue::Boolean(Some(value))) => Datum::Boolean(*value),
+        _ => return None,
+    };
+    ty.check(datum.clone()).ok().filter(|checked| *checked == datum)
+}
+
+/// Returns a constant as it is stored in a column.
+fn assigned(column: &Column, value: &Expr, params: &[ScalarValue]) -> Option<Datum> {
+    let scalar = literal(value, params).ok()??;
+    let datum = datum_from_scalar(&scalar, &column.ty, &column.name).ok()?;
+    (column.nullable || !datum.is_null()).then_some(datum)
 }
 
 fn integer(value: &Expr, params: &[ScalarValue]) -> Option<i64> {

@@ -8,7 +8,8 @@
 //! | `(a, b) >= (1, 2)`    | `a > 1 OR (a = 1 AND b >= 2)`                      |
 //! | `(a, b) IN ((1, 2))`  | `(a = 1 AND b = 2)`, one arm per row, joined by OR |
 //!
-//! | `SELECT a, a`         | a second name for the second, see [`shown_name`]   |
+//! | `SELECT a, a`         | a second name for the second, see `output_names`   |
+//! | `SELECT count(*)`     | `SELECT count(*) AS count`                         |
 //! | `a = ANY (SELECT …)`  | the subquery in another one, under a name          |
 //!
 //! Those of row values are SQL's own definitions, NULLs included; DataFusion would compare structs
@@ -24,6 +25,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use crate::SqlError;
+use crate::output_names::{HIDDEN, name_outputs};
 
 /// Rewrites in place; fails on rows of unequal length, as PostgreSQL does.
 pub(crate) fn rewrite(node: &mut impl VisitMut) -> Result<(), SqlError> {
@@ -48,103 +50,9 @@ impl VisitorMut for Rewriter {
     }
 
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
-        rename_twins(&mut select.projection);
+        name_outputs(&mut select.projection);
         ControlFlow::Continue(())
     }
-}
-
-/// Begins the part of a column name that is not shown; no keyboard types it.
-pub(crate) const HIDDEN: char = '\u{2063}';
-
-/// Returns the name of a result column as a user sees it.
-pub(crate) fn shown_name(name: &str) -> &str {
-    name.split_once(HIDDEN).map_or(name, |(shown, _)| shown)
-}
-
-/// Gives output columns of one name different ones: SQL lets them be the same, DataFusion does not.
-///
-/// Nobody can write these names, so a reference to one of such columns is not found, and told to be
-/// ambiguous. Beside a star every column may have a twin.
-fn rename_twins(items: &mut [SelectItem]) {
-    let names: Vec<Option<(Option<String>, String)>> = items.iter().map(output_name).collect();
-    let has_star = names.iter().any(Option::is_none);
-    for (at, item) in items.iter_mut().enumerate() {
-        let Some((table, name)) = &names[at] else { continue };
-        let is_twin = |(other, known): &(Option<String>, String)| {
-            known == name && (other == table || other.is_none() || table.is_none())
-        };
-        let twins = names.iter().flatten().filter(|other| is_twin(other)).count();
-        let may_be_of_star = has_star && is_column(item);
-        if twins < 2 && !may_be_of_star {
-            continue;
-        }
-        let alias = Ident::with_quote('"', format!("{name}{HIDDEN}{at}"));
-        match item {
-            SelectItem::ExprWithAlias { alias: known, .. } => *known = alias,
-            SelectItem::UnnamedExpr(expr) => {
-                let expr = std::mem::replace(expr, Expr::Value(Value::Null.into()));
-                *item = SelectItem::ExprWithAlias { expr, alias };
-            }
-            _ => {}
-        }
-    }
-}
-
-fn is_column(item: &SelectItem) -> bool {
-    matches!(
-        item,
-        SelectItem::UnnamedExpr(Expr::Identifier(_) | Expr::CompoundIdentifier(_))
-    )
-}
-
-/// Returns a name as SQL compares it: in lower case unless quoted.
-fn folded(name: &Ident) -> String {
-    match name.quote_style {
-        Some(_) => name.value.clone(),
-        None => name.value.to_lowercase(),
-    }
-}
-
-/// Returns table, if it says one, and name of an output column; `None` for a star.
-fn output_name(item: &SelectItem) -> Option<(Option<String>, String)> {
-    match item {
-        SelectItem::ExprWithAlias { alias, .. } => Some((None, folded(alias))),
-        SelectItem::UnnamedExpr(expr) => Some(name_of(expr)),
-        _ => None,
-    }
-}
-
-/// Returns table and name of an output column that has no alias.
-fn name_of(expr: &Expr) -> (Option<String>, String) {
-    match expr {
-        Expr::Identifier(name) => (None, folded(name)),
-        Expr::CompoundIdentifier(parts) => {
-            let mut parts = parts.iter().rev().map(folded);
-            let name = parts.next().unwrap_or_default();
-            (parts.next(), name)
-        }
-        Expr::Nested(inner) => name_of(inner),
-        other => (None, bare_text(other)),
-    }
-}
-
-/// Returns an expression without casts and parentheses, which DataFusion leaves out of names.
-fn bare_text(expr: &Expr) -> String {
-    struct Bare;
-    impl VisitorMut for Bare {
-        type Break = ();
-
-        fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-            if let Expr::Cast { expr: inner, .. } | Expr::Nested(inner) = expr {
-                let inner = std::mem::replace(&mut **inner, Expr::Value(Value::Null.into()));
-                *expr = inner;
-            }
-            ControlFlow::Continue(())
-        }
-    }
-    let mut bare = expr.clone();
-    let _ = VisitMut::visit(&mut bare, &mut Bare);
-    bare.to_string()
 }
 
 /// Gives the subquery of `ANY (SELECT …)` or `ALL (SELECT …)` a name of its own: DataFusion compares

@@ -14,7 +14,7 @@ use crate::batch::batch_of_rows;
 use crate::block::Aborted;
 use crate::context::StatementContext;
 use crate::direct::DirectCursor;
-use crate::rewrite::shown_name;
+use crate::output_names::shown_name;
 use crate::runtime::{Running, Runtime};
 use crate::scalars::datums_from_array;
 use crate::types::data_type_of;

@@ -12,7 +12,7 @@ use super::view::check_no_parameters;
 use crate::SqlError;
 use crate::dml;
 use crate::normalise::quoted;
-use crate::rewrite::shown_name;
+use crate::output_names::shown_name;
 use crate::session::Session;
 use crate::statement::{
     ColumnDefinition, CreateTableStatement, KeyElementDefinition, KeyExprDefinition, Name, Statement,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::run::{PUBLIC, is_taken, schema_of};
 use crate::SqlError;
 use crate::context::Notice;
-use crate::rewrite::shown_name;
+use crate::output_names::shown_name;
 use crate::session::Session;
 use crate::statement::{CreateViewStatement, ObjectName, Statement, parse};
 use crate::types::data_type_of;

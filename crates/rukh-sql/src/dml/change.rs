@@ -24,7 +24,7 @@ use super::returning::{Returning, Written};
 use super::target::{commit, refuse, target};
 use crate::SqlError;
 use crate::computed::Relation;
-use crate::rewrite::HIDDEN;
+use crate::output_names::HIDDEN;
 use crate::scalars::{assigned_datums, datums_from_array};
 use crate::session::Session;
 use crate::statement::{ObjectName, folded};

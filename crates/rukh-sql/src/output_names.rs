@@ -1,0 +1,257 @@
+//! Names of the columns that a query gives back.
+//!
+//! An output column without an alias is called as PostgreSQL calls it (`FigureColname` in its
+//! `parse_target.c`): a column by its name, a call by the function, `CASE` by `case`, and what has no name
+//! `?column?`. Two columns of one query may have one name in SQL and may not in DataFusion, so twins get an
+//! ending that nobody can type and nobody is shown.
+
+use datafusion::sql::sqlparser::ast::{
+    DataType, Expr, Ident, Query, SelectItem, SetExpr, TimezoneInfo, Value,
+};
+
+/// Begins the part of a column name that is not shown; no keyboard types it.
+pub(crate) const HIDDEN: char = '\u{2063}';
+
+/// What a column is called that nothing gives a name.
+const NAMELESS: &str = "?column?";
+
+/// Returns the name of a result column as a user sees it.
+pub(crate) fn shown_name(name: &str) -> &str {
+    name.split_once(HIDDEN).map_or(name, |(shown, _)| shown)
+}
+
+/// Gives every output column the name that PostgreSQL gives it, and twins different ones.
+///
+/// Nobody can write the names of twins, so a reference to one of them is not found, and told to be
+/// ambiguous. Beside a star every column may have a twin.
+pub(crate) fn name_outputs(items: &mut [SelectItem]) {
+    let names: Vec<Option<(Option<String>, String)>> = items.iter().map(output_name).collect();
+    let has_star = names.iter().any(Option::is_none);
+    for (at, item) in items.iter_mut().enumerate() {
+        let Some((table, name)) = &names[at] else { continue };
+        let is_twin = |(other, known): &(Option<String>, String)| {
+            known == name && (other == table || other.is_none() || table.is_none())
+        };
+        let twins = names.iter().flatten().filter(|other| is_twin(other)).count();
+        let may_be_of_star = has_star && matches!(item, SelectItem::UnnamedExpr(_));
+        let has_twin = twins > 1 || may_be_of_star;
+        if !has_twin && !needs_alias(item) {
+            continue;
+        }
+        let alias = match has_twin {
+            true => Ident::with_quote('"', format!("{name}{HIDDEN}{at}")),
+            false => Ident::with_quote('"', name),
+        };
+        match item {
+            SelectItem::ExprWithAlias { alias: known, .. } => *known = alias,
+            SelectItem::UnnamedExpr(expr) => {
+                let expr = std::mem::replace(expr, Expr::Value(Value::Null.into()));
+                *item = SelectItem::ExprWithAlias { expr, alias };
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Returns whether DataFusion would call a column otherwise.
+fn needs_alias(item: &SelectItem) -> bool {
+    match item {
+        SelectItem::UnnamedExpr(expr) => !matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_)),
+        _ => false,
+    }
+}
+
+/// Returns a name as SQL compares it: in lower case unless quoted.
+fn folded(name: &Ident) -> String {
+    match name.quote_style {
+        Some(_) => name.value.clone(),
+        None => name.value.to_lowercase(),
+    }
+}
+
+/// Returns table, if it says one, and name of an output column; `None` for a star.
+fn output_name(item: &SelectItem) -> Option<(Option<String>, String)> {
+    match item {
+        SelectItem::ExprWithAlias { alias, .. } => Some((None, folded(alias))),
+        SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => {
+            let mut parts = parts.iter().rev().map(folded);
+            let name = parts.next().unwrap_or_default();
+            Some((parts.next(), name))
+        }
+        SelectItem::UnnamedExpr(expr) => {
+            let name = figure(expr).map_or_else(|| NAMELESS.to_string(), |figured| figured.name);
+            Some((None, name))
+        }
+        _ => None,
+    }
+}
+
+/// A name that an expression suggests.
+struct Figured {
+    name: String,
+    /// Whether a cast around the expression keeps it.
+    strong: bool,
+}
+
+fn strong(name: impl Into<String>) -> Option<Figured> {
+    Some(Figured {
+        name: name.into(),
+        strong: true,
+    })
+}
+
+fn weak(name: impl Into<String>) -> Option<Figured> {
+    Some(Figured {
+        name: name.into(),
+        strong: false,
+    })
+}
+
+fn figure(expr: &Expr) -> Option<Figured> {
+    match expr {
+        Expr::Identifier(name) => strong(folded(name)),
+        Expr::CompoundIdentifier(parts) => parts.last().and_then(|name| strong(folded(name))),
+        Expr::CompoundFieldAccess { root, .. } => figure(root),
+        Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => figure(inner),
+        Expr::Function(call) => {
+            let last = call.name.0.last().and_then(|part| part.as_ident())?;
+            strong(folded(last))
+        }
+        Expr::Cast { expr, data_type, .. } => match figure(expr) {
+            Some(inner) if inner.strong => Some(inner),
+            _ => weak(type_name(data_type)),
+        },
+        Expr::TypedString(typed) => weak(type_name(&typed.data_type)),
+        Expr::Interval(_) => weak("interval"),
+        Expr::Case { else_result, .. } => match else_result.as_deref().and_then(figure) {
+            Some(inner) if inner.strong => Some(inner),
+            _ => weak("case"),
+        },
+        Expr::Extract { .. } => strong("extract"),
+        Expr::Ceil { .. } => strong("ceil"),
+        Expr::Floor { .. } => strong("floor"),
+        Expr::Position { .. } => strong("position"),
+        Expr::Substring { shorthand, .. } => strong(match shorthand {
+            true => "substr",
+            false => "substring",
+        }),
+        Expr::Trim { trim_where, .. } => strong(match trim_where {
+            Some(side) => format!(
+                "{}trim",
+                side.to_string().to_lowercase().chars().next().unwrap_or('b')
+            ),
+            None => "btrim".to_string(),
+        }),
+        Expr::Overlay { .. } => strong("overlay"),
+        Expr::AtTimeZone { .. } => strong("timezone"),
+        Expr::Exists { negated: false, .. } => strong("exists"),
+        Expr::Array(_) => strong("array"),
+        Expr::Tuple(_) => strong("row"),
+        Expr::Subquery(query) => subquery_name(query),
+        _ => None,
+    }
+}
+
+/// Returns the name of a scalar subquery: that of its only column.
+fn subquery_name(query: &Query) -> Option<Figured> {
+    let mut body = query.body.as_ref();
+    loop {
+        match body {
+            SetExpr::Query(inner) => body = inner.body.as_ref(),
+            SetExpr::SetOperation { left, .. } => body = left.as_ref(),
+            SetExpr::Select(select) => {
+                let (_, name) = select.projection.first().and_then(output_name)?;
+                return match shown_name(&name) {
+                    NAMELESS => None,
+                    name => strong(name),
+                };
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// Returns what PostgreSQL calls a type inside.
+fn type_name(data_type: &DataType) -> String {
+    let zoned = |zone: &TimezoneInfo| matches!(zone, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz);
+    match data_type {
+        DataType::Bool | DataType::Boolean => "bool",
+        DataType::SmallInt(_) | DataType::Int2(_) => "int2",
+        DataType::Int(_) | DataType::Integer(_) | DataType::Int4(_) => "int4",
+        DataType::BigInt(_) | DataType::Int8(_) => "int8",
+        DataType::Real | DataType::Float4 => "float4",
+        DataType::Double(_) | DataType::DoublePrecision | DataType::Float8 | DataType::Float(_) => "float8",
+        DataType::Numeric(_) | DataType::Decimal(_) | DataType::Dec(_) => "numeric",
+        DataType::Varchar(_) | DataType::CharacterVarying(_) | DataType::CharVarying(_) => "varchar",
+        DataType::Char(_) | DataType::Character(_) => "bpchar",
+        DataType::Text => "text",
+        DataType::Bytea => "bytea",
+        DataType::Date => "date",
+        DataType::Time(_, zone) if !zoned(zone) => "time",
+        DataType::Timestamp(_, zone) if zoned(zone) => "timestamptz",
+        DataType::Timestamp(..) => "timestamp",
+        DataType::Uuid => "uuid",
+        other => return other.to_string().to_lowercase(),
+    }
+    .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statement::parse_expression;
+
+    #[test]
+    fn columns_without_an_alias_have_the_names_of_postgresql() {
+        // each of them was printed by PostgreSQL 15
+        let cases = [
+            ("a", "a"),
+            ("t.a", "a"),
+            ("(a)", "a"),
+            ("count(*)", "count"),
+            ("Upper(a)", "upper"),
+            ("pg_catalog.lower(a)", "lower"),
+            ("a + 1", "?column?"),
+            ("-a", "?column?"),
+            ("1", "?column?"),
+            ("'x'", "?column?"),
+            ("NULL", "?column?"),
+            ("true", "?column?"),
+            ("a::text", "a"),
+            ("'1'::int", "int4"),
+            ("CAST(a + 1 AS bigint)", "int8"),
+            ("CAST(lower(a) AS varchar)", "lower"),
+            ("DATE '2020-01-01'", "date"),
+            ("INTERVAL '1 day'", "interval"),
+            ("CASE WHEN a = 1 THEN 2 END", "case"),
+            ("CASE WHEN a = 1 THEN 2 ELSE b END", "b"),
+            ("CASE WHEN a = 1 THEN 2 ELSE 3 END", "case"),
+            ("coalesce(a, b)", "coalesce"),
+            ("extract(year FROM a)", "extract"),
+            ("substring(a FROM 1 FOR 2)", "substring"),
+            ("substr(a, 1)", "substr"),
+            ("trim(a)", "btrim"),
+            ("trim(LEADING 'x' FROM a)", "ltrim"),
+            ("trim(TRAILING 'x' FROM a)", "rtrim"),
+            ("position('x' IN a)", "position"),
+            ("ceil(a)", "ceil"),
+            ("a AT TIME ZONE 'UTC'", "timezone"),
+            ("EXISTS (SELECT 1)", "exists"),
+            ("NOT EXISTS (SELECT 1)", "?column?"),
+            ("(SELECT max(b) FROM u)", "max"),
+            ("(SELECT 1)", "?column?"),
+            ("a IN (1, 2)", "?column?"),
+            ("a IS NULL", "?column?"),
+            ("a LIKE 'x%'", "?column?"),
+            ("current_date", "current_date"),
+            ("row_number() OVER (ORDER BY a)", "row_number"),
+            ("a COLLATE \"C\"", "a"),
+            ("ARRAY[1, 2]", "array"),
+        ];
+        for (written, expected) in cases {
+            let expr = parse_expression(written).expect("the expression parses");
+            let (_, name) = output_name(&SelectItem::UnnamedExpr(expr)).expect("no star");
+            assert_eq!(name, expected, "{written}");
+        }
+    }
+}
