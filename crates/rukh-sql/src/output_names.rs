@@ -6,7 +6,7 @@
 //! ending that nobody can type and nobody is shown.
 
 use datafusion::sql::sqlparser::ast::{
-    DataType, Expr, Ident, Query, SelectItem, SetExpr, TimezoneInfo, Value,
+    DataType, Expr, Ident, Query, SelectItem, SetExpr, TimezoneInfo, TrimWhereField, Value,
 };
 
 /// Begins the part of a column name that is not shown; no keyboard types it.
@@ -136,11 +136,9 @@ fn figure(expr: &Expr) -> Option<Figured> {
             false => "substring",
         }),
         Expr::Trim { trim_where, .. } => strong(match trim_where {
-            Some(side) => format!(
-                "{}trim",
-                side.to_string().to_lowercase().chars().next().unwrap_or('b')
-            ),
-            None => "btrim".to_string(),
+            Some(TrimWhereField::Leading) => "ltrim",
+            Some(TrimWhereField::Trailing) => "rtrim",
+            Some(TrimWhereField::Both) | None => "btrim",
         }),
         Expr::Overlay { .. } => strong("overlay"),
         Expr::AtTimeZone { .. } => strong("timezone"),
