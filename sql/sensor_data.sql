@@ -8,6 +8,7 @@
 
 DROP TABLE IF EXISTS sensor_data;
 DROP TABLE IF EXISTS sensor_hours;
+DROP TABLE IF EXISTS sensor_month;
 
 CREATE TABLE sensor_data (
     sensor VARCHAR   NOT NULL,
@@ -118,5 +119,27 @@ INSERT INTO sensor_hours (hour, sensor, readings, low, high)
     FROM sensor_data GROUP BY date_trunc('hour', ts), sensor;
 SELECT hour, sensor, readings, low, high FROM sensor_hours ORDER BY hour, sensor;
 
+-- A month is kept: a reading is gone, from the table and the index, thirty days after its time. Of
+-- sixty daily readings thirty are there from the start: today's, and those of the 29 days before.
+CREATE TABLE sensor_month (
+    sensor VARCHAR   NOT NULL,
+    ts     TIMESTAMP NOT NULL,
+    value  DOUBLE PRECISION,
+    PRIMARY KEY (sensor, ts DESC)
+) SALT_BUCKETS = 16 ON (sensor), TTL = INTERVAL '30 days' FROM ts;
+
+CREATE INDEX month_index ON sensor_month (ts);
+
+INSERT INTO sensor_month (sensor, ts, value)
+    SELECT 'cellar', CAST(to_timestamp(CAST(extract(epoch FROM now()) AS BIGINT) - 86400 * g.value) AS TIMESTAMP),
+           CAST(g.value AS DOUBLE PRECISION)
+    FROM generate_series(0, 59) AS g(value);
+
+SHOW CREATE TABLE sensor_month;
+SELECT count(*) AS readings, max(value) AS oldest FROM sensor_month WHERE sensor = 'cellar' AND value < 30;
+SELECT count(*) AS readings FROM sensor_month WHERE ts > TIMESTAMP '2000-01-01' AND value < 30;
+SELECT value FROM sensor_month WHERE sensor = 'cellar' ORDER BY ts DESC LIMIT 2;
+
 CHECK TABLE sensor_data;
 CHECK TABLE sensor_hours;
+CHECK TABLE sensor_month;

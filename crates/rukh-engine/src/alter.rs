@@ -3,7 +3,6 @@
 use crate::EngineError;
 use crate::codec::TableCodec;
 use crate::engine::Engine;
-use crate::lifetime;
 use crate::maintain::Maintainer;
 use rukh_catalog::{Catalog, Table, TableId};
 use rukh_kv::WriteBatch;
@@ -27,15 +26,14 @@ impl Engine {
         let next = change(&definitions.catalog, before)?;
         let codec = TableCodec::new(Arc::new(next.clone()));
         Maintainer::new(Arc::new(codec), inner.functions.as_ref())?;
-        let rules = lifetime::table_rules(before);
-        if before.options.lifetime != next.options.lifetime {
-            // What has died stays dead, also where part of it is already forgotten.
-            lifetime::bury(inner.store.as_ref(), &rules, inner.clock.now())?;
+        let other_lifetime = before.options.lifetime != next.options.lifetime;
+        if other_lifetime {
+            inner.end_lifetime(before)?;
         }
         let is_new = |name: &String| !inner.store.table_exists(name);
         let names = crate::engine::family_names(&next);
         let new: Vec<String> = names.into_iter().filter(is_new).collect();
-        inner.create_storage(&new)?;
+        inner.create_storage(&new, &next)?;
         let mut batch = WriteBatch::new();
         crate::stored::put_table(&mut batch, &next);
         let mut catalog = definitions.catalog.with_table(next.clone());
@@ -48,8 +46,13 @@ impl Engine {
             }
         }
         let written = inner.commit_definitions(batch, catalog);
+        if other_lifetime && written.is_ok() {
+            inner.retire(definitions.codec(id)?);
+        }
+        let purged = inner.set_purges(id);
         inner.drop_unnamed();
         written?;
+        purged?;
         Ok(inner.definitions().codec(id)?.table.clone())
     }
 }

@@ -83,7 +83,7 @@ impl Inner {
         self.switch(&build)
     }
 
-    /// Makes the index that was filled Ready, in the place of the one that it was filled for.
+    /// Makes the index that was filled Ready, while nobody writes, in the place of the one that it was filled for.
     fn switch(&self, build: &Build) -> Result<(), EngineError> {
         let catalog = self.definitions().catalog.clone();
         let (table, _) = catalog.index(build.index).ok_or_else(|| unknown(build.index))?;
@@ -95,7 +95,9 @@ impl Inner {
         if let Some(comment) = table.comments.indexes.remove(&build.index) {
             table.comments.indexes.insert(build.filled, comment);
         }
-        self.commit_table(WriteBatch::new(), table)
+        let id = table.id;
+        self.commit_table(WriteBatch::new(), table)?;
+        self.set_purges(id)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::clock::{Clock, TimeSource};
 use crate::commits::Commits;
 use crate::functions::RowFunctions;
 use crate::group::Group;
+use crate::lifetime::Retired;
 use crate::load::LOAD_BYTES_MAX;
 use crate::lock::{WriterGuard, WriterLock};
 use crate::maintain::Maintainer;
@@ -52,7 +53,7 @@ pub(crate) struct Inner {
     pub(crate) functions: Arc<dyn RowFunctions>,
     /// Replaced with the storage changes it stands for; held for reading while a snapshot is taken.
     definitions: RwLock<Arc<Definitions>>,
-    maintainers: Mutex<HashMap<TableId, Arc<Maintainer>>>,
+    pub(crate) maintainers: Mutex<HashMap<TableId, Arc<Maintainer>>>,
     pub(crate) writer: Arc<WriterLock>,
     /// Held while the database is copied, and while a bulk load is partly there.
     pub(crate) copying: Mutex<()>,
@@ -61,6 +62,7 @@ pub(crate) struct Inner {
     /// What open transactions have to know of others.
     pub(crate) commits: Arc<Commits>,
     pub(crate) clock: Arc<Clock>,
+    pub(crate) retired: Retired,
     read_only: bool,
     pub(crate) statement_bytes_max: AtomicU64,
     pub(crate) transaction_bytes_max: AtomicU64,
@@ -106,6 +108,7 @@ impl Engine {
             group: Group::default(),
             commits: Arc::default(),
             clock: Arc::default(),
+            retired: Retired::default(),
             read_only,
             statement_bytes_max: AtomicU64::new(STATEMENT_BYTES_MAX),
             transaction_bytes_max: AtomicU64::new(TRANSACTION_BYTES_MAX),
@@ -120,6 +123,10 @@ impl Engine {
         };
         if !read_only {
             inner.recovered = recover::recover(&inner)?;
+            let catalog = inner.definitions().catalog.clone();
+            catalog
+                .tables()
+                .try_for_each(|table| inner.set_purges(table.id))?;
         }
         inner.statistics = RwLock::new(load_statistics(&inner)?);
         Ok(Engine {
@@ -219,7 +226,7 @@ impl Engine {
         definitions.catalog.check_name_free(&draft.schema, &draft.name)?;
         let id = TableId(stored::next_id(inner.store.as_ref())?);
         let table = validate_table(draft, id)?;
-        inner.create_storage(&family_names(&table))?;
+        inner.create_storage(&family_names(&table), &table)?;
         let mut batch = WriteBatch::new();
         stored::put_table(&mut batch, &table);
         let mut next = definitions.catalog.with_table(table);
@@ -242,6 +249,7 @@ impl Engine {
             inner.drop_unnamed();
         }
         written?;
+        inner.set_purges(id)?;
         Ok(inner.definitions().codec(id)?.table.clone())
     }
 
@@ -410,13 +418,17 @@ impl Inner {
         self.commit_definitions(batch, next)
     }
 
-    /// Creates column families, empty: what an earlier failure left under their names goes first.
-    pub(crate) fn create_storage(&self, names: &[String]) -> Result<(), EngineError> {
+    /// Creates column families of a table, empty: what an earlier failure left under their names goes first.
+    pub(crate) fn create_storage(&self, names: &[String], table: &Table) -> Result<(), EngineError> {
+        let options = TableOptions {
+            purged: table.options.lifetime.is_some(),
+            ..TableOptions::default()
+        };
         for name in names {
             if self.store.table_exists(name) {
                 self.store.drop_table(name)?;
             }
-            self.store.create_table(name, &TableOptions::default())?;
+            self.store.create_table(name, &options)?;
         }
         Ok(())
     }

@@ -9,16 +9,19 @@
 //! before a lifetime is made longer, or taken away, [`bury`] removes what it has ended.
 
 use crate::EngineError;
+use crate::codec::TableCodec;
+use crate::engine::Inner;
 use crate::entry::ROW_KEY_LEN;
 use crate::row::{self, Times};
-use rukh_catalog::{Catalog, Table};
+use parking_lot::Mutex;
+use rukh_catalog::{Catalog, Table, TableId};
 use rukh_keys::{DAY_MICROS, Datum};
 use rukh_kv::{
     Durability, KeyValue, KvCursor, KvError, KvSnapshot, KvStore, ScanSpec, ScanStats, Visit, WriteBatch,
 };
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// Dead entries that are removed by one batch.
 const BURIED_TOGETHER: usize = 10_000;
@@ -135,7 +138,7 @@ pub(crate) fn table_rules(table: &Table) -> Vec<(String, Rule)> {
 }
 
 /// Removes what is dead at `now` of column families whose rules are about to change.
-pub(crate) fn bury(store: &dyn KvStore, rules: &[(String, Rule)], now: i64) -> Result<(), EngineError> {
+fn bury(store: &dyn KvStore, rules: &[(String, Rule)], now: i64) -> Result<(), EngineError> {
     for (storage, rule) in rules {
         let mut cursor = store.snapshot().scan(storage, ScanSpec::all())?;
         let mut more = true;
@@ -156,6 +159,60 @@ pub(crate) fn bury(store: &dyn KvStore, rules: &[(String, Rule)], now: i64) -> R
         }
     }
     Ok(())
+}
+
+/// The definitions that tables had before their lifetimes changed. As long as somebody reads by one, storage
+/// keeps what may be alive by it.
+#[derive(Default)]
+pub(crate) struct Retired(Mutex<HashMap<TableId, Vec<Weak<TableCodec>>>>);
+
+impl Retired {
+    /// Returns the former definitions of a table that somebody may still read by.
+    fn of(&self, id: TableId) -> Vec<Weak<TableCodec>> {
+        let mut all = self.0.lock();
+        let Some(retired) = all.get_mut(&id) else {
+            return Vec::new();
+        };
+        retired.retain(|codec| codec.strong_count() > 0);
+        retired.clone()
+    }
+}
+
+impl Inner {
+    /// Lets storage forget what is dead of a table, by its present definition and for all who read.
+    pub(crate) fn set_purges(&self, id: TableId) -> Result<(), EngineError> {
+        let table = self.definitions().codec(id)?.table.clone();
+        let retired: Arc<[_]> = self.retired.of(id).into();
+        let stored = |(storage, _): &(String, Rule)| self.store.table_exists(storage);
+        for (storage, rule) in table_rules(&table).into_iter().filter(stored) {
+            let (clock, retired) = (self.clock.clone(), retired.clone());
+            let purge = move |value: &[u8]| {
+                retired.iter().all(|codec| codec.strong_count() == 0)
+                    && !rule.is_alive(value, clock.horizon())
+            };
+            self.store.set_purge(&storage, Some(Arc::new(purge)))?;
+        }
+        Ok(())
+    }
+
+    /// Begins to change the lifetime of a table: storage forgets nothing of it any more, and what is dead goes
+    /// before it could come back.
+    pub(crate) fn end_lifetime(&self, table: &Table) -> Result<(), EngineError> {
+        let stored = |(storage, _): &(String, Rule)| self.store.table_exists(storage);
+        let rules: Vec<_> = table_rules(table).into_iter().filter(stored).collect();
+        for (storage, _) in &rules {
+            self.store.set_purge(storage, None)?;
+        }
+        bury(self.store.as_ref(), &rules, self.clock.now())
+    }
+
+    /// Remembers a definition that somebody may read by after the lifetime has changed.
+    pub(crate) fn retire(&self, codec: &Arc<TableCodec>) {
+        let id = codec.table.id;
+        self.maintainers.lock().remove(&id);
+        let mut retired = self.retired.0.lock();
+        retired.entry(id).or_default().push(Arc::downgrade(codec));
+    }
 }
 
 /// A snapshot without what is dead at one time.

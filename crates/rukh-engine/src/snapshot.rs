@@ -5,6 +5,7 @@ use crate::codec::TableCodec;
 use crate::lifetime::{self, Live};
 use crate::scan::{self, RowCursor, ScanCounters, ScanRequest, Source};
 use crate::{EngineError, Row};
+use parking_lot::Mutex;
 use rukh_catalog::{Catalog, CatalogError, Table, TableId};
 use rukh_keys::{Datum, KeyRange, MaskedCompare};
 use rukh_kv::{KvSnapshot, KvStore, ScanSpec};
@@ -55,6 +56,15 @@ impl Definitions {
     }
 }
 
+/// A moment held by a snapshot, by each clone for itself, until it is given up.
+struct Held(Mutex<Option<Arc<Moment>>>);
+
+impl Clone for Held {
+    fn clone(&self) -> Self {
+        Held(Mutex::new(self.0.lock().clone()))
+    }
+}
+
 /// Returns the present time, if any row carries times, and what is alive then.
 fn live(
     definitions: &Definitions,
@@ -84,7 +94,9 @@ pub struct Snapshot {
     /// What is stored.
     pub(crate) raw: Arc<dyn KvSnapshot>,
     /// The time, if it matters.
-    moment: Option<Arc<Moment>>,
+    time: Option<i64>,
+    /// Keeps what is alive then.
+    moment: Held,
     clock: Arc<Clock>,
     store: Arc<dyn KvStore>,
     halted: Arc<AtomicBool>,
@@ -104,7 +116,8 @@ impl Snapshot {
             definitions,
             kv,
             raw,
-            moment,
+            time: moment.as_ref().map(|moment| moment.time()),
+            moment: Held(Mutex::new(moment)),
             clock,
             store,
             halted,
@@ -117,14 +130,15 @@ impl Snapshot {
         Snapshot {
             kv,
             raw,
-            moment,
+            time: moment.as_ref().map(|moment| moment.time()),
+            moment: Held(Mutex::new(moment)),
             ..self.clone()
         }
     }
 
     /// Returns the same data as it is at the present time: another statement may find less alive.
     pub(crate) fn at_present(&self) -> Self {
-        match self.moment {
+        match self.time {
             None => self.clone(),
             Some(_) => self.with_kv(self.raw.clone()),
         }
@@ -132,10 +146,12 @@ impl Snapshot {
 
     /// Returns the time that the statement goes by, in microseconds since 1970-01-01 00:00 UTC.
     pub fn now(&self) -> i64 {
-        match &self.moment {
-            Some(moment) => moment.time(),
-            None => self.clock.now(),
-        }
+        self.time.unwrap_or_else(|| self.clock.now())
+    }
+
+    /// Says that nothing more is read through this clone: storage need not keep what has died meanwhile.
+    pub fn finish(&self) {
+        self.moment.0.lock().take();
     }
 
     /// Returns a table, unless storage may show half of a load.

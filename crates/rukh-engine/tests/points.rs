@@ -23,8 +23,8 @@ mod support;
 
 use rukh_keys::KeyRange;
 use rukh_kv::{
-    Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MemoryStore, RocksOptions,
-    RocksStore, SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch,
+    Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MemoryStore, Purge,
+    RocksOptions, RocksStore, SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -91,6 +91,10 @@ impl KvStore for PointStore {
 
     fn configure_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
         self.inner.configure_table(table, options)
+    }
+
+    fn set_purge(&self, table: &str, purge: Option<Purge>) -> Result<(), KvError> {
+        self.inner.set_purge(table, purge)
     }
 
     fn drop_table(&self, table: &str) -> Result<(), KvError> {

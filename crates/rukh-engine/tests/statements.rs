@@ -193,14 +193,14 @@ fn a_newer_format_is_refused() {
     let store: Arc<dyn KvStore> = Arc::new(MemoryStore::new());
     drop(support::open(store.clone()));
     let mut batch = WriteBatch::new();
-    batch.put("catalog", b"format", b"3");
+    batch.put("catalog", b"format", b"4");
     store.write(batch, Durability::Synced).unwrap();
     let error = Engine::open(store, Arc::new(ToyFunctions), false).err().unwrap();
     assert!(matches!(
         error,
         EngineError::Catalog(CatalogError::NewerFormat {
-            found: 3,
-            supported: 2
+            found: 4,
+            supported: 3
         })
     ));
 }

@@ -6,8 +6,8 @@
 //! acknowledged. Reads never fail.
 
 use crate::{
-    Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, SortedWriter, StoreUsage,
-    TableName, TableOptions, TableUsage, WriteBatch,
+    Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, Purge, SortedWriter,
+    StoreUsage, TableName, TableOptions, TableUsage, WriteBatch,
 };
 use parking_lot::Mutex;
 use rukh_keys::KeyRange;
@@ -110,6 +110,10 @@ impl KvStore for FaultStore {
 
     fn configure_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
         self.inner.configure_table(table, options)
+    }
+
+    fn set_purge(&self, table: &str, purge: Option<Purge>) -> Result<(), KvError> {
+        self.inner.set_purge(table, purge)
     }
 
     fn drop_table(&self, table: &str) -> Result<(), KvError> {

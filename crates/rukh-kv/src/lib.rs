@@ -57,5 +57,7 @@ pub use overlay::{Mark, Overlay};
 pub use record::{Operation, RecordStore, Recording};
 pub use rocks::{Backup, Backups, Compression, RocksOptions, RocksStore};
 pub use scan::{KeyValue, ScanSpec, ScanStats};
-pub use store::{Capabilities, Durability, KvCursor, KvSnapshot, KvStore, SortedWriter, TableOptions, Visit};
+pub use store::{
+    Capabilities, Durability, KvCursor, KvSnapshot, KvStore, Purge, SortedWriter, TableOptions, Visit,
+};
 pub use usage::{StoreUsage, TableUsage};

@@ -13,8 +13,8 @@ mod rows;
 mod snapshot;
 
 use crate::{
-    Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, SortedWriter,
-    StoreUsage, TableName, TableOptions, TableUsage, WriteBatch, WriteOp,
+    Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, Purge,
+    SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch, WriteOp,
 };
 use load::{Entries, MemoryWriter};
 use parking_lot::{Mutex, MutexGuard};
@@ -52,6 +52,8 @@ struct State {
     tables: Arc<Tables>,
     loads: BTreeMap<LoadFile, Entries>,
     loads_made: u64,
+    /// What compaction may forget.
+    purges: BTreeMap<String, Purge>,
     closed: bool,
 }
 
@@ -228,8 +230,19 @@ impl KvStore for MemoryStore {
         self.table(table).map(|_| ())
     }
 
+    fn set_purge(&self, table: &str, purge: Option<Purge>) -> Result<(), KvError> {
+        self.table(table)?;
+        let mut state = self.shared.open()?;
+        match purge {
+            Some(purge) => state.purges.insert(table.to_owned(), purge),
+            None => state.purges.remove(table),
+        };
+        Ok(())
+    }
+
     fn drop_table(&self, table: &str) -> Result<(), KvError> {
         let mut state = self.shared.open()?;
+        state.purges.remove(table);
         let dropped = Arc::make_mut(&mut state.tables).remove(table);
         dropped.map(|_| ()).ok_or_else(|| KvError::unknown_table(table))
     }
@@ -256,8 +269,20 @@ impl KvStore for MemoryStore {
         self.shared.open().map(|_| ())
     }
 
+    /// Forgets what may be forgotten, and only then.
     fn compact(&self, table: &str) -> Result<(), KvError> {
-        self.table(table).map(|_| ())
+        let mut state = self.shared.open()?;
+        let rows = state.table(table)?;
+        let Some(purge) = state.purges.get(table).cloned() else {
+            return Ok(());
+        };
+        let mut batch = WriteBatch::new();
+        for key in rows.keys(&KeyRange::all()) {
+            if rows.value(&key, NEWEST).is_some_and(|value| purge(&value)) {
+                batch.delete(table, &key);
+            }
+        }
+        state.write(&batch, None)
     }
 
     fn approximate_size(&self, table: &str, range: &KeyRange) -> Result<u64, KvError> {

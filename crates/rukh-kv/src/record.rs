@@ -13,8 +13,8 @@
 
 use crate::hex::Hex;
 use crate::{
-    Backup, Capabilities, Durability, KvCursor, KvError, KvSnapshot, KvStore, LoadFile, ScanSpec, ScanStats,
-    SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch,
+    Backup, Capabilities, Durability, KvCursor, KvError, KvSnapshot, KvStore, LoadFile, Purge, ScanSpec,
+    ScanStats, SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch,
 };
 use parking_lot::Mutex;
 use rukh_keys::KeyRange;
@@ -208,6 +208,10 @@ impl KvStore for RecordStore {
 
     fn configure_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
         self.inner.configure_table(table, options)
+    }
+
+    fn set_purge(&self, table: &str, purge: Option<Purge>) -> Result<(), KvError> {
+        self.inner.set_purge(table, purge)
     }
 
     fn drop_table(&self, table: &str) -> Result<(), KvError> {

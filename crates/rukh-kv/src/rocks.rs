@@ -17,6 +17,7 @@ mod backup;
 mod failure;
 mod load;
 mod options;
+mod purge;
 mod sample;
 mod snapshot;
 mod split;

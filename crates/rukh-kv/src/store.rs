@@ -31,6 +31,12 @@ pub trait KvStore: Send + Sync {
     /// wants others than the defaults says so again.
     fn configure_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError>;
 
+    /// Says which values of a table nobody will miss: they may be forgotten, each on its own and at any time.
+    /// Replaces what was said before, and returns when nothing goes by that any more. Not kept over a
+    /// reopen. Stores forget in earnest where the table was created with [`TableOptions::purged`], or
+    /// this was said of it before the last open. Nothing is forgotten of a table of which nothing was said.
+    fn set_purge(&self, table: &str, purge: Option<Purge>) -> Result<(), KvError>;
+
     /// Drops a table with all its keys, durably. Snapshots and cursors made before still read it.
     fn drop_table(&self, table: &str) -> Result<(), KvError>;
 
@@ -180,12 +186,17 @@ pub trait SortedWriter: Send {
     fn finish(self: Box<Self>) -> Result<Vec<LoadFile>, KvError>;
 }
 
+/// Says of a value whether it may be forgotten.
+pub type Purge = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
+
 /// How a table is stored; the defaults suit every table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableOptions {
     /// Values of at least this many bytes lie in files of their own, so that rewriting keys does
     /// not rewrite them; `None` keeps all values with their keys.
     pub large_value_bytes: Option<u64>,
+    /// Whether values may be forgotten, as [`KvStore::set_purge`] will say; told when a table is created.
+    pub purged: bool,
 }
 
 /// Values from this size on leave the sorted files by default, in bytes.
@@ -195,6 +206,7 @@ impl Default for TableOptions {
     fn default() -> TableOptions {
         TableOptions {
             large_value_bytes: Some(LARGE_VALUE_BYTES),
+            purged: false,
         }
     }
 }

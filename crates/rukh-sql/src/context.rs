@@ -248,6 +248,7 @@ impl StatementContext {
     /// Marks the end of the statement.
     pub(crate) fn finished(&self) {
         self.finished_us.store(self.elapsed_us(), Ordering::Relaxed);
+        self.snapshot.finish();
     }
 
     /// Returns what the statement has done so far.

@@ -8,6 +8,7 @@
 //! - a filter over whole keys in each file, so that a lookup reads one block;
 //! - 16 KiB blocks: a scan reads fewer, a lookup decompresses more; between the two.
 
+use super::purge::{PurgeCell, PurgeFactory};
 use crate::{MergeOperator, TableOptions};
 use rocksdb::{
     BlockBasedOptions, Cache, DBCompressionType, DataBlockIndexType, LogLevel, MergeOperands, Options,
@@ -135,7 +136,12 @@ pub(super) fn database(options: &RocksOptions) -> Options {
 }
 
 /// Returns the options of a table.
-pub(super) fn table(options: &RocksOptions, cache: &Cache, table: &TableOptions) -> Options {
+pub(super) fn table(
+    options: &RocksOptions,
+    cache: &Cache,
+    table: &TableOptions,
+    purge: Option<Arc<PurgeCell>>,
+) -> Options {
     let mut family = Options::default();
     family.set_block_based_table_factory(&blocks(options, cache));
     family.set_level_compaction_dynamic_level_bytes(true);
@@ -151,6 +157,9 @@ pub(super) fn table(options: &RocksOptions, cache: &Cache, table: &TableOptions)
     family.set_blob_cache(cache);
     if let Some(merge) = &options.merge {
         set_merge_operator(&mut family, merge);
+    }
+    if let Some(cell) = purge {
+        family.set_compaction_filter_factory(PurgeFactory(cell));
     }
     family
 }

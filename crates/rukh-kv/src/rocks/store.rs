@@ -2,12 +2,13 @@
 
 use super::failure::{failure, open_failure, table_failure};
 use super::load::{LoadDirectory, RocksWriter};
+use super::purge::Purges;
 use super::snapshot::{ClosedSnapshot, RocksSnapshot, Tables, names};
 use super::{Backup, Backups, PinnedSnapshot, RocksOptions, TableHandle, options, split, usage};
 use crate::name::RESERVED;
 use crate::{
-    Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, SortedWriter, StoreUsage, TableName,
-    TableOptions, TableUsage, WriteBatch, WriteOp,
+    Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, Purge, SortedWriter, StoreUsage,
+    TableName, TableOptions, TableUsage, WriteBatch, WriteOp,
 };
 use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
 use rocksdb::{
@@ -30,6 +31,7 @@ pub struct RocksStore {
     options: RocksOptions,
     cache: Cache,
     loads: Arc<LoadDirectory>,
+    purges: Purges,
     synced: WriteOptions,
     buffered: WriteOptions,
     /// None once the store is closed.
@@ -87,7 +89,8 @@ impl RocksStore {
         } else {
             Vec::new()
         };
-        let db = Arc::new(open_database(path, &names, options, &cache)?);
+        let purges = Purges::open(path)?;
+        let db = Arc::new(open_database(path, &names, options, &cache, &purges)?);
         let tables = names.iter().filter_map(|name| TableHandle::find(&db, name));
         let tables = tables
             .map(|table| (table.name.clone(), Arc::new(table)))
@@ -98,6 +101,7 @@ impl RocksStore {
             path: path.to_owned(),
             cache,
             loads: Arc::new(LoadDirectory::new(path)),
+            purges,
             synced,
             buffered: WriteOptions::default(),
             open: RwLock::new(Some(Open::new(db, tables))),
@@ -263,11 +267,15 @@ fn open_database(
     names: &[String],
     options: &RocksOptions,
     cache: &Cache,
+    purges: &Purges,
 ) -> Result<DB, KvError> {
     let database = options::database(options);
     let names = names.iter().map(String::as_str).chain([RESERVED]);
     let families = names.map(|name| {
-        ColumnFamilyDescriptor::new(name, options::table(options, cache, &TableOptions::default()))
+        ColumnFamilyDescriptor::new(
+            name,
+            options::table(options, cache, &TableOptions::default(), purges.cell(name)),
+        )
     });
     let db = if options.read_only {
         DB::open_cf_descriptors_read_only(&database, path, families, false)
@@ -305,7 +313,11 @@ impl KvStore for RocksStore {
                 table: name.to_string(),
             });
         }
-        let options = options::table(&self.options, &self.cache, options);
+        let cell = match options.purged {
+            true => Some(self.purges.add(&name)?),
+            false => None,
+        };
+        let options = options::table(&self.options, &self.cache, options, cell);
         let fail = |error| table_failure(&format!("create table \"{name}\""), &name, error);
         db.create_cf(&*name, &options).map_err(fail)?;
         let handle = TableHandle::find(&db, &name).ok_or_else(|| KvError::unknown_table(&name))?;
@@ -325,6 +337,12 @@ impl KvStore for RocksStore {
         result.map_err(|error| table_failure("configure a table", &table.name, error))
     }
 
+    fn set_purge(&self, table: &str, purge: Option<Purge>) -> Result<(), KvError> {
+        let _definition = self.definition.lock();
+        self.writable_table(table)?;
+        self.purges.set(&TableName::new(table)?, purge)
+    }
+
     fn drop_table(&self, table: &str) -> Result<(), KvError> {
         let _definition = self.definition.lock();
         let handle = self.writable_table(table)?;
@@ -332,6 +350,9 @@ impl KvStore for RocksStore {
             tables.remove(table);
         })?;
         let dropped = handle.db.drop_cf(table);
+        if dropped.is_ok() {
+            self.purges.remove(table);
+        }
         dropped
             .map_err(|error| table_failure(&format!("drop table \"{table}\""), table, error))
             .inspect_err(|_| {
@@ -467,7 +488,7 @@ impl KvStore for RocksStore {
 
     fn sorted_writer(&self, table: &str) -> Result<Box<dyn SortedWriter>, KvError> {
         let table = self.writable_table(table)?;
-        let options = options::table(&self.options, &self.cache, &TableOptions::default());
+        let options = options::table(&self.options, &self.cache, &TableOptions::default(), None);
         Ok(Box::new(RocksWriter::new(
             table,
             Arc::clone(&self.loads),

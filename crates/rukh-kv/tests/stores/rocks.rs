@@ -292,6 +292,7 @@ fn large_values_come_back() {
             "t",
             &TableOptions {
                 large_value_bytes: Some(1000),
+                ..TableOptions::default()
             },
         )
         .unwrap();
@@ -607,4 +608,79 @@ fn writes_race_with_dropped_tables() {
         }
     });
     write(&store, "kept", "end=1");
+}
+
+#[test]
+fn compaction_forgets_what_may_be_forgotten() {
+    let directory = directory();
+    let store = open(directory.path());
+    let purged = TableOptions {
+        purged: true,
+        ..TableOptions::default()
+    };
+    store.create_table("new", &purged).unwrap();
+    table(&store, "old");
+    let fill = |store: &RocksStore| {
+        let mut batch = WriteBatch::new();
+        for n in 0..100_u8 {
+            batch.put("new", &[n], &[n % 3]);
+            batch.put("old", &[n], &[n % 3]);
+        }
+        store.write(batch, Durability::Buffered).unwrap();
+        store.flush().unwrap();
+    };
+    let compacted = |store: &RocksStore| {
+        ["new", "old"].map(|table| {
+            store.compact(table).unwrap();
+            store.snapshot().count(table, ScanSpec::all()).unwrap().0
+        })
+    };
+    fill(&store);
+    assert_eq!(compacted(&store), [100, 100], "nothing was said");
+    let say = |store: &RocksStore| {
+        for table in ["new", "old"] {
+            store
+                .set_purge(table, Some(Arc::new(|value| value == [1])))
+                .unwrap();
+        }
+    };
+    say(&store);
+    fill(&store);
+    assert_eq!(compacted(&store), [67, 100]);
+    store.set_purge("new", None).unwrap();
+    fill(&store);
+    assert_eq!(compacted(&store), [100, 100]);
+    drop(store);
+    let store = open(directory.path());
+    fill(&store);
+    assert_eq!(compacted(&store), [100, 100], "nothing was said since");
+    say(&store);
+    fill(&store);
+    assert_eq!(compacted(&store), [67, 67]);
+    let other = store.snapshot().get("old", &[2]).unwrap();
+    assert_eq!(other.as_deref(), Some(&[2][..]));
+    store.drop_table("old").unwrap();
+    assert!(store.set_purge("old", None).is_err());
+}
+
+#[test]
+fn a_panic_while_compacting_forgets_nothing() {
+    let directory = directory();
+    let store = open(directory.path());
+    let purged = TableOptions {
+        purged: true,
+        ..TableOptions::default()
+    };
+    store.create_table("t", &purged).unwrap();
+    let forget = |value: &[u8]| value[1] == 0;
+    store.set_purge("t", Some(Arc::new(forget))).unwrap();
+    let mut batch = WriteBatch::new();
+    batch.put("t", b"short", b"x");
+    batch.put("t", b"long", b"x\0");
+    store.write(batch, Durability::Buffered).unwrap();
+    store.flush().unwrap();
+    store.compact("t").unwrap();
+    let snapshot = store.snapshot();
+    assert_eq!(snapshot.get("t", b"short").unwrap().as_deref(), Some(&b"x"[..]));
+    assert_eq!(snapshot.get("t", b"long").unwrap(), None);
 }

@@ -235,6 +235,14 @@ fn action(action: &AlterAction) -> String {
             Some(default) => format!("{} default {}", column.text, default.expr),
             None => format!("{} no default", column.text),
         },
+        AlterAction::SetLifetime(lifetime) => match lifetime.ttl_micros {
+            None => "ttl none".to_string(),
+            Some(micros) => {
+                let from = lifetime.from.as_ref();
+                let from = from.map_or(String::new(), |column| format!(" from {}", column.text));
+                format!("ttl {micros}{from}")
+            }
+        },
         AlterAction::SetNullable { column, nullable } => {
             format!("{} {}", column.text, if *nullable { "null" } else { "not null" })
         }

@@ -1,0 +1,387 @@
+//! Lifetimes against a model: a list of operations under a clock that is moved by hand, with storage that
+//! forgets the dead of one column family and not yet of another.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use proptest::prelude::*;
+use rukh_catalog::{Lifetime, Table};
+use rukh_engine::{Engine, EngineError, NoProgress, OnConflict, Row, ScanRequest, Source};
+use rukh_keys::{Datum, KeyRange, MaskedCompare};
+use rukh_kv::{Durability, KvStore, MemoryStore};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+const TTL: i64 = 100;
+
+/// A step of a history. Keys and values are few, so that they meet.
+#[derive(Clone, Debug)]
+enum Step {
+    Pass(i64),
+    Insert {
+        k: i64,
+        a: i64,
+        u: i64,
+        ts: i64,
+    },
+    Upsert {
+        k: i64,
+        a: i64,
+    },
+    UpdateAll {
+        a: i64,
+        to: i64,
+    },
+    Delete {
+        k: i64,
+    },
+    /// Compacts one of the column families.
+    Compact(usize),
+    Reopen,
+    /// Changes how long rows live; 0 is for ever.
+    Live {
+        ttl: i64,
+        from_column: bool,
+    },
+    Rebuild,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let (k, a, u) = (0..6_i64, 0..4_i64, 0..4_i64);
+    prop_oneof![
+        4 => (1..70_i64).prop_map(Step::Pass),
+        6 => (k.clone(), a.clone(), u, -150..50_i64)
+            .prop_map(|(k, a, u, ts)| Step::Insert { k, a, u, ts }),
+        3 => (k.clone(), a.clone()).prop_map(|(k, a)| Step::Upsert { k, a }),
+        2 => (a.clone(), a).prop_map(|(a, to)| Step::UpdateAll { a, to }),
+        2 => k.prop_map(|k| Step::Delete { k }),
+        4 => (0..4_usize).prop_map(Step::Compact),
+        1 => Just(Step::Reopen),
+        1 => (prop_oneof![Just(0), Just(50), Just(TTL), Just(200)], any::<bool>())
+            .prop_map(|(ttl, from_column)| Step::Live { ttl, from_column }),
+        1 => Just(Step::Rebuild),
+    ]
+}
+
+/// A row as the model knows it.
+#[derive(Clone, Debug)]
+struct Known {
+    row: Row,
+    /// Since when its life counts; `None` if it carries no time.
+    counted: Option<i64>,
+}
+
+struct World {
+    store: Arc<dyn KvStore>,
+    engine: Engine,
+    clock: Arc<AtomicI64>,
+    rows: BTreeMap<i64, Known>,
+    lifetime: Option<Lifetime>,
+    timed: bool,
+}
+
+impl World {
+    fn new(lifetime: Option<i64>) -> World {
+        let store: Arc<dyn KvStore> = Arc::new(MemoryStore::new());
+        let clock = Arc::new(AtomicI64::new(1000));
+        let engine = open(&store, &clock);
+        let columns =
+            "k INTEGER, a INTEGER NULL, u INTEGER NULL, ts TIMESTAMP NULL, p INTEGER NULL IN payload";
+        let mut draft = support::table_draft("t", columns, "k", None);
+        let lifetime = lifetime.map(|ttl_micros| Lifetime {
+            ttl_micros,
+            from: None,
+            since_micros: 1000,
+        });
+        draft.options.lifetime = lifetime;
+        draft.options.timed = lifetime.is_some();
+        let table = engine.create_table(draft).unwrap();
+        support::create_index(&engine, &table, "by_a", "a", "u", false);
+        support::create_index(&engine, &table, "u", "u", "", true);
+        World {
+            store,
+            engine,
+            clock,
+            rows: BTreeMap::new(),
+            timed: lifetime.is_some(),
+            lifetime,
+        }
+    }
+
+    fn now(&self) -> i64 {
+        self.clock.load(Ordering::Relaxed)
+    }
+
+    fn table(&self) -> Arc<Table> {
+        support::table(&self.engine, "t")
+    }
+
+    /// Forgets what is dead; from then on it can stand in nobody's way.
+    fn bury(&mut self) {
+        let Some(lifetime) = self.lifetime else { return };
+        let now = self.now();
+        self.rows.retain(|_, known| {
+            let counted = known.counted.unwrap_or(lifetime.since_micros);
+            counted == i64::MAX || now < counted + lifetime.ttl_micros
+        });
+    }
+
+    fn known(&self, row: Row) -> Known {
+        let from_column = self.lifetime.is_some_and(|lifetime| lifetime.from.is_some());
+        let counted = match (&row[3], from_column) {
+            (Datum::Timestamp(ts), true) => *ts,
+            (_, true) => i64::MAX,
+            (_, false) => self.now(),
+        };
+        Known {
+            row,
+            counted: self.timed.then_some(counted),
+        }
+    }
+
+    fn step(&mut self, step: &Step) {
+        if let Step::Pass(micros) = step {
+            self.clock.fetch_add(*micros, Ordering::Relaxed);
+        }
+        self.bury();
+        match *step {
+            Step::Pass(_) => {}
+            Step::Insert { k, a, u, ts } => self.insert(k, a, u, ts),
+            Step::Upsert { k, a } => self.upsert(k, a),
+            Step::UpdateAll { a, to } => self.update(a, to),
+            Step::Delete { k } => self.delete(k),
+            Step::Compact(nth) => {
+                let table = self.table();
+                let mut names: Vec<String> = table.indexes.iter().map(|index| index.storage_name()).collect();
+                names.extend(table.families.iter().map(|family| table.storage_name(family.id)));
+                self.store.compact(&names[nth]).unwrap();
+            }
+            Step::Reopen => self.engine = open(&self.store, &self.clock),
+            Step::Live { ttl, from_column } => self.live(ttl, from_column),
+            Step::Rebuild => self.rebuild(),
+        }
+        // A row may be dead when it is written.
+        self.bury();
+    }
+
+    fn insert(&mut self, k: i64, a: i64, u: i64, ts: i64) {
+        let u = match u {
+            0 => Datum::Null,
+            u => Datum::Int(u),
+        };
+        let ts = Datum::Timestamp(self.now() + ts);
+        let payload = if a % 2 == 0 { Datum::Null } else { Datum::Int(a) };
+        let row = vec![Datum::Int(k), Datum::Int(a), u.clone(), ts, payload];
+        let taken =
+            self.rows.contains_key(&k) || self.rows.values().any(|known| !u.is_null() && known.row[2] == u);
+        let mut write = self.engine.begin().unwrap();
+        let written = write
+            .insert(&self.table(), vec![row.clone()], OnConflict::Error)
+            .and_then(|_| write.commit(Durability::Synced));
+        match written {
+            Ok(()) => assert!(!taken, "{row:?} is taken"),
+            Err(EngineError::UniqueViolation { .. }) => assert!(taken, "{row:?} is free"),
+            Err(error) => panic!("{error}"),
+        }
+        if !taken {
+            let known = self.known(row);
+            self.rows.insert(k, known);
+        }
+    }
+
+    /// Names the key and one column.
+    fn upsert(&mut self, k: i64, a: i64) {
+        let table = self.table();
+        let mut row = vec![
+            Datum::Int(k),
+            Datum::Int(a),
+            Datum::Null,
+            Datum::Null,
+            Datum::Null,
+        ];
+        let named = [table.columns[0].id, table.columns[1].id];
+        let mut write = self.engine.begin().unwrap();
+        write.upsert(&table, &named, vec![row.clone()]).unwrap();
+        write.commit(Durability::Synced).unwrap();
+        if let Some(before) = self.rows.get(&k) {
+            row[2..].clone_from_slice(&before.row[2..]);
+        }
+        let known = self.known(row);
+        self.rows.insert(k, known);
+    }
+
+    fn update(&mut self, a: i64, to: i64) {
+        let changed = |row: &Row| {
+            let mut next = row.clone();
+            next[1] = Datum::Int(to);
+            next
+        };
+        let chosen = self
+            .rows
+            .iter()
+            .filter(|(_, known)| known.row[1] == Datum::Int(a));
+        let chosen: Vec<(i64, Row)> = chosen.map(|(k, known)| (*k, known.row.clone())).collect();
+        let mut write = self.engine.begin().unwrap();
+        let changes = chosen.iter().map(|(_, row)| (row.clone(), changed(row)));
+        write.update(&self.table(), changes.collect()).unwrap();
+        write.commit(Durability::Synced).unwrap();
+        for (k, row) in chosen {
+            let known = self.known(changed(&row));
+            self.rows.insert(k, known);
+        }
+    }
+
+    fn delete(&mut self, k: i64) {
+        let Some(known) = self.rows.remove(&k) else { return };
+        let mut write = self.engine.begin().unwrap();
+        assert_eq!(write.delete(&self.table(), vec![known.row]).unwrap(), 1);
+        write.commit(Durability::Synced).unwrap();
+    }
+
+    fn live(&mut self, ttl: i64, from_column: bool) {
+        let table = self.table();
+        let since = self.lifetime.map_or(self.now(), |lifetime| lifetime.since_micros);
+        let lifetime = (ttl > 0).then_some(Lifetime {
+            ttl_micros: ttl,
+            from: from_column.then_some(table.columns[3].id),
+            since_micros: since,
+        });
+        let change = |_: &rukh_catalog::Catalog, before: &Table| {
+            let mut next = before.clone();
+            next.options.lifetime = lifetime;
+            next.options.timed |= lifetime.is_some();
+            Ok::<_, EngineError>(next)
+        };
+        self.engine.alter_table(table.id, change).unwrap();
+        self.lifetime = lifetime;
+        self.timed |= lifetime.is_some();
+        self.bury();
+    }
+
+    fn rebuild(&mut self) {
+        let table = self.table();
+        self.engine
+            .drop_index(table.index_named("by_a").unwrap().id)
+            .unwrap();
+        support::create_index(&self.engine, &table, "by_a", "a", "u", false);
+    }
+
+    /// Every way of reading shows the rows of the model, and scrub finds nothing.
+    fn compare(&self) {
+        let table = self.table();
+        let snapshot = self.engine.snapshot();
+        let expected: Vec<Row> = self.rows.values().map(|known| known.row.clone()).collect();
+        let all = ScanRequest::all(table.clone(), Vec::new());
+        assert_eq!(support::read(&snapshot, all), expected);
+        let mut by_a = expected.clone();
+        by_a.sort_by_key(|row| match (&row[1], &row[0]) {
+            (Datum::Int(a), Datum::Int(k)) => (*a, *k),
+            _ => unreachable!("both are numbers"),
+        });
+        for index in &table.indexes {
+            let request = |reverse| ScanRequest {
+                source: Source::Index(index.id),
+                reverse,
+                ..ScanRequest::all(table.clone(), Vec::new())
+            };
+            if index.name == "by_a" {
+                assert_eq!(support::read(&snapshot, request(false)), by_a);
+                by_a.reverse();
+                assert_eq!(support::read(&snapshot, request(true)), by_a);
+            }
+            let limited = ScanRequest {
+                limit: Some(2),
+                ..request(false)
+            };
+            assert_eq!(support::read(&snapshot, limited).len(), expected.len().min(2));
+        }
+        let sources = table.indexes.iter().map(|index| Source::Index(index.id));
+        for source in sources.chain([Source::Table]) {
+            let all = vec![KeyRange::all()];
+            let counted = snapshot.count(&table, source, all, MaskedCompare::new(Vec::new()));
+            assert_eq!(counted.unwrap().0, expected.len() as u64);
+        }
+        for k in 0..6 {
+            let row = snapshot.get(&table, &[Datum::Int(k)]).unwrap();
+            assert_eq!(row.as_ref(), self.rows.get(&k).map(|known| &known.row));
+        }
+        let report = self.engine.check_table(table.id, &NoProgress).unwrap();
+        assert!(report.is_clean(), "{:?}", report.findings);
+    }
+}
+
+fn open(store: &Arc<dyn KvStore>, clock: &Arc<AtomicI64>) -> Engine {
+    let engine = support::open(store.clone());
+    let clock = clock.clone();
+    engine.set_time_source(Arc::new(move || clock.load(Ordering::Relaxed)));
+    engine
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_dead_is_gone_for_every_reader(
+        lifetime in prop::option::of(Just(TTL)),
+        steps in prop::collection::vec(step(), 1..40),
+    ) {
+        let mut world = World::new(lifetime);
+        for step in &steps {
+            world.step(step);
+            world.compare();
+        }
+    }
+}
+
+#[test]
+fn compaction_removes_the_dead_once_nobody_sees_them() {
+    let mut world = World::new(Some(TTL));
+    world.insert(1, 1, 1, 0);
+    let snapshot = world.engine.snapshot();
+    world.clock.fetch_add(TTL, Ordering::Relaxed);
+    let stored = |world: &World| {
+        let storage = world.table().storage_name(rukh_catalog::FamilyId(0));
+        world.store.compact(&storage).unwrap();
+        world
+            .store
+            .snapshot()
+            .count(&storage, rukh_kv::ScanSpec::all())
+            .unwrap()
+            .0
+    };
+    assert_eq!(stored(&world), 1, "a statement that began before sees the row");
+    assert_eq!(
+        snapshot
+            .get(&world.table(), &[Datum::Int(1)])
+            .unwrap()
+            .map(|row| row.len()),
+        Some(5)
+    );
+    drop(snapshot);
+    assert_eq!(stored(&world), 0);
+}
+
+#[test]
+fn a_shorter_life_waits_for_those_who_read_by_the_longer() {
+    let mut world = World::new(None);
+    world.insert(1, 1, 1, 0);
+    let snapshot = world.engine.snapshot();
+    world.live(50, false);
+    world.clock.fetch_add(50, Ordering::Relaxed);
+    let table = world.table();
+    let storage = table.storage_name(rukh_catalog::FamilyId(0));
+    world.store.compact(&storage).unwrap();
+    assert!(snapshot.get(&table, &[Datum::Int(1)]).unwrap().is_some());
+    drop(snapshot);
+    world.store.compact(&storage).unwrap();
+    let left = world
+        .store
+        .snapshot()
+        .count(&storage, rukh_kv::ScanSpec::all())
+        .unwrap()
+        .0;
+    assert_eq!(left, 0);
+    world.bury();
+    world.compare();
+}
