@@ -9,7 +9,7 @@
 mod support;
 
 use rukh_engine::{Engine, EngineError, NoProgress, OnConflict, ScanRequest};
-use rukh_kv::{Durability, KvError, KvStore, RocksOptions, RocksStore};
+use rukh_kv::{Durability, KvError, RocksOptions, RocksStore};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -246,7 +246,6 @@ fn action(action: &AlterAction) -> String {
         AlterAction::SetNullable { column, nullable } => {
             format!("{} {}", column.text, if *nullable { "null" } else { "not null" })
         }
-        other => format!("{other:?}"),
     }
 }
 
