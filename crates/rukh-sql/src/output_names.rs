@@ -6,7 +6,8 @@
 //! ending that nobody can type and nobody is shown.
 
 use datafusion::sql::sqlparser::ast::{
-    DataType, Expr, Ident, Query, SelectItem, SetExpr, TimezoneInfo, TrimWhereField, Value,
+    DataType, Distinct, Expr, Ident, OrderByKind, Query, SelectItem, SetExpr, TimezoneInfo, TrimWhereField,
+    Value,
 };
 
 /// Begins the part of a column name that is not shown; no keyboard types it.
@@ -49,6 +50,26 @@ pub(crate) fn name_outputs(items: &mut [SelectItem]) {
                 *item = SelectItem::ExprWithAlias { expr, alias };
             }
             _ => {}
+        }
+    }
+}
+
+/// Has ORDER BY of SELECT DISTINCT name the output columns that it repeats: DataFusion compares names.
+pub(crate) fn order_by_outputs(query: &mut Query) {
+    let (SetExpr::Select(select), Some(order)) = (query.body.as_ref(), &mut query.order_by) else {
+        return;
+    };
+    let (Some(Distinct::Distinct), OrderByKind::Expressions(keys)) = (&select.distinct, &mut order.kind)
+    else {
+        return;
+    };
+    for key in keys {
+        let of_key = |item: &SelectItem| match item {
+            SelectItem::ExprWithAlias { expr, alias } if *expr == key.expr => Some(alias.clone()),
+            _ => None,
+        };
+        if let Some(alias) = select.projection.iter().find_map(of_key) {
+            key.expr = Expr::Identifier(alias);
         }
     }
 }

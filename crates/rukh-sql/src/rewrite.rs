@@ -10,6 +10,7 @@
 //!
 //! | `SELECT a, a`         | a second name for the second, see `output_names`   |
 //! | `SELECT count(*)`     | `SELECT count(*) AS count`                         |
+//! | `SELECT DISTINCT a + 1 … ORDER BY a + 1` | `… ORDER BY` the output column  |
 //! | `a = ANY (SELECT …)`  | the subquery in another one, under a name          |
 //!
 //! Those of row values are SQL's own definitions, NULLs included; DataFusion would compare structs
@@ -25,7 +26,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use crate::SqlError;
-use crate::output_names::{HIDDEN, name_outputs};
+use crate::output_names::{HIDDEN, name_outputs, order_by_outputs};
 
 /// Rewrites in place; fails on rows of unequal length, as PostgreSQL does.
 pub(crate) fn rewrite(node: &mut impl VisitMut) -> Result<(), SqlError> {
@@ -51,6 +52,11 @@ impl VisitorMut for Rewriter {
 
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
         name_outputs(&mut select.projection);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<SqlError> {
+        order_by_outputs(query);
         ControlFlow::Continue(())
     }
 }
