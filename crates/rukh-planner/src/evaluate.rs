@@ -81,6 +81,7 @@ impl Row<'_> {
             Predicate::And(parts) => all(parts.iter().map(|part| self.predicate(part))),
             Predicate::Or(parts) => any(parts.iter().map(|part| self.predicate(part))),
             Predicate::Not(inner) => self.predicate(inner).map(|holds| !holds),
+            Predicate::NotTrue(inner) => Some(self.predicate(inner) != Some(true)),
             Predicate::Opaque(_) => None,
         }
     }

@@ -241,7 +241,8 @@ pub(crate) fn estimate_text(path: &AccessPath) -> String {
     )
 }
 
-fn actual_text(actuals: &Actuals) -> String {
+/// Writes what running a path did, as the line `actual` does.
+pub fn actual_text(actuals: &Actuals) -> String {
     let Actuals {
         ranges,
         seeks,

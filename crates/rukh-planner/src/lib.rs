@@ -57,6 +57,7 @@ mod spans;
 mod statistics;
 mod target;
 mod term;
+mod union;
 mod value;
 
 pub use access::{AccessPath, ScanKind, access_path, access_path_on};
@@ -64,7 +65,7 @@ pub use alternatives::{Alternative, Alternatives, QuoteName, Suggestion, alterna
 pub use cost::Estimate;
 pub use distribution::{CommonValues, Histogram};
 pub use evaluate::evaluate;
-pub use explain::{Actuals, explain_lookup_text, explain_text};
+pub use explain::{Actuals, actual_text, explain_lookup_text, explain_text};
 pub use explain_alternatives::{alternatives_text, with_alternatives_json};
 pub use explain_json::explain_json;
 pub use masked::MaskedTest;
@@ -75,3 +76,4 @@ pub use query::{Hint, IndexExpression, OpaquePredicate, OrderKey, Query, Source}
 pub use statistics::{Statistics, TermStatistics};
 pub use target::Target;
 pub use term::{TermId, TermKind, TermType, TermTypes};
+pub use union::{Union, UnionArm, disjuncts};

@@ -70,6 +70,8 @@ impl Lowering<'_> {
                 Boxes::or(parts.collect(), self.types)
             }
             Predicate::Not(inner) => self.predicate(inner, !negated),
+            Predicate::NotTrue(inner) if negated => self.predicate(inner, false),
+            Predicate::NotTrue(_) => Boxes::unknown(),
             Predicate::Opaque(_) => Boxes::unknown(),
             leaf => self
                 .constant_truth(leaf, negated)

@@ -315,6 +315,8 @@ pub enum Predicate {
     Or(Vec<Predicate>),
     /// Not.
     Not(Box<Predicate>),
+    /// `condition IS NOT TRUE`: false or NULL.
+    NotTrue(Box<Predicate>),
     /// A condition that has no word here: a position in [`Query::opaque`](crate::Query::opaque).
     Opaque(u32),
 }
@@ -337,7 +339,7 @@ impl Predicate {
             Predicate::And(all) | Predicate::Or(all) => {
                 all.iter().for_each(|part| part.visit_opaque(visit));
             }
-            Predicate::Not(inner) => inner.visit_opaque(visit),
+            Predicate::Not(inner) | Predicate::NotTrue(inner) => inner.visit_opaque(visit),
             _ => {}
         }
     }
@@ -387,7 +389,7 @@ impl Predicate {
             Predicate::And(all) | Predicate::Or(all) => {
                 all.iter().for_each(|part| part.visit_operands(visit));
             }
-            Predicate::Not(inner) => inner.visit_operands(visit),
+            Predicate::Not(inner) | Predicate::NotTrue(inner) => inner.visit_operands(visit),
         }
     }
 }
@@ -460,6 +462,7 @@ pub fn bind(predicate: &Predicate, parameters: &[Constant]) -> Predicate {
         Predicate::And(all) => Predicate::And(bind_all(all, parameters)),
         Predicate::Or(all) => Predicate::Or(bind_all(all, parameters)),
         Predicate::Not(inner) => Predicate::Not(Box::new(bind(inner, parameters))),
+        Predicate::NotTrue(inner) => Predicate::NotTrue(Box::new(bind(inner, parameters))),
         Predicate::True | Predicate::False | Predicate::Opaque(_) => predicate.clone(),
     }
 }

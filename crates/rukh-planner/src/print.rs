@@ -90,6 +90,7 @@ impl Query<'_> {
             Predicate::And(parts) => self.joined(parts, " AND "),
             Predicate::Or(parts) => self.joined(parts, " OR "),
             Predicate::Not(inner) => format!("NOT ({})", self.sql(inner)),
+            Predicate::NotTrue(inner) => format!("({}) IS NOT TRUE", self.sql(inner)),
             Predicate::Opaque(position) => match self.opaque.get(*position as usize) {
                 Some(opaque) => opaque.sql.clone(),
                 None => format!("(condition {position})"),

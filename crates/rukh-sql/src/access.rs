@@ -8,7 +8,7 @@ use rukh_engine::{EntryFilter, ScanRequest};
 use rukh_keys::{Datum, KeyRange};
 use rukh_planner::{
     AccessPath, Constant, Hint, IndexExpression, OpaquePredicate, OrderKey, Plan, Planner, Predicate, Query,
-    Statistics, TermId, TermKind, bind, evaluate,
+    Statistics, TermId, TermKind, Union, bind, evaluate,
 };
 
 use crate::SqlError;
@@ -107,6 +107,32 @@ impl Conditions {
             .iter()
             .for_each(|message| context.notice(Notice::warning(message)));
         plan
+    }
+
+    /// Returns these conditions, said with other predicates.
+    pub(crate) fn with_predicates(&self, predicates: Vec<Predicate>) -> Self {
+        Conditions {
+            predicates,
+            ..self.clone()
+        }
+    }
+
+    /// Returns the paths that arms of an OR are better read by than by the path chosen for all, if so.
+    pub(crate) fn union(
+        &self,
+        wanted: &Wanted<'_>,
+        context: &StatementContext,
+        chosen: &AccessPath,
+    ) -> Option<Union> {
+        let is_or = |predicate: &Predicate| matches!(predicate, Predicate::Or(_));
+        if !context.methods.index_union || !wanted.predicates.iter().any(is_or) {
+            return None;
+        }
+        let hints = self.hints(context);
+        let statistics = self.statistics(context);
+        let query = self.query(wanted, &hints, &statistics);
+        let planner = self.planner.get_or_init(|| Arc::new(Planner::new(&query)));
+        planner.union(&query, chosen)
     }
 
     /// Returns the hints of the statement that speak of the table.

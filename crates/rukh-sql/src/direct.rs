@@ -14,9 +14,9 @@ use datafusion::logical_expr::{
     Aggregate, Expr, FetchType, Limit, LogicalPlan, Projection, SkipType, Sort, TableScan,
 };
 use rukh_catalog::{ColumnId, Table};
-use rukh_engine::{RowCursor, ScanCounters};
+use rukh_engine::{RowCursor, ScanCounters, ScanRequest};
 use rukh_keys::{Datum, Span};
-use rukh_planner::{AccessPath, Constant, OrderKey, Plan, Predicate, TermId, access_path};
+use rukh_planner::{AccessPath, Constant, OrderKey, Plan, Predicate, TermId, Union, UnionArm, access_path};
 
 use crate::SqlError;
 use crate::access::{Conditions, Read, Wanted, accepts, engine_source, is_decidable};
@@ -88,21 +88,33 @@ impl DirectPlan {
     }
 
     /// Chooses the access path for these parameters; `None` if the plan does not hold for them.
-    pub(crate) fn path(
-        &self,
-        context: &StatementContext,
-        params: &[Constant],
-    ) -> Option<(Plan, Vec<Predicate>)> {
+    pub(crate) fn path(&self, context: &StatementContext, params: &[Constant]) -> Option<Chosen> {
         let bound = self.conditions.bound(params);
-        let plan = self.conditions.plan(&self.wanted(&bound), context);
+        let wanted = self.wanted(&bound);
+        let plan = self.conditions.plan(&wanted, context);
         let path = &plan.path;
+        if let Some(union) = self.conditions.union(&wanted, context, path) {
+            let holds = self.shape.order.is_empty()
+                && !self.shape.count
+                && union.arms.iter().all(is_arm_decidable)
+                && union.estimate.keys <= DIRECT_KEYS_MAX;
+            return holds.then_some(Chosen {
+                union: Some(union),
+                plan,
+                bound,
+            });
+        }
         let left = || path.residual.iter().chain(&path.residual_index);
         let exact = left().next().is_none();
         let holds = (self.shape.order.is_empty() || path.ordered)
             && left().all(|position| is_decidable(&bound[*position]))
             && (path.estimate.keys <= DIRECT_KEYS_MAX || (self.shape.fetch.is_some() && exact))
             && (exact || !self.shape.count);
-        holds.then_some((plan, bound))
+        holds.then_some(Chosen {
+            plan,
+            bound,
+            union: None,
+        })
     }
 
     /// Returns what the plan wants, for predicates with parameters filled in.
@@ -134,45 +146,39 @@ impl DirectPlan {
         context: &Arc<StatementContext>,
         params: &[Constant],
     ) -> Result<Option<DirectCursor>, SqlError> {
-        let Some((plan, bound)) = self.path(context, params) else {
+        let Some(chosen) = self.path(context, params) else {
             return Ok(None);
         };
         context.planned();
-        let path = plan.path;
-        let residual = self.conditions.residual(&path);
-        let mut columns = self.shape.output.clone();
-        for column in self.conditions.columns_read(&residual.row) {
-            if !columns.contains(&column) {
-                columns.push(column);
+        let path = chosen.plan.path;
+        let (first, rest) = match chosen.union {
+            None => (
+                self.reading(&self.conditions, &path, &chosen.bound, context),
+                Vec::new(),
+            ),
+            Some(union) => {
+                let reading = |arm: UnionArm| {
+                    let conditions = self.conditions.with_predicates(arm.conjuncts);
+                    self.reading(&conditions, &arm.path, &conditions.predicates, context)
+                };
+                let mut readings = union.arms.into_iter().map(reading);
+                let first = readings
+                    .next()
+                    .ok_or_else(|| SqlError::internal("a union has two paths at least"))?;
+                (first, readings.collect())
             }
-        }
-        let picked = |positions: &[usize]| positions.iter().map(|i| bound[*i].clone()).collect::<Vec<_>>();
+        };
         let source = match self.shape.count {
             true => Source::Count(Box::new(path)),
-            false => {
-                let wanted = self
-                    .shape
-                    .fetch
-                    .map(|fetch| fetch.saturating_add(self.shape.skip));
-                let limit = wanted.filter(|_| residual.row.is_empty());
-                let read = Read {
-                    ranges: path.ranges.clone(),
-                    columns: columns.clone(),
-                    limit,
-                    entry: picked(&residual.entry),
-                    entry_positions: &residual.entry,
-                    cancel: &context.cancel,
-                };
-                let request = self.conditions.request(&path, read);
-                Source::Rows(Box::new(context.snapshot.scan(request)?))
-            }
+            false => Source::Rows(Box::new(context.snapshot.scan(first.request)?)),
         };
         Ok(Some(DirectCursor {
             source,
             shown: self.shown.clone(),
             width: self.shape.output.len(),
-            columns,
-            residual: picked(&residual.row),
+            columns: first.columns,
+            residual: first.residual,
+            rest: rest.into_iter(),
             skip: self.shape.skip,
             left: self.shape.fetch,
             table: self.table().clone(),
@@ -180,6 +186,64 @@ impl DirectPlan {
             seen: ScanCounters::default(),
         }))
     }
+
+    /// Makes ready what a path is read by; `bound` are the conditions with parameters filled in.
+    fn reading(
+        &self,
+        conditions: &Conditions,
+        path: &AccessPath,
+        bound: &[Predicate],
+        context: &StatementContext,
+    ) -> Reading {
+        let residual = conditions.residual(path);
+        let mut columns = self.shape.output.clone();
+        for column in conditions.columns_read(&residual.row) {
+            if !columns.contains(&column) {
+                columns.push(column);
+            }
+        }
+        let picked = |positions: &[usize]| positions.iter().map(|i| bound[*i].clone()).collect::<Vec<_>>();
+        let wanted = self
+            .shape
+            .fetch
+            .map(|fetch| fetch.saturating_add(self.shape.skip));
+        let read = Read {
+            ranges: path.ranges.clone(),
+            columns: columns.clone(),
+            limit: wanted.filter(|_| residual.row.is_empty()),
+            entry: picked(&residual.entry),
+            entry_positions: &residual.entry,
+            cancel: &context.cancel,
+        };
+        Reading {
+            request: conditions.request(path, read),
+            residual: picked(&residual.row),
+            columns,
+        }
+    }
+}
+
+/// How a direct plan is run.
+pub(crate) struct Chosen {
+    /// The access path, and what else there was.
+    pub(crate) plan: Plan,
+    /// The conditions with parameters filled in.
+    pub(crate) bound: Vec<Predicate>,
+    /// Several paths that do better.
+    pub(crate) union: Option<Union>,
+}
+
+/// What a path is read by.
+struct Reading {
+    request: ScanRequest,
+    columns: Vec<ColumnId>,
+    residual: Vec<Predicate>,
+}
+
+/// Whether decoded values are all that is left to check of an arm.
+fn is_arm_decidable(arm: &UnionArm) -> bool {
+    let mut left = arm.path.residual.iter().chain(&arm.path.residual_index);
+    left.all(|position| is_decidable(&arm.conjuncts[*position]))
 }
 
 /// A direct plan being run.
@@ -190,6 +254,8 @@ pub(crate) struct DirectCursor {
     width: usize,
     columns: Vec<ColumnId>,
     residual: Vec<Predicate>,
+    /// Paths to be read after this one.
+    rest: std::vec::IntoIter<Reading>,
     skip: u64,
     left: Option<u64>,
     table: Arc<Table>,
@@ -247,7 +313,12 @@ impl DirectCursor {
             self.context.totals.add(&counted_since(&counters, &self.seen));
             self.seen = counters;
             if read == 0 {
-                break;
+                let Some(next) = self.rest.next() else {
+                    break;
+                };
+                (self.columns, self.residual) = (next.columns, next.residual);
+                *cursor = self.context.snapshot.scan(next.request)?;
+                self.seen = ScanCounters::default();
             }
         }
         match rows.is_empty() {

@@ -10,14 +10,15 @@ use datafusion::physical_plan::{ExecutionPlan, displayable};
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast;
 use rukh_planner::{
-    AccessPath, Actuals, alternatives, alternatives_text, explain_json, explain_lookup_text, explain_text,
-    missing_index, with_alternatives_json,
+    AccessPath, Actuals, Union, UnionArm, actual_text, alternatives, alternatives_text, explain_json,
+    explain_lookup_text, explain_text, missing_index, with_alternatives_json,
 };
 use serde_json::{Value, json};
 
 use crate::SqlError;
 use crate::access::{Conditions, Wanted};
 use crate::context::StatementContext;
+use crate::direct::DirectPlan;
 use crate::dispatch::text_batch;
 use crate::dml;
 use crate::normalise::quoted;
@@ -160,21 +161,50 @@ impl Node {
 fn tree_of(planned: &Planned, context: &StatementContext, asked: Asked) -> Result<Node, SqlError> {
     match planned {
         Planned::Direct(plan) => {
-            let (chosen, bound) = plan
+            let chosen = plan
                 .path(context, &[])
                 .ok_or_else(|| SqlError::internal("a direct plan holds when it was chosen"))?;
             let actuals = asked
                 .analyze
                 .then(|| actuals_of(&context.totals.load(), context.elapsed()));
+            if let Some(union) = &chosen.union {
+                return Ok(union_node(plan, union, actuals.as_ref(), context, asked));
+            }
             let scan = Scan {
                 conditions: plan.conditions(),
-                wanted: plan.wanted(&bound),
-                path: &chosen.path,
+                wanted: plan.wanted(&chosen.bound),
+                path: &chosen.plan.path,
                 actuals,
             };
             Ok(scan_node(&scan, context, asked))
         }
         Planned::General(plan) => Ok(physical_node(plan, context, asked)),
+    }
+}
+
+/// The paths for arms of an OR, with what they did together.
+fn union_node(
+    plan: &DirectPlan,
+    union: &Union,
+    actuals: Option<&Actuals>,
+    context: &StatementContext,
+    asked: Asked,
+) -> Node {
+    let arm = |arm: &UnionArm| {
+        let conditions = plan.conditions().with_predicates(arm.conjuncts.clone());
+        let scan = Scan {
+            wanted: plan.wanted(&arm.conjuncts),
+            conditions: &conditions,
+            path: &arm.path,
+            actuals: None,
+        };
+        scan_node(&scan, context, asked)
+    };
+    Node {
+        name: "union".to_string(),
+        detail: actuals.map(actual_text).unwrap_or_default(),
+        scan: None,
+        children: union.arms.iter().map(arm).collect(),
     }
 }
 

@@ -13,6 +13,7 @@ use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::union::UnionExec;
 use parking_lot::Mutex;
 use rukh_catalog::Table;
 
@@ -79,7 +80,16 @@ impl TableProvider for RukhTable {
         let output = projection.map_or_else(|| all.collect(), |positions| positions.clone());
         let scan = ScanExec::plan(&self.context, &self.table, output, conjuncts, limit)
             .map_err(|error| DataFusionError::External(Box::new(error)))?;
-        Ok(Arc::new(scan))
+        let arms = scan
+            .arms()
+            .map_err(|error| DataFusionError::External(Box::new(error)))?;
+        match arms {
+            None => Ok(Arc::new(scan)),
+            Some(arms) => {
+                let arms = arms.into_iter().map(|arm| Arc::new(arm) as _);
+                UnionExec::try_new(arms.collect())
+            }
+        }
     }
 }
 

@@ -12,6 +12,8 @@ pub(crate) struct Methods {
     pub(crate) lookup_join: bool,
     /// Joins by hash tables; off, lookups are taken wherever they can be.
     pub(crate) hash_join: bool,
+    /// Several indexes for the arms of one OR.
+    pub(crate) index_union: bool,
 }
 
 impl Default for Methods {
@@ -19,6 +21,7 @@ impl Default for Methods {
         Methods {
             lookup_join: true,
             hash_join: true,
+            index_union: true,
         }
     }
 }
@@ -60,7 +63,7 @@ impl Default for Settings {
 const ISOLATION: &str = "repeatable read";
 
 /// Names of all settings, with what they are for.
-const KNOWN: [(&str, &str); 9] = [
+const KNOWN: [(&str, &str); 10] = [
     ("auto_analyze", "whether COPY of many rows is followed by ANALYZE"),
     (
         "default_transaction_isolation",
@@ -73,6 +76,10 @@ const KNOWN: [(&str, &str); 9] = [
     (
         "enable_hashjoin",
         "whether joins by hash tables are considered, where lookups could do",
+    ),
+    (
+        "enable_indexunion",
+        "whether several indexes for the arms of one OR are considered",
     ),
     (
         "enable_lookupjoin",
@@ -107,6 +114,7 @@ impl Settings {
             }
             "default_transaction_isolation" | "transaction_isolation" => check_isolation(name, value)?,
             "enable_hashjoin" => self.methods.hash_join = boolean(name, value, true)?,
+            "enable_indexunion" => self.methods.index_union = boolean(name, value, true)?,
             "enable_lookupjoin" => self.methods.lookup_join = boolean(name, value, true)?,
             "execution_path" => {
                 self.path = match value {
@@ -129,6 +137,7 @@ impl Settings {
             "transaction_read_only" => Ok(on_or_off(self.transaction_read_only)),
             "default_transaction_isolation" | "transaction_isolation" => Ok(ISOLATION.to_string()),
             "enable_hashjoin" => Ok(on_or_off(self.methods.hash_join)),
+            "enable_indexunion" => Ok(on_or_off(self.methods.index_union)),
             "enable_lookupjoin" => Ok(on_or_off(self.methods.lookup_join)),
             "execution_path" => Ok(match self.path {
                 PathSetting::Auto => "auto",

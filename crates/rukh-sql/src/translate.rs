@@ -105,9 +105,12 @@ impl<'t> Translator<'t> {
                 operand: self.operand(inner)?,
                 negated: false,
             }),
-            Expr::IsNotTrue(inner) => Some(Predicate::IsTrue {
-                operand: self.operand(inner)?,
-                negated: true,
+            Expr::IsNotTrue(inner) => Some(match self.operand(inner) {
+                Some(operand) => Predicate::IsTrue {
+                    operand,
+                    negated: true,
+                },
+                None => Predicate::NotTrue(Box::new(self.predicate(inner))),
             }),
             Expr::IsFalse(inner) => Some(Predicate::IsFalse {
                 operand: self.operand(inner)?,

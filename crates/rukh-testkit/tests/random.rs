@@ -398,6 +398,20 @@ fn ask(
     rukh.run("SET execution_path = auto")
         .map_err(|error| error.to_string())?;
     same("general", general, &expected, ordered)?;
+    if sql.contains("JOIN") || sql.contains("(SELECT") {
+        rukh.run("SET enable_hashjoin = off")
+            .map_err(|error| error.to_string())?;
+        let looked_up = rukh.query(&sql);
+        rukh.run("SET enable_hashjoin = on")
+            .map_err(|error| error.to_string())?;
+        same("by lookups", looked_up, &expected, ordered)?;
+    }
+    rukh.run("SET enable_indexunion = off")
+        .map_err(|error| error.to_string())?;
+    let by_one_key = rukh.query(&sql);
+    rukh.run("SET enable_indexunion = on")
+        .map_err(|error| error.to_string())?;
+    same("without unions", by_one_key, &expected, ordered)?;
     let (sql, constants) = query.with_parameters();
     let parameters: Vec<Value> = constants.iter().map(|c| Value::new(c.datum(), c.ty)).collect();
     same(

@@ -42,6 +42,7 @@ use crate::batch::BatchBuilder;
 use crate::context::{StatementContext, Totals, counted_since};
 use crate::types::table_schema;
 
+mod arms;
 mod reading;
 
 /// Rows in a batch.

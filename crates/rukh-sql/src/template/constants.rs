@@ -27,7 +27,7 @@ fn note_types(table: &Table, predicate: &Predicate, types: &mut [Option<DataType
         Predicate::And(parts) | Predicate::Or(parts) => {
             parts.iter().try_for_each(|part| note_types(table, part, types))
         }
-        Predicate::Not(part) => note_types(table, part, types),
+        Predicate::Not(part) | Predicate::NotTrue(part) => note_types(table, part, types),
         Predicate::Compare { left, right, .. } => {
             note_pair(table, left, right, types)?;
             note_pair(table, right, left, types)

@@ -1,4 +1,4 @@
-//! Random queries on one table.
+//! Random queries on one table, joined with itself in some.
 
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -51,7 +51,7 @@ impl Query {
 /// Draws a query.
 pub fn query(table: &RandomTable, random: &mut StdRng) -> Query {
     let condition = condition(table, random);
-    let (select, rest) = match random.random_range(0..12) {
+    let (select, rest) = match random.random_range(0..16) {
         0..=3 => (
             format!("SELECT {} FROM t", some_names(table, random)),
             String::new(),
@@ -61,6 +61,7 @@ pub fn query(table: &RandomTable, random: &mut StdRng) -> Query {
         8 => aggregates(table, random),
         9 => grouped(table, random),
         10 => distinct(table, random),
+        11..=14 => joined(table, random),
         _ => ("SELECT * FROM t".to_owned(), String::new()),
     };
     Query {
@@ -201,4 +202,65 @@ fn group_names(table: &RandomTable, random: &mut StdRng) -> String {
         false => columns = vec![random.random_range(0..table.columns.len())],
     }
     table.names(&columns)
+}
+
+/// The rows that fulfil the condition, joined with all rows by equal values.
+fn joined(table: &RandomTable, random: &mut StdRng) -> (String, String) {
+    let pairs: Vec<(&str, &str)> = (0..random.random_range(1..=2))
+        .map(|_| equal_columns(table, random))
+        .collect();
+    let of = |side: &str, column: &str| format!("{side}.{column}");
+    let mut on: Vec<String> = pairs
+        .iter()
+        .map(|(l, r)| format!("{} = {}", of("l", l), of("r", r)))
+        .collect();
+    let names = some_names(table, random);
+    let not = if random.random_bool(0.4) { "NOT " } else { "" };
+    match random.random_range(0..4) {
+        0 => {
+            let (kept, found) = pairs[0];
+            (
+                format!("SELECT {names} FROM t WHERE {kept} {not}IN (SELECT {found} FROM t"),
+                ")".to_owned(),
+            )
+        }
+        1 => (
+            format!("SELECT {names} FROM t AS r WHERE {not}EXISTS (SELECT 1 FROM (SELECT * FROM t"),
+            format!(") AS l WHERE {})", on.join(" AND ")),
+        ),
+        _ => {
+            if random.random_bool(0.3) {
+                let (l, r) = equal_columns(table, random);
+                on.push(format!("{} <> {}", of("l", l), of("r", r)));
+            }
+            let kind = ["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]
+                .choose(random)
+                .expect("there are kinds of joins");
+            let columns = table.all_columns();
+            let shown = |side: &str| {
+                let names = columns
+                    .iter()
+                    .map(|column| of(side, &table.columns[*column].name));
+                names.collect::<Vec<_>>().join(", ")
+            };
+            (
+                format!("SELECT {}, {} FROM (SELECT * FROM t", shown("l"), shown("r")),
+                format!(") AS l {kind} t AS r ON {}", on.join(" AND ")),
+            )
+        }
+    }
+}
+
+/// Two columns whose values both databases compare alike; CHAR is not, which only PostgreSQL pads.
+fn equal_columns<'a>(table: &'a RandomTable, random: &mut StdRng) -> (&'a str, &'a str) {
+    let compares = |column: &&RandomColumn| !matches!(column.ty, DataType::Char(_));
+    let columns: Vec<&RandomColumn> = table.columns.iter().filter(compares).collect();
+    let Some(one) = columns.choose(random) else {
+        let name = &table.columns[0].name;
+        return (name, name);
+    };
+    let same = columns.iter().filter(|column| column.ty == one.ty);
+    let same: Vec<&&RandomColumn> = same.collect();
+    let other = same.choose(random).map_or(&one.name, |column| &column.name);
+    (&one.name, other)
 }
