@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use rukh_keys::{DataType, Datum, KeyColumn, KeyLayout, Salt};
 use serde::{Deserialize, Serialize};
 
-use crate::{Index, KeyElement, KeyExpr, SaltOptions};
+use crate::validate::invalid;
+use crate::{CatalogError, Index, KeyElement, KeyExpr, SaltOptions};
 
 /// Identifies a table for its whole life; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -125,6 +126,9 @@ pub struct Family {
 pub struct FamilyOptions {
     /// Compression below the upper levels: `none`, `lz4` or `zstd`.
     pub compression: Option<String>,
+    /// TTL of its own: how long its values live after they changed, in microseconds; they are NULL then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl_micros: Option<i64>,
 }
 
 /// Options of a table.
@@ -280,6 +284,42 @@ impl Table {
             .filter(|(id, _)| in_family(*id))
             .cloned()
             .collect()
+    }
+
+    /// Checks that lifetimes fit each other and the columns.
+    ///
+    /// Values of a family must not outlive their row, which they cannot renew and are not renewed with.
+    pub fn check_lifetimes(&self) -> Result<(), CatalogError> {
+        let Some(ttl) = self
+            .families
+            .iter()
+            .filter_map(|family| family.options.ttl_micros)
+            .max()
+        else {
+            return Ok(());
+        };
+        let outlives = |lifetime: &Lifetime| lifetime.from.is_some() || lifetime.ttl_micros < ttl;
+        if self.options.lifetime.as_ref().is_some_and(outlives) {
+            let message =
+                "the TTL of a family cannot be longer than that of its table, which cannot be FROM a column";
+            return invalid(message.to_string());
+        }
+        if ttl <= 0 || !self.options.timed || self.families[0].options.ttl_micros.is_some() {
+            return invalid(
+                "a family's TTL needs a family beside the first, and rows that carry times".to_string(),
+            );
+        }
+        let mortal = |column: &&Column| {
+            let family = self.families.iter().find(|family| family.id == column.family);
+            !column.nullable && family.is_some_and(|family| family.options.ttl_micros.is_some())
+        };
+        match self.columns.iter().find(mortal) {
+            None => Ok(()),
+            Some(column) => invalid(format!(
+                "column \"{}\" cannot be NOT NULL in a family with a TTL",
+                column.name
+            )),
+        }
     }
 
     /// Returns the name of the column family that holds a table family: `t7` or `t7.f2`.

@@ -84,6 +84,7 @@ pub fn validate_table(draft: TableDraft, id: TableId) -> Result<Table, CatalogEr
         dropped: Vec::new(),
     };
     check_families(&table)?;
+    table.check_lifetimes()?;
     table.layouts.push(first_layout(&table));
     table.options.split_on = checked_splits(&table)?;
     Ok(table)

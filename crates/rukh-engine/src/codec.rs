@@ -344,6 +344,8 @@ pub(crate) struct FamilyCodec {
     versions: Vec<(RowShape, Vec<Option<usize>>)>,
     /// For each ordinal the value in rows that are older than the column.
     missing: Vec<Datum>,
+    /// Whether its values live for a time of their own.
+    mortal: bool,
 }
 
 impl FamilyCodec {
@@ -366,6 +368,10 @@ impl FamilyCodec {
             .iter()
             .map(|at| table.columns[*at].values.missing.clone().unwrap_or(Datum::Null));
         FamilyCodec {
+            mortal: table
+                .families
+                .iter()
+                .any(|family| family.id == id && family.options.ttl_micros.is_some()),
             missing: missing.collect(),
             versions: versions.collect(),
             newest: newest.iter().map(|(column, _)| table.position(*column)).collect(),
@@ -403,6 +409,11 @@ impl FamilyCodec {
     /// Whether the family holds nothing of this row, and therefore has no entry; family 0 always has one.
     pub(crate) fn is_absent(&self, row: &[Datum]) -> bool {
         self.positions.iter().all(|at| row[*at].is_null())
+    }
+
+    /// Whether its values are written anew with every change of a row that carries times.
+    pub(crate) fn is_renewed(&self) -> bool {
+        !self.mortal
     }
 
     /// Whether two images of a row have the same value in this family.

@@ -15,7 +15,7 @@ use crate::clock::{Clock, TimeSource};
 use crate::commits::Commits;
 use crate::functions::RowFunctions;
 use crate::group::Group;
-use crate::lifetime::Retired;
+use crate::lifetime::{self, Retired};
 use crate::load::LOAD_BYTES_MAX;
 use crate::lock::{WriterGuard, WriterLock};
 use crate::maintain::Maintainer;
@@ -421,7 +421,7 @@ impl Inner {
     /// Creates column families of a table, empty: what an earlier failure left under their names goes first.
     pub(crate) fn create_storage(&self, names: &[String], table: &Table) -> Result<(), EngineError> {
         let options = TableOptions {
-            purged: table.options.lifetime.is_some(),
+            purged: !lifetime::table_rules(table).is_empty(),
             ..TableOptions::default()
         };
         for name in names {

@@ -5,6 +5,8 @@
 //! die in one instant, and nothing has to be written for it: [`Live`] shows a snapshot without what is dead, to
 //! every reader alike. A row is dead from the microsecond on in which its lifetime has passed.
 //!
+//! A family may live for a shorter time of its own, counted from when its columns last changed: they are NULL then.
+//!
 //! Storage forgets the dead whenever it likes, in any order. What has died must therefore stay dead:
 //! before a lifetime is made longer, or taken away, [`bury`] removes what it has ended.
 
@@ -115,24 +117,25 @@ pub(crate) fn rules(catalog: &Catalog) -> Rules {
 
 /// Returns the rules of the families and indexes of a table.
 pub(crate) fn table_rules(table: &Table) -> Vec<(String, Rule)> {
-    let Some(lifetime) = &table.options.lifetime else {
-        return Vec::new();
+    let since_micros = table.options.lifetime.map_or(0, |lifetime| lifetime.since_micros);
+    let rule = |ttl_micros: Option<i64>, form| {
+        Some(Rule {
+            ttl_micros: ttl_micros?,
+            since_micros,
+            form,
+        })
     };
-    let rule = |form| Rule {
-        ttl_micros: lifetime.ttl_micros,
-        since_micros: lifetime.since_micros,
-        form,
-    };
-    let families = table
-        .families
-        .iter()
-        .map(|family| (table.storage_name(family.id), rule(Form::Row)));
-    let indexes = table.indexes.iter().map(|index| {
+    let of_rows = table.options.lifetime.map(|lifetime| lifetime.ttl_micros);
+    let families = table.families.iter().filter_map(|family| {
+        let ttl = family.options.ttl_micros.or(of_rows);
+        Some((table.storage_name(family.id), rule(ttl, Form::Row)?))
+    });
+    let indexes = table.indexes.iter().filter_map(|index| {
         let form = match index.unique {
             true => Form::UniqueEntry,
             false => Form::Row,
         };
-        (index.storage_name(), rule(form))
+        Some((index.storage_name(), rule(of_rows, form)?))
     });
     families.chain(indexes).collect()
 }

@@ -1,6 +1,7 @@
 //! The one place that puts rows and their index entries into a batch.
 
 use crate::EngineError;
+use crate::codec::FamilyCodec;
 use crate::maintain::{Maintainer, RowChange};
 use crate::unique::NetChange;
 use rukh_keys::Datum;
@@ -8,7 +9,8 @@ use rukh_kv::WriteBatch;
 
 /// Adds what `changes` do to the families of the table, then what `entries` do to each index.
 ///
-/// Of a row that was there only families whose columns changed are written, or all if the row carries times. Family 0 has every
+/// Of a row that was there only families whose columns changed are written, or, if the row carries
+/// times, all but those that live for a time of their own. Family 0 has every
 /// row; another family has none of a row whose columns in it are all NULL.
 pub(crate) fn stage(
     maintainer: &Maintainer,
@@ -19,10 +21,11 @@ pub(crate) fn stage(
     let mut value = Vec::new();
     for change in changes {
         for (nth, family) in maintainer.codec.families.iter().enumerate() {
+            let is_renewed = |family: &FamilyCodec| change.times.is_some() && family.is_renewed();
             let has_entry = |row: &[Datum]| nth == 0 || !family.is_absent(row);
             let had_entry = change.blind || change.old.is_some_and(has_entry);
             match (change.old, change.new) {
-                (Some(old), Some(new)) if change.times.is_none() && family.is_unchanged(old, new) => {}
+                (Some(old), Some(new)) if !is_renewed(family) && family.is_unchanged(old, new) => {}
                 (_, Some(new)) if has_entry(new) => {
                     value.clear();
                     family.encode(new, change.times, &mut value)?;

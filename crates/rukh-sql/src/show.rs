@@ -11,7 +11,7 @@ use rukh_engine::{BuildPhase, BuildProgress};
 use rukh_keys::{DataType, Datum, SortOrder};
 
 use crate::SqlError;
-use crate::ddl::lifetime_sql;
+use crate::ddl::{lifetime_sql, ttl_sql};
 use crate::normalise::{quoted, quoted_string};
 use crate::sequences::default_of;
 
@@ -199,11 +199,13 @@ pub(crate) fn table_sql(catalog: &Catalog, table: &Table) -> String {
             .map(|family| {
                 let of_family = table.columns.iter().filter(|column| column.family == family.id);
                 let names: Vec<String> = of_family.map(|column| quoted(&column.name)).collect();
+                let ttl = family.options.ttl_micros;
+                let ttl = ttl.map_or(String::new(), |micros| format!(" TTL = {}", ttl_sql(micros)));
                 let compression = family.options.compression.as_ref();
                 let compression =
                     compression.map_or(String::new(), |name| format!(" COMPRESSION = '{name}'"));
                 format!(
-                    "FAMILY {} ({}){compression}",
+                    "FAMILY {} ({}){ttl}{compression}",
                     quoted(&family.name),
                     names.join(", ")
                 )

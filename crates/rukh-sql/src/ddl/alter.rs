@@ -158,7 +158,9 @@ impl Change<'_> {
             AlterAction::SetNullable { column, nullable } => self.set_nullable(column, *nullable),
             AlterAction::SetLifetime(lifetime) => {
                 let Table { options, columns, .. } = &mut self.next;
-                set_lifetime(options, columns, lifetime, self.now)
+                set_lifetime(options, columns, lifetime, self.now)?;
+                let placed = |error: rukh_catalog::CatalogError| SqlError::from(error).at(lifetime.position);
+                self.next.check_lifetimes().map_err(placed)
             }
         }
     }

@@ -104,6 +104,8 @@ fn table_draft(
     if let Some(lifetime) = &statement.options.lifetime {
         set_lifetime(&mut draft.options, &draft.columns, lifetime, now)?;
     }
+    let mut ttls = draft.families.iter().map(|family| family.options.ttl_micros);
+    draft.options.timed |= ttls.any(|ttl| ttl.is_some());
     add_expressions(&mut draft, statement)?;
     Ok((draft, sequences))
 }
@@ -174,7 +176,12 @@ fn families(statement: &CreateTableStatement) -> Result<Vec<Family>, SqlError> {
             let message = "compression of family \"default\" cannot be chosen";
             return Err(SqlError::unsupported(message).at(*position));
         }
+        if place == 0 && family.ttl_micros.is_some() {
+            let message = "the TTL of family \"default\" is that of the table";
+            return Err(SqlError::unsupported(message).at(*position));
+        }
         families[place].options.compression = family.compression.clone();
+        families[place].options.ttl_micros = family.ttl_micros;
     }
     Ok(families)
 }

@@ -54,15 +54,19 @@ pub(super) fn set_lifetime(
 /// Returns the lifetime of a table as SQL: `TTL = INTERVAL '30 days' FROM ts`.
 pub(crate) fn lifetime_sql(table: &Table) -> Option<String> {
     let lifetime = table.options.lifetime?;
-    let micros = lifetime.ttl_micros;
-    let ttl = match (micros % DAY_MICROS, micros % SECOND_MICROS) {
-        (0, _) if micros == DAY_MICROS => "INTERVAL '1 day'".to_string(),
-        (0, _) => format!("INTERVAL '{} days'", micros / DAY_MICROS),
-        (_, 0) => (micros / SECOND_MICROS).to_string(),
-        (_, rest) => format!("INTERVAL '{}.{rest:06} seconds'", micros / SECOND_MICROS),
-    };
+    let ttl = ttl_sql(lifetime.ttl_micros);
     Some(match lifetime.from {
         None => format!("TTL = {ttl}"),
         Some(column) => format!("TTL = {ttl} FROM {}", quoted(table.column_name(column))),
     })
+}
+
+/// Returns how long something lives as SQL: `INTERVAL '30 days'`, or seconds.
+pub(crate) fn ttl_sql(micros: i64) -> String {
+    match (micros % DAY_MICROS, micros % SECOND_MICROS) {
+        (0, _) if micros == DAY_MICROS => "INTERVAL '1 day'".to_string(),
+        (0, _) => format!("INTERVAL '{} days'", micros / DAY_MICROS),
+        (_, 0) => (micros / SECOND_MICROS).to_string(),
+        (_, rest) => format!("INTERVAL '{}.{rest:06} seconds'", micros / SECOND_MICROS),
+    }
 }

@@ -18,5 +18,5 @@ mod stored;
 mod tests;
 mod view;
 
-pub(crate) use lifetime::lifetime_sql;
+pub(crate) use lifetime::{lifetime_sql, ttl_sql};
 pub(crate) use run::run;

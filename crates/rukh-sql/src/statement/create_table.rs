@@ -102,12 +102,13 @@ fn family(reader: &mut Reader<'_>) -> Result<FamilyDefinition, SqlError> {
     reader.take();
     let name = reader.name()?;
     let columns = reader.names()?;
-    let mut compression = None;
+    let (mut compression, mut ttl_micros) = (None, None);
     while let Token::Word(_) = reader.peek_at(0) {
         let option = reader.any_word()?;
         reader.expect_token(&Token::Eq)?;
         match option.text.as_str() {
             "compression" => compression = Some(compression_name(reader)?),
+            "ttl" => ttl_micros = family_ttl(reader)?,
             _ => return Err(unknown_option(&option)),
         }
     }
@@ -115,7 +116,18 @@ fn family(reader: &mut Reader<'_>) -> Result<FamilyDefinition, SqlError> {
         name,
         columns,
         compression,
+        ttl_micros,
     })
+}
+
+fn family_ttl(reader: &mut Reader<'_>) -> Result<Option<i64>, SqlError> {
+    let lifetime = lifetime(reader)?;
+    match lifetime.from {
+        None => Ok(lifetime.ttl_micros),
+        Some(name) => Err(
+            SqlError::unsupported("TTL of a family counts from when its columns change").at(name.position),
+        ),
+    }
 }
 
 fn compression_name(reader: &mut Reader<'_>) -> Result<String, SqlError> {
@@ -435,13 +447,8 @@ fn option(reader: &mut Reader<'_>, options: &mut TableOptionsDefinition) -> Resu
 }
 
 pub(super) fn unknown_option(name: &Name) -> SqlError {
-    if matches!(name.text.as_str(), "ttl" | "versions") {
-        let what = name.text.to_ascii_uppercase();
-        let what = match what.as_str() {
-            "TTL" => "TTL of a family",
-            what => what,
-        };
-        return SqlError::unsupported(format!("{what} is not supported yet")).at(name.position);
+    if name.text == "versions" {
+        return SqlError::unsupported("VERSIONS is not supported yet").at(name.position);
     }
     let message = format!("unrecognized parameter \"{}\"", name.text);
     SqlError::statement("22023", message).at(name.position)

@@ -489,6 +489,8 @@ pub struct FamilyDefinition {
     pub columns: Vec<Name>,
     /// `none`, `lz4` or `zstd`.
     pub compression: Option<String>,
+    /// TTL, in microseconds.
+    pub ttl_micros: Option<i64>,
 }
 
 /// Options of CREATE TABLE.

@@ -224,10 +224,10 @@ fn create_table_errors() {
             24,
         ),
         (
-            "CREATE TABLE t (a INT, b INT, FAMILY f (b) TTL = 10)",
+            "CREATE TABLE t (a INT, b INT, FAMILY f (b) TTL = 10 FROM a)",
             "0A000",
-            "TTL of a family is not supported yet",
-            44,
+            "TTL of a family counts from when its columns change",
+            58,
         ),
         (
             "CREATE TABLE t (a INT) WITH (versions = 3)",
