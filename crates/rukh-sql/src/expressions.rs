@@ -30,6 +30,7 @@ use crate::batch::batch_of_rows;
 use crate::functions;
 use crate::general::session_config;
 use crate::in_lists::simplified_apart;
+use crate::intervals::Intervals;
 use crate::literals::typed_expression;
 use crate::scalars::{assigned_datums, datum_from_scalar, datums_from_array};
 use crate::sequences::calls_sequence;
@@ -56,6 +57,9 @@ pub(crate) fn register_functions(state: &mut SessionState) {
             .register_udf(function)
             .expect("functions of a session can be added to");
     }
+    state
+        .register_expr_planner(Arc::new(Intervals))
+        .expect("planners of a session can be added to");
     for aggregate in aggregates::aggregates() {
         state
             .register_udaf(aggregate)

@@ -35,6 +35,7 @@ mod general;
 mod hints;
 mod in_lists;
 mod information_schema;
+mod intervals;
 mod literals;
 mod normalise;
 mod operations;
