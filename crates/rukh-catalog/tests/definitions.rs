@@ -405,12 +405,12 @@ fn damaged_definitions_are_told() {
 
 #[test]
 fn newer_formats_are_refused() {
-    assert_eq!((decode_format(b"1"), decode_format(b"2")), (Ok(1), Ok(2)));
+    assert_eq!((decode_format(b"1"), decode_format(b"3")), (Ok(1), Ok(3)));
     assert_eq!(
-        decode_format(b"3"),
+        decode_format(b"4"),
         Err(CatalogError::NewerFormat {
-            found: 3,
-            supported: 2
+            found: 4,
+            supported: 3
         })
     );
     assert!(decode_format(b"x").is_err());

@@ -7,6 +7,7 @@
 use crate::builds::{Build, BuildPhase};
 use crate::codec::TableCodec;
 use crate::engine::Inner;
+use crate::lifetime::{Live, table_rules};
 use crate::lookup::fetch_values;
 use crate::maintain::{EntryChange, IndexMaintainer, Maintainer, RowChange};
 use crate::progress::check_cancelled;
@@ -17,6 +18,7 @@ use crate::{EngineError, Progress, Row};
 use rukh_keys::KeyRange;
 use rukh_kv::{Durability, ScanSpec, WriteBatch};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// Rows looked at together.
 const CHUNK_ROWS: usize = 1024;
@@ -142,8 +144,13 @@ impl Pass<'_> {
                     removed: None,
                     ..entry
                 });
-                let store = &self.inner.store;
-                let latest = self.after.with_kv(store.latest());
+                // Definitions do not know how long entries live of an index that is to replace another.
+                let live = Live {
+                    kv: self.inner.store.latest(),
+                    rules: Arc::new(table_rules(&codec.table).into_iter().collect()),
+                    now: self.after.now(),
+                };
+                let latest = self.after.with_kv(Arc::new(live));
                 for change in net_changes(codec, index, &changes, added.collect(), &latest)? {
                     let value = change.value.unwrap_or_default();
                     batch.put(storage, &change.key, &value);
