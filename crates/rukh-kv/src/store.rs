@@ -1,7 +1,8 @@
 //! The traits every storage implements: a store, a snapshot of it, a cursor over a table.
 
 use crate::{
-    Backup, KeyValue, KvError, LoadFile, ScanSpec, ScanStats, StoreUsage, TableName, TableUsage, WriteBatch,
+    Backup, KeyValue, KvError, LoadFile, MergeOperator, ScanSpec, ScanStats, StoreUsage, TableName,
+    TableUsage, WriteBatch,
 };
 use rukh_keys::KeyRange;
 use std::ops::ControlFlow;
@@ -15,6 +16,11 @@ use std::sync::Arc;
 pub trait KvStore: Send + Sync {
     /// Says what this store can do.
     fn capabilities(&self) -> Capabilities;
+
+    /// Returns how merges are folded, where they are possible.
+    fn merge_operator(&self) -> Option<Arc<dyn MergeOperator>> {
+        None
+    }
 
     /// Returns the names of all tables, in ascending order.
     fn tables(&self) -> Vec<String>;

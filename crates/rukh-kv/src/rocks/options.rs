@@ -18,6 +18,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
+/// Operands in a row that a key has in memory before they are folded into its value.
+const MERGES_MAX: usize = 64;
+
 const MIB: usize = 1 << 20;
 
 /// Keys per bucket of the hash index in each block, by which gets find their key: RocksDB's default.
@@ -189,8 +192,16 @@ fn blocks(options: &RocksOptions, cache: &Cache) -> BlockBasedOptions {
 fn set_merge_operator(family: &mut Options, merge: &Arc<dyn MergeOperator>) {
     let name = merge.name().replace('\0', "");
     let merge = Arc::clone(merge);
-    // RocksDB asks for partial merges as an optimisation; operands that cannot be folded without
-    // the value are kept until it is met.
+    // Operands that cannot be combined without the value are kept until it is met.
+    let combine = {
+        let merge = Arc::clone(&merge);
+        move |key: &[u8], _: Option<&[u8]>, operands: &MergeOperands| {
+            let mut operands = operands.iter();
+            let first = operands.next()?.to_vec();
+            let combined = || operands.try_fold(first, |older, newer| merge.combine(key, &older, newer));
+            catch_unwind(AssertUnwindSafe(combined)).ok().flatten()
+        }
+    };
     let fold = move |key: &[u8], value: Option<&[u8]>, operands: &MergeOperands| {
         let operands: Vec<&[u8]> = operands.iter().collect();
         // Unwinding out of a callback of the C++ library would end the process.
@@ -198,11 +209,8 @@ fn set_merge_operator(family: &mut Options, merge: &Arc<dyn MergeOperator>) {
             .ok()
             .flatten()
     };
-    family.set_merge_operator(
-        name.as_str(),
-        fold,
-        |_: &[u8], _: Option<&[u8]>, _: &MergeOperands| None,
-    );
+    family.set_merge_operator(name.as_str(), fold, combine);
+    family.set_max_successive_merges(MERGES_MAX);
 }
 
 /// Returns how many files to keep open: half of what the system lets the process have.

@@ -7,7 +7,7 @@ use super::snapshot::{ClosedSnapshot, RocksSnapshot, Tables, names};
 use super::{Backup, Backups, PinnedSnapshot, RocksOptions, TableHandle, options, split, usage};
 use crate::name::RESERVED;
 use crate::{
-    Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, Purge, SortedWriter, StoreUsage,
+    Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, Purge, SortedWriter, StoreUsage,
     TableName, TableOptions, TableUsage, WriteBatch, WriteOp,
 };
 use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
@@ -294,6 +294,10 @@ impl KvStore for RocksStore {
             durable: true,
             merge: self.options.merge.is_some(),
         }
+    }
+
+    fn merge_operator(&self) -> Option<Arc<dyn MergeOperator>> {
+        self.options.merge.clone()
     }
 
     fn tables(&self) -> Vec<String> {

@@ -28,6 +28,10 @@ impl MergeOperator for Append {
         }
         Some(folded)
     }
+
+    fn combine(&self, _: &[u8], older: &[u8], newer: &[u8]) -> Option<Vec<u8>> {
+        (older != [0] && newer != [0]).then(|| [older, newer].concat())
+    }
 }
 
 /// Runs all checks but the properties.

@@ -225,6 +225,7 @@ fn columns(
             default,
             values: ColumnValues {
                 identity,
+                counter: definition.counter,
                 ..ColumnValues::default()
             },
             family: definition
