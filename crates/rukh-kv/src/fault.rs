@@ -6,8 +6,8 @@
 //! acknowledged. Reads never fail.
 
 use crate::{
-    Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, Purge, SortedWriter,
-    StoreUsage, TableName, TableOptions, TableUsage, WriteBatch,
+    Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, Purge,
+    SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch,
 };
 use parking_lot::Mutex;
 use rukh_keys::KeyRange;

@@ -13,8 +13,8 @@
 
 use crate::hex::Hex;
 use crate::{
-    Backup, Capabilities, Durability, KvCursor, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, Purge, ScanSpec,
-    ScanStats, SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch,
+    Backup, Capabilities, Durability, KvCursor, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, Purge,
+    ScanSpec, ScanStats, SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch,
 };
 use parking_lot::Mutex;
 use rukh_keys::KeyRange;

@@ -148,14 +148,15 @@ pub(super) fn table(
     let mut family = Options::default();
     family.set_block_based_table_factory(&blocks(options, cache));
     family.set_level_compaction_dynamic_level_bytes(true);
-    family.set_compression_type(options.compression.into());
-    family.set_bottommost_compression_type(options.last_level_compression.into());
+    let (upper_levels, last_level) = compressions(options, table);
+    family.set_compression_type(upper_levels.into());
+    family.set_bottommost_compression_type(last_level.into());
     family.set_write_buffer_size(TABLE_BUFFER_BYTES_MAX.min(options.write_buffer_bytes));
     family.set_arena_block_size(BUFFER_STEP_BYTES);
     family.set_target_file_size_base(FILE_BYTES);
     family.set_enable_blob_files(table.large_value_bytes.is_some());
     family.set_min_blob_size(table.large_value_bytes.unwrap_or_default());
-    family.set_blob_compression_type(options.compression.into());
+    family.set_blob_compression_type(upper_levels.into());
     family.set_enable_blob_gc(true);
     family.set_blob_cache(cache);
     if let Some(merge) = &options.merge {
@@ -168,14 +169,36 @@ pub(super) fn table(
 }
 
 /// Returns the changes that give a table, already there, other options.
-pub(super) fn table_changes(table: &TableOptions) -> [(&'static str, String); 2] {
+pub(super) fn table_changes(options: &RocksOptions, table: &TableOptions) -> [(&'static str, String); 5] {
+    let (upper_levels, last_level) = compressions(options, table);
     [
+        ("compression", option_value(upper_levels)),
+        ("bottommost_compression", option_value(last_level)),
+        ("blob_compression_type", option_value(upper_levels)),
         ("enable_blob_files", table.large_value_bytes.is_some().to_string()),
         (
             "min_blob_size",
             table.large_value_bytes.unwrap_or_default().to_string(),
         ),
     ]
+}
+
+/// Returns the compression of a table's upper levels and of its last.
+fn compressions(options: &RocksOptions, table: &TableOptions) -> (Compression, Compression) {
+    match table.compression {
+        Some(compression) => (compression, compression),
+        None => (options.compression, options.last_level_compression),
+    }
+}
+
+/// Returns RocksDB's name of a compression.
+fn option_value(compression: Compression) -> String {
+    let name = match compression {
+        Compression::None => "kNoCompression",
+        Compression::Lz4 => "kLZ4Compression",
+        Compression::Zstd => "kZSTD",
+    };
+    name.to_owned()
 }
 
 fn blocks(options: &RocksOptions, cache: &Cache) -> BlockBasedOptions {
