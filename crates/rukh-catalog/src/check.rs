@@ -13,6 +13,7 @@ use rukh_keys::DataType;
 /// Checks the invariant of [`Table`]; says what is wrong.
 pub(crate) fn check_definition(table: &Table) -> Result<(), String> {
     check_columns(table)?;
+    table.check_counters().map_err(|error| error.to_string())?;
     check_families(table)?;
     check_key(table)?;
     check_layouts(table)?;

@@ -10,6 +10,7 @@
 mod alter;
 mod catalog;
 mod check;
+mod counter;
 mod error;
 mod index;
 mod key;

@@ -56,6 +56,9 @@ pub struct ColumnValues {
     /// GENERATED … AS IDENTITY; the default then names the sequence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<Identity>,
+    /// COUNTER: adding to it does not read it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub counter: bool,
 }
 
 impl ColumnValues {

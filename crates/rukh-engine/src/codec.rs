@@ -3,6 +3,7 @@
 //! A [`TableCodec`] is made once for each version of a definition and shared by everybody who
 //! touches the table's bytes. Index entries have theirs in `entry`.
 
+use crate::counter::{self, Sums};
 use crate::entry::IndexCodec;
 use crate::lifetime::Stamping;
 use crate::names;
@@ -346,6 +347,8 @@ pub(crate) struct FamilyCodec {
     missing: Vec<Datum>,
     /// Whether its values live for a time of their own.
     mortal: bool,
+    /// For each ordinal the column.
+    columns: Vec<ColumnId>,
 }
 
 impl FamilyCodec {
@@ -372,6 +375,7 @@ impl FamilyCodec {
                 .families
                 .iter()
                 .any(|family| family.id == id && family.options.ttl_micros.is_some()),
+            columns: positions.iter().map(|at| table.columns[*at].id).collect(),
             missing: missing.collect(),
             versions: versions.collect(),
             newest: newest.iter().map(|(column, _)| table.position(*column)).collect(),
@@ -381,16 +385,27 @@ impl FamilyCodec {
         }
     }
 
+    /// Returns the ordinal of a column of this family.
+    pub(crate) fn ordinal(&self, column: ColumnId) -> Option<usize> {
+        self.columns.iter().position(|id| *id == column)
+    }
+
     /// Checks the frame of a stored value.
     #[inline]
     pub(crate) fn open<'a>(&'a self, bytes: &'a [u8]) -> Result<FamilyValue<'a>, RowDecodeError> {
-        let (version, body) = row::open(bytes)?;
+        let (bytes, sums) = counter::split(bytes)?;
+        let (version, body) = match sums.is_empty() {
+            true => row::open(bytes)?,
+            false => row::open_summed(bytes)?,
+        };
         let known = self.versions.get(usize::from(version));
         let (shape, slots) = known.ok_or(RowDecodeError::UnknownLayout { version })?;
         Ok(FamilyValue {
             row: RowSlice::new(shape, body)?,
             slots,
             missing: &self.missing,
+            sums,
+            columns: &self.columns,
         })
     }
 
@@ -428,15 +443,22 @@ pub(crate) struct FamilyValue<'a> {
     row: RowSlice<'a>,
     slots: &'a [Option<usize>],
     missing: &'a [Datum],
+    /// What was added to counters since the row was written.
+    sums: Sums<'a>,
+    columns: &'a [ColumnId],
 }
 
 impl<'a> FamilyValue<'a> {
     /// Returns the datum of the `ordinal`-th live column; its missing value if the row is older than the column.
     #[inline]
     pub(crate) fn datum(&self, ordinal: usize) -> Result<DatumRef<'a>, RowDecodeError> {
-        match self.slots[ordinal] {
-            Some(slot) => self.row.datum(slot),
-            None => Ok(self.missing[ordinal].as_ref()),
+        let datum = match self.slots[ordinal] {
+            Some(slot) => self.row.datum(slot)?,
+            None => self.missing[ordinal].as_ref(),
+        };
+        match self.sums.is_empty() {
+            true => Ok(datum),
+            false => Ok(self.sums.on(self.columns[ordinal], datum)),
         }
     }
 }

@@ -3,7 +3,8 @@
 //! While transactions are open, every commit notes the keys that it touched under the number of the
 //! commit: keys of rows changed, also of those put back as they were, and UNIQUE keys taken. A
 //! transaction remembers the number at its beginning, and may commit if none of the keys it touched
-//! itself was noted since. Of a key a fingerprint of 64 bits is kept; two keys that share one are
+//! itself was noted since. Adds to counters are notes of their own kind: they conflict with any other
+//! change of the row, not with one another. Of a key a fingerprint of 64 bits is kept; two keys that share one are
 //! taken for a conflict that is none, never the other way round. What no open transaction is older
 //! than is forgotten, and without open transactions nothing is noted at all.
 //!
@@ -27,6 +28,22 @@ const KEYS_MAX: usize = 1 << 20;
 pub(crate) struct Touch {
     pub(crate) table: TableId,
     fingerprint: u64,
+    kind: Kind,
+}
+
+/// How a key was touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Changed,
+    /// Added to, and nothing else.
+    Added,
+}
+
+/// The last commits that touched a key, each kind by itself; 0 is none.
+#[derive(Clone, Copy, Debug, Default)]
+struct Last {
+    changed: u64,
+    added: u64,
 }
 
 /// The notes of one database.
@@ -45,7 +62,7 @@ struct Notes {
     /// How many transactions began at each number.
     open: BTreeMap<u64, usize>,
     /// The last commit that touched each key.
-    keys: HashMap<u64, u64>,
+    keys: HashMap<u64, Last>,
     /// Each touch with its commit, oldest first.
     order: VecDeque<(u64, Touch)>,
     /// The last commit that touched something of a table, where keys are not told apart.
@@ -98,6 +115,15 @@ impl Commits {
         Touch {
             table,
             fingerprint: self.hasher.hash_one((table.0, key)),
+            kind: Kind::Changed,
+        }
+    }
+
+    /// Names the key of a row that is only added to.
+    pub(crate) fn added(&self, table: TableId, key: &[u8]) -> Touch {
+        Touch {
+            kind: Kind::Added,
+            ..self.row(table, key)
         }
     }
 
@@ -106,6 +132,7 @@ impl Commits {
         Touch {
             table,
             fingerprint: self.hasher.hash_one((table.0, index.0, key)),
+            kind: Kind::Changed,
         }
     }
 
@@ -118,7 +145,11 @@ impl Commits {
         notes.number += 1;
         let number = notes.number;
         for touch in touched {
-            notes.keys.insert(touch.fingerprint, number);
+            let last = notes.keys.entry(touch.fingerprint).or_default();
+            match touch.kind {
+                Kind::Changed => last.changed = number,
+                Kind::Added => last.added = number,
+            }
             notes.order.push_back((number, *touch));
             if notes.order.len() > self.keys_max {
                 notes.coarsen();
@@ -159,10 +190,17 @@ impl Registration {
         if notes.number == self.began {
             return None;
         }
-        let since = |number: Option<&u64>| number.is_some_and(|number| *number > self.began);
+        let since = |number: Option<u64>| number.is_some_and(|number| number > self.began);
+        let last = |touch: &Touch| {
+            let last = notes.keys.get(&touch.fingerprint)?;
+            Some(match touch.kind {
+                Kind::Changed => last.changed.max(last.added),
+                Kind::Added => last.changed,
+            })
+        };
         let conflict = touched
             .iter()
-            .find(|touch| since(notes.keys.get(&touch.fingerprint)) || since(notes.tables.get(&touch.table)));
+            .find(|touch| since(last(touch)) || since(notes.tables.get(&touch.table).copied()));
         conflict.map(|touch| touch.table)
     }
 }
@@ -195,7 +233,8 @@ impl Notes {
                 break;
             }
             self.order.pop_front();
-            if self.keys.get(&touch.fingerprint) == Some(&number) {
+            let last = self.keys.get(&touch.fingerprint);
+            if last.is_some_and(|last| last.changed.max(last.added) == number) {
                 self.keys.remove(&touch.fingerprint);
             }
         }
@@ -224,6 +263,19 @@ mod tests {
         assert_eq!(early.conflict(&[commits.row(U, b"a")]), None);
         commits.note_tables([U]);
         assert_eq!(late.conflict(&[a, commits.unique(U, IndexId(7), b"k")]), Some(U));
+    }
+
+    #[test]
+    fn adds_conflict_with_changes_only() {
+        let commits = Arc::new(Commits::default());
+        let (changed, added) = (commits.row(T, b"a"), commits.added(T, b"a"));
+        let transaction = commits.register();
+        commits.note(&[added]);
+        assert_eq!(transaction.conflict(&[added]), None);
+        assert_eq!(transaction.conflict(&[changed]), Some(T));
+        commits.note(&[changed]);
+        commits.note(&[added]);
+        assert_eq!(transaction.conflict(&[added]), Some(T));
     }
 
     #[test]

@@ -30,7 +30,7 @@ use rukh_catalog::{
     Catalog, ColumnId, FamilyId, Index, Sequence, SequenceId, Table, TableDraft, TableId, validate_table,
 };
 use rukh_keys::KeyRange;
-use rukh_kv::{Durability, KvSnapshot, KvStore, TableOptions, WriteBatch};
+use rukh_kv::{Compression, Durability, KvSnapshot, KvStore, TableOptions, WriteBatch};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -127,6 +127,7 @@ impl Engine {
             catalog
                 .tables()
                 .try_for_each(|table| inner.set_purges(table.id))?;
+            configure_families(&inner)?;
         }
         inner.statistics = RwLock::new(load_statistics(&inner)?);
         Ok(Engine {
@@ -420,15 +421,11 @@ impl Inner {
 
     /// Creates column families of a table, empty: what an earlier failure left under their names goes first.
     pub(crate) fn create_storage(&self, names: &[String], table: &Table) -> Result<(), EngineError> {
-        let options = TableOptions {
-            purged: !lifetime::table_rules(table).is_empty(),
-            ..TableOptions::default()
-        };
         for name in names {
             if self.store.table_exists(name) {
                 self.store.drop_table(name)?;
             }
-            self.store.create_table(name, &options)?;
+            self.store.create_table(name, &storage_options(table, name))?;
         }
         Ok(())
     }
@@ -451,6 +448,37 @@ pub(crate) fn family_names(table: &Table) -> Vec<String> {
         .iter()
         .map(|family| table.storage_name(family.id))
         .collect()
+}
+
+/// Returns how a column family of a table, or of an index of it, is stored.
+fn storage_options(table: &Table, storage: &str) -> TableOptions {
+    let mut families = table.families.iter();
+    let family = families.find(|family| table.storage_name(family.id) == storage);
+    let compression = family.and_then(|family| family.options.compression.as_deref());
+    TableOptions {
+        purged: !lifetime::table_rules(table).is_empty(),
+        compression: match compression {
+            Some("none") => Some(Compression::None),
+            Some("lz4") => Some(Compression::Lz4),
+            Some("zstd") => Some(Compression::Zstd),
+            _ => None,
+        },
+        ..TableOptions::default()
+    }
+}
+
+/// Tells storage, which keeps no options, how families are compressed that are not like others.
+fn configure_families(inner: &Inner) -> Result<(), EngineError> {
+    let catalog = inner.definitions().catalog.clone();
+    for table in catalog.tables() {
+        for storage in family_names(table) {
+            let options = storage_options(table, &storage);
+            if options.compression.is_some() {
+                inner.store.configure_table(&storage, &options)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Returns every column family that the definitions name.

@@ -18,6 +18,7 @@
 //! Deliberately not here: which columns a value has (`codec`), and columns that are read back from
 //! keys, which values do not repeat.
 
+use crate::counter::SUMMED;
 use rukh_catalog::ColumnId;
 use rukh_keys::{
     DATE_MAX, DATE_MIN, DAY_MICROS, DataType, Datum, DatumRef, TIMESTAMP_MAX, TIMESTAMP_MIN, ValueError,
@@ -26,7 +27,7 @@ use std::borrow::Cow;
 use thiserror::Error;
 
 /// The first byte of a value that carries no time.
-const FORMAT_PLAIN: u8 = 1;
+pub(crate) const FORMAT_PLAIN: u8 = 1;
 
 /// The first byte of a value that carries the time it was written.
 const FORMAT_WRITTEN: u8 = 2;
@@ -73,12 +74,12 @@ impl Times {
 #[inline]
 pub(crate) fn times(bytes: &[u8]) -> Option<Times> {
     let time = |at: usize| Some(i64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
-    match bytes.first()? {
-        &FORMAT_WRITTEN => Some(Times {
+    match bytes.first()? & !SUMMED {
+        FORMAT_WRITTEN => Some(Times {
             written: time(1)?,
             counted: None,
         }),
-        &FORMAT_COUNTED => Some(Times {
+        FORMAT_COUNTED => Some(Times {
             written: time(1)?,
             counted: Some(time(1 + TIME_LEN)?),
         }),
@@ -101,6 +102,8 @@ pub(crate) enum RowDecodeError {
     InvalidOffset { slot: usize },
     #[error("value has invalid text in column {slot}")]
     InvalidUtf8 { slot: usize },
+    #[error("value has invalid sums of counters")]
+    InvalidSums,
     #[error("value has an invalid {} in column {slot}", .ty.postgres_name())]
     InvalidValue { slot: usize, ty: DataType },
 }
@@ -221,12 +224,26 @@ impl RowShape {
 /// all from the byte before the layout version on.
 #[inline]
 pub(crate) fn open(bytes: &[u8]) -> Result<(u16, &[u8]), RowDecodeError> {
-    let times_len = match bytes {
-        [FORMAT_PLAIN, _, _, ..] => 0,
-        [FORMAT_WRITTEN, _, _, ..] => TIME_LEN,
-        [FORMAT_COUNTED, _, _, ..] => 2 * TIME_LEN,
-        [format, _, _, ..] => return Err(RowDecodeError::UnknownFormat { format: *format }),
-        _ => return Err(RowDecodeError::Truncated { len: bytes.len() }),
+    open_as(bytes, bytes.first().copied())
+}
+
+/// As [`open`], for a value whose first byte says that sums came behind it.
+pub(crate) fn open_summed(bytes: &[u8]) -> Result<(u16, &[u8]), RowDecodeError> {
+    open_as(bytes, bytes.first().map(|format| format & !SUMMED))
+}
+
+#[inline]
+fn open_as(bytes: &[u8], format: Option<u8>) -> Result<(u16, &[u8]), RowDecodeError> {
+    let times_len = match format {
+        _ if bytes.len() < HEADER_LEN => return Err(RowDecodeError::Truncated { len: bytes.len() }),
+        Some(FORMAT_PLAIN) => 0,
+        Some(FORMAT_WRITTEN) => TIME_LEN,
+        Some(FORMAT_COUNTED) => 2 * TIME_LEN,
+        format => {
+            return Err(RowDecodeError::UnknownFormat {
+                format: format.unwrap_or_default(),
+            });
+        }
     };
     match bytes.get(times_len..) {
         Some(body @ [_, low, high, ..]) => Ok((u16::from_le_bytes([*low, *high]), body)),

@@ -62,7 +62,7 @@ impl Engine {
         Transaction {
             open: Arc::new(Open {
                 base: inner.snapshot(),
-                overlay: Overlay::new(),
+                overlay: Overlay::with_merge_operator(inner.store.merge_operator()),
                 touched: Mutex::default(),
                 grown: Mutex::default(),
                 statement: Arc::default(),

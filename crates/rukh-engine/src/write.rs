@@ -8,6 +8,8 @@
 //! Rows are read before they are written only where something depends on it: an index that holds a
 //! column outside of the key, columns that the statement does not name, a hashed primary key.
 
+mod add;
+
 use crate::analyze::Growth;
 use crate::codec::TableCodec;
 use crate::commits::{Commits, Touch};
@@ -28,6 +30,8 @@ use rukh_kv::{Durability, WriteBatch};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+pub use add::AddOutcome;
 
 /// Rows whose keys are looked up together.
 pub(crate) const CHUNK_ROWS: usize = 1024;
@@ -73,6 +77,8 @@ pub struct Write {
     pub(crate) inner: Arc<Inner>,
     pub(crate) snapshot: Snapshot,
     pub(crate) tables: BTreeMap<TableId, PendingTable>,
+    /// What is added to counters, after all else.
+    adds: BTreeMap<TableId, add::PendingAdds>,
     bytes: u64,
     bytes_max: u64,
     pub(crate) target: Target,
@@ -96,6 +102,7 @@ impl Write {
             inner,
             snapshot,
             tables: BTreeMap::new(),
+            adds: BTreeMap::new(),
             bytes: 0,
             bytes_max,
             target,
@@ -326,10 +333,11 @@ impl Write {
                 touch(commits, &maintainer, &changes, &entries, &mut touched);
             }
         }
+        self.stage_adds(&mut batch, watched.then_some(&**commits), &mut touched)?;
         match &self.target {
             Target::Transaction(open) => open.apply(&batch, touched, &grown),
             Target::Store => {
-                let tables = self.tables.keys().copied();
+                let tables = self.tables.keys().chain(self.adds.keys()).copied();
                 let note = |commits: &Commits| match watched {
                     true => commits.note(&touched),
                     // A transaction that began meanwhile may not see the write.

@@ -6,8 +6,8 @@
 //! acknowledged. Reads never fail.
 
 use crate::{
-    Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, Purge, SortedWriter,
-    StoreUsage, TableName, TableOptions, TableUsage, WriteBatch,
+    Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, Purge,
+    SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch,
 };
 use parking_lot::Mutex;
 use rukh_keys::KeyRange;
@@ -94,6 +94,10 @@ fn injected(number: u64) -> KvError {
 impl KvStore for FaultStore {
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities()
+    }
+
+    fn merge_operator(&self) -> Option<Arc<dyn MergeOperator>> {
+        self.inner.merge_operator()
     }
 
     fn tables(&self) -> Vec<String> {

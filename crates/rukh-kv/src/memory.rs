@@ -14,7 +14,7 @@ mod snapshot;
 
 use crate::{
     Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, Purge,
-    SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch, WriteOp,
+    SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch, WriteOp, merge,
 };
 use load::{Entries, MemoryWriter};
 use parking_lot::{Mutex, MutexGuard};
@@ -163,7 +163,7 @@ fn apply(
     table: &Table,
     sequence: u64,
     op: WriteOp<'_>,
-    merge: Option<&dyn MergeOperator>,
+    operator: Option<&dyn MergeOperator>,
 ) -> Result<Vec<Bytes>, KvError> {
     match op {
         WriteOp::Put { key, value, .. } => Ok(table.set(key, sequence, Some(value.into()))),
@@ -180,16 +180,9 @@ fn apply(
             key,
             operand,
         } => {
-            let merge = merge.ok_or(KvError::Unsupported { operation: "merge" })?;
+            let operator = operator.ok_or(KvError::Unsupported { operation: "merge" })?;
             let value = table.value(key, NEWEST);
-            let folded =
-                merge
-                    .fold(key, value.as_deref(), &[operand])
-                    .ok_or_else(|| KvError::Corruption {
-                        table: Some(name.to_owned()),
-                        key: Some(key.to_vec()),
-                        message: "a merge could not be folded".to_owned(),
-                    })?;
+            let folded = merge::fold(operator, name, key, value.as_deref(), &[operand])?;
             Ok(table.set(key, sequence, Some(folded.into())))
         }
     }
@@ -204,6 +197,10 @@ impl KvStore for MemoryStore {
             durable: false,
             merge: self.merge.is_some(),
         }
+    }
+
+    fn merge_operator(&self) -> Option<Arc<dyn MergeOperator>> {
+        self.merge.clone()
     }
 
     fn tables(&self) -> Vec<String> {

@@ -9,21 +9,26 @@
 //! its batch. So a view, and a [`Mark`] to go back to, is a number that keeps the versions it sees;
 //! going back writes the values of then once more.
 //!
-//! | byte | then      | is                        |
-//! |------|-----------|---------------------------|
-//! | `00` |           | a key that was deleted    |
-//! | `01` | the value | a key that has this value |
+//! | byte | then      | is                                            |
+//! |------|-----------|-----------------------------------------------|
+//! | `00` |           | a key that was deleted                        |
+//! | `01` | the value | a key that has this value                     |
+//! | `02` | operand   | a key whose stored value this is merged into  |
+//!
+//! A merge stays one as long as the transaction has not otherwise written the key, so that what others
+//! merge into it meanwhile is kept; a view folds it into the value of its snapshot.
 //!
 //! Deliberately not here: whether the store has changed since the snapshot (rukh-engine).
 
-mod merge;
+mod cursor;
 mod view;
 
 use crate::memory::{Bytes, Table, version_bytes};
-use crate::{KvError, KvSnapshot, WriteBatch, WriteOp};
+use crate::merge;
+use crate::{KvError, KvSnapshot, MergeOperator, WriteBatch, WriteOp};
 use parking_lot::Mutex;
 use rukh_keys::KeyRange;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use view::OverlayView;
 
@@ -31,6 +36,8 @@ use view::OverlayView;
 const DELETED: u8 = 0;
 /// The first byte of a value.
 const PRESENT: u8 = 1;
+/// The first byte of an operand.
+const MERGED: u8 = 2;
 
 type Tables = BTreeMap<String, Arc<Table>>;
 
@@ -38,6 +45,15 @@ type Tables = BTreeMap<String, Arc<Table>>;
 #[derive(Default)]
 pub struct Overlay {
     state: Mutex<State>,
+    operator: Option<Arc<dyn MergeOperator>>,
+}
+
+/// What is kept of a key.
+#[derive(Clone, Copy)]
+enum Kept<'a> {
+    Deleted,
+    Value(&'a [u8]),
+    Merged(&'a [u8]),
 }
 
 #[derive(Default)]
@@ -77,32 +93,101 @@ impl Overlay {
         Arc::default()
     }
 
-    /// Adds the puts and deletes of a batch, all at once.
+    /// Makes an overlay of a store that merges like this.
+    pub fn with_merge_operator(operator: Option<Arc<dyn MergeOperator>>) -> Arc<Overlay> {
+        Arc::new(Overlay {
+            operator,
+            ..Overlay::default()
+        })
+    }
+
+    /// Adds the operations of a batch, all at once.
     ///
-    /// Error `Unsupported` for a range or a merge, which nothing of is added then.
+    /// Error `Unsupported` for a range, and for a merge without an operator; `Corruption` for operands
+    /// that do not fold. Nothing of the batch is added then.
     pub fn apply(&self, batch: &WriteBatch) -> Result<(), KvError> {
-        if let Some(operation) = batch.ops().find_map(unsupported) {
-            return Err(KvError::Unsupported { operation });
-        }
         let mut state = self.state.lock();
+        let changes = self.changes(&state, batch)?;
         state.sequence += 1;
-        for op in batch.ops() {
-            let (key, value) = match op {
-                WriteOp::Put { key, value, .. } => (key, present(value)),
-                WriteOp::Delete { key, .. } => (key, Bytes::from([DELETED])),
-                WriteOp::DeleteRange { .. } | WriteOp::Merge { .. } => continue,
-            };
-            let table = state.table(op.table());
+        for (table, key, value) in changes {
+            let table = state.table(table);
             state.set(&table, key, Some(value));
         }
         Ok(())
+    }
+
+    /// Returns what is to be kept of the keys of a batch, in order.
+    fn changes<'b>(
+        &self,
+        state: &State,
+        batch: &'b WriteBatch,
+    ) -> Result<Vec<(&'b str, &'b [u8], Bytes)>, KvError> {
+        let mut changes: Vec<(&str, &[u8], Bytes)> = Vec::with_capacity(batch.len());
+        // Positions of the changes that a merge may come on top of.
+        let mut newest: HashMap<(&str, &[u8]), usize> = HashMap::new();
+        let has_merges = batch.ops().any(|op| matches!(op, WriteOp::Merge { .. }));
+        for op in batch.ops() {
+            let (table, key, value) = match op {
+                WriteOp::Put { table, key, value } => (table, key, present(value)),
+                WriteOp::Delete { table, key } => (table, key, Bytes::from([DELETED])),
+                WriteOp::Merge { table, key, operand } => {
+                    let before = match newest.get(&(table, key)) {
+                        Some(at) => Some(Arc::clone(&changes[*at].2)),
+                        None => state
+                            .tables
+                            .get(table)
+                            .and_then(|rows| rows.value(key, state.sequence)),
+                    };
+                    let value = self.merged(table, key, before.as_deref().and_then(kept), operand)?;
+                    (table, key, value)
+                }
+                WriteOp::DeleteRange { .. } => {
+                    let operation = "range deletion in a transaction";
+                    return Err(KvError::Unsupported { operation });
+                }
+            };
+            if has_merges {
+                newest.insert((table, key), changes.len());
+            }
+            changes.push((table, key, value));
+        }
+        Ok(changes)
+    }
+
+    /// Returns what is to be kept of a key after a merge.
+    fn merged(
+        &self,
+        table: &str,
+        key: &[u8],
+        before: Option<Kept<'_>>,
+        operand: &[u8],
+    ) -> Result<Bytes, KvError> {
+        let operator = self.operator.as_deref().ok_or(KvError::Unsupported {
+            operation: "merge operations in a transaction",
+        })?;
+        let value = match before {
+            None => return Ok(tagged(MERGED, operand)),
+            Some(Kept::Merged(older)) => {
+                let combined = operator.combine(key, older, operand);
+                let combined = combined.ok_or_else(|| merge::unfoldable(table, key))?;
+                return Ok(tagged(MERGED, &combined));
+            }
+            Some(Kept::Deleted) => None,
+            Some(Kept::Value(value)) => Some(value),
+        };
+        merge::fold(operator, table, key, value, &[operand]).map(|value| present(&value))
     }
 
     /// Shows the present changes over `base`. Batches to come do not change the view.
     pub fn over(self: &Arc<Self>, base: Arc<dyn KvSnapshot>) -> Arc<dyn KvSnapshot> {
         let claim = self.claim();
         let tables = Arc::clone(&self.state.lock().tables);
-        Arc::new(OverlayView::new(base, tables, Arc::new(claim)))
+        Arc::new(OverlayView::new(
+            base,
+            tables,
+            Arc::new(claim),
+            self.operator.clone(),
+        ))
     }
 
     /// Returns the memory that the changes take, roughly, in bytes.
@@ -149,9 +234,10 @@ impl Overlay {
         for (name, table) in state.tables.iter() {
             for key in table.keys(&KeyRange::all()) {
                 let value = table.value(&key, state.sequence);
-                match value.as_deref().and_then(change) {
-                    Some(Some(value)) => batch.put(name, &key, value),
-                    Some(None) => batch.delete(name, &key),
+                match value.as_deref().and_then(kept) {
+                    Some(Kept::Value(value)) => batch.put(name, &key, value),
+                    Some(Kept::Merged(operand)) => batch.merge(name, &key, operand),
+                    Some(Kept::Deleted) => batch.delete(name, &key),
                     None => {}
                 }
             }
@@ -245,22 +331,21 @@ fn log_bytes(log: &[Change]) -> u64 {
     size_of_val(log) as u64
 }
 
-/// Returns what an overlay cannot do of a batch.
-fn unsupported(op: WriteOp<'_>) -> Option<&'static str> {
-    match op {
-        WriteOp::Put { .. } | WriteOp::Delete { .. } => None,
-        WriteOp::DeleteRange { .. } => Some("range deletion in a transaction"),
-        WriteOp::Merge { .. } => Some("merge operations in a transaction"),
-    }
-}
-
 /// Returns a value as the tables of an overlay keep it.
 fn present(value: &[u8]) -> Bytes {
-    std::iter::once(PRESENT).chain(value.iter().copied()).collect()
+    tagged(PRESENT, value)
 }
 
-/// Takes a kept value apart: the value of the key, or that it was deleted.
-fn change(kept: &[u8]) -> Option<Option<&[u8]>> {
-    let (first, value) = kept.split_first()?;
-    Some((*first == PRESENT).then_some(value))
+fn tagged(tag: u8, bytes: &[u8]) -> Bytes {
+    std::iter::once(tag).chain(bytes.iter().copied()).collect()
+}
+
+/// Takes apart what is kept of a key.
+fn kept(bytes: &[u8]) -> Option<Kept<'_>> {
+    let (tag, rest) = bytes.split_first()?;
+    Some(match *tag {
+        PRESENT => Kept::Value(rest),
+        MERGED => Kept::Merged(rest),
+        _ => Kept::Deleted,
+    })
 }

@@ -13,8 +13,8 @@
 
 use crate::hex::Hex;
 use crate::{
-    Backup, Capabilities, Durability, KvCursor, KvError, KvSnapshot, KvStore, LoadFile, Purge, ScanSpec,
-    ScanStats, SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch,
+    Backup, Capabilities, Durability, KvCursor, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, Purge,
+    ScanSpec, ScanStats, SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch,
 };
 use parking_lot::Mutex;
 use rukh_keys::KeyRange;
@@ -188,6 +188,10 @@ impl Log {
 impl KvStore for RecordStore {
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities()
+    }
+
+    fn merge_operator(&self) -> Option<Arc<dyn MergeOperator>> {
+        self.inner.merge_operator()
     }
 
     fn tables(&self) -> Vec<String> {

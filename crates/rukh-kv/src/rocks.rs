@@ -28,6 +28,8 @@ pub use backup::{Backup, Backups};
 pub use options::{Compression, RocksOptions};
 pub use store::RocksStore;
 
+use crate::TableOptions;
+use parking_lot::Mutex;
 use rocksdb::{
     BoundColumnFamily, DB, DBRawIteratorWithThreadMode, Options, ReadOptions, SnapshotWithThreadMode,
     SstFileWriter,
@@ -45,6 +47,8 @@ struct TableHandle {
     db: Arc<DB>,
     name: String,
     sample: KeySample,
+    /// How the table is stored, for files that are written for it.
+    options: Mutex<TableOptions>,
 }
 
 impl TableHandle {
@@ -60,6 +64,7 @@ impl TableHandle {
             db: Arc::clone(db),
             name: name.to_owned(),
             sample: KeySample::default(),
+            options: Mutex::default(),
         })
     }
 }

@@ -1,7 +1,8 @@
 //! The traits every storage implements: a store, a snapshot of it, a cursor over a table.
 
 use crate::{
-    Backup, KeyValue, KvError, LoadFile, ScanSpec, ScanStats, StoreUsage, TableName, TableUsage, WriteBatch,
+    Backup, Compression, KeyValue, KvError, LoadFile, MergeOperator, ScanSpec, ScanStats, StoreUsage,
+    TableName, TableUsage, WriteBatch,
 };
 use rukh_keys::KeyRange;
 use std::ops::ControlFlow;
@@ -15,6 +16,11 @@ use std::sync::Arc;
 pub trait KvStore: Send + Sync {
     /// Says what this store can do.
     fn capabilities(&self) -> Capabilities;
+
+    /// Returns how merges are folded, where they are possible.
+    fn merge_operator(&self) -> Option<Arc<dyn MergeOperator>> {
+        None
+    }
 
     /// Returns the names of all tables, in ascending order.
     fn tables(&self) -> Vec<String>;
@@ -197,6 +203,8 @@ pub struct TableOptions {
     pub large_value_bytes: Option<u64>,
     /// Whether values may be forgotten, as [`KvStore::set_purge`] will say; told when a table is created.
     pub purged: bool,
+    /// How all of it is compressed; `None` takes what the store takes for all tables.
+    pub compression: Option<Compression>,
 }
 
 /// Values from this size on leave the sorted files by default, in bytes.
@@ -207,6 +215,7 @@ impl Default for TableOptions {
         TableOptions {
             large_value_bytes: Some(LARGE_VALUE_BYTES),
             purged: false,
+            compression: None,
         }
     }
 }

@@ -71,6 +71,7 @@ pub use dump::dump;
 pub use error::{ErrorKind, SqlError, storage_error};
 pub use progress::{ProgressListener, ProgressReport, ProgressSink};
 pub use rows::{ColumnInfo, Rows};
+pub use rukh_engine::CounterMerge;
 pub use scalars::scalar_from_datum as scalar_of_datum;
 pub use session::{Outcome, Session, Shared};
 pub use split::{Split, split_statements};

@@ -3,6 +3,7 @@
 //! | statement                                     | reads and writes                     |
 //! |-----------------------------------------------|--------------------------------------|
 //! | `UPDATE t SET c = c + 1 WHERE k = 'x'`         | one get, one put and what indexes take |
+//! | the same, `c` being a COUNTER                 | one get, to see that the row is there, and a merge |
 //! | `DELETE FROM t WHERE a = $1 AND b = $2`        | one get, one delete and what indexes take |
 //!
 //! A statement is taken when it says nothing but these: `column = constant` for each column of the primary
@@ -17,8 +18,8 @@ use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::{
     self, AssignmentTarget, BinaryOperator, Expr, FromTable, ObjectNamePart, TableFactor, TableWithJoins,
 };
-use rukh_catalog::{Catalog, Column, ColumnValues, KeyExpr, Table};
-use rukh_engine::{Row, ScanCounters, ScanRequest, Snapshot};
+use rukh_catalog::{Catalog, Column, ColumnId, ColumnValues, KeyExpr, Table};
+use rukh_engine::{AddOutcome, Row, ScanCounters, ScanRequest, Snapshot, Write};
 use rukh_keys::{DataType, Datum, KeyRange};
 
 use crate::SqlError;
@@ -78,6 +79,16 @@ impl PointWrite {
         if !newest.is_ok_and(|newest| Arc::ptr_eq(newest, &self.table)) {
             return Ok(None);
         }
+        if let Some(count) = self.add(&mut write)? {
+            session.check_cancel()?;
+            write.commit(session.durability())?;
+            let counters = ScanCounters {
+                lookups: 1,
+                ..ScanCounters::default()
+            };
+            session.ran_directly(context, &counters);
+            return Ok(Some(count));
+        }
         let (old, counters) = self.stored(&context.snapshot)?;
         let count = match (old, &self.change) {
             (None, _) => 0,
@@ -91,6 +102,30 @@ impl PointWrite {
         write.commit(session.durability())?;
         session.ran_directly(context, &counters);
         Ok(Some(count))
+    }
+
+    /// Adds to counters, where that is all that is to be done; `None` if nothing was done.
+    fn add(&self, write: &mut Write) -> Result<Option<u64>, SqlError> {
+        let Change::Update(values) = &self.change else {
+            return Ok(None);
+        };
+        let amount = |(position, value): &(usize, NewValue)| match value {
+            NewValue::Sum(of, amount) if of == position => Some((self.table.columns[*of].id, *amount)),
+            _ => None,
+        };
+        let Some(amounts) = values.iter().map(amount).collect::<Option<Vec<_>>>() else {
+            return Ok(None);
+        };
+        let columns: Vec<ColumnId> = amounts.iter().map(|(id, _)| *id).collect();
+        if !write.can_add(&self.table, &columns) {
+            return Ok(None);
+        }
+        Ok(match write.add(&self.table, &self.key, &amounts)? {
+            AddOutcome::Done => Some(1),
+            AddOutcome::NoRow => Some(0),
+            // The general way tells what is wrong.
+            AddOutcome::OutOfRange => None,
+        })
     }
 
     fn stored(&self, snapshot: &Snapshot) -> Result<(Option<Row>, ScanCounters), SqlError> {
@@ -259,6 +294,7 @@ fn plain_table(catalog: &Catalog, from: &TableWithJoins) -> Option<Arc<Table>> {
             missing: _,
             generated,
             identity,
+            counter: _,
         } = values;
         // Such a column may not take the value of a statement.
         generated.is_none() && identity.is_none()

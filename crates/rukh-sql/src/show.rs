@@ -94,7 +94,7 @@ pub(crate) fn columns(table: &Table) -> Result<RecordBatch, SqlError> {
         ),
         (
             "type",
-            texts(columns.iter().map(|column| Some(column.ty.to_string()))),
+            texts(columns.iter().map(|column| Some(type_name(column)))),
         ),
         ("nullable", booleans(columns.iter().map(|column| column.nullable))),
         (
@@ -295,10 +295,15 @@ fn column_sql(column: &Column, own: Option<&Sequence>) -> String {
     {
         return identity_sql(column, sequence);
     }
-    let not_null = if column.nullable { "" } else { " NOT NULL" };
-    let default = column
-        .default
-        .as_ref()
+    // A counter is NOT NULL DEFAULT 0 as it stands.
+    let is_counter = column.values.counter;
+    let not_null = match column.nullable {
+        false if !is_counter => " NOT NULL",
+        _ => "",
+    };
+    let default = column.default.as_ref();
+    let default = default
+        .filter(|sql| !(is_counter && *sql == "0"))
         .map_or(String::new(), |sql| format!(" DEFAULT {sql}"));
     let generated = column
         .values
@@ -310,8 +315,16 @@ fn column_sql(column: &Column, own: Option<&Sequence>) -> String {
     format!(
         "{} {}{not_null}{default}{generated}",
         quoted(&column.name),
-        column.ty
+        type_name(column)
     )
+}
+
+/// Returns the type of a column as CREATE TABLE takes it.
+fn type_name(column: &Column) -> String {
+    match column.values.counter {
+        true => "COUNTER".to_string(),
+        false => column.ty.to_string(),
+    }
 }
 
 fn options_sql(table: &Table) -> String {

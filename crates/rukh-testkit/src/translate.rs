@@ -3,6 +3,7 @@
 //! | Rukh                                         | PostgreSQL                                          |
 //! |----------------------------------------------|-----------------------------------------------------|
 //! | `TINYINT`, `DOUBLE`, `BINARY(n)`, `VARBINARY` | `SMALLINT`, `DOUBLE PRECISION`, `BYTEA`             |
+//! | `COUNTER`                                    | `BIGINT NOT NULL DEFAULT 0`                         |
 //! | `PRIMARY KEY (HASH(a, 8), b DESC)`           | `PRIMARY KEY (a, b)`                                |
 //! | `) SALT_BUCKETS = 4 SPLIT ON (…) WITH (…)`   | `)`                                                 |
 //! | `CREATE INDEX … (HASH(a, 8)) WITH (…)`       | `CREATE INDEX … (a)`                                |
@@ -182,6 +183,8 @@ fn common_words(tokens: Vec<Token>) -> Vec<Token> {
             out.push(Token::verbatim("SMALLINT"));
         } else if token.is_word("double") && !next_word.is_some_and(|next| next.is_word("precision")) {
             out.push(Token::verbatim("DOUBLE PRECISION"));
+        } else if token.is_word("counter") {
+            out.push(Token::verbatim("BIGINT NOT NULL DEFAULT 0"));
         } else if token.is_word("varbinary") || token.is_word("binary") {
             out.push(Token::verbatim("BYTEA"));
             if tokens.get(place + 1).is_some_and(|next| next.is_symbol('(')) {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rukh_kv::{KvStore, MemoryStore, RocksOptions, RocksStore};
-use rukh_sql::Shared;
+use rukh_sql::{CounterMerge, Shared};
 
 use crate::{Connection, Error, Result};
 
@@ -53,6 +53,7 @@ impl Database {
             read_only: options.read_only,
             create_if_missing: options.create && !options.read_only,
             block_cache_bytes: options.cache_bytes,
+            merge: Some(Arc::new(CounterMerge)),
             ..RocksOptions::default()
         };
         let store = RocksStore::open(path.as_ref(), &rocks).map_err(rukh_sql::storage_error)?;
@@ -66,7 +67,10 @@ impl Database {
 
     /// Makes an empty database in memory, for tests and trials.
     pub fn open_in_memory() -> Result<Self> {
-        Self::over(Arc::new(MemoryStore::new()), false)
+        Self::over(
+            Arc::new(MemoryStore::with_merge_operator(Arc::new(CounterMerge))),
+            false,
+        )
     }
 
     fn over(store: Arc<dyn KvStore>, read_only: bool) -> Result<Self, Error> {

@@ -1,7 +1,7 @@
 //! What the engine's tests share: definitions and rows written as text, and toy expressions.
 //!
 //! ```text
-//! columns   a INTEGER, b VARCHAR NULL, picture VARBINARY NULL IN payload
+//! columns   a INTEGER, b VARCHAR NULL, picture VARBINARY NULL IN payload, c COUNTER
 //! elements  a, b DESC, HASH(c, 8), double(a)
 //! row       1, 'it''s', NULL
 //! ```
@@ -14,8 +14,8 @@ pub mod sessions;
 pub mod toy;
 
 use rukh_catalog::{
-    Column, ColumnId, Family, FamilyId, IndexDraft, IndexPredicate, KeyElement, KeyExpr, SaltOptions, Table,
-    TableDraft,
+    Column, ColumnId, ColumnValues, Family, FamilyId, IndexDraft, IndexPredicate, KeyElement, KeyExpr,
+    SaltOptions, Table, TableDraft,
 };
 use rukh_engine::{Engine, NoProgress, Row, ScanRequest, Snapshot};
 use rukh_keys::{DataType, Datum, KeyLayout, SortOrder};
@@ -49,6 +49,8 @@ pub fn table_draft(name: &str, columns: &str, key: &str, salt: Option<u16>) -> T
             None => (text, false),
         };
         let (name, ty) = text.split_once(' ').unwrap();
+        let counter = ty == "COUNTER";
+        let ty = if counter { "BIGINT" } else { ty };
         draft.columns.push(Column {
             id: ColumnId(at as u32),
             name: name.into(),
@@ -56,7 +58,10 @@ pub fn table_draft(name: &str, columns: &str, key: &str, salt: Option<u16>) -> T
             nullable,
             default: None,
             family,
-            values: Default::default(),
+            values: ColumnValues {
+                counter,
+                ..ColumnValues::default()
+            },
         });
     }
     draft.primary_key = elements(key, &draft.columns);

@@ -1,11 +1,11 @@
 //! A snapshot with changes on top.
 
-use super::merge::MergeCursor;
-use super::{Claim, Tables, change};
+use super::cursor::MergeCursor;
+use super::{Claim, Kept, Tables, kept};
 use crate::drive::Driver;
 use crate::memory::{RowsPosition, Table};
 use crate::store::count_shown;
-use crate::{KvCursor, KvError, KvSnapshot, ScanSpec, ScanStats};
+use crate::{KvCursor, KvError, KvSnapshot, MergeOperator, ScanSpec, ScanStats, merge};
 use std::sync::Arc;
 
 /// The changes of an overlay at one moment, over the snapshot that they are changes of.
@@ -13,16 +13,45 @@ pub(super) struct OverlayView {
     base: Arc<dyn KvSnapshot>,
     tables: Arc<Tables>,
     claim: Arc<Claim>,
+    operator: Option<Arc<dyn MergeOperator>>,
 }
 
 impl OverlayView {
-    pub(super) fn new(base: Arc<dyn KvSnapshot>, tables: Arc<Tables>, claim: Arc<Claim>) -> OverlayView {
-        OverlayView { base, tables, claim }
+    pub(super) fn new(
+        base: Arc<dyn KvSnapshot>,
+        tables: Arc<Tables>,
+        claim: Arc<Claim>,
+        operator: Option<Arc<dyn MergeOperator>>,
+    ) -> OverlayView {
+        OverlayView {
+            base,
+            tables,
+            claim,
+            operator,
+        }
     }
 
     /// Returns the changes of a table, if there are any.
     fn changed(&self, table: &str) -> Option<&Arc<Table>> {
         self.tables.get(table).filter(|table| !table.is_empty())
+    }
+
+    /// Returns the value of a key that something is kept of; `stored` is what the base has.
+    fn value(
+        &self,
+        table: &str,
+        key: &[u8],
+        kept: Kept<'_>,
+        stored: Option<Vec<u8>>,
+    ) -> Result<Option<Vec<u8>>, KvError> {
+        let operand = match kept {
+            Kept::Deleted => return Ok(None),
+            Kept::Value(value) => return Ok(Some(value.to_vec())),
+            Kept::Merged(operand) => operand,
+        };
+        let operator = self.operator.as_deref();
+        let operator = operator.ok_or_else(|| merge::unfoldable(table, key))?;
+        merge::fold(operator, table, key, stored.as_deref(), &[operand]).map(Some)
     }
 }
 
@@ -32,11 +61,12 @@ impl KvSnapshot for OverlayView {
     }
 
     fn get(&self, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>, KvError> {
-        let kept = self
+        let bytes = self
             .changed(table)
             .and_then(|rows| rows.value(key, self.claim.sequence));
-        match kept.as_deref().and_then(change) {
-            Some(value) => Ok(value.map(<[u8]>::to_vec)),
+        match bytes.as_deref().and_then(kept) {
+            Some(merged @ Kept::Merged(_)) => self.value(table, key, merged, self.base.get(table, key)?),
+            Some(kept) => self.value(table, key, kept, None),
             None => self.base.get(table, key),
         }
     }
@@ -45,22 +75,30 @@ impl KvSnapshot for OverlayView {
         let Some(rows) = self.changed(table) else {
             return self.base.multi_get(table, keys);
         };
-        let kept = rows.values(keys, self.claim.sequence);
-        let unchanged = keys.iter().zip(&kept).filter(|(_, kept)| kept.is_none());
-        let unchanged: Vec<Vec<u8>> = unchanged.map(|(key, _)| key.clone()).collect();
-        let mut stored = self.base.multi_get(table, &unchanged)?.into_iter();
-        let value = |kept: Option<Vec<u8>>| match kept {
-            Some(kept) => change(&kept).flatten().map(<[u8]>::to_vec),
-            None => stored.next().flatten(),
-        };
-        Ok(kept.into_iter().map(value).collect())
+        let own = rows.values(keys, self.claim.sequence);
+        let changes: Vec<Option<Kept<'_>>> = own.iter().map(|bytes| kept(bytes.as_deref()?)).collect();
+        let is_wanted = |change: &Option<Kept<'_>>| matches!(change, None | Some(Kept::Merged(_)));
+        let wanted = keys.iter().zip(&changes).filter(|(_, change)| is_wanted(change));
+        let wanted: Vec<Vec<u8>> = wanted.map(|(key, _)| key.clone()).collect();
+        let mut stored = self.base.multi_get(table, &wanted)?.into_iter();
+        let values = keys.iter().zip(changes).map(|(key, change)| {
+            let stored = is_wanted(&change).then(|| stored.next().flatten()).flatten();
+            match change {
+                None => Ok(stored),
+                Some(kept) => self.value(table, key, kept, stored),
+            }
+        });
+        values.collect()
     }
 
     fn scan(&self, table: &str, spec: ScanSpec) -> Result<Box<dyn KvCursor>, KvError> {
         let Some(rows) = self.changed(table) else {
             return self.base.scan(table, spec);
         };
-        let all = ScanSpec { limit: None, ..spec };
+        let all = ScanSpec {
+            limit: None,
+            ..spec.clone()
+        };
         let base = self.base.scan(table, all.clone())?;
         // Whether a key was deleted is told by what is kept as its value.
         let own = ScanSpec {
@@ -74,9 +112,9 @@ impl KvSnapshot for OverlayView {
         Ok(Box::new(MergeCursor::new(
             base,
             own,
-            spec.reverse,
-            spec.keys_only,
-            spec.limit,
+            self.operator.clone(),
+            table,
+            &spec,
         )))
     }
 

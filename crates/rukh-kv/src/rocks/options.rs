@@ -18,6 +18,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
+/// Operands in a row that a key has in memory before they are folded into its value.
+const MERGES_MAX: usize = 64;
+
 const MIB: usize = 1 << 20;
 
 /// Keys per bucket of the hash index in each block, by which gets find their key: RocksDB's default.
@@ -145,14 +148,15 @@ pub(super) fn table(
     let mut family = Options::default();
     family.set_block_based_table_factory(&blocks(options, cache));
     family.set_level_compaction_dynamic_level_bytes(true);
-    family.set_compression_type(options.compression.into());
-    family.set_bottommost_compression_type(options.last_level_compression.into());
+    let (upper_levels, last_level) = compressions(options, table);
+    family.set_compression_type(upper_levels.into());
+    family.set_bottommost_compression_type(last_level.into());
     family.set_write_buffer_size(TABLE_BUFFER_BYTES_MAX.min(options.write_buffer_bytes));
     family.set_arena_block_size(BUFFER_STEP_BYTES);
     family.set_target_file_size_base(FILE_BYTES);
     family.set_enable_blob_files(table.large_value_bytes.is_some());
     family.set_min_blob_size(table.large_value_bytes.unwrap_or_default());
-    family.set_blob_compression_type(options.compression.into());
+    family.set_blob_compression_type(upper_levels.into());
     family.set_enable_blob_gc(true);
     family.set_blob_cache(cache);
     if let Some(merge) = &options.merge {
@@ -165,14 +169,36 @@ pub(super) fn table(
 }
 
 /// Returns the changes that give a table, already there, other options.
-pub(super) fn table_changes(table: &TableOptions) -> [(&'static str, String); 2] {
+pub(super) fn table_changes(options: &RocksOptions, table: &TableOptions) -> [(&'static str, String); 5] {
+    let (upper_levels, last_level) = compressions(options, table);
     [
+        ("compression", option_value(upper_levels)),
+        ("bottommost_compression", option_value(last_level)),
+        ("blob_compression_type", option_value(upper_levels)),
         ("enable_blob_files", table.large_value_bytes.is_some().to_string()),
         (
             "min_blob_size",
             table.large_value_bytes.unwrap_or_default().to_string(),
         ),
     ]
+}
+
+/// Returns the compression of a table's upper levels and of its last.
+fn compressions(options: &RocksOptions, table: &TableOptions) -> (Compression, Compression) {
+    match table.compression {
+        Some(compression) => (compression, compression),
+        None => (options.compression, options.last_level_compression),
+    }
+}
+
+/// Returns RocksDB's name of a compression.
+fn option_value(compression: Compression) -> String {
+    let name = match compression {
+        Compression::None => "kNoCompression",
+        Compression::Lz4 => "kLZ4Compression",
+        Compression::Zstd => "kZSTD",
+    };
+    name.to_owned()
 }
 
 fn blocks(options: &RocksOptions, cache: &Cache) -> BlockBasedOptions {
@@ -189,8 +215,16 @@ fn blocks(options: &RocksOptions, cache: &Cache) -> BlockBasedOptions {
 fn set_merge_operator(family: &mut Options, merge: &Arc<dyn MergeOperator>) {
     let name = merge.name().replace('\0', "");
     let merge = Arc::clone(merge);
-    // RocksDB asks for partial merges as an optimisation; operands that cannot be folded without
-    // the value are kept until it is met.
+    // Operands that cannot be combined without the value are kept until it is met.
+    let combine = {
+        let merge = Arc::clone(&merge);
+        move |key: &[u8], _: Option<&[u8]>, operands: &MergeOperands| {
+            let mut operands = operands.iter();
+            let first = operands.next()?.to_vec();
+            let combined = || operands.try_fold(first, |older, newer| merge.combine(key, &older, newer));
+            catch_unwind(AssertUnwindSafe(combined)).ok().flatten()
+        }
+    };
     let fold = move |key: &[u8], value: Option<&[u8]>, operands: &MergeOperands| {
         let operands: Vec<&[u8]> = operands.iter().collect();
         // Unwinding out of a callback of the C++ library would end the process.
@@ -198,11 +232,8 @@ fn set_merge_operator(family: &mut Options, merge: &Arc<dyn MergeOperator>) {
             .ok()
             .flatten()
     };
-    family.set_merge_operator(
-        name.as_str(),
-        fold,
-        |_: &[u8], _: Option<&[u8]>, _: &MergeOperands| None,
-    );
+    family.set_merge_operator(name.as_str(), fold, combine);
+    family.set_max_successive_merges(MERGES_MAX);
 }
 
 /// Returns how many files to keep open: half of what the system lets the process have.

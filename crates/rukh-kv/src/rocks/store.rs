@@ -7,8 +7,8 @@ use super::snapshot::{ClosedSnapshot, RocksSnapshot, Tables, names};
 use super::{Backup, Backups, PinnedSnapshot, RocksOptions, TableHandle, options, split, usage};
 use crate::name::RESERVED;
 use crate::{
-    Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, Purge, SortedWriter, StoreUsage,
-    TableName, TableOptions, TableUsage, WriteBatch, WriteOp,
+    Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, Purge, SortedWriter,
+    StoreUsage, TableName, TableOptions, TableUsage, WriteBatch, WriteOp,
 };
 use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
 use rocksdb::{
@@ -296,6 +296,10 @@ impl KvStore for RocksStore {
         }
     }
 
+    fn merge_operator(&self) -> Option<Arc<dyn MergeOperator>> {
+        self.options.merge.clone()
+    }
+
     fn tables(&self) -> Vec<String> {
         self.opened().map(|open| names(&open.tables)).unwrap_or_default()
     }
@@ -317,10 +321,11 @@ impl KvStore for RocksStore {
             true => Some(self.purges.add(&name)?),
             false => None,
         };
-        let options = options::table(&self.options, &self.cache, options, cell);
+        let native = options::table(&self.options, &self.cache, options, cell);
         let fail = |error| table_failure(&format!("create table \"{name}\""), &name, error);
-        db.create_cf(&*name, &options).map_err(fail)?;
+        db.create_cf(&*name, &native).map_err(fail)?;
         let handle = TableHandle::find(&db, &name).ok_or_else(|| KvError::unknown_table(&name))?;
+        *handle.options.lock() = options.clone();
         self.change_tables(|tables| {
             tables.insert(name.to_string(), Arc::new(handle));
         })
@@ -328,13 +333,15 @@ impl KvStore for RocksStore {
 
     fn configure_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
         let table = self.writable_table(table)?;
-        let changes = options::table_changes(options);
+        let changes = options::table_changes(&self.options, options);
         let changes: Vec<(&str, &str)> = changes
             .iter()
             .map(|(name, value)| (*name, value.as_str()))
             .collect();
         let result = table.db.set_options_cf(&table.family, &changes);
-        result.map_err(|error| table_failure("configure a table", &table.name, error))
+        result.map_err(|error| table_failure("configure a table", &table.name, error))?;
+        *table.options.lock() = options.clone();
+        Ok(())
     }
 
     fn set_purge(&self, table: &str, purge: Option<Purge>) -> Result<(), KvError> {
@@ -488,7 +495,7 @@ impl KvStore for RocksStore {
 
     fn sorted_writer(&self, table: &str) -> Result<Box<dyn SortedWriter>, KvError> {
         let table = self.writable_table(table)?;
-        let options = options::table(&self.options, &self.cache, &TableOptions::default(), None);
+        let options = options::table(&self.options, &self.cache, &table.options.lock(), None);
         Ok(Box::new(RocksWriter::new(
             table,
             Arc::clone(&self.loads),

@@ -1,6 +1,7 @@
 //! Changes on top of a snapshot: a view shows what a store shows that the changes were written to.
 
 use crate::scans::{self, Change, Scan, filter, key, show};
+use crate::suite::Append;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use rukh_kv::{
@@ -12,11 +13,20 @@ use std::sync::Arc;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
+/// What becomes of a key.
+#[derive(Debug, Clone)]
+enum Edit {
+    Put(Vec<u8>),
+    Delete,
+    /// These bytes come behind the value.
+    Append(Vec<u8>),
+}
+
 /// What a transaction does.
 #[derive(Debug, Clone)]
 enum Step {
-    /// One statement: a key with its new value, or without.
-    Apply(Vec<(Vec<u8>, Option<Vec<u8>>)>),
+    /// One statement.
+    Apply(Vec<(Vec<u8>, Edit)>),
     Mark,
     /// Goes back to one of the marks, and forgets those after it.
     GoBack(prop::sample::Index),
@@ -27,9 +37,13 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let value = prop::option::weighted(0.6, vec(any::<u8>(), 0..4));
+    let edit = prop_oneof![
+        3 => vec(any::<u8>(), 0..4).prop_map(Edit::Put),
+        2 => Just(Edit::Delete),
+        2 => vec(1_u8.., 0..3).prop_map(Edit::Append),
+    ];
     prop_oneof![
-        6 => vec((key(), value), 0..12).prop_map(Step::Apply),
+        6 => vec((key(), edit), 0..12).prop_map(Step::Apply),
         2 => Just(Step::Mark),
         2 => any::<prop::sample::Index>().prop_map(Step::GoBack),
         1 => any::<prop::sample::Index>().prop_map(Step::Release),
@@ -37,22 +51,24 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn batch_of(changes: &[(Vec<u8>, Option<Vec<u8>>)]) -> WriteBatch {
+fn batch_of(changes: &[(Vec<u8>, Edit)]) -> WriteBatch {
     let mut batch = WriteBatch::new();
-    for (key, value) in changes {
-        match value {
-            Some(value) => batch.put("t", key, value),
-            None => batch.delete("t", key),
+    for (key, edit) in changes {
+        match edit {
+            Edit::Put(value) => batch.put("t", key, value),
+            Edit::Delete => batch.delete("t", key),
+            Edit::Append(bytes) => batch.merge("t", key, bytes),
         }
     }
     batch
 }
 
-fn apply(model: &mut Model, changes: &[(Vec<u8>, Option<Vec<u8>>)]) {
-    for (key, value) in changes {
-        match value {
-            Some(value) => drop(model.insert(key.clone(), value.clone())),
-            None => drop(model.remove(key)),
+fn apply(model: &mut Model, changes: &[(Vec<u8>, Edit)]) {
+    for (key, edit) in changes {
+        match edit {
+            Edit::Put(value) => drop(model.insert(key.clone(), value.clone())),
+            Edit::Delete => drop(model.remove(key)),
+            Edit::Append(bytes) => model.entry(key.clone()).or_default().extend_from_slice(bytes),
         }
     }
 }
@@ -83,7 +99,7 @@ fn overlays_are_stores(
 ) -> Result<(), TestCaseError> {
     let mut model = scans::apply(store, "t", changes);
     let base = store.snapshot();
-    let overlay = Overlay::new();
+    let overlay = Overlay::with_merge_operator(store.merge_operator());
     let mut marks: Vec<(Mark, Model)> = Vec::new();
     let mut views = vec![(overlay.over(base.clone()), model.clone())];
     for step in steps {
@@ -122,7 +138,7 @@ proptest! {
         steps in vec(step(), 0..24),
         scans in vec(scans::scan(), 1..5),
     ) {
-        overlays_are_stores(&MemoryStore::new(), &changes, &steps, &scans)?;
+        overlays_are_stores(&MemoryStore::with_merge_operator(Arc::new(Append)), &changes, &steps, &scans)?;
     }
 }
 
@@ -135,7 +151,11 @@ proptest! {
         scans in vec(scans::scan(), 1..5),
     ) {
         let directory = tempfile::tempdir().unwrap();
-        let store = RocksStore::open(directory.path().join("db"), &RocksOptions::default()).unwrap();
+        let options = RocksOptions {
+            merge: Some(Arc::new(Append)),
+            ..RocksOptions::default()
+        };
+        let store = RocksStore::open(directory.path().join("db"), &options).unwrap();
         overlays_are_stores(&store, &changes, &steps, &scans)?;
     }
 }
@@ -169,6 +189,10 @@ fn what_no_key_says_is_refused_whole() {
     let mut batch = put(b"a", b"1");
     batch.merge("t", b"b", b"2");
     assert!(matches!(overlay.apply(&batch), Err(KvError::Unsupported { .. })));
+    assert!(overlay.is_empty());
+    let overlay = Overlay::with_merge_operator(Some(Arc::new(Append)));
+    batch.merge("t", b"a", &[0]);
+    assert!(matches!(overlay.apply(&batch), Err(KvError::Corruption { .. })));
     assert!(overlay.is_empty());
 }
 

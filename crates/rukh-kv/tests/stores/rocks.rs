@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use rukh_keys::KeyRange;
 use rukh_kv::{
-    Backups, Durability, KvError, KvStore, LoadFile, RocksOptions, RocksStore, ScanSpec, TableOptions,
-    WriteBatch,
+    Backups, Compression, Durability, KvError, KvStore, LoadFile, RocksOptions, RocksStore, ScanSpec,
+    TableName, TableOptions, WriteBatch,
 };
 use std::cell::Cell;
 use std::fs;
@@ -683,4 +683,49 @@ fn a_panic_while_compacting_forgets_nothing() {
     let snapshot = store.snapshot();
     assert_eq!(snapshot.get("t", b"short").unwrap().as_deref(), Some(&b"x"[..]));
     assert_eq!(snapshot.get("t", b"long").unwrap(), None);
+}
+
+#[test]
+fn a_table_is_compressed_as_its_options_say() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db");
+    let options = |compression| TableOptions {
+        compression: Some(compression),
+        ..TableOptions::default()
+    };
+    let size = |store: &RocksStore, table: &str| {
+        store.compact(table).unwrap();
+        store.approximate_size(table, &KeyRange::all()).unwrap()
+    };
+    let value = [7; 1000];
+    let store = RocksStore::open(&path, &RocksOptions::default()).unwrap();
+    store.create_table("loose", &options(Compression::None)).unwrap();
+    store.create_table("tight", &options(Compression::Zstd)).unwrap();
+    store.create_table("loaded", &options(Compression::None)).unwrap();
+    let mut batch = WriteBatch::new();
+    let mut writer = store.sorted_writer("loaded").unwrap();
+    for key in 0..2000_u32 {
+        batch.put("loose", &key.to_be_bytes(), &value);
+        batch.put("tight", &key.to_be_bytes(), &value);
+        writer.add(&key.to_be_bytes(), &value).unwrap();
+    }
+    store.write(batch, Durability::Synced).unwrap();
+    store.flush().unwrap();
+    let files = writer.finish().unwrap();
+    let loaded = TableName::new("loaded").unwrap();
+    store.ingest(vec![(loaded, files)]).unwrap();
+    assert!(store.approximate_size("loaded", &KeyRange::all()).unwrap() > 1_500_000);
+    assert!(size(&store, "loose") > 1_500_000);
+    assert!(size(&store, "tight") < 300_000);
+    drop(store);
+
+    let store = RocksStore::open(&path, &RocksOptions::default()).unwrap();
+    store
+        .configure_table("tight", &options(Compression::None))
+        .unwrap();
+    store
+        .configure_table("loose", &options(Compression::Lz4))
+        .unwrap();
+    assert!(size(&store, "tight") > 1_500_000);
+    assert!(size(&store, "loose") < 300_000);
 }

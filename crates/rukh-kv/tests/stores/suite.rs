@@ -28,6 +28,10 @@ impl MergeOperator for Append {
         }
         Some(folded)
     }
+
+    fn combine(&self, _: &[u8], older: &[u8], newer: &[u8]) -> Option<Vec<u8>> {
+        (older != [0] && newer != [0]).then(|| [older, newer].concat())
+    }
 }
 
 /// Runs all checks but the properties.
@@ -350,6 +354,7 @@ fn tables_come_and_go(store: &dyn KvStore) {
     let options = TableOptions {
         large_value_bytes: Some(100),
         purged: true,
+        compression: None,
     };
     let again = store.create_table("b@index", &options).unwrap_err();
     assert_eq!(again.to_string(), "table \"b@index\" already exists");

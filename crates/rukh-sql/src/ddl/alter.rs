@@ -268,6 +268,7 @@ impl Change<'_> {
             family,
             values: ColumnValues {
                 missing: missing.filter(|value| !value.is_null()),
+                counter: definition.counter,
                 ..ColumnValues::default()
             },
         };
@@ -444,6 +445,10 @@ impl Change<'_> {
         let column = &mut self.next.columns[at];
         if column.nullable == nullable {
             return Ok(());
+        }
+        if column.values.counter {
+            let message = format!("column \"{}\" is a counter, which is never NULL", name.text);
+            return Err(SqlError::statement("42P16", message).at(name.position));
         }
         // Keys of a nullable column have a byte more.
         if let Some(index) = is_key {

@@ -66,6 +66,7 @@ fn columns(
 ) -> Result<Vec<ColumnDefinition>, SqlError> {
     let plan = session.plan_of(&source.query)?;
     let column = |field: &datafusion::arrow::datatypes::FieldRef| ColumnDefinition {
+        counter: false,
         name: Name {
             text: shown_name(field.name()).to_string(),
             position: statement.name.position,

@@ -47,15 +47,6 @@ pub(super) fn create_table(session: &mut Session, statement: &CreateTableStateme
 
 /// Options that are kept with the definition, but do nothing yet.
 fn tell_what_has_no_effect(session: &mut Session, statement: &CreateTableStatement) {
-    if statement
-        .families
-        .iter()
-        .any(|family| family.compression.is_some())
-    {
-        session.notice(Notice::warning(
-            "COMPRESSION has no effect yet: all families are compressed the same way",
-        ));
-    }
     if statement.options.immutable {
         session.notice(Notice::warning(
             "IMMUTABLE_ROWS has no effect yet: rows may be changed and removed",
@@ -225,6 +216,7 @@ fn columns(
             default,
             values: ColumnValues {
                 identity,
+                counter: definition.counter,
                 ..ColumnValues::default()
             },
             family: definition

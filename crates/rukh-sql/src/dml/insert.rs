@@ -7,6 +7,7 @@ use datafusion::sql::sqlparser::ast::{self, Expr, SetExpr, TableObject};
 use rukh_catalog::{Catalog, ColumnId, Table};
 use rukh_engine::{OnConflict, Row, Write};
 
+use super::add::Adder;
 use super::conflict::{Conflict, conflict_of};
 use super::resolve::Resolver;
 use super::returning::{Returning, Written};
@@ -34,11 +35,18 @@ pub(crate) fn insert(
         params,
         &mut write,
     )?;
-    let mut inserter = Inserter {
-        way: Way::new(&table, &name, statement, params)?,
-        table: table.clone(),
-        returning,
-        count: 0,
+    let conflict = conflict_of(&table, statement)?;
+    let adder = match returning {
+        None => Adder::new(&table, &name, &conflict, params),
+        Some(_) => None,
+    };
+    let inserter = || {
+        Ok::<_, SqlError>(Inserter {
+            way: Way::new(&table, &name, conflict, params)?,
+            table: table.clone(),
+            returning,
+            count: 0,
+        })
     };
     match literal_rows(insert) {
         Some(rows) => {
@@ -55,14 +63,24 @@ pub(crate) fn insert(
                 };
                 filled.push(filler.fill(values.row(row)?)?);
             }
+            if let Some(adder) = adder.filter(|adder| adder.takes(&write, &filled)) {
+                let count = adder.put(&mut write, filled)?;
+                commit(session, write)?;
+                return Ok(Written { count, rows: None });
+            }
+            let mut inserter = inserter()?;
             inserter.put(session, &mut write, &columns, filled)?;
+            inserter.finish(session, write)
         }
         None => match &insert.source {
             None => {
                 let row = RowFiller::new(session, &table, &[])?.fill(Vec::new())?;
+                let mut inserter = inserter()?;
                 inserter.put(session, &mut write, &columns, vec![row])?;
+                inserter.finish(session, write)
             }
             Some(source) => {
+                let mut inserter = inserter()?;
                 let context = session.context(write.snapshot().clone(), source)?;
                 let mut rows = session.query(source, params, &context)?;
                 let columns = leading(insert, columns, rows.columns().len());
@@ -75,10 +93,10 @@ pub(crate) fn insert(
                     let filled = filler.fill_batch(&batch, &table, &columns)?;
                     inserter.put(session, &mut write, &columns, filled)?;
                 }
+                inserter.finish(session, write)
             }
         },
     }
-    inserter.finish(session, write)
 }
 
 /// How rows get into the table.
@@ -92,10 +110,10 @@ impl<'a> Way<'a> {
     fn new(
         table: &Arc<Table>,
         name: &str,
-        statement: &InsertStatement,
+        conflict: Conflict,
         params: &'a [ScalarValue],
     ) -> Result<Self, SqlError> {
-        Ok(match conflict_of(table, statement)? {
+        Ok(match conflict {
             Conflict::Replace => Way::Upsert,
             Conflict::Leave(conflict) => Way::Insert(conflict),
             Conflict::Update(update) => Way::Resolve(Box::new(Resolver::new(table, name, *update, params)?)),

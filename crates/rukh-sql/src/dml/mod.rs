@@ -4,6 +4,7 @@
 //! and new rows to the engine, which keeps every index in the same atomic batch. DataFusion's hooks for
 //! DELETE and UPDATE are not used: they lose filters.
 
+mod add;
 mod assign;
 mod change;
 mod conflict;

@@ -206,7 +206,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-fn second_time() -> SqlError {
+pub(super) fn second_time() -> SqlError {
     let message = "ON CONFLICT DO UPDATE command cannot affect row a second time";
     SqlError::statement("21000", message).with_hint(
         "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.",

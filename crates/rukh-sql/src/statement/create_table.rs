@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! CREATE TABLE [IF NOT EXISTS] [schema.]t (
-//!     column type [NOT NULL | NULL] [DEFAULT expression] [PRIMARY KEY [ASC | DESC]] [UNIQUE] [FAMILY f]
+//!     column type | COUNTER [NOT NULL | NULL] [DEFAULT expression] [PRIMARY KEY [ASC | DESC]] [UNIQUE] [FAMILY f]
 //!         [[CONSTRAINT name] CHECK (condition)] [GENERATED ALWAYS AS (expression) STORED],
 //!     [CONSTRAINT name] PRIMARY KEY (column | HASH(column, n) [ASC | DESC], …),
 //!     [CONSTRAINT name] UNIQUE (column, …),
@@ -14,7 +14,7 @@
 //! CREATE TABLE [IF NOT EXISTS] [schema.]t [(constraint, …)] [options] AS query [WITH [NO] DATA]
 //! ```
 
-use datafusion::sql::sqlparser::ast::{ColumnOption, Expr};
+use datafusion::sql::sqlparser::ast::{ColumnOption, Expr, Value};
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
 use rukh_keys::DataType;
@@ -196,13 +196,12 @@ fn set_primary_key(
 /// Reads a column; constraints that stand with it go to the table.
 pub(super) fn column(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -> Result<(), SqlError> {
     let name = reader.name()?;
-    if reader.peeks(&["counter"]) {
-        return Err(reader.unsupported("COUNTER columns are not supported yet"));
-    }
     let position = reader.position();
     let serial = serial(reader);
+    let counter = serial.is_none() && reader.accept(&["counter"]);
     let ty = match serial {
         Some(ty) => ty,
+        None if counter => DataType::BigInt,
         None => {
             let ty = reader.data_type()?;
             data_type(&ty).map_err(|error| error.at(position))?
@@ -220,9 +219,27 @@ pub(super) fn column(reader: &mut Reader<'_>, table: &mut CreateTableStatement) 
         default: None,
         family: None,
         generated: None,
+        counter,
     };
     while column_option(reader, &mut column, table)? {}
+    if counter {
+        complete_counter(&mut column, position)?;
+    }
     table.columns.push(column);
+    Ok(())
+}
+
+/// A counter is never NULL, and 0 where nothing else is said.
+fn complete_counter(column: &mut ColumnDefinition, position: usize) -> Result<(), SqlError> {
+    if column.generated.is_some() || column.identity.is_some() {
+        let message = format!("counter \"{}\" cannot be generated", column.name.text);
+        return Err(SqlError::syntax(message).at(position));
+    }
+    set_nullable(column, false, position)?;
+    column.default.get_or_insert_with(|| Expression {
+        expr: Expr::Value(Value::Number("0".to_string(), false).into()),
+        position,
+    });
     Ok(())
 }
 
@@ -394,7 +411,10 @@ fn refuse_column_option(reader: &Reader<'_>) -> Result<(), SqlError> {
     for (word, what) in [
         ("references", "FOREIGN KEY constraints are not supported"),
         ("collate", "COLLATE is not supported"),
-        ("counter", "COUNTER columns are not supported yet"),
+        (
+            "counter",
+            "COUNTER stands where the type does, as in c COUNTER: it is a 64-bit integer",
+        ),
         ("row_timestamp", "ROW_TIMESTAMP is not supported"),
     ] {
         if reader.peeks(&[word]) {

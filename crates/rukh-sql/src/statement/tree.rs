@@ -286,6 +286,8 @@ pub struct ColumnDefinition {
     pub generated: Option<Expression>,
     /// GENERATED … AS IDENTITY, or SERIAL.
     pub identity: Option<IdentityDefinition>,
+    /// COUNTER.
+    pub counter: bool,
 }
 
 /// A column that takes its values from a sequence of its own.

@@ -134,12 +134,6 @@ fn create_table_errors() {
             at,
         ),
         (
-            "CREATE TABLE t (a COUNTER)",
-            "0A000",
-            "COUNTER columns are not supported yet",
-            at,
-        ),
-        (
             "CREATE TABLE t (a )",
             "42601",
             "syntax error at or near \")\"",

@@ -2,12 +2,13 @@
 //!
 //! Both sides scan the same ranges under the same masked compare in the same direction, which look
 //! at keys only; so of a key that both show the change stands, and a deleted one hides the other.
+//! What is merged into a value of the snapshot is folded when both are met.
 //! Entries of the snapshot between two changes are handed on as they come, without being copied.
 
-use super::{Claim, change};
+use super::{Claim, Kept, kept};
 use crate::drive::Driver;
 use crate::memory::RowsPosition;
-use crate::{KeyValue, KvCursor, KvError, ScanStats, Visit};
+use crate::{KeyValue, KvCursor, KvError, MergeOperator, ScanSpec, ScanStats, Visit, merge};
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -20,8 +21,13 @@ pub(super) struct MergeCursor {
     base: Box<dyn KvCursor>,
     own: Changes,
     own_at: At,
+    operator: Option<Arc<dyn MergeOperator>>,
+    /// The table, for errors.
+    table: String,
     /// An entry of the base that was met and not shown yet.
     waiting: Option<Entry>,
+    /// The entry of the base that has the key of the change that is to be shown.
+    under: Option<Entry>,
     base_ended: bool,
     reverse: bool,
     keys_only: bool,
@@ -68,19 +74,22 @@ impl MergeCursor {
     pub(super) fn new(
         base: Box<dyn KvCursor>,
         own: Changes,
-        reverse: bool,
-        keys_only: bool,
-        left: Option<u64>,
+        operator: Option<Arc<dyn MergeOperator>>,
+        table: &str,
+        spec: &ScanSpec,
     ) -> MergeCursor {
         MergeCursor {
             base,
             own,
             own_at: At::Before,
+            operator,
+            table: table.to_owned(),
             waiting: None,
+            under: None,
             base_ended: false,
-            reverse,
-            keys_only,
-            left,
+            reverse: spec.reverse,
+            keys_only: spec.keys_only,
+            left: spec.limit,
             shown: Entry::default(),
         }
     }
@@ -92,7 +101,7 @@ impl MergeCursor {
                 self.own_at = if ended { At::End } else { At::On };
             }
             let shown = match (self.next_change(), self.own_at) {
-                (true, _) => self.show_change(visit),
+                (true, _) => self.show_change(visit)?,
                 (false, At::End) if self.base_ended && self.waiting.is_none() => return Ok(true),
                 (false, _) => self.show_base(visit)?,
             };
@@ -114,7 +123,7 @@ impl MergeCursor {
             .as_ref()
             .map(|waiting| order(self.reverse, &waiting.key, key));
         if order == Some(Ordering::Equal) {
-            self.waiting = None;
+            self.under = self.waiting.take();
         }
         match order {
             Some(order) => order.is_ge(),
@@ -122,14 +131,27 @@ impl MergeCursor {
         }
     }
 
-    fn show_change(&mut self, visit: &mut Visit<'_>) -> ControlFlow<()> {
+    fn show_change(&mut self, visit: &mut Visit<'_>) -> Result<ControlFlow<()>, KvError> {
         self.own_at = At::Before;
-        let Some((key, Some(value))) = self.own.here().map(|(key, kept)| (key, change(kept).flatten()))
-        else {
-            return ControlFlow::Continue(());
+        let under = self.under.take();
+        let Some((key, Some(change))) = self.own.here().map(|(key, bytes)| (key, kept(bytes))) else {
+            return Ok(ControlFlow::Continue(()));
+        };
+        let folded;
+        let value = match change {
+            Kept::Deleted => return Ok(ControlFlow::Continue(())),
+            _ if self.keys_only => &[],
+            Kept::Value(value) => value,
+            Kept::Merged(operand) => {
+                let operator = self.operator.as_deref();
+                let operator = operator.ok_or_else(|| merge::unfoldable(&self.table, key))?;
+                let stored = under.as_ref().map(|entry| entry.value.as_slice());
+                folded = merge::fold(operator, &self.table, key, stored, &[operand])?;
+                &folded
+            }
         };
         count_down(&mut self.left);
-        visit(key, if self.keys_only { &[] } else { value })
+        Ok(visit(key, value))
     }
 
     /// Shows entries of the base up to the next change; the one that lies at or behind it waits.
