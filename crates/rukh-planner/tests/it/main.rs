@@ -11,4 +11,5 @@ mod quick;
 mod scripts;
 mod spellings;
 mod syntax;
+mod unions;
 mod worlds;
