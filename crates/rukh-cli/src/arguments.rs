@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::format::Format;
+use crate::memory;
 use crate::script::Work;
 
 const EXIT_CODES: &str = "\
@@ -85,6 +86,13 @@ pub enum Action {
         /// Tables to compact, as written in SQL; all when none is named
         tables: Vec<String>,
     },
+    /// Import files into a table: CSV, JSON lines, Parquet, Arrow IPC
+    ///
+    /// All files become visible at once, or none does. With --journal each file is all or nothing by
+    /// itself, and the same command goes on where it was interrupted.
+    Import(ImportArguments),
+    /// Export a table or a query: CSV, JSON lines, Parquet, Arrow IPC
+    Export(ExportArguments),
     /// Show what tables and indexes take up: entries, sizes, levels, what waits for compaction
     Stats {
         /// Directory of the database
@@ -92,6 +100,104 @@ pub enum Action {
         /// Tables to show, as written in SQL; all when none is named
         tables: Vec<String>,
     },
+}
+
+/// How a file is written.
+#[derive(Debug, Args)]
+pub struct FileOptions {
+    /// Format; unless given, the end of the first file's name tells it, and CSV is the rest
+    #[arg(long, value_enum)]
+    pub format: Option<FileFormat>,
+    /// CSV has no line with the names of the columns
+    #[arg(long)]
+    pub no_header: bool,
+    /// What separates the fields of CSV; a comma unless given
+    #[arg(long, value_name = "CHARACTER")]
+    pub delimiter: Option<String>,
+    /// The field of CSV that is NULL; the empty one unless given
+    #[arg(long, value_name = "TEXT")]
+    pub null: Option<String>,
+}
+
+/// The format of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum FileFormat {
+    /// Comma-separated values
+    Csv,
+    /// JSON objects, one a line
+    Json,
+    /// Parquet
+    Parquet,
+    /// Arrow's IPC format, as a file; read as a stream, too
+    Arrow,
+    /// Arrow's IPC format, as a stream
+    ArrowStream,
+}
+
+impl FileFormat {
+    /// Returns the word for COPY.
+    pub fn sql(self) -> &'static str {
+        match self {
+            FileFormat::Csv => "csv",
+            FileFormat::Json => "json",
+            FileFormat::Parquet => "parquet",
+            FileFormat::Arrow => "arrow",
+            FileFormat::ArrowStream => "arrow_stream",
+        }
+    }
+}
+
+/// What to import, and how.
+#[derive(Debug, Args)]
+pub struct ImportArguments {
+    /// Directory of the database; made when it is not there
+    pub directory: PathBuf,
+    /// Files, or patterns of them; - is standard input
+    #[arg(required = true)]
+    pub files: Vec<String>,
+    /// The table, as written in SQL
+    #[arg(long, value_name = "TABLE")]
+    pub into: String,
+    /// Columns in the order of the fields, as written in SQL; all of the table unless given
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub columns: Vec<String>,
+    /// How the files are written.
+    #[command(flatten)]
+    pub options: FileOptions,
+    /// Make the table, if it is not there, with the columns that the first file seems to have
+    #[arg(long)]
+    pub create: bool,
+    /// The columns of the primary key of a table to make
+    #[arg(long, value_name = "A,B", value_delimiter = ',', requires = "create")]
+    pub key: Vec<String>,
+    /// Pass over records that are no rows of the table, and write them to a file with the reasons
+    #[arg(long, value_name = "FILE")]
+    pub rejects: Option<String>,
+    /// Pass over at most so many records; 0 is none
+    #[arg(long, value_name = "N")]
+    pub max_errors: Option<u64>,
+    /// Import file by file, and note those that are done here
+    #[arg(long, value_name = "FILE", conflicts_with = "rejects")]
+    pub journal: Option<PathBuf>,
+}
+
+/// What to export, and how.
+#[derive(Debug, Args)]
+pub struct ExportArguments {
+    /// Directory of the database
+    pub directory: PathBuf,
+    /// The table, as written in SQL, with a list of columns for some of them
+    #[arg(required_unless_present = "query", conflicts_with = "query")]
+    pub table: Option<String>,
+    /// A query whose rows to export
+    #[arg(long, value_name = "SQL")]
+    pub query: Option<String>,
+    /// The file; - is standard output
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub to: String,
+    /// How the file is written.
+    #[command(flatten)]
+    pub options: FileOptions,
 }
 
 /// Options of running SQL.
@@ -118,6 +224,15 @@ pub struct RunArguments {
     /// Tell the time of every statement
     #[arg(long)]
     pub timing: bool,
+    /// Memory for cache, buffers, queries and loads together, such as 512MB or 4GB; RUKH_MEMORY unless given
+    #[arg(long, value_name = "SIZE", value_parser = memory::parse)]
+    pub memory: Option<u64>,
+    /// Log statements that take at least so long, with their plans, unless a session says otherwise
+    #[arg(long, value_name = "MILLISECONDS")]
+    pub log_min_duration: Option<u64>,
+    /// Append the log to a file; standard error unless given
+    #[arg(long, value_name = "FILE")]
+    pub log_file: Option<PathBuf>,
     /// Open without any right to write
     #[arg(long)]
     pub read_only: bool,
@@ -202,9 +317,22 @@ mod tests {
             (vec!["rukh", "dump"], false),
             (vec!["rukh", "backup", "dir", "kept", "--keep", "3"], true),
             (vec!["rukh", "backup", "dir", "kept", "--keep", "0"], false),
+            (vec!["rukh", "import", "dir", "a.csv", "--into", "t"], true),
+            (vec!["rukh", "import", "dir", "--into", "t"], false),
+            (
+                vec!["rukh", "import", "dir", "a.csv", "--into", "t", "--key", "a"],
+                false,
+            ),
+            (vec!["rukh", "export", "dir"], false),
+            (vec!["rukh", "export", "dir", "t", "--query", "SELECT 1"], false),
             (vec!["rukh", "restore", "kept", "dir", "--backup", "2"], true),
             (vec!["rukh", "--format", "xml"], false),
             (vec!["rukh", "-c"], false),
+            (vec!["rukh", "--memory", "1.5GB"], false),
+            (
+                vec!["rukh", "--memory", "512MB", "--log-min-duration", "250"],
+                true,
+            ),
             (vec!["rukh", "a", "b"], false),
             (vec!["rukh", "--format", "md", ":memory:", "-tv"], true),
         ];

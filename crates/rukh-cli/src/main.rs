@@ -16,13 +16,16 @@ mod fetched;
 mod format;
 mod highlight;
 mod history;
+mod import;
 mod input;
 mod keywords;
 mod lexer;
+mod memory;
 mod meta;
 mod names;
 mod operations;
 mod output;
+mod pattern;
 mod progress;
 mod render_error;
 mod repl;
@@ -65,6 +68,8 @@ fn main() -> ExitCode {
             operations::restore(target, directory, *backup, proof)
         }
         Some(Action::Compact { directory, tables }) => operations::compact(directory, tables),
+        Some(Action::Import(arguments)) => import::import(arguments),
+        Some(Action::Export(arguments)) => import::export(arguments),
         Some(Action::Stats { directory, tables }) => operations::stats(directory, tables),
     };
     exit.into()

@@ -71,8 +71,13 @@ fn new_bar(report: &ProgressReport) -> ProgressBar {
 fn style(report: &ProgressReport) -> ProgressStyle {
     let unit = report.unit;
     let template = match report.total {
-        Some(_) => format!("{{msg}} [{{bar:30}}] {{human_pos}}/{{human_len}} {unit}, {{eta}} left"),
-        None => format!("{{spinner}} {{msg}} {{human_pos}} {unit}, {{elapsed}}"),
+        Some(_) if unit == "bytes" => {
+            "{msg} [{bar:30}] {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left".to_owned()
+        }
+        Some(_) => {
+            format!("{{msg}} [{{bar:30}}] {{human_pos}}/{{human_len}} {unit}, {{per_sec}}, {{eta}} left")
+        }
+        None => format!("{{spinner}} {{msg}} {{human_pos}} {unit}, {{per_sec}}, {{elapsed}}"),
     };
     ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }

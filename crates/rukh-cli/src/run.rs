@@ -1,11 +1,13 @@
 //! `rukh [DIR]`: opens the database and lets a prompt or a script loose on it.
 
 use std::path::Path;
+use std::time::Duration;
 
 use rukh::{Database, Options};
 
 use crate::arguments::RunArguments;
 use crate::error::{CliError, Exit};
+use crate::memory;
 use crate::output;
 use crate::render_error;
 use crate::repl;
@@ -39,8 +41,17 @@ pub fn run(arguments: &RunArguments) -> Exit {
         Access::Write
     };
     let settings = settings(arguments, terminal, mode);
-    let opened =
-        open(&arguments.directory, access).and_then(|database| Session::new(&database, settings, mode));
+    let opened = open_with(
+        &arguments.directory,
+        access,
+        Options {
+            memory_bytes: arguments.memory,
+            log_min_duration: arguments.log_min_duration.map(Duration::from_millis),
+            log_file: arguments.log_file.clone(),
+            ..Options::default()
+        },
+    );
+    let opened = opened.and_then(|database| Session::new(&database, settings, mode));
     let mut session = match opened {
         Ok(session) => session,
         Err(error) => return give_up(&error),
@@ -54,18 +65,28 @@ pub fn run(arguments: &RunArguments) -> Exit {
 
 /// Opens the database at `directory`; `:memory:` is one of its own.
 pub fn open(directory: &Path, access: Access) -> Result<Database, CliError> {
-    let opened = if directory.as_os_str() == ":memory:" {
-        Database::open_in_memory()
-    } else {
-        Database::open_with(
-            directory,
-            Options {
-                read_only: access == Access::Read,
-                create: access == Access::Write,
-                ..Options::default()
-            },
-        )
+    open_with(directory, access, Options::default())
+}
+
+/// Opens the database at `directory` with options; where they say nothing of memory, the environment may.
+fn open_with(directory: &Path, access: Access, options: Options) -> Result<Database, CliError> {
+    if directory.as_os_str() == ":memory:" {
+        return opened(directory, Database::open_in_memory());
+    }
+    let memory_bytes = match options.memory_bytes {
+        None => memory::from_environment().map_err(CliError::command)?,
+        given => given,
     };
+    let options = Options {
+        read_only: access == Access::Read,
+        create: access == Access::Write,
+        memory_bytes,
+        ..options
+    };
+    opened(directory, Database::open_with(directory, options))
+}
+
+fn opened(directory: &Path, opened: rukh::Result<Database>) -> Result<Database, CliError> {
     opened.map_err(|source| CliError::Open {
         path: directory.to_owned(),
         source: Box::new(source),

@@ -90,6 +90,19 @@ impl Session {
         self.tell_time(started.elapsed())
     }
 
+    /// Runs a COPY of the tool's own and returns how many rows it says that it copied.
+    pub fn run_for_count(&mut self, sql: &str) -> Result<u64, CliError> {
+        self.guarded(sql, |session, outcome, _| {
+            session.tell_notices(&outcome.notices)?;
+            let count = outcome
+                .tag
+                .rsplit(' ')
+                .next()
+                .and_then(|count| count.parse().ok());
+            Ok(count.unwrap_or_default())
+        })
+    }
+
     /// Runs one statement and hands its outcome to `take`, while Ctrl-C cancels it and progress is shown.
     fn guarded<T>(
         &mut self,

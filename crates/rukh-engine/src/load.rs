@@ -17,7 +17,7 @@ use crate::snapshot::Snapshot;
 use crate::sorter::{self, Sorter};
 use crate::{EngineError, Progress, Row};
 use parking_lot::Mutex;
-use rukh_catalog::TableId;
+use rukh_catalog::{Table, TableId};
 use rukh_kv::LoadFile;
 use std::path::Path;
 use std::sync::Arc;
@@ -80,6 +80,17 @@ impl Engine {
             encoder,
             _guard: guard,
         })
+    }
+}
+
+impl Engine {
+    /// Computes the generated columns of a row, and checks that it fits the table, as writing it would.
+    pub fn check_row(&self, table: &Table, row: &mut Row) -> Result<(), EngineError> {
+        let definitions = self.inner.definitions();
+        let maintainer = self.inner.maintainer(&definitions, table.id)?;
+        maintainer
+            .rules
+            .apply(&maintainer.codec, std::slice::from_mut(row))
     }
 }
 

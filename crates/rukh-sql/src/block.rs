@@ -393,9 +393,10 @@ impl Session {
     /// Gives all settings their defaults.
     pub(crate) fn reset_settings(&mut self) {
         let read_only = self.settings.transaction_read_only;
-        self.settings = Settings::default();
+        let fresh = Settings::new(self.settings.opened);
+        self.settings = fresh.clone();
         if let Some(block) = &mut self.block {
-            block.kept = Settings::default();
+            block.kept = fresh;
             // The modes of a transaction are no settings of the session.
             self.settings.transaction_read_only = read_only;
         }

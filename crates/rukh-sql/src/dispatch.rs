@@ -76,7 +76,11 @@ impl Session {
         result: Result<(String, Option<Rows>), SqlError>,
     ) -> Result<Outcome, SqlError> {
         let result = result.inspect_err(|_| self.abort());
+        let watch = self.watch(sql);
         let (tag, mut rows) = result.map_err(|error| crate::place::located(error, sql))?;
+        if let Some(rows) = &mut rows {
+            rows.watch(watch);
+        }
         if let (Some(rows), Some(aborted)) = (&mut rows, self.aborted()) {
             rows.abort_on_error(aborted);
         }
@@ -250,6 +254,7 @@ impl Session {
                 operations::stats(self.engine(), table.as_deref())?
             }
             ShowStatement::DatabaseStats => operations::database_stats(self.engine())?,
+            ShowStatement::File { file, options } => copy::describe(file, options)?,
             ShowStatement::Backups { directory } => operations::backups(directory)?,
             ShowStatement::Setting(name) => text_batch(&[name], [vec![self.settings.value(name)?]])?,
             ShowStatement::All => {

@@ -10,8 +10,8 @@ use datafusion::physical_plan::{ExecutionPlan, displayable};
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast;
 use rukh_planner::{
-    AccessPath, Actuals, Union, UnionArm, actual_text, alternatives, alternatives_text, explain_json,
-    explain_lookup_text, explain_text, missing_index, with_alternatives_json,
+    AccessPath, Actuals, Constant, Union, UnionArm, actual_text, alternatives, alternatives_text,
+    explain_json, explain_lookup_text, explain_text, missing_index, with_alternatives_json,
 };
 use serde_json::{Value, json};
 
@@ -124,6 +124,37 @@ fn analyzed(session: &Session) -> Vec<String> {
     ]
 }
 
+/// Returns the plan of a query that has run, with what really happened, as lines.
+pub(crate) fn plan_lines(plan: &Arc<dyn ExecutionPlan>, context: &StatementContext) -> Vec<String> {
+    let mut lines = Vec::new();
+    physical_node(plan, context, RAN).text(0, &mut lines);
+    lines
+}
+
+/// Returns the plan that a direct plan is with these parameters, as lines.
+pub(crate) fn direct_lines(
+    plan: &DirectPlan,
+    context: &StatementContext,
+    params: &[Constant],
+) -> Vec<String> {
+    let asked = Asked {
+        analyze: false,
+        ..RAN
+    };
+    let mut lines = Vec::new();
+    if let Some(node) = direct_node(plan, context, params, asked) {
+        node.text(0, &mut lines);
+    }
+    lines
+}
+
+/// What is told of a query that has run.
+const RAN: Asked = Asked {
+    analyze: true,
+    alternatives: false,
+    format: ExplainFormat::Text,
+};
+
 /// One operator with its inputs.
 struct Node {
     name: String,
@@ -160,26 +191,33 @@ impl Node {
 
 fn tree_of(planned: &Planned, context: &StatementContext, asked: Asked) -> Result<Node, SqlError> {
     match planned {
-        Planned::Direct(plan) => {
-            let chosen = plan
-                .path(context, &[])
-                .ok_or_else(|| SqlError::internal("a direct plan holds when it was chosen"))?;
-            let actuals = asked
-                .analyze
-                .then(|| actuals_of(&context.totals.load(), context.elapsed()));
-            if let Some(union) = &chosen.union {
-                return Ok(union_node(plan, union, actuals.as_ref(), context, asked));
-            }
-            let scan = Scan {
-                conditions: plan.conditions(),
-                wanted: plan.wanted(&chosen.bound),
-                path: &chosen.plan.path,
-                actuals,
-            };
-            Ok(scan_node(&scan, context, asked))
-        }
+        Planned::Direct(plan) => direct_node(plan, context, &[], asked)
+            .ok_or_else(|| SqlError::internal("a direct plan holds when it was chosen")),
         Planned::General(plan) => Ok(physical_node(plan, context, asked)),
     }
+}
+
+/// The path of a direct plan with these parameters, if it holds for them.
+fn direct_node(
+    plan: &DirectPlan,
+    context: &StatementContext,
+    params: &[Constant],
+    asked: Asked,
+) -> Option<Node> {
+    let chosen = plan.path(context, params)?;
+    let actuals = asked
+        .analyze
+        .then(|| actuals_of(&context.totals.load(), context.elapsed()));
+    if let Some(union) = &chosen.union {
+        return Some(union_node(plan, union, actuals.as_ref(), context, asked));
+    }
+    let scan = Scan {
+        conditions: plan.conditions(),
+        wanted: plan.wanted(&chosen.bound),
+        path: &chosen.plan.path,
+        actuals,
+    };
+    Some(scan_node(&scan, context, asked))
 }
 
 /// The paths for arms of an OR, with what they did together.

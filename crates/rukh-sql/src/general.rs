@@ -28,14 +28,14 @@ use crate::rewrite::rewrite;
 use crate::views;
 
 /// Memory that one database's queries share for sorts, joins and aggregates before they spill, bytes.
-const QUERY_MEMORY_MAX: usize = 768 << 20;
+pub(crate) const QUERY_MEMORY_MAX: usize = 768 << 20;
 
 /// Name of the DataFusion catalog that holds the tables.
 const CATALOG: &str = "rukh";
 
 /// Makes the environment that all sessions of a database share: memory limit and spill files.
-pub(crate) fn runtime_env() -> Result<Arc<RuntimeEnv>, SqlError> {
-    let builder = RuntimeEnvBuilder::new().with_memory_pool(Arc::new(FairSpillPool::new(QUERY_MEMORY_MAX)));
+pub(crate) fn runtime_env(memory_bytes: usize) -> Result<Arc<RuntimeEnv>, SqlError> {
+    let builder = RuntimeEnvBuilder::new().with_memory_pool(Arc::new(FairSpillPool::new(memory_bytes)));
     Ok(Arc::new(builder.build()?))
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use parking_lot::Mutex;
 use rukh_engine::Progress;
 
 use crate::context::CancelHandle;
@@ -45,7 +46,7 @@ impl ProgressSink {
 pub(crate) struct Task {
     sink: ProgressSink,
     cancel: CancelHandle,
-    label: String,
+    label: Mutex<String>,
     unit: &'static str,
     done: AtomicU64,
     total: AtomicU64,
@@ -61,18 +62,23 @@ impl Task {
         Task {
             sink: sink.clone(),
             cancel: cancel.clone(),
-            label,
+            label: Mutex::new(label),
             unit,
             done,
             total,
         }
     }
 
+    /// Says more exactly what is being done, with the next report.
+    pub(crate) fn rename(&self, label: String) {
+        *self.label.lock() = label;
+    }
+
     fn send(&self) {
         let total = Some(self.total.load(Ordering::Relaxed)).filter(|total| *total != UNKNOWN);
         let done = self.done.load(Ordering::Relaxed);
         self.sink.report(&ProgressReport {
-            label: self.label.clone(),
+            label: self.label.lock().clone(),
             done,
             total,
             unit: self.unit,

@@ -17,6 +17,7 @@ use crate::direct::DirectCursor;
 use crate::output_names::shown_name;
 use crate::runtime::{Running, Runtime};
 use crate::scalars::datums_from_array;
+use crate::slow_log::Watch;
 use crate::types::data_type_of;
 
 /// Name and type of a result column.
@@ -37,6 +38,8 @@ pub struct Rows {
     pending: VecDeque<Vec<Datum>>,
     /// The transaction block that an error aborts.
     block: Option<Aborted>,
+    /// Tells of the statement, should it turn out to be slow.
+    watch: Option<Watch>,
 }
 
 enum Source {
@@ -142,7 +145,13 @@ impl Rows {
             context,
             pending: VecDeque::new(),
             block: None,
+            watch: None,
         }
+    }
+
+    /// Lets the statement be told when it is over, should it turn out to be slow.
+    pub(crate) fn watch(&mut self, watch: Option<Watch>) {
+        self.watch = watch;
     }
 
     /// Lets an error among the rows abort the transaction block that they are read in.
@@ -230,12 +239,15 @@ impl Rows {
         batch_of_rows(self.schema.clone(), &types, rows)
     }
 
-    fn count(&self, rows: Option<usize>) {
+    fn count(&mut self, rows: Option<usize>) {
         if let Some(context) = &self.context {
             match rows {
                 Some(rows) => context.totals.add_rows(rows as u64),
                 None => context.finished(),
             }
+        }
+        if rows.is_none() {
+            self.watch = None;
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use datafusion::arrow::temporal_conversions::timestamp_us_to_datetime;
 use datafusion::catalog::TableProvider;
@@ -21,6 +22,7 @@ use crate::block::Block;
 use crate::context::{CancelHandle, Notice, PathSetting, QueryStats, RunPath, StatementContext};
 use crate::describe::Descriptions;
 use crate::direct::DirectPlan;
+use crate::explain::direct_lines;
 use crate::expressions::Functions;
 use crate::general;
 use crate::hints::{TableHint, hints_of};
@@ -30,7 +32,8 @@ use crate::rewrite::{check_supported, select_values, uses_clock};
 use crate::rows::Rows;
 use crate::runtime::Runtime;
 use crate::sequences::{self, Sequences};
-use crate::settings::Settings;
+use crate::settings::{Opened, Settings};
+use crate::slow_log::{Ran, SlowLog, Watch};
 use crate::statement::{Statement, parse};
 use crate::statistics::KnownStatistics;
 use crate::template::Templates;
@@ -44,6 +47,8 @@ pub struct Shared {
     env: Arc<RuntimeEnv>,
     statistics: Arc<KnownStatistics>,
     parallelism: usize,
+    slow_log: Arc<SlowLog>,
+    opened: Opened,
 }
 
 impl Shared {
@@ -54,10 +59,30 @@ impl Shared {
         Ok(Shared {
             engine,
             runtime: Arc::new(Runtime::start()?),
-            env: general::runtime_env()?,
+            env: general::runtime_env(general::QUERY_MEMORY_MAX)?,
             statistics: Arc::default(),
             parallelism,
+            slow_log: Arc::default(),
+            opened: Opened::default(),
         })
+    }
+
+    /// Says where slow statements are written, and from which duration on new sessions do so.
+    pub fn set_slow_log(&mut self, log: SlowLog, min: Option<Duration>) {
+        self.slow_log = Arc::new(log);
+        self.opened.log_min_duration = min;
+    }
+
+    /// Divides what is left of a memory budget, `memory_bytes` in all, after the cache and the write
+    /// buffers: half for queries, a quarter each for a bulk load and for the changes of a statement.
+    pub fn set_memory(&mut self, memory_bytes: u64, rest_bytes: u64) -> Result<(), SqlError> {
+        self.opened.memory_bytes = memory_bytes;
+        let quarter = usize::try_from(rest_bytes / 4).unwrap_or(usize::MAX);
+        self.env = general::runtime_env(quarter.saturating_mul(2))?;
+        self.engine.set_load_bytes_max(quarter);
+        self.engine.set_statement_bytes_max(rest_bytes / 4);
+        self.engine.set_transaction_bytes_max(rest_bytes / 4);
+        Ok(())
     }
 
     /// Returns the engine.
@@ -77,7 +102,9 @@ impl Shared {
             sequences,
             current,
             cancel: CancelHandle::default(),
-            settings: Settings::default(),
+            settings: Settings::new(self.opened),
+            began: None,
+            ran: None,
             block: None,
             last: None,
             last_stats: None,
@@ -108,6 +135,10 @@ pub struct Session {
     current: Arc<CurrentStatement>,
     cancel: CancelHandle,
     pub(crate) settings: Settings,
+    /// When the running statement began, if slow ones are told.
+    began: Option<Instant>,
+    /// How its query ran, if slow ones are told.
+    ran: Option<Ran>,
     pub(crate) block: Option<Block>,
     last: Option<(Arc<StatementContext>, RunPath)>,
     /// What the last query did, once its snapshot was let go.
@@ -199,6 +230,19 @@ impl Session {
     pub(crate) fn begin_statement(&mut self) {
         self.cancel.reset();
         self.notices.clear();
+        self.began = self.settings.log_min_duration.map(|_| Instant::now());
+        self.ran = None;
+    }
+
+    /// Returns what tells of the running statement, should it turn out to be slow.
+    pub(crate) fn watch(&mut self, sql: &str) -> Option<Watch> {
+        Some(Watch {
+            min: self.settings.log_min_duration?,
+            log: self.shared.slow_log.clone(),
+            started: self.began?,
+            sql: sql.to_string(),
+            ran: self.ran.take(),
+        })
     }
 
     /// Adds a message to the running statement's result.
@@ -326,6 +370,9 @@ impl Session {
     ) -> Result<Rows, SqlError> {
         match planned {
             Planned::Direct(plan) => {
+                if self.settings.log_min_duration.is_some() {
+                    self.ran = Some(Ran::Direct(direct_lines(plan, context, &[])));
+                }
                 let cursor = plan.start(context, &[])?;
                 let cursor =
                     cursor.ok_or_else(|| SqlError::internal("a direct plan holds when it was chosen"))?;
@@ -334,6 +381,9 @@ impl Session {
             }
             Planned::General(physical) => {
                 context.planned();
+                if self.settings.log_min_duration.is_some() {
+                    self.ran = Some(Ran::General(physical.clone(), context.clone()));
+                }
                 // Operators spawn tasks as they start, which takes the query threads' context.
                 let start = async { general::start(&self.state, physical.clone()) };
                 let stream = self.runtime().block_on(start)?;
@@ -395,6 +445,9 @@ impl Session {
         let Some(cursor) = plan.start(&context, params)? else {
             return Ok(None);
         };
+        if self.settings.log_min_duration.is_some() {
+            self.ran = Some(Ran::Direct(direct_lines(plan, &context, params)));
+        }
         self.last = Some((context.clone(), RunPath::Direct));
         Ok(Some(Rows::direct(cursor, context)))
     }

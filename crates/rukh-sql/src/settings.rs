@@ -1,8 +1,11 @@
 //! Settings of a session: SET, SHOW.
 
+use std::time::Duration;
+
 use crate::SqlError;
 use crate::client_settings::ClientSettings;
 use crate::context::PathSetting;
+use crate::slow_log::{duration_text, parse_duration};
 use crate::statement::serializable;
 
 /// Ways of reading that the planner may take.
@@ -29,6 +32,10 @@ impl Default for Methods {
 /// The settings of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
+    /// From which duration on a statement is told in the log; none is.
+    pub(crate) log_min_duration: Option<Duration>,
+    /// What the database was opened with.
+    pub(crate) opened: Opened,
     /// Whether a load of many rows is followed by ANALYZE.
     pub(crate) auto_analyze: bool,
     /// Whether a commit waits until it is on disk.
@@ -45,9 +52,21 @@ pub(crate) struct Settings {
     pub(crate) client: ClientSettings,
 }
 
-impl Default for Settings {
-    fn default() -> Self {
+/// What the database was opened with: defaults of sessions, and what none can change.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Opened {
+    /// From which duration on a statement is told in the log.
+    pub(crate) log_min_duration: Option<Duration>,
+    /// The memory budget, in bytes.
+    pub(crate) memory_bytes: u64,
+}
+
+impl Settings {
+    /// Returns the settings of a new session.
+    pub(crate) fn new(opened: Opened) -> Self {
         Settings {
+            log_min_duration: opened.log_min_duration,
+            opened,
             auto_analyze: true,
             synchronous_commit: true,
             path: PathSetting::Auto,
@@ -63,7 +82,7 @@ impl Default for Settings {
 const ISOLATION: &str = "repeatable read";
 
 /// Names of all settings, with what they are for.
-const KNOWN: [(&str, &str); 10] = [
+const KNOWN: [(&str, &str); 12] = [
     ("auto_analyze", "whether COPY of many rows is followed by ANALYZE"),
     (
         "default_transaction_isolation",
@@ -89,6 +108,14 @@ const KNOWN: [(&str, &str); 10] = [
         "execution_path",
         "auto, or general to run every query by DataFusion",
     ),
+    (
+        "log_min_duration_statement",
+        "from which duration on a statement is written to the log, with its plan; -1 is never",
+    ),
+    (
+        "memory_limit",
+        "memory of cache, buffers, queries and loads together, set when the database is opened",
+    ),
     ("synchronous_commit", "whether a commit waits until it is on disk"),
     (
         "transaction_isolation",
@@ -105,6 +132,16 @@ impl Settings {
     pub(crate) fn set(&mut self, name: &str, value: &str) -> Result<(), SqlError> {
         match name {
             "auto_analyze" => self.auto_analyze = boolean(name, value, true)?,
+            "log_min_duration_statement" if value == "default" => {
+                self.log_min_duration = self.opened.log_min_duration;
+            }
+            "memory_limit" => {
+                let message = format!("parameter \"{name}\" cannot be changed without restarting the server");
+                return Err(SqlError::statement("55P02", message));
+            }
+            "log_min_duration_statement" => {
+                self.log_min_duration = parse_duration(value).ok_or_else(|| invalid(name, value))?;
+            }
             "synchronous_commit" => self.synchronous_commit = boolean(name, value, true)?,
             "default_transaction_read_only" => {
                 self.default_transaction_read_only = boolean(name, value, false)?;
@@ -132,6 +169,8 @@ impl Settings {
     pub(crate) fn value(&self, name: &str) -> Result<String, SqlError> {
         match name {
             "auto_analyze" => Ok(on_or_off(self.auto_analyze)),
+            "log_min_duration_statement" => Ok(duration_text(self.log_min_duration)),
+            "memory_limit" => Ok(bytes_text(self.opened.memory_bytes)),
             "synchronous_commit" => Ok(on_or_off(self.synchronous_commit)),
             "default_transaction_read_only" => Ok(on_or_off(self.default_transaction_read_only)),
             "transaction_read_only" => Ok(on_or_off(self.transaction_read_only)),
@@ -170,6 +209,20 @@ fn boolean(name: &str, value: &str, default: bool) -> Result<bool, SqlError> {
         "default" => Ok(default),
         _ => Err(invalid(name, value)),
     }
+}
+
+/// Returns a number of bytes as PostgreSQL shows it, in the greatest unit that divides it.
+fn bytes_text(bytes: u64) -> String {
+    let units = [(30, "GB"), (20, "MB"), (10, "kB")];
+    let unit = units
+        .iter()
+        .find(|(shift, _)| bytes > 0 && bytes.is_multiple_of(1 << shift));
+    let small = if bytes == 0 {
+        "0".to_string()
+    } else {
+        format!("{bytes}B")
+    };
+    unit.map_or(small, |(shift, name)| format!("{}{name}", bytes >> shift))
 }
 
 fn on_or_off(value: bool) -> String {

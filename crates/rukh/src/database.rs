@@ -1,10 +1,11 @@
 //! Databases: opened once per process, shared by connections.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rukh_kv::{KvStore, MemoryStore, RocksOptions, RocksStore};
-use rukh_sql::{CounterMerge, Shared};
+use rukh_sql::{CounterMerge, Shared, SlowLog};
 
 use crate::{Connection, Error, Result};
 
@@ -17,6 +18,14 @@ pub struct Options {
     pub create: bool,
     /// Memory for blocks read from disk, bytes.
     pub cache_bytes: usize,
+    /// One budget for cache, write buffers, queries, loads and statements, bytes, in place of what each
+    /// has by itself, `cache_bytes` too. At least 64 MiB; less counts as that.
+    pub memory_bytes: Option<u64>,
+    /// From which duration on statements are logged, unless a session says otherwise by
+    /// `SET log_min_duration_statement`.
+    pub log_min_duration: Option<Duration>,
+    /// The file that slow statements are appended to; standard error unless given.
+    pub log_file: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -25,9 +34,15 @@ impl Default for Options {
             read_only: false,
             create: true,
             cache_bytes: 256 << 20,
+            memory_bytes: None,
+            log_min_duration: None,
+            log_file: None,
         }
     }
 }
+
+/// The least memory budget, in bytes.
+const MEMORY_BYTES_MIN: u64 = 64 << 20;
 
 /// An open database; cheap to clone, closed when the last clone and connection are gone.
 #[derive(Clone)]
@@ -49,15 +64,28 @@ impl Database {
 
     /// Opens the database in a directory with options; errors as [`Database::open`].
     pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self> {
-        let rocks = RocksOptions {
+        let mut rocks = RocksOptions {
             read_only: options.read_only,
             create_if_missing: options.create && !options.read_only,
             block_cache_bytes: options.cache_bytes,
             merge: Some(Arc::new(CounterMerge)),
             ..RocksOptions::default()
         };
+        let budget = options.memory_bytes.map(|bytes| bytes.max(MEMORY_BYTES_MIN));
+        if let Some(bytes) = budget {
+            let part = |share: u64| usize::try_from(bytes / share).unwrap_or(usize::MAX);
+            (rocks.block_cache_bytes, rocks.write_buffer_bytes) = (part(4), part(8));
+        }
         let store = RocksStore::open(path.as_ref(), &rocks).map_err(rukh_sql::storage_error)?;
-        let database = Self::over(Arc::new(store), options.read_only)?;
+        let mut database = Self::over(Arc::new(store), options.read_only)?;
+        if let Some(bytes) = budget {
+            database.shared.set_memory(bytes, bytes - bytes / 4 - bytes / 8)?;
+        }
+        let log = match &options.log_file {
+            Some(file) => SlowLog::to_file(file)?,
+            None => SlowLog::to_stderr(),
+        };
+        database.shared.set_slow_log(log, options.log_min_duration);
         if !options.read_only {
             let engine = database.shared.engine();
             engine.set_load_directory(path.as_ref().join(TEMPORARY_DIRECTORY));

@@ -71,3 +71,133 @@ fn stats_name_tables_and_indexes() {
         assert!(stats.contains(name), "{name}: {stats}");
     }
 }
+
+#[test]
+fn files_go_in_and_out() {
+    let place = Place::empty();
+    place.write(
+        "in/1.csv",
+        "id,name,seen,share\n1,a,2012-01-31,0.5\n2,\"b, c\",,1e3\n",
+    );
+    place.write("in/2.csv", "id,name,seen,share\n3,,2012-02-01,\n");
+    let import = ["import", "db", "in/*.csv", "--into", "t", "--create"];
+    let runs = [
+        place.run(&import, ""),
+        place.run(&[&import[..], &["--key", "id"]].concat(), ""),
+        place.run(&["db", "-c", "SHOW CREATE TABLE t", "--format", "json"], ""),
+        place.run(
+            &["import", "db", "-", "--into", "t", "--no-header"],
+            "4,d,2012-03-01,2\n",
+        ),
+        place.run(&["import", "db", "in/1.csv", "--into", "t"], ""),
+        place.run(&["import", "db", "none*.csv", "--into", "t"], ""),
+        place.run(
+            &["import", "db", "-", "--into", "t", "--create", "--key", "id"],
+            "",
+        ),
+        place.run(&["export", "db", "t"], ""),
+        place.run(&["export", "db", "t", "--to", "t.arrows"], ""),
+        place.run(
+            &[
+                "export",
+                "db",
+                "--query",
+                "SELECT id + 10 AS id, name FROM t",
+                "--to",
+                "q.parquet",
+            ],
+            "",
+        ),
+        place.run(&["import", "db", "q.parquet", "--into", "t"], ""),
+        place.run(
+            &[
+                "import", "db", "t.arrows", "--into", "u", "--create", "--key", "name,id",
+            ],
+            "",
+        ),
+        place.run(
+            &[
+                "import", "db", "t.arrows", "--into", "v", "--create", "--key", "id",
+            ],
+            "",
+        ),
+        place.run(
+            &["db", "-c", "SELECT count(*), sum(id) FROM t; SELECT * FROM v"],
+            "",
+        ),
+    ];
+    insta::assert_snapshot!(runs.join("\n"));
+}
+
+#[test]
+fn bad_records_are_passed_over_and_told() {
+    let place =
+        Place::with("CREATE TABLE t (id BIGINT PRIMARY KEY, n INTEGER CHECK (n > 0), d DATE NOT NULL)");
+    place.write(
+        "bad.csv",
+        "id,n,d\n1,1,2012-01-31\n2,x,2012-01-31\n3,1\n4,-1,2012-01-31\n5,1,\n6,1,2012-02-30\n7,1,2012-02-29\n",
+    );
+    place.write(
+        "bad.json",
+        "{\"id\":8,\"n\":1,\"d\":\"2012-01-31\"}\n{\"id\":9\n[]\n{\"id\":10,\"other\":1}\n",
+    );
+    let runs = [
+        place.run(&["import", "db", "bad.csv", "--into", "t"], ""),
+        place.run(
+            &["import", "db", "bad.csv", "--into", "t", "--max-errors", "3"],
+            "",
+        ),
+        place.run(
+            &[
+                "import",
+                "db",
+                "bad.csv",
+                "--into",
+                "t",
+                "--rejects",
+                "rejects.csv",
+            ],
+            "",
+        ),
+        place.run(
+            &[
+                "import",
+                "db",
+                "bad.json",
+                "--into",
+                "t",
+                "--max-errors",
+                "5",
+                "--rejects",
+                "rejects.json.csv",
+            ],
+            "",
+        ),
+        place.run(
+            &["import", "db", "bad.csv", "--into", "t", "--rejects", "bad.csv"],
+            "",
+        ),
+        place.run(&["db", "-c", "SELECT * FROM t"], ""),
+        place.read("rejects.csv"),
+        place.read("rejects.json.csv"),
+    ];
+    insta::assert_snapshot!(runs.join("\n"));
+}
+
+#[test]
+fn an_import_goes_on_where_it_was_interrupted() {
+    let place = Place::with("CREATE TABLE t (id BIGINT PRIMARY KEY)");
+    place.write("1.csv", "id\n1\n");
+    place.write("2.csv", "id\nx\n");
+    place.write("3.csv", "id\n3\n");
+    let import = ["import", "db", "[0-9].csv", "--into", "t", "--journal", "done"];
+    let first = place.run(&import, "");
+    place.write("2.csv", "id\n2\n");
+    let runs = [
+        first,
+        place.run(&import, ""),
+        place.run(&import, ""),
+        place.run(&["db", "-c", "SELECT * FROM t"], ""),
+    ];
+    insta::assert_snapshot!(runs.join("\n"));
+}

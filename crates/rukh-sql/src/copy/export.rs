@@ -1,11 +1,14 @@
-//! COPY TO: the rows of a table or query as CSV, JSON lines or Parquet.
+//! COPY TO: the rows of a table or query as CSV, JSON lines, Parquet or Arrow's IPC format.
 //!
-//! The file appears under its name when it is complete; until then it has `.partial` behind it.
+//! The file appears under its name when it is complete; until then it has `.partial` behind it. Devices, such as
+//! `/dev/stdout`, and pipes are written as they are.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use datafusion::arrow::error::ArrowError;
+use datafusion::arrow::ipc::writer::{FileWriter, StreamWriter};
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::Query;
@@ -45,8 +48,12 @@ pub(super) fn export(
     let context = session.context(snapshot, &query)?;
     let rows = session.query(&query, params, &context)?;
     let task = session.task(label, "rows");
-    let path = Path::new(&statement.file);
-    let partial = PathBuf::from(format!("{}.partial", statement.file));
+    let file = statement.files.first().map_or("", String::as_str);
+    let path = Path::new(file);
+    if is_device(path) {
+        return write_file(rows, path, path, &statement.options, &task);
+    }
+    let partial = PathBuf::from(format!("{file}.partial"));
     let written = write_file(rows, &partial, path, &statement.options, &task);
     if written.is_err() {
         // The first error is the one to tell.
@@ -55,6 +62,12 @@ pub(super) fn export(
     let count = written?;
     std::fs::rename(&partial, path).map_err(|error| file_error("write", path, &error))?;
     Ok(count)
+}
+
+/// Whether a path is no file of a directory, but standard output, a pipe or the like.
+fn is_device(path: &Path) -> bool {
+    let is_other = |metadata: std::fs::Metadata| !metadata.is_file() && !metadata.is_dir();
+    path.starts_with("/dev") || std::fs::metadata(path).is_ok_and(is_other)
 }
 
 /// Makes `SELECT columns FROM table`.
@@ -102,6 +115,9 @@ fn write_file(
     if options.format == CopyFormat::Parquet {
         return write_parquet(rows, file, path, task);
     }
+    if matches!(options.format, CopyFormat::Arrow | CopyFormat::ArrowStream) {
+        return write_arrow(rows, file, path, options.format, task);
+    }
     let columns = rows.columns().to_vec();
     let mut output = BufWriter::with_capacity(256 << 10, file);
     if options.format == CopyFormat::Csv && options.header == CopyHeader::Names {
@@ -124,9 +140,16 @@ fn write_file(
     let file = output
         .into_inner()
         .map_err(|error| file_error("write", path, error.error()))?;
-    file.sync_all()
-        .map_err(|error| file_error("write", path, &error))?;
+    sync(&file, path)?;
     Ok(count)
+}
+
+/// Makes what was written durable; a pipe or a terminal has no such thing.
+fn sync(file: &File, path: &Path) -> Result<(), SqlError> {
+    match is_device(path) {
+        true => Ok(()),
+        false => file.sync_all().map_err(|error| file_error("write", path, &error)),
+    }
 }
 
 fn write_lines(
@@ -165,9 +188,55 @@ fn write_parquet(mut rows: Rows, file: File, path: &Path, task: &Task) -> Result
         report(task, batch.num_rows())?;
     }
     let file = writer.into_inner().map_err(failed)?;
-    file.sync_all()
-        .map_err(|error| file_error("write", path, &error))?;
+    sync(&file, path)?;
     Ok(count)
+}
+
+fn write_arrow(
+    mut rows: Rows,
+    file: File,
+    path: &Path,
+    format: CopyFormat,
+    task: &Task,
+) -> Result<u64, SqlError> {
+    let failed = |error: ArrowError| {
+        SqlError::io(format!(
+            "could not write Arrow file \"{}\": {error}",
+            path.display()
+        ))
+    };
+    let output = BufWriter::with_capacity(256 << 10, file);
+    let mut writer = match format {
+        CopyFormat::ArrowStream => {
+            ArrowOutput::Stream(StreamWriter::try_new(output, &rows.schema()).map_err(failed)?)
+        }
+        _ => ArrowOutput::File(FileWriter::try_new(output, &rows.schema()).map_err(failed)?),
+    };
+    let mut count = 0;
+    while let Some(batch) = rows.next_batch()? {
+        match &mut writer {
+            ArrowOutput::Stream(writer) => writer.write(&batch),
+            ArrowOutput::File(writer) => writer.write(&batch),
+        }
+        .map_err(failed)?;
+        count += batch.num_rows() as u64;
+        report(task, batch.num_rows())?;
+    }
+    // The end is written with the writer's inner one.
+    let output = match writer {
+        ArrowOutput::Stream(writer) => writer.into_inner(),
+        ArrowOutput::File(writer) => writer.into_inner(),
+    };
+    let file = output.map_err(failed)?.into_inner();
+    let file = file.map_err(|error| file_error("write", path, error.error()))?;
+    sync(&file, path)?;
+    Ok(count)
+}
+
+/// Arrow's IPC format, in one of its two frames.
+enum ArrowOutput {
+    File(FileWriter<BufWriter<File>>),
+    Stream(StreamWriter<BufWriter<File>>),
 }
 
 fn report(task: &Task, rows: usize) -> Result<(), SqlError> {
@@ -184,7 +253,7 @@ fn text_of(datum: &Datum, ty: &DataType) -> Option<String> {
 }
 
 /// Returns one line of CSV with its line end.
-fn csv_line(fields: impl Iterator<Item = Option<String>>, options: &CopyOptions) -> String {
+pub(super) fn csv_line(fields: impl Iterator<Item = Option<String>>, options: &CopyOptions) -> String {
     let mut line = String::new();
     for (position, field) in fields.enumerate() {
         if position > 0 {

@@ -5,7 +5,7 @@
 //! | CSV                    | their place: the column list, else the table's columns        |
 //! | CSV with HEADER        | the names in the first line                                   |
 //! | CSV with HEADER skip   | their place                                                   |
-//! | JSON, Parquet          | their names                                                   |
+//! | JSON, Parquet, Arrow   | their names                                                   |
 //!
 //! Names must be columns of the list, if there is one, else of the table; columns that the file does
 //! not have take their default. `ROW_NUMBER c` fills column `c` with 1, 2, 3 … in the order of the file.
@@ -13,20 +13,24 @@
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use rukh_catalog::{Sequence, Table};
-use rukh_engine::{Progress, Row};
+use rukh_engine::{Engine, Progress, Row};
 use rukh_keys::{DataType, Datum};
 
 use super::csv::{ReadError, Record, Records};
+use super::export::csv_line;
+use super::rejects::Rejects;
 use super::sink::Sink;
-use super::{file_error, json, parquet};
+use super::{file_error, ipc, json, parquet};
 use crate::SqlError;
+use crate::context::Notice;
 use crate::expressions::evaluate_default;
 use crate::progress::Task;
 use crate::sequences::{Sequences, sequence_of_default};
 use crate::session::Session;
-use crate::statement::{CopyFormat, CopyHeader, CopySource, CopyStatement, Name};
+use crate::statement::{CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, Name};
 use crate::statistics::analyze_after_load;
 
 /// Rows between two reports of progress.
@@ -40,40 +44,62 @@ pub(super) fn import(session: &mut Session, statement: &CopyStatement) -> Result
     let table = session.table(name)?;
     let row_number = statement.options.row_number.as_ref();
     let columns = Columns::new(session, &table, columns, row_number)?;
-    let path = Path::new(&statement.file);
-    let file = File::open(path).map_err(|error| file_error("open", path, &error))?;
+    let rejects = Rejects::new(&statement.options.rejects, &statement.files)?;
+    let in_bytes = matches!(statement.options.format, CopyFormat::Csv | CopyFormat::Json);
     let sink = Sink::new(session, &table)?;
-    let unit = if statement.options.format == CopyFormat::Parquet {
-        "rows"
-    } else {
-        "bytes"
-    };
+    let unit = if in_bytes { "bytes" } else { "rows" };
     let task = session.task(format!("copy {}", table.name), unit);
     let mut import = Import {
-        path,
+        path: Path::new(""),
+        several: statement.files.len() > 1,
+        engine: session.engine().clone(),
         columns,
         sink,
+        rejects,
         task,
+        total: 0,
+        before: 0,
         reported: 0,
         rows: 0,
     };
-    match statement.options.format {
-        CopyFormat::Csv => import.csv(file, statement)?,
-        CopyFormat::Json => json::read(&mut import, file)?,
-        CopyFormat::Parquet => parquet::read(&mut import, file)?,
+    if in_bytes {
+        let sizes = statement.files.iter().map(|file| std::fs::metadata(file));
+        let sizes = sizes.map(|metadata| metadata.ok().filter(|metadata| metadata.is_file()));
+        let sizes: Option<Vec<_>> = sizes.map(|metadata| Some(metadata?.len())).collect();
+        sizes
+            .into_iter()
+            .for_each(|sizes| import.total(sizes.iter().sum()));
     }
+    for file in &statement.files {
+        import.file(Path::new(file), statement)?;
+    }
+    let Import {
+        sink, mut rejects, ..
+    } = import;
+    rejects.finish()?;
     let task = session.task(format!("copy {}", table.name), "entries");
-    let rows = import.sink.finish(&task)?;
+    let rows = sink.finish(&task)?;
+    if rejects.count() > 0 {
+        session.notice(Notice::new(format!("{} rows were skipped", rejects.count())));
+    }
     analyze_after_load(session, &table, rows);
     Ok(rows)
 }
 
 /// One COPY FROM under way.
 pub(super) struct Import<'a> {
+    /// The file that is read.
     pub(super) path: &'a Path,
+    /// Whether there are others.
+    several: bool,
+    engine: Engine,
     pub(super) columns: Columns,
     sink: Sink,
+    pub(super) rejects: Rejects,
     task: Task,
+    total: u64,
+    /// Units of the files before.
+    before: u64,
     reported: u64,
     rows: u64,
 }
@@ -86,6 +112,8 @@ pub(super) struct Columns {
     /// Whether the statement lists them.
     pub(super) listed: bool,
     row_number: Option<usize>,
+    /// The number of the next row, in all files.
+    next_number: Arc<AtomicI64>,
     sequences: Arc<Sequences>,
 }
 
@@ -125,6 +153,7 @@ impl Columns {
             allowed,
             listed: !list.is_empty(),
             row_number,
+            next_number: Arc::new(AtomicI64::new(1)),
             sequences: session.sequences.clone(),
         })
     }
@@ -171,7 +200,7 @@ impl Columns {
             sequences: self.sequences.clone(),
             fields,
             row_number,
-            next_number: 1,
+            next_number: self.next_number.clone(),
         })
     }
 
@@ -234,7 +263,7 @@ pub(super) struct Assembler {
     /// Position in the table of each field.
     pub(super) fields: Vec<usize>,
     row_number: Option<(usize, DataType)>,
-    next_number: i64,
+    next_number: Arc<AtomicI64>,
 }
 
 impl Assembler {
@@ -245,21 +274,35 @@ impl Assembler {
             row[*position] = ty.check(Datum::Int(self.sequences.next(sequence)?))?;
         }
         if let Some((position, ty)) = &self.row_number {
-            row[*position] = ty.check(Datum::Int(self.next_number))?;
-            self.next_number += 1;
+            let number = self.next_number.fetch_add(1, Ordering::Relaxed);
+            row[*position] = ty.check(Datum::Int(number))?;
         }
         Ok(row)
     }
 }
 
-impl Import<'_> {
+impl<'a> Import<'a> {
+    fn file(&mut self, path: &'a Path, statement: &CopyStatement) -> Result<(), SqlError> {
+        self.path = path;
+        self.before = self.reported;
+        let file = File::open(path).map_err(|error| file_error("open", path, &error))?;
+        match statement.options.format {
+            CopyFormat::Csv => self.csv(file, statement),
+            CopyFormat::Json => json::read(self, file),
+            CopyFormat::Parquet => parquet::read(self, file),
+            CopyFormat::Arrow | CopyFormat::ArrowStream => ipc::read(self, file),
+        }
+    }
+
     /// Adds a row, and reports now and then; `done` says how far the file is read.
-    pub(super) fn push(&mut self, row: Row, done: impl FnOnce() -> u64) -> Result<(), SqlError> {
+    fn push(&mut self, row: Row, done: impl FnOnce() -> u64) -> Result<(), SqlError> {
         self.sink.push(row)?;
         self.rows += 1;
         if self.rows.is_multiple_of(REPORT_ROWS) {
-            let done = done();
-            self.task.advance(done - self.reported);
+            let done = self.before + done();
+            self.task
+                .rename(format!("copy {}, {} rows", self.columns.table.name, self.rows));
+            self.task.advance(done.saturating_sub(self.reported));
             self.reported = done;
             if self.task.cancelled() {
                 return Err(SqlError::cancelled());
@@ -268,14 +311,48 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// Announces how much there is to read.
-    pub(super) fn total(&self, total: u64) {
-        self.task.total(Some(total));
+    /// Adds the row of a line; where records may be passed over, one that breaks a rule of the table is.
+    pub(super) fn push_checked(
+        &mut self,
+        mut row: Row,
+        line: u64,
+        done: impl FnOnce() -> u64,
+        record: impl FnOnce() -> String,
+    ) -> Result<(), SqlError> {
+        if self.rejects.takes()
+            && let Err(error) = self.engine.check_row(&self.columns.table, &mut row)
+        {
+            return self.reject(error.into(), line, record);
+        }
+        self.push(row, done)
+    }
+
+    /// Passes over the record of a line, if that may be.
+    pub(super) fn reject(
+        &mut self,
+        error: SqlError,
+        line: u64,
+        record: impl FnOnce() -> String,
+    ) -> Result<(), SqlError> {
+        self.rejects.add(error, self.path, line, record)
+    }
+
+    /// Announces how much more there is to read.
+    pub(super) fn total(&mut self, more: u64) {
+        self.total = self.total.saturating_add(more);
+        self.task.total(Some(self.total));
     }
 
     /// Adds to an error where in the file it arose, as PostgreSQL's CONTEXT does.
     pub(super) fn located(&self, error: SqlError, place: &str) -> SqlError {
-        let copy = format!("COPY {}, {place}", self.columns.table.name);
+        let copy = match self.several {
+            true => format!(
+                "COPY {}, file \"{}\", {place}",
+                self.columns.table.name,
+                self.path.display()
+            ),
+            false => format!("COPY {}, {place}", self.columns.table.name),
+        };
         match &error.detail {
             None => error.with_detail(copy),
             Some(detail) => {
@@ -286,10 +363,8 @@ impl Import<'_> {
     }
 
     fn csv(&mut self, file: File, statement: &CopyStatement) -> Result<(), SqlError> {
-        let failed = |error| file_error("read", Path::new(&statement.file), &error);
-        if let Ok(metadata) = file.metadata() {
-            self.total(metadata.len());
-        }
+        let path = self.path;
+        let failed = |error| file_error("read", path, &error);
         let mut records = Records::new(file, &statement.options).map_err(failed)?;
         let mut record = Record::default();
         let fields = match statement.options.header {
@@ -302,8 +377,11 @@ impl Import<'_> {
         };
         let mut assembler = self.columns.assembler(fields)?;
         while self.next_record(&mut records, &mut record)? {
-            let row = self.csv_row(&record, &mut assembler, &statement.options.null)?;
-            self.push(row, || records.bytes())?;
+            let text = || record_text(&record, &statement.options);
+            match self.csv_row(&record, &mut assembler, &statement.options.null) {
+                Ok(row) => self.push_checked(row, record.line, || records.bytes(), text)?,
+                Err(error) => self.reject(error, record.line, text)?,
+            }
         }
         Ok(())
     }
@@ -379,6 +457,18 @@ impl Import<'_> {
             self.located(error.into(), &place)
         })
     }
+}
+
+/// Returns a record as a line of CSV again.
+fn record_text(record: &Record, options: &CopyOptions) -> String {
+    let fields = (0..record.len()).map(|position| {
+        let (bytes, quoted) = record.field(position);
+        let is_null = bytes == options.null.as_bytes() && !quoted;
+        (!is_null).then(|| String::from_utf8_lossy(bytes).into_owned())
+    });
+    let mut line = csv_line(fields, options);
+    line.pop();
+    line
 }
 
 /// Makes the error for bytes that are no UTF-8; it names those that are not.

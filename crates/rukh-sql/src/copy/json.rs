@@ -15,9 +15,6 @@ const LINE_BYTES_MAX: u64 = 256 << 20;
 
 /// Reads all lines; empty ones are passed over.
 pub(super) fn read(import: &mut Import<'_>, file: File) -> Result<(), SqlError> {
-    if let Ok(metadata) = file.metadata() {
-        import.total(metadata.len());
-    }
     // A key that is absent takes the default, so every column must have its default at hand.
     let mut assembler = import.columns.assembler(Vec::new())?;
     let mut input = BufReader::with_capacity(256 << 10, file);
@@ -34,8 +31,11 @@ pub(super) fn read(import: &mut Import<'_>, file: File) -> Result<(), SqlError> 
         done += read as u64;
         number += 1;
         if !line.trim_ascii().is_empty() {
-            let row = row(import, &line, number, &mut assembler)?;
-            import.push(row, || done)?;
+            let text = || String::from_utf8_lossy(line.trim_ascii()).into_owned();
+            match row(import, &line, number, &mut assembler) {
+                Ok(row) => import.push_checked(row, number, || done, text)?,
+                Err(error) => import.reject(error, number, text)?,
+            }
         }
     }
 }

@@ -7,22 +7,33 @@
 //! | `csv`     | splits CSV into records                                           |
 //! | `json`    | reads JSON objects, one a line                                    |
 //! | `parquet` | reads Parquet                                                     |
+//! | `ipc`     | reads Arrow's IPC format, a message at a time                     |
+//! | `batches` | Arrow batches to rows                                             |
+//! | `rejects` | records that are no rows: passed over, counted, written to a file |
+//! | `infer`   | DESCRIBE FILE: the columns that a file seems to have              |
 //! | `export`  | COPY TO                                                           |
 //! | `run`     | the entry, and errors of files                                    |
 //!
 //! A COPY is atomic: all rows of the file are there afterwards, or none. Memory is bounded by a few
 //! megabytes and what the engine sorts in.
 
+mod batches;
 mod csv;
 mod export;
 mod import;
+mod infer;
+mod ipc;
 mod json;
+#[cfg(test)]
+mod noise;
 mod parquet;
+mod rejects;
 mod run;
 mod sink;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use infer::describe;
 pub(crate) use run::run;
 
 use run::file_error;

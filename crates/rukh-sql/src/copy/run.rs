@@ -1,5 +1,6 @@
 //! The entry of COPY, and errors of files.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use datafusion::scalar::ScalarValue;
@@ -20,6 +21,11 @@ pub(crate) fn run(
         CopyDirection::To => export::export(session, statement, params)?,
     };
     Ok(format!("COPY {rows}"))
+}
+
+/// Runs a library's reader of a file; where it panics over damaged bytes, that is an error like others.
+pub(super) fn unbroken<T>(read: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(read)).map_err(|_| "the file is damaged".to_string())
 }
 
 /// Makes the error for a file that could not be opened, read or written.

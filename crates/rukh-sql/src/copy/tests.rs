@@ -8,7 +8,7 @@ use rukh_kv::MemoryStore;
 
 use super::csv::{ReadError, Record, Records};
 use crate::session::{Session, Shared};
-use crate::statement::{CopyFormat, CopyHeader, CopyOptions};
+use crate::statement::{CopyFormat, CopyHeader, CopyOptions, RejectOptions};
 
 fn options() -> CopyOptions {
     CopyOptions {
@@ -19,6 +19,7 @@ fn options() -> CopyOptions {
         escape: b'"',
         null: String::new(),
         row_number: None,
+        rejects: RejectOptions::default(),
     }
 }
 

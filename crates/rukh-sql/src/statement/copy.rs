@@ -1,7 +1,7 @@
 //! COPY FROM a file and COPY TO a file.
 //!
 //! ```text
-//! COPY t [(column, …)] FROM 'file' [[WITH] (option [value], …)]
+//! COPY t [(column, …)] FROM 'file' | ('file', …) [[WITH] (option [value], …)]
 //! COPY t [(column, …)] | (query) TO 'file' [[WITH] (option [value], …)]
 //! ```
 //!
@@ -12,7 +12,8 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 use super::reader::Reader;
 use super::utility::boolean;
 use super::{
-    CopyDirection, CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, Name, Statement, query,
+    CopyDirection, CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, Name, RejectOptions,
+    ShowStatement, Statement, query,
 };
 use crate::SqlError;
 
@@ -31,19 +32,35 @@ pub(super) fn copy(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     if reader.peeks_any(&["stdin", "stdout", "program"]) {
         return Err(reader.unsupported("COPY works on files; STDIN, STDOUT and PROGRAM are not supported"));
     }
-    let file = reader.string()?;
+    let files = match direction {
+        CopyDirection::From if *reader.peek_at(0) == Token::LParen => reader.parenthesised(Reader::string)?,
+        _ => vec![reader.string()?],
+    };
     let mut options = Options::default();
     read_options(reader, &mut options)?;
     if reader.peeks(&["where"]) {
         return Err(reader.unsupported("COPY … WHERE is not supported"));
     }
-    let options = options.settled(&file)?;
+    let options = options.settled(files.first().map_or("", String::as_str))?;
+    if direction == CopyDirection::To && options.rejects != RejectOptions::default() {
+        let message = "ON_ERROR, REJECT_LIMIT and REJECTS are for COPY FROM";
+        return Err(SqlError::statement("22023", message));
+    }
     Ok(Statement::Copy(Box::new(CopyStatement {
         source,
         direction,
-        file,
+        files,
         options,
     })))
+}
+
+/// Reads what follows DESCRIBE FILE.
+pub(super) fn describe_file(reader: &mut Reader<'_>) -> Result<ShowStatement, SqlError> {
+    let file = reader.string()?;
+    let mut options = Options::default();
+    read_options(reader, &mut options)?;
+    let options = options.settled(&file)?;
+    Ok(ShowStatement::File { file, options })
 }
 
 fn source(reader: &mut Reader<'_>) -> Result<CopySource, SqlError> {
@@ -71,6 +88,7 @@ struct Options {
     escape: Option<u8>,
     null: Option<String>,
     row_number: Option<Name>,
+    rejects: RejectOptions,
     /// Place of the first option that only CSV has.
     csv_only: Option<Name>,
 }
@@ -88,6 +106,10 @@ impl Options {
             );
             return Err(SqlError::unsupported(message).at(option.position));
         }
+        if !self.rejects.ignore && self.rejects != RejectOptions::default() {
+            let message = "COPY REJECT_LIMIT and REJECTS require ON_ERROR to be set to IGNORE";
+            return Err(SqlError::statement("22023", message));
+        }
         let delimiter = self.delimiter.unwrap_or(b',');
         let quote = self.quote.unwrap_or(b'"');
         if delimiter == quote {
@@ -102,6 +124,7 @@ impl Options {
             escape: self.escape.unwrap_or(quote),
             null: self.null.unwrap_or_default(),
             row_number: self.row_number,
+            rejects: self.rejects,
         })
     }
 }
@@ -114,6 +137,8 @@ fn format_of(file: &str) -> CopyFormat {
     match extension.as_deref() {
         Some("parquet") => CopyFormat::Parquet,
         Some("json" | "jsonl" | "ndjson") => CopyFormat::Json,
+        Some("arrow" | "ipc" | "feather") => CopyFormat::Arrow,
+        Some("arrows") => CopyFormat::ArrowStream,
         _ => CopyFormat::Csv,
     }
 }
@@ -148,8 +173,19 @@ fn new_option(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), SqlE
             options.row_number = Some(reader.name()?);
             return Ok(());
         }
-        "freeze" | "force_quote" | "force_not_null" | "force_null" | "default" | "on_error"
-        | "log_verbosity" => {
+        "on_error" => {
+            options.rejects.ignore = on_error(reader)?;
+            return Ok(());
+        }
+        "reject_limit" => {
+            options.rejects.limit = Some(reject_limit(reader)?);
+            return Ok(());
+        }
+        "rejects" => {
+            options.rejects.file = Some(reader.string()?);
+            return Ok(());
+        }
+        "freeze" | "force_quote" | "force_not_null" | "force_null" | "default" | "log_verbosity" => {
             let message = format!("COPY option \"{}\" is not supported", name.text);
             return Err(SqlError::unsupported(message).at(name.position));
         }
@@ -197,6 +233,8 @@ fn format(reader: &mut Reader<'_>) -> Result<CopyFormat, SqlError> {
         "csv" => Ok(CopyFormat::Csv),
         "json" => Ok(CopyFormat::Json),
         "parquet" => Ok(CopyFormat::Parquet),
+        "arrow" => Ok(CopyFormat::Arrow),
+        "arrow_stream" => Ok(CopyFormat::ArrowStream),
         "text" | "binary" => {
             let message = format!("COPY format \"{text}\" is not supported");
             Err(SqlError::unsupported(message).at(position))
@@ -205,6 +243,27 @@ fn format(reader: &mut Reader<'_>) -> Result<CopyFormat, SqlError> {
             let message = format!("COPY format \"{text}\" not recognized");
             Err(SqlError::statement("22023", message).at(position))
         }
+    }
+}
+
+/// Reads the value of ON_ERROR: whether records that are no rows are passed over.
+fn on_error(reader: &mut Reader<'_>) -> Result<bool, SqlError> {
+    let position = reader.position();
+    match word_or_string(reader)?.as_str() {
+        "stop" => Ok(false),
+        "ignore" => Ok(true),
+        other => {
+            let message = format!("COPY ON_ERROR \"{other}\" not recognized");
+            Err(SqlError::statement("22023", message).at(position))
+        }
+    }
+}
+
+fn reject_limit(reader: &mut Reader<'_>) -> Result<u64, SqlError> {
+    let position = reader.position();
+    match reader.integer()? {
+        0 => Err(SqlError::statement("22023", "REJECT_LIMIT (0) must be greater than zero").at(position)),
+        limit => Ok(limit),
     }
 }
 

@@ -574,6 +574,13 @@ pub enum ShowStatement {
     },
     /// SHOW DATABASE STATS.
     DatabaseStats,
+    /// DESCRIBE FILE.
+    File {
+        /// Path of the file.
+        file: String,
+        /// How it is written.
+        options: CopyOptions,
+    },
     /// SHOW BACKUPS.
     Backups {
         /// The directory of backups.
@@ -592,9 +599,9 @@ pub struct CopyStatement {
     pub source: CopySource,
     /// Whether rows go into the table or come out of it.
     pub direction: CopyDirection,
-    /// Path of the file.
-    pub file: String,
-    /// How the file is written.
+    /// Paths of the files, at least one; COPY TO has one.
+    pub files: Vec<String>,
+    /// How the files are written.
     pub options: CopyOptions,
 }
 
@@ -630,6 +637,10 @@ pub enum CopyFormat {
     Json,
     /// Parquet.
     Parquet,
+    /// Arrow's IPC format: a file, or for COPY FROM also a stream.
+    Arrow,
+    /// Arrow's IPC format as a stream.
+    ArrowStream,
 }
 
 /// The first line of a CSV file.
@@ -659,6 +670,19 @@ pub struct CopyOptions {
     pub escape: u8,
     /// The unquoted field of a CSV file that is NULL.
     pub null: String,
-    /// Column to fill with 1, 2, 3 … in the order of the file.
+    /// Column to fill with 1, 2, 3 … in the order of the files.
     pub row_number: Option<Name>,
+    /// What becomes of records that are no rows of the table.
+    pub rejects: RejectOptions,
+}
+
+/// What COPY FROM does with records that are no rows of the table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RejectOptions {
+    /// Whether they are passed over; else the first ends the COPY.
+    pub ignore: bool,
+    /// How many may be passed over; any number unless it is said.
+    pub limit: Option<u64>,
+    /// A file to write them to, with the reasons.
+    pub file: Option<String>,
 }

@@ -433,6 +433,10 @@ fn show(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
 
 fn describe(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     reader.take();
+    if reader.peeks(&["file"]) && matches!(reader.peek_at(1), Token::SingleQuotedString(_)) {
+        reader.take();
+        return copy::describe_file(reader).map(Statement::Show);
+    }
     reader.accept(&["table"]);
     Ok(Statement::Show(ShowStatement::Columns {
         name: reader.object_name()?,

@@ -332,6 +332,7 @@ fn copy_statements() {
         escape: b'"',
         null: String::new(),
         row_number: None,
+        rejects: RejectOptions::default(),
     };
     assert_eq!(options("COPY t FROM 'f.csv'"), csv);
     assert_eq!(options("COPY t FROM 'f'"), csv);
@@ -372,6 +373,20 @@ fn copy_statements() {
         ..csv
     };
     assert_eq!(options("COPY (SELECT 1) TO 'f.ndjson'"), json);
+
+    let rejects =
+        options("COPY t FROM ('a.csv', 'b.csv') (ON_ERROR ignore, REJECT_LIMIT 3, REJECTS 'bad')").rejects;
+    let expected = RejectOptions {
+        ignore: true,
+        limit: Some(3),
+        file: Some("bad".to_string()),
+    };
+    assert_eq!(rejects, expected);
+    let stop = options("COPY t FROM 'f.arrow' (ON_ERROR stop)");
+    assert_eq!(
+        (stop.format, stop.rejects),
+        (CopyFormat::Arrow, RejectOptions::default())
+    );
 
     let numbered = options("COPY t FROM 'f.parquet' WITH (FORMAT parquet, ROW_NUMBER id)");
     assert_eq!(numbered.row_number.map(|name| name.text), Some("id".to_string()));
@@ -580,4 +595,44 @@ fn any_prefix_of_a_statement_gives_an_answer() {
             assert!(position <= at + 1, "{at}: {error:?}");
         }
     }
+}
+
+#[test]
+fn operations() {
+    check(&[
+        ("BACKUP DATABASE TO 'd'", "backup to d keep None"),
+        ("backup database to 'd' keep 3;", "backup to d keep Some(3)"),
+        ("CHECKPOINT", "checkpoint to None"),
+        ("CHECKPOINT TO 'd'", "checkpoint to Some(\"d\")"),
+        ("COMPACT", "compact all"),
+        ("COMPACT TABLE s.t", "compact s.t"),
+        ("SHOW STATS", "show usage of all"),
+        ("SHOW STATS FROM t", "show usage of t"),
+        ("SHOW DATABASE STATS", "show usage"),
+        ("SHOW BACKUPS IN 'd'", "show backups in d"),
+        ("DESCRIBE FILE 'f.json'", "describe f.json as Json"),
+        ("DESCRIBE file", "show columns of file"),
+    ]);
+    check_errors(&[
+        (
+            "BACKUP DATABASE TO 'd' KEEP 0",
+            "22023",
+            "KEEP takes a number from 1 to 4294967295",
+            29,
+        ),
+        ("BACKUP DATABASE TO ''", "22023", "a directory needs a name", 20),
+        (
+            "COPY t FROM 'f' (REJECT_LIMIT 0)",
+            "22023",
+            "REJECT_LIMIT (0) must be greater than zero",
+            31,
+        ),
+        (
+            "COPY t FROM 'f' (ON_ERROR maybe)",
+            "22023",
+            "COPY ON_ERROR \"maybe\" not recognized",
+            27,
+        ),
+        ("COPY t FROM ()", "42601", "syntax error at or near \")\"", 14),
+    ]);
 }

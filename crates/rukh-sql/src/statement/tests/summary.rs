@@ -96,9 +96,17 @@ pub(super) fn summary(statement: &Statement) -> String {
             ShowStatement::CreateTable { name } => format!("show create {}", object(name)),
             ShowStatement::Columns { name } => format!("show columns of {}", object(name)),
             ShowStatement::LastQueryStats => "show stats".to_string(),
+            ShowStatement::Stats { table } => {
+                format!(
+                    "show usage of {}",
+                    table.as_ref().map_or("all".to_string(), object)
+                )
+            }
+            ShowStatement::DatabaseStats => "show usage".to_string(),
+            ShowStatement::File { file, options } => format!("describe {file} as {:?}", options.format),
+            ShowStatement::Backups { directory } => format!("show backups in {directory}"),
             ShowStatement::Setting(name) => format!("show {name}"),
             ShowStatement::All => "show all".to_string(),
-            other => format!("show {other:?}"),
         },
         Statement::CheckTable { name } => format!("check table {}", object(name)),
         Statement::CheckIndex { name } => format!("check index {}", object(name)),
@@ -106,13 +114,17 @@ pub(super) fn summary(statement: &Statement) -> String {
             format!("analyze {}", table.as_ref().map_or("all".to_string(), object))
         }
         Statement::Copy(copy) => format!("{copy:?}"),
+        Statement::Backup { directory, keep } => format!("backup to {directory} keep {keep:?}"),
+        Statement::Checkpoint { directory } => format!("checkpoint to {directory:?}"),
+        Statement::Compact { table } => {
+            format!("compact {}", table.as_ref().map_or("all".to_string(), object))
+        }
         Statement::Set { name, value, local } => {
             let local = if *local { "local " } else { "" };
             format!("set {local}{name} = {value:?}")
         }
         Statement::ResetAll => "reset all".to_string(),
         Statement::Transaction(statement) => transaction(statement),
-        other => format!("{other:?}"),
     }
 }
 
