@@ -60,9 +60,10 @@ data:          ## fetch the public flight data sets into data/
 bench:         ## measure Rukh beside SQLite and raw RocksDB; ARGS='--rows 1000000' is quick
 	@$(DEPS) build && CARGO_TARGET_DIR='$(TARGET)' exec cargo run $(RELEASE) --manifest-path bench-peers/Cargo.toml -- $(ARGS)
 
-crash:         ## kill writers many times, reopen, compare, scrub: RUKH_CRASH_ROUNDS, RUKH_SEED
-	@$(DEPS) build && RUKH_CRASH_ROUNDS=$${RUKH_CRASH_ROUNDS:-200} exec \
-		cargo test $(RELEASE) --workspace --test crash -- --nocapture $(ARGS)
+crash:         ## kill writers at random and at every point, fail writes, damage files: RUKH_CRASH_ROUNDS, _POINTS, RUKH_DAMAGE, RUKH_SEED
+	@$(DEPS) build && RUKH_CRASH_ROUNDS=$${RUKH_CRASH_ROUNDS:-500} RUKH_CRASH_POINTS=$${RUKH_CRASH_POINTS:-all} \
+		RUKH_DAMAGE=$${RUKH_DAMAGE:-500} exec cargo test $(RELEASE) --workspace \
+		--test crash --test points --test faults --test damage -- --nocapture $(ARGS)
 
 deps:          ## install or name what the build needs
 	@$(DEPS) test

@@ -104,7 +104,7 @@ impl Step {
         };
         let undone = [
             "SAVEPOINT s",
-            "DELETE FROM ledger WHERE id % 3 = 0",
+            "DELETE FROM ledger WHERE bucket = 3 AND id % 3 = 0",
             "ROLLBACK TO s",
         ];
         let mut statements = vec!["BEGIN".to_owned()];

@@ -5,6 +5,7 @@
 //! and drops an index meanwhile; a transaction that it gets in the way of is run again.
 
 use std::io::Write;
+use std::sync::mpsc;
 
 use rukh::Database;
 use rukh_testkit::client::Client;
@@ -19,8 +20,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let database = Database::open(directory)?;
     let mut client = Client::new(&database);
     let mut builder = Client::new(&database);
+    let (done, steps) = mpsc::channel();
     std::thread::spawn(move || {
         for sql in BUILDS.iter().cycle() {
+            // A transaction that was in the way is done before the next one can be.
+            if steps.recv().is_err() {
+                return;
+            }
             if let Err(error) = builder.run(sql) {
                 eprintln!("{sql}: {error}");
                 std::process::exit(1);
@@ -39,6 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         writeln!(out, "done {number}")?;
         out.flush()?;
+        done.send(())?;
     }
     Ok(())
 }
