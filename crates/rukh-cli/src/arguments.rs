@@ -100,6 +100,8 @@ pub enum Action {
         /// Tables to show, as written in SQL; all when none is named
         tables: Vec<String>,
     },
+    /// Let clients of PostgreSQL in: psql, drivers, dashboards
+    Serve(ServeArguments),
 }
 
 /// How a file is written.
@@ -198,6 +200,22 @@ pub struct ExportArguments {
     /// How the file is written.
     #[command(flatten)]
     pub options: FileOptions,
+}
+
+/// Options of serving.
+#[derive(Debug, Args)]
+pub struct ServeArguments {
+    /// Directory of the database, which is made when there is none; :memory: for one that is gone at the end
+    pub directory: PathBuf,
+    /// Address and port for clients; port 0 takes a free one [default: 127.0.0.1:5432]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub listen: Option<String>,
+    /// Address and port for /health, /ready and /metrics
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub http: Option<String>,
+    /// Configuration, TOML; variables RUKH_… come before it, and options before them
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
 }
 
 /// Options of running SQL.
@@ -326,6 +344,8 @@ mod tests {
             (vec!["rukh", "export", "dir"], false),
             (vec!["rukh", "export", "dir", "t", "--query", "SELECT 1"], false),
             (vec!["rukh", "restore", "kept", "dir", "--backup", "2"], true),
+            (vec!["rukh", "serve", "dir", "--listen", "127.0.0.1:0"], true),
+            (vec!["rukh", "serve"], false),
             (vec!["rukh", "--format", "xml"], false),
             (vec!["rukh", "-c"], false),
             (vec!["rukh", "--memory", "1.5GB"], false),

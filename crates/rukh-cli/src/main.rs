@@ -31,6 +31,7 @@ mod render_error;
 mod repl;
 mod run;
 mod script;
+mod serve;
 mod session;
 mod settings;
 mod terminal;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
     let exit = match &arguments.action {
         None => run::run(&arguments.run),
         Some(Action::Dump { directory }) => dump::run(directory),
+        Some(Action::Serve(arguments)) => serve::run(arguments),
         Some(Action::Check { directory, tables }) => check::run(directory, tables),
         Some(Action::Backup {
             directory,

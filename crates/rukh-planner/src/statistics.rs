@@ -246,8 +246,10 @@ fn value_share(ty: DataType, value: &Datum, known: Option<&TermStatistics>) -> f
 
 /// The share of the rows that have one value, when nothing is known.
 fn equal_share(ty: DataType) -> f64 {
-    match ordinals(ty) {
-        Some((min, max)) if max - min < 200 => 1.0 / (max - min + 1) as f64,
+    // The values of the widest decimals are more than an integer counts.
+    let values = ordinals(ty).and_then(|(min, max)| max.checked_sub(min)?.checked_add(1));
+    match values {
+        Some(values) if values <= 200 => 1.0 / values as f64,
         _ => EQUAL_SHARE,
     }
 }
@@ -257,6 +259,16 @@ mod tests {
     use super::*;
     use crate::domain::{cut_after, cut_before, point};
     use proptest::prelude::*;
+
+    #[test]
+    fn the_widest_decimals_have_an_equal_share() {
+        let ty = DataType::Decimal {
+            precision: 38,
+            scale: 9,
+        };
+        assert_eq!(equal_share(ty), EQUAL_SHARE);
+        assert_eq!(equal_share(DataType::Boolean), 0.5);
+    }
 
     /// Values of a small domain, so that bounds, common values and cuts meet.
     fn value(ty: DataType, number: i64) -> Datum {

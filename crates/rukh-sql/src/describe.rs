@@ -201,7 +201,7 @@ impl Session {
         }
         let columns = shape.returning.as_ref();
         columns
-            .map(|query| self.columns_of(query, parameters))
+            .map(|query| self.columns_of(query, parameters).map_err(as_returning))
             .transpose()
     }
 
@@ -271,6 +271,17 @@ fn texts(names: &[&str]) -> Arc<[ColumnInfo]> {
         ty: DataType::Varchar(None),
     };
     names.iter().map(column).collect()
+}
+
+/// Tells of a star of a table that is not there as RETURNING does.
+fn as_returning(error: SqlError) -> SqlError {
+    match error.message.strip_prefix("invalid qualifier ") {
+        None => error,
+        Some(table) => {
+            let message = format!("missing FROM-clause entry for table \"{table}\"");
+            SqlError::statement("42P01", message)
+        }
+    }
 }
 
 /// Returns the number of a parameter that is all of an expression.

@@ -61,7 +61,21 @@ pub fn database() -> Result<PostgresDatabase, String> {
     })
 }
 
+/// Returns a program of the newest PostgreSQL that is installed: `psql`, `pgbench`.
+pub fn program(name: &str) -> Result<PathBuf, String> {
+    let program = binaries()?.join(name);
+    match program.exists() {
+        true => Ok(program),
+        false => Err(format!("{} is not there", program.display())),
+    }
+}
+
 impl PostgresServer {
+    /// Returns the socket that the server listens on.
+    pub fn socket(&self) -> PathBuf {
+        self.directory.join(".s.PGSQL.5432")
+    }
+
     fn start() -> Result<Self, String> {
         let binaries = binaries()?;
         let user = unprivileged_user()?;

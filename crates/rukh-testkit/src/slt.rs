@@ -129,7 +129,7 @@ fn same_types(actual: &Vec<DefaultColumnType>, expected: &Vec<DefaultColumnType>
 }
 
 /// A table as sqllogictest takes it; column types are not compared.
-fn rows(table: &Table) -> DBOutput<DefaultColumnType> {
+pub fn rows(table: &Table) -> DBOutput<DefaultColumnType> {
     let rows = table
         .rows
         .iter()

@@ -1,0 +1,137 @@
+//! How a server is set up: defaults, then a TOML file, then the environment, then flags.
+//!
+//! ```toml
+//! listen = "127.0.0.1:5432"
+//! connections_max = 500
+//! statement_timeout = "30s"
+//!
+//! [tls]
+//! certificate = "server.crt"
+//! key = "server.key"
+//! ```
+//!
+//! In the environment the same names are in capitals behind `RUKH_`, with `__` for the dot:
+//! `RUKH_LISTEN`, `RUKH_TLS__KEY`.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use figment::Figment;
+use figment::providers::{Env, Format, Serialized, Toml};
+use serde::{Deserialize, Serialize};
+
+use crate::{LogFormat, ServeError};
+
+/// How a server is set up.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Address and port for clients; port 0 takes a free one.
+    pub listen: String,
+    /// Address and port for `/health`, `/ready` and `/metrics`; none if it is not given.
+    pub http: Option<String>,
+    /// How log lines are written.
+    pub log_format: LogFormat,
+    /// Most connections at a time.
+    pub connections_max: usize,
+    /// Longest message, and so longest statement, bytes.
+    pub message_bytes_max: usize,
+    /// Longest time to log in, seconds.
+    pub authentication_timeout_s: u64,
+    /// Time that running statements have to end when the server stops, seconds.
+    pub shutdown_timeout_s: u64,
+    /// The `statement_timeout` that sessions start with.
+    pub statement_timeout: String,
+    /// The `idle_in_transaction_session_timeout` that sessions start with.
+    pub idle_in_transaction_session_timeout: String,
+    /// The `idle_session_timeout` that sessions start with.
+    pub idle_session_timeout: String,
+    /// The `transaction_timeout` that sessions start with.
+    pub transaction_timeout: String,
+    /// Certificate and key; connections are not encrypted without.
+    pub tls: Option<Tls>,
+}
+
+/// Certificate and key of a server.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tls {
+    /// File with the certificate chain, PEM.
+    pub certificate: PathBuf,
+    /// File with the private key, PEM.
+    pub key: PathBuf,
+    /// Whether clients that do not encrypt are refused.
+    #[serde(default)]
+    pub required: bool,
+}
+
+/// The prefix of names in the environment.
+const PREFIX: &str = "RUKH_";
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            listen: "127.0.0.1:5432".to_string(),
+            http: None,
+            log_format: LogFormat::Text,
+            connections_max: 1_000,
+            message_bytes_max: 64 << 20,
+            authentication_timeout_s: 60,
+            shutdown_timeout_s: 10,
+            statement_timeout: "0".to_string(),
+            idle_in_transaction_session_timeout: "0".to_string(),
+            idle_session_timeout: "0".to_string(),
+            transaction_timeout: "0".to_string(),
+            tls: None,
+        }
+    }
+}
+
+impl Config {
+    /// Reads a file, if one is named, and the environment.
+    pub fn load(file: Option<&Path>) -> Result<Self, ServeError> {
+        let mut figment = Figment::from(Serialized::defaults(Config::default()));
+        if let Some(file) = file {
+            figment = figment.merge(Toml::file_exact(file));
+        }
+        let names = [
+            "listen",
+            "http",
+            "log_format",
+            "connections_max",
+            "message_bytes_max",
+            "authentication_timeout_s",
+            "shutdown_timeout_s",
+            "statement_timeout",
+            "idle_in_transaction_session_timeout",
+            "idle_session_timeout",
+            "transaction_timeout",
+        ];
+        let environment = figment
+            .merge(Env::prefixed(PREFIX).only(&names))
+            .merge(Env::prefixed(&format!("{PREFIX}TLS__")).map(|name| format!("tls.{name}").into()));
+        let extracted = environment.extract();
+        extracted.map_err(|error| ServeError::Config(error.to_string().trim().to_string()))
+    }
+
+    /// Returns settings that sessions start with, by name.
+    pub(crate) fn settings(&self) -> [(&'static str, &str); 4] {
+        [
+            ("statement_timeout", &self.statement_timeout),
+            (
+                "idle_in_transaction_session_timeout",
+                &self.idle_in_transaction_session_timeout,
+            ),
+            ("idle_session_timeout", &self.idle_session_timeout),
+            ("transaction_timeout", &self.transaction_timeout),
+        ]
+    }
+
+    pub(crate) fn authentication_timeout(&self) -> Duration {
+        Duration::from_secs(self.authentication_timeout_s.max(1))
+    }
+
+    pub(crate) fn shutdown_timeout(&self) -> Duration {
+        Duration::from_secs(self.shutdown_timeout_s)
+    }
+}

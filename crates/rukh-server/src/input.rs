@@ -1,0 +1,106 @@
+//! Parameters as clients send them: text or binary bytes to values of a type.
+
+use rukh::{DataType, Datum, Error, Value};
+
+use crate::numeric;
+use crate::output::{EPOCH_DAYS, EPOCH_MICROS, Format};
+
+/// The number of PostgreSQL's type `oid`.
+const OID: u32 = 26;
+
+/// Reads parameter `number` of a type; `oid` is the number that the client knows the type by.
+///
+/// Fails with 22P03 on bytes that are not of the type's binary form, and as the type's input does.
+pub(crate) fn read_value(
+    bytes: Option<&[u8]>,
+    ty: &DataType,
+    oid: u32,
+    format: Format,
+    number: usize,
+) -> Result<Value, Error> {
+    let Some(bytes) = bytes else {
+        return Ok(Value::new(Datum::Null, *ty));
+    };
+    match (format, ty) {
+        (Format::Text, DataType::Decimal { .. }) => decimal(text_of(bytes)?),
+        (Format::Text, ty) if ty.is_text() => text(bytes, ty),
+        (Format::Text, ty) => Ok(Value::new(ty.parse_text(text_of(bytes)?).map_err(invalid)?, *ty)),
+        (Format::Binary, DataType::Decimal { .. }) => {
+            decimal(&numeric::read(bytes).ok_or_else(|| bad_binary(number))?)
+        }
+        (Format::Binary, ty) if ty.is_text() => text(bytes, ty),
+        (Format::Binary, ty) => {
+            let datum = binary(bytes, ty, oid).ok_or_else(|| bad_binary(number))?;
+            Ok(Value::new(ty.check(datum).map_err(invalid)?, *ty))
+        }
+    }
+}
+
+fn text_of(bytes: &[u8]) -> Result<&str, Error> {
+    std::str::from_utf8(bytes)
+        .map_err(|_| Error::statement("22021", "invalid byte sequence for encoding \"UTF8\""))
+}
+
+fn text(bytes: &[u8], ty: &DataType) -> Result<Value, Error> {
+    let text = text_of(bytes)?;
+    match text.contains('\0') {
+        true => Err(Error::statement(
+            "22021",
+            "invalid byte sequence for encoding \"UTF8\": 0x00",
+        )),
+        false => Ok(Value::new(Datum::Text(text.to_string()), *ty)),
+    }
+}
+
+/// Reads a number with as many digits after the point as it has: what it is compared with may have less.
+fn decimal(text: &str) -> Result<Value, Error> {
+    let text = text.trim();
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let places = mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len()) as i64;
+    let exponent: i64 = exponent.parse().unwrap_or(0);
+    let scale = places.saturating_sub(exponent).clamp(0, 37);
+    let ty = DataType::Decimal {
+        precision: 38,
+        scale: scale as u8,
+    };
+    Ok(Value::new(ty.parse_text(text).map_err(invalid)?, ty))
+}
+
+fn binary(bytes: &[u8], ty: &DataType, oid: u32) -> Option<Datum> {
+    Some(match ty {
+        DataType::Boolean => match bytes {
+            [0] => Datum::Boolean(false),
+            [_] => Datum::Boolean(true),
+            _ => return None,
+        },
+        DataType::TinyInt | DataType::SmallInt => {
+            Datum::Int(i16::from_be_bytes(bytes.try_into().ok()?).into())
+        }
+        DataType::Integer => Datum::Int(i32::from_be_bytes(bytes.try_into().ok()?).into()),
+        DataType::BigInt if oid == OID => Datum::Int(u32::from_be_bytes(bytes.try_into().ok()?).into()),
+        DataType::BigInt => Datum::Int(i64::from_be_bytes(bytes.try_into().ok()?)),
+        DataType::Real => Datum::Float(f32::from_be_bytes(bytes.try_into().ok()?).into()),
+        DataType::Double => Datum::Float(f64::from_be_bytes(bytes.try_into().ok()?)),
+        DataType::Date => {
+            let days = i32::from_be_bytes(bytes.try_into().ok()?);
+            Datum::Date(days.checked_add(EPOCH_DAYS)?)
+        }
+        DataType::Time { .. } => Datum::Time(i64::from_be_bytes(bytes.try_into().ok()?)),
+        DataType::Timestamp | DataType::TimestampTz => {
+            let micros = i64::from_be_bytes(bytes.try_into().ok()?);
+            Datum::Timestamp(micros.checked_add(EPOCH_MICROS)?)
+        }
+        DataType::Uuid => Datum::Uuid(bytes.try_into().ok()?),
+        DataType::Binary(_) | DataType::Varbinary(_) => Datum::Bytes(bytes.to_vec()),
+        DataType::Decimal { .. } | DataType::Char(_) | DataType::Varchar(_) => return None,
+    })
+}
+
+fn bad_binary(number: usize) -> Error {
+    let message = format!("incorrect binary data format in bind parameter {number}");
+    Error::statement("22P03", message)
+}
+
+fn invalid(error: rukh::ValueError) -> Error {
+    Error::from(error)
+}

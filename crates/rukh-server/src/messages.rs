@@ -1,0 +1,102 @@
+//! Messages to clients: errors, notices, descriptions, and the words of PostgreSQL for them.
+
+use pgwire::messages::PgWireBackendMessage as Message;
+use pgwire::messages::data::{FieldDescription, RowDescription};
+use pgwire::messages::response::{
+    CommandComplete, ErrorResponse, NoticeResponse, ReadyForQuery, TransactionStatus as Status,
+};
+use rukh::{ColumnInfo, Error, Notice, TransactionStatus};
+
+use crate::output::Format;
+use crate::types::{modifier_of, oid_of, size_of};
+
+/// How bad an error is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Severity {
+    /// The statement has failed.
+    Error,
+    /// The connection ends.
+    Fatal,
+}
+
+/// Makes the message of an error; `offset` is added to its place in the text.
+pub(crate) fn error(error: &Error, severity: Severity, offset: usize) -> Message {
+    let severity = match severity {
+        Severity::Error => "ERROR",
+        Severity::Fatal => "FATAL",
+    };
+    let mut fields = head(severity, error.sqlstate, &error.message);
+    fields.extend(error.detail.iter().map(|detail| (b'D', clean(detail))));
+    fields.extend(error.hint.iter().map(|hint| (b'H', clean(hint))));
+    let position = error.position.map(|position| position + offset);
+    fields.extend(position.map(|position| (b'P', position.to_string())));
+    Message::ErrorResponse(ErrorResponse::new(fields))
+}
+
+/// Makes the message of a notice.
+pub(crate) fn notice(notice: &Notice) -> Message {
+    let sqlstate = match notice.severity {
+        "WARNING" => "01000",
+        _ => "00000",
+    };
+    let mut fields = head(notice.severity, sqlstate, &notice.message);
+    fields.extend(notice.hint.iter().map(|hint| (b'H', clean(hint))));
+    Message::NoticeResponse(NoticeResponse::new(fields))
+}
+
+fn head(severity: &str, sqlstate: &str, message: &str) -> Vec<(u8, String)> {
+    vec![
+        (b'S', severity.to_string()),
+        (b'V', severity.to_string()),
+        (b'C', sqlstate.to_string()),
+        (b'M', clean(message)),
+    ]
+}
+
+/// A zero byte would end the text early.
+fn clean(text: &str) -> String {
+    text.replace('\0', "\\0")
+}
+
+/// Makes the description of rows.
+pub(crate) fn columns(columns: &[ColumnInfo], formats: &[Format]) -> Message {
+    let field = |(column, format): (&ColumnInfo, &Format)| {
+        FieldDescription::new(
+            clean(&column.name),
+            0,
+            0,
+            oid_of(&column.ty),
+            size_of(&column.ty),
+            modifier_of(&column.ty),
+            format.code(),
+        )
+    };
+    Message::RowDescription(RowDescription::new(
+        columns.iter().zip(formats).map(field).collect(),
+    ))
+}
+
+/// Makes the end of a statement.
+pub(crate) fn complete(tag: &str, rows: u64) -> Message {
+    Message::CommandComplete(CommandComplete::new(shown_tag(tag, rows)))
+}
+
+/// Returns a tag as PostgreSQL's clients know it: SELECT has the number of rows, and UPSERT, of which
+/// they know nothing, is an INSERT.
+fn shown_tag(tag: &str, rows: u64) -> String {
+    match tag.strip_prefix("UPSERT ") {
+        Some(count) => format!("INSERT 0 {count}"),
+        None if tag == "SELECT" => format!("SELECT {rows}"),
+        None => tag.to_string(),
+    }
+}
+
+/// Makes the invitation to go on.
+pub(crate) fn ready(status: TransactionStatus) -> Message {
+    let status = match status {
+        TransactionStatus::Idle => Status::Idle,
+        TransactionStatus::Open => Status::Transaction,
+        TransactionStatus::Aborted => Status::Error,
+    };
+    Message::ReadyForQuery(ReadyForQuery::new(status))
+}

@@ -1,0 +1,123 @@
+//! Values as PostgreSQL sends them, as text or binary.
+
+use bytes::{BufMut, BytesMut};
+use rukh::{DataType, Datum, Row};
+use std::fmt::Write;
+
+use crate::numeric;
+
+/// Days from 1970-01-01 to 2000-01-01, where PostgreSQL counts from.
+pub(crate) const EPOCH_DAYS: i32 = 10_957;
+/// Microseconds of as many days.
+pub(crate) const EPOCH_MICROS: i64 = EPOCH_DAYS as i64 * 86_400_000_000;
+
+/// How a value is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// As text.
+    Text,
+    /// In PostgreSQL's binary form.
+    Binary,
+}
+
+impl Format {
+    /// Reads a format code; `None` if there is no such format.
+    pub(crate) fn of_code(code: i16) -> Option<Format> {
+        match code {
+            0 => Some(Format::Text),
+            1 => Some(Format::Binary),
+            _ => None,
+        }
+    }
+
+    /// Returns the format code.
+    pub(crate) fn code(self) -> i16 {
+        match self {
+            Format::Text => 0,
+            Format::Binary => 1,
+        }
+    }
+}
+
+/// Appends a DataRow message.
+pub(crate) fn write_row(row: &Row, types: &[DataType], formats: &[Format], out: &mut BytesMut) {
+    out.put_u8(b'D');
+    let start = out.len();
+    out.put_i32(0);
+    // A result has at most as many columns as its description, which is counted in 16 bits.
+    out.put_i16(types.len() as i16);
+    for (at, (ty, format)) in types.iter().zip(formats).enumerate() {
+        write_value(row.datum(at), ty, *format, out);
+    }
+    set_length(out, start);
+}
+
+/// Appends the length of a value, then the value.
+pub(crate) fn write_value(datum: &Datum, ty: &DataType, format: Format, out: &mut BytesMut) {
+    if datum.is_null() {
+        out.put_i32(-1);
+        return;
+    }
+    let start = out.len();
+    out.put_i32(0);
+    match format {
+        Format::Text => write_text(datum, ty, out),
+        Format::Binary => write_binary(datum, ty, out),
+    }
+    let length = out.len() - start - 4;
+    put_length(out, start, length);
+}
+
+/// Appends a value as text.
+pub(crate) fn write_text(datum: &Datum, ty: &DataType, out: &mut BytesMut) {
+    match datum {
+        Datum::Text(text) => out.put_slice(text.as_bytes()),
+        Datum::Boolean(value) => out.put_u8(if *value { b't' } else { b'f' }),
+        Datum::Int(value) => {
+            // A buffer in memory takes what it is given.
+            let _ = write!(out, "{value}");
+        }
+        _ => out.put_slice(ty.format_text(datum).as_bytes()),
+    }
+}
+
+fn write_binary(datum: &Datum, ty: &DataType, out: &mut BytesMut) {
+    match datum {
+        Datum::Null => {}
+        Datum::Boolean(value) => out.put_u8(u8::from(*value)),
+        // A datum of a type is within the type's bounds.
+        Datum::Int(value) => match ty {
+            DataType::TinyInt | DataType::SmallInt => out.put_i16(*value as i16),
+            DataType::Integer => out.put_i32(*value as i32),
+            _ => out.put_i64(*value),
+        },
+        Datum::Float(value) => match ty {
+            DataType::Real => out.put_f32(*value as f32),
+            _ => out.put_f64(*value),
+        },
+        Datum::Decimal(value) => {
+            let scale = match ty {
+                DataType::Decimal { scale, .. } => *scale,
+                _ => 0,
+            };
+            numeric::write(*value, scale, out);
+        }
+        Datum::Date(days) => out.put_i32(days - EPOCH_DAYS),
+        Datum::Time(micros) => out.put_i64(*micros),
+        Datum::Timestamp(micros) => out.put_i64(micros - EPOCH_MICROS),
+        Datum::Uuid(bytes) => out.put_slice(bytes),
+        Datum::Text(text) => out.put_slice(text.as_bytes()),
+        Datum::Bytes(bytes) => out.put_slice(bytes),
+    }
+}
+
+/// Fills in the length of a message, which begins at `start` and counts itself.
+pub(crate) fn set_length(out: &mut BytesMut, start: usize) {
+    let length = out.len() - start;
+    put_length(out, start, length);
+}
+
+fn put_length(out: &mut BytesMut, at: usize, length: usize) {
+    // Rows are far below 2 GiB: values are bounded where they are stored.
+    out[at..at + 4].copy_from_slice(&(length as i32).to_be_bytes());
+}

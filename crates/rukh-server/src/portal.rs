@@ -1,0 +1,183 @@
+//! Prepared statements and portals: a statement with what it takes and gives, and one run of it.
+
+use std::sync::Arc;
+
+use pgwire::messages::extendedquery::{Bind, Parse};
+use rukh::{Connection, DataType, Description, Error, Row, Rows, Statement, StatementKind, Value};
+
+use crate::input::read_value;
+use crate::output::Format;
+use crate::types::{UNSPECIFIED, oid_of, type_of};
+
+/// A prepared statement.
+pub(crate) struct Prepared {
+    /// `None` for a text without a statement.
+    pub(crate) statement: Option<Statement>,
+    /// Types that the client has said, by its numbers.
+    oids: Vec<u32>,
+    given: Vec<Option<DataType>>,
+}
+
+/// A prepared statement with its parameters.
+pub(crate) struct Portal {
+    pub(crate) prepared: Arc<Prepared>,
+    values: Vec<Value>,
+    formats: Vec<i16>,
+    /// The columns that the client was told, or would be.
+    pub(crate) description: Arc<Description>,
+    pub(crate) run: Run,
+}
+
+/// How far a portal has run.
+pub(crate) enum Run {
+    /// It has not.
+    Ready,
+    /// It gives rows; some may have been sent.
+    Rows {
+        rows: Box<Rows>,
+        /// A row that was read to know whether there are more.
+        next: Option<Row>,
+        tag: String,
+    },
+    /// It has run to its end.
+    Done,
+}
+
+impl Prepared {
+    /// Parses a statement; fails where it is not known or understood.
+    pub(crate) fn parse(
+        connection: &mut Connection,
+        message: Parse,
+        parse: impl FnOnce(&mut Connection, &str) -> Result<Option<Statement>, Error>,
+    ) -> Result<Self, Error> {
+        let unknown = |oid| {
+            let message = format!("parameters of the type with OID {oid} are not supported");
+            Error::unsupported(message).with_hint("Cast a text parameter, as in $1::date.")
+        };
+        let given = message.type_oids.iter().map(|oid| type_of(*oid).map_err(unknown));
+        let prepared = Prepared {
+            given: given.collect::<Result<_, _>>()?,
+            statement: parse(connection, &message.query)?,
+            oids: message.type_oids,
+        };
+        prepared.describe(connection)?;
+        Ok(prepared)
+    }
+
+    /// Tells what the statement takes and gives now.
+    pub(crate) fn describe(&self, connection: &mut Connection) -> Result<Arc<Description>, Error> {
+        match &self.statement {
+            Some(statement) => connection.describe(statement, &self.given),
+            None => Ok(Arc::new(Description {
+                parameters: Vec::new(),
+                columns: None,
+            })),
+        }
+    }
+
+    /// Returns the numbers of the parameters' types.
+    pub(crate) fn parameter_oids(&self, description: &Description) -> Vec<u32> {
+        let types = description.parameters.iter().enumerate();
+        types.map(|(at, ty)| self.oid(at, ty)).collect()
+    }
+
+    fn oid(&self, at: usize, ty: &DataType) -> u32 {
+        match self.oids.get(at) {
+            None | Some(&UNSPECIFIED) => oid_of(ty),
+            Some(given) => *given,
+        }
+    }
+
+    /// Returns what kind of statement this is; `None` for a text without one.
+    pub(crate) fn kind(&self) -> Option<StatementKind> {
+        self.statement.as_ref().map(Statement::kind)
+    }
+}
+
+impl Portal {
+    /// Gives a prepared statement its parameters.
+    pub(crate) fn bind(
+        connection: &mut Connection,
+        prepared: Arc<Prepared>,
+        bind: &Bind,
+    ) -> Result<Self, Error> {
+        let description = prepared.describe(connection)?;
+        let wanted = description.parameters.len();
+        let given = bind.parameters.len();
+        if given != wanted {
+            let name = bind.statement_name.as_deref().unwrap_or_default();
+            let message = format!(
+                "bind message supplies {given} parameters, but prepared statement \"{name}\" requires {wanted}"
+            );
+            return Err(Error::statement("08P01", message));
+        }
+        let codes = &bind.parameter_format_codes;
+        if codes.len() > 1 && codes.len() != given {
+            let message = format!(
+                "bind message has {} parameter formats but {given} parameters",
+                codes.len()
+            );
+            return Err(Error::statement("08P01", message));
+        }
+        let mut values = Vec::with_capacity(given);
+        for (at, (bytes, ty)) in bind.parameters.iter().zip(&description.parameters).enumerate() {
+            let format = format_at(codes, at)?;
+            let oid = prepared.oid(at, ty);
+            values.push(read_value(bytes.as_deref(), ty, oid, format, at + 1)?);
+        }
+        let portal = Portal {
+            prepared,
+            values,
+            formats: bind.result_column_format_codes.clone(),
+            description,
+            run: Run::Ready,
+        };
+        portal.formats()?;
+        Ok(portal)
+    }
+
+    /// Returns the format of each column.
+    pub(crate) fn formats(&self) -> Result<Vec<Format>, Error> {
+        let columns = self
+            .description
+            .columns
+            .as_ref()
+            .map_or(0, |columns| columns.len());
+        if self.formats.len() > 1 && self.formats.len() != columns {
+            let message = format!(
+                "bind message has {} result formats but query has {columns} columns",
+                self.formats.len()
+            );
+            return Err(Error::statement("08P01", message));
+        }
+        (0..columns).map(|at| format_at(&self.formats, at)).collect()
+    }
+
+    /// Runs the statement.
+    pub(crate) fn execute(
+        &self,
+        connection: &mut Connection,
+        statement: &Statement,
+    ) -> Result<rukh::Outcome, Error> {
+        let outcome = connection.execute_prepared(statement, &self.values)?;
+        if let (Some(rows), Some(told)) = (&outcome.rows, &self.description.columns) {
+            let oids = |columns: &[rukh::ColumnInfo]| -> Vec<u32> {
+                columns.iter().map(|column| oid_of(&column.ty)).collect()
+            };
+            if oids(rows.columns()) != oids(told) {
+                return Err(Error::unsupported("cached plan must not change result type"));
+            }
+        }
+        Ok(outcome)
+    }
+}
+
+/// Returns the format at a place of a list: one code holds for all, none is text.
+fn format_at(codes: &[i16], at: usize) -> Result<Format, Error> {
+    let code = match codes {
+        [] => 0,
+        [all] => *all,
+        codes => codes.get(at).copied().unwrap_or_default(),
+    };
+    Format::of_code(code).ok_or_else(|| Error::statement("22023", format!("unsupported format code: {code}")))
+}

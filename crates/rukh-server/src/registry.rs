@@ -1,0 +1,182 @@
+//! The sessions of a server, by the number that clients know them by: who may cancel what, what runs.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::time::Instant;
+
+use parking_lot::{Condvar, Mutex};
+use rukh::CancelHandle;
+
+use crate::wire::Socket;
+
+/// A session as others see it.
+pub(crate) struct Slot {
+    /// The number of the session, which PostgreSQL calls the process.
+    pub(crate) pid: i32,
+    secret: i32,
+    pub(crate) cancel: CancelHandle,
+    pub(crate) socket: Socket,
+    timed_out: AtomicBool,
+    running: Mutex<Running>,
+}
+
+/// What a session does.
+#[derive(Default)]
+struct Running {
+    started: Option<Instant>,
+    /// When the statement must have ended.
+    deadline: Option<Instant>,
+    /// When the deadline will next be looked at.
+    looked_at: Option<Instant>,
+}
+
+/// All sessions.
+#[derive(Default)]
+pub(crate) struct Registry {
+    slots: Mutex<HashMap<i32, Arc<Slot>>>,
+    ended: Condvar,
+    last: AtomicI32,
+    stopping: AtomicBool,
+}
+
+impl Slot {
+    /// Notes that a statement runs, and when it must have ended; returns when to look at that, unless
+    /// somebody will anyway.
+    pub(crate) fn start(&self, deadline: Option<Instant>) -> Option<Instant> {
+        self.timed_out.store(false, Ordering::Relaxed);
+        let mut running = self.running.lock();
+        running.started = Some(Instant::now());
+        running.deadline = deadline;
+        let at = deadline?;
+        if running.looked_at.is_some_and(|looked_at| looked_at <= at) {
+            return None;
+        }
+        running.looked_at = Some(at);
+        Some(at)
+    }
+
+    /// Notes that the statement has ended.
+    pub(crate) fn stop(&self) {
+        let mut running = self.running.lock();
+        running.started = None;
+        running.deadline = None;
+    }
+
+    /// Cancels the statement that runs if it has run for too long; returns when to look again.
+    pub(crate) fn look_at_deadline(&self, now: Instant) -> Option<Instant> {
+        let mut running = self.running.lock();
+        running.looked_at = running.deadline.filter(|deadline| *deadline > now);
+        if running.deadline.is_some() && running.looked_at.is_none() {
+            running.deadline = None;
+            self.timed_out.store(true, Ordering::Relaxed);
+            self.cancel.cancel();
+        }
+        running.looked_at
+    }
+
+    /// Returns whether the last statement was cancelled because it ran for too long.
+    pub(crate) fn has_timed_out(&self) -> bool {
+        self.timed_out.load(Ordering::Relaxed)
+    }
+
+    /// Cancels the statement that runs, if one does.
+    fn cancel_running(&self) {
+        let running = self.running.lock();
+        if running.started.is_some() {
+            self.cancel.cancel();
+        }
+    }
+}
+
+impl Registry {
+    /// Adds a session unless there are `max` already, or the server stops.
+    pub(crate) fn add(
+        &self,
+        max: usize,
+        secret: i32,
+        cancel: CancelHandle,
+        socket: Socket,
+    ) -> Option<Arc<Slot>> {
+        let mut slots = self.slots.lock();
+        if slots.len() >= max || self.is_stopping() {
+            return None;
+        }
+        let pid = loop {
+            let pid = self.last.fetch_add(1, Ordering::Relaxed) & i32::MAX;
+            if pid != 0 && !slots.contains_key(&pid) {
+                break pid;
+            }
+        };
+        let slot = Arc::new(Slot {
+            pid,
+            secret,
+            cancel,
+            socket,
+            timed_out: AtomicBool::new(false),
+            running: Mutex::default(),
+        });
+        slots.insert(pid, slot.clone());
+        Some(slot)
+    }
+
+    /// Removes a session.
+    pub(crate) fn remove(&self, pid: i32) {
+        self.slots.lock().remove(&pid);
+        self.ended.notify_all();
+    }
+
+    /// Cancels what a session runs, for who knows its secret.
+    pub(crate) fn cancel(&self, pid: i32, secret: i32) {
+        let slot = self.slots.lock().get(&pid).cloned();
+        if let Some(slot) = slot
+            && slot.secret == secret
+        {
+            slot.cancel_running();
+        }
+    }
+
+    /// Returns the number of sessions.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.lock().len()
+    }
+
+    /// Returns whether the server stops.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Lets no more sessions in.
+    pub(crate) fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+    }
+
+    /// Lets sessions end what they run, until `deadline`; cancels then, and closes what still is open.
+    pub(crate) fn drain(&self, deadline: Instant) {
+        self.stop();
+        let all = |what: &dyn Fn(&Slot)| self.slots.lock().values().for_each(|slot| what(slot));
+        all(&|slot| slot.socket.end_input());
+        if self.wait_until(deadline) {
+            return;
+        }
+        all(&|slot| slot.cancel_running());
+        if !self.wait_until(Instant::now() + CANCEL_WAIT) {
+            all(&|slot| slot.socket.close());
+            self.wait_until(Instant::now() + CANCEL_WAIT);
+        }
+    }
+
+    /// Waits until all sessions have ended; false if they have not by the deadline.
+    fn wait_until(&self, deadline: Instant) -> bool {
+        let mut slots = self.slots.lock();
+        while !slots.is_empty() {
+            if self.ended.wait_until(&mut slots, deadline).timed_out() {
+                return slots.is_empty();
+            }
+        }
+        true
+    }
+}
+
+/// Time that sessions have to notice that their statement is cancelled.
+const CANCEL_WAIT: std::time::Duration = std::time::Duration::from_secs(2);

@@ -1,0 +1,304 @@
+//! The server: takes connections, gives each a thread and a session, and ends them in order.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rukh::{Connection, Database, Error, Notice};
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::CryptoProvider;
+use tracing::{debug, info, warn};
+
+use crate::messages::{self, Severity};
+use crate::registry::{Registry, Slot};
+use crate::session::Session;
+use crate::startup::{Start, StartError, read_start, welcome};
+use crate::timeouts::Timeouts;
+use crate::wire::{Socket, Wire, WireError};
+use crate::{Config, ServeError, http, tls};
+
+/// Connections beyond those allowed that may be about to log in, or bring a cancel request.
+const CONNECTING_MAX: usize = 100;
+
+/// Stack of the thread of a session, bytes.
+const STACK_BYTES: usize = 4 << 20;
+
+/// Pause after the system has refused a connection, so that it may recover.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// What the threads of a server share.
+pub(crate) struct Server {
+    config: Config,
+    database: Database,
+    registry: Registry,
+    timeouts: Arc<Timeouts>,
+    tls: Option<Arc<ServerConfig>>,
+    provider: Arc<CryptoProvider>,
+    /// Threads of connections, those that are no sessions yet among them.
+    threads: AtomicUsize,
+}
+
+/// A server that takes connections, until it is stopped.
+pub struct RunningServer {
+    server: Arc<Server>,
+    address: SocketAddr,
+    http: Option<SocketAddr>,
+    accepting: JoinHandle<()>,
+}
+
+/// Starts a server on a database.
+///
+/// Fails if the address cannot be had or is not of this machine alone, or if certificate and key
+/// cannot be used.
+pub fn start(database: Database, config: Config) -> Result<RunningServer, ServeError> {
+    let provider = Arc::new(tls::provider());
+    let tls = config
+        .tls
+        .as_ref()
+        .map(|files| tls::load(files, provider.clone()))
+        .transpose()?;
+    let (listener, address) = listen(&config.listen)?;
+    check_settings(&database, &config)?;
+    let timeouts = Timeouts::start().map_err(|source| ServeError::Thread { source })?;
+    let server = Arc::new(Server {
+        config,
+        database,
+        registry: Registry::default(),
+        timeouts,
+        tls,
+        provider,
+        threads: AtomicUsize::new(0),
+    });
+    let http = server.config.http.as_ref();
+    let http = http.map(|address| http::start(&server, address)).transpose()?;
+    let accepting = {
+        let server = server.clone();
+        let thread = thread::Builder::new().name("rukh-accept".to_string());
+        thread
+            .spawn(move || accept(&server, &listener))
+            .map_err(|source| ServeError::Thread { source })?
+    };
+    info!(%address, encrypted = server.tls.is_some(), "ready for connections");
+    Ok(RunningServer {
+        server,
+        address,
+        http,
+        accepting,
+    })
+}
+
+impl RunningServer {
+    /// Returns the address that clients connect to.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns the address that monitors ask, if there is one.
+    pub fn http_address(&self) -> Option<SocketAddr> {
+        self.http
+    }
+
+    /// Takes no more connections, and waits until running statements have ended or are cancelled.
+    pub fn stop(self) {
+        info!(sessions = self.server.registry.len(), "stopping");
+        let deadline = Instant::now() + self.server.config.shutdown_timeout();
+        self.server.registry.stop();
+        // The thread that accepts wakes up, and sees that it is to end.
+        let port = self.address.port();
+        let to = match self.address.ip() {
+            ip if ip.is_unspecified() && ip.is_ipv4() => SocketAddr::from(([127, 0, 0, 1], port)),
+            ip if ip.is_unspecified() => SocketAddr::from((Ipv6Addr::LOCALHOST, port)),
+            ip => SocketAddr::new(ip, port),
+        };
+        if TcpStream::connect_timeout(&to, Duration::from_secs(1)).is_ok() && self.accepting.join().is_err() {
+            warn!("the thread that takes connections had panicked");
+        }
+        self.server.registry.drain(deadline);
+        info!("stopped");
+    }
+}
+
+/// Opens the port; only addresses of this machine will do as long as everybody is let in.
+fn listen(address: &str) -> Result<(TcpListener, SocketAddr), ServeError> {
+    let failed = |source| ServeError::Listen {
+        address: address.to_string(),
+        source,
+    };
+    let addresses: Vec<SocketAddr> = address.to_socket_addrs().map_err(failed)?.collect();
+    if let Some(other) = addresses.iter().find(|address| !is_loopback(address.ip())) {
+        return Err(ServeError::Open {
+            address: other.to_string(),
+        });
+    }
+    let listener = TcpListener::bind(addresses.as_slice()).map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((listener, address))
+}
+
+fn is_loopback(ip: IpAddr) -> bool {
+    ip.is_loopback()
+}
+
+/// Fails if sessions could not start with what the configuration says.
+fn check_settings(database: &Database, config: &Config) -> Result<(), ServeError> {
+    let mut connection = database.connect();
+    for (name, value) in config.settings() {
+        let set = connection.set(name, value);
+        set.map_err(|error| ServeError::Config(format!("{name}: {error}")))?;
+    }
+    Ok(())
+}
+
+fn accept(server: &Arc<Server>, listener: &TcpListener) {
+    for stream in listener.incoming() {
+        if server.registry.is_stopping() {
+            return;
+        }
+        match stream {
+            Ok(stream) => begin(server, stream),
+            Err(error) => {
+                warn!(%error, "could not take a connection");
+                thread::sleep(ACCEPT_PAUSE);
+            }
+        }
+    }
+}
+
+/// Gives a connection its thread, unless there are far too many.
+fn begin(server: &Arc<Server>, stream: TcpStream) {
+    let threads = server.threads.fetch_add(1, Ordering::Relaxed);
+    let counted = Counted(server.clone());
+    if threads >= server.config.connections_max + CONNECTING_MAX {
+        warn!("too many connections: one more was closed");
+        return;
+    }
+    let thread = thread::Builder::new()
+        .name("rukh-client".to_string())
+        .stack_size(STACK_BYTES);
+    let spawned = thread.spawn(move || {
+        let counted = counted;
+        serve(&counted.0, stream);
+    });
+    if let Err(error) = spawned {
+        warn!(%error, "could not start a thread for a connection");
+    }
+}
+
+/// Counts the thread of a connection for as long as it is there.
+struct Counted(Arc<Server>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.threads.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Removes a session from the registry, however it ends.
+struct Registered<'a>(&'a Server, Arc<Slot>);
+
+impl Drop for Registered<'_> {
+    fn drop(&mut self) {
+        self.0.registry.remove(self.1.pid);
+    }
+}
+
+fn serve(server: &Arc<Server>, stream: TcpStream) {
+    let Ok(peer) = stream.peer_addr() else {
+        return;
+    };
+    // Answers are whole when they are sent; waiting for more would only delay them.
+    let _ = stream.set_nodelay(true);
+    let socket = Socket::new(stream);
+    let mut wire = Wire::new(socket.clone());
+    let ended = match log_in(server, &mut wire, &socket) {
+        Ok(Some((connection, registered, notices))) => {
+            let slot = registered.1.clone();
+            let pid = slot.pid;
+            info!(pid, %peer, "session begins");
+            let ended = Session::new(server.clone(), wire, connection, slot).run(notices);
+            info!(pid, "session ends");
+            ended
+        }
+        Ok(None) => Ok(()),
+        Err(StartError::Refused(error)) => {
+            info!(%peer, sqlstate = error.sqlstate, %error, "connection refused");
+            refuse(&mut wire, &error)
+        }
+        Err(StartError::Wire(WireError::Protocol(message))) => {
+            refuse(&mut wire, &Error::statement("08P01", message))
+        }
+        Err(StartError::Wire(error)) => Err(error),
+    };
+    if let Err(error) = ended {
+        debug!(%peer, %error, "connection lost");
+    }
+}
+
+fn refuse(wire: &mut Wire, error: &Error) -> Result<(), WireError> {
+    wire.push(messages::error(error, Severity::Fatal, 0))?;
+    wire.flush()
+}
+
+/// Reads the first messages of a connection; `None` if no session was wanted.
+fn log_in<'s>(
+    server: &'s Arc<Server>,
+    wire: &mut Wire,
+    socket: &Socket,
+) -> Result<Option<(Connection, Registered<'s>, Vec<Notice>)>, StartError> {
+    wire.set_wait(Some(server.config.authentication_timeout()))?;
+    let asked = match read_start(wire, server)? {
+        Start::Session(asked) => asked,
+        Start::Cancelled => return Ok(None),
+    };
+    if server.registry.is_stopping() {
+        return Err(Error::statement("57P03", "the database system is shutting down").into());
+    }
+    let mut connection = server.database.connect();
+    let secret = server.random()?;
+    let (max, cancel) = (server.config.connections_max, connection.cancel_handle());
+    let slot = server.registry.add(max, secret, cancel, socket.clone());
+    let slot = slot.ok_or_else(|| Error::statement("53300", "sorry, too many clients already"))?;
+    let registered = Registered(server, slot.clone());
+    let notices = welcome(wire, server, &mut connection, &asked, &slot, secret)?;
+    wire.expect_messages(server.config.message_bytes_max);
+    Ok(Some((connection, registered, notices)))
+}
+
+impl Server {
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    pub(crate) fn timeouts(&self) -> &Timeouts {
+        &self.timeouts
+    }
+
+    /// Returns whether the database answers a question.
+    pub(crate) fn answers(&self) -> bool {
+        self.database.connect().execute("SELECT 1").is_ok()
+    }
+
+    /// Returns how connections are encrypted, if they can be.
+    pub(crate) fn tls(&self) -> Option<Arc<ServerConfig>> {
+        self.tls.clone()
+    }
+
+    /// Returns whether connections must be encrypted.
+    pub(crate) fn needs_tls(&self) -> bool {
+        self.config.tls.as_ref().is_some_and(|tls| tls.required)
+    }
+
+    /// Returns a number that nobody can guess.
+    fn random(&self) -> Result<i32, Error> {
+        let mut bytes = [0; 4];
+        let filled = self.provider.secure_random.fill(&mut bytes);
+        filled.map_err(|_| Error::io("the system has no random numbers"))?;
+        Ok(i32::from_be_bytes(bytes))
+    }
+}

@@ -1,0 +1,43 @@
+//! Encryption: certificate and key from files, checked before the server starts.
+
+use std::sync::Arc;
+
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::ServeError;
+use crate::config::Tls;
+
+/// Returns the algorithms used.
+pub(crate) fn provider() -> CryptoProvider {
+    ring::default_provider()
+}
+
+/// Reads certificate and key; fails if they cannot be used, so that nothing is sent in plain by accident.
+pub(crate) fn load(files: &Tls, provider: Arc<CryptoProvider>) -> Result<Arc<ServerConfig>, ServeError> {
+    let unusable = |path: &std::path::Path, reason: String| ServeError::Tls {
+        path: path.to_owned(),
+        reason,
+    };
+    let of_certificate = |error: &dyn std::fmt::Display| unusable(&files.certificate, error.to_string());
+    let chain = CertificateDer::pem_file_iter(&files.certificate).map_err(|error| of_certificate(&error))?;
+    let chain: Result<Vec<_>, _> = chain.collect();
+    let chain = chain.map_err(|error| of_certificate(&error))?;
+    if chain.is_empty() {
+        return Err(unusable(
+            &files.certificate,
+            "it holds no certificate".to_string(),
+        ));
+    }
+    let key = PrivateKeyDer::from_pem_file(&files.key);
+    let key = key.map_err(|error| unusable(&files.key, error.to_string()))?;
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| of_certificate(&error))?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .map_err(|error| of_certificate(&error))?;
+    Ok(Arc::new(config))
+}

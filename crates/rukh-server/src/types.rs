@@ -1,0 +1,85 @@
+//! Rukh's types as PostgreSQL's: the number, size and modifier that clients know them by.
+
+use rukh::DataType;
+
+/// The number of a type that a client has not said.
+pub(crate) const UNSPECIFIED: u32 = 0;
+
+/// Returns the number of PostgreSQL's type.
+pub(crate) fn oid_of(ty: &DataType) -> u32 {
+    match ty {
+        DataType::Boolean => 16,
+        DataType::TinyInt | DataType::SmallInt => 21,
+        DataType::Integer => 23,
+        DataType::BigInt => 20,
+        DataType::Real => 700,
+        DataType::Double => 701,
+        DataType::Decimal { .. } => 1700,
+        DataType::Date => 1082,
+        DataType::Time { .. } => 1083,
+        DataType::Timestamp => 1114,
+        DataType::TimestampTz => 1184,
+        DataType::Uuid => 2950,
+        DataType::Char(_) => 1042,
+        DataType::Varchar(None) => 25,
+        DataType::Varchar(Some(_)) => 1043,
+        DataType::Binary(_) | DataType::Varbinary(_) => 17,
+    }
+}
+
+/// Returns the bytes of a value, or -1 where they vary.
+pub(crate) fn size_of(ty: &DataType) -> i16 {
+    match ty {
+        DataType::Boolean => 1,
+        DataType::TinyInt | DataType::SmallInt => 2,
+        DataType::Integer | DataType::Real | DataType::Date => 4,
+        DataType::BigInt
+        | DataType::Double
+        | DataType::Time { .. }
+        | DataType::Timestamp
+        | DataType::TimestampTz => 8,
+        DataType::Uuid => 16,
+        _ => -1,
+    }
+}
+
+/// Returns length or precision as PostgreSQL packs it, or -1 for none.
+pub(crate) fn modifier_of(ty: &DataType) -> i32 {
+    match ty {
+        DataType::Decimal { precision, scale } => (i32::from(*precision) << 16 | i32::from(*scale)) + 4,
+        DataType::Char(length) | DataType::Varchar(Some(length)) => {
+            i32::try_from(*length).map_or(-1, |length| length.saturating_add(4))
+        }
+        DataType::Time { precision } if *precision < 6 => i32::from(*precision),
+        _ => -1,
+    }
+}
+
+/// Returns the type that a client means by a number: `Ok(None)` if it leaves the type open, and the
+/// number back if Rukh has no such type.
+pub(crate) fn type_of(oid: u32) -> Result<Option<DataType>, u32> {
+    Ok(Some(match oid {
+        // unknown
+        UNSPECIFIED | 705 => return Ok(None),
+        16 => DataType::Boolean,
+        21 => DataType::SmallInt,
+        23 => DataType::Integer,
+        // oid
+        20 | 26 => DataType::BigInt,
+        700 => DataType::Real,
+        701 => DataType::Double,
+        1700 => DataType::Decimal {
+            precision: 38,
+            scale: 9,
+        },
+        1082 => DataType::Date,
+        1083 => DataType::Time { precision: 6 },
+        1114 => DataType::Timestamp,
+        1184 => DataType::TimestampTz,
+        2950 => DataType::Uuid,
+        // "char", name, text, bpchar, varchar
+        18 | 19 | 25 | 1042 | 1043 => DataType::Varchar(None),
+        17 => DataType::Varbinary(None),
+        other => return Err(other),
+    }))
+}

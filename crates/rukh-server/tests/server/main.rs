@@ -1,0 +1,28 @@
+//! The server as clients see it.
+
+mod abuse;
+mod protocol;
+mod psql;
+mod raw;
+mod slt;
+mod values;
+
+use rukh::Database;
+pub use rukh_server::Config;
+use rukh_server::{RunningServer, start};
+
+/// Starts a server on a database in memory and a free port.
+fn server() -> RunningServer {
+    server_with(Config::default())
+}
+
+/// Starts a server set up like this, but for its port.
+fn server_with(config: Config) -> RunningServer {
+    let config = Config {
+        listen: "127.0.0.1:0".to_string(),
+        shutdown_timeout_s: 1,
+        ..config
+    };
+    let database = Database::open_in_memory().expect("a database in memory can be made");
+    start(database, config).expect("the server starts")
+}
