@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::validate::check_type;
+use crate::validate::{check_columnar, check_type};
 use crate::{ColumnId, FamilyId, Index, KeyElement, KeyExpr, Table};
 use rukh_keys::DataType;
 
@@ -191,5 +191,6 @@ fn check_index(table: &Table, index: &Index) -> Result<(), String> {
     let predicate = index.predicate.iter().flat_map(|predicate| &predicate.columns);
     let mut read = predicate.chain(&index.include);
     read.try_for_each(|column| check_base_column(table, *column))
-        .map_err(named)
+        .map_err(named)?;
+    check_columnar(index, table).map_err(|error| named(error.to_string()))
 }

@@ -55,6 +55,12 @@ pub enum CatalogError {
         /// What is wrong, as PostgreSQL would say it.
         message: String,
     },
+    /// A definition that is understood, and that Rukh does not have.
+    #[error("{message}")]
+    Unsupported {
+        /// What is not supported, as PostgreSQL would say it.
+        message: String,
+    },
     /// The stored catalog was written by a newer program.
     #[error("the database has format {found}, this program reads up to format {supported}")]
     NewerFormat {

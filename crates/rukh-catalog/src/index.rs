@@ -25,6 +25,22 @@ impl IndexState {
     }
 }
 
+/// How an index stores its entries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IndexLayout {
+    /// One key and value for each entry.
+    #[default]
+    Rows,
+    /// Thousands of entries in a block, column by column; changes beside them until they are repacked.
+    Columnar,
+}
+
+impl IndexLayout {
+    fn is_rows(&self) -> bool {
+        *self == IndexLayout::Rows
+    }
+}
+
 /// The WHERE of a partial index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexPredicate {
@@ -55,6 +71,9 @@ pub struct Index {
     pub predicate: Option<IndexPredicate>,
     /// Whether the index may be read.
     pub state: IndexState,
+    /// How entries are stored.
+    #[serde(default, skip_serializing_if = "IndexLayout::is_rows")]
+    pub layout: IndexLayout,
 }
 
 impl Index {
@@ -115,6 +134,23 @@ impl Index {
     /// Returns the name of the column family that holds the entries: `i9`.
     pub fn storage_name(&self) -> String {
         Index::storage_name_of(self.id)
+    }
+
+    /// Whether entries are stored in blocks, column by column.
+    pub fn is_columnar(&self) -> bool {
+        self.layout == IndexLayout::Columnar
+    }
+
+    /// Returns the name of the column family that holds the blocks of a columnar index: `i9.c`.
+    /// Changes that are in no block yet are in that of [`Index::storage_name`].
+    pub fn blocks_name(&self) -> String {
+        format!("i{}.c", self.id.0)
+    }
+
+    /// Returns the names of all column families of the index.
+    pub fn storage_names(&self) -> Vec<String> {
+        let blocks = self.is_columnar().then(|| self.blocks_name());
+        std::iter::once(self.storage_name()).chain(blocks).collect()
     }
 
     /// Returns the name of the column family of the index with this id.

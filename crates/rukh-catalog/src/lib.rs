@@ -21,7 +21,7 @@ mod validate;
 
 pub use catalog::Catalog;
 pub use error::CatalogError;
-pub use index::{Index, IndexPredicate, IndexState};
+pub use index::{Index, IndexLayout, IndexPredicate, IndexState};
 pub use key::{KeyElement, KeyExpr, SaltOptions};
 pub use object::{Sequence, SequenceId, View, ViewColumn, ViewId};
 pub use stored::{
@@ -32,4 +32,4 @@ pub use table::{
     Check, Column, ColumnId, ColumnValues, Comments, Family, FamilyId, FamilyOptions, Generated, Identity,
     IndexId, Lifetime, RowLayout, Table, TableId, TableOptions,
 };
-pub use validate::{IndexDraft, TableDraft, validate_index, validate_table};
+pub use validate::{IndexDraft, TableDraft, check_columnar, validate_index, validate_table};

@@ -22,7 +22,7 @@ use serde::de::DeserializeOwned;
 /// | 1       |                                                                                   |
 /// | 2       | CHECK constraints, generated and added columns, sequences, views, comments        |
 /// | 3       | times in values, lifetimes; indexes disabled or broken; ranges in a note `load`   |
-/// |         | counters                                                                          |
+/// |         | counters; columnar indexes                                                        |
 pub const FORMAT_VERSION: u32 = 3;
 
 /// Key of the format version in the `catalog` column family.

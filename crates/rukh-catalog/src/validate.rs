@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use rukh_keys::{DataType, Datum, SortOrder};
 
 use crate::{
-    CatalogError, Check, Column, ColumnId, Family, FamilyId, Index, IndexId, IndexPredicate, IndexState,
-    KeyElement, KeyExpr, RowLayout, SaltOptions, Table, TableId, TableOptions,
+    CatalogError, Check, Column, ColumnId, Family, FamilyId, Index, IndexId, IndexLayout, IndexPredicate,
+    IndexState, KeyElement, KeyExpr, RowLayout, SaltOptions, Table, TableId, TableOptions,
 };
 
 /// Most columns of one key.
@@ -49,6 +49,8 @@ pub struct IndexDraft {
     pub include: Vec<ColumnId>,
     /// WHERE of a partial index.
     pub predicate: Option<IndexPredicate>,
+    /// How entries are stored.
+    pub layout: IndexLayout,
 }
 
 /// Checks a draft and makes the table; primary-key columns become NOT NULL, as in PostgreSQL.
@@ -116,7 +118,9 @@ pub fn validate_index(draft: IndexDraft, table: &Table, id: IndexId) -> Result<I
         include: draft.include,
         predicate: draft.predicate,
         state: IndexState::Building,
+        layout: draft.layout,
     };
+    check_columnar(&index, table)?;
     check_index_families(&index, table)?;
     match index.key_elements(table).len() <= KEY_COLUMNS_MAX {
         true => Ok(index),
@@ -124,6 +128,27 @@ pub fn validate_index(draft: IndexDraft, table: &Table, id: IndexId) -> Result<I
             "cannot use more than {KEY_COLUMNS_MAX} columns in an index"
         )),
     }
+}
+
+/// Checks that a columnar index, and the table it is of, are such as it can serve: it finds rows by no
+/// key, computes nothing, and knows no times.
+///
+/// Fails with [`CatalogError::Unsupported`].
+pub fn check_columnar(index: &Index, table: &Table) -> Result<(), CatalogError> {
+    let is_computed = |element: &KeyElement| matches!(element.expr, KeyExpr::Expression { .. });
+    let what = match index.layout {
+        IndexLayout::Rows => return Ok(()),
+        IndexLayout::Columnar if index.unique => "unique indexes",
+        IndexLayout::Columnar if index.predicate.is_some() => "partial indexes",
+        IndexLayout::Columnar if index.elements.iter().any(is_computed) => "index expressions",
+        IndexLayout::Columnar if table.options.lifetime.is_some() || table.options.timed => {
+            "tables with a TTL"
+        }
+        IndexLayout::Columnar => return Ok(()),
+    };
+    Err(CatalogError::Unsupported {
+        message: format!("access method \"columnar\" does not support {what}"),
+    })
 }
 
 fn check_index_families(index: &Index, table: &Table) -> Result<(), CatalogError> {

@@ -4,7 +4,7 @@ use crate::EngineError;
 use crate::codec::TableCodec;
 use crate::engine::Engine;
 use crate::maintain::Maintainer;
-use rukh_catalog::{Catalog, Table, TableId};
+use rukh_catalog::{Catalog, Table, TableId, check_columnar};
 use rukh_kv::WriteBatch;
 use std::sync::Arc;
 
@@ -24,6 +24,11 @@ impl Engine {
         let definitions = inner.definitions();
         let before = &definitions.codec(id)?.table;
         let next = change(&definitions.catalog, before)?;
+        let columnar = next
+            .indexes
+            .iter()
+            .try_for_each(|index| check_columnar(index, &next));
+        columnar.map_err(EngineError::from)?;
         let codec = TableCodec::new(Arc::new(next.clone()));
         Maintainer::new(Arc::new(codec), inner.functions.as_ref())?;
         let other_lifetime = before.options.lifetime != next.options.lifetime;

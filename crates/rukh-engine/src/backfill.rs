@@ -6,7 +6,9 @@
 //! nothing.
 
 use crate::builds::{Build, BuildPhase};
+use crate::columnar::BlockBuilder;
 use crate::engine::Inner;
+use crate::entry::IndexCodec;
 use crate::maintain::{KeyedRow, Maintainer};
 use crate::merge_write::{Target, write_sorted};
 use crate::progress::check_cancelled;
@@ -15,7 +17,8 @@ use crate::snapshot::Snapshot;
 use crate::sorter::Sorter;
 use crate::{EngineError, Progress};
 use rukh_keys::KeyRange;
-use rukh_kv::{Durability, KvStore, ScanSpec, TableName, WriteBatch};
+use rukh_kv::{Durability, KvStore, LoadFile, ScanSpec, TableName, WriteBatch};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Fills the one index of `maintainer` with the entries of the rows that `snapshot` shows.
 ///
@@ -32,7 +35,9 @@ pub(crate) fn backfill(
     let [index] = maintainer.indexes.as_slice() else {
         return Ok(());
     };
+    let blocks = index.codec.blocks().map(|blocks| &blocks.storage);
     clear(store, &index.codec.storage)?;
+    blocks.map_or(Ok(()), |blocks| clear(store, blocks))?;
     let rows = store.approximate_keys(&maintainer.codec.families[0].storage)?;
     progress.total(Some(rows));
     build.enter(BuildPhase::Reading, rows);
@@ -58,27 +63,60 @@ pub(crate) fn backfill(
         build.check()?;
         check_cancelled(progress)
     };
-    let files = write_sorted(
-        store,
-        snapshot,
-        maintainer,
-        Target::Index(0),
-        sorter,
-        Vec::new(),
-        tick,
-    )?;
+    let (storage, files) = match blocks {
+        Some(blocks) => (blocks, write_blocks(inner, &index.codec, sorter, tick)?),
+        None => {
+            let target = Target::Index(0);
+            let files = write_sorted(store, snapshot, maintainer, target, sorter, Vec::new(), tick)?;
+            (&index.codec.storage, files)
+        }
+    };
     if files.is_empty() {
         return Ok(());
     }
-    let ingested = store.ingest(vec![(
-        TableName::new(index.codec.storage.clone())?,
-        files.clone(),
-    )]);
+    let ingested = store.ingest(vec![(TableName::new(storage.clone())?, files.clone())]);
     ingested.map_err(|error| {
         // Strays are harmless, and removed when the database is opened next.
         let _ = store.discard_files(&files);
         error.into()
     })
+}
+
+/// Writes sorted entries of a columnar index as blocks, to files that wait to be ingested.
+///
+/// Storage has the columns apart: pieces of blocks, which are made in key order of their entries, are
+/// sorted once more.
+fn write_blocks(
+    inner: &Inner,
+    index: &IndexCodec,
+    sorter: Sorter,
+    tick: &mut dyn FnMut(u64) -> Result<(), EngineError>,
+) -> Result<Vec<LoadFile>, EngineError> {
+    let mut entries = sorter.finish()?;
+    let mut pieces = Sorter::new(&inner.load_directory()?);
+    let mut builder = BlockBuilder::new(index, inner.debts.block_rows.load(Relaxed));
+    loop {
+        let more = entries.advance()?;
+        if builder.is_full() || !more {
+            tick(builder.rows() as u64)?;
+            let made = builder.finish();
+            made.iter().for_each(|(key, value)| pieces.add(key, value));
+            if pieces.buffered_bytes() > inner.load_bytes_max() {
+                pieces.spill()?;
+            }
+        }
+        if !more {
+            break;
+        }
+        builder.add_entry(entries.key(), entries.value())?;
+    }
+    let blocks = index.blocks().expect("the index is columnar");
+    let mut writer = inner.store.sorted_writer(&blocks.storage)?;
+    let mut pieces = pieces.finish()?;
+    while pieces.advance()? {
+        writer.add(pieces.key(), pieces.value())?;
+    }
+    Ok(writer.finish()?)
 }
 
 /// Removes what an earlier attempt left.

@@ -111,7 +111,10 @@ impl Builds {
 
     /// Whether a column family belongs to a build.
     pub(crate) fn owns(&self, storage: &str) -> bool {
-        let owns = |build: &Arc<Build>| storage == build.storage() || storage == build.touched();
+        let owns = |build: &Arc<Build>| {
+            let part = storage.strip_suffix(".c").unwrap_or(storage);
+            part == build.storage() || storage == build.touched()
+        };
         self.any() && self.list.lock().iter().any(owns)
     }
 

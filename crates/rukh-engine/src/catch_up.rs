@@ -7,6 +7,7 @@
 use crate::builds::{Build, BuildPhase};
 use crate::codec::TableCodec;
 use crate::engine::Inner;
+use crate::entry::DELETED;
 use crate::lifetime::{Live, table_rules};
 use crate::lookup::fetch_values;
 use crate::maintain::{EntryChange, IndexMaintainer, Maintainer, RowChange};
@@ -137,7 +138,11 @@ impl Pass<'_> {
         match half {
             Half::Removals => {
                 let removed = entries.into_iter().filter_map(|entry| entry.removed);
-                removed.for_each(|key| batch.delete(storage, &key));
+                // A block may have the entry still.
+                match index.codec.blocks() {
+                    Some(_) => removed.for_each(|key| batch.put(storage, &key, DELETED)),
+                    None => removed.for_each(|key| batch.delete(storage, &key)),
+                }
             }
             Half::Additions => {
                 let added = entries.into_iter().map(|entry| EntryChange {

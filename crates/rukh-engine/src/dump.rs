@@ -7,12 +7,16 @@
 //! | family value        | `t.payload/1/5`        | `picture=x'00ff'`                  |
 //! | index entry         | `t@by_host/'a'/1/5`    | included columns                   |
 //! | UNIQUE entry        | `t@by_name/'a'`        | `-> /1/5`, then included columns   |
+//! | columnar: gone      | `t@c/1/5`              | `deleted`                          |
+//! | block, its head     | `t@c/1/5`              | `8192 rows to /2/7`                |
+//! | block, a column     | `t@c.host/1/5`         | `8192 rows, dictionary`            |
 //! | bytes of no meaning | `t/x'00ff'`            | `(why) x'00ff'`                    |
 
 use crate::EngineError;
 use crate::codec::{DecodeError, FamilyCodec, TableCodec};
+use crate::columnar;
 use crate::engine::Engine;
-use crate::entry::IndexCodec;
+use crate::entry::{DELETED, IndexCodec};
 use crate::names;
 use crate::snapshot::{Definitions, Snapshot};
 use crate::stored::{CATALOG, STATISTICS};
@@ -119,6 +123,8 @@ enum Storage<'a> {
     Text(&'a str),
     Family(&'a TableCodec, &'a FamilyCodec),
     Index(&'a TableCodec, &'a IndexCodec),
+    /// The blocks of a columnar index.
+    Blocks(&'a TableCodec, &'a IndexCodec),
 }
 
 /// Returns the column families of a table.
@@ -127,12 +133,13 @@ fn storages(codec: &TableCodec) -> impl Iterator<Item = (&str, Storage<'_>)> {
         .families
         .iter()
         .map(|f| (f.storage.as_str(), Storage::Family(codec, f)));
-    families.chain(
-        codec
-            .indexes
-            .iter()
-            .map(|i| (i.storage.as_str(), Storage::Index(codec, i))),
-    )
+    let indexes = codec.indexes.iter().flat_map(|index| {
+        let blocks = index
+            .blocks()
+            .map(|blocks| (blocks.storage.as_str(), Storage::Blocks(codec, index)));
+        std::iter::once((index.storage.as_str(), Storage::Index(codec, index))).chain(blocks)
+    });
+    families.chain(indexes)
 }
 
 impl Storage<'_> {
@@ -140,7 +147,7 @@ impl Storage<'_> {
         match self {
             Storage::Text(name) => name,
             Storage::Family(_, family) => &family.name,
-            Storage::Index(_, index) => &index.name,
+            Storage::Index(_, index) | Storage::Blocks(_, index) => &index.name,
         }
     }
 
@@ -149,6 +156,14 @@ impl Storage<'_> {
             Storage::Text(_) => format!("/{}", String::from_utf8_lossy(key)),
             Storage::Family(codec, _) => names::key(&codec.key, key),
             Storage::Index(_, index) => names::entry_key(index, key),
+            Storage::Blocks(codec, index) => {
+                let (slot, first) = columnar::piece_name(index, key);
+                let first = names::entry_key(index, &first);
+                return match slot {
+                    Some(slot) => format!("{}.{}{first}", index.name, index.slot_name(&codec.table, slot)),
+                    None => format!("{}{first}", index.name),
+                };
+            }
         };
         format!("{}{key_text}", self.name())
     }
@@ -157,10 +172,21 @@ impl Storage<'_> {
         let text = match self {
             Storage::Text(_) => Ok(String::from_utf8_lossy(value).into_owned()),
             Storage::Family(codec, family) => family_value(codec, family, value),
+            Storage::Index(_, index) if index.blocks().is_some() && value == DELETED => {
+                Ok("deleted".to_string())
+            }
             Storage::Index(codec, index) => index_value(codec, index, key, value),
+            Storage::Blocks(_, index) => {
+                return columnar::piece_value(index, key, value)
+                    .unwrap_or_else(|error| unreadable(&error, value));
+            }
         };
-        text.unwrap_or_else(|error| format!("({error}) {}", Datum::Bytes(value.to_vec())))
+        text.unwrap_or_else(|error| unreadable(&error, value))
     }
+}
+
+fn unreadable(error: &dyn fmt::Display, value: &[u8]) -> String {
+    format!("({error}) {}", Datum::Bytes(value.to_vec()))
 }
 
 fn dump_storage(

@@ -12,6 +12,7 @@ use crate::analyze::{KnownStatistics, load_statistics};
 use crate::build::ROWS_AT_ONCE;
 use crate::builds::Builds;
 use crate::clock::{Clock, TimeSource};
+use crate::columnar::Debts;
 use crate::commits::Commits;
 use crate::functions::RowFunctions;
 use crate::group::Group;
@@ -71,6 +72,10 @@ pub(crate) struct Inner {
     /// Indexes that are being built beside writers.
     pub(crate) builds: Builds,
     pub(crate) rows_at_once: AtomicU64,
+    /// Held by whoever repacks a columnar index.
+    pub(crate) repack: Mutex<()>,
+    /// How much columnar indexes have to be repacked.
+    pub(crate) debts: Debts,
     load_directory: RwLock<PathBuf>,
     load_bytes_max: AtomicUsize,
     /// Set when storage may show half of a load: nothing is read or written any more.
@@ -116,6 +121,8 @@ impl Engine {
             sequences: Mutex::default(),
             builds: Builds::default(),
             rows_at_once: AtomicU64::new(ROWS_AT_ONCE),
+            repack: Mutex::default(),
+            debts: Debts::default(),
             load_directory: RwLock::new(std::env::temp_dir()),
             load_bytes_max: AtomicUsize::new(LOAD_BYTES_MAX),
             halted: Arc::default(),
@@ -286,13 +293,21 @@ impl Engine {
             .indexes
             .iter()
             .filter(|index| index.index.state.is_maintained());
-        for storage in families.chain(maintained.map(|index| &index.storage)) {
+        let blocks = maintained
+            .clone()
+            .filter_map(|index| Some(&index.blocks()?.storage));
+        let indexes = maintained.map(|index| &index.storage);
+        for storage in families.chain(indexes).chain(blocks) {
             batch.delete_range(storage, &KeyRange::all());
         }
         stored::delete_statistics(&mut batch, id);
         inner.builds.note(&mut batch);
         let written = inner.store.write(batch, Durability::Synced);
         inner.commits.note_tables([id]);
+        codec
+            .indexes
+            .iter()
+            .for_each(|index| inner.forget_debt(index.index.id));
         written?;
         inner.statistics.write().remove(&id);
         Ok(())
@@ -488,6 +503,6 @@ pub(crate) fn storage_names(catalog: &Catalog) -> impl Iterator<Item = String> +
             .families
             .iter()
             .map(|family| table.storage_name(FamilyId(family.id.0)));
-        families.chain(table.indexes.iter().map(Index::storage_name))
+        families.chain(table.indexes.iter().flat_map(Index::storage_names))
     })
 }

@@ -16,7 +16,7 @@ use crate::maintain::KeyedRow;
 use crate::names;
 use crate::row::{self, RowShape, RowSlice};
 use rukh_catalog::{ColumnId, Index, KeyExpr, Table};
-use rukh_keys::{Datum, DatumRef, KeyDecodeError, KeyLayout, ValueError};
+use rukh_keys::{DataType, Datum, DatumRef, KeyDecodeError, KeyLayout, ValueError};
 
 /// Bytes of the length of a row key in the value of a UNIQUE entry.
 pub(crate) const ROW_KEY_LEN: usize = 4;
@@ -54,7 +54,21 @@ pub(crate) struct IndexCodec {
     row_key_offset: Option<usize>,
     /// Whether a declared element can be NULL.
     nullable: bool,
+    /// Of a columnar index, how its blocks are stored.
+    blocks: Option<Blocks>,
 }
+
+/// How the blocks of a columnar index are stored.
+pub(crate) struct Blocks {
+    /// Name of the column family: `i9.c`.
+    pub(crate) storage: String,
+    /// Types of the columns by slot: the elements of the key, then the columns included.
+    pub(crate) types: Vec<DataType>,
+}
+
+/// What a columnar index has, in the column family of its changes, for an entry that is gone. The
+/// value of an entry begins with its format, which is not 0.
+pub(crate) const DELETED: &[u8] = &[0];
 
 impl IndexCodec {
     pub(crate) fn new(table: &Table, index: Index) -> Self {
@@ -83,6 +97,12 @@ impl IndexCodec {
                 .collect(),
             row_key_offset: row_key_offset(table, &layout, &primary_key, declared),
             nullable: layout.columns()[..declared].iter().any(|column| column.nullable),
+            blocks: index.is_columnar().then(|| Blocks {
+                storage: index.blocks_name(),
+                types: (layout.columns().iter().map(|column| column.ty))
+                    .chain(types.iter().map(|(_, ty)| *ty))
+                    .collect(),
+            }),
             primary_key,
             declared,
             layout,
@@ -99,6 +119,72 @@ impl IndexCodec {
     pub(crate) fn included(&self) -> impl Iterator<Item = (usize, EntryPlace)> + '_ {
         let positions = self.included_positions.iter().enumerate();
         positions.map(|(slot, position)| (*position, EntryPlace::Included(slot)))
+    }
+
+    /// Returns how the blocks of a columnar index are stored.
+    pub(crate) fn blocks(&self) -> Option<&Blocks> {
+        self.blocks.as_ref()
+    }
+
+    /// Returns the slot of blocks that has the column at this place.
+    pub(crate) fn slot(&self, place: EntryPlace) -> usize {
+        match place {
+            EntryPlace::Key(key) | EntryPlace::RowKey { key, .. } => key,
+            EntryPlace::Included(slot) => self.layout.columns().len() + slot,
+        }
+    }
+
+    /// Names the column that a slot of blocks has.
+    pub(crate) fn slot_name(&self, table: &Table, slot: usize) -> String {
+        let elements = self.index.key_elements(table);
+        match (elements.get(slot), slot.checked_sub(elements.len())) {
+            (Some(element), _) => element.expr.sql(table),
+            (None, Some(included)) => {
+                let column = self.index.include.get(included);
+                column.map_or_else(String::new, |column| table.column_name(*column).to_string())
+            }
+            (None, None) => String::new(),
+        }
+    }
+
+    /// Appends the datums of an entry of a columnar index by slot.
+    pub(crate) fn decode_slots<'a>(
+        &'a self,
+        key: &'a [u8],
+        value: &'a [u8],
+        out: &mut Vec<DatumRef<'a>>,
+    ) -> Result<(), DecodeError> {
+        let (_, included) = row::open(value)?;
+        let included = RowSlice::new(&self.included, included)?;
+        self.layout.decode_refs(key, out)?;
+        for slot in 0..self.included_positions.len() {
+            out.push(included.datum(slot)?);
+        }
+        Ok(())
+    }
+
+    /// Appends key and value of the entry of a columnar index that has these datums by slot.
+    pub(crate) fn encode_slots(
+        &self,
+        datums: &[Datum],
+        key: &mut Vec<u8>,
+        value: &mut Vec<u8>,
+    ) -> Result<(), ValueError> {
+        let (elements, included) = datums.split_at(self.layout.columns().len());
+        let elements: DatumRefs<'_> = elements.iter().map(Datum::as_ref).collect();
+        self.layout.encode_into(&elements, key)?;
+        self.included.encode(None, |slot| &included[slot], value)
+    }
+
+    /// Appends the key of the row that has these elements of an entry's key.
+    pub(crate) fn row_key_of(
+        &self,
+        table: &TableCodec,
+        elements: &[DatumRef<'_>],
+        out: &mut Vec<u8>,
+    ) -> Result<(), ValueError> {
+        let datums: DatumRefs<'_> = self.primary_key.iter().map(|at| elements[*at].clone()).collect();
+        table.key.encode_into(&datums, out)
     }
 
     /// Whether reading a column at this place needs the entry's value.
@@ -133,7 +219,7 @@ impl IndexCodec {
             self.layout.encode_prefix_into(&elements[..columns], key)?;
             let len = u32::try_from(stored.len());
             let len = len.map_err(|_| ValueError::TooLong {
-                ty: rukh_keys::DataType::Varbinary(None),
+                ty: DataType::Varbinary(None),
             })?;
             value.extend_from_slice(&len.to_le_bytes());
             value.extend_from_slice(stored);
@@ -226,9 +312,12 @@ impl IndexCodec {
     /// Returns the key of the row that a stored entry stands for.
     pub(crate) fn owner(&self, table: &TableCodec, key: &[u8], value: &[u8]) -> Result<Vec<u8>, EngineError> {
         let mut row_key = Vec::with_capacity(32);
-        let found = self
-            .open(key, value)
-            .and_then(|entry| entry.row_key(table, &mut row_key));
+        let entry = match self.index.is_columnar() {
+            // Of an entry that is gone there is no value.
+            true => Ok(self.open_key(key)),
+            false => self.open(key, value),
+        };
+        let found = entry.and_then(|entry| entry.row_key(table, &mut row_key));
         found.map_err(|e| self.corruption(key, e))?;
         Ok(row_key)
     }

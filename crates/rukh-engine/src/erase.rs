@@ -9,7 +9,7 @@
 use crate::builds::Build;
 use crate::codec::TableCodec;
 use crate::engine::Inner;
-use crate::entry::IndexCodec;
+use crate::entry::{DELETED, IndexCodec};
 use crate::ingest::{self, Loads, Ranges};
 use crate::lock::WriterGuard;
 use crate::maintain::{KeyedRow, Maintainer};
@@ -211,12 +211,15 @@ impl Erase {
             let builds = self.inner.builds.of_table(codec.table.id);
             let storages = codec.families.iter().map(|family| family.storage.clone());
             let storages: Vec<String> = storages.collect();
-            rows = write_deletions(store.as_ref(), sorter, &storages, &builds, files, progress)?;
+            rows = write_deletions(store.as_ref(), sorter, &storages, None, &builds, files, progress)?;
         }
         for (index, sorter) in self.maintainer.indexes.iter().zip(sorters) {
             if sorter.entries() > 0 {
                 let storage = [index.codec.storage.clone()];
-                write_deletions(store.as_ref(), sorter, &storage, &[], files, progress)?;
+                // A block may have the entry still.
+                let gone = index.codec.blocks().map(|_| DELETED);
+                self.inner.forget_debt(index.codec.index.id);
+                write_deletions(store.as_ref(), sorter, &storage, gone, &[], files, progress)?;
             }
         }
         Ok(rows + self.in_ranges)
@@ -232,6 +235,10 @@ fn row_ranges(codec: &TableCodec, spans: &[Span]) -> Vec<KeyRange> {
 /// Whether the entries of the rows in a span of the primary key are those in the same span of an index:
 /// what bounds the span are the first elements of both.
 fn is_bounded_by_index(table: &TableCodec, index: &IndexCodec, span: &Span) -> bool {
+    if index.blocks().is_some() {
+        // Its blocks have many entries each.
+        return false;
+    }
     let bounding = span.start.len().max(span.end.len());
     let elements = index.index.key_elements(&table.table);
     let primary = &table.table.primary_key;
@@ -240,11 +247,13 @@ fn is_bounded_by_index(table: &TableCodec, index: &IndexCodec, span: &Span) -> b
         && elements[..bounding] == primary[..bounding]
 }
 
-/// Writes files that delete keys in column families, each once; returns how many keys.
+/// Writes files that delete keys in column families, or give them the value `gone`, each once; returns how
+/// many keys.
 fn write_deletions(
     store: &dyn KvStore,
     sorter: Sorter,
     storages: &[String],
+    gone: Option<&[u8]>,
     builds: &[Arc<Build>],
     files: &mut Loads,
     progress: &dyn Progress,
@@ -265,7 +274,10 @@ fn write_deletions(
             continue;
         }
         for (_, writer) in &mut writers {
-            writer.remove(key)?;
+            match gone {
+                Some(gone) => writer.add(key, gone)?,
+                None => writer.remove(key)?,
+            }
         }
         for (build, writer) in &mut touched {
             writer.add(&Build::touched_key(build.pass(), key), &[])?;

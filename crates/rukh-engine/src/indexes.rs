@@ -38,7 +38,7 @@ impl Engine {
         building.indexes.push(index.clone());
         let compiled = Arc::new(TableCodec::new(Arc::new(building.clone())));
         Maintainer::of_all(compiled, &*inner.functions)?;
-        inner.create_storage(&[index.storage_name()], &building)?;
+        inner.create_storage(&index.storage_names(), &building)?;
         let mut batch = WriteBatch::new();
         stored::put_next_id(&mut batch, id.0 + 1);
         let built = match inner.commit_table(batch, building) {
@@ -67,12 +67,16 @@ impl Engine {
         let guard = inner.lock_writer()?;
         inner.idle_index(id)?;
         let catalog = inner.definitions().catalog.clone();
-        let (table, _) = catalog.index(id).ok_or_else(|| unknown(id))?;
+        let (table, index) = catalog.index(id).ok_or_else(|| unknown(id))?;
         let filled = IndexId(stored::next_id(inner.store.as_ref())?);
         let mut batch = WriteBatch::new();
         stored::put_next_id(&mut batch, filled.0 + 1);
         inner.store.write(batch, Durability::Synced)?;
-        inner.create_storage(&[Index::storage_name_of(filled)], table)?;
+        let index = Index {
+            id: filled,
+            ..index.clone()
+        };
+        inner.create_storage(&index.storage_names(), table)?;
         let built = inner.build_index(guard, id, filled, progress);
         let _guard = inner.writer.lock();
         inner.drop_unnamed();
@@ -87,7 +91,12 @@ impl Engine {
         let _guard = inner.lock_writer()?;
         inner.idle_index(id)?;
         let mut batch = WriteBatch::new();
-        batch.delete_range(&Index::storage_name_of(id), &KeyRange::all());
+        let catalog = inner.definitions().catalog.clone();
+        let (_, index) = catalog.index(id).ok_or_else(|| unknown(id))?;
+        for storage in index.storage_names() {
+            batch.delete_range(&storage, &KeyRange::all());
+        }
+        inner.forget_debt(id);
         inner.change_index(batch, id, |index| {
             Some(Index {
                 state: IndexState::Disabled,

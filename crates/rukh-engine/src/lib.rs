@@ -45,6 +45,7 @@
 //! | when a commit is done                     | `group`                                    |
 //! | what is dead, and who says what time it is | `lifetime`, `clock`                       |
 //! | how rows are read                         | `scan`, `lookup`, `points`, `snapshot`     |
+//! | how columnar indexes are stored and read  | `columnar`, `docs/columnar-format.md`      |
 //! | what a crash leaves, and who clears it up | `engine`, `recover`, `ingest`              |
 //! | how indexes are built beside writers      | `indexes`, `build`, `builds`, `backfill`, `catch_up` |
 //! | work over whole tables                    | `load`, `scrub`, `analyze`, `sample`, `dump` |
@@ -61,6 +62,7 @@ mod builds;
 mod catch_up;
 mod clock;
 mod codec;
+mod columnar;
 mod commits;
 mod conflict;
 mod counter;
@@ -105,6 +107,9 @@ mod write;
 pub use analyze::{ColumnStatistics, ExpressionStatistics, TableStatistics};
 pub use builds::{BuildPhase, BuildProgress};
 pub use clock::TimeSource;
+pub use columnar::{
+    ColumnBatch, ColumnTest, ColumnVector, ColumnarDebt, Strings, Values, ranked_float, ranked_real,
+};
 pub use conflict::Obstacle;
 pub use counter::CounterMerge;
 pub use dump::DumpLine;
@@ -117,7 +122,7 @@ pub use operations::{PartKind, StoredPart};
 pub use progress::{NoProgress, Progress};
 pub use recover::Recovery;
 pub use sample::{CommonValue, ValueStatistics};
-pub use scan::{EntryFilter, RowCursor, RowView, ScanCounters, ScanRequest, Source};
+pub use scan::{ColumnarCursor, EntryFilter, RowCursor, RowView, ScanCounters, ScanRequest, Source};
 pub use scrub::{Finding, FindingKind, ScrubReport};
 pub use sequences::SequenceBlock;
 pub use snapshot::Snapshot;

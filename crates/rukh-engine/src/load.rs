@@ -125,9 +125,12 @@ impl Load {
         let ingested = ingest::ingest(&self.inner, loads, Vec::new());
         self.inner.commits.note_tables([id]);
         ingested?;
-        let rows = i64::try_from(self.rows).unwrap_or(i64::MAX);
-        self.inner.note_growth(id, rows);
-        Ok(self.rows)
+        let (inner, rows) = (self.inner.clone(), self.rows);
+        inner.note_growth(id, i64::try_from(rows).unwrap_or(i64::MAX));
+        // With the writer lock let go, columnar indexes can make blocks of the rows.
+        drop(self);
+        inner.note_changes(id, rows);
+        Ok(rows)
     }
 
     /// Waits for the encoding thread, which has failed.

@@ -9,7 +9,7 @@ use crate::entry::IndexCodec;
 use crate::row::Times;
 use crate::rules::Rules;
 use crate::{EngineError, RowFunction, RowFunctions};
-use rukh_catalog::{KeyExpr, Table};
+use rukh_catalog::{ColumnId, KeyExpr, Table};
 use rukh_keys::{DataType, Datum};
 use std::sync::Arc;
 
@@ -89,6 +89,11 @@ impl Maintainer {
         })
     }
 
+    /// Whether an index is columnar.
+    pub(crate) fn has_columnar(&self) -> bool {
+        self.indexes.iter().any(|index| index.codec.blocks().is_some())
+    }
+
     /// Whether replacing a row blindly could leave an entry of its old image behind.
     pub(crate) fn needs_old_row(&self) -> bool {
         self.indexes.iter().any(|index| !index.from_key)
@@ -102,7 +107,8 @@ pub(crate) struct IndexMaintainer {
     predicate: Option<Compiled>,
     /// Declared positions of all columns that an entry depends on.
     read: Vec<usize>,
-    /// Whether an entry depends on columns of the row key only.
+    /// Whether an entry, or at least its key in a columnar index, depends on columns of the row key
+    /// only.
     from_key: bool,
 }
 
@@ -157,10 +163,20 @@ impl IndexMaintainer {
         let predicate = codec.index.predicate.as_ref();
         let predicate = predicate.map(|p| Compiled::new(definition, &p.sql, &DataType::Boolean, functions));
         let read = codec.index.columns_read(definition);
+        let in_key = |columns: &[ColumnId]| columns.iter().all(|column| definition.in_primary_key(*column));
+        let from_key = match codec.index.is_columnar() {
+            // A change of a columnar index replaces what is stored under its key, whatever that is.
+            true => codec
+                .index
+                .elements
+                .iter()
+                .all(|element| in_key(&element.expr.columns())),
+            false => in_key(&read),
+        };
         Ok(IndexMaintainer {
             elements: elements.collect::<Result<_, _>>()?,
             predicate: predicate.transpose()?,
-            from_key: read.iter().all(|column| definition.in_primary_key(*column)),
+            from_key,
             read: read
                 .iter()
                 .filter_map(|column| definition.position(*column))

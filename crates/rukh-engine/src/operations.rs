@@ -113,11 +113,17 @@ fn parts_of(table: &Arc<Table>) -> Vec<StoredPart> {
         },
         storage: table.storage_name(family.id),
     });
-    let indexes = table.indexes.iter().map(|index| StoredPart {
+    let part = |name: String, storage: String| StoredPart {
         table: table.clone(),
         kind: PartKind::Index,
-        name: index.name.clone(),
-        storage: index.storage_name(),
+        name,
+        storage,
+    };
+    let indexes = table.indexes.iter().flat_map(|index| {
+        let blocks = index
+            .is_columnar()
+            .then(|| part(format!("{}.blocks", index.name), index.blocks_name()));
+        std::iter::once(part(index.name.clone(), index.storage_name())).chain(blocks)
     });
     families.chain(indexes).collect()
 }

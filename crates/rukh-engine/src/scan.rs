@@ -6,7 +6,8 @@
 //! families. Batches begin small and grow, so that a LIMIT reads little ahead.
 
 use crate::EngineError;
-use crate::codec::{ColumnPlace, DecodeError, FamilyValue, TableCodec};
+use crate::codec::{ColumnPlace, DatumRefs, DecodeError, FamilyValue, TableCodec};
+use crate::columnar::{BlockScan, ColumnBatch, ColumnTest};
 use crate::entry::{EntryPlace, EntryView, IndexCodec};
 use crate::lookup::Batch;
 use crate::points;
@@ -17,6 +18,11 @@ use smallvec::SmallVec;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+mod columnar;
+
+pub use columnar::ColumnarCursor;
+use columnar::visit_vectors;
 
 /// Whose key order a scan follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,6 +57,8 @@ pub struct ScanRequest {
     pub entry_filter: Option<EntryFilter>,
     /// The columns that the view of `entry_filter` gives; all must be in the source itself.
     pub entry_columns: Vec<ColumnId>,
+    /// Tests on columns, which a columnar index evaluates on encoded values; empty for other sources.
+    pub tests: Vec<ColumnTest>,
     /// Ends the scan with [`EngineError::Cancelled`] soon after it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,
 }
@@ -68,6 +76,7 @@ impl ScanRequest {
             columns,
             entry_filter: None,
             entry_columns: Vec::new(),
+            tests: Vec::new(),
             cancel: None,
         }
     }
@@ -90,6 +99,12 @@ pub struct ScanCounters {
     pub rows: u64,
     /// Bytes of keys and values read.
     pub bytes_read: u64,
+    /// Blocks of columnar indexes that were looked into.
+    pub blocks_read: u64,
+    /// Blocks that what is known of their columns ruled out.
+    pub blocks_pruned: u64,
+    /// Changes of columnar indexes that were read beside their blocks.
+    pub delta_rows: u64,
 }
 
 impl From<ScanStats> for ScanCounters {
@@ -110,6 +125,17 @@ pub(crate) fn storage_name(codec: &TableCodec, source: Source) -> Result<&str, E
     match source {
         Source::Table => Ok(&codec.families[0].storage),
         Source::Index(id) => Ok(&ready_index(codec, id)?.storage),
+    }
+}
+
+/// Returns the index that a source is, if it is columnar.
+pub(crate) fn columnar_index(
+    codec: &TableCodec,
+    source: Source,
+) -> Result<Option<&Arc<IndexCodec>>, EngineError> {
+    match source {
+        Source::Table => Ok(None),
+        Source::Index(id) => Ok(Some(ready_index(codec, id)?).filter(|index| index.blocks().is_some())),
     }
 }
 
@@ -135,6 +161,8 @@ enum Access {
     Key(usize),
     /// In the value of the `fetched`-th family read.
     Value { fetched: usize, ordinal: usize },
+    /// In this column of what a columnar index gives out.
+    Vector(usize),
 }
 
 /// Everything about a scan that does not change while it runs.
@@ -151,6 +179,8 @@ pub(crate) struct Plan {
     values: bool,
     /// Whether rows need more than their entries.
     pub(crate) batched: bool,
+    /// Where a columnar index gives out the elements of its key, for lookups.
+    key_vectors: usize,
 }
 
 impl Plan {
@@ -168,6 +198,7 @@ impl Plan {
             base_needed: false,
             values: false,
             batched: false,
+            key_vectors: 0,
         };
         let covered = request
             .columns
@@ -256,6 +287,11 @@ impl Plan {
         }
     }
 
+    /// Whether entries come from blocks.
+    fn is_columnar(&self) -> bool {
+        self.index.as_ref().is_some_and(|index| index.blocks().is_some())
+    }
+
     fn storage(&self) -> &str {
         match &self.index {
             Some(index) => &index.storage,
@@ -313,6 +349,7 @@ type FamilyValues<'a> = SmallVec<[Option<FamilyValue<'a>>; 1]>;
 enum Place<'a> {
     Entry { key: &'a [u8], entry: EntryView<'a> },
     Row { key: &'a [u8], values: FamilyValues<'a> },
+    Vectors { batch: &'a ColumnBatch, row: usize },
 }
 
 /// A row under the scan's cursor: columns decode when they are asked for.
@@ -349,6 +386,9 @@ impl RowView<'_> {
                     .datum(ordinal)
                     .map_err(|e| codec.family_corruption(family, key, e.into()))
             }
+            (Place::Vectors { batch, row }, Access::Vector(at)) => batch.columns[at]
+                .datum(*row)
+                .map_err(|e| self.vector_corruption(e)),
             _ => unreachable!("a plan gives entry places to entries, row places to rows"),
         }
     }
@@ -361,6 +401,13 @@ impl RowView<'_> {
     /// Whether the view gives no column.
     pub fn is_empty(&self) -> bool {
         self.columns.is_empty()
+    }
+
+    fn vector_corruption(&self, error: impl ToString) -> EngineError {
+        match &self.plan.index {
+            Some(index) => index.corruption(&[], error),
+            None => self.plan.codec.corruption(&[], DecodeError::EntryForm),
+        }
     }
 
     fn entry_corruption(&self, key: &[u8], error: DecodeError) -> EngineError {
@@ -376,6 +423,8 @@ enum Entries {
     Cursor(Box<dyn KvCursor>),
     /// Whole keys of rows, each read by a get.
     Points(points::Points),
+    /// A columnar index, and the rows of its batch that were not shown.
+    Blocks(Box<BlockScan>, std::ops::Range<usize>),
 }
 
 /// A scan under way.
@@ -399,6 +448,9 @@ impl RowCursor {
         request: ScanRequest,
     ) -> Result<Self, EngineError> {
         let mut plan = Plan::new(codec, &request)?;
+        if plan.is_columnar() {
+            return RowCursor::of_blocks(plan, kv, request);
+        }
         let points = match request.source {
             Source::Table if request.entry_filter.is_none() => {
                 points::Points::of(&plan.codec.key, &request.ranges, &request.masked, request.reverse)
@@ -449,6 +501,7 @@ impl RowCursor {
         let entries = match &self.entries {
             Entries::Cursor(cursor) => cursor.stats().into(),
             Entries::Points(points) => points.counters(),
+            Entries::Blocks(blocks, _) => blocks.counters(),
         };
         ScanCounters {
             lookups: self.lookups,
@@ -463,11 +516,20 @@ impl RowCursor {
         max: usize,
         sink: &mut dyn FnMut(&RowView<'_>) -> Result<(), EngineError>,
     ) -> Result<usize, EngineError> {
-        let Entries::Cursor(cursor) = &mut self.entries else {
-            return Ok(0);
-        };
         let (plan, filter) = (&*self.plan, &mut self.filter);
         let mut shown = 0;
+        let cursor = match &mut self.entries {
+            Entries::Cursor(cursor) => cursor,
+            Entries::Points(_) => return Ok(0),
+            Entries::Blocks(blocks, rest) => {
+                visit_vectors(blocks, rest, plan, filter, &mut |view, _| {
+                    sink(view)?;
+                    shown += 1;
+                    Ok(shown < max)
+                })?;
+                return Ok(shown);
+            }
+        };
         visit_entries(cursor.as_mut(), plan, filter, &mut |view, _| {
             sink(view)?;
             shown += 1;
@@ -521,6 +583,32 @@ impl RowCursor {
                 } else {
                     batch.fetch(plan, self.kv.as_ref(), 1)?;
                 }
+                self.bytes_fetched += batch.bytes();
+            }
+            Entries::Blocks(blocks, rest) => {
+                let index = plan.index.as_ref().expect("entries come from an index");
+                let elements = index.layout.columns().len();
+                visit_vectors(blocks, rest, plan, &mut self.filter, &mut |view, first| {
+                    let Place::Vectors { batch: columns, row } = view.place else {
+                        return Ok(true);
+                    };
+                    let datums = (first..first + elements).map(|at| columns.columns[at].datum(row));
+                    let datums: Result<DatumRefs<'_>, _> = datums.collect();
+                    let datums = datums.map_err(|e| view.vector_corruption(e))?;
+                    let (mut key, mut row_key) = (Vec::new(), Vec::new());
+                    index.layout.encode_into(&datums, &mut key)?;
+                    index.row_key_of(&plan.codec, &datums, &mut row_key)?;
+                    let push = batch.push_entry(&key, |out| {
+                        out.extend_from_slice(&row_key);
+                        Ok(())
+                    });
+                    push.map_err(|e| index.corruption(&key, e))?;
+                    Ok(batch.len() < size)
+                })?;
+                collected = batch.len();
+                batch.fetch(plan, self.kv.as_ref(), 0)?;
+                batch.check_present(plan)?;
+                self.lookups += batch.len() as u64;
                 self.bytes_fetched += batch.bytes();
             }
         }
@@ -588,6 +676,7 @@ fn collect(
     visit_entries(cursor, plan, filter, &mut |view, value| {
         match &view.place {
             Place::Row { key, .. } => batch.push_row(key, value),
+            Place::Vectors { .. } => return Ok(true),
             Place::Entry { key, entry } => {
                 let row_key = |out: &mut Vec<u8>| entry.row_key(&plan.codec, out);
                 let index = plan.index.as_ref().expect("entries come from an index");

@@ -9,6 +9,7 @@
 //! Deliberately not here: repair. An index is repaired by filling it anew (`indexes`).
 
 use crate::codec::TableCodec;
+use crate::columnar;
 use crate::engine::Engine;
 use crate::maintain::{IndexMaintainer, KeyedRow, Maintainer};
 use crate::names;
@@ -313,9 +314,15 @@ impl<'a> Scrub<'a> {
 
     /// Merges the stored entries of an index with those that it should have.
     fn entries(&mut self, index: &IndexMaintainer, mut expected: Merge) -> Result<(), EngineError> {
-        let mut cursor = self.snapshot.kv.scan(&index.codec.storage, ScanSpec::all())?;
+        let mut stored = self.stored_entries(index)?;
         let mut more = expected.advance()?;
-        while let Some((keys, values)) = next_entries(cursor.as_mut())? {
+        loop {
+            let (keys, values) = match stored.next() {
+                Ok(None) => break,
+                Ok(Some(entries)) => entries,
+                // What lies behind a block that does not decode cannot be told.
+                Err(error) => return self.report.note_error(error),
+            };
             check_cancelled(self.progress)?;
             for (key, value) in keys.iter().zip(&values) {
                 while more && expected.key() < key.as_slice() {
@@ -343,6 +350,18 @@ impl<'a> Scrub<'a> {
             more = expected.advance()?;
         }
         Ok(())
+    }
+
+    /// Starts reading the entries of an index, after looking at the blocks of a columnar one.
+    fn stored_entries(&mut self, index: &IndexMaintainer) -> Result<StoredEntries, EngineError> {
+        let (kv, codec) = (&self.snapshot.kv, &index.codec);
+        if codec.blocks().is_none() {
+            return Ok(StoredEntries::Rows(kv.scan(&codec.storage, ScanSpec::all())?));
+        }
+        let report = &mut self.report;
+        columnar::check_blocks(kv.as_ref(), codec, &mut |error| report.note_error(error))?;
+        let entries = columnar::EntryReader::new(kv.clone(), codec.clone())?;
+        Ok(StoredEntries::Columnar(Box::new(entries)))
     }
 
     fn note_entry(&mut self, kind: FindingKind, index: &IndexMaintainer, key: &[u8]) {
@@ -390,6 +409,22 @@ fn misfit(codec: &TableCodec, key: &[u8], row: &[rukh_keys::Datum]) -> Option<St
         Ok(()) if expected == key => None,
         Ok(()) => Some(format!("the row's own key is {}", codec.display_key(&expected))),
         Err(error) => Some(error.to_string()),
+    }
+}
+
+/// Entries of an index, in key order.
+enum StoredEntries {
+    Rows(Box<dyn KvCursor>),
+    Columnar(Box<columnar::EntryReader>),
+}
+
+impl StoredEntries {
+    /// Reads further entries; `None` at the end.
+    fn next(&mut self) -> Result<Option<KeysAndValues>, EngineError> {
+        match self {
+            StoredEntries::Rows(cursor) => next_entries(cursor.as_mut()),
+            StoredEntries::Columnar(entries) => entries.next(),
+        }
     }
 }
 

@@ -2,8 +2,9 @@
 
 use crate::clock::{Clock, Moment};
 use crate::codec::TableCodec;
+use crate::columnar;
 use crate::lifetime::{self, Live};
-use crate::scan::{self, RowCursor, ScanCounters, ScanRequest, Source};
+use crate::scan::{self, ColumnarCursor, RowCursor, ScanCounters, ScanRequest, Source};
 use crate::{EngineError, Row};
 use parking_lot::Mutex;
 use rukh_catalog::{Catalog, CatalogError, Table, TableId};
@@ -181,10 +182,41 @@ impl Snapshot {
         masked: MaskedCompare,
     ) -> Result<(u64, ScanCounters), EngineError> {
         let codec = self.codec(table.id)?;
+        if scan::columnar_index(codec, source)?.is_some() {
+            return self.count_columnar(codec, source, ranges);
+        }
         let storage = scan::storage_name(codec, source)?;
         let spec = ScanSpec::ranges(ranges).masked(masked).keys_only();
         let (rows, stats) = self.kv.count(storage, spec)?;
         Ok((rows, ScanCounters { rows, ..stats.into() }))
+    }
+
+    /// Counts the entries of a columnar index in `ranges`.
+    fn count_columnar(
+        &self,
+        codec: &Arc<TableCodec>,
+        source: Source,
+        ranges: Vec<KeyRange>,
+    ) -> Result<(u64, ScanCounters), EngineError> {
+        let request = ScanRequest {
+            source,
+            ranges,
+            ..ScanRequest::all(codec.table.clone(), Vec::new())
+        };
+        let mut cursor = self.scan_columnar(request)?;
+        while cursor.next_batch(usize::MAX)?.is_some() {}
+        let counters = cursor.counters();
+        Ok((counters.rows, counters))
+    }
+
+    /// Starts a scan of a columnar index that gives out its columns as vectors; all columns asked for
+    /// must be in the index.
+    ///
+    /// Fails as [`Snapshot::scan`] does, and on an index that is not columnar. `masked`, `reverse`,
+    /// `limit` and `entry_filter` of the request are not looked at.
+    pub fn scan_columnar(&self, request: ScanRequest) -> Result<ColumnarCursor, EngineError> {
+        let codec = self.codec(request.table.id)?;
+        ColumnarCursor::new(codec.clone(), self.kv.clone(), request)
     }
 
     /// Returns the row whose primary key has these datums: one for each element, in key order; for
@@ -217,6 +249,10 @@ impl Snapshot {
         parts: usize,
     ) -> Result<Vec<Vec<KeyRange>>, EngineError> {
         let codec = self.codec(table.id)?;
+        if let Some(index) = scan::columnar_index(codec, source)? {
+            let points = columnar::first_keys(self.kv.as_ref(), index)?;
+            return Ok(crate::split::split_at(ranges, &points, parts));
+        }
         let storage = scan::storage_name(codec, source)?;
         crate::split::split(self.store.as_ref(), storage, ranges, parts)
     }

@@ -28,6 +28,23 @@ pub(crate) fn split(
     Ok(group(pieces, parts))
 }
 
+/// Cuts `ranges` at some of these keys, ascending and with equal amounts of data between them, into at
+/// most `parts` lists of similar size, in order.
+pub(crate) fn split_at(ranges: Vec<KeyRange>, points: &[Vec<u8>], parts: usize) -> Vec<Vec<KeyRange>> {
+    let mut pieces = Vec::new();
+    for range in KeyRange::merge(ranges) {
+        let start = points.partition_point(|point| *point <= range.start);
+        let end = range
+            .limit
+            .as_ref()
+            .map(|limit| points.partition_point(|point| point < limit));
+        let inside = &points[start..end.unwrap_or(points.len()).max(start)];
+        pieces.extend(cut(range, inside.to_vec()).into_iter().map(|piece| (piece, 1)));
+    }
+    let lists = group(pieces, parts.max(1));
+    lists.into_iter().map(KeyRange::merge).collect()
+}
+
 /// Cuts each range into pieces in proportion to its size; returns each with its size.
 fn measured_pieces(
     store: &dyn KvStore,

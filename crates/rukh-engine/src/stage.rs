@@ -2,6 +2,7 @@
 
 use crate::EngineError;
 use crate::codec::FamilyCodec;
+use crate::entry::DELETED;
 use crate::maintain::{Maintainer, RowChange};
 use crate::unique::NetChange;
 use rukh_keys::Datum;
@@ -40,6 +41,10 @@ pub(crate) fn stage(
         for change in changes {
             match &change.value {
                 Some(value) => batch.put(&index.codec.storage, &change.key, value),
+                // A block may have the entry still.
+                None if index.codec.index.is_columnar() => {
+                    batch.put(&index.codec.storage, &change.key, DELETED);
+                }
                 None => batch.delete(&index.codec.storage, &change.key),
             }
         }

@@ -23,7 +23,7 @@ use crate::write::{Target, Write};
 use parking_lot::Mutex;
 use rukh_catalog::{Table, TableId};
 use rukh_kv::{Durability, Mark, Overlay, WriteBatch};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -149,6 +149,13 @@ impl Transaction {
             commits.note(&touched);
         })?;
         inner.note_all_growth(&grown.lock());
+        let mut changed: BTreeMap<TableId, u64> = BTreeMap::new();
+        for touch in &touched {
+            *changed.entry(touch.table).or_default() += 1;
+        }
+        for (table, rows) in changed {
+            inner.note_changes(table, rows);
+        }
         Ok(())
     }
 }

@@ -315,11 +315,15 @@ impl Write {
         let mut touched = Vec::new();
         let mut batch = WriteBatch::new();
         let mut grown = Growth::new();
+        let mut changed = Vec::new();
         for (id, pending) in &mut self.tables {
             settle_arrivals(&self.snapshot, pending)?;
             let maintainer = pending.maintainer.clone();
             let changes = pending.changes(self.snapshot.now());
             grown.insert(*id, changes.iter().map(growth).sum());
+            if maintainer.has_columnar() {
+                changed.push((*id, changes.len() as u64));
+            }
             let mut entries = Vec::with_capacity(maintainer.indexes.len());
             for index in &maintainer.indexes {
                 let changed = index.changes(&changes)?;
@@ -345,6 +349,9 @@ impl Write {
                 };
                 self.inner.commit(batch, durability, self.guard, note)?;
                 self.inner.note_all_growth(&grown);
+                for (table, rows) in changed {
+                    self.inner.note_changes(table, rows);
+                }
                 Ok(())
             }
         }

@@ -53,7 +53,10 @@ fn sweep_with(fault: Fault, rows_at_once: u64) {
         let named = engine
             .catalog()
             .tables()
-            .map(|table| table.families.len() + table.indexes.len())
+            .map(|table| {
+                let indexes = table.indexes.iter().flat_map(rukh_catalog::Index::storage_names);
+                table.families.len() + indexes.count()
+            })
             .sum::<usize>();
         assert_eq!(
             memory.tables().len(),

@@ -225,6 +225,7 @@ fn table(key: u32, indexes: u32) -> Table {
             elements: vec![element(3 + at)],
             include: Vec::new(),
             predicate: None,
+            layout: Default::default(),
         };
         let index = validate_index(draft, &table, IndexId(10 + at)).expect("the index is valid");
         table.indexes.push(Index {

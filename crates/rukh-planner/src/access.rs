@@ -6,8 +6,9 @@ use rukh_catalog::{ColumnId, Index};
 use rukh_keys::{KeyLayout, KeyRange, MaskedCompare, Span};
 
 use crate::boxes::TermBox;
+use crate::columnar::{ColumnarRead, column_tests};
 use crate::constrain::{Constraint, constrain};
-use crate::cost::{Estimate, PathShape, estimate, is_whole_key, known_for_key};
+use crate::cost::{Estimate, PathShape, estimate, estimate_columnar, is_whole_key, known_for_key};
 use crate::implication::given_by_index;
 use crate::knowledge::Knowledge;
 use crate::masked::{MaskedTest, Masks, masks};
@@ -31,6 +32,8 @@ pub enum ScanKind {
     RangeScan,
     /// All keys.
     FullScan,
+    /// Blocks of a columnar index, column by column.
+    Columnar,
 }
 
 impl ScanKind {
@@ -42,6 +45,7 @@ impl ScanKind {
             ScanKind::SkipScan => "skip scan",
             ScanKind::RangeScan => "range scan",
             ScanKind::FullScan => "full scan",
+            ScanKind::Columnar => "columnar scan",
         }
     }
 }
@@ -87,6 +91,9 @@ pub struct AccessPath {
     pub ordered: bool,
     /// What reading is likely to cost.
     pub estimate: Estimate,
+    /// What is read of a columnar index, if the source is one; its tests are proven, and in addition
+    /// to those of keys.
+    pub columnar: Option<ColumnarRead>,
 }
 
 /// Plans one source; `None` if it cannot be used: no such index, not ready, or partial and without
@@ -111,7 +118,10 @@ pub(crate) fn path_on(query: &Query<'_>, knowledge: &Knowledge, target: &Target)
         return Some(full_scan(query, knowledge, target));
     }
     let constraint = constrain(query, knowledge, target, &given, options(query));
-    Some(assemble(query, knowledge, target, constraint))
+    match target.index(query) {
+        Some(index) if index.is_columnar() => assemble_columnar(query, knowledge, target, index, constraint),
+        _ => Some(assemble(query, knowledge, target, constraint)),
+    }
 }
 
 fn options(query: &Query<'_>) -> SpanOptions {
@@ -203,7 +213,81 @@ fn assemble(
         order: order.delivered,
         ordered: order.satisfied,
         estimate,
+        columnar: None,
     }
+}
+
+/// Plans a columnar index; `None` if it lacks a column that the query reads.
+fn assemble_columnar(
+    query: &Query<'_>,
+    knowledge: &Knowledge,
+    target: &Target,
+    index: &Index,
+    mut constraint: Constraint,
+) -> Option<AccessPath> {
+    let placed = place_spans(&mut constraint.boxes, target);
+    let kind = match scan_kind(&placed, target) {
+        ScanKind::Empty => ScanKind::Empty,
+        _ => ScanKind::Columnar,
+    };
+    let mut proven = std::mem::take(&mut constraint.proven);
+    let tests = match kind {
+        ScanKind::Empty => Vec::new(),
+        _ => column_tests(query, knowledge, &constraint, &mut proven),
+    };
+    let residual: Vec<usize> = (0..query.conjuncts.len()).filter(|at| !proven[*at]).collect();
+    let mut columns: Vec<ColumnId> = tests.iter().map(|test| test.column).collect();
+    let mut given = query.needed.to_vec();
+    for at in &residual {
+        given.extend(query.columns_of(&query.conjuncts[*at])?);
+    }
+    for column in given {
+        if !columns.contains(&column) {
+            columns.push(column);
+        }
+    }
+    if !columns.iter().all(|column| index.covers(query.table, *column)) {
+        return None;
+    }
+    let known = known_for_key(query, knowledge.known.as_ref(), target);
+    let order = path_order(query, target, &known, true, kind == ScanKind::Empty);
+    // Blocks are read forwards.
+    let ordered = order.satisfied && !order.reverse;
+    let read = ColumnarRead { tests, columns };
+    let masks = Masks::none(proven);
+    let shape = PathShape {
+        target,
+        constraint: &constraint,
+        placed: &placed,
+        masks: &masks,
+        residual_index: &[],
+        covering: true,
+        ordered,
+    };
+    let estimate = estimate_columnar(query, knowledge, &shape, &read, !residual.is_empty());
+    Some(AccessPath {
+        source: target.source,
+        kind,
+        layout: target.layout.clone(),
+        spans: placed.spans,
+        buckets: None,
+        ranges: placed.ranges,
+        masked: masks.compare,
+        masked_tests: masks.tests,
+        residual_index: Vec::new(),
+        residual,
+        covering: true,
+        lookup_columns: Vec::new(),
+        reverse: false,
+        order: if order.reverse {
+            Vec::new()
+        } else {
+            order.delivered
+        },
+        ordered,
+        estimate,
+        columnar: Some(read),
+    })
 }
 
 fn scan_kind(placed: &Placed, target: &Target) -> ScanKind {

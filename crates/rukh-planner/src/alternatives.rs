@@ -17,7 +17,7 @@ use crate::access::{AccessPath, ScanKind, path_on};
 use crate::cost::CostPart;
 use crate::domain::points;
 use crate::knowledge::Knowledge;
-use crate::plan::{Allowed, is_unbeatable};
+use crate::plan::{Allowed, is_unbeatable, lacking};
 use crate::planner::Planner;
 use crate::query::{Query, Source};
 use crate::spans::is_single_value;
@@ -98,10 +98,7 @@ pub fn alternatives(query: &Query<'_>, chosen: &AccessPath, quote: QuoteName) ->
                 why: why(query, &allowed, chosen, &path),
                 path,
             }),
-            None => unusable.push((
-                target.source(),
-                "does not hold all rows that this query asks for".to_string(),
-            )),
+            None => unusable.push((target.source(), lacking(target.index(query)).to_string())),
         }
     }
     let building = query.table.indexes.iter();
@@ -250,6 +247,7 @@ fn imagined(query: &Query<'_>, knowledge: &Knowledge, elements: &[KeyElement]) -
         elements: elements.to_vec(),
         include: Vec::new(),
         predicate: None,
+        layout: Default::default(),
     };
     let mut index = validate_index(draft, query.table, id).ok()?;
     index.state = IndexState::Ready;

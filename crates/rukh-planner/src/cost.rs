@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use rukh_keys::{Datum, Span};
 
 use crate::boxes::{Boxes, TermBox};
+use crate::columnar::{ColumnarRead, ColumnarShape, columnar_cost};
 use crate::constrain::{Constraint, project};
 use crate::domain::ordinal;
 use crate::interval::IntervalSet;
@@ -22,7 +23,7 @@ use crate::target::{Slot, Target};
 use crate::term::{TermId, TermKind, TermTypes};
 
 /// Cost of positioning an iterator, or of one get.
-const SEEK: f64 = 2.5;
+pub(crate) const SEEK: f64 = 2.5;
 /// Cost of passing one key.
 const KEY: f64 = 0.12;
 /// Cost of fetching one row of the table for an index entry.
@@ -114,6 +115,43 @@ pub(crate) fn estimate(query: &Query<'_>, knowledge: &Knowledge, shape: &PathSha
     .estimate(query)
 }
 
+/// Estimates a scan of a columnar index that gives out these columns.
+pub(crate) fn estimate_columnar(
+    query: &Query<'_>,
+    knowledge: &Knowledge,
+    shape: &PathShape<'_>,
+    read: &ColumnarRead,
+    checks: bool,
+) -> Estimate {
+    if shape.placed.ranges.is_empty() {
+        return Estimate::default();
+    }
+    let keys = keys_in_spans(query, shape, query.statistics.row_count());
+    let rows = query.statistics.row_count() * share_of_conjuncts(query, knowledge.conjuncts.iter());
+    let rows = rows.min(keys);
+    let sorts = !query.order.is_empty() && !shape.ordered;
+    let (keys, cost) = columnar_cost(
+        query,
+        &ColumnarShape {
+            layout: &shape.target.layout,
+            ranges: shape.placed.ranges.len(),
+            keys,
+            tests: &read.tests,
+            given: read.columns.len() - read.tests.len(),
+            checks,
+            rows,
+            sorts,
+        },
+    );
+    Estimate {
+        keys,
+        seeks: shape.placed.ranges.len() as f64,
+        lookups: 0.0,
+        rows: query.limit.map_or(rows, |limit| rows.min(limit as f64)),
+        cost: cost + if sorts { sort_cost(rows, query.limit) } else { 0.0 },
+    }
+}
+
 /// What a path reads if it is read to its end.
 pub(crate) struct Reading {
     /// Times that iterators are positioned.
@@ -180,7 +218,7 @@ pub(crate) fn least_cost_of_all(query: &Query<'_>) -> f64 {
 }
 
 /// The share of a scan that is read until a LIMIT is reached.
-fn stop_share(limit: Option<u64>, rows: f64, sorts: bool) -> f64 {
+pub(crate) fn stop_share(limit: Option<u64>, rows: f64, sorts: bool) -> f64 {
     match limit {
         Some(limit) if !sorts && rows > 0.0 => (limit as f64 / rows).min(1.0),
         _ => 1.0,
@@ -320,7 +358,7 @@ pub(crate) fn share_of_boxes(query: &Query<'_>, conjunct: &Boxes) -> f64 {
     }
 }
 
-fn share_of_term(query: &Query<'_>, term: TermId, set: &IntervalSet) -> f64 {
+pub(crate) fn share_of_term(query: &Query<'_>, term: TermId, set: &IntervalSet) -> f64 {
     let ty = query.term_type(term);
     ty.map_or(1.0, |ty| match term.kind() {
         TermKind::Hash { column, .. } => query.statistics.hash_share(TermId::column(column), ty.ty, set),

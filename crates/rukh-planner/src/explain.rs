@@ -25,6 +25,7 @@ use rukh_catalog::KeyElement;
 use rukh_keys::SortOrder;
 
 use crate::access::{AccessPath, ScanKind};
+use crate::columnar::ColumnarRead;
 use crate::query::{OrderKey, Query, Source};
 
 /// Most ranges that are written.
@@ -47,6 +48,12 @@ pub struct Actuals {
     pub rows: u64,
     /// Bytes of keys and values read.
     pub bytes_read: u64,
+    /// Blocks of a columnar index looked into.
+    pub blocks_read: u64,
+    /// Blocks ruled out by what is known of their columns.
+    pub blocks_pruned: u64,
+    /// Changes read beside blocks.
+    pub delta_rows: u64,
     /// Time that reading took, of all threads together.
     pub elapsed: Duration,
 }
@@ -75,7 +82,7 @@ pub fn explain_lookup_text(
 }
 
 fn text_of(query: &Query<'_>, path: &AccessPath, ranges: &[String], actuals: Option<&Actuals>) -> String {
-    let mut text = format!("{} on {}\n", path.kind.name(), source_name(query, path.source));
+    let mut text = format!("{} on {}\n", path.kind.name(), scanned(query, path));
     let mut line = |word: &str, rest: &str| {
         // Writing into a String does not fail.
         let _ = writeln!(text, "  {word:<10} {rest}");
@@ -93,6 +100,9 @@ fn text_of(query: &Query<'_>, path: &AccessPath, ranges: &[String], actuals: Opt
     for (at, check) in residual_texts(query, path).iter().enumerate() {
         line(if at == 0 { "residual" } else { "" }, check);
     }
+    if let Some(read) = path.columnar.as_ref().filter(|_| path.kind != ScanKind::Empty) {
+        line("columns", &columns_text(query, read));
+    }
     if !path.covering && path.kind != ScanKind::Empty {
         line("lookup", &lookup_text(query, path));
     }
@@ -102,12 +112,24 @@ fn text_of(query: &Query<'_>, path: &AccessPath, ranges: &[String], actuals: Opt
     line("estimate", &estimate_text(path));
     if let Some(actuals) = actuals {
         line("actual", &actual_text(actuals));
+        if path.columnar.is_some() {
+            line("blocks", &blocks_text(actuals));
+        }
         line(
             "time",
             &format!("{:.3} ms", actuals.elapsed.as_secs_f64() * 1000.0),
         );
     }
     text
+}
+
+/// `table t` or `index t@i`; of a columnar scan `t@i`.
+fn scanned(query: &Query<'_>, path: &AccessPath) -> String {
+    let name = source_name(query, path.source);
+    match path.kind {
+        ScanKind::Columnar => name.trim_start_matches("index ").to_string(),
+        _ => name,
+    }
 }
 
 /// `table t` or `index t@i`.
@@ -182,10 +204,13 @@ fn masked_texts(path: &AccessPath) -> Vec<String> {
         .map(|test| test.sql.chars().count() + 2)
         .max();
     let width = widest.unwrap_or(0).max(PLACE);
-    path.masked_tests
+    let on_keys = path
+        .masked_tests
         .iter()
-        .map(|test| format!("{:<width$}{}", test.sql, test.field))
-        .collect()
+        .map(|test| format!("{:<width$}{}", test.sql, test.field));
+    let tests = path.columnar.iter().flat_map(|read| &read.tests);
+    let on_columns = tests.map(|test| format!("{:<width$}encoded", test.sql));
+    on_keys.chain(on_columns).collect()
 }
 
 fn residual_texts(query: &Query<'_>, path: &AccessPath) -> Vec<String> {
@@ -196,6 +221,22 @@ fn residual_texts(query: &Query<'_>, path: &AccessPath) -> Vec<String> {
     before
         .chain(path.residual.iter().map(|at| query.conjunct_sql(*at)))
         .collect()
+}
+
+/// The columns read, none for a mere count.
+fn columns_text(query: &Query<'_>, read: &ColumnarRead) -> String {
+    let names = read.columns.iter().map(|column| query.table.column_name(*column));
+    match read.columns.is_empty() {
+        true => "none".to_string(),
+        false => names.collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn blocks_text(actuals: &Actuals) -> String {
+    format!(
+        "{} read, {} pruned, {} delta rows",
+        actuals.blocks_read, actuals.blocks_pruned, actuals.delta_rows
+    )
 }
 
 fn lookup_text(query: &Query<'_>, path: &AccessPath) -> String {

@@ -4,7 +4,7 @@
 //!
 //! | member         | holds                                                                        |
 //! |----------------|------------------------------------------------------------------------------|
-//! | `kind`         | `empty`, `point lookup`, `skip scan`, `range scan`, `full scan`              |
+//! | `kind`         | `empty`, `point lookup`, `skip scan`, `range scan`, `full scan`, `columnar scan` |
 //! | `table`        | name of the table                                                            |
 //! | `index`        | name of the index read, or null                                              |
 //! | `key`          | array of `{"expression", "descending"}`                                      |
@@ -19,6 +19,7 @@
 //! | `reverse`      | whether it is read backwards                                                 |
 //! | `order`        | array of `{"expression", "descending", "nulls_first"}`: the order delivered  |
 //! | `ordered`      | whether that is the order asked for                                          |
+//! | `columnar`     | null, or `{"tests", "columns"}`: conditions on encoded columns, names of columns read |
 //! | `estimate`     | `{"keys", "seeks", "lookups", "rows", "cost_us"}`                            |
 //! | `actual`       | null, or the members of [`Actuals`], `elapsed` as `elapsed_us` |
 //!
@@ -56,6 +57,10 @@ pub fn explain_json(query: &Query<'_>, path: &AccessPath, actuals: Option<&Actua
         "reverse": path.reverse,
         "order": path.order.iter().map(|key| order_key(query, key)).collect::<Vec<_>>(),
         "ordered": path.ordered,
+        "columnar": path.columnar.as_ref().map(|read| json!({
+            "tests": read.tests.iter().map(|test| &test.sql).collect::<Vec<_>>(),
+            "columns": read.columns.iter().map(column).collect::<Vec<_>>(),
+        })),
         "estimate": estimate(path),
         "actual": actuals.map(actual),
     })
@@ -119,6 +124,9 @@ fn actual(actuals: &Actuals) -> Value {
         "lookups": actuals.lookups,
         "rows": actuals.rows,
         "bytes_read": actuals.bytes_read,
+        "blocks_read": actuals.blocks_read,
+        "blocks_pruned": actuals.blocks_pruned,
+        "delta_rows": actuals.delta_rows,
         "elapsed_us": actuals.elapsed.as_micros() as u64,
     })
 }

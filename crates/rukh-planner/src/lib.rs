@@ -29,6 +29,7 @@
 mod access;
 mod alternatives;
 mod boxes;
+mod columnar;
 mod constrain;
 mod cost;
 mod distribution;
@@ -62,6 +63,7 @@ mod value;
 
 pub use access::{AccessPath, ScanKind, access_path, access_path_on};
 pub use alternatives::{Alternative, Alternatives, QuoteName, Suggestion, alternatives, missing_index};
+pub use columnar::{ColumnTest, ColumnarRead};
 pub use cost::Estimate;
 pub use distribution::{CommonValues, Histogram};
 pub use evaluate::evaluate;

@@ -114,7 +114,7 @@ fn is_tested(
     conjunct.exact && one.sets().iter().all(holds)
 }
 
-fn spans_prove(constraint: &Constraint, term: TermId, set: &IntervalSet) -> bool {
+pub(crate) fn spans_prove(constraint: &Constraint, term: TermId, set: &IntervalSet) -> bool {
     let holds = |spans: &BoxSpans| spans.proven.get(term).is_some_and(|proven| proven.is_subset(set));
     constraint.boxes.iter().all(holds)
 }

@@ -42,7 +42,7 @@ pub(crate) fn plan_with(query: &Query<'_>, targets: &[Target]) -> Plan {
         paths.insert(0, table);
     }
     if let (Allowed { table: false, .. }, Some(Source::Table)) = (&allowed, paths.first().map(|p| p.source)) {
-        notices.extend(allowed.unusable());
+        notices.extend(allowed.unusable(query));
     }
     if query.hints.contains(&Hint::SkipScan) && paths.iter().any(has_gaps) {
         paths.retain(has_gaps);
@@ -123,10 +123,20 @@ impl Allowed {
         }
     }
 
-    fn unusable(&self) -> Vec<String> {
-        let notice =
-            |name: &String| format!("index \"{name}\" does not hold all rows that this query asks for");
+    fn unusable(&self, query: &Query<'_>) -> Vec<String> {
+        let notice = |name: &String| {
+            let index = query.table.index_named(name);
+            format!("index \"{name}\" {}", lacking(index))
+        };
         self.named.iter().map(notice).collect()
+    }
+}
+
+/// What an index lacks that no path reads.
+pub(crate) fn lacking(index: Option<&Index>) -> &'static str {
+    match index.is_some_and(Index::is_columnar) {
+        true => "does not have all columns that this query reads",
+        false => "does not hold all rows that this query asks for",
     }
 }
 

@@ -23,7 +23,7 @@
 //! | asked                                       | looked at                                    |
 //! |---------------------------------------------|----------------------------------------------|
 //! | one key of the table, or none               | the table                                    |
-//! | anything else                               | sources with a condition on the first element |
+//! | anything else                               | sources with a condition on the first element, and columnar ones |
 //! | the same, to be stopped by a limit          | all sources                                  |
 //! | the same, not cheaper than to read all keys | all sources                                  |
 //! | anything with hints                         | all sources                                  |
@@ -99,7 +99,7 @@ impl Planner {
         let (narrowed, whole): (Vec<&Target>, Vec<&Target>) = self
             .targets
             .iter()
-            .partition(|target| !reads_all(target, knowledge));
+            .partition(|target| target.columnar || !reads_all(target, knowledge));
         for target in narrowed {
             best = better(best, path_on(query, knowledge, target));
             // The table is the first of them if it is among them.

@@ -69,6 +69,7 @@ pub(crate) fn point_path(query: &Query<'_>, target: &Target) -> Option<AccessPat
         order: Vec::new(),
         ordered: true,
         estimate: Reading::single_key(asked.share).estimate(query),
+        columnar: None,
     })
 }
 

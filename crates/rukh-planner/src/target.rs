@@ -39,17 +39,19 @@ pub struct Target {
     pub(crate) unique: bool,
     /// Whether an element is a hash.
     pub(crate) hashed: bool,
+    /// Whether entries are stored in blocks.
+    pub(crate) columnar: bool,
 }
 
 impl Target {
     /// Makes a source ready; `None` if there is no such index or it may not be read yet.
     pub fn new(query: &Query<'_>, source: Source) -> Option<Target> {
         let table = query.table;
-        let (elements, layout, searchable, unique) = match source {
+        let (elements, layout, searchable, unique, columnar) = match source {
             Source::Table => {
                 let elements = table.primary_key.clone();
                 let count = elements.len();
-                (elements, table.key_layout(), count, true)
+                (elements, table.key_layout(), count, true, false)
             }
             Source::Index(id) => {
                 let index = ready_index(query, id)?;
@@ -59,6 +61,7 @@ impl Target {
                     index.key_layout(table),
                     index.searchable(table),
                     index.unique,
+                    index.is_columnar(),
                 )
             }
         };
@@ -70,6 +73,7 @@ impl Target {
             slots,
             searchable,
             unique,
+            columnar,
         })
     }
 

@@ -219,6 +219,12 @@ impl Conditions {
             columns: read.columns,
             entry_filter: filter,
             entry_columns,
+            tests: path
+                .columnar
+                .iter()
+                .flat_map(|read| &read.tests)
+                .map(column_test)
+                .collect(),
             cancel: Some(read.cancel.flag()),
         }
     }
@@ -256,6 +262,14 @@ pub(crate) fn accepts(table: &Table, predicates: &[Predicate], columns: &[Column
     predicates
         .iter()
         .all(|predicate| evaluate(predicate, table, &value) == Some(true))
+}
+
+fn column_test(test: &rukh_planner::ColumnTest) -> rukh_engine::ColumnTest {
+    rukh_engine::ColumnTest {
+        column: test.column,
+        ranges: test.ranges(),
+        null: test.null(),
+    }
 }
 
 fn entry_filter(table: Arc<Table>, predicates: Vec<Predicate>, columns: Vec<ColumnId>) -> EntryFilter {

@@ -107,6 +107,9 @@ pub(crate) struct Totals {
     lookups: AtomicU64,
     rows: AtomicU64,
     bytes_read: AtomicU64,
+    blocks_read: AtomicU64,
+    blocks_pruned: AtomicU64,
+    delta_rows: AtomicU64,
 }
 
 impl Totals {
@@ -120,6 +123,10 @@ impl Totals {
             .fetch_add(scan.masked_misses, Ordering::Relaxed);
         self.lookups.fetch_add(scan.lookups, Ordering::Relaxed);
         self.bytes_read.fetch_add(scan.bytes_read, Ordering::Relaxed);
+        self.blocks_read.fetch_add(scan.blocks_read, Ordering::Relaxed);
+        self.blocks_pruned
+            .fetch_add(scan.blocks_pruned, Ordering::Relaxed);
+        self.delta_rows.fetch_add(scan.delta_rows, Ordering::Relaxed);
     }
 
     /// Adds rows given to the client.
@@ -137,6 +144,9 @@ impl Totals {
             lookups: self.lookups.load(Ordering::Relaxed),
             rows: self.rows.load(Ordering::Relaxed),
             bytes_read: self.bytes_read.load(Ordering::Relaxed),
+            blocks_read: self.blocks_read.load(Ordering::Relaxed),
+            blocks_pruned: self.blocks_pruned.load(Ordering::Relaxed),
+            delta_rows: self.delta_rows.load(Ordering::Relaxed),
         }
     }
 }
@@ -151,6 +161,9 @@ pub(crate) fn counted_since(now: &ScanCounters, before: &ScanCounters) -> ScanCo
         lookups: now.lookups - before.lookups,
         rows: now.rows - before.rows,
         bytes_read: now.bytes_read - before.bytes_read,
+        blocks_read: now.blocks_read - before.blocks_read,
+        blocks_pruned: now.blocks_pruned - before.blocks_pruned,
+        delta_rows: now.delta_rows - before.delta_rows,
     }
 }
 

@@ -106,7 +106,9 @@ impl DirectPlan {
         }
         let left = || path.residual.iter().chain(&path.residual_index);
         let exact = left().next().is_none();
-        let holds = (self.shape.order.is_empty() || path.ordered)
+        // Columns are read by batches, on both cores.
+        let holds = path.columnar.is_none()
+            && (self.shape.order.is_empty() || path.ordered)
             && left().all(|position| is_decidable(&bound[*position]))
             && (path.estimate.keys <= DIRECT_KEYS_MAX || (self.shape.fetch.is_some() && exact))
             && (exact || !self.shape.count);

@@ -238,7 +238,8 @@ impl Session {
             ShowStatement::Tables => show::tables(&catalog)?,
             ShowStatement::Indexes { table } => {
                 let table = table.as_ref().map(|name| self.table(name)).transpose()?;
-                show::indexes(&catalog, &self.engine().builds(), table.as_deref())?
+                let (engine, builds) = (self.engine(), self.engine().builds());
+                show::indexes(&catalog, &builds, table.as_deref(), |id| engine.columnar_debt(id))?
             }
             ShowStatement::CreateTable { name } if let Some(view) = view_named(&catalog, name) => {
                 show::create_view(view)?

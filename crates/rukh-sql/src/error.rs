@@ -93,6 +93,11 @@ impl SqlError {
         Self::new(ErrorKind::Io, "58030", message)
     }
 
+    /// Makes the error for stored bytes that are not what was written, XX001.
+    pub(crate) fn corruption(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Corruption, "XX001", message)
+    }
+
     /// Makes the error for a state that the program excludes, XX000.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Io, "XX000", message)
@@ -167,6 +172,7 @@ impl From<CatalogError> for SqlError {
                 SqlError::statement("42P16", message)
             }
             CatalogError::Value { .. } => SqlError::statement("22023", message),
+            CatalogError::Unsupported { .. } => SqlError::unsupported(message),
             CatalogError::NewerFormat { .. } => SqlError::new(ErrorKind::Io, "58030", message)
                 .with_hint("Open the database with a newer version of rukh."),
             CatalogError::Corrupted { .. } => SqlError::new(ErrorKind::Corruption, "XX001", message),

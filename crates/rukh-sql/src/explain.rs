@@ -390,6 +390,9 @@ fn actuals_of(counters: &rukh_engine::ScanCounters, elapsed: Duration) -> Actual
         lookups: counters.lookups,
         rows: counters.rows,
         bytes_read: counters.bytes_read,
+        blocks_read: counters.blocks_read,
+        blocks_pruned: counters.blocks_pruned,
+        delta_rows: counters.delta_rows,
         elapsed,
     }
 }

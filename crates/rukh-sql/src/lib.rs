@@ -60,6 +60,7 @@ mod statistics;
 mod template;
 mod translate;
 mod types;
+mod vectors;
 mod views;
 
 pub use block::TransactionStatus;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{Field, Schema};
 use rukh_catalog::{
-    Catalog, Column, ColumnId, Identity, Index, IndexState, KeyElement, KeyExpr, Sequence, Table, View,
+    Catalog, Column, ColumnId, Identity, Index, IndexId, IndexState, KeyElement, KeyExpr, Sequence, Table,
+    View,
 };
-use rukh_engine::{BuildPhase, BuildProgress};
+use rukh_engine::{BuildPhase, BuildProgress, ColumnarDebt, EngineError};
 use rukh_keys::{DataType, Datum, SortOrder};
 
 use crate::SqlError;
@@ -36,13 +37,21 @@ pub(crate) fn tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
 }
 
 /// Returns one row per index of a table, or of all tables.
+///
+/// The state of a columnar index tells its blocks, changes and size, too.
 pub(crate) fn indexes(
     catalog: &Catalog,
     builds: &[BuildProgress],
     table: Option<&Table>,
+    debt: impl Fn(IndexId) -> Result<Option<ColumnarDebt>, EngineError>,
 ) -> Result<RecordBatch, SqlError> {
     let wanted = |owner: &Table| table.is_none_or(|table| table.id == owner.id);
     let indexes: Vec<_> = catalog.indexes().filter(|(owner, _)| wanted(owner)).collect();
+    let debts = indexes.iter().map(|(_, index)| match index.is_columnar() {
+        true => debt(index.id),
+        false => Ok(None),
+    });
+    let debts: Vec<Option<ColumnarDebt>> = debts.collect::<Result<_, _>>()?;
     batch([
         (
             "table",
@@ -79,9 +88,22 @@ pub(crate) fn indexes(
         ),
         (
             "state",
-            texts(indexes.iter().map(|(_, index)| Some(state(index, builds)))),
+            texts(indexes.iter().zip(&debts).map(|((_, index), debt)| {
+                Some(match debt {
+                    Some(debt) => format!("{}, {}", state(index, builds), debt_text(debt)),
+                    None => state(index, builds),
+                })
+            })),
         ),
     ])
+}
+
+/// Says what a columnar index has stored.
+fn debt_text(debt: &ColumnarDebt) -> String {
+    format!(
+        "columnar: {} blocks, {} delta rows, {} bytes",
+        debt.blocks, debt.delta_rows, debt.bytes
+    )
 }
 
 /// Returns one row per column of a table: type, nullability, default, place in the key, family.
@@ -223,9 +245,14 @@ pub(crate) fn table_sql(catalog: &Catalog, table: &Table) -> String {
 pub(crate) fn index_sql(table: &Table, index: &Index) -> String {
     let unique = if index.unique { "UNIQUE " } else { "" };
     let mut sql = format!(
-        "CREATE {unique}INDEX {} ON {} ({})",
+        "CREATE {unique}INDEX {} ON {}{} ({})",
         quoted(&index.name),
         qualified_name(table),
+        if index.is_columnar() {
+            " USING columnar"
+        } else {
+            ""
+        },
         element_list(table, &index.elements)
     );
     if !index.include.is_empty() {

@@ -60,6 +60,12 @@ pub const STEPS: &[Step] = &[
     },
     |engine| engine.truncate(super::table(engine, "t").id),
     |engine| load(engine, &["1, 1, '1', '1'"]),
+    |engine| index(engine, "columnar", "COLUMNAR a", false),
+    |engine| upsert(engine, &["1, 2, '2', '2'", "5, 1, NULL, NULL"]),
+    |engine| {
+        let id = super::table(engine, "t").index_named("columnar").unwrap().id;
+        engine.repack_index(id, &NoProgress).map(drop)
+    },
     |engine| engine.drop_table(super::table(engine, "t").id),
 ];
 

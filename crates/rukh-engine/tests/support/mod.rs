@@ -14,8 +14,8 @@ pub mod sessions;
 pub mod toy;
 
 use rukh_catalog::{
-    Column, ColumnId, ColumnValues, Family, FamilyId, IndexDraft, IndexPredicate, KeyElement, KeyExpr,
-    SaltOptions, Table, TableDraft,
+    Column, ColumnId, ColumnValues, Family, FamilyId, IndexDraft, IndexLayout, IndexPredicate, KeyElement,
+    KeyExpr, SaltOptions, Table, TableDraft,
 };
 use rukh_engine::{Engine, NoProgress, Row, ScanRequest, Snapshot};
 use rukh_keys::{DataType, Datum, KeyLayout, SortOrder};
@@ -29,7 +29,11 @@ pub fn engine() -> Engine {
 
 /// Opens the database in a store.
 pub fn open(store: Arc<dyn KvStore>) -> Engine {
-    Engine::open(store, Arc::new(toy::ToyFunctions), false).unwrap()
+    let engine = Engine::open(store, Arc::new(toy::ToyFunctions), false).unwrap();
+    // Small enough for a few rows to be several blocks, and to be repacked.
+    engine.set_block_rows(3);
+    engine.set_repack_rows(4);
+    engine
 }
 
 /// Makes a draft of a table.
@@ -95,6 +99,10 @@ pub fn index_draft(
     unique: bool,
 ) -> IndexDraft {
     let column = |name: &String| table.column_named(name).unwrap().id;
+    let (key, layout) = match key.strip_prefix("COLUMNAR ") {
+        Some(key) => (key, IndexLayout::Columnar),
+        None => (key, IndexLayout::Rows),
+    };
     let predicate = predicate.map(|sql| IndexPredicate {
         sql: sql.to_string(),
         columns: toy::columns_of(sql).iter().map(column).collect(),
@@ -105,6 +113,7 @@ pub fn index_draft(
         elements: elements(key, &table.columns),
         include: split(include).iter().map(column).collect(),
         predicate,
+        layout,
     }
 }
 

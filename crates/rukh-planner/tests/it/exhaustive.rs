@@ -52,6 +52,7 @@ fn world(ty: DataType, nullable: bool) -> World {
             elements: vec![key(0, order)],
             include: Vec::new(),
             predicate: None,
+            layout: Default::default(),
         };
         let index = validate_index(draft, &table, IndexId(id)).expect("the draft is valid");
         table.indexes.push(Index {

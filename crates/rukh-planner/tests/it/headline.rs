@@ -5,8 +5,11 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use rukh_catalog::{KeyElement, KeyExpr};
 use rukh_keys::{Datum, KeyRange, SortOrder};
+use std::ops::RangeBounds;
+
 use rukh_planner::{
-    AccessPath, Hint, OrderKey, Predicate, Query, ScanKind, Source, TermId, access_path, explain_text, plan,
+    AccessPath, ColumnTest, Hint, OrderKey, Predicate, Query, ScanKind, Source, TermId, access_path,
+    explain_text, plan,
 };
 
 use crate::choices::{Choices, numbers};
@@ -138,6 +141,12 @@ pub fn run<'a>(world: &'a World, conjuncts: &[Predicate], path: &AccessPath) -> 
         .filter_map(|row| Some((world.key(row, path.source)?, row)))
         .filter(|(key, _)| path.ranges.iter().any(|range| range.contains(key)))
         .filter(|(key, _)| path.masked.matches(key))
+        .filter(|(_, row)| {
+            path.columnar
+                .iter()
+                .flat_map(|read| &read.tests)
+                .all(|test| fulfils(row, test))
+        })
         .collect();
     read.sort();
     if path.reverse {
@@ -146,6 +155,15 @@ pub fn run<'a>(world: &'a World, conjuncts: &[Predicate], path: &AccessPath) -> 
     let residual: Vec<_> = path.residual_index.iter().chain(&path.residual).collect();
     let passes = |row: &&Row| residual.iter().all(|at| world.passes(row, &conjuncts[**at]));
     read.into_iter().map(|(_, row)| row).filter(passes).collect()
+}
+
+/// Whether a row passes a test on an encoded column.
+fn fulfils(row: &Row, test: &ColumnTest) -> bool {
+    let value = &row[test.column.0 as usize];
+    if value.is_null() {
+        return test.null();
+    }
+    test.ranges().iter().any(|range| range.contains(value))
 }
 
 fn check(case: &Case, path: &AccessPath) -> Result<(), TestCaseError> {
@@ -233,6 +251,7 @@ fn check_kind(case: &Case, path: &AccessPath) -> Result<(), TestCaseError> {
                 );
             }
         }
+        ScanKind::Columnar => prop_assert!(path.columnar.is_some()),
         ScanKind::FullScan => prop_assert_eq!(&path.ranges, &vec![KeyRange::all()]),
         ScanKind::RangeScan => prop_assert_eq!(path.spans.len(), 1),
         ScanKind::SkipScan => prop_assert!(path.spans.len() > 1),

@@ -233,6 +233,7 @@ impl Runner {
             elements,
             include,
             predicate: None,
+            layout: Default::default(),
         };
         let index = validate_index(draft, &table, IndexId(10))?;
         table.indexes.push(Index {
@@ -376,6 +377,7 @@ impl Runner {
             elements,
             include,
             predicate,
+            layout: Default::default(),
         };
         let index = validate_index(draft, table, id)?;
         let state = if building {

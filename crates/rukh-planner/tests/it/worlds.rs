@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use rukh_catalog::{
-    Column, ColumnId, FamilyId, Index, IndexDraft, IndexId, IndexPredicate, IndexState, KeyElement, KeyExpr,
-    SaltOptions, Table, TableDraft, TableId, validate_index, validate_table,
+    Column, ColumnId, FamilyId, Index, IndexDraft, IndexId, IndexLayout, IndexPredicate, IndexState,
+    KeyElement, KeyExpr, SaltOptions, Table, TableDraft, TableId, validate_index, validate_table,
 };
 use rukh_keys::{DataType, Datum, SortOrder, hash_datum};
 use rukh_planner::{IndexExpression, Predicate, Query, Source, TermId, TermKind, evaluate};
@@ -119,15 +119,27 @@ impl World {
             Vec::new()
         };
         let predicate = choices.one_in(5).then(|| leaf(choices, self));
+        let columnar = predicate.is_none() && choices.one_in(3);
+        let (layout, include) = match columnar {
+            true => {
+                let all = self.table.columns.iter().map(|column| column.id);
+                (
+                    IndexLayout::Columnar,
+                    all.filter(|_| !choices.one_in(8)).collect(),
+                )
+            }
+            false => (IndexLayout::Rows, include),
+        };
         let draft = IndexDraft {
             name: format!("i{}", id.0),
-            unique: choices.one_in(3),
+            unique: choices.one_in(3) && !columnar,
             elements,
             include,
             predicate: predicate.as_ref().map(|_| IndexPredicate {
                 sql: String::new(),
                 columns: Vec::new(),
             }),
+            layout,
         };
         let Ok(index) = validate_index(draft, &self.table, id) else {
             return;

@@ -25,7 +25,7 @@ pub(super) fn alter_index(
         let message = format!("relation \"{}\" does not exist", name.name);
         return Err(SqlError::statement("42P01", message).at(name.position));
     };
-    let (table, id, state) = (table.id, index.id, index.state);
+    let (table, id, state, columnar) = (table.id, index.id, index.state, index.is_columnar());
     let placed = |error: SqlError| error.at(name.position);
     match action {
         IndexAction::RenameTo(new_name) => {
@@ -38,6 +38,15 @@ pub(super) fn alter_index(
                 Ok::<_, SqlError>(next)
             })?;
             Ok(())
+        }
+        IndexAction::Repack if !columnar => {
+            let message = format!("index \"{}\" is not columnar", name.name);
+            Err(placed(SqlError::statement("42809", message)))
+        }
+        IndexAction::Repack => {
+            let task = session.task(format!("index {}", name.name), "rows");
+            let repacked = session.engine().repack_index(id, &task);
+            repacked.map(|_| ()).map_err(|error| placed(error.into()))
         }
         IndexAction::Enable if state == IndexState::Ready => Ok(()),
         IndexAction::Rebuild | IndexAction::Enable => rebuild(session, id, &name.name).map_err(placed),

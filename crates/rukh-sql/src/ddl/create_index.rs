@@ -5,7 +5,10 @@ use datafusion::common::DFSchema;
 use datafusion::logical_expr::{Expr, ExprSchemable};
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast;
-use rukh_catalog::{Catalog, IndexDraft, IndexPredicate, KeyElement, KeyExpr, Table, validate_index};
+use rukh_catalog::{
+    Catalog, ColumnId, FamilyId, IndexDraft, IndexLayout, IndexPredicate, KeyElement, KeyExpr, Table,
+    validate_index,
+};
 use rukh_engine::EngineError;
 use rukh_keys::DataType;
 
@@ -69,8 +72,12 @@ fn index_draft(
             order: definition.order,
         });
     }
+    if statement.columnar && elements.is_empty() {
+        elements.clone_from(&table.primary_key);
+    }
     let name = match &statement.name {
         Some(name) => name.text.clone(),
+        None if statement.columnar => free_name(catalog, table, &["columnar".to_string()], "idx"),
         None => free_name(catalog, table, &element_names(table, &elements), "idx"),
     };
     let predicate = statement
@@ -78,14 +85,30 @@ fn index_draft(
         .as_ref()
         .map(|predicate| index_predicate(table, predicate))
         .transpose()?;
-    let include = column_ids(&table.columns, &statement.include)?;
+    let include = match statement.columnar && statement.include.is_empty() {
+        true => other_columns(table, &elements),
+        false => column_ids(&table.columns, &statement.include)?,
+    };
     Ok(IndexDraft {
         name,
         unique: statement.unique,
         elements,
         include,
         predicate,
+        layout: match statement.columnar {
+            true => IndexLayout::Columnar,
+            false => IndexLayout::Rows,
+        },
     })
+}
+
+/// Returns the columns of the first family that neither these elements nor the primary key give.
+fn other_columns(table: &Table, elements: &[KeyElement]) -> Vec<ColumnId> {
+    let is_element = |id: ColumnId| elements.iter().any(|element| element.expr == KeyExpr::Column(id));
+    let columns = table.columns.iter().filter(|column| column.family == FamilyId(0));
+    let ids = columns.map(|column| column.id);
+    ids.filter(|id| !table.in_primary_key(*id) && !is_element(*id))
+        .collect()
 }
 
 fn index_element(table: &Table, definition: &KeyElementDefinition) -> Result<KeyExpr, SqlError> {

@@ -460,6 +460,7 @@ pub(super) fn create_uniques(
             elements,
             include: Vec::new(),
             predicate: None,
+            layout: Default::default(),
         };
         let created = session.engine().create_index(table.id, draft, &NoProgress);
         let position = unique.columns.first().map_or(1, |name| name.position);

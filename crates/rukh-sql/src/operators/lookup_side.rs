@@ -302,7 +302,7 @@ fn narrows(one: &AccessPath, all: &AccessPath) -> bool {
     match one.kind {
         ScanKind::PointLookup => true,
         ScanKind::SkipScan | ScanKind::RangeScan => one.estimate.keys * 2.0 <= all.estimate.keys,
-        ScanKind::Empty | ScanKind::FullScan => false,
+        ScanKind::Empty | ScanKind::FullScan | ScanKind::Columnar => false,
     }
 }
 

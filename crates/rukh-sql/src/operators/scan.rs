@@ -32,7 +32,7 @@ use datafusion::physical_plan::{
     SortOrderPushdownResult, StatisticsArgs,
 };
 use rukh_catalog::{ColumnId, FamilyId, Index, Table};
-use rukh_engine::{RowCursor, ScanCounters};
+use rukh_engine::{ColumnarCursor, RowCursor, ScanCounters};
 use rukh_keys::{DataType, KeyRange};
 use rukh_planner::{AccessPath, OrderKey, TermId};
 
@@ -41,6 +41,7 @@ use crate::access::{Conditions, Read, Wanted};
 use crate::batch::BatchBuilder;
 use crate::context::{StatementContext, Totals, counted_since};
 use crate::types::table_schema;
+use crate::vectors::record_batch;
 
 mod arms;
 mod reading;
@@ -225,10 +226,19 @@ impl ScanExec {
             .iter()
             .map(|id| column_type(self.table(), *id))
             .collect();
+        let reader = match self.path.columnar {
+            Some(_) => Reader::Columns(
+                Box::new(self.context.snapshot.scan_columnar(request)?),
+                self.scan_schema.clone(),
+            ),
+            None => Reader::Rows(Box::new(RowReader {
+                cursor: self.context.snapshot.scan(request)?,
+                builder: BatchBuilder::new(self.scan_schema.clone(), &types, 0),
+                columns: types.len(),
+            })),
+        };
         Ok(ScanState {
-            cursor: self.context.snapshot.scan(request)?,
-            builder: BatchBuilder::new(self.scan_schema.clone(), &types, 0),
-            types,
+            reader,
             residual: self.residual.clone(),
             output: (0..self.output.len()).collect(),
             left: self.fetch,
@@ -288,7 +298,12 @@ fn partitions(
 ) -> Result<Vec<Vec<KeyRange>>, SqlError> {
     let large = path.estimate.keys >= PARALLEL_KEYS_MIN && limit.is_none() && !path.reverse;
     let source = crate::access::engine_source(path.source);
-    if !large || context.parallelism < 2 || stored_keys(context, table, path)? < PARALLEL_KEYS_MIN {
+    let is_small = || match path.columnar {
+        // Its blocks say themselves how many there are.
+        Some(_) => Ok(false),
+        None => Ok::<_, SqlError>(stored_keys(context, table, path)? < PARALLEL_KEYS_MIN),
+    };
+    if !large || context.parallelism < 2 || is_small()? {
         return Ok(vec![path.ranges.clone()]);
     }
     let split = context
@@ -341,11 +356,64 @@ fn properties(
     .with_scheduling_type(SchedulingType::Cooperative)
 }
 
-/// One partition being read.
-struct ScanState {
+/// Where batches come from.
+enum Reader {
+    /// Rows, one by one.
+    Rows(Box<RowReader>),
+    /// A columnar index, and the schema of its batches.
+    Columns(Box<ColumnarCursor>, SchemaRef),
+}
+
+struct RowReader {
     cursor: RowCursor,
     builder: BatchBuilder,
-    types: Vec<DataType>,
+    columns: usize,
+}
+
+impl Reader {
+    /// Reads the next rows, about as many as asked for; `None` at the end.
+    fn read(&mut self, max: usize) -> Result<Option<RecordBatch>, SqlError> {
+        match self {
+            Reader::Rows(rows) => rows.read(max),
+            Reader::Columns(cursor, schema) => {
+                let batch = cursor.next_batch(max)?;
+                batch.map(|batch| record_batch(schema.clone(), batch)).transpose()
+            }
+        }
+    }
+
+    fn counters(&self) -> ScanCounters {
+        match self {
+            Reader::Rows(rows) => rows.cursor.counters(),
+            Reader::Columns(cursor, _) => cursor.counters(),
+        }
+    }
+}
+
+impl RowReader {
+    fn read(&mut self, max: usize) -> Result<Option<RecordBatch>, SqlError> {
+        let (builder, columns) = (&mut self.builder, self.columns);
+        let mut failed = None;
+        let read = self.cursor.next_rows(max, &mut |row| {
+            for column in 0..columns {
+                if let Err(error) = builder.append(column, row.datum(column)?) {
+                    failed.get_or_insert(error);
+                }
+            }
+            builder.end_row();
+            Ok(())
+        })?;
+        failed.map_or(Ok(()), Err)?;
+        match read {
+            0 => Ok(None),
+            _ => builder.finish().map(Some),
+        }
+    }
+}
+
+/// One partition being read.
+struct ScanState {
+    reader: Reader,
     residual: Option<Arc<dyn PhysicalExpr>>,
     output: Vec<usize>,
     /// Rows still wanted.
@@ -371,10 +439,9 @@ impl ScanState {
             self.context.cancel.check()?;
             let read = self.read()?;
             self.count();
-            if read == 0 {
+            let Some(batch) = read else {
                 return Ok(None);
-            }
-            let batch = self.builder.finish()?;
+            };
             let batch = self.checked(batch)?;
             if batch.num_rows() > 0 {
                 self.counters.add_rows(batch.num_rows() as u64);
@@ -384,25 +451,15 @@ impl ScanState {
         Ok(None)
     }
 
-    fn read(&mut self) -> Result<usize, SqlError> {
+    fn read(&mut self) -> Result<Option<RecordBatch>, SqlError> {
         let max = self
             .left
             .filter(|_| self.residual.is_none())
             .unwrap_or(BATCH_ROWS)
             .min(BATCH_ROWS);
-        let (builder, columns) = (&mut self.builder, self.types.len());
-        let mut failed = None;
-        let read = self.cursor.next_rows(max, &mut |row| {
-            for column in 0..columns {
-                if let Err(error) = builder.append(column, row.datum(column)?) {
-                    failed.get_or_insert(error);
-                }
-            }
-            builder.end_row();
-            Ok(())
-        })?;
+        let batch = self.reader.read(max)?;
         self.context.cancel.check()?;
-        failed.map_or(Ok(read), Err)
+        Ok(batch)
     }
 
     /// Keeps the rows that the residual accepts and the columns given out.
@@ -431,7 +488,7 @@ impl ScanState {
 
     /// Passes on what the cursor counted since the last time.
     fn count(&mut self) {
-        let now = self.cursor.counters();
+        let now = self.reader.counters();
         let new = counted_since(&now, &self.seen);
         self.context.totals.add(&new);
         self.counters.add(&new);

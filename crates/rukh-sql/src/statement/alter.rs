@@ -101,6 +101,7 @@ fn index_action(reader: &mut Reader<'_>) -> Result<IndexAction, SqlError> {
         () if reader.accept(&["rebuild"]) => Ok(IndexAction::Rebuild),
         () if reader.accept(&["disable"]) => Ok(IndexAction::Disable),
         () if reader.accept(&["enable"]) => Ok(IndexAction::Enable),
+        () if reader.accept(&["repack"]) => Ok(IndexAction::Repack),
         () => match reader.peek_at(0) {
             Token::Word(_) => Err(reader.unsupported("this form of ALTER INDEX is not supported")),
             _ => Err(reader.unexpected()),

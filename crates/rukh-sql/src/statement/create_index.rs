@@ -25,8 +25,12 @@ pub(super) fn create_index(reader: &mut Reader<'_>) -> Result<Statement, SqlErro
     reader.expect(&["on"])?;
     reader.accept(&["only"]);
     let table = reader.object_name()?;
-    check_method(reader)?;
-    let elements = reader.parenthesised(index_element)?;
+    let columnar = is_columnar(reader)?;
+    // The order of a columnar index is that of the primary key unless told.
+    let elements = match columnar && *reader.peek_at(0) != Token::LParen {
+        true => Vec::new(),
+        false => reader.parenthesised(index_element)?,
+    };
     let include = if reader.accept(&["include"]) {
         reader.names()?
     } else {
@@ -42,6 +46,7 @@ pub(super) fn create_index(reader: &mut Reader<'_>) -> Result<Statement, SqlErro
         elements,
         include,
         predicate,
+        columnar,
     })))
 }
 
@@ -141,9 +146,13 @@ fn check_nulls(reader: &mut Reader<'_>, order: SortOrder) -> Result<(), SqlError
     Ok(())
 }
 
-fn check_method(reader: &mut Reader<'_>) -> Result<(), SqlError> {
+/// Reads `[USING {btree | columnar}]`.
+fn is_columnar(reader: &mut Reader<'_>) -> Result<bool, SqlError> {
     if !reader.accept(&["using"]) || reader.accept(&["btree"]) {
-        return Ok(());
+        return Ok(false);
+    }
+    if reader.accept(&["columnar"]) {
+        return Ok(true);
     }
     let error = reader.position();
     let method = reader.any_word()?.text;

@@ -208,6 +208,8 @@ pub enum IndexAction {
     Disable,
     /// ENABLE: fills the index unless it is Ready.
     Enable,
+    /// REPACK: makes blocks of what a columnar index has beside them.
+    Repack,
 }
 
 /// A column, family or option as named in a statement.
@@ -534,6 +536,8 @@ pub struct CreateIndexStatement {
     pub include: Vec<Name>,
     /// WHERE.
     pub predicate: Option<Expression>,
+    /// USING columnar.
+    pub columnar: bool,
 }
 
 /// How EXPLAIN prints.

@@ -44,6 +44,8 @@ pub struct RandomIndex {
     pub include: Vec<usize>,
     /// Which rows have entries.
     pub predicate: Option<Condition>,
+    /// Whether it is columnar.
+    pub columnar: bool,
 }
 
 /// A table named `t`.
@@ -107,9 +109,10 @@ impl RandomTable {
     /// Returns the definition of an index.
     pub fn create_index_sql(&self, index: &RandomIndex) -> String {
         let mut sql = format!(
-            "CREATE {}INDEX {} ON t ({})",
+            "CREATE {}INDEX {} ON t{} ({})",
             if index.unique { "UNIQUE " } else { "" },
             index.name,
+            if index.columnar { " USING columnar" } else { "" },
             self.elements_sql(&index.elements)
         );
         if !index.include.is_empty() {
@@ -272,11 +275,16 @@ fn draw_index(table: &RandomTable, number: usize, random: &mut StdRng) -> Random
             descending: random.random_bool(0.35),
         })
         .collect();
+    let columnar = random.random_bool(0.3);
     RandomIndex {
         name: format!("i{number}"),
-        unique: random.random_bool(0.15),
+        unique: random.random_bool(0.15) && !columnar,
         elements,
         include: include.into_iter().filter(|_| random.random_bool(0.4)).collect(),
-        predicate: random.random_bool(0.25).then(|| simple_condition(table, random)),
+        predicate: random
+            .random_bool(0.25)
+            .then(|| simple_condition(table, random))
+            .filter(|_| !columnar),
+        columnar,
     }
 }

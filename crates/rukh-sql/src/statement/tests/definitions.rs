@@ -295,6 +295,11 @@ fn create_index_statements() {
             "CREATE INDEX i ON t (a NULLS LAST, b DESC NULLS FIRST)",
             "indexi on t (a b-)",
         ),
+        (
+            "CREATE INDEX i ON t USING columnar (a, b DESC) INCLUDE (c)",
+            "indexi on t (a b-) include c columnar",
+        ),
+        ("CREATE INDEX ON t USING COLUMNAR", "index on t () columnar"),
     ]);
     check_errors(&[
         (
@@ -328,10 +333,10 @@ fn create_index_statements() {
             27,
         ),
         (
-            "CREATE INDEX i ON t USING columnar (a)",
-            "0A000",
-            "access method \"columnar\" is not supported",
-            27,
+            "CREATE INDEX i ON t USING columnar INCLUDE",
+            "42601",
+            "syntax error at end of input",
+            43,
         ),
         (
             "CREATE INDEX i ON t (a) WITH (fillfactor = 1)",

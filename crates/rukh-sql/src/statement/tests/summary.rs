@@ -203,6 +203,9 @@ pub(super) fn create_index(index: &CreateIndexStatement) -> String {
     if let Some(predicate) = &index.predicate {
         out += &format!(" where {}", predicate.expr);
     }
+    if index.columnar {
+        out += " columnar";
+    }
     if index.if_not_exists {
         out += " if not exists";
     }

@@ -1,0 +1,97 @@
+//! Blocks: rows that follow one another in key order, each column stored apart.
+//!
+//! | key                              | value                              |
+//! |----------------------------------|------------------------------------|
+//! | 0 (u16), key of the first row    | head of the block (`head`)         |
+//! | s + 1 (u16), key of the first row | column s of the block (`column`)  |
+//!
+//! The numbers are big-endian. So all heads lie together, and so do the values of one column, in key
+//! order: a scan reads the heads and the columns that it names, and nothing in between. Columns are
+//! numbered as in the index: the elements of its key, then the columns included.
+
+use super::vector::ColumnVector;
+use super::{BlockError, column, head};
+use rukh_keys::KeyRange;
+use std::ops::Range;
+
+/// Rows of a new block.
+pub(crate) const BLOCK_ROWS: usize = 8192;
+
+/// Bytes of the number before the key of the first row.
+const SLOT_LEN: usize = 2;
+
+/// What a key of blocks belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    Head,
+    Column(usize),
+}
+
+impl Piece {
+    fn number(self) -> u16 {
+        match self {
+            Piece::Head => 0,
+            Piece::Column(slot) => u16::try_from(slot + 1).expect("a table has less than 65,535 columns"),
+        }
+    }
+
+    /// Returns the key of this piece of the block whose first row has this key.
+    pub(crate) fn key(self, first: &[u8]) -> Vec<u8> {
+        let mut key = Vec::with_capacity(SLOT_LEN + first.len());
+        key.extend_from_slice(&self.number().to_be_bytes());
+        key.extend_from_slice(first);
+        key
+    }
+
+    /// Returns the range of this piece of the blocks whose first key lies in `range`.
+    pub(crate) fn range(self, range: &KeyRange) -> KeyRange {
+        let limit = match &range.limit {
+            Some(limit) => self.key(limit),
+            None => (self.number() + 1).to_be_bytes().to_vec(),
+        };
+        KeyRange {
+            start: self.key(&range.start),
+            limit: Some(limit),
+        }
+    }
+
+    /// Takes a key apart: what it belongs to, and the key of the first row.
+    pub(crate) fn of(key: &[u8]) -> Result<(Piece, &[u8]), BlockError> {
+        let (number, first) = key.split_first_chunk().ok_or(BlockError::Truncated)?;
+        let piece = match u16::from_be_bytes(*number) {
+            0 => Piece::Head,
+            number => Piece::Column(usize::from(number) - 1),
+        };
+        Ok((piece, first))
+    }
+}
+
+/// Cuts a number of rows into blocks of even size.
+pub(crate) fn cut(rows: usize, block_rows: usize) -> impl Iterator<Item = Range<usize>> {
+    // A block half as large again is better than two small ones.
+    let blocks = (rows * 2).div_ceil(block_rows.max(1) * 3).max(rows.min(1));
+    (0..blocks).map(move |nth| rows * nth / blocks..rows * (nth + 1) / blocks)
+}
+
+/// Encodes some rows of these columns as a block: its pieces with their keys, in key order.
+pub(crate) fn encode(
+    columns: &[ColumnVector],
+    rows: Range<usize>,
+    first_key: &[u8],
+    last_key: &[u8],
+) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut pieces = Vec::with_capacity(columns.len() + 1);
+    let key = Piece::Head.key(first_key);
+    let head = head::encode(&key, columns, rows.clone(), last_key);
+    pieces.push((key, head));
+    for (slot, vector) in columns.iter().enumerate() {
+        let key = Piece::Column(slot).key(first_key);
+        let value = column::encode(&key, vector, rows.clone());
+        pieces.push((key, value));
+    }
+    pieces
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -1,0 +1,57 @@
+//! The changes of a columnar index that are in no block yet, read in key order.
+
+use crate::EngineError;
+use rukh_kv::KvCursor;
+
+/// A key with its value.
+pub(super) type Change = (Vec<u8>, Vec<u8>);
+
+/// Changes being read.
+pub(super) struct Changes {
+    cursor: Box<dyn KvCursor>,
+    /// The one that follows, if it was read already.
+    next: Option<Change>,
+    ended: bool,
+}
+
+impl Changes {
+    pub(super) fn new(cursor: Box<dyn KvCursor>) -> Self {
+        Changes {
+            cursor,
+            next: None,
+            ended: false,
+        }
+    }
+
+    /// Returns the next change without taking it.
+    pub(super) fn peek(&mut self) -> Result<Option<&Change>, EngineError> {
+        if self.next.is_none() && !self.ended {
+            self.next = self
+                .cursor
+                .next()?
+                .map(|entry| (entry.key.to_vec(), entry.value.to_vec()));
+            self.ended = self.next.is_none();
+        }
+        Ok(self.next.as_ref())
+    }
+
+    /// Takes the next changes for as long as their keys are wanted, and at most `most`; says whether
+    /// another that is wanted follows.
+    pub(super) fn take(
+        &mut self,
+        most: usize,
+        wanted: impl Fn(&[u8]) -> bool,
+    ) -> Result<(Vec<Change>, bool), EngineError> {
+        let mut taken = Vec::new();
+        while let Some((key, _)) = self.peek()? {
+            if !wanted(key) {
+                break;
+            }
+            if taken.len() == most {
+                return Ok((taken, true));
+            }
+            taken.extend(self.next.take());
+        }
+        Ok((taken, false))
+    }
+}

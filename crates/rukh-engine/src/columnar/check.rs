@@ -1,0 +1,185 @@
+//! Columnar indexes compared with what they should be: their entries read back as ordinary ones, and
+//! their blocks checked for themselves.
+
+use super::BlockError;
+use super::block::{self, Piece};
+use super::column::Column;
+use super::head::Head;
+use super::scan::{BlockScan, BlockScanSpec, corruption};
+use super::vector::ColumnVector;
+use crate::EngineError;
+use crate::entry::IndexCodec;
+use rukh_keys::{Datum, DatumRef, KeyRange};
+use rukh_kv::{KvCursor, KvSnapshot, ScanSpec};
+use std::sync::Arc;
+
+/// Entries read together.
+const BATCH_ROWS: usize = 1024;
+
+/// Reads the entries of a columnar index as if they were stored one by one.
+pub(crate) struct EntryReader {
+    index: Arc<IndexCodec>,
+    scan: BlockScan,
+}
+
+impl EntryReader {
+    pub(crate) fn new(kv: Arc<dyn KvSnapshot>, index: Arc<IndexCodec>) -> Result<Self, EngineError> {
+        let columns = (0..index.blocks().expect("the index is columnar").types.len()).collect();
+        let spec = BlockScanSpec {
+            ranges: vec![KeyRange::all()],
+            tests: Vec::new(),
+            columns,
+            cancel: None,
+        };
+        let scan = BlockScan::new(kv, index.clone(), spec)?;
+        Ok(EntryReader { index, scan })
+    }
+
+    /// Reads further keys and values; `None` at the end.
+    #[allow(clippy::type_complexity)] // two lists
+    pub(crate) fn next(&mut self) -> Result<Option<(Vec<Vec<u8>>, Vec<Vec<u8>>)>, EngineError> {
+        let Some(batch) = self.scan.next_batch(BATCH_ROWS)? else {
+            return Ok(None);
+        };
+        let (mut keys, mut values) = (Vec::with_capacity(batch.rows), Vec::with_capacity(batch.rows));
+        for row in 0..batch.rows {
+            let datums = batch
+                .columns
+                .iter()
+                .map(|column| column.datum(row).map(DatumRef::into_owned));
+            let datums: Result<Vec<Datum>, BlockError> = datums.collect();
+            let datums = datums.map_err(|e| corruption(&self.index, &[], None, e))?;
+            let (mut key, mut value) = (Vec::new(), Vec::new());
+            self.index.encode_slots(&datums, &mut key, &mut value)?;
+            keys.push(key);
+            values.push(value);
+        }
+        Ok(Some((keys, values)))
+    }
+}
+
+/// Checks every block of an index for itself, and that there is nothing beside blocks; shows what is
+/// wrong to `note`, a corruption error each.
+pub(crate) fn check_blocks(
+    kv: &dyn KvSnapshot,
+    index: &IndexCodec,
+    note: &mut dyn FnMut(EngineError) -> Result<(), EngineError>,
+) -> Result<(), EngineError> {
+    let blocks = index.blocks().expect("the index is columnar");
+    let heads = Piece::Head.range(&KeyRange::all());
+    let mut cursor = kv.scan(&blocks.storage, ScanSpec::ranges(vec![heads]))?;
+    let mut last_key: Option<Vec<u8>> = None;
+    let mut pieces = 0;
+    while let Some((key, value)) = owned(cursor.as_mut())? {
+        pieces += 1 + blocks.types.len() as u64;
+        let (_, first) = Piece::of(&key).map_err(|e| corruption(index, &[], None, e))?;
+        let checked = check_block(kv, index, first, &value, last_key.as_deref());
+        match checked {
+            Ok(last) => last_key = Some(last),
+            Err(error) => note(error)?,
+        }
+    }
+    let stored = kv.count(&blocks.storage, ScanSpec::all().keys_only())?.0;
+    match stored == pieces {
+        true => Ok(()),
+        false => note(index.corruption(
+            &[],
+            format!("there are {stored} pieces of blocks where there should be {pieces}"),
+        )),
+    }
+}
+
+fn owned(cursor: &mut dyn KvCursor) -> Result<Option<(Vec<u8>, Vec<u8>)>, EngineError> {
+    Ok(cursor
+        .next()?
+        .map(|entry| (entry.key.to_vec(), entry.value.to_vec())))
+}
+
+/// Checks a block; returns its last key.
+fn check_block(
+    kv: &dyn KvSnapshot,
+    index: &IndexCodec,
+    first: &[u8],
+    head: &[u8],
+    before: Option<&[u8]>,
+) -> Result<Vec<u8>, EngineError> {
+    let failed = |slot: Option<usize>| move |e: BlockError| corruption(index, first, slot, e);
+    let wrong = |what| corruption(index, first, None, BlockError::Invalid(what));
+    let blocks = index.blocks().expect("the index is columnar");
+    let head_key = Piece::Head.key(first);
+    let parsed = Head::parse(&head_key, head).map_err(failed(None))?;
+    let mut columns = Vec::with_capacity(blocks.types.len());
+    for (slot, ty) in blocks.types.iter().enumerate() {
+        let key = Piece::Column(slot).key(first);
+        let value = kv.get(&blocks.storage, &key)?;
+        let value = value.ok_or(BlockError::Missing).map_err(failed(Some(slot)))?;
+        let column = Column::parse(*ty, &key, &value).map_err(failed(Some(slot)))?;
+        let mut vector = ColumnVector::new(*ty);
+        column.read_all(&mut vector).map_err(failed(Some(slot)))?;
+        if vector.len() != parsed.rows {
+            return Err(wrong("columns of different length"));
+        }
+        columns.push(vector);
+    }
+    let elements = index.layout.columns().len();
+    let (mut last, mut key) = (before.unwrap_or_default().to_vec(), Vec::new());
+    for row in 0..parsed.rows {
+        let datums = columns[..elements].iter().map(|column| column.datum(row));
+        let datums: Result<Vec<DatumRef<'_>>, _> = datums.collect();
+        let datums = datums.map_err(failed(None))?;
+        key.clear();
+        let encoded = index.layout.encode_into(&datums, &mut key);
+        encoded.map_err(|_| wrong("a key that does not encode"))?;
+        if row == 0 && key != first {
+            return Err(wrong("another first key"));
+        }
+        if key <= last && (row > 0 || before.is_some()) {
+            return Err(wrong("keys that do not ascend"));
+        }
+        std::mem::swap(&mut last, &mut key);
+    }
+    if last != parsed.last_key {
+        return Err(wrong("another last key"));
+    }
+    let made = block::encode(&columns, 0..parsed.rows, first, &last);
+    match made.first().is_some_and(|(_, value)| value == head) {
+        true => Ok(last),
+        false => Err(wrong("a head that does not tell what is in it")),
+    }
+}
+
+/// Prints a key of blocks as what it belongs to and the key of the first row.
+pub(crate) fn piece_name(index: &IndexCodec, key: &[u8]) -> (Option<usize>, Vec<u8>) {
+    match Piece::of(key) {
+        Ok((Piece::Head, first)) => (None, first.to_vec()),
+        Ok((Piece::Column(slot), first)) if slot < index.blocks().map_or(0, |b| b.types.len()) => {
+            (Some(slot), first.to_vec())
+        }
+        _ => (None, key.to_vec()),
+    }
+}
+
+/// Prints the value of a piece of a block.
+pub(crate) fn piece_value(index: &IndexCodec, key: &[u8], value: &[u8]) -> Result<String, BlockError> {
+    let blocks = index.blocks().expect("the index is columnar");
+    match Piece::of(key)? {
+        (Piece::Head, _) => {
+            let head = Head::parse(key, value)?;
+            let last = crate::names::entry_key(index, head.last_key);
+            Ok(format!("{} rows to {last}", head.rows))
+        }
+        (Piece::Column(slot), _) => {
+            let ty = blocks
+                .types
+                .get(slot)
+                .ok_or(BlockError::Invalid("more columns than its index"))?;
+            let column = Column::parse(*ty, key, value)?;
+            Ok(format!(
+                "{} rows, {}, {} bytes",
+                column.rows(),
+                column.encoding(),
+                value.len()
+            ))
+        }
+    }
+}

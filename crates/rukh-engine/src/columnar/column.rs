@@ -1,0 +1,477 @@
+//! One column of one block, as it is stored: values of one class, NULLs apart, encoded, checksummed.
+//!
+//! ```text
+//! format     1 byte    0x01
+//! rows       4 bytes   number of rows, at most 65,536
+//! kind       1 byte    0 all NULL, 1 integers, 2 wide integers, 3 dictionary, 4 bytes
+//! has nulls  1 byte    1 if some rows are NULL and others are not, else 0
+//! nulls      ⌈rows/8⌉  if so: bit i (least significant first) is set iff row i is NULL
+//! values               by kind
+//! checksum   8 bytes   XXH3 of all before, seeded with the XXH3 of the key
+//!
+//! all NULL       nothing
+//! integers       packed (`packed`)
+//! wide integers  rows × 16 bytes
+//! dictionary     count u32, count × end u32, the values in ascending order; then packed: which of them
+//! bytes          rows × end u32, the values
+//! ```
+//!
+//! Numbers are little-endian. The checksum covers the key, so that a value under the key of another is
+//! noticed too. `docs/columnar-format.md` is the specification.
+
+use super::packed::{Packed, pack, split};
+use super::test::Test;
+use super::vector::{Class, ColumnVector, Values, class_of, int_of};
+use super::{BlockError, vector};
+use rukh_keys::{DataType, DatumRef};
+use std::collections::HashMap;
+use std::ops::Range;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+/// The first byte of every value of a columnar index.
+pub(super) const FORMAT: u8 = 1;
+
+/// Most rows of a block.
+pub(crate) const ROWS_MAX: usize = 1 << 16;
+
+/// Bytes of the checksum at the end.
+const CHECKSUM_LEN: usize = 8;
+
+const ALL_NULL: u8 = 0;
+const INTEGERS: u8 = 1;
+const WIDE: u8 = 2;
+const DICTIONARY: u8 = 3;
+const BYTES: u8 = 4;
+
+/// Appends the checksum of a value that goes under `key`.
+pub(super) fn seal(key: &[u8], value: &mut Vec<u8>) {
+    let checksum = xxh3_64_with_seed(value, xxh3_64(key));
+    value.extend_from_slice(&checksum.to_le_bytes());
+}
+
+/// Returns a value without its checksum, which must be right, and its format, which must be known.
+pub(super) fn unseal<'a>(key: &[u8], value: &'a [u8]) -> Result<&'a [u8], BlockError> {
+    let len = value
+        .len()
+        .checked_sub(CHECKSUM_LEN)
+        .ok_or(BlockError::Truncated)?;
+    let (body, checksum) = value.split_at(len);
+    if xxh3_64_with_seed(body, xxh3_64(key)).to_le_bytes() != checksum {
+        return Err(BlockError::Checksum);
+    }
+    match body.split_first() {
+        Some((&FORMAT, rest)) => Ok(rest),
+        Some((format, _)) => Err(BlockError::UnknownFormat { format: *format }),
+        None => Err(BlockError::Truncated),
+    }
+}
+
+/// Encodes some rows of a column to be stored under `key`.
+pub(super) fn encode(key: &[u8], vector: &ColumnVector, rows: Range<usize>) -> Vec<u8> {
+    let mut out = vec![FORMAT];
+    out.extend_from_slice(&(rows.len() as u32).to_le_bytes());
+    let nulls = rows.clone().filter(|row| vector.is_null(*row)).count();
+    if nulls == rows.len() {
+        out.extend_from_slice(&[ALL_NULL, 0]);
+        seal(key, &mut out);
+        return out;
+    }
+    let kind = out.len();
+    out.extend_from_slice(&[INTEGERS, u8::from(nulls > 0)]);
+    if nulls > 0 {
+        let start = out.len();
+        out.resize(start + rows.len().div_ceil(8), 0);
+        for (at, row) in rows.clone().enumerate() {
+            out[start + at / 8] |= u8::from(vector.is_null(row)) << (at % 8);
+        }
+    }
+    // A row that is NULL takes the value before it, which costs least.
+    let mut last = rows
+        .clone()
+        .find(|row| !vector.is_null(*row))
+        .unwrap_or(rows.start);
+    let filled = rows.map(|row| {
+        if !vector.is_null(row) {
+            last = row;
+        }
+        last
+    });
+    let filled: Vec<usize> = filled.collect();
+    out[kind] = match vector.values() {
+        Values::Int(values) => {
+            let values: Vec<i64> = filled.iter().map(|row| values[*row]).collect();
+            pack(&values, &mut out);
+            INTEGERS
+        }
+        Values::Wide(values) => encode_wide(values, &filled, &mut out),
+        Values::Bytes(strings) => encode_bytes(strings, &filled, &mut out),
+    };
+    seal(key, &mut out);
+    out
+}
+
+fn encode_wide(values: &[i128], rows: &[usize], out: &mut Vec<u8>) -> u8 {
+    let narrow: Result<Vec<i64>, _> = rows.iter().map(|row| i64::try_from(values[*row])).collect();
+    match narrow {
+        Ok(narrow) => {
+            pack(&narrow, out);
+            INTEGERS
+        }
+        Err(_) => {
+            rows.iter()
+                .for_each(|row| out.extend_from_slice(&values[*row].to_le_bytes()));
+            WIDE
+        }
+    }
+}
+
+fn encode_bytes(strings: &vector::Strings, rows: &[usize], out: &mut Vec<u8>) -> u8 {
+    // More distinct values than half of the rows are no dictionary.
+    let distinct_max = rows.len().div_ceil(2);
+    let mut codes: HashMap<&[u8], i64> = HashMap::new();
+    for row in rows {
+        codes.insert(strings.get(*row), 0);
+        if codes.len() > distinct_max {
+            put_strings(rows.iter().map(|row| strings.get(*row)), out);
+            return BYTES;
+        }
+    }
+    let mut values: Vec<&[u8]> = codes.keys().copied().collect();
+    values.sort_unstable();
+    for (code, value) in values.iter().enumerate() {
+        codes.insert(value, code as i64);
+    }
+    out.extend_from_slice(&(values.len() as u32).to_le_bytes());
+    put_strings(values.into_iter(), out);
+    let packed: Vec<i64> = rows.iter().map(|row| codes[strings.get(*row)]).collect();
+    pack(&packed, out);
+    DICTIONARY
+}
+
+fn put_strings<'a>(strings: impl Iterator<Item = &'a [u8]> + Clone, out: &mut Vec<u8>) {
+    let mut end = 0_u32;
+    for string in strings.clone() {
+        end += string.len() as u32;
+        out.extend_from_slice(&end.to_le_bytes());
+    }
+    strings.for_each(|string| out.extend_from_slice(string));
+}
+
+/// A stored column of a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column<'a> {
+    ty: DataType,
+    rows: usize,
+    nulls: Option<&'a [u8]>,
+    values: Encoded<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Encoded<'a> {
+    AllNull,
+    Integers(Packed<'a>),
+    Wide(&'a [[u8; 16]]),
+    Dictionary { values: Strings<'a>, codes: Packed<'a> },
+    Bytes(Strings<'a>),
+}
+
+/// Stored byte strings.
+///
+/// Invariant: the ends ascend, and the last is the length of `data`.
+#[derive(Clone, Copy, Debug)]
+struct Strings<'a> {
+    ends: &'a [[u8; 4]],
+    data: &'a [u8],
+}
+
+impl<'a> Strings<'a> {
+    fn parse(bytes: &'a [u8], count: usize) -> Result<(Self, &'a [u8]), BlockError> {
+        let (ends, rest) = split(bytes, count.saturating_mul(4))?;
+        let (ends, _) = ends.as_chunks();
+        let mut before = 0;
+        for end in ends {
+            let end = u32::from_le_bytes(*end);
+            if end < before {
+                return Err(BlockError::Invalid("ends that do not ascend"));
+            }
+            before = end;
+        }
+        let (data, rest) = split(rest, before as usize)?;
+        Ok((Strings { ends, data }, rest))
+    }
+
+    #[inline]
+    fn get(&self, at: usize) -> &'a [u8] {
+        let start = at
+            .checked_sub(1)
+            .map_or(0, |before| u32::from_le_bytes(self.ends[before]));
+        &self.data[start as usize..u32::from_le_bytes(self.ends[at]) as usize]
+    }
+}
+
+impl<'a> Column<'a> {
+    /// Reads what is stored under `key` for a column of this type.
+    pub(crate) fn parse(ty: DataType, key: &[u8], value: &'a [u8]) -> Result<Self, BlockError> {
+        let body = unseal(key, value)?;
+        let (rows, rest) = body.split_first_chunk().ok_or(BlockError::Truncated)?;
+        let rows = u32::from_le_bytes(*rows) as usize;
+        if rows > ROWS_MAX {
+            return Err(BlockError::TooLarge);
+        }
+        let ([kind, has_nulls], rest) = rest.split_first_chunk().ok_or(BlockError::Truncated)?;
+        let (nulls, rest) = match has_nulls {
+            0 => (None, rest),
+            1 => {
+                let (nulls, rest) = split(rest, rows.div_ceil(8))?;
+                (Some(nulls), rest)
+            }
+            _ => return Err(BlockError::Invalid("an unknown mark of NULLs")),
+        };
+        let (values, rest) = parse_values(&ty, *kind, rows, rest)?;
+        match rest.is_empty() {
+            true => Ok(Column {
+                ty,
+                rows,
+                nulls,
+                values,
+            }),
+            false => Err(BlockError::Invalid("bytes behind its end")),
+        }
+    }
+
+    /// Returns the number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    #[inline]
+    fn is_null(&self, row: usize) -> bool {
+        match self.nulls {
+            None => matches!(self.values, Encoded::AllNull),
+            Some(bits) => bits[row / 8] & (1 << (row % 8)) != 0,
+        }
+    }
+
+    /// Returns the datum of a row.
+    pub(crate) fn datum(&self, row: usize) -> Result<DatumRef<'a>, BlockError> {
+        if self.is_null(row) {
+            return Ok(DatumRef::Null);
+        }
+        match &self.values {
+            Encoded::AllNull => Ok(DatumRef::Null),
+            Encoded::Integers(packed) if class_of(&self.ty) == Class::Wide => {
+                Ok(DatumRef::Decimal(i128::from(packed.get(row))))
+            }
+            Encoded::Integers(packed) => vector::int_datum(&self.ty, packed.get(row)),
+            Encoded::Wide(values) => Ok(DatumRef::Decimal(i128::from_le_bytes(values[row]))),
+            Encoded::Dictionary { values, codes } => {
+                vector::bytes_datum(&self.ty, values.get(codes.get(row) as usize))
+            }
+            Encoded::Bytes(strings) => vector::bytes_datum(&self.ty, strings.get(row)),
+        }
+    }
+
+    /// Sets to 0 what `mask`, a byte of 0 or 1 for each row, has for rows that the test refuses.
+    pub(crate) fn test(&self, test: &Test, mask: &mut [u8]) {
+        let mut pass = vec![0; self.rows];
+        match &self.values {
+            Encoded::AllNull => {}
+            Encoded::Integers(packed) => packed.test(test.integers(), &mut pass),
+            Encoded::Wide(values) => {
+                for (value, pass) in values.iter().zip(&mut pass) {
+                    *pass = u8::from(test.takes_integer(i128::from_le_bytes(*value)));
+                }
+            }
+            Encoded::Dictionary { values, codes } => {
+                let takes = |code: &usize| test.takes_bytes(values.get(*code));
+                codes.test(
+                    &code_ranges((0..values.ends.len()).map(|code| takes(&code))),
+                    &mut pass,
+                );
+            }
+            Encoded::Bytes(strings) => {
+                for (row, pass) in pass.iter_mut().enumerate() {
+                    *pass = u8::from(test.takes_bytes(strings.get(row)));
+                }
+            }
+        }
+        let null = u8::from(test.takes_null());
+        match (self.nulls, &self.values) {
+            (_, Encoded::AllNull) => pass.fill(null),
+            (None, _) => {}
+            (Some(bits), _) => {
+                for (row, pass) in pass.iter_mut().enumerate() {
+                    let is_null = (bits[row / 8] >> (row % 8)) & 1;
+                    *pass = (*pass & (is_null ^ 1)) | (is_null & null);
+                }
+            }
+        }
+        mask.iter_mut().zip(&pass).for_each(|(mask, pass)| *mask &= pass);
+    }
+
+    /// Appends all rows to a vector of the same type.
+    pub(crate) fn read_all(&self, out: &mut ColumnVector) -> Result<(), BlockError> {
+        let mut nulls = (0..self.rows).map(|row| self.is_null(row));
+        out.extend(self.some_null().then_some(&mut nulls), |out| {
+            match (&self.values, out) {
+                (Encoded::Integers(packed), Values::Int(out)) => {
+                    packed.unpack(out);
+                    Ok(())
+                }
+                (_, out) => self.read_values(0..self.rows, out),
+            }
+        })
+    }
+
+    /// Appends some rows to a vector of the same type.
+    pub(crate) fn read_rows(&self, rows: &[u32], out: &mut ColumnVector) -> Result<(), BlockError> {
+        let each = || rows.iter().map(|row| *row as usize);
+        let mut nulls = each().map(|row| self.is_null(row));
+        out.extend(self.some_null().then_some(&mut nulls), |out| {
+            self.read_values(each(), out)
+        })
+    }
+
+    fn some_null(&self) -> bool {
+        self.nulls.is_some() || matches!(self.values, Encoded::AllNull)
+    }
+
+    fn read_values(&self, rows: impl Iterator<Item = usize>, out: &mut Values) -> Result<(), BlockError> {
+        match (&self.values, out) {
+            (Encoded::AllNull, Values::Int(out)) => out.extend(rows.map(|_| 0)),
+            (Encoded::AllNull, Values::Wide(out)) => out.extend(rows.map(|_| 0)),
+            (Encoded::AllNull, Values::Bytes(out)) => {
+                for _ in rows {
+                    out.push(&[])?;
+                }
+            }
+            (Encoded::Integers(packed), Values::Int(out)) => out.extend(rows.map(|row| packed.get(row))),
+            (Encoded::Integers(packed), Values::Wide(out)) => {
+                out.extend(rows.map(|row| i128::from(packed.get(row))));
+            }
+            (Encoded::Wide(values), Values::Wide(out)) => {
+                out.extend(rows.map(|row| i128::from_le_bytes(values[row])));
+            }
+            (Encoded::Dictionary { values, codes }, Values::Bytes(out)) => {
+                for row in rows {
+                    out.push(values.get(codes.get(row) as usize))?;
+                }
+            }
+            (Encoded::Bytes(strings), Values::Bytes(out)) => {
+                for row in rows {
+                    out.push(strings.get(row))?;
+                }
+            }
+            _ => return Err(BlockError::Invalid("values of another type")),
+        }
+        Ok(())
+    }
+
+    /// Names the encoding, for `dump`.
+    pub(crate) fn encoding(&self) -> &'static str {
+        match self.values {
+            Encoded::AllNull => "null",
+            Encoded::Integers(packed) => packed.form_name(),
+            Encoded::Wide(_) => "wide",
+            Encoded::Dictionary { .. } => "dictionary",
+            Encoded::Bytes(_) => "bytes",
+        }
+    }
+}
+
+fn parse_values<'a>(
+    ty: &DataType,
+    kind: u8,
+    rows: usize,
+    bytes: &'a [u8],
+) -> Result<(Encoded<'a>, &'a [u8]), BlockError> {
+    Ok(match (kind, class_of(ty)) {
+        (ALL_NULL, _) => (Encoded::AllNull, bytes),
+        (INTEGERS, Class::Int | Class::Wide) => {
+            let (packed, rest) = Packed::parse(bytes, rows)?;
+            (Encoded::Integers(packed), rest)
+        }
+        (WIDE, Class::Wide) => {
+            let (values, rest) = split(bytes, rows * 16)?;
+            (Encoded::Wide(values.as_chunks().0), rest)
+        }
+        (DICTIONARY, Class::Bytes) => {
+            let (count, rest) = bytes.split_first_chunk().ok_or(BlockError::Truncated)?;
+            let count = u32::from_le_bytes(*count) as usize;
+            let (values, rest) = Strings::parse(rest, count)?;
+            let (codes, rest) = Packed::parse(rest, rows)?;
+            if !codes.is_within(count) {
+                return Err(BlockError::Invalid("codes outside of its dictionary"));
+            }
+            (Encoded::Dictionary { values, codes }, rest)
+        }
+        (BYTES, Class::Bytes) => {
+            let (strings, rest) = Strings::parse(bytes, rows)?;
+            (Encoded::Bytes(strings), rest)
+        }
+        (0..=BYTES, _) => return Err(BlockError::Invalid("values of another type")),
+        _ => return Err(BlockError::Invalid("an unknown encoding")),
+    })
+}
+
+/// Returns the codes that are taken, as ranges.
+fn code_ranges(taken: impl Iterator<Item = bool>) -> Vec<(i128, i128)> {
+    let mut ranges: Vec<(i128, i128)> = Vec::new();
+    for (code, taken) in taken.enumerate() {
+        let code = code as i128;
+        match ranges.last_mut() {
+            _ if !taken => {}
+            Some(last) if last.1 == code - 1 => last.1 = code,
+            _ => ranges.push((code, code)),
+        }
+    }
+    ranges
+}
+
+/// The smallest and greatest value of some rows of a column, for its block's head.
+pub(super) fn bounds(vector: &ColumnVector, rows: Range<usize>) -> Bounds<'_> {
+    let not_null = rows.filter(|row| !vector.is_null(*row));
+    match vector.values() {
+        Values::Int(values) => {
+            let range = not_null.map(|row| values[row]);
+            Bounds::integers(range.map(i128::from))
+        }
+        Values::Wide(values) => Bounds::integers(not_null.map(|row| values[row])),
+        Values::Bytes(strings) => {
+            let mut bounds = None;
+            for row in not_null {
+                let value = strings.get(row);
+                let (low, high) = bounds.get_or_insert((value, value));
+                *low = value.min(*low);
+                *high = value.max(*high);
+            }
+            bounds.map_or(Bounds::None, |(low, high)| Bounds::Bytes { low, high })
+        }
+    }
+}
+
+/// What lies between two values, both of them included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bounds<'a> {
+    None,
+    Integers { low: i128, high: i128 },
+    Bytes { low: &'a [u8], high: &'a [u8] },
+}
+
+impl Bounds<'static> {
+    fn integers(values: impl Iterator<Item = i128>) -> Self {
+        let bounds = values.fold(None, |bounds, value| match bounds {
+            None => Some((value, value)),
+            Some((low, high)) => Some((value.min(low), value.max(high))),
+        });
+        bounds.map_or(Bounds::None, |(low, high)| Bounds::Integers { low, high })
+    }
+}
+
+/// Returns a datum as an integer, if its type is of the class of integers or wide integers.
+pub(super) fn wide_of(ty: &DataType, datum: &DatumRef<'_>) -> Option<i128> {
+    match (ty, datum) {
+        (DataType::Decimal { .. }, DatumRef::Decimal(value)) => Some(*value),
+        (ty, datum) => int_of(ty, datum).map(i128::from),
+    }
+}

@@ -1,0 +1,157 @@
+//! When changes are repacked: bit by bit, by those who make them.
+//!
+//! Each commit that changes a table with a columnar index adds to the debt of the index. Past
+//! a limit, a twentieth of its rows or [`REPACK_ROWS`] if that is more, whoever commits folds about two
+//! changes for each of his own, once his commit is done and durable and others can go on. So the debt
+//! stays near the limit, no commit waits for long, and there is no thread that could outlive the
+//! database. What a commit has done is not undone by a repack that fails: the next one tries again.
+
+use super::block::Piece;
+use super::repack;
+use crate::engine::{Engine, Inner};
+use crate::snapshot::Snapshot;
+use parking_lot::Mutex;
+use rukh_catalog::{IndexId, IndexState, TableId};
+use rukh_keys::KeyRange;
+use rukh_kv::ScanSpec;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// Changes that are left beside blocks in any case.
+const REPACK_ROWS: u64 = 65_536;
+
+/// The share of an index's rows that may be changes: one in this many.
+const DEBT_SHARE: u64 = 20;
+
+/// Changes folded for each that comes.
+const PACE: i64 = 2;
+
+/// Most that is owed for changes made before, so that one commit does not pay for all.
+const CREDIT_MAX: i64 = 1 << 20;
+
+/// How much the columnar indexes of a database have to be repacked, and how their blocks are made.
+pub(crate) struct Debts {
+    known: Mutex<HashMap<IndexId, Debt>>,
+    rows_min: AtomicU64,
+    pub(crate) block_rows: AtomicUsize,
+}
+
+impl Default for Debts {
+    fn default() -> Self {
+        Debts {
+            known: Mutex::default(),
+            rows_min: AtomicU64::new(REPACK_ROWS),
+            block_rows: AtomicUsize::new(super::block::BLOCK_ROWS),
+        }
+    }
+}
+
+/// What is known of one index.
+#[derive(Clone, Debug, Default)]
+struct Debt {
+    /// Changes beside blocks, about.
+    changes: u64,
+    /// Rows in blocks, about.
+    rows: u64,
+    /// Changes to be folded before a commit is let go.
+    credit: i64,
+    /// Where the next step begins.
+    next: Vec<u8>,
+}
+
+impl Engine {
+    /// Sets how many changes of a columnar index are left beside its blocks in any case, before commits
+    /// begin to fold them.
+    pub fn set_repack_rows(&self, rows: u64) {
+        self.inner.debts.rows_min.store(rows, Ordering::Relaxed);
+    }
+
+    /// Sets how many rows new blocks of columnar indexes have, 2 at least.
+    pub fn set_block_rows(&self, rows: usize) {
+        let rows = rows.clamp(2, super::block::BLOCK_ROWS);
+        self.inner.debts.block_rows.store(rows, Ordering::Relaxed);
+    }
+}
+
+impl Inner {
+    /// Notes that a commit has changed so many rows of a table, and folds what is due. The caller holds no
+    /// lock.
+    pub(crate) fn note_changes(&self, table: TableId, rows: u64) {
+        let definitions = self.definitions();
+        let Ok(codec) = definitions.codec(table) else {
+            return;
+        };
+        let columnar = codec.indexes.iter().filter(|index| index.blocks().is_some());
+        let ready = columnar.filter(|index| index.index.state == IndexState::Ready);
+        for id in ready.map(|index| index.index.id) {
+            // The commit is done, whatever becomes of this.
+            let _ = self.pay(id, rows);
+        }
+    }
+
+    fn pay(&self, id: IndexId, rows: u64) -> Result<(), crate::EngineError> {
+        let mut debt = self.debt(id, rows)?;
+        let limit = self
+            .debts
+            .rows_min
+            .load(Ordering::Relaxed)
+            .max(debt.rows / DEBT_SHARE);
+        if debt.changes <= limit {
+            return Ok(());
+        }
+        let Some(_repack) = self.repack.try_lock() else {
+            return Ok(());
+        };
+        let mine = i64::try_from(rows).unwrap_or(CREDIT_MAX).saturating_mul(PACE);
+        debt.credit = debt.credit.saturating_add(mine).min(CREDIT_MAX);
+        let mut wrapped = false;
+        while debt.credit > 0 && debt.changes > limit / 2 {
+            let (folded, next) = repack::step(self, id, &debt.next)?;
+            debt.credit -= i64::try_from(folded.max(1)).unwrap_or(i64::MAX);
+            debt.changes = debt.changes.saturating_sub(folded);
+            debt.next = next.unwrap_or_default();
+            if debt.next.is_empty() {
+                if wrapped {
+                    debt.changes = 0;
+                }
+                wrapped = true;
+            }
+        }
+        let mut known = self.debts.known.lock();
+        if let Some(noted) = known.get_mut(&id) {
+            *noted = debt;
+        }
+        Ok(())
+    }
+
+    /// Adds changes to what is known of an index; counts what is stored if nothing is.
+    fn debt(&self, id: IndexId, rows: u64) -> Result<Debt, crate::EngineError> {
+        if let Some(known) = self.debts.known.lock().get_mut(&id) {
+            known.changes += rows;
+            return Ok(known.clone());
+        }
+        let counted = count(
+            &self.snapshot(),
+            id,
+            self.debts.block_rows.load(Ordering::Relaxed),
+        )?;
+        let mut known = self.debts.known.lock();
+        Ok(known.entry(id).or_insert(counted).clone())
+    }
+
+    /// Forgets what is known of an index: its storage was changed by other means.
+    pub(crate) fn forget_debt(&self, id: IndexId) {
+        self.debts.known.lock().remove(&id);
+    }
+}
+
+fn count(snapshot: &Snapshot, id: IndexId, block_rows: usize) -> Result<Debt, crate::EngineError> {
+    let index = repack::columnar_index(snapshot, id)?;
+    let heads = ScanSpec::ranges(vec![Piece::Head.range(&KeyRange::all())]).keys_only();
+    let blocks = snapshot.kv.count(&repack::layout(&index).storage, heads)?.0;
+    Ok(Debt {
+        changes: snapshot.kv.count(&index.storage, ScanSpec::all().keys_only())?.0,
+        rows: blocks * block_rows as u64,
+        ..Debt::default()
+    })
+}

@@ -1,0 +1,174 @@
+//! The head of a block: how many rows it has, its last key, and what is known of each column.
+//!
+//! ```text
+//! format     1 byte   0x01
+//! rows       4 bytes  number of rows
+//! last key   4 bytes  its length, then the key of the last row
+//! columns    2 bytes  number of columns, then for each of them
+//!   nulls    4 bytes  rows that are NULL
+//!   bounds   1 byte   0 none, 1 integers, 2 bytes; then
+//!            32 bytes smallest and greatest value, 16 bytes each; or
+//!            1 + n    length and bytes of the smallest, then of the greatest value, of each the first 32
+//! checksum   8 bytes  as that of a column
+//! ```
+
+use super::BlockError;
+use super::column::{Bounds, FORMAT, ROWS_MAX, bounds, seal, unseal};
+use super::test::Test;
+use super::vector::ColumnVector;
+use std::ops::Range;
+
+/// Bytes that are kept of the smallest and the greatest byte string.
+const PREFIX_MAX: usize = 32;
+
+const NO_BOUNDS: u8 = 0;
+const INTEGERS: u8 = 1;
+const BYTES: u8 = 2;
+
+/// What is known of the values of a block's column before they are read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known<'a> {
+    nulls: usize,
+    rows: usize,
+    bounds: Bounds<'a>,
+}
+
+/// The head of a stored block.
+#[derive(Clone, Debug)]
+pub(crate) struct Head<'a> {
+    /// Number of rows.
+    pub(crate) rows: usize,
+    /// Key of the last row.
+    pub(crate) last_key: &'a [u8],
+    columns: Vec<Known<'a>>,
+}
+
+/// Encodes the head of a block of some rows of these columns, to be stored under `key`.
+pub(super) fn encode(key: &[u8], columns: &[ColumnVector], rows: Range<usize>, last_key: &[u8]) -> Vec<u8> {
+    let mut out = vec![FORMAT];
+    out.extend_from_slice(&(rows.len() as u32).to_le_bytes());
+    out.extend_from_slice(&(last_key.len() as u32).to_le_bytes());
+    out.extend_from_slice(last_key);
+    out.extend_from_slice(&(columns.len() as u16).to_le_bytes());
+    for column in columns {
+        let nulls = rows.clone().filter(|row| column.is_null(*row)).count();
+        out.extend_from_slice(&(nulls as u32).to_le_bytes());
+        match bounds(column, rows.clone()) {
+            Bounds::None => out.push(NO_BOUNDS),
+            Bounds::Integers { low, high } => {
+                out.push(INTEGERS);
+                out.extend_from_slice(&low.to_le_bytes());
+                out.extend_from_slice(&high.to_le_bytes());
+            }
+            Bounds::Bytes { low, high } => {
+                out.push(BYTES);
+                for end in [low, high] {
+                    let kept = &end[..end.len().min(PREFIX_MAX)];
+                    out.push(kept.len() as u8);
+                    out.extend_from_slice(kept);
+                }
+            }
+        }
+    }
+    seal(key, &mut out);
+    out
+}
+
+impl<'a> Head<'a> {
+    /// Reads the head that is stored under `key`.
+    pub(crate) fn parse(key: &[u8], value: &'a [u8]) -> Result<Self, BlockError> {
+        let mut reader = Reader(unseal(key, value)?);
+        let rows = reader.u32()? as usize;
+        if rows > ROWS_MAX || rows == 0 {
+            return Err(BlockError::TooLarge);
+        }
+        let length = reader.u32()? as usize;
+        let last_key = reader.take(length)?;
+        let [low, high] = reader.array()?;
+        let count = u16::from_le_bytes([low, high]);
+        let columns = (0..count).map(|_| known(&mut reader, rows));
+        let columns = columns.collect::<Result<_, _>>()?;
+        match reader.0.is_empty() {
+            true => Ok(Head {
+                rows,
+                last_key,
+                columns,
+            }),
+            false => Err(BlockError::Invalid("bytes behind its end")),
+        }
+    }
+
+    /// Returns what is known of a column.
+    pub(crate) fn column(&self, slot: usize) -> Result<&Known<'a>, BlockError> {
+        let known = self.columns.get(slot);
+        known.ok_or(BlockError::Invalid("another number of columns"))
+    }
+}
+
+fn known<'a>(reader: &mut Reader<'a>, rows: usize) -> Result<Known<'a>, BlockError> {
+    let nulls = reader.u32()? as usize;
+    let [kind] = reader.array()?;
+    let bounds = match kind {
+        NO_BOUNDS => Bounds::None,
+        INTEGERS => Bounds::Integers {
+            low: i128::from_le_bytes(reader.array()?),
+            high: i128::from_le_bytes(reader.array()?),
+        },
+        BYTES => Bounds::Bytes {
+            low: reader.short()?,
+            high: reader.short()?,
+        },
+        _ => return Err(BlockError::Invalid("unknown bounds")),
+    };
+    Ok(Known { nulls, rows, bounds })
+}
+
+impl Known<'_> {
+    /// Whether a row can pass the test.
+    pub(crate) fn meets(&self, test: &Test) -> bool {
+        let values = match self.bounds {
+            Bounds::None => false,
+            Bounds::Integers { low, high } => test.meets_integers(low, high),
+            Bounds::Bytes { low, high } => test.meets_bytes(low, high),
+        };
+        values || (self.nulls > 0 && test.takes_null())
+    }
+
+    /// Whether all rows pass the test.
+    pub(crate) fn holds(&self, test: &Test) -> bool {
+        let values = match self.bounds {
+            Bounds::None => true,
+            Bounds::Integers { low, high } => test.holds_integers(low, high),
+            Bounds::Bytes { low, high } => test.holds_bytes(low, high),
+        };
+        // Without bounds there are NULLs only.
+        (values || self.nulls == self.rows) && (self.nulls == 0 || test.takes_null())
+    }
+}
+
+/// Bytes being read from their start.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8], BlockError> {
+        let (taken, rest) = super::packed::split(self.0, count)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], BlockError> {
+        let (taken, rest) = self.0.split_first_chunk().ok_or(BlockError::Truncated)?;
+        self.0 = rest;
+        Ok(*taken)
+    }
+
+    fn u32(&mut self) -> Result<u32, BlockError> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    /// A byte string of up to 255 bytes behind its length.
+    fn short(&mut self) -> Result<&'a [u8], BlockError> {
+        let [length] = self.array()?;
+        self.take(usize::from(length))
+    }
+}

@@ -1,0 +1,462 @@
+//! Integers of one block, packed: a base, and what each value is above it in as few bits as serve.
+//!
+//! ```text
+//! constant   0x00, base i64                                        every value is the base
+//! bits       0x01, base i64, width u8, ⌈n·width/8⌉ bytes            value - base, lowest bits first
+//! runs       0x02, base i64, width u8, count u32, count × end u32,  a run is value - base and the
+//!            ⌈count·width/8⌉ bytes                                  row behind its last one
+//! ```
+//!
+//! Numbers are little-endian; widths are 1, 2, 4, 8, 16, 32 and 64, so that a compare of packed values
+//! is a compare of machine words, many at once. How many values there are is told by whoever holds
+//! them.
+
+use super::BlockError;
+
+/// Ranges of values, both ends included.
+pub(super) type Ranges = [(i128, i128)];
+
+const CONSTANT: u8 = 0;
+const BITS: u8 = 1;
+const RUNS: u8 = 2;
+
+/// Ranges up to which each is compared with all values; more are looked up by value.
+const COMPARED_RANGES_MAX: usize = 4;
+
+/// Packed integers, borrowed from the bytes that hold them.
+///
+/// Invariant: made by [`Packed::parse`], so `data` has all values, and the ends of runs ascend to `len`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packed<'a> {
+    len: usize,
+    base: i64,
+    form: Form<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Form<'a> {
+    Constant,
+    Bits {
+        width: u8,
+        data: &'a [u8],
+    },
+    Runs {
+        width: u8,
+        ends: &'a [[u8; 4]],
+        data: &'a [u8],
+    },
+}
+
+/// Appends packed integers.
+pub(super) fn pack(values: &[i64], out: &mut Vec<u8>) {
+    let base = values.iter().copied().min().unwrap_or_default();
+    let greatest = values.iter().copied().max().unwrap_or_default();
+    if base == greatest {
+        out.push(CONSTANT);
+        out.extend_from_slice(&base.to_le_bytes());
+        return;
+    }
+    let width = width_of(greatest.wrapping_sub(base) as u64);
+    let runs = 1 + values.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    let in_runs = 4 + 4 * runs + bytes_of(runs, width);
+    let as_runs = in_runs * 2 < bytes_of(values.len(), width);
+    out.push(if as_runs { RUNS } else { BITS });
+    out.extend_from_slice(&base.to_le_bytes());
+    out.push(width);
+    if !as_runs {
+        pack_bits(values.iter().copied(), base, width, out);
+        return;
+    }
+    out.extend_from_slice(&(runs as u32).to_le_bytes());
+    let lasts = || (0..values.len()).filter(|at| values.get(at + 1) != Some(&values[*at]));
+    lasts().for_each(|at| out.extend_from_slice(&(at as u32 + 1).to_le_bytes()));
+    pack_bits(lasts().map(|at| values[at]), base, width, out);
+}
+
+/// Returns the narrowest width that holds a value.
+fn width_of(greatest: u64) -> u8 {
+    let bits = 64 - greatest.leading_zeros() as u8;
+    bits.max(1).next_power_of_two()
+}
+
+fn bytes_of(count: usize, width: u8) -> usize {
+    (count * usize::from(width)).div_ceil(8)
+}
+
+fn pack_bits(values: impl Iterator<Item = i64>, base: i64, width: u8, out: &mut Vec<u8>) {
+    let bytes = usize::from(width / 8);
+    let start = out.len();
+    for (at, value) in values.enumerate() {
+        let above = value.wrapping_sub(base) as u64;
+        if bytes > 0 {
+            out.extend_from_slice(&above.to_le_bytes()[..bytes]);
+            continue;
+        }
+        let bit = at * usize::from(width);
+        if bit.is_multiple_of(8) {
+            out.push(0);
+        }
+        out[start + bit / 8] |= (above as u8) << (bit % 8);
+    }
+}
+
+impl<'a> Packed<'a> {
+    /// Reads `len` packed integers from the start of `bytes`; returns what is behind them, too.
+    pub(super) fn parse(bytes: &'a [u8], len: usize) -> Result<(Self, &'a [u8]), BlockError> {
+        let (kind, rest) = bytes.split_first().ok_or(BlockError::Truncated)?;
+        let (base, rest) = rest.split_first_chunk().ok_or(BlockError::Truncated)?;
+        let base = i64::from_le_bytes(*base);
+        let (form, rest) = match *kind {
+            CONSTANT => (Form::Constant, rest),
+            BITS => {
+                let (width, rest) = parse_width(rest)?;
+                let (data, rest) = split(rest, bytes_of(len, width))?;
+                (Form::Bits { width, data }, rest)
+            }
+            RUNS => {
+                let (width, rest) = parse_width(rest)?;
+                let (count, rest) = rest.split_first_chunk().ok_or(BlockError::Truncated)?;
+                let count = u32::from_le_bytes(*count) as usize;
+                let (ends, rest) = split(rest, count.saturating_mul(4))?;
+                let (ends, _) = ends.as_chunks();
+                check_ends(ends, len)?;
+                let (data, rest) = split(rest, bytes_of(count, width))?;
+                (Form::Runs { width, ends, data }, rest)
+            }
+            _ => return Err(BlockError::Invalid("an unknown packing")),
+        };
+        Ok((Packed { len, base, form }, rest))
+    }
+
+    /// Returns the value of a row.
+    #[inline]
+    pub(super) fn get(&self, row: usize) -> i64 {
+        debug_assert!(row < self.len);
+        let above = match self.form {
+            Form::Constant => 0,
+            Form::Bits { width, data } => bits_at(data, width, row),
+            Form::Runs { width, ends, data } => {
+                let run = ends.partition_point(|end| u32::from_le_bytes(*end) as usize <= row);
+                bits_at(data, width, run)
+            }
+        };
+        self.base.wrapping_add(above as i64)
+    }
+
+    /// Appends all values.
+    pub(super) fn unpack(&self, out: &mut Vec<i64>) {
+        match self.form {
+            Form::Constant => out.resize(out.len() + self.len, self.base),
+            Form::Bits { width, data } => unpack_bits(data, width, self.base, self.len, out),
+            Form::Runs { width, ends, data } => {
+                let start = out.len();
+                for (run, end) in ends.iter().enumerate() {
+                    let value = self.base.wrapping_add(bits_at(data, width, run) as i64);
+                    out.resize(start + u32::from_le_bytes(*end) as usize, value);
+                }
+            }
+        }
+    }
+
+    /// Sets `pass` to 1 for every row whose value lies in one of the ranges, and leaves the others.
+    ///
+    /// `pass` has a byte for each row.
+    pub(super) fn test(&self, ranges: &Ranges, pass: &mut [u8]) {
+        let inside: Vec<(u64, u64)> = ranges
+            .iter()
+            .filter_map(|range| self.above_base(*range))
+            .collect();
+        if inside.is_empty() {
+            return;
+        }
+        match self.form {
+            Form::Constant => pass.fill(1),
+            Form::Bits { width, data } => test_bits(data, width, &inside, pass),
+            Form::Runs { width, ends, data } => {
+                let mut runs = vec![0; ends.len()];
+                test_bits(data, width, &inside, &mut runs);
+                let mut start = 0;
+                for (end, passes) in ends.iter().zip(runs) {
+                    let end = u32::from_le_bytes(*end) as usize;
+                    if passes != 0 {
+                        pass[start..end].fill(1);
+                    }
+                    start = end;
+                }
+            }
+        }
+    }
+
+    /// Whether all values lie below `count` and none below 0.
+    pub(super) fn is_within(&self, count: usize) -> bool {
+        let mut values = Vec::with_capacity(self.len);
+        self.unpack(&mut values);
+        values
+            .iter()
+            .all(|value| usize::try_from(*value).is_ok_and(|value| value < count))
+    }
+
+    /// Names the form, for `dump`.
+    pub(super) fn form_name(&self) -> &'static str {
+        match self.form {
+            Form::Constant => "constant",
+            Form::Bits { .. } => "packed",
+            Form::Runs { .. } => "runs",
+        }
+    }
+
+    /// Returns a range as what its values are above the base; `None` if no packed value can be in it.
+    fn above_base(&self, (low, high): (i128, i128)) -> Option<(u64, u64)> {
+        let base = i128::from(self.base);
+        let most = match self.form {
+            Form::Constant => 0,
+            Form::Bits { width, .. } | Form::Runs { width, .. } => u64::MAX >> (64 - width),
+        };
+        let low = u64::try_from(low.saturating_sub(base).max(0)).ok()?;
+        let high = high.saturating_sub(base).min(i128::from(most));
+        let high = u64::try_from(high).ok()?;
+        (low <= high).then_some((low, high))
+    }
+}
+
+fn parse_width(bytes: &[u8]) -> Result<(u8, &[u8]), BlockError> {
+    match bytes.split_first() {
+        Some((width @ (1 | 2 | 4 | 8 | 16 | 32 | 64), rest)) => Ok((*width, rest)),
+        Some(_) => Err(BlockError::Invalid("an unknown width")),
+        None => Err(BlockError::Truncated),
+    }
+}
+
+/// Splits bytes after the first `count`.
+pub(super) fn split(bytes: &[u8], count: usize) -> Result<(&[u8], &[u8]), BlockError> {
+    bytes.split_at_checked(count).ok_or(BlockError::Truncated)
+}
+
+fn check_ends(ends: &[[u8; 4]], len: usize) -> Result<(), BlockError> {
+    let mut before = 0;
+    for end in ends {
+        let end = u32::from_le_bytes(*end) as usize;
+        if end <= before {
+            return Err(BlockError::Invalid("runs that do not ascend"));
+        }
+        before = end;
+    }
+    match before == len {
+        true => Ok(()),
+        false => Err(BlockError::Invalid("runs of another number of rows")),
+    }
+}
+
+#[inline]
+fn bits_at(data: &[u8], width: u8, at: usize) -> u64 {
+    let chunk = |size: usize| &data[at * size..(at + 1) * size];
+    match width {
+        8 => u64::from(data[at]),
+        16 => u64::from(u16::from_le_bytes(array(chunk(2)))),
+        32 => u64::from(u32::from_le_bytes(array(chunk(4)))),
+        64 => u64::from_le_bytes(array(chunk(8))),
+        width => {
+            let bit = at * usize::from(width);
+            u64::from((data[bit / 8] >> (bit % 8)) & low_bits(width))
+        }
+    }
+}
+
+#[inline]
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    bytes.try_into().unwrap_or([0; N])
+}
+
+/// The lowest `width` bits of a byte; `width` is less than 8.
+fn low_bits(width: u8) -> u8 {
+    (1 << width) - 1
+}
+
+/// Gives each value of 1, 2 or 4 bits a byte of its own.
+fn spread(data: &[u8], width: u8, len: usize) -> Vec<u8> {
+    let mask = low_bits(width);
+    let each = 8 / usize::from(width);
+    let mut out = vec![0; data.len() * each];
+    for (byte, values) in data.iter().zip(out.chunks_exact_mut(each)) {
+        for (at, value) in values.iter_mut().enumerate() {
+            *value = (byte >> (at as u8 * width)) & mask;
+        }
+    }
+    out.truncate(len);
+    out
+}
+
+fn unpack_bits(data: &[u8], width: u8, base: i64, len: usize, out: &mut Vec<i64>) {
+    let value = |above: u64| base.wrapping_add(above as i64);
+    match width {
+        8 => out.extend(data.iter().map(|v| value(u64::from(*v)))),
+        16 => out.extend(
+            data.as_chunks()
+                .0
+                .iter()
+                .map(|v| value(u64::from(u16::from_le_bytes(*v)))),
+        ),
+        32 => out.extend(
+            data.as_chunks()
+                .0
+                .iter()
+                .map(|v| value(u64::from(u32::from_le_bytes(*v)))),
+        ),
+        64 => out.extend(data.as_chunks().0.iter().map(|v| value(u64::from_le_bytes(*v)))),
+        width => out.extend(spread(data, width, len).into_iter().map(|v| value(u64::from(v)))),
+    }
+}
+
+/// Compares all values with each range, in words of their own width.
+macro_rules! compare_words {
+    ($ty:ty, $words:expr, $ranges:expr, $pass:expr) => {
+        for (low, high) in $ranges {
+            // Both fit: ranges end at the greatest value of the width.
+            let (low, span) = (*low as $ty, (*high - *low) as $ty);
+            for (word, pass) in $words.iter().zip($pass.iter_mut()) {
+                *pass |= u8::from(<$ty>::from_le_bytes(*word).wrapping_sub(low) <= span);
+            }
+        }
+    };
+}
+
+/// Tests values against ranges of what they are above the base.
+fn test_bits(data: &[u8], width: u8, ranges: &[(u64, u64)], pass: &mut [u8]) {
+    if ranges.len() > COMPARED_RANGES_MAX {
+        return look_up(data, width, ranges, pass);
+    }
+    match width {
+        8 => compare_words!(u8, data.as_chunks().0, ranges, pass),
+        16 => compare_words!(u16, data.as_chunks().0, ranges, pass),
+        32 => compare_words!(u32, data.as_chunks().0, ranges, pass),
+        64 => compare_words!(u64, data.as_chunks().0, ranges, pass),
+        width => {
+            let spread = spread(data, width, pass.len());
+            compare_words!(u8, spread.as_chunks().0, ranges, pass);
+        }
+    }
+}
+
+/// Tests values against many ranges: by a table where values are small, else by search.
+fn look_up(data: &[u8], width: u8, ranges: &[(u64, u64)], pass: &mut [u8]) {
+    if width <= 16 {
+        let mut table = vec![0_u8; 1 << width];
+        for (low, high) in ranges {
+            table[*low as usize..=*high as usize].fill(1);
+        }
+        for (at, pass) in pass.iter_mut().enumerate() {
+            *pass |= table[bits_at(data, width, at) as usize];
+        }
+        return;
+    }
+    let mut sorted = ranges.to_vec();
+    sorted.sort_unstable();
+    for (at, pass) in pass.iter_mut().enumerate() {
+        let value = bits_at(data, width, at);
+        let behind = sorted.partition_point(|(low, _)| *low <= value);
+        *pass |= u8::from(sorted[..behind].last().is_some_and(|(_, high)| value <= *high));
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Values of every width, runs of them, and the ends of what there is.
+    fn values() -> impl Strategy<Value = Vec<i64>> {
+        let one = |bits: u32, base: i64| {
+            (0..=u64::MAX >> (63 - bits.min(63))).prop_map(move |above| base.wrapping_add(above as i64))
+        };
+        (0_u32..64, any::<i64>(), 1_usize..6).prop_flat_map(move |(bits, base, run)| {
+            prop::collection::vec(one(bits, base), 0..80).prop_map(move |values| {
+                values
+                    .into_iter()
+                    .flat_map(|v| std::iter::repeat_n(v, run * run))
+                    .collect()
+            })
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn unpacking_gives_back_what_was_packed(values in values()) {
+            let mut bytes = Vec::new();
+            pack(&values, &mut bytes);
+            bytes.push(7);
+            let (packed, rest) = Packed::parse(&bytes, values.len()).unwrap();
+            prop_assert_eq!(rest, &[7]);
+            let mut all = Vec::new();
+            packed.unpack(&mut all);
+            prop_assert_eq!(&all, &values);
+            for (row, value) in values.iter().enumerate() {
+                prop_assert_eq!(packed.get(row), *value);
+            }
+        }
+
+        #[test]
+        fn packed_tests_are_tests_of_values(
+            values in values(),
+            ends in prop::collection::vec((any::<prop::sample::Index>(), -2_i128..3, 0_i128..6), 0..9),
+            open in any::<(bool, bool)>(),
+        ) {
+            prop_assume!(!values.is_empty());
+            let mut ranges: Vec<(i128, i128)> = ends.into_iter().map(|(at, off, width)| {
+                let low = i128::from(values[at.index(values.len())]) + off;
+                (low, low + width)
+            }).collect();
+            if open.0 {
+                ranges.extend(ranges.first().map(|(_, high)| (i128::MIN, *high)));
+            }
+            if open.1 {
+                ranges.extend(ranges.last().map(|(low, _)| (*low, i128::MAX)));
+            }
+            // As sets of values have them: sorted and disjoint.
+            ranges.sort_unstable();
+            let mut joined: Vec<(i128, i128)> = Vec::new();
+            for (low, high) in ranges {
+                match joined.last_mut() {
+                    Some(last) if last.1 >= low => last.1 = last.1.max(high),
+                    _ => joined.push((low, high)),
+                }
+            }
+            let mut bytes = Vec::new();
+            pack(&values, &mut bytes);
+            let mut pass = vec![0; values.len()];
+            Packed::parse(&bytes, values.len()).unwrap().0.test(&joined, &mut pass);
+            for (value, pass) in values.iter().zip(pass) {
+                let value = i128::from(*value);
+                let expected = joined.iter().any(|(low, high)| (*low..=*high).contains(&value));
+                prop_assert_eq!(pass == 1, expected);
+            }
+        }
+
+        #[test]
+        fn any_bytes_parse_or_fail(bytes in prop::collection::vec(0_u8..70, 0..60), len in 0_usize..40) {
+            if let Ok((packed, _)) = Packed::parse(&bytes, len) {
+                let mut all = Vec::new();
+                packed.unpack(&mut all);
+                prop_assert_eq!(all.len(), len);
+                for (row, value) in all.iter().enumerate() {
+                    prop_assert_eq!(packed.get(row), *value);
+                }
+                packed.test(&[(i128::MIN, i128::MAX)], &mut vec![0; len]);
+            }
+        }
+    }
+
+    #[test]
+    fn runs_and_constants_are_short() {
+        let size = |values: &[i64]| {
+            let mut bytes = Vec::new();
+            pack(values, &mut bytes);
+            (bytes[0], bytes.len())
+        };
+        assert_eq!(size(&[5; 1000]), (CONSTANT, 9));
+        let runs: Vec<i64> = (0..1000).map(|at| at / 500 * 1_000_000).collect();
+        assert_eq!(size(&runs), (RUNS, 10 + 4 + 8 + 8));
+        let bits: Vec<i64> = (0..1000).map(|at| 200 + at % 2).collect();
+        assert_eq!(size(&bits), (BITS, 10 + 125));
+    }
+}

@@ -1,0 +1,320 @@
+//! Repacking: changes become part of blocks, a few blocks at a time.
+//!
+//! A step takes one block, with the changes from its first key up to the first key of the block
+//! behind it. From a snapshot it makes new blocks of both, without any lock. Then, under the
+//! writer lock, it writes in one batch: the old block goes, the new ones come, and of the changes
+//! those go that are still what they were. A change that was replaced meanwhile stays, and wins over
+//! the new block as it did over the old one. If the block, or a change, is not there any more, its
+//! table was truncated: the step is done again from a newer snapshot.
+//!
+//! A step holds one block and [`CHANGE_BLOCKS_MAX`] times as many changes in memory; changes beyond that are left to the
+//! next step, beside the new blocks. Nothing but whole steps is ever stored, so that whoever is
+//! killed leaves an index as exact as before, and the next repack goes on.
+
+use super::block::Piece;
+use super::build::BlockBuilder;
+use super::changes::{Change, Changes};
+use super::scan::{BlockScan, block_at};
+use crate::engine::{Engine, Inner};
+use crate::entry::{Blocks, DELETED, IndexCodec};
+use crate::progress::check_cancelled;
+use crate::snapshot::Snapshot;
+use crate::{EngineError, Progress};
+use rukh_catalog::{CatalogError, IndexId, IndexState};
+use rukh_keys::{DatumRef, KeyRange};
+use rukh_kv::{Durability, KvSnapshot, ScanSpec, WriteBatch};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Changes folded in one step, at most: as many as so many blocks have rows.
+const CHANGE_BLOCKS_MAX: usize = 4;
+
+/// Bytes of changes folded in one step, about.
+const CHANGE_BYTES_MAX: usize = 16 << 20;
+
+/// Blocks with fewer rows than one so many times smaller are joined with the one behind them.
+const SMALL_SHARE: usize = 4;
+
+/// What a columnar index has stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ColumnarDebt {
+    /// Blocks.
+    pub blocks: u64,
+    /// Changes that are in no block yet.
+    pub delta_rows: u64,
+    /// Bytes of blocks and changes, in memory and on disk, about.
+    pub bytes: u64,
+}
+
+/// One step on its way.
+struct Step {
+    /// Pieces of the old block with their values: of the head the value, of columns the key only.
+    old_heads: Vec<(Vec<u8>, Vec<u8>)>,
+    pieces: Vec<(Vec<u8>, Vec<u8>)>,
+    folded: Vec<Change>,
+    /// Where the next step begins; `None` if there is nothing more.
+    next: Option<Vec<u8>>,
+}
+
+impl Engine {
+    /// Folds the changes of a columnar index into its blocks; writers go on meanwhile. Returns how many
+    /// changes that were.
+    ///
+    /// Fails on an index that is not columnar, and with [`EngineError::Cancelled`], which leaves the
+    /// index as far as it was repacked.
+    pub fn repack_index(&self, id: IndexId, progress: &dyn Progress) -> Result<u64, EngineError> {
+        self.inner.check_writable()?;
+        let _repack = self.inner.repack.lock();
+        let mut start = Vec::new();
+        let mut folded = 0;
+        loop {
+            check_cancelled(progress)?;
+            let (done, next) = step(&self.inner, id, &start)?;
+            folded += done;
+            progress.advance(done);
+            match next {
+                Some(next) => start = next,
+                None => {
+                    self.inner.forget_debt(id);
+                    return Ok(folded);
+                }
+            }
+        }
+    }
+
+    /// Says what a columnar index has stored; `None` for another index.
+    pub fn columnar_debt(&self, id: IndexId) -> Result<Option<ColumnarDebt>, EngineError> {
+        let snapshot = self.snapshot();
+        let Ok(index) = columnar_index(&snapshot, id) else {
+            return Ok(None);
+        };
+        let blocks = layout(&index);
+        let heads = ScanSpec::ranges(vec![Piece::Head.range(&KeyRange::all())]).keys_only();
+        let (store, all) = (&self.inner.store, KeyRange::all());
+        Ok(Some(ColumnarDebt {
+            blocks: snapshot.kv.count(&blocks.storage, heads)?.0,
+            delta_rows: snapshot.kv.count(&index.storage, ScanSpec::all().keys_only())?.0,
+            bytes: store.approximate_size(&blocks.storage, &all)?
+                + store.approximate_size(&index.storage, &all)?,
+        }))
+    }
+}
+
+pub(super) fn layout(index: &IndexCodec) -> &Blocks {
+    index.blocks().expect("the index is columnar")
+}
+
+/// Returns a columnar index that may be read.
+pub(super) fn columnar_index(snapshot: &Snapshot, id: IndexId) -> Result<Arc<IndexCodec>, EngineError> {
+    let unknown = || CatalogError::UnknownIndex {
+        name: format!("index {}", id.0),
+    };
+    let (table, index) = snapshot.catalog.index(id).ok_or_else(unknown)?;
+    let codec = snapshot.definitions.codec(table.id)?;
+    let codec = codec.index(id).ok_or_else(unknown)?;
+    if codec.blocks().is_none() {
+        return Err(EngineError::Catalog(CatalogError::Unsupported {
+            message: format!("index \"{}\" is not columnar", index.name),
+        }));
+    }
+    match index.state {
+        IndexState::Ready => Ok(codec.clone()),
+        _ => Err(EngineError::IndexNotReady {
+            index: index.name.clone(),
+        }),
+    }
+}
+
+/// Times that a step is tried while its table is truncated.
+const ATTEMPTS: usize = 8;
+
+/// Folds the first changes from `start` on; returns how many, and where to go on.
+pub(super) fn step(inner: &Inner, id: IndexId, start: &[u8]) -> Result<(u64, Option<Vec<u8>>), EngineError> {
+    let block_rows = inner.debts.block_rows.load(Relaxed);
+    for _ in 0..ATTEMPTS {
+        let snapshot = inner.snapshot();
+        let index = columnar_index(&snapshot, id)?;
+        let Some(step) = prepare(&snapshot.kv, &index, start, block_rows)? else {
+            return Ok((0, None));
+        };
+        if apply(inner, &index, &step)? {
+            return Ok((step.folded.len() as u64, step.next));
+        }
+    }
+    Ok((0, None))
+}
+
+/// Makes the new blocks of the first changes from `start` on; `None` if there are no changes.
+fn prepare(
+    kv: &Arc<dyn KvSnapshot>,
+    index: &Arc<IndexCodec>,
+    start: &[u8],
+    block_rows: usize,
+) -> Result<Option<Step>, EngineError> {
+    let storage = &layout(index).storage;
+    let from = |start: &[u8]| KeyRange {
+        start: start.to_vec(),
+        limit: None,
+    };
+    let mut changes = Changes::new(kv.scan(&index.storage, ScanSpec::ranges(vec![from(start)]))?);
+    let Some((first_change, _)) = changes.peek()? else {
+        return Ok(None);
+    };
+    // The block whose rows the first change lies among or behind; before all blocks, the first one.
+    let at = block_at(kv.as_ref(), storage, first_change)?.unwrap_or_default();
+    let heads = Piece::Head.range(&from(&at));
+    let mut heads = kv.scan(storage, ScanSpec::ranges(vec![heads]))?;
+    let mut next_head = || -> Result<Option<(Vec<u8>, Vec<u8>)>, EngineError> {
+        Ok(heads.next()?.map(|head| (head.key.to_vec(), head.value.to_vec())))
+    };
+    let old = next_head()?;
+    let behind = next_head()?;
+    let first_key = |head: &(Vec<u8>, Vec<u8>)| head.0[2..].to_vec();
+    let limit = behind.as_ref().map(first_key);
+    let mut bytes = 0;
+    let within = |key: &[u8]| limit.as_ref().is_none_or(|limit| key < limit.as_slice());
+    let mut folded: Vec<Change> = Vec::new();
+    let mut more = false;
+    while let Some((key, _)) = changes.peek()? {
+        if !within(key) {
+            break;
+        }
+        if folded.len() == CHANGE_BLOCKS_MAX * block_rows || bytes >= CHANGE_BYTES_MAX {
+            more = true;
+            break;
+        }
+        let (taken, _) = changes.take(1, |_| true)?;
+        bytes += taken
+            .iter()
+            .map(|(key, value)| key.len() + value.len())
+            .sum::<usize>();
+        folded.extend(taken);
+    }
+    let next = match more {
+        true => folded.last().map(|(key, _)| [key.as_slice(), &[0]].concat()),
+        false => limit.clone(),
+    };
+    let mut step = Step {
+        old_heads: old.into_iter().collect(),
+        pieces: Vec::new(),
+        folded,
+        next,
+    };
+    let mut builder = BlockBuilder::new(index, block_rows);
+    step.pieces = match step.old_heads.first().map(first_key) {
+        None => fold(kv, index, None, &step.folded, &mut builder)?,
+        Some(first) => fold(
+            kv,
+            index,
+            Some(range_of_block(&first, limit.as_deref())),
+            &step.folded,
+            &mut builder,
+        )?,
+    };
+    let small = builder.rows() < block_rows / SMALL_SHARE && step.pieces.is_empty();
+    if let (true, false, Some(behind)) = (small, more, behind) {
+        // With the block behind it, and none of its changes: these stay where they are.
+        let range = range_of_block(
+            &first_key(&behind),
+            next_head()?.as_ref().map(first_key).as_deref(),
+        );
+        step.pieces = fold(kv, index, Some(range), &[], &mut builder)?;
+        step.old_heads.push(behind);
+    }
+    step.pieces.extend(builder.finish());
+    Ok(Some(step))
+}
+
+/// The range of keys that a block has alone.
+fn range_of_block(first: &[u8], limit: Option<&[u8]>) -> KeyRange {
+    KeyRange {
+        start: first.to_vec(),
+        limit: limit.map(<[u8]>::to_vec),
+    }
+}
+
+/// Adds the rows of the blocks in a range, merged with changes, to a builder; returns the pieces of
+/// the blocks that were full.
+fn fold(
+    kv: &Arc<dyn KvSnapshot>,
+    index: &Arc<IndexCodec>,
+    range: Option<KeyRange>,
+    changes: &[Change],
+    builder: &mut BlockBuilder<'_>,
+) -> Result<Vec<(Vec<u8>, Vec<u8>)>, EngineError> {
+    let mut pieces = Vec::new();
+    let mut changes = changes.iter().peekable();
+    let put = |builder: &mut BlockBuilder<'_>, (key, value): &Change| match value == DELETED {
+        true => Ok(()),
+        false => builder.add_entry(key, value),
+    };
+    if let Some(range) = range {
+        let mut rows = BlockScan::blocks_alone(kv.clone(), index.clone(), range)?;
+        let slots = layout(index).types.len();
+        while let Some(batch) = rows.next_batch(1)? {
+            for row in 0..batch.rows {
+                let datums = (0..slots).map(|slot| batch.columns[slot].datum(row));
+                let datums: Result<Vec<DatumRef<'_>>, _> = datums.collect();
+                let datums = datums.map_err(|e| super::scan::corruption(index, &[], None, e))?;
+                let mut key = Vec::with_capacity(32);
+                index
+                    .layout
+                    .encode_into(&datums[..index.layout.columns().len()], &mut key)?;
+                while let Some(change) = changes.next_if(|(changed, _)| *changed < key) {
+                    put(builder, change)?;
+                }
+                match changes.next_if(|(changed, _)| *changed == key) {
+                    Some(change) => put(builder, change)?,
+                    None => builder.add(&key, &datums)?,
+                }
+            }
+        }
+    }
+    for change in changes {
+        put(builder, change)?;
+        // Rows before are those of one block: a few blocks at once, of even size.
+        if builder.rows() >= CHANGE_BLOCKS_MAX * builder.block_rows() {
+            pieces.extend(builder.finish());
+        }
+    }
+    Ok(pieces)
+}
+
+/// Writes a step, unless what it is made of has gone; returns whether it did.
+fn apply(inner: &Inner, index: &IndexCodec, step: &Step) -> Result<bool, EngineError> {
+    let blocks = layout(index);
+    let guard = inner.lock_writer()?;
+    let now = inner.snapshot();
+    if columnar_index(&now, index.index.id).is_err() {
+        return Ok(false);
+    }
+    let heads: Vec<Vec<u8>> = step.old_heads.iter().map(|(key, _)| key.clone()).collect();
+    let stored = now.kv.multi_get(&blocks.storage, &heads)?;
+    let same = |(old, stored): (&(Vec<u8>, Vec<u8>), Option<Vec<u8>>)| stored.as_ref() == Some(&old.1);
+    if !step.old_heads.iter().zip(stored).all(same) {
+        return Ok(false);
+    }
+    let keys: Vec<Vec<u8>> = step.folded.iter().map(|(key, _)| key.clone()).collect();
+    let stored = now.kv.multi_get(&index.storage, &keys)?;
+    if stored.iter().any(Option::is_none) {
+        return Ok(false);
+    }
+    let mut batch = WriteBatch::new();
+    for (key, _) in &step.old_heads {
+        let first = &key[2..];
+        batch.delete(&blocks.storage, key);
+        for slot in 0..blocks.types.len() {
+            batch.delete(&blocks.storage, &Piece::Column(slot).key(first));
+        }
+    }
+    for (key, value) in &step.pieces {
+        batch.put(&blocks.storage, key, value);
+    }
+    for ((key, folded), stored) in step.folded.iter().zip(stored) {
+        if stored.as_ref() == Some(folded) {
+            batch.delete(&index.storage, key);
+        }
+    }
+    inner.commit(batch, Durability::Buffered, guard, |_| ())?;
+    Ok(true)
+}

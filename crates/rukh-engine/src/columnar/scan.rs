@@ -1,0 +1,704 @@
+//! Scans of a columnar index: blocks and the changes beside them, as one sequence of entries in key
+//! order.
+//!
+//! Both are read from one snapshot, and a change wins over what a block has under its key. Of a range,
+//! heads are read a group at a time. A head that refutes a test is *pruned*: no column of it is read.
+//! Of the others, the columns tested are read, one test after the other, for as long as some row is
+//! left; then the columns given out, where a row is left at all. Groups begin small and grow, so that
+//! a LIMIT reads little ahead.
+//!
+//! Changes are merged where they belong: their keys are searched in the key columns of their block,
+//! which are read only where a block has rows left and changes.
+//!
+//! Deliberately not here: descending order, and the rows of the table.
+
+use super::block::Piece;
+use super::column::Column;
+use super::head::Head;
+use super::test::{ColumnTest, Test};
+use super::vector::ColumnVector;
+use super::{BlockError, changes::Changes};
+use crate::EngineError;
+use crate::entry::{DELETED, IndexCodec};
+use crate::scan::ScanCounters;
+use rukh_keys::{DatumRef, KeyRange, SortOrder};
+use rukh_kv::{KvCursor, KvSnapshot, ScanSpec};
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering as Memory};
+
+/// Blocks looked at together, at most.
+const GROUP_MAX: usize = 16;
+
+/// Changes merged into a block at a time.
+const CHANGES_MAX: usize = 4096;
+
+/// Bytes of a batch after which it is given out.
+const BATCH_BYTES: usize = 8 << 20;
+
+/// Entries of a columnar index, by column.
+pub struct ColumnBatch {
+    /// The columns asked for.
+    pub columns: Vec<ColumnVector>,
+    /// Number of entries.
+    pub rows: usize,
+}
+
+impl ColumnBatch {
+    fn clear(&mut self) {
+        self.columns.iter_mut().for_each(ColumnVector::clear);
+        self.rows = 0;
+    }
+
+    fn is_full(&self, rows: usize) -> bool {
+        self.rows >= rows || self.columns.iter().map(ColumnVector::bytes).sum::<usize>() >= BATCH_BYTES
+    }
+}
+
+/// What to read of a columnar index.
+pub(crate) struct BlockScanSpec {
+    /// Ranges of keys of entries, ascending and disjoint.
+    pub(crate) ranges: Vec<KeyRange>,
+    /// Tests by slot; an entry passes all of them.
+    pub(crate) tests: Vec<(usize, ColumnTest)>,
+    /// Slots given out.
+    pub(crate) columns: Vec<usize>,
+    pub(crate) cancel: Option<Arc<AtomicBool>>,
+}
+
+/// A scan of a columnar index under way.
+pub(crate) struct BlockScan {
+    kv: Arc<dyn KvSnapshot>,
+    index: Arc<IndexCodec>,
+    tests: Vec<(usize, Test)>,
+    columns: Vec<usize>,
+    ranges: std::vec::IntoIter<KeyRange>,
+    range: Option<RangeScan>,
+    group: VecDeque<Block>,
+    group_size: usize,
+    cancel: Option<Arc<AtomicBool>>,
+    batch: ColumnBatch,
+    /// Whether changes are read.
+    changes: bool,
+    counters: ScanCounters,
+}
+
+/// One range being read.
+struct RangeScan {
+    range: KeyRange,
+    heads: Box<dyn KvCursor>,
+    changes: Changes,
+}
+
+/// A block that was not shown to its end.
+struct Block {
+    first_key: Vec<u8>,
+    last_key: Vec<u8>,
+    rows: usize,
+    /// Whether a row may be left after the tests.
+    alive: bool,
+    /// The tests that its head leaves open.
+    open: Vec<usize>,
+    /// A byte of 0 or 1 for each row, if not all are left.
+    mask: Option<Vec<u8>>,
+    /// Columns that were read, by slot.
+    read: Vec<(usize, Vec<u8>)>,
+    /// The rows in the range that were not shown.
+    next: usize,
+    end: usize,
+    /// Whether the ends in the range are known.
+    placed: bool,
+}
+
+/// What is appended to a batch, in order.
+enum Segment {
+    /// Some of the rows selected.
+    Rows(std::ops::Range<usize>),
+    /// A change that passed the tests.
+    Change(usize),
+}
+
+impl BlockScan {
+    pub(crate) fn new(
+        kv: Arc<dyn KvSnapshot>,
+        index: Arc<IndexCodec>,
+        spec: BlockScanSpec,
+    ) -> Result<Self, EngineError> {
+        let blocks = index.blocks().expect("the index is columnar");
+        let ready = |(slot, test): &(usize, ColumnTest)| Ok((*slot, Test::new(blocks.types[*slot], test)?));
+        let tests = spec.tests.iter().map(ready).collect::<Result<_, EngineError>>()?;
+        let columns = spec
+            .columns
+            .iter()
+            .map(|slot| ColumnVector::new(blocks.types[*slot]));
+        Ok(BlockScan {
+            batch: ColumnBatch {
+                columns: columns.collect(),
+                rows: 0,
+            },
+            kv,
+            tests,
+            columns: spec.columns,
+            ranges: KeyRange::merge(spec.ranges).into_iter(),
+            range: None,
+            group: VecDeque::new(),
+            group_size: 1,
+            cancel: spec.cancel,
+            changes: true,
+            counters: ScanCounters::default(),
+            index,
+        })
+    }
+
+    /// Reads all columns of the blocks that begin in a range, without any changes.
+    pub(super) fn blocks_alone(
+        kv: Arc<dyn KvSnapshot>,
+        index: Arc<IndexCodec>,
+        range: KeyRange,
+    ) -> Result<Self, EngineError> {
+        let columns = (0..index.blocks().expect("the index is columnar").types.len()).collect();
+        let mut scan = BlockScan::new(
+            kv,
+            index,
+            BlockScanSpec {
+                ranges: vec![range],
+                tests: Vec::new(),
+                columns,
+                cancel: None,
+            },
+        )?;
+        scan.changes = false;
+        Ok(scan)
+    }
+
+    /// Reads the next entries, about as many as asked for; `None` at the end.
+    pub(crate) fn next_batch(&mut self, rows: usize) -> Result<Option<&ColumnBatch>, EngineError> {
+        self.batch.clear();
+        while !self.batch.is_full(rows) {
+            match self.group.pop_front() {
+                Some(block) => self.show_block(block)?,
+                None if self.fill()? => {}
+                None => break,
+            }
+        }
+        self.counters.rows += self.batch.rows as u64;
+        Ok((self.batch.rows > 0).then_some(&self.batch))
+    }
+
+    /// As [`BlockScan::next_batch`], but gives the batch away.
+    pub(crate) fn take_batch(&mut self, rows: usize) -> Result<Option<ColumnBatch>, EngineError> {
+        if self.next_batch(rows)?.is_none() {
+            return Ok(None);
+        }
+        let empty = self
+            .batch
+            .columns
+            .iter()
+            .map(|column| ColumnVector::new(*column.data_type()));
+        let empty = ColumnBatch {
+            columns: empty.collect(),
+            rows: 0,
+        };
+        Ok(Some(std::mem::replace(&mut self.batch, empty)))
+    }
+
+    /// Returns the batch that was read last.
+    pub(crate) fn batch(&self) -> &ColumnBatch {
+        &self.batch
+    }
+
+    pub(crate) fn counters(&self) -> ScanCounters {
+        self.counters
+    }
+
+    /// Reads the next group of heads and tests their blocks, or shows what changes follow the last
+    /// block of a range; `false` at the end.
+    fn fill(&mut self) -> Result<bool, EngineError> {
+        if self
+            .cancel
+            .as_ref()
+            .is_some_and(|cancel| cancel.load(Memory::Relaxed))
+        {
+            return Err(EngineError::Cancelled);
+        }
+        if self.range.is_none() {
+            let Some(range) = self.ranges.next() else {
+                return Ok(false);
+            };
+            self.range = Some(self.open(range)?);
+        }
+        let mut range = self.range.take().expect("a range is open");
+        self.read_heads(&mut range)?;
+        if self.group.is_empty() {
+            let (changes, more) = range.changes.take(CHANGES_MAX, |_| true)?;
+            self.show_changes(&changes)?;
+            self.range = more.then_some(range);
+            return Ok(true);
+        }
+        self.range = Some(range);
+        self.group_size = (self.group_size * 2).min(GROUP_MAX);
+        self.test_group()?;
+        Ok(true)
+    }
+
+    fn open(&mut self, range: KeyRange) -> Result<RangeScan, EngineError> {
+        let blocks = self.index.blocks().expect("the index is columnar");
+        self.counters.ranges += 1;
+        self.counters.seeks += 2;
+        let start = block_at(self.kv.as_ref(), &blocks.storage, &range.start)?;
+        let heads = Piece::Head.range(&KeyRange {
+            start: start.unwrap_or_else(|| range.start.clone()),
+            limit: range.limit.clone(),
+        });
+        let changes = ScanSpec::ranges(self.changes.then(|| range.clone()).into_iter().collect());
+        Ok(RangeScan {
+            heads: self.kv.scan(&blocks.storage, ScanSpec::ranges(vec![heads]))?,
+            changes: Changes::new(self.kv.scan(&self.index.storage, changes)?),
+            range,
+        })
+    }
+
+    fn read_heads(&mut self, range: &mut RangeScan) -> Result<(), EngineError> {
+        while self.group.len() < self.group_size {
+            let Some(entry) = range.heads.next()? else {
+                break;
+            };
+            self.counters.bytes_read += (entry.key.len() + entry.value.len()) as u64;
+            let (_, first_key) = Piece::of(entry.key).map_err(|e| corruption(&self.index, &[], None, e))?;
+            let failed = |e| corruption(&self.index, first_key, None, e);
+            let head = Head::parse(entry.key, entry.value).map_err(failed)?;
+            if head.last_key < range.range.start.as_slice() {
+                continue;
+            }
+            let (mut alive, mut open) = (true, Vec::new());
+            for (nth, (slot, test)) in self.tests.iter().enumerate() {
+                let known = head.column(*slot).map_err(failed)?;
+                alive &= known.meets(test);
+                open.extend((!known.holds(test)).then_some(nth));
+            }
+            self.group.push_back(Block {
+                first_key: first_key.to_vec(),
+                last_key: head.last_key.to_vec(),
+                rows: head.rows,
+                alive,
+                mask: (alive && !open.is_empty()).then(|| vec![1; head.rows]),
+                open,
+                read: Vec::new(),
+                next: 0,
+                end: head.rows,
+                placed: false,
+            });
+            match alive {
+                true => self.counters.blocks_read += 1,
+                false => self.counters.blocks_pruned += 1,
+            }
+            self.counters.keys_examined += if alive { head.rows as u64 } else { 0 };
+        }
+        Ok(())
+    }
+
+    /// Evaluates the tests on the blocks of the group, column by column.
+    fn test_group(&mut self) -> Result<(), EngineError> {
+        let storage = &self.index.blocks().expect("the index is columnar").storage;
+        for (nth, (slot, test)) in self.tests.iter().enumerate() {
+            let tested = |block: &&mut Block| block.alive && block.open.contains(&nth);
+            let mut group: Vec<&mut Block> = self.group.iter_mut().filter(tested).collect();
+            let unread = |block: &&mut &mut Block| !block.read.iter().any(|(read, _)| read == slot);
+            let missing: Vec<&mut &mut Block> = group.iter_mut().filter(unread).collect();
+            let keys: Vec<Vec<u8>> = missing
+                .iter()
+                .map(|b| Piece::Column(*slot).key(&b.first_key))
+                .collect();
+            let values = self.kv.multi_get(storage, &keys)?;
+            for (block, value) in missing.into_iter().zip(values) {
+                let value = present(&self.index, &block.first_key, *slot, value)?;
+                self.counters.bytes_read += value.len() as u64;
+                block.read.push((*slot, value));
+            }
+            for block in group {
+                let mut mask = block.mask.take().unwrap_or_default();
+                block.column(&self.index, *slot)?.test(test, &mut mask);
+                block.alive = mask.contains(&1);
+                block.mask = Some(mask);
+            }
+        }
+        for mask in self.group.iter().filter_map(|block| block.mask.as_ref()) {
+            self.counters.masked_misses += mask.iter().map(|left| u64::from(*left ^ 1)).sum::<u64>();
+        }
+        Ok(())
+    }
+
+    /// Shows what is left of a block, merged with changes; or a part, if there are many of these.
+    fn show_block(&mut self, mut block: Block) -> Result<(), EngineError> {
+        let mut range = self.range.take().expect("a block is one of a range");
+        if !block.placed && block.alive {
+            self.place(&mut block, &range.range)?;
+        }
+        let last_key = block.last_key.clone();
+        let (changes, more) = range
+            .changes
+            .take(CHANGES_MAX, |key| key <= last_key.as_slice())?;
+        self.range = Some(range);
+        if !block.alive {
+            self.show_changes(&changes)?;
+        } else if changes.is_empty() {
+            let end = block.end;
+            self.show_rows(&mut block, end)?;
+        } else {
+            self.merge(&mut block, &changes, more)?;
+        }
+        if more {
+            self.group.push_front(block);
+        }
+        Ok(())
+    }
+
+    /// Finds the rows of a block that lie in the range.
+    fn place(&mut self, block: &mut Block, range: &KeyRange) -> Result<(), EngineError> {
+        block.placed = true;
+        let behind = range.limit.as_ref().is_some_and(|limit| block.last_key >= *limit);
+        if block.first_key >= range.start && !behind {
+            return Ok(());
+        }
+        self.read_key_columns(block)?;
+        let keys = KeyColumns::new(&self.index, block)?;
+        let next = match block.first_key < range.start {
+            true => keys.first_from(block.rows, &range.start)?,
+            false => 0,
+        };
+        let end = match range.limit.as_ref().filter(|_| behind) {
+            Some(limit) => keys.first_from(block.rows, limit)?,
+            None => block.rows,
+        };
+        (block.next, block.end) = (next, end);
+        Ok(())
+    }
+
+    fn read_key_columns(&mut self, block: &mut Block) -> Result<(), EngineError> {
+        (0..self.index.layout.columns().len()).try_for_each(|slot| self.read_column(block, slot))
+    }
+
+    fn read_column(&mut self, block: &mut Block, slot: usize) -> Result<(), EngineError> {
+        if block.read.iter().any(|(read, _)| *read == slot) {
+            return Ok(());
+        }
+        let storage = &self.index.blocks().expect("the index is columnar").storage;
+        let value = self.kv.get(storage, &Piece::Column(slot).key(&block.first_key))?;
+        let value = present(&self.index, &block.first_key, slot, value)?;
+        self.counters.bytes_read += value.len() as u64;
+        block.read.push((slot, value));
+        Ok(())
+    }
+
+    /// Shows the rows of a block that are left before `end`.
+    fn show_rows(&mut self, block: &mut Block, end: usize) -> Result<(), EngineError> {
+        let (start, end) = (block.next, end.max(block.next));
+        block.next = end;
+        let selected = match &block.mask {
+            None if self.columns.is_empty() => {
+                self.batch.rows += end - start;
+                return Ok(());
+            }
+            None => None,
+            Some(mask) => Some(selected(mask, start..end)),
+        };
+        let count = selected.as_ref().map_or(end - start, Vec::len);
+        if count == 0 {
+            return Ok(());
+        }
+        for nth in 0..self.columns.len() {
+            let slot = self.columns[nth];
+            self.read_column(block, slot)?;
+            let column = block.column(&self.index, slot)?;
+            let out = &mut self.batch.columns[nth];
+            let read = match &selected {
+                None if start == 0 && end == block.rows => column.read_all(out),
+                None => column.read_rows(&(start as u32..end as u32).collect::<Vec<_>>(), out),
+                Some(selected) => column.read_rows(selected, out),
+            };
+            read.map_err(|e| corruption(&self.index, &block.first_key, Some(slot), e))?;
+        }
+        self.batch.rows += count;
+        Ok(())
+    }
+
+    /// Shows the rows of a block up to the last of these changes, or to its end, and the changes
+    /// where they belong.
+    fn merge(
+        &mut self,
+        block: &mut Block,
+        changes: &[(Vec<u8>, Vec<u8>)],
+        more: bool,
+    ) -> Result<(), EngineError> {
+        self.read_key_columns(block)?;
+        let mut mask = block.mask.take().unwrap_or_else(|| vec![1; block.rows]);
+        let index = self.index.clone();
+        let decoded = self.decode(&index, changes)?;
+        let mut places = Vec::with_capacity(changes.len());
+        let mut at = block.next;
+        let keys = KeyColumns::new(&index, block)?;
+        for ((key, _), datums) in changes.iter().zip(&decoded) {
+            let place = keys.search(at..block.end, key, datums.as_deref())?;
+            if let Ok(row) = place {
+                mask[row] = 0;
+            }
+            at = place.unwrap_or_else(|row| row);
+            places.push(at);
+        }
+        let end = if more { at } else { block.end };
+        let rows = selected(&mask, block.next..end);
+        block.mask = Some(mask);
+        block.next = end;
+        let mut segments = Vec::with_capacity(2 * changes.len() + 1);
+        let (mut shown, mut count) = (0, 0);
+        for (nth, place) in places.iter().enumerate() {
+            let before = rows.partition_point(|row| (*row as usize) < *place);
+            segments.push(Segment::Rows(shown..before));
+            shown = before;
+            if self.passes(decoded[nth].as_deref())? {
+                segments.push(Segment::Change(nth));
+                count += 1;
+            }
+        }
+        segments.push(Segment::Rows(shown..rows.len()));
+        for nth in 0..self.columns.len() {
+            let slot = self.columns[nth];
+            self.read_column(block, slot)?;
+            let column = block.column(&self.index, slot)?;
+            let out = &mut self.batch.columns[nth];
+            for segment in &segments {
+                match segment {
+                    Segment::Rows(some) => column
+                        .read_rows(&rows[some.clone()], out)
+                        .map_err(|e| corruption(&self.index, &block.first_key, Some(slot), e))?,
+                    Segment::Change(at) => {
+                        let datums = decoded[*at].as_deref().unwrap_or_default();
+                        out.push(&datums[slot])?;
+                    }
+                }
+            }
+        }
+        self.batch.rows += rows.len() + count;
+        Ok(())
+    }
+
+    /// Shows changes that no block has rows beside.
+    fn show_changes(&mut self, changes: &[(Vec<u8>, Vec<u8>)]) -> Result<(), EngineError> {
+        let index = self.index.clone();
+        for datums in self.decode(&index, changes)? {
+            if !self.passes(datums.as_deref())? {
+                continue;
+            }
+            let datums = datums.unwrap_or_default();
+            for (nth, slot) in self.columns.iter().enumerate() {
+                self.batch.columns[nth].push(&datums[*slot])?;
+            }
+            self.batch.rows += 1;
+        }
+        Ok(())
+    }
+
+    /// Decodes changes by slot; `None` for entries that are gone.
+    fn decode<'a>(
+        &mut self,
+        index: &'a IndexCodec,
+        changes: &'a [(Vec<u8>, Vec<u8>)],
+    ) -> Result<Vec<Option<Vec<DatumRef<'a>>>>, EngineError> {
+        self.counters.delta_rows += changes.len() as u64;
+        self.counters.keys_examined += changes.len() as u64;
+        let decode = |(key, value): &'a (Vec<u8>, Vec<u8>)| {
+            if value == DELETED {
+                return Ok(None);
+            }
+            let mut datums = Vec::new();
+            let decoded = index.decode_slots(key, value, &mut datums);
+            decoded.map_err(|e| index.corruption(key, e))?;
+            Ok(Some(datums))
+        };
+        changes.iter().map(decode).collect()
+    }
+
+    /// Whether an entry passes all tests; one that is gone does not.
+    fn passes(&mut self, datums: Option<&[DatumRef<'_>]>) -> Result<bool, EngineError> {
+        let Some(datums) = datums else {
+            return Ok(false);
+        };
+        let blocks = self.index.blocks().expect("the index is columnar");
+        for (slot, test) in &self.tests {
+            if !test.takes(blocks.types[*slot], &datums[*slot]) {
+                self.counters.masked_misses += 1;
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Block {
+    /// Returns a column that was read.
+    fn column(&self, index: &IndexCodec, slot: usize) -> Result<Column<'_>, EngineError> {
+        let failed = |e| corruption(index, &self.first_key, Some(slot), e);
+        let read = self.read.iter().find(|(read, _)| *read == slot);
+        let (_, value) = read.expect("the column was read");
+        let types = &index.blocks().expect("the index is columnar").types;
+        let key = Piece::Column(slot).key(&self.first_key);
+        let column = Column::parse(types[slot], &key, value).map_err(failed)?;
+        match column.rows() == self.rows {
+            true => Ok(column),
+            false => Err(failed(BlockError::Invalid(
+                "another number of rows than its head says",
+            ))),
+        }
+    }
+}
+
+/// The columns of a block that make its keys.
+struct KeyColumns<'a> {
+    index: &'a IndexCodec,
+    first_key: &'a [u8],
+    columns: Vec<Column<'a>>,
+}
+
+impl<'a> KeyColumns<'a> {
+    fn new(index: &'a IndexCodec, block: &'a Block) -> Result<Self, EngineError> {
+        let slots = 0..index.layout.columns().len();
+        let columns = slots.map(|slot| block.column(index, slot));
+        Ok(KeyColumns {
+            index,
+            first_key: &block.first_key,
+            columns: columns.collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn datum(&self, slot: usize, row: usize) -> Result<DatumRef<'a>, EngineError> {
+        let datum = self.columns[slot].datum(row);
+        datum.map_err(|e| corruption(self.index, self.first_key, Some(slot), e))
+    }
+
+    fn key(&self, row: usize) -> Result<Vec<u8>, EngineError> {
+        let datums = (0..self.columns.len()).map(|slot| self.datum(slot, row));
+        let datums: Vec<DatumRef<'_>> = datums.collect::<Result<_, _>>()?;
+        let mut key = Vec::with_capacity(32);
+        let encoded = self.index.layout.encode_into(&datums, &mut key);
+        encoded.map_err(|_| {
+            let invalid = BlockError::Invalid("a key that does not encode");
+            corruption(self.index, self.first_key, None, invalid)
+        })?;
+        Ok(key)
+    }
+
+    /// Returns the first of `rows` rows whose key is `start` or behind it.
+    fn first_from(&self, rows: usize, start: &[u8]) -> Result<usize, EngineError> {
+        let (mut low, mut high) = (0, rows);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.key(middle)?.as_slice() < start {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        Ok(low)
+    }
+
+    /// Looks for the row with a key: where it is, or would be.
+    fn search(
+        &self,
+        rows: std::ops::Range<usize>,
+        key: &[u8],
+        datums: Option<&[DatumRef<'_>]>,
+    ) -> Result<Result<usize, usize>, EngineError> {
+        let mut decoded = Vec::new();
+        let datums = match datums {
+            Some(datums) => &datums[..self.columns.len()],
+            None => {
+                let read = self.index.layout.decode_refs(key, &mut decoded);
+                read.map_err(|e| self.index.corruption(key, e))?;
+                &decoded
+            }
+        };
+        let (mut low, mut high) = (rows.start, rows.end);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.compare(middle, datums)? {
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+                Ordering::Equal => return Ok(Ok(middle)),
+            }
+        }
+        Ok(Err(low))
+    }
+
+    /// Compares the key of a row with one of these datums.
+    fn compare(&self, row: usize, datums: &[DatumRef<'_>]) -> Result<Ordering, EngineError> {
+        for (slot, datum) in datums.iter().enumerate() {
+            let order = self.datum(slot, row)?.cmp(datum);
+            if order.is_ne() {
+                return Ok(match self.index.layout.columns()[slot].order {
+                    SortOrder::Asc => order,
+                    SortOrder::Desc => order.reverse(),
+                });
+            }
+        }
+        Ok(Ordering::Equal)
+    }
+}
+
+/// Returns the first key of the last block that begins at `key` or before.
+pub(crate) fn block_at(
+    kv: &dyn KvSnapshot,
+    storage: &str,
+    key: &[u8],
+) -> Result<Option<Vec<u8>>, EngineError> {
+    let range = Piece::Head.range(&KeyRange {
+        start: Vec::new(),
+        limit: Some([key, &[0]].concat()),
+    });
+    let spec = ScanSpec::ranges(vec![range]).reversed().limited(1).keys_only();
+    let mut cursor = kv.scan(storage, spec)?;
+    // A key of heads is longer than its number: the range says so.
+    Ok(cursor
+        .next()?
+        .and_then(|head| Some(Piece::of(head.key).ok()?.1.to_vec())))
+}
+
+/// Returns the first keys of all blocks, in order.
+pub(crate) fn first_keys(kv: &dyn KvSnapshot, index: &IndexCodec) -> Result<Vec<Vec<u8>>, EngineError> {
+    let storage = &index.blocks().expect("the index is columnar").storage;
+    let heads = Piece::Head.range(&KeyRange::all());
+    let mut cursor = kv.scan(storage, ScanSpec::ranges(vec![heads]).keys_only())?;
+    let mut keys = Vec::new();
+    while let Some(head) = cursor.next()? {
+        let (_, first) = Piece::of(head.key).map_err(|e| corruption(index, &[], None, e))?;
+        keys.push(first.to_vec());
+    }
+    Ok(keys)
+}
+
+fn selected(mask: &[u8], rows: std::ops::Range<usize>) -> Vec<u32> {
+    let start = rows.start as u32;
+    let some = mask[rows].iter().zip(start..).filter(|(mask, _)| **mask != 0);
+    some.map(|(_, row)| row).collect()
+}
+
+fn present(
+    index: &IndexCodec,
+    first_key: &[u8],
+    slot: usize,
+    value: Option<Vec<u8>>,
+) -> Result<Vec<u8>, EngineError> {
+    value.ok_or_else(|| corruption(index, first_key, Some(slot), BlockError::Missing))
+}
+
+/// Makes the error for a block that does not decode: `corrupt data at t@c/1/5: …`.
+pub(crate) fn corruption(
+    index: &IndexCodec,
+    first_key: &[u8],
+    slot: Option<usize>,
+    error: BlockError,
+) -> EngineError {
+    match slot {
+        None => index.corruption(first_key, format!("{error} (head)")),
+        Some(slot) => index.corruption(first_key, format!("{error} (column {})", slot + 1)),
+    }
+}

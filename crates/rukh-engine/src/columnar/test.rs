@@ -1,0 +1,201 @@
+//! Conditions on one column, evaluated on its encoded values: the masked compares of columnar indexes.
+
+use super::vector::{Class, class_of};
+use super::{column, vector};
+use rukh_catalog::ColumnId;
+use rukh_keys::{DataType, Datum, DatumRef, ValueError};
+use std::ops::Bound;
+
+/// A condition on one column: that its value lies in one of some ranges, or is NULL.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnTest {
+    /// The column.
+    pub column: ColumnId,
+    /// The ranges, ascending and disjoint, over datums of the column's type and in their order.
+    pub ranges: Vec<(Bound<Datum>, Bound<Datum>)>,
+    /// Whether NULL fulfils the condition.
+    pub null: bool,
+}
+
+/// A condition, ready to be evaluated.
+#[derive(Clone, Debug)]
+pub(crate) struct Test {
+    integers: Vec<(i128, i128)>,
+    bytes: Vec<(Bound<Vec<u8>>, Bound<Vec<u8>>)>,
+    null: bool,
+}
+
+impl Test {
+    /// Makes a condition on a column of this type ready; fails on datums of another.
+    pub(crate) fn new(ty: DataType, test: &ColumnTest) -> Result<Test, ValueError> {
+        let mut ready = Test {
+            integers: Vec::new(),
+            bytes: Vec::new(),
+            null: test.null,
+        };
+        for (low, high) in &test.ranges {
+            match class_of(&ty) {
+                Class::Bytes => ready.bytes.push((bytes(&ty, low)?, bytes(&ty, high)?)),
+                Class::Int | Class::Wide => {
+                    let range = (least(&ty, low)?, greatest(&ty, high)?);
+                    ready.integers.extend((range.0 <= range.1).then_some(range));
+                }
+            }
+        }
+        Ok(ready)
+    }
+
+    pub(super) fn integers(&self) -> &[(i128, i128)] {
+        &self.integers
+    }
+
+    pub(super) fn takes_null(&self) -> bool {
+        self.null
+    }
+
+    pub(super) fn takes_integer(&self, value: i128) -> bool {
+        let behind = self.integers.partition_point(|(low, _)| *low <= value);
+        self.integers[..behind]
+            .last()
+            .is_some_and(|(_, high)| value <= *high)
+    }
+
+    pub(super) fn takes_bytes(&self, value: &[u8]) -> bool {
+        let is_below = |(low, _): &(Bound<Vec<u8>>, Bound<Vec<u8>>)| match low {
+            Bound::Unbounded => true,
+            Bound::Included(low) => low.as_slice() <= value,
+            Bound::Excluded(low) => low.as_slice() < value,
+        };
+        let behind = self.bytes.partition_point(is_below);
+        self.bytes[..behind].last().is_some_and(|(_, high)| match high {
+            Bound::Unbounded => true,
+            Bound::Included(high) => value <= high.as_slice(),
+            Bound::Excluded(high) => value < high.as_slice(),
+        })
+    }
+
+    /// Whether a datum of the column's type passes.
+    pub(super) fn takes(&self, ty: DataType, datum: &DatumRef<'_>) -> bool {
+        if datum.is_null() {
+            return self.null;
+        }
+        match vector::bytes_of(&ty, datum) {
+            Some(bytes) => self.takes_bytes(bytes),
+            None => column::wide_of(&ty, datum).is_some_and(|value| self.takes_integer(value)),
+        }
+    }
+
+    /// Whether a value can pass that is no integer below `low` and none above `high`.
+    pub(super) fn meets_integers(&self, low: i128, high: i128) -> bool {
+        self.integers
+            .iter()
+            .any(|range| range.0 <= high && low <= range.1)
+    }
+
+    /// Whether all integers from `low` to `high` pass.
+    pub(super) fn holds_integers(&self, low: i128, high: i128) -> bool {
+        self.integers
+            .iter()
+            .any(|range| range.0 <= low && high <= range.1)
+    }
+
+    /// Whether a value can pass that is at least `low`, and at most `high` or something that begins
+    /// with it.
+    pub(super) fn meets_bytes(&self, low: &[u8], high: &[u8]) -> bool {
+        self.bytes.iter().any(|range| {
+            let ends_before = match &range.1 {
+                Bound::Unbounded => false,
+                Bound::Included(end) => end.as_slice() < low,
+                Bound::Excluded(end) => end.as_slice() <= low,
+            };
+            let starts_behind = match &range.0 {
+                Bound::Unbounded => false,
+                Bound::Included(start) | Bound::Excluded(start) => {
+                    start.as_slice() > high && !start.starts_with(high)
+                }
+            };
+            !ends_before && !starts_behind
+        })
+    }
+
+    /// Whether all values pass that are at least `low`, and at most `high` or begin with it.
+    pub(super) fn holds_bytes(&self, low: &[u8], high: &[u8]) -> bool {
+        self.bytes.iter().any(|range| {
+            let from_start = match &range.0 {
+                Bound::Unbounded => true,
+                Bound::Included(start) => start.as_slice() <= low,
+                Bound::Excluded(start) => start.as_slice() < low,
+            };
+            let to_end = match &range.1 {
+                Bound::Unbounded => true,
+                Bound::Included(end) | Bound::Excluded(end) => {
+                    end.as_slice() > high && !end.starts_with(high)
+                }
+            };
+            from_start && to_end
+        })
+    }
+}
+
+fn mismatch(ty: &DataType, datum: &Datum) -> ValueError {
+    ValueError::TypeMismatch {
+        ty: *ty,
+        found: datum.kind_name(),
+    }
+}
+
+fn bytes(ty: &DataType, bound: &Bound<Datum>) -> Result<Bound<Vec<u8>>, ValueError> {
+    let of = |datum: &Datum| {
+        let borrowed = datum.as_ref();
+        let bytes = vector::bytes_of(ty, &borrowed).map(<[u8]>::to_vec);
+        bytes.ok_or_else(|| mismatch(ty, datum))
+    };
+    Ok(match bound {
+        Bound::Unbounded => Bound::Unbounded,
+        Bound::Included(datum) => Bound::Included(of(datum)?),
+        Bound::Excluded(datum) => Bound::Excluded(of(datum)?),
+    })
+}
+
+/// The integer of a datum, and how the datum compares with what that integer stands for: a REAL is
+/// compared with floats that are none.
+fn placed(ty: &DataType, datum: &Datum) -> Result<(i128, std::cmp::Ordering), ValueError> {
+    if let (DataType::Real, Datum::Float(value)) = (ty, datum) {
+        let real = Datum::Float(f64::from(*value as f32));
+        let rank = i128::from(vector::real_rank(*value as f32));
+        return Ok((rank, datum.cmp(&real)));
+    }
+    let value = column::wide_of(ty, &datum.as_ref());
+    let value = value.ok_or_else(|| mismatch(ty, datum))?;
+    Ok((value, std::cmp::Ordering::Equal))
+}
+
+/// The least integer behind a lower bound.
+fn least(ty: &DataType, bound: &Bound<Datum>) -> Result<i128, ValueError> {
+    Ok(match bound {
+        Bound::Unbounded => i128::MIN,
+        Bound::Included(datum) => match placed(ty, datum)? {
+            (value, std::cmp::Ordering::Greater) => value.saturating_add(1),
+            (value, _) => value,
+        },
+        Bound::Excluded(datum) => match placed(ty, datum)? {
+            (value, std::cmp::Ordering::Less) => value,
+            (value, _) => value.saturating_add(1),
+        },
+    })
+}
+
+/// The greatest integer before an upper bound.
+fn greatest(ty: &DataType, bound: &Bound<Datum>) -> Result<i128, ValueError> {
+    Ok(match bound {
+        Bound::Unbounded => i128::MAX,
+        Bound::Included(datum) => match placed(ty, datum)? {
+            (value, std::cmp::Ordering::Less) => value.saturating_sub(1),
+            (value, _) => value,
+        },
+        Bound::Excluded(datum) => match placed(ty, datum)? {
+            (value, std::cmp::Ordering::Greater) => value,
+            (value, _) => value.saturating_sub(1),
+        },
+    })
+}

@@ -1,0 +1,319 @@
+//! Values of one column in memory: what blocks are made of, and what a scan gives out.
+//!
+//! Types fall into three classes. Integers, booleans, dates, times and short decimals are integers of
+//! 64 bits, and so are floats, by [`float_rank`]: their order is that of the values. Decimals of more
+//! than 18 digits have 128 bits. All else is bytes, whose order is that of the values, too.
+
+use super::BlockError;
+use rukh_keys::{DataType, DatumRef, ValueError};
+use std::borrow::Cow;
+
+/// Values of one column, in row order.
+#[derive(Clone, Debug)]
+pub struct ColumnVector {
+    ty: DataType,
+    values: Values,
+    /// Which rows are NULL; empty as long as none is.
+    nulls: Vec<bool>,
+    null_count: usize,
+}
+
+/// The values themselves; where a row is NULL, any of its class.
+#[derive(Clone, Debug)]
+pub enum Values {
+    /// Integers; floats by their rank.
+    Int(Vec<i64>),
+    /// Decimals of more than 18 digits.
+    Wide(Vec<i128>),
+    /// Texts and byte strings.
+    Bytes(Strings),
+}
+
+/// Byte strings, one behind the other.
+#[derive(Clone, Debug)]
+pub struct Strings {
+    /// Where each string begins, and where the last one ends.
+    pub offsets: Vec<u32>,
+    /// The bytes of all.
+    pub data: Vec<u8>,
+}
+
+impl Default for Strings {
+    fn default() -> Self {
+        Strings {
+            offsets: vec![0],
+            data: Vec::new(),
+        }
+    }
+}
+
+impl Strings {
+    /// Returns the string of a row.
+    #[inline]
+    pub fn get(&self, row: usize) -> &[u8] {
+        &self.data[self.offsets[row] as usize..self.offsets[row + 1] as usize]
+    }
+
+    /// Appends a string.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), BlockError> {
+        self.data.extend_from_slice(bytes);
+        let end = u32::try_from(self.data.len()).map_err(|_| BlockError::TooLarge)?;
+        self.offsets.push(end);
+        Ok(())
+    }
+}
+
+/// What values of a type are in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    Int,
+    Wide,
+    Bytes,
+}
+
+/// Returns the class of a type.
+pub(super) fn class_of(ty: &DataType) -> Class {
+    match ty {
+        DataType::Decimal { .. } if ty.key_width() == Some(16) => Class::Wide,
+        DataType::Uuid | DataType::Char(_) | DataType::Varchar(_) => Class::Bytes,
+        DataType::Binary(_) | DataType::Varbinary(_) => Class::Bytes,
+        _ => Class::Int,
+    }
+}
+
+/// Returns the place of a canonical float among all floats, NaN last.
+pub fn float_rank(value: f64) -> i64 {
+    let bits = value.to_bits() as i64;
+    bits ^ ((bits >> 63) as u64 >> 1) as i64
+}
+
+/// Returns the float of a rank.
+#[inline]
+pub fn ranked_float(rank: i64) -> f64 {
+    f64::from_bits((rank ^ ((rank >> 63) as u64 >> 1) as i64) as u64)
+}
+
+/// As [`float_rank`], of a float that is a REAL: ranks of 32 bits pack better.
+pub(super) fn real_rank(value: f32) -> i64 {
+    let bits = value.to_bits() as i32;
+    i64::from(bits ^ ((bits >> 31) as u32 >> 1) as i32)
+}
+
+/// Returns the REAL of a rank.
+#[inline]
+pub fn ranked_real(rank: i64) -> f32 {
+    let rank = rank as i32;
+    f32::from_bits((rank ^ ((rank >> 31) as u32 >> 1) as i32) as u32)
+}
+
+/// Returns a datum of the class of integers as one, `None` if it is of another type.
+pub(super) fn int_of(ty: &DataType, datum: &DatumRef<'_>) -> Option<i64> {
+    Some(match (ty, datum) {
+        (DataType::Boolean, DatumRef::Boolean(v)) => i64::from(*v),
+        (DataType::TinyInt | DataType::SmallInt | DataType::Integer | DataType::BigInt, DatumRef::Int(v)) => {
+            *v
+        }
+        (DataType::Real, DatumRef::Float(v)) => real_rank(*v as f32),
+        (DataType::Double, DatumRef::Float(v)) => float_rank(*v),
+        (DataType::Decimal { .. }, DatumRef::Decimal(v)) => i64::try_from(*v).ok()?,
+        (DataType::Date, DatumRef::Date(v)) => i64::from(*v),
+        (DataType::Time { .. }, DatumRef::Time(v)) => *v,
+        (DataType::Timestamp | DataType::TimestampTz, DatumRef::Timestamp(v)) => *v,
+        _ => return None,
+    })
+}
+
+/// Returns the bytes of a text, byte string or UUID.
+pub(super) fn bytes_of<'d>(ty: &DataType, datum: &'d DatumRef<'_>) -> Option<&'d [u8]> {
+    match datum {
+        DatumRef::Text(text) if ty.is_text() => Some(text.as_bytes()),
+        DatumRef::Bytes(bytes) if ty.is_bytes() => Some(bytes),
+        DatumRef::Uuid(uuid) if *ty == DataType::Uuid => Some(uuid),
+        _ => None,
+    }
+}
+
+/// Returns a datum of the class of integers.
+#[inline]
+pub(super) fn int_datum(ty: &DataType, value: i64) -> Result<DatumRef<'static>, BlockError> {
+    Ok(match ty {
+        DataType::Boolean => DatumRef::Boolean(value != 0),
+        DataType::Real => DatumRef::Float(f64::from(ranked_real(value))),
+        DataType::Double => DatumRef::Float(ranked_float(value)),
+        DataType::Decimal { .. } => DatumRef::Decimal(i128::from(value)),
+        DataType::Date => {
+            DatumRef::Date(i32::try_from(value).map_err(|_| BlockError::Invalid("a date out of range"))?)
+        }
+        DataType::Time { .. } => DatumRef::Time(value),
+        DataType::Timestamp | DataType::TimestampTz => DatumRef::Timestamp(value),
+        _ => DatumRef::Int(value),
+    })
+}
+
+/// Returns a text, byte string or UUID.
+#[inline]
+pub(super) fn bytes_datum<'a>(ty: &DataType, bytes: &'a [u8]) -> Result<DatumRef<'a>, BlockError> {
+    Ok(match ty {
+        DataType::Uuid => {
+            let uuid = bytes.try_into();
+            DatumRef::Uuid(uuid.map_err(|_| BlockError::Invalid("a UUID of another length"))?)
+        }
+        ty if ty.is_text() => {
+            let text =
+                std::str::from_utf8(bytes).map_err(|_| BlockError::Invalid("text that is not UTF-8"))?;
+            DatumRef::Text(Cow::Borrowed(text))
+        }
+        _ => DatumRef::Bytes(Cow::Borrowed(bytes)),
+    })
+}
+
+impl ColumnVector {
+    /// Makes a vector of no values.
+    pub(crate) fn new(ty: DataType) -> Self {
+        ColumnVector {
+            values: match class_of(&ty) {
+                Class::Int => Values::Int(Vec::new()),
+                Class::Wide => Values::Wide(Vec::new()),
+                Class::Bytes => Values::Bytes(Strings::default()),
+            },
+            ty,
+            nulls: Vec::new(),
+            null_count: 0,
+        }
+    }
+
+    /// Returns the type of the values.
+    pub fn data_type(&self) -> &DataType {
+        &self.ty
+    }
+
+    /// Returns the values; those of rows that are NULL mean nothing.
+    pub fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// Returns the values alone.
+    pub fn into_values(self) -> Values {
+        self.values
+    }
+
+    /// Returns which rows are NULL, or `None` if none is.
+    pub fn nulls(&self) -> Option<&[bool]> {
+        (self.null_count > 0).then_some(self.nulls.as_slice())
+    }
+
+    /// Returns the number of rows.
+    pub fn len(&self) -> usize {
+        match &self.values {
+            Values::Int(values) => values.len(),
+            Values::Wide(values) => values.len(),
+            Values::Bytes(strings) => strings.offsets.len() - 1,
+        }
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns roughly the bytes that the values take.
+    pub(crate) fn bytes(&self) -> usize {
+        match &self.values {
+            Values::Int(values) => values.len() * 8,
+            Values::Wide(values) => values.len() * 16,
+            Values::Bytes(strings) => strings.offsets.len() * 4 + strings.data.len(),
+        }
+    }
+
+    /// Returns the datum of a row.
+    #[inline]
+    pub(crate) fn datum(&self, row: usize) -> Result<DatumRef<'_>, BlockError> {
+        if self.nulls.get(row).copied().unwrap_or_default() {
+            return Ok(DatumRef::Null);
+        }
+        match &self.values {
+            Values::Int(values) => int_datum(&self.ty, values[row]),
+            Values::Wide(values) => Ok(DatumRef::Decimal(values[row])),
+            Values::Bytes(strings) => bytes_datum(&self.ty, strings.get(row)),
+        }
+    }
+
+    /// Appends a datum; fails on one of another type.
+    pub(crate) fn push(&mut self, datum: &DatumRef<'_>) -> Result<(), ValueError> {
+        if datum.is_null() {
+            self.push_null();
+            return Ok(());
+        }
+        let ty = self.ty;
+        let mismatch = || ValueError::TypeMismatch {
+            ty,
+            found: datum.kind_name(),
+        };
+        match (&mut self.values, datum) {
+            (Values::Int(values), datum) => values.push(int_of(&ty, datum).ok_or_else(mismatch)?),
+            (Values::Wide(values), DatumRef::Decimal(value)) => values.push(*value),
+            (Values::Wide(_), _) => return Err(mismatch()),
+            (Values::Bytes(strings), datum) => {
+                let bytes = bytes_of(&ty, datum).ok_or_else(mismatch)?;
+                strings.push(bytes).map_err(|_| ValueError::TooLong { ty })?;
+            }
+        }
+        if !self.nulls.is_empty() {
+            self.nulls.push(false);
+        }
+        Ok(())
+    }
+
+    fn push_null(&mut self) {
+        let len = self.len();
+        self.nulls.resize(len, false);
+        self.nulls.push(true);
+        self.null_count += 1;
+        match &mut self.values {
+            Values::Int(values) => values.push(0),
+            Values::Wide(values) => values.push(0),
+            Values::Bytes(strings) => strings.offsets.push(strings.data.len() as u32),
+        }
+    }
+
+    /// Gives the values to `add` to be appended to, then notes which of the new rows are NULL.
+    pub(super) fn extend(
+        &mut self,
+        nulls: Option<&mut dyn Iterator<Item = bool>>,
+        add: impl FnOnce(&mut Values) -> Result<(), BlockError>,
+    ) -> Result<(), BlockError> {
+        let before = self.len();
+        add(&mut self.values)?;
+        match nulls {
+            None if self.nulls.is_empty() => {}
+            None => self.nulls.resize(self.len(), false),
+            Some(nulls) => {
+                self.nulls.resize(before, false);
+                self.nulls.extend(nulls);
+                debug_assert_eq!(self.nulls.len(), self.len());
+                self.null_count += self.nulls[before..].iter().filter(|null| **null).count();
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a row is NULL.
+    #[inline]
+    pub(super) fn is_null(&self, row: usize) -> bool {
+        self.null_count > 0 && self.nulls[row]
+    }
+
+    /// Removes all rows and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        match &mut self.values {
+            Values::Int(values) => values.clear(),
+            Values::Wide(values) => values.clear(),
+            Values::Bytes(strings) => {
+                strings.offsets.truncate(1);
+                strings.data.clear();
+            }
+        }
+        self.nulls.clear();
+        self.null_count = 0;
+    }
+}

@@ -1,0 +1,159 @@
+//! Scans of columnar indexes: what of a request blocks answer, and their rows as those of any other scan.
+
+use super::{Access, Entries, EntryFilter, Place, Plan, RowCursor, RowView, ScanCounters, ScanRequest};
+use crate::EngineError;
+use crate::codec::TableCodec;
+use crate::columnar::{BlockScan, BlockScanSpec, ColumnBatch};
+use crate::lookup::Batch;
+use rukh_catalog::{CatalogError, ColumnId};
+use rukh_kv::KvSnapshot;
+use std::sync::Arc;
+
+/// A scan of a columnar index under way, column by column.
+pub struct ColumnarCursor {
+    blocks: BlockScan,
+}
+
+impl ColumnarCursor {
+    pub(crate) fn new(
+        codec: Arc<TableCodec>,
+        kv: Arc<dyn KvSnapshot>,
+        mut request: ScanRequest,
+    ) -> Result<Self, EngineError> {
+        let mut plan = Plan::new(codec, &request)?;
+        let lacks = |column: &ColumnId| plan.entry_access(*column).is_none();
+        if let Some(lacking) = request.columns.iter().find(|column| lacks(column)) {
+            return Err(plan.unknown_column(*lacking));
+        }
+        let Some(index) = plan.index.clone().filter(|index| index.blocks().is_some()) else {
+            let message = "the source is no columnar index".to_string();
+            return Err(CatalogError::Unsupported { message }.into());
+        };
+        let spec = block_scan_spec(&mut plan, &mut request)?;
+        Ok(ColumnarCursor {
+            blocks: BlockScan::new(kv, index, spec)?,
+        })
+    }
+
+    /// Reads the next entries, about as many as asked for, in key order; `None` at the end.
+    pub fn next_batch(&mut self, rows: usize) -> Result<Option<ColumnBatch>, EngineError> {
+        self.blocks.take_batch(rows)
+    }
+
+    /// Returns what the scan did so far.
+    pub fn counters(&self) -> ScanCounters {
+        self.blocks.counters()
+    }
+}
+
+impl RowCursor {
+    /// Starts a scan of a columnar index.
+    ///
+    /// Entries come in ascending order, and rows that lack columns are looked up.
+    pub(super) fn of_blocks(
+        mut plan: Plan,
+        kv: Arc<dyn KvSnapshot>,
+        mut request: ScanRequest,
+    ) -> Result<Self, EngineError> {
+        if request.reverse {
+            let message = "a columnar index is not read backwards".to_string();
+            return Err(CatalogError::Unsupported { message }.into());
+        }
+        let spec = block_scan_spec(&mut plan, &mut request)?;
+        let index = plan.index.clone().expect("the plan is of an index");
+        let blocks = BlockScan::new(kv.clone(), index, spec)?;
+        Ok(RowCursor {
+            batch: Batch::new(plan.fetched.len()),
+            plan: Arc::new(plan),
+            kv,
+            entries: Entries::Blocks(Box::new(blocks), 0..0),
+            filter: request.entry_filter,
+            remaining: request.limit.unwrap_or(u64::MAX),
+            lookups: 0,
+            rows: 0,
+            bytes_fetched: 0,
+        })
+    }
+}
+
+/// Says what to read of a columnar index: columns of the entry, where rows need no lookup, then those
+/// of the filter; or those of the filter, then the elements of the key.
+fn block_scan_spec(plan: &mut Plan, request: &mut ScanRequest) -> Result<BlockScanSpec, EngineError> {
+    let index = plan.index.clone().expect("the plan is of an index");
+    let codec = plan.codec.clone();
+    let slot = |column: ColumnId| {
+        let place = codec
+            .table
+            .position(column)
+            .and_then(|position| index.place(position));
+        place
+            .map(|place| index.slot(place))
+            .ok_or_else(|| plan.unknown_column(column))
+    };
+    let tests = std::mem::take(&mut request.tests).into_iter();
+    let tests = tests.map(|test| Ok((slot(test.column)?, test)));
+    let tests = tests.collect::<Result<_, EngineError>>()?;
+    let mut columns = Vec::new();
+    let covered = !plan.batched;
+    let (given, filtered) = (covered.then_some(&request.columns), &request.entry_columns);
+    for column in given.into_iter().flatten().chain(filtered) {
+        columns.push(slot(*column)?);
+    }
+    let vectors = |range: std::ops::Range<usize>| range.map(Access::Vector).collect::<Vec<_>>();
+    if covered {
+        plan.columns = vectors(0..request.columns.len());
+    }
+    let first = if covered { request.columns.len() } else { 0 };
+    plan.entry_columns = vectors(first..columns.len());
+    plan.key_vectors = columns.len();
+    if plan.batched {
+        columns.extend(0..index.layout.columns().len());
+    }
+    Ok(BlockScanSpec {
+        ranges: std::mem::take(&mut request.ranges),
+        tests,
+        columns,
+        cancel: request.cancel.clone(),
+    })
+}
+
+/// Rows of a batch of a columnar index.
+const VECTOR_ROWS: usize = 1024;
+
+/// Shows further entries of a columnar index that pass the filter to `visit`, with the place of the
+/// elements of their keys, until it returns `false`.
+pub(super) fn visit_vectors(
+    blocks: &mut BlockScan,
+    rest: &mut std::ops::Range<usize>,
+    plan: &Plan,
+    filter: &mut Option<EntryFilter>,
+    visit: &mut dyn FnMut(&RowView<'_>, usize) -> Result<bool, EngineError>,
+) -> Result<(), EngineError> {
+    loop {
+        if rest.start >= rest.end {
+            let Some(batch) = blocks.next_batch(VECTOR_ROWS)? else {
+                return Ok(());
+            };
+            *rest = 0..batch.rows;
+        }
+        for row in rest.by_ref() {
+            let mut view = RowView {
+                plan,
+                columns: &plan.entry_columns,
+                place: Place::Vectors {
+                    batch: blocks.batch(),
+                    row,
+                },
+            };
+            if let Some(filter) = filter
+                && !filter(&view)?
+            {
+                continue;
+            }
+            view.columns = &plan.columns;
+            if !visit(&view, plan.key_vectors)? {
+                return Ok(());
+            }
+        }
+    }
+}

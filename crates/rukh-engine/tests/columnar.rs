@@ -1,0 +1,221 @@
+//! Columnar indexes: bits that flip, snapshots that stay, and repacks beside writers.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use rukh_catalog::Table;
+use rukh_engine::{
+    Engine, EngineError, FindingKind, NoProgress, OnConflict, Row, ScanRequest, Snapshot, Source,
+};
+use rukh_kv::{Durability, KvStore, MemoryStore, ScanSpec, WriteBatch};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+const COLUMNS: &str = "k INTEGER, s VARCHAR, a INTEGER NULL, b VARCHAR NULL, d DECIMAL(30,2) NULL";
+
+fn database(rows: i64) -> (Arc<dyn KvStore>, Engine) {
+    let store: Arc<dyn KvStore> = Arc::new(MemoryStore::new());
+    let engine = support::open(store.clone());
+    let table = support::create_table(&engine, "t", COLUMNS, "k, s");
+    upsert(&engine, 0..rows, 0);
+    support::create_index(&engine, &table, "c", "COLUMNAR k, s", "a, b, d", false);
+    (store, engine)
+}
+
+fn row(table: &Table, key: i64, version: i64) -> Row {
+    let text = format!(
+        "{key}, 's{}', {}, 'b{version}', {}",
+        key % 3,
+        key + version,
+        key * 1_000_003
+    );
+    support::row(table, &text)
+}
+
+fn upsert(engine: &Engine, keys: impl Iterator<Item = i64>, version: i64) {
+    let table = support::table(engine, "t");
+    let all: Vec<_> = table.columns.iter().map(|column| column.id).collect();
+    let rows = keys.map(|key| row(&table, key, version)).collect();
+    let mut write = engine.begin().unwrap();
+    write.upsert(&table, &all, rows).unwrap();
+    write.commit(Durability::Buffered).unwrap();
+}
+
+fn index(engine: &Engine) -> Source {
+    Source::Index(support::table(engine, "t").index_named("c").unwrap().id)
+}
+
+fn read(engine: &Engine, snapshot: &Snapshot) -> Vec<Row> {
+    let table = support::table(engine, "t");
+    let mut request = ScanRequest::all(table, Vec::new());
+    request.source = index(engine);
+    support::read(snapshot, request)
+}
+
+fn repack(engine: &Engine) -> u64 {
+    let table = support::table(engine, "t");
+    let id = table.index_named("c").unwrap().id;
+    engine.repack_index(id, &NoProgress).unwrap()
+}
+
+/// Reads all columns; rows or the error.
+fn scan(engine: &Engine) -> Result<Vec<Row>, EngineError> {
+    let table = support::table(engine, "t");
+    let columns: Vec<_> = table.columns.iter().map(|column| column.id).collect();
+    let width = columns.len();
+    let mut request = ScanRequest::all(table, columns);
+    request.source = index(engine);
+    let mut cursor = engine.snapshot().scan(request)?;
+    let mut rows = Vec::new();
+    let mut sink = |view: &rukh_engine::RowView<'_>| {
+        let datums = (0..width).map(|at| Ok(view.datum(at)?.into_owned()));
+        rows.push(datums.collect::<Result<Row, EngineError>>()?);
+        Ok(())
+    };
+    while cursor.next_rows(5, &mut sink)? > 0 {}
+    Ok(rows)
+}
+
+#[test]
+fn a_flipped_bit_is_an_error_that_names_the_block() {
+    let (store, engine) = database(10);
+    upsert(&engine, [3, 4].into_iter(), 1);
+    let expected = scan(&engine).unwrap();
+    let blocks = store
+        .tables()
+        .into_iter()
+        .find(|name| name.ends_with(".c"))
+        .unwrap();
+    let mut pieces = Vec::new();
+    let snapshot = store.snapshot();
+    let mut cursor = snapshot.scan(&blocks, ScanSpec::all()).unwrap();
+    while let Some(piece) = cursor.next().unwrap() {
+        pieces.push((piece.key.to_vec(), piece.value.to_vec()));
+    }
+    drop(cursor);
+    assert!(pieces.len() > 6 * 2, "{} pieces", pieces.len());
+    let put = |key: &[u8], value: &[u8]| {
+        let mut batch = WriteBatch::new();
+        batch.put(&blocks, key, value);
+        store.write(batch, Durability::Synced).unwrap();
+    };
+    for (key, value) in &pieces {
+        for at in 0..value.len() {
+            let mut flipped = value.clone();
+            flipped[at] ^= 1 << (at % 8);
+            put(key, &flipped);
+            match scan(&engine) {
+                Err(EngineError::Corruption { name, key, .. }) => {
+                    assert_eq!(name, "t@c");
+                    assert!(key.starts_with('/'), "{key}");
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        let table = support::table(&engine, "t");
+        let report = engine.check_table(table.id, &NoProgress).unwrap();
+        assert!(
+            report
+                .findings
+                .iter()
+                .any(|finding| finding.kind == FindingKind::Corrupt),
+            "{report:?}"
+        );
+        put(key, value);
+    }
+    // One that is gone is noticed as well; without its head, a block is stray.
+    for (key, value) in &pieces {
+        let mut batch = WriteBatch::new();
+        batch.delete(&blocks, key);
+        store.write(batch, Durability::Synced).unwrap();
+        let table = support::table(&engine, "t");
+        assert!(!engine.check_table(table.id, &NoProgress).unwrap().is_clean());
+        put(key, value);
+    }
+    assert_eq!(scan(&engine).unwrap(), expected);
+}
+
+#[test]
+fn snapshots_stay_as_they_are() {
+    let (_, engine) = database(20);
+    let mut seen = Vec::new();
+    for version in 1..6 {
+        let snapshot = engine.snapshot();
+        let rows = read(&engine, &snapshot);
+        seen.push((snapshot, rows));
+        upsert(&engine, (0..25).filter(|key| key % version == 0), version);
+        repack(&engine);
+        for (snapshot, rows) in &seen {
+            assert_eq!(&read(&engine, snapshot), rows);
+        }
+    }
+    assert_eq!(repack(&engine), 0);
+    let debt = engine.columnar_debt(match index(&engine) {
+        Source::Index(id) => id,
+        Source::Table => unreachable!(),
+    });
+    let debt = debt.unwrap().unwrap();
+    assert_eq!(debt.delta_rows, 0);
+    assert!(debt.blocks >= 5, "{debt:?}");
+}
+
+#[test]
+fn changes_are_folded_by_those_who_make_them() {
+    let (_, engine) = database(0);
+    let Source::Index(id) = index(&engine) else {
+        unreachable!()
+    };
+    for key in 0..200 {
+        upsert(&engine, [key * 7 % 200].into_iter(), 0);
+        let debt = engine.columnar_debt(id).unwrap().unwrap();
+        assert!(debt.delta_rows <= 30, "{debt:?}");
+    }
+    let table = support::table(&engine, "t");
+    assert!(engine.check_table(table.id, &NoProgress).unwrap().is_clean());
+    assert_eq!(read(&engine, &engine.snapshot()).len(), 200);
+}
+
+#[test]
+fn repacks_lose_nothing_of_writers_beside_them() {
+    let (_, engine) = database(60);
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let (engine, done) = (&engine, &done);
+        scope.spawn(move || {
+            while !done.load(Ordering::Relaxed) {
+                repack(engine);
+            }
+        });
+        scope.spawn(move || {
+            while !done.load(Ordering::Relaxed) {
+                let table = support::table(engine, "t");
+                let snapshot = engine.snapshot();
+                let rows = support::read(&snapshot, ScanRequest::all(table, Vec::new()));
+                assert_eq!(read(engine, &snapshot), rows);
+            }
+        });
+        for version in 1..40_i64 {
+            upsert(engine, (0..80).filter(|key| key % 7 == version % 7), version);
+            let table = support::table(engine, "t");
+            let mut write = engine.begin().unwrap();
+            let gone: Vec<Row> = read(engine, write.snapshot())
+                .into_iter()
+                .filter(|row| row[0] == rukh_keys::Datum::Int(version))
+                .collect();
+            write.delete(&table, gone).unwrap();
+            write
+                .insert(&table, vec![row(&table, 1000 + version, 0)], OnConflict::Error)
+                .unwrap();
+            write.commit(Durability::Buffered).unwrap();
+            if version == 20 {
+                engine.truncate(table.id).unwrap();
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    let table = support::table(&engine, "t");
+    let report = engine.check_table(table.id, &NoProgress).unwrap();
+    assert!(report.is_clean(), "{report:?}");
+}

@@ -1,0 +1,186 @@
+//! Scans of columnar indexes: what is tested on encoded columns, and what reading them costs.
+//!
+//! A columnar index is read for all columns of the query or not at all. Its spans leave out blocks by
+//! their keys. What they do not prove is split as for other paths: where conjuncts say that a column
+//! lies in a set, the set is tested on encoded values, many rows at once, and rules out blocks by what
+//! is known of them; the rest is the residual.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use rukh_catalog::ColumnId;
+use rukh_keys::{Datum, KeyLayout};
+
+use crate::boxes::Boxes;
+use crate::constrain::Constraint;
+use crate::cost::{SEEK, share_of_term, stop_share};
+use crate::interval::{Cut, IntervalSet, Side};
+use crate::knowledge::Knowledge;
+use crate::masked::spans_prove;
+use crate::query::Query;
+use crate::target::Slot;
+use crate::term::{TermId, TermKind, TermTypes};
+
+/// Rows of a block, about.
+const BLOCK_ROWS: f64 = 8192.0;
+/// Cost of fetching one column of one block.
+const FETCH: f64 = 4.0;
+/// Cost of merging what is in no block yet, per row of the table.
+const MERGE: f64 = 0.000_5;
+/// Cost of testing one value.
+const TEST: f64 = 0.001;
+/// Cost of giving out one value.
+const VALUE: f64 = 0.01;
+/// Cost of checking one row against the residual.
+const CHECK: f64 = 0.02;
+
+/// What is read of a columnar index.
+#[derive(Clone, Debug)]
+pub struct ColumnarRead {
+    /// Tests on encoded columns; a row passes all of them.
+    pub tests: Vec<ColumnTest>,
+    /// Columns read, by id: those tested, checked and given out.
+    pub columns: Vec<ColumnId>,
+}
+
+/// A test on one column: that its value lies in a set.
+#[derive(Clone, Debug)]
+pub struct ColumnTest {
+    /// The column.
+    pub column: ColumnId,
+    /// The test as SQL: `code = 404`, `day >= 5`.
+    pub sql: String,
+    set: Arc<IntervalSet>,
+}
+
+impl ColumnTest {
+    /// Returns the values that pass, as ascending ranges.
+    pub fn ranges(&self) -> Vec<(Bound<Datum>, Bound<Datum>)> {
+        let intervals = self.set.intervals().iter();
+        intervals
+            .map(|one| (low_bound(&one.low), high_bound(&one.high)))
+            .collect()
+    }
+
+    /// Whether NULL passes.
+    pub fn null(&self) -> bool {
+        self.set.null
+    }
+}
+
+fn low_bound(cut: &Cut) -> Bound<Datum> {
+    match cut {
+        Cut::At(datum, Side::Before) => Bound::Included(datum.clone()),
+        Cut::At(datum, Side::After) => Bound::Excluded(datum.clone()),
+        Cut::Min | Cut::Max => Bound::Unbounded,
+    }
+}
+
+fn high_bound(cut: &Cut) -> Bound<Datum> {
+    match cut {
+        Cut::At(datum, Side::Before) => Bound::Excluded(datum.clone()),
+        Cut::At(datum, Side::After) => Bound::Included(datum.clone()),
+        Cut::Min | Cut::Max => Bound::Unbounded,
+    }
+}
+
+/// Finds the tests of what the spans of `constraint` leave open, and marks the conjuncts that they
+/// prove together with the spans.
+pub(crate) fn column_tests(
+    query: &Query<'_>,
+    knowledge: &Knowledge,
+    constraint: &Constraint,
+    proven: &mut [bool],
+) -> Vec<ColumnTest> {
+    let Some(known) = knowledge.known.as_ref().filter(|_| proven.contains(&false)) else {
+        return Vec::new();
+    };
+    let mut tests = Vec::new();
+    for (term, set) in known.sets() {
+        let TermKind::Column(column) = term.kind() else {
+            continue;
+        };
+        let Some(slot) = column_slot(query, *term, column).filter(|slot| !slot.is_everything(set)) else {
+            continue;
+        };
+        if spans_prove(constraint, *term, set) {
+            continue;
+        }
+        tests.push(ColumnTest {
+            column,
+            sql: slot.describe(set),
+            set: set.clone(),
+        });
+    }
+    for (at, conjunct) in knowledge.conjuncts.iter().enumerate() {
+        proven[at] |= is_tested(conjunct, constraint, &tests);
+    }
+    tests
+}
+
+fn column_slot(query: &Query<'_>, term: TermId, column: ColumnId) -> Option<Slot> {
+    let ty = query.term_type(term)?;
+    Some(Slot {
+        term: Some(term),
+        hash_of: None,
+        ty: ty.ty,
+        nullable: ty.nullable,
+        descending: false,
+        name: query.table.column_name(column).to_string(),
+    })
+}
+
+/// Whether a conjunct says exactly that each of some columns lies in a set, and each of them is tested
+/// or proven by the spans.
+fn is_tested(conjunct: &Boxes, constraint: &Constraint, tests: &[ColumnTest]) -> bool {
+    let [one] = conjunct.list.as_slice() else {
+        return false;
+    };
+    let holds = |(term, set): &(TermId, Arc<IntervalSet>)| {
+        let is_in = |test: &ColumnTest| TermId::column(test.column) == *term && test.set.is_subset(set);
+        tests.iter().any(is_in) || spans_prove(constraint, *term, set)
+    };
+    conjunct.exact && one.sets().iter().all(holds)
+}
+
+/// What a scan is likely to read.
+pub(crate) struct ColumnarShape<'a> {
+    pub(crate) layout: &'a KeyLayout,
+    /// Ranges of keys.
+    pub(crate) ranges: usize,
+    /// Entries in these ranges.
+    pub(crate) keys: f64,
+    pub(crate) tests: &'a [ColumnTest],
+    /// Columns given out or checked, beside those tested.
+    pub(crate) given: usize,
+    /// Whether something is left to check.
+    pub(crate) checks: bool,
+    /// The share of the entries that the query stops after.
+    pub(crate) rows: f64,
+    pub(crate) sorts: bool,
+}
+
+/// Returns the entries that are looked into, and what that costs without sorting.
+pub(crate) fn columnar_cost(query: &Query<'_>, shape: &ColumnarShape<'_>) -> (f64, f64) {
+    let share: f64 = shape
+        .tests
+        .iter()
+        .map(|test| share_of_term(query, TermId::column(test.column), &test.set))
+        .product();
+    let read = stop_share(query.limit, shape.rows, shape.sorts);
+    let keys = (shape.keys * read).max(1.0);
+    let survivors = keys * share;
+    let ranges = (shape.ranges as f64 * read).max(1.0);
+    let blocks = keys / BLOCK_ROWS + ranges;
+    // A block is read further where a row of it is left.
+    let further = blocks * (1.0 - (1.0 - share.clamp(0.0, 1.0)).powf(BLOCK_ROWS));
+    let cut = ranges * 2.0 * shape.layout.columns().len() as f64;
+    let tested = shape.tests.len() as f64;
+    let given = shape.given as f64;
+    let cost = ranges * 3.0 * SEEK
+        + (cut + blocks * (1.0 + tested) + further * given) * FETCH
+        + keys * (MERGE + tested * TEST)
+        + survivors * given * VALUE
+        + if shape.checks { survivors * CHECK } else { 0.0 };
+    (keys, cost)
+}
