@@ -41,8 +41,11 @@ pub(super) fn remove_rows(
     params: &[ScalarValue],
 ) -> Result<Written, SqlError> {
     let context = session.context(write.snapshot().clone(), query)?;
+    // Files of deletions do not reach the blocks of a columnar index.
+    let may_erase = write.may_erase() && !table.indexes.iter().any(|index| index.is_columnar());
     let planned = session.plan(query, params, &context)?;
-    if matches!(planned, Planned::General(_))
+    if may_erase
+        && matches!(planned, Planned::General(_))
         && let Some(spans) = many_in_spans(session, &write, table, query, params, &context)?
     {
         return erase_spans(session, write, table, &spans, context);
@@ -59,7 +62,7 @@ pub(super) fn remove_rows(
             Removal::Batch(mut write) => {
                 count += write.delete(table, old)?;
                 match count > BATCH_ROWS || write.pending_bytes() > BATCH_BYTES {
-                    true if write.may_erase() => Removal::Erase(Box::new(write.erase(table.id)?)),
+                    true if may_erase => Removal::Erase(Box::new(write.erase(table.id)?)),
                     _ => Removal::Batch(write),
                 }
             }
@@ -86,9 +89,6 @@ fn many_in_spans(
     params: &[ScalarValue],
     context: &Arc<StatementContext>,
 ) -> Result<Option<Vec<Span>>, SqlError> {
-    if !write.may_erase() {
-        return Ok(None);
-    }
     let spans = session.spans_of(query, params, context)?;
     match spans {
         Some(spans) if write.has_more_rows(table, &spans, RANGE_ROWS)? => Ok(Some(spans)),
