@@ -15,8 +15,8 @@ fn session() -> Session {
     let mut session = shared.session();
     for sql in [
         "CREATE TABLE t (id BIGINT PRIMARY KEY, a TEXT, b DOUBLE, c DATE, d BOOLEAN)",
-        "INSERT INTO t SELECT value, CAST(value AS TEXT), value / 3.0, DATE '2012-01-31', value % 2 = 0 \
-         FROM generate_series(1, 300)",
+        "INSERT INTO t SELECT n, CAST(n AS TEXT), n / 3.0, DATE '2012-01-31', n % 2 = 0 \
+         FROM generate_series(1, 300) AS s(n)",
         "CREATE TABLE back (id BIGINT PRIMARY KEY, a TEXT, b DOUBLE, c DATE, d BOOLEAN)",
     ] {
         run(&mut session, sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
