@@ -44,7 +44,7 @@
 //! | how many rows are removed at once         | `erase`, `ingest`                          |
 //! | when a commit is done                     | `group`                                    |
 //! | what is dead, and who says what time it is | `lifetime`, `clock`                       |
-//! | how rows are read                         | `scan`, `lookup`, `points`, `snapshot`     |
+//! | how rows are read                         | `scan`, `lookup`, `points`, `groups`, `merged`, `snapshot` |
 //! | how columnar indexes are stored and read  | `columnar`, `docs/columnar-format.md`      |
 //! | what a crash leaves, and who clears it up | `engine`, `recover`, `ingest`              |
 //! | how indexes are built beside writers      | `indexes`, `build`, `builds`, `backfill`, `catch_up` |
@@ -74,6 +74,7 @@ mod error;
 mod existing;
 mod functions;
 mod group;
+mod groups;
 mod indexes;
 mod ingest;
 mod lifetime;
@@ -82,6 +83,7 @@ mod lock;
 mod lookup;
 mod maintain;
 mod merge_write;
+mod merged;
 mod names;
 mod operations;
 mod pending;
@@ -117,7 +119,9 @@ pub use engine::Engine;
 pub use erase::Erase;
 pub use error::EngineError;
 pub use functions::{NoFunctions, Row, RowFunction, RowFunctions};
+pub use groups::Grouping;
 pub use load::Load;
+pub use merged::MergePart;
 pub use operations::{PartKind, StoredPart};
 pub use progress::{NoProgress, Progress};
 pub use recover::Recovery;

@@ -339,6 +339,10 @@ impl KvCursor for LiveCursor {
         Ok(done || last)
     }
 
+    fn skip_to(&mut self, bound: &[u8]) -> Result<(), KvError> {
+        self.cursor.skip_to(bound)
+    }
+
     fn stats(&self) -> ScanStats {
         self.cursor.stats()
     }

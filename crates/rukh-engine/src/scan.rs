@@ -9,15 +9,19 @@ use crate::EngineError;
 use crate::codec::{ColumnPlace, DatumRefs, DecodeError, FamilyValue, TableCodec};
 use crate::columnar::{BlockScan, ColumnBatch, ColumnTest};
 use crate::entry::{EntryPlace, EntryView, IndexCodec};
+use crate::groups::{Grouping, Groups};
 use crate::lookup::Batch;
+use crate::merged::MergePart;
 use crate::points;
 use rukh_catalog::{CatalogError, ColumnId, IndexId, IndexState, Table};
-use rukh_keys::{DatumRef, KeyRange, MaskedCompare};
-use rukh_kv::{KvCursor, KvSnapshot, ScanSpec, ScanStats};
+use rukh_keys::{DatumRef, KeyLayout, KeyRange, MaskedCompare};
+use rukh_kv::{KvCursor, KvSnapshot, ScanStats};
 use smallvec::SmallVec;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use visit::{Choice, collect, open_cursor, visit_entries};
+
+mod visit;
 
 mod columnar;
 
@@ -49,6 +53,11 @@ pub struct ScanRequest {
     pub masked: MaskedCompare,
     /// Whether rows come in descending order.
     pub reverse: bool,
+    /// The ranges in parts that are merged by what their keys have behind a prefix, instead of one
+    /// after the other; not together with `groups`.
+    pub merge: Option<Vec<MergePart>>,
+    /// Where one row of each group is enough: the first in scan order that passes `entry_filter`.
+    pub groups: Option<Grouping>,
     /// How many rows to show at most, counted after `entry_filter`.
     pub limit: Option<u64>,
     /// The columns that [`RowView::datum`] gives, by position in this list.
@@ -72,6 +81,8 @@ impl ScanRequest {
             ranges: vec![KeyRange::all()],
             masked: MaskedCompare::new(Vec::new()),
             reverse: false,
+            merge: None,
+            groups: None,
             limit: None,
             columns,
             entry_filter: None,
@@ -292,6 +303,21 @@ impl Plan {
         self.index.as_ref().is_some_and(|index| index.blocks().is_some())
     }
 
+    /// The layout of the keys that the scan walks over.
+    fn layout(&self) -> &KeyLayout {
+        match &self.index {
+            Some(index) => &index.layout,
+            None => &self.codec.key,
+        }
+    }
+
+    fn entry_corruption(&self, key: &[u8], error: DecodeError) -> EngineError {
+        match &self.index {
+            Some(index) => index.corruption(key, error),
+            None => self.codec.corruption(key, error),
+        }
+    }
+
     fn storage(&self) -> &str {
         match &self.index {
             Some(index) => &index.storage,
@@ -411,11 +437,13 @@ impl RowView<'_> {
     }
 
     fn entry_corruption(&self, key: &[u8], error: DecodeError) -> EngineError {
-        match &self.plan.index {
-            Some(index) => index.corruption(key, error),
-            None => self.plan.codec.corruption(key, error),
-        }
+        self.plan.entry_corruption(key, error)
     }
+}
+
+/// Whether a scan shows all keys of its ranges, one range after the other.
+fn is_plain(request: &ScanRequest) -> bool {
+    request.entry_filter.is_none() && request.groups.is_none() && request.merge.is_none()
 }
 
 /// Where row keys or entries come from.
@@ -432,7 +460,7 @@ pub struct RowCursor {
     plan: Arc<Plan>,
     kv: Arc<dyn KvSnapshot>,
     entries: Entries,
-    filter: Option<EntryFilter>,
+    choice: Choice,
     batch: Batch,
     /// Rows still to be shown.
     remaining: u64,
@@ -452,7 +480,7 @@ impl RowCursor {
             return RowCursor::of_blocks(plan, kv, request);
         }
         let points = match request.source {
-            Source::Table if request.entry_filter.is_none() => {
+            Source::Table if is_plain(&request) => {
                 points::Points::of(&plan.codec.key, &request.ranges, &request.masked, request.reverse)
             }
             _ => None,
@@ -467,7 +495,11 @@ impl RowCursor {
             plan: Arc::new(plan),
             kv,
             entries,
-            filter: request.entry_filter,
+            choice: Choice {
+                filter: request.entry_filter,
+                groups: request.groups.map(Groups::new),
+                reverse: request.reverse,
+            },
             remaining: request.limit.unwrap_or(u64::MAX),
             lookups: 0,
             rows: 0,
@@ -516,13 +548,13 @@ impl RowCursor {
         max: usize,
         sink: &mut dyn FnMut(&RowView<'_>) -> Result<(), EngineError>,
     ) -> Result<usize, EngineError> {
-        let (plan, filter) = (&*self.plan, &mut self.filter);
+        let (plan, choice) = (&*self.plan, &mut self.choice);
         let mut shown = 0;
         let cursor = match &mut self.entries {
             Entries::Cursor(cursor) => cursor,
             Entries::Points(_) => return Ok(0),
             Entries::Blocks(blocks, rest) => {
-                visit_vectors(blocks, rest, plan, filter, &mut |view, _| {
+                visit_vectors(blocks, rest, plan, &mut choice.filter, &mut |view, _| {
                     sink(view)?;
                     shown += 1;
                     Ok(shown < max)
@@ -530,7 +562,7 @@ impl RowCursor {
                 return Ok(shown);
             }
         };
-        visit_entries(cursor.as_mut(), plan, filter, &mut |view, _| {
+        visit_entries(cursor.as_mut(), plan, choice, &mut |view, _| {
             sink(view)?;
             shown += 1;
             Ok(shown < max)
@@ -574,7 +606,7 @@ impl RowCursor {
                 points.found(batch.drop_absent(), batch.bytes());
             }
             Entries::Cursor(cursor) => {
-                collect(cursor.as_mut(), plan, &mut self.filter, batch, size)?;
+                collect(cursor.as_mut(), plan, &mut self.choice, batch, size)?;
                 collected = batch.len();
                 if plan.index.is_some() {
                     batch.fetch(plan, self.kv.as_ref(), 0)?;
@@ -588,7 +620,7 @@ impl RowCursor {
             Entries::Blocks(blocks, rest) => {
                 let index = plan.index.as_ref().expect("entries come from an index");
                 let elements = index.layout.columns().len();
-                visit_vectors(blocks, rest, plan, &mut self.filter, &mut |view, first| {
+                visit_vectors(blocks, rest, plan, &mut self.choice.filter, &mut |view, first| {
                     let Place::Vectors { batch: columns, row } = view.place else {
                         return Ok(true);
                     };
@@ -614,77 +646,4 @@ impl RowCursor {
         }
         Ok(collected)
     }
-}
-
-fn open_cursor(
-    plan: &Plan,
-    kv: &dyn KvSnapshot,
-    request: &ScanRequest,
-) -> Result<Box<dyn KvCursor>, EngineError> {
-    let spec = ScanSpec {
-        ranges: request.ranges.clone(),
-        masked: request.masked.clone(),
-        reverse: request.reverse,
-        limit: request.limit.filter(|_| request.entry_filter.is_none()),
-        keys_only: !plan.values,
-        cancel: request.cancel.clone(),
-    };
-    Ok(kv.scan(plan.storage(), spec)?)
-}
-
-/// Shows further entries that pass the filter to `visit`, until it returns `false`.
-fn visit_entries(
-    cursor: &mut dyn KvCursor,
-    plan: &Plan,
-    filter: &mut Option<EntryFilter>,
-    visit: &mut dyn FnMut(&RowView<'_>, &[u8]) -> Result<bool, EngineError>,
-) -> Result<(), EngineError> {
-    let mut step = |key: &[u8], value: &[u8]| -> Result<bool, EngineError> {
-        let mut view = RowView {
-            plan,
-            columns: &plan.entry_columns,
-            place: plan.entry(key, value)?,
-        };
-        if let Some(filter) = filter
-            && !filter(&view)?
-        {
-            return Ok(true);
-        }
-        view.columns = &plan.columns;
-        visit(&view, value)
-    };
-    let mut outcome = Ok(());
-    cursor.for_each(&mut |key, value| match step(key, value) {
-        Ok(true) => ControlFlow::Continue(()),
-        Ok(false) => ControlFlow::Break(()),
-        Err(error) => {
-            outcome = Err(error);
-            ControlFlow::Break(())
-        }
-    })?;
-    outcome
-}
-
-/// Collects entries into `batch` until it has `size`.
-fn collect(
-    cursor: &mut dyn KvCursor,
-    plan: &Plan,
-    filter: &mut Option<EntryFilter>,
-    batch: &mut Batch,
-    size: usize,
-) -> Result<(), EngineError> {
-    visit_entries(cursor, plan, filter, &mut |view, value| {
-        match &view.place {
-            Place::Row { key, .. } => batch.push_row(key, value),
-            Place::Vectors { .. } => return Ok(true),
-            Place::Entry { key, entry } => {
-                let row_key = |out: &mut Vec<u8>| entry.row_key(&plan.codec, out);
-                let index = plan.index.as_ref().expect("entries come from an index");
-                batch
-                    .push_entry(key, row_key)
-                    .map_err(|e| index.corruption(key, e))?;
-            }
-        }
-        Ok(batch.len() < size)
-    })
 }

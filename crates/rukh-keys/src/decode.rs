@@ -95,6 +95,28 @@ impl KeyLayout {
         Ok(datum)
     }
 
+    /// Returns the bytes that the first `columns` columns of a key take, salt counted, and how many
+    /// bits of the last of them belong to later columns.
+    pub(crate) fn prefix_end(&self, key: &[u8], columns: usize) -> Result<(usize, u8), KeyDecodeError> {
+        let Some(last) = columns.checked_sub(1) else {
+            return Ok((self.columns_start(), 0));
+        };
+        let slot = &self.slots()[last];
+        let unused_bits = match slot.form {
+            Form::Bit(bit) => 7 - bit,
+            _ => 0,
+        };
+        let mut cursor = match slot.offset {
+            Some(offset) => Cursor {
+                key,
+                offset: offset + usize::from(matches!(slot.form, Form::Bit(1..))),
+            },
+            None => self.walk(key, last)?,
+        };
+        cursor.pass(slot, last)?;
+        Ok((cursor.offset, unused_bits))
+    }
+
     /// Goes to a column that has no fixed place.
     fn walk<'a>(&self, key: &'a [u8], column: usize) -> Result<Cursor<'a>, KeyDecodeError> {
         let walk = self.walk_to(column);

@@ -266,19 +266,48 @@ impl<P: Position> Driver<P> {
             self.phase = Phase::Done;
             return Ok(());
         }
+        let at = self.at;
+        if self.go_to_target()? {
+            self.landed = self.at == at;
+        }
+        Ok(())
+    }
+
+    /// Leaves out the keys that come before `bound` in scan order.
+    pub(crate) fn skip_to(&mut self, bound: &[u8]) -> Result<(), KvError> {
+        let is_ahead = match self.phase {
+            Phase::Step | Phase::NextRange => self.position.key().is_none_or(|key| match self.reverse {
+                true => bound <= key,
+                false => bound > key,
+            }),
+            Phase::Begin => !self.ranges.is_empty(),
+            _ => false,
+        };
+        if is_ahead {
+            self.target.clear();
+            self.target.extend_from_slice(bound);
+            self.misses = 0;
+            self.landed = false;
+            self.go_to_target()?;
+        }
+        Ok(())
+    }
+
+    /// Sends the position to the target, or to the first range that does not lie before it; `false`
+    /// if all do.
+    fn go_to_target(&mut self) -> Result<bool, KvError> {
         let reached = self.range_with(|range, driver| driver.lies_before(range, &driver.target));
-        if reached != self.at {
+        if reached != self.at || !self.started {
             // The way leads out of the range, and its end is the next thing to be met.
             self.go_to_range(reached);
             if self.phase == Phase::Done {
-                return Ok(());
+                return Ok(false);
             }
+            self.started = true;
             self.bounded = self.position.enter(&self.ranges[self.at])?;
-        } else {
-            self.landed = true;
         }
         self.seek_to_target();
-        Ok(())
+        Ok(true)
     }
 
     /// Returns whether `range` lies wholly before the seek target, in scan order.
@@ -393,6 +422,10 @@ impl<P: Position + Send> KvCursor for Driver<P> {
 
     fn for_each(&mut self, visit: &mut Visit<'_>) -> Result<bool, KvError> {
         self.drive(&mut |key, value| visit(key, value))
+    }
+
+    fn skip_to(&mut self, bound: &[u8]) -> Result<(), KvError> {
+        Driver::skip_to(self, bound)
     }
 
     fn stats(&self) -> ScanStats {

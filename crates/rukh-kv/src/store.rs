@@ -171,6 +171,15 @@ pub trait KvCursor: Send {
     /// Cheaper per entry than [`KvCursor::next`].
     fn for_each(&mut self, visit: &mut Visit<'_>) -> Result<bool, KvError>;
 
+    /// Leaves out the entries that come before `bound` in scan order: keys less than it or, in a
+    /// reversed scan, keys not less. A bound behind which the scan is already changes nothing.
+    ///
+    /// A wish: a cursor that cannot be sent anywhere shows them all the same.
+    fn skip_to(&mut self, bound: &[u8]) -> Result<(), KvError> {
+        let _ = bound;
+        Ok(())
+    }
+
     /// Returns what the scan did so far.
     fn stats(&self) -> ScanStats;
 }

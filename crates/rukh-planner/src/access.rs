@@ -11,7 +11,9 @@ use crate::constrain::{Constraint, constrain};
 use crate::cost::{Estimate, PathShape, estimate, estimate_columnar, is_whole_key, known_for_key};
 use crate::implication::given_by_index;
 use crate::knowledge::Knowledge;
+use crate::loose::{LooseScan, loose_path};
 use crate::masked::{MaskedTest, Masks, masks};
+use crate::merge::{Merge, merged_path};
 use crate::order::path_order;
 use crate::point::point_path;
 use crate::query::{Hint, OrderKey, Query, Source};
@@ -89,11 +91,26 @@ pub struct AccessPath {
     pub order: Vec<OrderKey>,
     /// Whether rows arrive in the order asked for (also if none was).
     pub ordered: bool,
+    /// How one row of each group is read, where that is enough.
+    pub loose: Option<LooseScan>,
+    /// The runs of keys that are merged, where that gives the order asked for; they hold what
+    /// `ranges` do.
+    pub merge: Option<Merge>,
     /// What reading is likely to cost.
     pub estimate: Estimate,
     /// What is read of a columnar index, if the source is one; its tests are proven, and in addition
     /// to those of keys.
     pub columnar: Option<ColumnarRead>,
+}
+
+impl AccessPath {
+    /// Returns how keys are read as EXPLAIN writes it.
+    pub fn kind_name(&self) -> &'static str {
+        match self.loose {
+            Some(_) => "loose scan",
+            None => self.kind.name(),
+        }
+    }
 }
 
 /// Plans one source; `None` if it cannot be used: no such index, not ready, or partial and without
@@ -110,6 +127,20 @@ pub fn access_path_on(query: &Query<'_>, target: &Target) -> Option<AccessPath> 
 
 /// Plans a source with what is known of the conjuncts.
 pub(crate) fn path_on(query: &Query<'_>, knowledge: &Knowledge, target: &Target) -> Option<AccessPath> {
+    if query.groups.is_none() {
+        return plain_path_on(query, knowledge, target);
+    }
+    // The limit counts groups, so all rows are to be read.
+    let unlimited = Query {
+        limit: None,
+        ..*query
+    };
+    let path = plain_path_on(&unlimited, knowledge, target)?;
+    Some(loose_path(query, knowledge, target, &path).unwrap_or(path))
+}
+
+/// The same for a query that wants all rows.
+fn plain_path_on(query: &Query<'_>, knowledge: &Knowledge, target: &Target) -> Option<AccessPath> {
     let given = match target.source {
         Source::Index(_) => given_by_index(query, knowledge, target.index(query)?)?,
         Source::Table => vec![false; query.conjuncts.len()],
@@ -118,10 +149,20 @@ pub(crate) fn path_on(query: &Query<'_>, knowledge: &Knowledge, target: &Target)
         return Some(full_scan(query, knowledge, target));
     }
     let constraint = constrain(query, knowledge, target, &given, options(query));
-    match target.index(query) {
-        Some(index) if index.is_columnar() => assemble_columnar(query, knowledge, target, index, constraint),
-        _ => Some(assemble(query, knowledge, target, constraint)),
+    let columnar = target.index(query).filter(|index| index.is_columnar());
+    if let Some(index) = columnar {
+        return assemble_columnar(query, knowledge, target, index, constraint);
     }
+    let path = assemble(query, knowledge, target, constraint);
+    let all = || {
+        let unordered = Query {
+            order: &[],
+            limit: None,
+            ..*query
+        };
+        Some(plain_path_on(&unordered, knowledge, target)?.estimate)
+    };
+    Some(merged_path(query, knowledge, target, &path, all).unwrap_or(path))
 }
 
 fn options(query: &Query<'_>) -> SpanOptions {
@@ -212,6 +253,8 @@ fn assemble(
         reverse: order.reverse,
         order: order.delivered,
         ordered: order.satisfied,
+        loose: None,
+        merge: None,
         estimate,
         columnar: None,
     }
@@ -285,6 +328,8 @@ fn assemble_columnar(
             order.delivered
         },
         ordered,
+        loose: None,
+        merge: None,
         estimate,
         columnar: Some(read),
     })

@@ -25,11 +25,11 @@ use crate::term::{TermId, TermKind, TermTypes};
 /// Cost of positioning an iterator, or of one get.
 pub(crate) const SEEK: f64 = 2.5;
 /// Cost of passing one key.
-const KEY: f64 = 0.12;
+pub(crate) const KEY: f64 = 0.12;
 /// Cost of fetching one row of the table for an index entry.
-const LOOKUP: f64 = 2.2;
+pub(crate) const LOOKUP: f64 = 2.2;
 /// Cost of decoding one row and checking it.
-const ROW: f64 = 0.15;
+pub(crate) const ROW: f64 = 0.15;
 /// Cost of one comparison of a sort.
 const SORT: f64 = 0.05;
 
@@ -207,7 +207,7 @@ impl Reading {
 }
 
 /// The cost of sorting rows; for a limit only so many are kept at a time.
-fn sort_cost(rows: f64, limit: Option<u64>) -> f64 {
+pub(crate) fn sort_cost(rows: f64, limit: Option<u64>) -> f64 {
     let kept = limit.map_or(rows, |limit| rows.min(limit as f64));
     rows * (kept + 2.0).log2() * SORT
 }

@@ -15,7 +15,8 @@
 //! ranges: see [`explain_lookup_text`].
 //!
 //! A line that has nothing to say is left out. Behind `ranges` stand `buckets` for a salted key, in
-//! which the ranges are read, and `masked`. `residual` before a lookup is checked on the index entry
+//! which the ranges are read, and `masked`. A loose scan has `group`: what tells groups apart, and which
+//! row is read of each; where ranges are merged in order, `merge` tells by what they differ. `residual` before a lookup is checked on the index entry
 //! and says so. ANALYZE appends `actual` and `time`.
 
 use std::fmt::Write;
@@ -26,6 +27,7 @@ use rukh_keys::SortOrder;
 
 use crate::access::{AccessPath, ScanKind};
 use crate::columnar::ColumnarRead;
+use crate::merge::Merge;
 use crate::query::{OrderKey, Query, Source};
 
 /// Most ranges that are written.
@@ -82,7 +84,7 @@ pub fn explain_lookup_text(
 }
 
 fn text_of(query: &Query<'_>, path: &AccessPath, ranges: &[String], actuals: Option<&Actuals>) -> String {
-    let mut text = format!("{} on {}\n", path.kind.name(), scanned(query, path));
+    let mut text = format!("{} on {}\n", path.kind_name(), scanned(query, path));
     let mut line = |word: &str, rest: &str| {
         // Writing into a String does not fail.
         let _ = writeln!(text, "  {word:<10} {rest}");
@@ -105,6 +107,12 @@ fn text_of(query: &Query<'_>, path: &AccessPath, ranges: &[String], actuals: Opt
     }
     if !path.covering && path.kind != ScanKind::Empty {
         line("lookup", &lookup_text(query, path));
+    }
+    if let Some(group) = group_text(query, path) {
+        line("group", &group);
+    }
+    if let Some(merge) = &path.merge {
+        line("merge", &merge_text(query, path, merge));
     }
     if path.kind != ScanKind::Empty && !path.order.is_empty() {
         line("order", &order_text(query, path));
@@ -193,6 +201,51 @@ fn bucket_text(path: &AccessPath) -> Option<String> {
         count if count > RANGES_SHOWN => format!("{count} of {all}"),
         _ => format!("{} of {all}", listed.join(", ")),
     })
+}
+
+/// `sensor  (last of each)`.
+fn group_text(query: &Query<'_>, path: &AccessPath) -> Option<String> {
+    let loose = path.loose.as_ref()?;
+    let names = group_names(query, path);
+    let rows = match (loose.both_ends, path.reverse) {
+        (true, _) => "first and last",
+        (false, false) => "first",
+        (false, true) => "last",
+    };
+    Some(match names.is_empty() {
+        true => format!("none  ({rows} only)"),
+        false => format!("{}  ({rows} of each)", names.join(", ")),
+    })
+}
+
+/// `3 runs by a`.
+fn merge_text(query: &Query<'_>, path: &AccessPath, merge: &Merge) -> String {
+    format!(
+        "{} runs by {}",
+        merge.runs.len(),
+        run_names(query, path, merge).join(", ")
+    )
+}
+
+/// What tells the runs of a merge apart, as SQL.
+pub(crate) fn run_names(query: &Query<'_>, path: &AccessPath, merge: &Merge) -> Vec<String> {
+    let buckets = path.buckets.iter().filter(|buckets| buckets.len() > 1);
+    let elements = key_elements(query, path.source).into_iter();
+    let elements = elements.take(merge.columns).map(|(name, _)| name);
+    buckets.map(|_| "bucket".to_string()).chain(elements).collect()
+}
+
+/// What tells the groups of a loose scan apart, as SQL.
+pub(crate) fn group_names(query: &Query<'_>, path: &AccessPath) -> Vec<String> {
+    let Some(loose) = &path.loose else {
+        return Vec::new();
+    };
+    let elements = key_elements(query, path.source);
+    let mut names: Vec<String> = loose.open.iter().map(|at| elements[*at].0.clone()).collect();
+    if loose.null_tag {
+        names.push(format!("{} IS NULL", elements[loose.columns].0));
+    }
+    names
 }
 
 /// The tests with their places, in two columns.

@@ -37,7 +37,7 @@ pub fn alternatives_text(query: &Query<'_>, chosen: &AccessPath, others: &Altern
     line("cost", &cost_text(chosen));
     for (at, other) in others.paths.iter().enumerate() {
         let path = &other.path;
-        let (kind, source) = (path.kind.name(), source_name(query, path.source));
+        let (kind, source) = (path.kind_name(), source_name(query, path.source));
         let estimate = format!("{}, {}", estimate_text(path), cost_text(path));
         let word = if at == 0 { "not taken" } else { "" };
         line(word, &format!("{kind} on {source}: {estimate}"));
@@ -69,7 +69,7 @@ fn cost_text(path: &AccessPath) -> String {
 pub fn with_alternatives_json(query: &Query<'_>, mut path: Value, others: &Alternatives) -> Value {
     let alternative = |other: &crate::alternatives::Alternative| {
         json!({
-            "kind": other.path.kind.name(),
+            "kind": other.path.kind_name(),
             "index": index_name(query, other.path.source),
             "ordered": other.path.ordered,
             "estimate": estimate(&other.path),

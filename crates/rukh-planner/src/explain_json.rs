@@ -4,7 +4,7 @@
 //!
 //! | member         | holds                                                                        |
 //! |----------------|------------------------------------------------------------------------------|
-//! | `kind`         | `empty`, `point lookup`, `skip scan`, `range scan`, `full scan`, `columnar scan` |
+//! | `kind`         | `empty`, `point lookup`, `skip scan`, `range scan`, `full scan`, `loose scan`, `columnar scan` |
 //! | `table`        | name of the table                                                            |
 //! | `index`        | name of the index read, or null                                              |
 //! | `key`          | array of `{"expression", "descending"}`                                      |
@@ -16,6 +16,8 @@
 //! | `residual`     | array of conditions checked on decoded values                                |
 //! | `covering`     | whether no lookup is needed                                                  |
 //! | `lookup_columns` | array of column names                                                       |
+//! | `group`        | null, or `{"by", "rows"}`: what tells groups apart, `first`, `last` or `both` |
+//! | `merge`        | null, or `{"by", "runs"}`: what tells the runs apart that are merged, their number |
 //! | `reverse`      | whether it is read backwards                                                 |
 //! | `order`        | array of `{"expression", "descending", "nulls_first"}`: the order delivered  |
 //! | `ordered`      | whether that is the order asked for                                          |
@@ -30,7 +32,7 @@ use rukh_keys::{Edge, SortOrder, Span};
 use serde_json::{Value, json};
 
 use crate::access::AccessPath;
-use crate::explain::{Actuals, key_elements};
+use crate::explain::{Actuals, group_names, key_elements, run_names};
 use crate::query::{Query, Source};
 
 /// Most ranges that are listed.
@@ -42,7 +44,7 @@ pub fn explain_json(query: &Query<'_>, path: &AccessPath, actuals: Option<&Actua
         |positions: &[usize]| -> Vec<String> { positions.iter().map(|at| query.conjunct_sql(*at)).collect() };
     let column = |column: &rukh_catalog::ColumnId| query.table.column_name(*column).to_string();
     json!({
-        "kind": path.kind.name(),
+        "kind": path.kind_name(),
         "table": query.table.name,
         "index": index_name(query, path.source),
         "key": key_elements(query, path.source).iter().map(element).collect::<Vec<_>>(),
@@ -54,6 +56,11 @@ pub fn explain_json(query: &Query<'_>, path: &AccessPath, actuals: Option<&Actua
         "residual": conditions(&path.residual),
         "covering": path.covering,
         "lookup_columns": path.lookup_columns.iter().map(column).collect::<Vec<_>>(),
+        "group": path.loose.as_ref().map(|loose| group(query, path, loose.both_ends)),
+        "merge": path.merge.as_ref().map(|merge| json!({
+            "by": run_names(query, path, merge),
+            "runs": merge.runs.len(),
+        })),
         "reverse": path.reverse,
         "order": path.order.iter().map(|key| order_key(query, key)).collect::<Vec<_>>(),
         "ordered": path.ordered,
@@ -72,6 +79,16 @@ pub(crate) fn index_name(query: &Query<'_>, source: Source) -> Option<String> {
         Source::Table => None,
         Source::Index(id) => query.table.index(id).map(|index| index.name.clone()),
     }
+}
+
+/// The groups of a loose scan.
+fn group(query: &Query<'_>, path: &AccessPath, both_ends: bool) -> Value {
+    let rows = match (both_ends, path.reverse) {
+        (true, _) => "both",
+        (false, false) => "first",
+        (false, true) => "last",
+    };
+    json!({ "by": group_names(query, path), "rows": rows })
 }
 
 fn element((sql, order): &(String, SortOrder)) -> Value {

@@ -5,7 +5,7 @@
 //! conjunct into boxes, one set of intervals per term; `knowledge` is what the conjuncts say together;
 //! `constrain` intersects the boxes over the elements of one key and tells which conjuncts that
 //! proves; `spans` and `ranges` turn boxes into byte ranges; `masked` tests on key bytes what ranges
-//! leave open; the rest is the residual. [`plan`] does so for the table and every index and takes the
+//! leave open; the rest is the residual; `loose` reads one row per group. [`plan`] does so for the table and every index and takes the
 //! cheapest. `docs/where-to-ranges.md` tells it at length.
 //!
 //! To execute a statement again and again, keep a [`Planner`] of its table and call
@@ -43,8 +43,10 @@ mod implication;
 mod interval;
 mod knowledge;
 mod like;
+mod loose;
 mod lower;
 mod masked;
+mod merge;
 mod order;
 mod overlap;
 mod plan;
@@ -70,11 +72,13 @@ pub use evaluate::evaluate;
 pub use explain::{Actuals, actual_text, explain_lookup_text, explain_text};
 pub use explain_alternatives::{alternatives_text, with_alternatives_json};
 pub use explain_json::explain_json;
+pub use loose::LooseScan;
 pub use masked::MaskedTest;
+pub use merge::{Merge, Run};
 pub use plan::{Plan, plan};
 pub use planner::Planner;
 pub use predicate::{CompareOp, Constant, Function, Operand, Predicate, TimeUnit, bind};
-pub use query::{Hint, IndexExpression, OpaquePredicate, OrderKey, Query, Source};
+pub use query::{GroupRow, Grouped, Hint, IndexExpression, OpaquePredicate, OrderKey, Query, Source};
 pub use statistics::{Statistics, TermStatistics};
 pub use target::Target;
 pub use term::{TermId, TermKind, TermType, TermTypes};

@@ -41,7 +41,7 @@ pub(crate) fn path_order(
     let satisfied = query.order.is_empty() || single || (sorted && direction.is_some());
     let reverse = sorted && direction == Some(Direction::Backward);
     let delivered = if sorted {
-        delivered(query, target, base, reverse)
+        delivered(query, target, base, 0, reverse)
     } else {
         Vec::new()
     };
@@ -52,14 +52,15 @@ pub(crate) fn path_order(
     }
 }
 
+/// A way to read a key.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
+pub(crate) enum Direction {
     Forward,
     Backward,
 }
 
 /// The direction that gives the order asked for, if one does.
-fn asked_direction(query: &Query<'_>, target: &Target, base: &TermBox) -> Option<Direction> {
+pub(crate) fn asked_direction(query: &Query<'_>, target: &Target, base: &TermBox) -> Option<Direction> {
     let mut direction = None;
     let mut at = 0;
     for key in query.order {
@@ -82,19 +83,19 @@ fn asked_direction(query: &Query<'_>, target: &Target, base: &TermBox) -> Option
 }
 
 /// The first element from `at` on that is not fixed to one value.
-fn next_open(query: &Query<'_>, target: &Target, base: &TermBox, at: usize) -> usize {
+pub(crate) fn next_open(query: &Query<'_>, target: &Target, base: &TermBox, at: usize) -> usize {
     let is_open = |slot: &Slot| !slot.term.is_some_and(|term| is_fixed(query, base, term));
     let open = target.slots.iter().skip(at).position(is_open);
     open.map_or(target.slots.len(), |ahead| at + ahead)
 }
 
 /// Whether the elements before `at` name at most one row.
-fn is_past_unique(target: &Target, base: &TermBox, at: usize) -> bool {
+pub(crate) fn is_past_unique(target: &Target, base: &TermBox, at: usize) -> bool {
     let has_value = |slot: &Slot| !may_be_null(slot, base);
     target.unique && at >= target.searchable && target.search_slots().iter().all(has_value)
 }
 
-fn may_be_null(slot: &Slot, base: &TermBox) -> bool {
+pub(crate) fn may_be_null(slot: &Slot, base: &TermBox) -> bool {
     slot.nullable
         && slot
             .term
@@ -102,13 +103,13 @@ fn may_be_null(slot: &Slot, base: &TermBox) -> bool {
             .is_none_or(|set| set.null)
 }
 
-fn is_fixed(types: &dyn TermTypes, base: &TermBox, term: TermId) -> bool {
+pub(crate) fn is_fixed(types: &dyn TermTypes, base: &TermBox, term: TermId) -> bool {
     let ty = types.term_type(term);
     let set = base.get(term).zip(ty);
     set.is_some_and(|(set, ty)| is_single_value(set, ty.ty))
 }
 
-fn slot_direction(slot: &Slot, key: &OrderKey, base: &TermBox) -> Option<Direction> {
+pub(crate) fn slot_direction(slot: &Slot, key: &OrderKey, base: &TermBox) -> Option<Direction> {
     let nulls_fit = !may_be_null(slot, base) || key.nulls_first == key.descending;
     if slot.term != Some(key.term) || !nulls_fit || slot.hash_of.is_some() {
         return None;
@@ -119,9 +120,16 @@ fn slot_direction(slot: &Slot, key: &OrderKey, base: &TermBox) -> Option<Directi
     }
 }
 
-fn delivered(query: &Query<'_>, target: &Target, base: &TermBox, reverse: bool) -> Vec<OrderKey> {
+/// The order of keys by their elements from `first` on.
+pub(crate) fn delivered(
+    query: &Query<'_>,
+    target: &Target,
+    base: &TermBox,
+    first: usize,
+    reverse: bool,
+) -> Vec<OrderKey> {
     let mut keys = Vec::new();
-    for slot in &target.slots {
+    for slot in &target.slots[first..] {
         let Some(term) = slot.term.filter(|_| slot.hash_of.is_none()) else {
             match slot.term.is_some_and(|term| is_fixed(query, base, term)) {
                 true => continue,

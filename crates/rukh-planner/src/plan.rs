@@ -68,9 +68,9 @@ pub(crate) fn is_unbeatable(path: &AccessPath) -> bool {
     path.source == Source::Table && (is_single || path.kind == ScanKind::Empty)
 }
 
-/// Whether a path reads several ranges, or so few keys that there is nothing to skip.
+/// Whether a path reads several ranges or groups, or so few keys that there is nothing to skip.
 fn has_gaps(path: &AccessPath) -> bool {
-    path.spans.len() > 1 || is_unbeatable(path)
+    path.spans.len() > 1 || path.loose.is_some() || is_unbeatable(path)
 }
 
 /// The sources that hints leave.
@@ -164,7 +164,7 @@ fn shape_notices(query: &Query<'_>, path: &AccessPath) -> Vec<String> {
         Hint::SkipScan if path.kind == ScanKind::Empty => {
             Some("hint SKIP_SCAN does not apply: no row can pass the conditions")
         }
-        Hint::SkipScan if path.spans.len() == 1 => {
+        Hint::SkipScan if path.spans.len() == 1 && path.loose.is_none() => {
             Some("hint SKIP_SCAN does not apply: the conditions give one range")
         }
         Hint::RangeScan if path.kind == ScanKind::Empty => {

@@ -25,6 +25,7 @@
 //! | one key of the table, or none               | the table                                    |
 //! | anything else                               | sources with a condition on the first element, and columnar ones |
 //! | the same, to be stopped by a limit          | all sources                                  |
+//! | the same, one row of each group             | all sources                                  |
 //! | the same, not cheaper than to read all keys | all sources                                  |
 //! | anything with hints                         | all sources                                  |
 
@@ -108,7 +109,10 @@ impl Planner {
             }
         }
         let is_enough = |best: &AccessPath| {
-            is_unbeatable(best) || (query.limit.is_none() && best.estimate.cost < least_cost_of_all(query))
+            is_unbeatable(best)
+                || (query.limit.is_none()
+                    && query.groups.is_none()
+                    && best.estimate.cost < least_cost_of_all(query))
         };
         if !best.as_ref().is_some_and(is_enough) {
             for target in whole {

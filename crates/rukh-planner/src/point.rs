@@ -68,6 +68,8 @@ pub(crate) fn point_path(query: &Query<'_>, target: &Target) -> Option<AccessPat
         reverse: false,
         order: Vec::new(),
         ordered: true,
+        loose: None,
+        merge: None,
         estimate: Reading::single_key(asked.share).estimate(query),
         columnar: None,
     })

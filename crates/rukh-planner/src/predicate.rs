@@ -9,7 +9,7 @@
 
 use rukh_keys::{DataType, Datum};
 
-use crate::term::TermId;
+use crate::term::{TermId, TermKind};
 
 /// A constant with its own type, which need not be that of the term it is compared with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -351,6 +351,13 @@ impl Predicate {
         self.visit_opaque(&mut |_| understood = false);
         self.visit_operands(&mut |operand| understood &= !operand.has_parameter());
         understood
+    }
+
+    /// Returns whether the predicate can be decided by the values of columns alone.
+    pub fn is_decidable(&self) -> bool {
+        let mut columns_only = self.is_understood();
+        self.visit_terms(&mut |term| columns_only &= matches!(term.kind(), TermKind::Column(_)));
+        columns_only
     }
 
     /// Visits the operands of every comparison.

@@ -25,6 +25,9 @@ pub struct Query<'a> {
     pub order: &'a [OrderKey],
     /// At most this many rows are wanted, after conditions and order.
     pub limit: Option<u64>,
+    /// Which rows matter, if one of each group does; the limit then counts groups. Paths may give
+    /// more rows than these, but no others than those that pass the conditions.
+    pub groups: Option<&'a Grouped>,
     /// What the user asks for against the planner's judgement.
     pub hints: &'a [Hint],
     /// What is known about the rows.
@@ -46,6 +49,7 @@ impl<'a> Query<'a> {
             needed: &[],
             order: &[],
             limit: None,
+            groups: None,
             hints: &[],
             statistics: &NOTHING_KNOWN,
             expressions: &[],
@@ -124,6 +128,30 @@ pub struct OrderKey {
     pub nulls_first: bool,
 }
 
+/// One row of each group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grouped {
+    /// What rows are grouped by; if by nothing, all are one group.
+    pub by: Vec<TermId>,
+    /// The row that matters.
+    pub row: GroupRow,
+}
+
+/// The row of a group that matters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GroupRow {
+    /// Any.
+    Any,
+    /// The first in this order, in which the terms grouped by do not count; of equals any.
+    First(Vec<OrderKey>),
+    /// One with the least value of a term, which is NULL only where all are.
+    Least(TermId),
+    /// One with the greatest value of a term, which is NULL only where all are.
+    Greatest(TermId),
+    /// One of each of both.
+    LeastAndGreatest(TermId),
+}
+
 /// What the user asks for in `/*+ … */`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hint {
@@ -133,7 +161,7 @@ pub enum Hint {
     NoIndex,
     /// Use the index of this name.
     Index(String),
-    /// Use several ranges, however many values a column has.
+    /// Use several ranges, however many values a column has, and read one row of each group.
     SkipScan,
     /// Use one range.
     RangeScan,

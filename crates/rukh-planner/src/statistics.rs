@@ -138,6 +138,14 @@ impl Statistics {
         self.rows.unwrap_or(ROWS_DEFAULT) as f64
     }
 
+    /// Guesses how many values there are, NULL not counted.
+    pub(crate) fn distinct(&self, term: TermId, ty: DataType) -> f64 {
+        let known = self.terms.get(&term).and_then(|known| known.distinct);
+        known
+            .map_or_else(|| 1.0 / equal_share(ty), |distinct| distinct as f64)
+            .max(1.0)
+    }
+
     /// Guesses the share of the rows, 0 to 1, that have one certain value.
     pub(crate) fn point_share(&self, term: TermId, ty: DataType, value: &Datum) -> f64 {
         let known = self.terms.get(&term);

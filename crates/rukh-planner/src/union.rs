@@ -98,7 +98,7 @@ impl Planner {
             let conjuncts = conjuncts_of(query, at, &all, &[arm], &[]);
             let path = self.path_for(query, &conjuncts);
             cost += path.estimate.cost;
-            if path.kind == ScanKind::FullScan || cost >= most {
+            if matches!(path.kind, ScanKind::FullScan | ScanKind::Columnar) || cost >= most {
                 return None;
             }
             match groups.iter_mut().find(|(source, _)| *source == path.source) {
@@ -115,6 +115,9 @@ impl Planner {
         for (_, arms) in groups {
             let conjuncts = conjuncts_of(query, at, &all, &arms, &given);
             let path = self.path_for(query, &conjuncts);
+            if path.columnar.is_some() {
+                return None;
+            }
             given.extend(&arms);
             union.estimate = sum(&union.estimate, &path.estimate);
             union.arms.push(UnionArm {

@@ -4,11 +4,11 @@ use std::sync::{Arc, OnceLock};
 
 use datafusion::logical_expr::Expr;
 use rukh_catalog::{ColumnId, IndexId, Table};
-use rukh_engine::{EntryFilter, ScanRequest};
+use rukh_engine::{EntryFilter, Grouping, MergePart, ScanRequest};
 use rukh_keys::{Datum, KeyRange};
 use rukh_planner::{
-    AccessPath, Constant, Hint, IndexExpression, OpaquePredicate, OrderKey, Plan, Planner, Predicate, Query,
-    Statistics, TermId, TermKind, Union, bind, evaluate,
+    AccessPath, Constant, Grouped, Hint, IndexExpression, OpaquePredicate, OrderKey, Plan, Planner,
+    Predicate, Query, Run, Statistics, TermId, TermKind, Union, bind, evaluate,
 };
 
 use crate::SqlError;
@@ -40,8 +40,10 @@ pub(crate) struct Wanted<'a> {
     pub(crate) columns: &'a [ColumnId],
     /// Order asked for.
     pub(crate) order: &'a [OrderKey],
-    /// Most rows needed.
+    /// Most rows needed, or groups.
     pub(crate) limit: Option<u64>,
+    /// Which rows matter, if one of each group does.
+    pub(crate) groups: Option<&'a Grouped>,
 }
 
 /// What a path leaves to check, and where.
@@ -162,6 +164,7 @@ impl Conditions {
             needed: wanted.columns,
             order: wanted.order,
             limit: wanted.limit,
+            groups: wanted.groups,
             hints,
             statistics,
             expressions: &self.expressions,
@@ -171,15 +174,24 @@ impl Conditions {
     }
 
     /// Says where each unproven conjunct of a path is checked.
+    ///
+    /// A loose scan checks all of them before it leaves a group.
     pub(crate) fn residual(&self, path: &AccessPath) -> Residual {
         let checked = self.predicates.len() - self.narrowing;
         let is_checked = |position: &usize| *position < checked;
+        if path.loose.is_some() {
+            let left = path.residual_index.iter().chain(&path.residual);
+            return Residual {
+                entry: left.copied().filter(is_checked).collect(),
+                row: Vec::new(),
+            };
+        }
         let (entry, late): (Vec<_>, Vec<_>) = path
             .residual_index
             .iter()
             .copied()
             .filter(is_checked)
-            .partition(|position| is_decidable(&self.predicates[*position]));
+            .partition(|position| self.predicates[*position].is_decidable());
         let row = path.residual.iter().copied().filter(is_checked);
         Residual {
             entry,
@@ -207,6 +219,10 @@ impl Conditions {
     pub(crate) fn request(&self, path: &AccessPath, read: Read<'_>) -> ScanRequest {
         let entry_columns = self.columns_read(read.entry_positions);
         let table = || self.table.clone();
+        let part = |run: &Run| MergePart {
+            ranges: run.ranges.clone(),
+            prefix: run.prefix,
+        };
         let filter =
             (!read.entry.is_empty()).then(|| entry_filter(table(), read.entry, entry_columns.clone()));
         ScanRequest {
@@ -215,6 +231,14 @@ impl Conditions {
             ranges: read.ranges,
             masked: path.masked.clone(),
             reverse: path.reverse,
+            merge: path
+                .merge
+                .as_ref()
+                .map(|merge| merge.runs.iter().map(part).collect()),
+            groups: path.loose.as_ref().map(|loose| Grouping {
+                columns: loose.columns,
+                null_tag: loose.null_tag,
+            }),
             limit: read.limit,
             columns: read.columns,
             entry_filter: filter,
@@ -244,13 +268,6 @@ pub(crate) struct Read<'a> {
     pub(crate) entry_positions: &'a [usize],
     /// Ends the scan.
     pub(crate) cancel: &'a CancelHandle,
-}
-
-/// Returns whether a predicate can be decided on decoded columns, without DataFusion.
-pub(crate) fn is_decidable(predicate: &Predicate) -> bool {
-    let mut columns_only = predicate.is_understood();
-    predicate.visit_terms(&mut |term| columns_only &= matches!(term.kind(), TermKind::Column(_)));
-    columns_only
 }
 
 /// Returns whether a row of these columns fulfils all predicates.

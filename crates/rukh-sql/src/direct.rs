@@ -8,21 +8,19 @@
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::utils::split_conjunction;
-use datafusion::logical_expr::{
-    Aggregate, Expr, FetchType, Limit, LogicalPlan, Projection, SkipType, Sort, TableScan,
-};
+use datafusion::logical_expr::{Expr, LogicalPlan};
 use rukh_catalog::{ColumnId, Table};
 use rukh_engine::{RowCursor, ScanCounters, ScanRequest};
 use rukh_keys::{Datum, Span};
-use rukh_planner::{AccessPath, Constant, OrderKey, Plan, Predicate, TermId, Union, UnionArm, access_path};
+use rukh_planner::{AccessPath, Constant, Plan, Predicate, Union, UnionArm, access_path};
 
 use crate::SqlError;
-use crate::access::{Conditions, Read, Wanted, accepts, engine_source, is_decidable};
+use crate::access::{Conditions, Read, Wanted, accepts};
 use crate::context::{StatementContext, counted_since};
-use crate::provider::RukhTable;
 use crate::rows::Columns;
+use crate::shape::{Shape, Total, shape_of};
+use crate::totals::{TotalRead, Totals};
 
 /// Most keys, by estimate, that a direct plan reads; larger scans gain from batches and both cores.
 const DIRECT_KEYS_MAX: f64 = 10_000.0;
@@ -36,18 +34,6 @@ pub(crate) struct DirectPlan {
     conditions: Conditions,
     shape: Shape,
     shown: Columns,
-}
-
-/// What is wanted of the rows that fulfil the conditions.
-#[derive(Debug, Default, PartialEq)]
-struct Shape {
-    /// Columns given out.
-    output: Vec<ColumnId>,
-    order: Vec<OrderKey>,
-    skip: u64,
-    fetch: Option<u64>,
-    /// Only the number of rows is wanted.
-    count: bool,
 }
 
 impl DirectPlan {
@@ -74,6 +60,12 @@ impl DirectPlan {
         &self.conditions.table
     }
 
+    /// Returns the names of the columns given out.
+    pub(crate) fn column_names(&self) -> Vec<&str> {
+        let fields = self.shown.schema.fields().iter();
+        fields.map(|field| field.name().as_str()).collect()
+    }
+
     /// Returns the conditions.
     pub(crate) fn conditions(&self) -> &Conditions {
         &self.conditions
@@ -87,48 +79,78 @@ impl DirectPlan {
             && self.conditions.bound(params) == other.conditions.predicates
     }
 
-    /// Chooses the access path for these parameters; `None` if the plan does not hold for them.
-    pub(crate) fn path(&self, context: &StatementContext, params: &[Constant]) -> Option<Chosen> {
+    /// Chooses the access paths for these parameters, one for each total if there are some; `None` if
+    /// the plan does not hold for them.
+    pub(crate) fn paths(&self, context: &StatementContext, params: &[Constant]) -> Option<Vec<Chosen>> {
         let bound = self.conditions.bound(params);
-        let wanted = self.wanted(&bound);
+        match self.shape.totals.len() {
+            0 => Some(vec![self.chosen(context, bound, None)?]),
+            count => {
+                let totals = (0..count).map(Some);
+                totals
+                    .map(|total| self.chosen(context, bound.clone(), total))
+                    .collect()
+            }
+        }
+    }
+
+    fn chosen(
+        &self,
+        context: &StatementContext,
+        bound: Vec<Predicate>,
+        total: Option<usize>,
+    ) -> Option<Chosen> {
+        let wanted = self.wanted(&bound, total);
         let plan = self.conditions.plan(&wanted, context);
         let path = &plan.path;
-        if let Some(union) = self.conditions.union(&wanted, context, path) {
+        let all_rows = total.is_none() && self.shape.groups.is_none();
+        if all_rows && let Some(union) = self.conditions.union(&wanted, context, path) {
             let holds = self.shape.order.is_empty()
-                && !self.shape.count
                 && union.arms.iter().all(is_arm_decidable)
                 && union.estimate.keys <= DIRECT_KEYS_MAX;
             return holds.then_some(Chosen {
                 union: Some(union),
                 plan,
                 bound,
+                total,
             });
         }
         let left = || path.residual.iter().chain(&path.residual_index);
         let exact = left().next().is_none();
+        let counts = total.is_some_and(|at| self.shape.totals[at] == Total::Count);
+        let grouped = self.shape.groups.is_none() || path.loose.as_ref().is_some_and(|loose| loose.exact);
         // Columns are read by batches, on both cores.
         let holds = path.columnar.is_none()
             && (self.shape.order.is_empty() || path.ordered)
-            && left().all(|position| is_decidable(&bound[*position]))
+            && grouped
+            && left().all(|position| bound[*position].is_decidable())
             && (path.estimate.keys <= DIRECT_KEYS_MAX || (self.shape.fetch.is_some() && exact))
-            && (exact || !self.shape.count);
+            && (exact || !counts);
         holds.then_some(Chosen {
             plan,
             bound,
             union: None,
+            total,
         })
     }
 
-    /// Returns what the plan wants, for predicates with parameters filled in.
-    pub(crate) fn wanted<'a>(&'a self, bound: &'a [Predicate]) -> Wanted<'a> {
-        Wanted {
+    /// Returns what the plan wants, for predicates with parameters filled in: rows, or one total.
+    pub(crate) fn wanted<'a>(&'a self, bound: &'a [Predicate], total: Option<usize>) -> Wanted<'a> {
+        let shape = &self.shape;
+        let rows = Wanted {
             predicates: bound,
-            columns: &self.shape.output,
-            order: &self.shape.order,
-            limit: self
-                .shape
-                .fetch
-                .map(|fetch| fetch.saturating_add(self.shape.skip)),
+            columns: &shape.output,
+            order: &shape.order,
+            limit: shape.limit(),
+            groups: shape.groups.as_ref(),
+        };
+        match total.map(|at| &shape.totals[at]) {
+            Some(Total::Extreme { column, rows: groups }) => Wanted {
+                columns: std::slice::from_ref(column),
+                groups: Some(groups),
+                ..rows
+            },
+            Some(Total::Count) | None => rows,
         }
     }
 
@@ -136,7 +158,7 @@ impl DirectPlan {
     pub(crate) fn proven_spans(&self, context: &StatementContext) -> Option<Vec<Span>> {
         let conditions = &self.conditions;
         let (hints, statistics) = (conditions.hints(context), conditions.statistics(context));
-        let query = conditions.query(&self.wanted(&conditions.predicates), &hints, &statistics);
+        let query = conditions.query(&self.wanted(&conditions.predicates, None), &hints, &statistics);
         let path = access_path(&query, rukh_planner::Source::Table)?;
         let proven = path.masked.is_empty() && path.residual.is_empty() && path.residual_index.is_empty();
         (proven && self.shape.fetch.is_none() && self.shape.skip == 0).then_some(path.spans)
@@ -148,20 +170,36 @@ impl DirectPlan {
         context: &Arc<StatementContext>,
         params: &[Constant],
     ) -> Result<Option<DirectCursor>, SqlError> {
-        let Some(chosen) = self.path(context, params) else {
+        let Some(mut paths) = self.paths(context, params) else {
             return Ok(None);
         };
         context.planned();
+        if !self.shape.totals.is_empty() {
+            return Ok(Some(self.total(paths, context)));
+        }
+        let chosen = paths.remove(0);
         let path = chosen.plan.path;
         let (first, rest) = match chosen.union {
             None => (
-                self.reading(&self.conditions, &path, &chosen.bound, context),
+                self.reading(
+                    &self.conditions,
+                    &path,
+                    &self.shape.output,
+                    &chosen.bound,
+                    context,
+                ),
                 Vec::new(),
             ),
             Some(union) => {
                 let reading = |arm: UnionArm| {
                     let conditions = self.conditions.with_predicates(arm.conjuncts);
-                    self.reading(&conditions, &arm.path, &conditions.predicates, context)
+                    self.reading(
+                        &conditions,
+                        &arm.path,
+                        &self.shape.output,
+                        &conditions.predicates,
+                        context,
+                    )
                 };
                 let mut readings = union.arms.into_iter().map(reading);
                 let first = readings
@@ -170,10 +208,7 @@ impl DirectPlan {
                 (first, readings.collect())
             }
         };
-        let source = match self.shape.count {
-            true => Source::Count(Box::new(path)),
-            false => Source::Rows(Box::new(context.snapshot.scan(first.request)?)),
-        };
+        let source = Source::Rows(Box::new(context.snapshot.scan(first.request)?));
         Ok(Some(DirectCursor {
             source,
             shown: self.shown.clone(),
@@ -189,30 +224,56 @@ impl DirectPlan {
         }))
     }
 
+    /// Makes ready what totals are read by.
+    fn total(&self, paths: Vec<Chosen>, context: &Arc<StatementContext>) -> DirectCursor {
+        let part = |(chosen, total): (Chosen, &Total)| {
+            let path = chosen.plan.path;
+            let Total::Extreme { column, rows } = total else {
+                return TotalRead::Count(Box::new(path));
+            };
+            let output = std::slice::from_ref(column);
+            TotalRead::Extreme {
+                reading: self.reading(&self.conditions, &path, output, &chosen.bound, context),
+                row: rows.row.clone(),
+            }
+        };
+        let parts = paths.into_iter().zip(&self.shape.totals).map(part).collect();
+        DirectCursor {
+            source: Source::Totals(Totals { parts }),
+            shown: self.shown.clone(),
+            width: 0,
+            columns: Vec::new(),
+            residual: Vec::new(),
+            rest: Vec::new().into_iter(),
+            skip: 0,
+            left: None,
+            table: self.table().clone(),
+            context: context.clone(),
+            seen: ScanCounters::default(),
+        }
+    }
+
     /// Makes ready what a path is read by; `bound` are the conditions with parameters filled in.
     fn reading(
         &self,
         conditions: &Conditions,
         path: &AccessPath,
+        output: &[ColumnId],
         bound: &[Predicate],
         context: &StatementContext,
     ) -> Reading {
         let residual = conditions.residual(path);
-        let mut columns = self.shape.output.clone();
+        let mut columns = output.to_vec();
         for column in conditions.columns_read(&residual.row) {
             if !columns.contains(&column) {
                 columns.push(column);
             }
         }
         let picked = |positions: &[usize]| positions.iter().map(|i| bound[*i].clone()).collect::<Vec<_>>();
-        let wanted = self
-            .shape
-            .fetch
-            .map(|fetch| fetch.saturating_add(self.shape.skip));
         let read = Read {
             ranges: path.ranges.clone(),
             columns: columns.clone(),
-            limit: wanted.filter(|_| residual.row.is_empty()),
+            limit: self.shape.limit().filter(|_| residual.row.is_empty()),
             entry: picked(&residual.entry),
             entry_positions: &residual.entry,
             cancel: &context.cancel,
@@ -233,19 +294,21 @@ pub(crate) struct Chosen {
     pub(crate) bound: Vec<Predicate>,
     /// Several paths that do better.
     pub(crate) union: Option<Union>,
+    /// Which total it is for, if the plan has totals.
+    pub(crate) total: Option<usize>,
 }
 
 /// What a path is read by.
-struct Reading {
-    request: ScanRequest,
-    columns: Vec<ColumnId>,
-    residual: Vec<Predicate>,
+pub(crate) struct Reading {
+    pub(crate) request: ScanRequest,
+    pub(crate) columns: Vec<ColumnId>,
+    pub(crate) residual: Vec<Predicate>,
 }
 
 /// Whether decoded values are all that is left to check of an arm.
 fn is_arm_decidable(arm: &UnionArm) -> bool {
     let mut left = arm.path.residual.iter().chain(&arm.path.residual_index);
-    left.all(|position| is_decidable(&arm.conjuncts[*position]))
+    left.all(|position| arm.conjuncts[*position].is_decidable())
 }
 
 /// A direct plan being run.
@@ -267,7 +330,7 @@ pub(crate) struct DirectCursor {
 
 enum Source {
     Rows(Box<RowCursor>),
-    Count(Box<AccessPath>),
+    Totals(Totals),
     Done,
 }
 
@@ -284,24 +347,15 @@ impl DirectCursor {
                 self.context.finished();
                 Ok(Vec::new())
             }
-            Source::Count(path) => self.count(&path),
+            Source::Totals(totals) => self.total(totals),
             Source::Rows(cursor) => self.read(cursor),
         }
     }
 
-    fn count(&mut self, path: &AccessPath) -> Result<Vec<Vec<Datum>>, SqlError> {
-        let source = engine_source(path.source);
-        let (rows, counters) =
-            self.context
-                .snapshot
-                .count(&self.table, source, path.ranges.clone(), path.masked.clone())?;
-        self.context.totals.add(&counters);
+    fn total(&mut self, totals: Totals) -> Result<Vec<Vec<Datum>>, SqlError> {
+        let row = totals.row(&self.table, &self.context)?;
         self.context.finished();
-        let rows = i64::try_from(rows).unwrap_or(i64::MAX);
-        Ok(match self.skip == 0 && self.left != Some(0) {
-            true => vec![vec![Datum::Int(rows)]],
-            false => Vec::new(),
-        })
+        Ok(vec![row])
     }
 
     /// Reads on until there are rows to give or the end is reached.
@@ -363,143 +417,5 @@ impl DirectCursor {
             Ok(())
         })?;
         Ok(read)
-    }
-}
-
-/// Takes apart a plan of limits, sorts, projections and one scan.
-fn shape_of(plan: &LogicalPlan) -> Option<(Arc<Table>, Vec<Expr>, Shape)> {
-    match plan {
-        LogicalPlan::TableScan(scan) => scan_shape(scan),
-        LogicalPlan::SubqueryAlias(alias) => shape_of(&alias.input),
-        LogicalPlan::Projection(projection) => projected(projection),
-        LogicalPlan::Sort(sort) => sorted(sort),
-        LogicalPlan::Limit(limit) => limited(limit),
-        LogicalPlan::Aggregate(aggregate) => counted(aggregate),
-        _ => None,
-    }
-}
-
-fn scan_shape(scan: &TableScan) -> Option<(Arc<Table>, Vec<Expr>, Shape)> {
-    let provider = source_as_provider(&scan.source).ok()?;
-    let table = provider.downcast_ref::<RukhTable>()?.table().clone();
-    let positions = scan
-        .projection
-        .clone()
-        .unwrap_or_else(|| (0..table.columns.len()).collect());
-    let output = positions
-        .iter()
-        .map(|position| table.columns[*position].id)
-        .collect();
-    let shape = Shape {
-        output,
-        fetch: scan.fetch.map(|fetch| fetch as u64),
-        ..Shape::default()
-    };
-    Some((table, scan.filters.clone(), shape))
-}
-
-fn projected(projection: &Projection) -> Option<(Arc<Table>, Vec<Expr>, Shape)> {
-    let (table, filters, mut shape) = shape_of(&projection.input)?;
-    if shape.count {
-        return matches!(projection.expr.as_slice(), [expr] if plain_column(expr).is_some())
-            .then_some((table, filters, shape));
-    }
-    let schema = projection.input.schema();
-    let column = |expr: &Expr| {
-        schema
-            .maybe_index_of_column(plain_column(expr)?)
-            .map(|i| shape.output[i])
-    };
-    shape.output = projection.expr.iter().map(column).collect::<Option<_>>()?;
-    Some((table, filters, shape))
-}
-
-fn plain_column(expr: &Expr) -> Option<&datafusion::common::Column> {
-    match expr {
-        Expr::Column(column) => Some(column),
-        Expr::Alias(alias) => plain_column(&alias.expr),
-        _ => None,
-    }
-}
-
-fn sorted(sort: &Sort) -> Option<(Arc<Table>, Vec<Expr>, Shape)> {
-    let (table, filters, mut shape) = shape_of(&sort.input)?;
-    if shape.count || shape.fetch.is_some() || shape.skip > 0 {
-        return None;
-    }
-    let schema = sort.input.schema();
-    let key = |sort: &datafusion::logical_expr::SortExpr| {
-        let position = schema.maybe_index_of_column(plain_column(&sort.expr)?)?;
-        let term = TermId::column(shape.output[position]);
-        Some(OrderKey {
-            term,
-            descending: !sort.asc,
-            nulls_first: sort.nulls_first,
-        })
-    };
-    shape.order = sort.expr.iter().map(key).collect::<Option<_>>()?;
-    shape.fetch = sort.fetch.map(|fetch| fetch as u64);
-    Some((table, filters, shape))
-}
-
-fn limited(limit: &Limit) -> Option<(Arc<Table>, Vec<Expr>, Shape)> {
-    let (table, filters, mut shape) = shape_of(&limit.input)?;
-    let SkipType::Literal(skip) = limit.get_skip_type().ok()? else {
-        return None;
-    };
-    let FetchType::Literal(fetch) = limit.get_fetch_type().ok()? else {
-        return None;
-    };
-    if shape.skip > 0 || shape.count {
-        return None;
-    }
-    // What is below was cut to skip + fetch rows; the limit cuts again.
-    let below = shape.fetch.map(|below| below.saturating_sub(skip as u64));
-    let fetch = fetch.map(|fetch| fetch as u64);
-    shape.skip = skip as u64;
-    shape.fetch = match (below, fetch) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    };
-    Some((table, filters, shape))
-}
-
-/// `count(*)` of a scan.
-fn counted(aggregate: &Aggregate) -> Option<(Arc<Table>, Vec<Expr>, Shape)> {
-    let [expr] = aggregate.aggr_expr.as_slice() else {
-        return None;
-    };
-    if !aggregate.group_expr.is_empty() || !is_count_of_rows(expr) {
-        return None;
-    }
-    let (table, filters, shape) = shape_of(&aggregate.input)?;
-    let plain = shape.fetch.is_none() && shape.skip == 0 && !shape.count;
-    plain.then(|| {
-        (
-            table,
-            filters,
-            Shape {
-                count: true,
-                ..Shape::default()
-            },
-        )
-    })
-}
-
-fn is_count_of_rows(expr: &Expr) -> bool {
-    let Expr::AggregateFunction(call) = unaliased(expr) else {
-        return false;
-    };
-    let constant = |argument: &Expr| matches!(argument, Expr::Literal(value, _) if !value.is_null());
-    call.func.name() == "count"
-        && !call.params.distinct
-        && call.params.filter.is_none()
-        && call.params.args.iter().all(constant)
-}
-
-fn unaliased(expr: &Expr) -> &Expr {
-    match expr {
-        Expr::Alias(alias) => unaliased(&alias.expr),
-        other => other,
     }
 }

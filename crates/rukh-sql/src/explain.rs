@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::SqlError;
 use crate::access::{Conditions, Wanted};
 use crate::context::StatementContext;
-use crate::direct::DirectPlan;
+use crate::direct::{Chosen, DirectPlan};
 use crate::dispatch::text_batch;
 use crate::dml;
 use crate::normalise::quoted;
@@ -204,20 +204,31 @@ fn direct_node(
     params: &[Constant],
     asked: Asked,
 ) -> Option<Node> {
-    let chosen = plan.path(context, params)?;
-    let actuals = asked
-        .analyze
-        .then(|| actuals_of(&context.totals.load(), context.elapsed()));
-    if let Some(union) = &chosen.union {
-        return Some(union_node(plan, union, actuals.as_ref(), context, asked));
-    }
-    let scan = Scan {
-        conditions: plan.conditions(),
-        wanted: plan.wanted(&chosen.bound),
-        path: &chosen.plan.path,
-        actuals,
+    let chosen = plan.paths(context, params)?;
+    // Several totals are counted together.
+    let actuals =
+        (asked.analyze && chosen.len() == 1).then(|| actuals_of(&context.totals.load(), context.elapsed()));
+    let node = |one: &Chosen| {
+        if let Some(union) = &one.union {
+            return union_node(plan, union, actuals.as_ref(), context, asked);
+        }
+        let scan = Scan {
+            conditions: plan.conditions(),
+            wanted: plan.wanted(&one.bound, one.total),
+            path: &one.plan.path,
+            actuals,
+        };
+        scan_node(&scan, context, asked)
     };
-    Some(scan_node(&scan, context, asked))
+    Some(match chosen.as_slice() {
+        [only] => node(only),
+        totals => Node {
+            name: "totals".to_string(),
+            detail: plan.column_names().join(", "),
+            scan: None,
+            children: totals.iter().map(node).collect(),
+        },
+    })
 }
 
 /// The paths for arms of an OR, with what they did together.
@@ -231,7 +242,7 @@ fn union_node(
     let arm = |arm: &UnionArm| {
         let conditions = plan.conditions().with_predicates(arm.conjuncts.clone());
         let scan = Scan {
-            wanted: plan.wanted(&arm.conjuncts),
+            wanted: plan.wanted(&arm.conjuncts, None),
             conditions: &conditions,
             path: &arm.path,
             actuals: None,

@@ -22,7 +22,7 @@ use crate::expressions;
 use crate::functions;
 use crate::in_lists::{join_again, keep_apart};
 use crate::literals::type_literals;
-use crate::operators::{LookupJoins, TopN};
+use crate::operators::{LookupJoins, OnePerGroup, TopN};
 use crate::provider::{CurrentStatement, RukhCatalog};
 use crate::rewrite::rewrite;
 use crate::views;
@@ -57,7 +57,8 @@ pub(crate) fn session_state(env: Arc<RuntimeEnv>, current: Arc<CurrentStatement>
 
 /// Returns DataFusion's rules for physical plans, with ours where they belong.
 fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
-    let mut rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> = vec![Arc::new(TopN)];
+    let mut rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> =
+        vec![Arc::new(TopN), Arc::new(OnePerGroup)];
     for rule in PhysicalOptimizer::new().rules {
         let selects_joins = rule.name() == "join_selection";
         rules.push(rule);

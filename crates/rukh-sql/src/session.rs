@@ -327,7 +327,7 @@ impl Session {
         ))?;
         if self.settings.path == PathSetting::Auto
             && let Some(plan) = DirectPlan::of(&logical)?
-            && plan.path(context, &[]).is_some()
+            && plan.paths(context, &[]).is_some()
         {
             return Ok(Planned::Direct(Box::new(plan)));
         }

@@ -15,8 +15,10 @@
 //! found in it.
 
 use std::path::Path;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 
-use sqllogictest::{DB, DBOutput, DefaultColumnType, Runner};
+use sqllogictest::{DB, DBOutput, DefaultColumnType, Runner, default_normalizer, default_validator};
 
 use crate::client::Client;
 use crate::postgres::{PostgresDatabase, PostgresError};
@@ -119,6 +121,27 @@ where
     runner
         .run_file(path)
         .map_err(|error| error.display(false).to_string())
+}
+
+/// Writes what a database says into a file, in the place of what the file expects.
+pub fn update_file<D>(path: &Path, database: D) -> Result<(), String>
+where
+    D: DB<ColumnType = DefaultColumnType> + Send + 'static,
+{
+    let mut slot = Some(database);
+    let mut runner = Runner::new(move || {
+        let database = slot.take().expect("a script has one connection");
+        async move { Ok(database) }
+    });
+    let updated = runner.update_test_file(path, " ", default_validator, default_normalizer, same_types);
+    // Our databases answer at once, so that nobody has to be woken.
+    let mut updated = pin!(updated);
+    loop {
+        let mut context = Context::from_waker(Waker::noop());
+        if let Poll::Ready(outcome) = updated.as_mut().poll(&mut context) {
+            return outcome.map_err(|error| error.to_string());
+        }
+    }
 }
 
 /// Whether the columns are as many, and of the types, that the file says.

@@ -2,7 +2,7 @@
 //!
 //! A case draws a table with indexes, changes it for some rounds, and asks queries after each. Every
 //! change has the outcome it has on PostgreSQL; every query gives the rows of PostgreSQL whether it
-//! is planned, reads every key, runs without the direct path, or gets its constants as parameters;
+//! is planned, reads every key, skips whatever it can, runs without the direct path, or gets its constants as parameters;
 //! at the end all indexes are dropped and the same queries give the same rows. After each round
 //! nothing is missing or dangling.
 //!
@@ -392,12 +392,16 @@ fn ask(
         &expected,
         ordered,
     )?;
+    let skipping = with_hint(&sql, "SKIP_SCAN");
+    same("skip scan", rukh.query(&skipping), &expected, ordered)?;
     rukh.run("SET execution_path = general")
         .map_err(|error| error.to_string())?;
     let general = rukh.query(&sql);
+    let general_skipping = rukh.query(&skipping);
     rukh.run("SET execution_path = auto")
         .map_err(|error| error.to_string())?;
     same("general", general, &expected, ordered)?;
+    same("general skip scan", general_skipping, &expected, ordered)?;
     if sql.contains("JOIN") || sql.contains("(SELECT") {
         rukh.run("SET enable_hashjoin = off")
             .map_err(|error| error.to_string())?;

@@ -1,11 +1,12 @@
 //! Every file of `tests/slt`, on Rukh and on PostgreSQL.
 //!
-//! Rukh runs each file twice: as a user would, and with every query sent to DataFusion.
+//! Rukh runs each file twice: as a user would, and with every query sent to DataFusion. With
+//! `UPDATE_SLT` set the first of the two writes what Rukh says into the files.
 
 use std::path::Path;
 
 use rukh_testkit::client::Client;
-use rukh_testkit::slt::{SltPostgres, SltRukh, run_file};
+use rukh_testkit::slt::{SltPostgres, SltRukh, run_file, update_file};
 use rukh_testkit::{need, paths, postgres};
 
 /// Runs each file, and fails with all that went wrong. `SLT` names a part of the paths to run.
@@ -30,7 +31,11 @@ fn run_all(run: impl Fn(&Path) -> Result<(), String>) {
 
 #[test]
 fn files_hold_on_rukh() {
-    run_all(|path| run_file(path, SltRukh::new(Client::in_memory())));
+    let update = std::env::var_os("UPDATE_SLT").is_some();
+    run_all(|path| match update {
+        true => update_file(path, SltRukh::new(Client::in_memory())),
+        false => run_file(path, SltRukh::new(Client::in_memory())),
+    });
 }
 
 #[test]

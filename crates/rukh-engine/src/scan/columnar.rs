@@ -1,5 +1,6 @@
 //! Scans of columnar indexes: what of a request blocks answer, and their rows as those of any other scan.
 
+use super::visit::Choice;
 use super::{Access, Entries, EntryFilter, Place, Plan, RowCursor, RowView, ScanCounters, ScanRequest};
 use crate::EngineError;
 use crate::codec::TableCodec;
@@ -59,6 +60,10 @@ impl RowCursor {
             let message = "a columnar index is not read backwards".to_string();
             return Err(CatalogError::Unsupported { message }.into());
         }
+        if request.groups.is_some() || request.merge.is_some() {
+            let message = "a columnar index is read from end to end".to_string();
+            return Err(CatalogError::Unsupported { message }.into());
+        }
         let spec = block_scan_spec(&mut plan, &mut request)?;
         let index = plan.index.clone().expect("the plan is of an index");
         let blocks = BlockScan::new(kv.clone(), index, spec)?;
@@ -67,7 +72,11 @@ impl RowCursor {
             plan: Arc::new(plan),
             kv,
             entries: Entries::Blocks(Box::new(blocks), 0..0),
-            filter: request.entry_filter,
+            choice: Choice {
+                filter: request.entry_filter,
+                groups: None,
+                reverse: false,
+            },
             remaining: request.limit.unwrap_or(u64::MAX),
             lookups: 0,
             rows: 0,

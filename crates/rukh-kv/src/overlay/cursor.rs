@@ -198,6 +198,31 @@ impl KvCursor for MergeCursor {
         self.drive(visit)
     }
 
+    fn skip_to(&mut self, bound: &[u8]) -> Result<(), KvError> {
+        let reverse = self.reverse;
+        let is_before = |key: &[u8]| match reverse {
+            true => key >= bound,
+            false => key < bound,
+        };
+        if self
+            .waiting
+            .as_ref()
+            .is_none_or(|waiting| is_before(&waiting.key))
+        {
+            self.waiting = None;
+            self.base.skip_to(bound)?;
+        }
+        match self.own_at {
+            At::On if self.own.here().is_some_and(|(key, _)| is_before(key)) => {
+                self.own_at = At::Before;
+                self.own.skip_to(bound)?;
+            }
+            At::Before => self.own.skip_to(bound)?,
+            At::On | At::End => {}
+        }
+        Ok(())
+    }
+
     /// Adds up both sides, which walk the same ranges.
     fn stats(&self) -> ScanStats {
         let mut stats = self.base.stats();

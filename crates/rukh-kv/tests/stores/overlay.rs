@@ -1,6 +1,6 @@
 //! Changes on top of a snapshot: a view shows what a store shows that the changes were written to.
 
-use crate::scans::{self, Change, Scan, filter, key, show};
+use crate::scans::{self, Change, Scan, filter, filter_with_skips, key, show, show_with_skips};
 use crate::suite::Append;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -79,6 +79,13 @@ fn check(view: &dyn KvSnapshot, model: &Model, scans: &[Scan]) -> Result<(), Tes
         let expected = filter(model, &scan.spec);
         let (shown, _) = show(view, "t", scan);
         prop_assert_eq!(&shown, &expected, "{:?}", scan);
+        let expected_with_skips = filter_with_skips(model, scan);
+        prop_assert_eq!(
+            show_with_skips(view, "t", scan),
+            expected_with_skips,
+            "{:?}",
+            scan
+        );
         let (count, _) = view.count("t", scan.spec.clone()).unwrap();
         prop_assert_eq!(count, expected.len() as u64);
         let keys: Vec<Vec<u8>> = scan.spec.ranges.iter().map(|range| range.start.clone()).collect();

@@ -28,6 +28,8 @@ pub enum Change {
 pub struct Scan {
     pub spec: ScanSpec,
     singly: usize,
+    /// Where the scan is sent after each of its first entries, if that lies ahead.
+    skips: Vec<Vec<u8>>,
 }
 
 fn layout() -> KeyLayout {
@@ -100,18 +102,22 @@ pub fn scan() -> impl Strategy<Value = Scan> {
         limit,
         any::<bool>(),
         0..30_usize,
+        vec(key(), 0..6),
     )
-        .prop_map(|(ranges, masked, reverse, limit, keys_only, singly)| Scan {
-            spec: ScanSpec {
-                ranges,
-                masked,
-                reverse,
-                limit,
-                keys_only,
-                cancel: None,
+        .prop_map(
+            |(ranges, masked, reverse, limit, keys_only, singly, skips)| Scan {
+                spec: ScanSpec {
+                    ranges,
+                    masked,
+                    reverse,
+                    limit,
+                    keys_only,
+                    cancel: None,
+                },
+                singly,
+                skips,
             },
-            singly,
-        })
+        )
 }
 
 pub fn changes() -> impl Strategy<Value = Vec<Change>> {
@@ -186,6 +192,45 @@ pub fn show(snapshot: &dyn KvSnapshot, table: &str, scan: &Scan) -> (Entries, Sc
     (entries, cursor.stats())
 }
 
+/// What a scan of a map shows that is sent ahead after each of its first entries.
+pub fn filter_with_skips(model: &BTreeMap<Vec<u8>, Vec<u8>>, scan: &Scan) -> Entries {
+    let all = ScanSpec {
+        limit: None,
+        ..scan.spec.clone()
+    };
+    let mut left = filter(model, &all).into_iter().peekable();
+    let mut skips = scan.skips.iter();
+    let mut entries = Entries::new();
+    while entries.len() < scan.spec.limit.map_or(usize::MAX, |limit| limit as usize)
+        && let Some(entry) = left.next()
+    {
+        entries.push(entry);
+        if let Some(bound) = skips.next() {
+            let is_before = |entry: &(Vec<u8>, Vec<u8>)| match scan.spec.reverse {
+                true => entry.0 >= *bound,
+                false => entry.0 < *bound,
+            };
+            while left.next_if(is_before).is_some() {}
+        }
+    }
+    entries
+}
+
+/// What a scan of a store shows that is sent ahead after each of its first entries.
+pub fn show_with_skips(snapshot: &dyn KvSnapshot, table: &str, scan: &Scan) -> Entries {
+    let mut cursor = snapshot.scan(table, scan.spec.clone()).unwrap();
+    let mut entries = Vec::new();
+    for bound in &scan.skips {
+        match cursor.next().unwrap() {
+            Some(entry) => entries.push((entry.key.to_vec(), entry.value.to_vec())),
+            None => break,
+        }
+        cursor.skip_to(bound).unwrap();
+    }
+    visit_all(&mut *cursor, &mut entries);
+    entries
+}
+
 fn visit_all(cursor: &mut dyn KvCursor, entries: &mut Entries) {
     let done = cursor.for_each(&mut |key, value| {
         entries.push((key.to_vec(), value.to_vec()));
@@ -217,6 +262,13 @@ pub fn scans_are_filters(
             let expected = filter(&model, &scan.spec);
             let (shown, stats) = show(snapshot, table, scan);
             prop_assert_eq!(&shown, &expected, "{:?}", scan);
+            let expected_with_skips = filter_with_skips(&model, scan);
+            prop_assert_eq!(
+                show_with_skips(snapshot, table, scan),
+                expected_with_skips,
+                "{:?}",
+                scan
+            );
             let (count, counted) = snapshot.count(table, scan.spec.clone()).unwrap();
             prop_assert_eq!(count, expected.len() as u64);
             prop_assert_eq!(stats.keys_examined, count + stats.masked_misses);

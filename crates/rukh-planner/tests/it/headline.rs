@@ -118,7 +118,7 @@ pub fn random_order(choices: &mut Choices, world: &World) -> Vec<OrderKey> {
 }
 
 /// The columns of a key and whether they descend.
-fn key_terms(choices: &mut Choices, world: &World) -> Vec<(TermId, bool)> {
+pub fn key_terms(choices: &mut Choices, world: &World) -> Vec<(TermId, bool)> {
     let table = &world.table;
     let elements = match *choices.pick(&world.sources()) {
         Source::Table => table.primary_key.clone(),
@@ -148,7 +148,19 @@ pub fn run<'a>(world: &'a World, conjuncts: &[Predicate], path: &AccessPath) -> 
                 .all(|test| fulfils(row, test))
         })
         .collect();
-    read.sort();
+    match &path.merge {
+        None => read.sort(),
+        Some(merge) => {
+            let behind = |key: &[u8]| {
+                let runs = merge.runs.iter();
+                let mut holding = runs.filter(|run| run.ranges.iter().any(|range| range.contains(key)));
+                let run = holding.next().expect("a key that is read is in a run");
+                assert!(holding.next().is_none(), "a key is in one run");
+                key[run.prefix..].to_vec()
+            };
+            read.sort_by_cached_key(|(key, row)| (behind(key), *row));
+        }
+    }
     if path.reverse {
         read.reverse();
     }
@@ -282,7 +294,7 @@ fn check_order(case: &Case, path: &AccessPath, delivered: &[&Row]) -> Result<(),
     Ok(())
 }
 
-fn compare_rows(world: &World, order: &[OrderKey], a: &Row, b: &Row) -> std::cmp::Ordering {
+pub fn compare_rows(world: &World, order: &[OrderKey], a: &Row, b: &Row) -> std::cmp::Ordering {
     for key in order {
         let (x, y) = (world.value(a, key.term), world.value(b, key.term));
         let ordering = match (x.is_null(), y.is_null()) {

@@ -6,6 +6,7 @@ mod domains;
 mod exhaustive;
 mod headline;
 mod limits;
+mod loose;
 mod predicates;
 mod quick;
 mod scripts;

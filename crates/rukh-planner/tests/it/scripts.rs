@@ -201,6 +201,7 @@ impl Runner {
             needed: &self.needed,
             order: &asked.order,
             limit: asked.limit,
+            groups: asked.groups.as_ref(),
             hints: &asked.hints,
             statistics: &self.statistics,
             expressions: &self.expressions,
@@ -513,7 +514,9 @@ fn split_outside_brackets(text: &str) -> Vec<&str> {
 /// Kind and ranges, then masked compares, residual and order, if any.
 fn compact(query: &Query<'_>, path: &AccessPath) -> Vec<String> {
     let text = explain_text(query, path, None);
-    let shown = ["ranges", "buckets", "masked", "residual", "", "order"];
+    let shown = [
+        "ranges", "buckets", "masked", "residual", "", "group", "merge", "order",
+    ];
     let mut lines = Vec::new();
     let mut word = String::new();
     for line in text.lines().skip(1) {
@@ -525,7 +528,7 @@ fn compact(query: &Query<'_>, path: &AccessPath) -> Vec<String> {
             continue;
         }
         let head = match own.as_str() {
-            "ranges" => path.kind.name(),
+            "ranges" => path.kind_name(),
             other => other,
         };
         lines.push(format!("{head:<13} {rest}").trim_end().to_string());

@@ -1,6 +1,7 @@
 //! A small SQL for golden scripts: conditions, ORDER BY, LIMIT and hints into the planner's words.
 //!
 //! ```text
+//! a > 2 GROUP BY b, c MAX d, or MIN d, MIN MAX d, ANY, FIRST d DESC, e
 //! /*+ INDEX(i) */ a > 2 AND (b, c) IN ((1, 2), (3, 4)) ORDER BY a DESC LIMIT 5
 //! date_trunc('day', ts) = '2012-01-01' OR name LIKE '002%' OR opaque('length(name) > 3', name)
 //! ```
@@ -11,8 +12,8 @@
 use rukh_catalog::{ColumnId, Table};
 use rukh_keys::{DataType, Datum};
 use rukh_planner::{
-    CompareOp, Constant, Function, Hint, IndexExpression, OpaquePredicate, Operand, OrderKey, Predicate,
-    TermId, TimeUnit,
+    CompareOp, Constant, Function, GroupRow, Grouped, Hint, IndexExpression, OpaquePredicate, Operand,
+    OrderKey, Predicate, TermId, TimeUnit,
 };
 
 /// What a line of a script asks.
@@ -21,6 +22,7 @@ pub struct Asked {
     pub conjuncts: Vec<Predicate>,
     pub order: Vec<OrderKey>,
     pub limit: Option<u64>,
+    pub groups: Option<Grouped>,
     pub hints: Vec<Hint>,
     pub opaque: Vec<OpaquePredicate>,
 }
@@ -36,11 +38,16 @@ pub fn parse(line: &str, table: &Table, expressions: &[IndexExpression]) -> Resu
         expressions,
         opaque: Vec::new(),
     };
-    if !parser.is_word("ORDER") && !parser.is_word("LIMIT") && !parser.is_end() {
+    let clauses = ["ORDER", "LIMIT", "GROUP"];
+    if !clauses.iter().any(|word| parser.is_word(word)) && !parser.is_end() {
         asked.conjuncts = match parser.or()? {
             Predicate::And(all) => all,
             one => vec![one],
         };
+    }
+    if parser.take_word("GROUP") {
+        parser.word("BY")?;
+        asked.groups = Some(parser.groups()?);
     }
     if parser.take_word("ORDER") {
         parser.word("BY")?;
@@ -555,6 +562,23 @@ impl Parser<'_> {
             descending,
             nulls_first,
         })
+    }
+
+    /// `a, b MAX c` or, of all rows, `() MAX c`.
+    fn groups(&mut self) -> Result<Grouped, String> {
+        let column = |parser: &mut Self| parser.column().map(TermId::column);
+        let by = match self.take("(") {
+            true => self.symbol(")").map(|()| Vec::new())?,
+            false => self.list(column)?,
+        };
+        let row = match (self.take_word("MIN"), self.take_word("MAX")) {
+            (true, false) => GroupRow::Least(column(self)?),
+            (false, true) => GroupRow::Greatest(column(self)?),
+            (true, true) => GroupRow::LeastAndGreatest(column(self)?),
+            (false, false) if self.take_word("FIRST") => GroupRow::First(self.list(Parser::order_key)?),
+            (false, false) => self.word("ANY").map(|()| GroupRow::Any)?,
+        };
+        Ok(Grouped { by, row })
     }
 }
 

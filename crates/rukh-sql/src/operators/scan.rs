@@ -31,11 +31,12 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, ReplaceChildrenOptions,
     SortOrderPushdownResult, StatisticsArgs,
 };
-use rukh_catalog::{ColumnId, FamilyId, Index, Table};
-use rukh_engine::{ColumnarCursor, RowCursor, ScanCounters};
-use rukh_keys::{DataType, KeyRange};
-use rukh_planner::{AccessPath, OrderKey, TermId};
+use rukh_catalog::{ColumnId, Table};
+use rukh_engine::{ColumnarCursor, RowCursor, ScanCounters, ScanRequest};
+use rukh_keys::DataType;
+use rukh_planner::{AccessPath, Grouped, OrderKey, TermId};
 
+use super::parts::{Part, parts};
 use crate::SqlError;
 use crate::access::{Conditions, Read, Wanted};
 use crate::batch::BatchBuilder;
@@ -48,9 +49,6 @@ mod reading;
 
 /// Rows in a batch.
 const BATCH_ROWS: usize = 8192;
-
-/// Estimated keys from which a scan is split over the cores.
-const PARALLEL_KEYS_MIN: f64 = 50_000.0;
 
 /// Scans one access path of one table.
 #[derive(Clone)]
@@ -65,9 +63,11 @@ pub(crate) struct ScanExec {
     columns: Vec<ColumnId>,
     residual: Option<Arc<dyn PhysicalExpr>>,
     scan_schema: SchemaRef,
-    partitions: Vec<Vec<KeyRange>>,
+    partitions: Vec<Part>,
     /// The order that the path was chosen for.
     order: Arc<[OrderKey]>,
+    /// Which rows matter, if one of each group does.
+    groups: Option<Arc<Grouped>>,
     /// The limit that the path was chosen for; `fetch` may have come since.
     limit: Option<usize>,
     fetch: Option<usize>,
@@ -92,6 +92,7 @@ impl ScanExec {
             Arc::new(conditions),
             Arc::new(conjuncts),
             output,
+            None,
             &[],
             limit,
         )
@@ -102,6 +103,7 @@ impl ScanExec {
         conditions: Arc<Conditions>,
         conjuncts: Arc<Vec<Expr>>,
         output: Vec<usize>,
+        groups: Option<Arc<Grouped>>,
         order: &[OrderKey],
         limit: Option<usize>,
     ) -> Result<Self, SqlError> {
@@ -115,6 +117,7 @@ impl ScanExec {
             columns: &given,
             order,
             limit: limit.map(|limit| limit as u64),
+            groups: groups.as_deref(),
         };
         let path = conditions.plan(&wanted, &context).path;
         let left = conditions.residual(&path);
@@ -126,7 +129,7 @@ impl ScanExec {
         }
         let scan_schema = projected_schema(table, &columns);
         let residual = residual_expr(&left.row, &conjuncts, &scan_schema)?;
-        let partitions = partitions(&context, table, &path, limit)?;
+        let partitions = parts(&context, table, &path, limit)?;
         let output_schema = Arc::new(
             table_schema(table)
                 .project(&output)
@@ -149,6 +152,7 @@ impl ScanExec {
             scan_schema,
             partitions,
             order: order.into(),
+            groups,
             limit,
             fetch: limit,
             properties,
@@ -180,6 +184,7 @@ impl ScanExec {
             columns: &self.columns[..self.output.len()],
             order: &self.order,
             limit: self.limit.map(|limit| limit as u64),
+            groups: self.groups.as_deref(),
         }
     }
 
@@ -209,8 +214,9 @@ impl ScanExec {
             .entry
             .iter()
             .map(|position| self.conditions.predicates[*position].clone());
+        let Part { ranges, reverse } = self.partitions[partition].clone();
         let read = Read {
-            ranges: self.partitions[partition].clone(),
+            ranges,
             columns: self.columns.clone(),
             limit: self
                 .fetch
@@ -220,7 +226,10 @@ impl ScanExec {
             entry_positions: &left.entry,
             cancel: &self.context.cancel,
         };
-        let request = self.conditions.request(&self.path, read);
+        let request = ScanRequest {
+            reverse,
+            ..self.conditions.request(&self.path, read)
+        };
         let types: Vec<DataType> = self
             .columns
             .iter()
@@ -287,38 +296,6 @@ fn residual_expr(
         &ExecutionProps::new(),
         &PhysicalPlanningContext::default(),
     )?))
-}
-
-/// Splits the ranges of a large scan over the cores, by the real distribution of keys.
-fn partitions(
-    context: &StatementContext,
-    table: &Arc<Table>,
-    path: &AccessPath,
-    limit: Option<usize>,
-) -> Result<Vec<Vec<KeyRange>>, SqlError> {
-    let large = path.estimate.keys >= PARALLEL_KEYS_MIN && limit.is_none() && !path.reverse;
-    let source = crate::access::engine_source(path.source);
-    let is_small = || match path.columnar {
-        // Its blocks say themselves how many there are.
-        Some(_) => Ok(false),
-        None => Ok::<_, SqlError>(stored_keys(context, table, path)? < PARALLEL_KEYS_MIN),
-    };
-    if !large || context.parallelism < 2 || is_small()? {
-        return Ok(vec![path.ranges.clone()]);
-    }
-    let split = context
-        .snapshot
-        .split(table, source, path.ranges.clone(), context.parallelism)?;
-    Ok(if split.is_empty() { vec![Vec::new()] } else { split })
-}
-
-/// Returns about how many keys the table or index of a path has: estimates without statistics are large.
-fn stored_keys(context: &StatementContext, table: &Table, path: &AccessPath) -> Result<f64, SqlError> {
-    let storage = match path.source {
-        rukh_planner::Source::Table => table.storage_name(FamilyId(0)),
-        rukh_planner::Source::Index(id) => Index::storage_name_of(id),
-    };
-    Ok(context.engine.store().approximate_keys(&storage)? as f64)
 }
 
 /// Declares the order of the rows and how many partitions there are.
@@ -603,7 +580,16 @@ impl ScanExec {
     fn ordered_by(&self, order: &[OrderKey], limit: Option<usize>) -> Result<Self, SqlError> {
         let (context, conditions) = (self.context.clone(), self.conditions.clone());
         let output = self.output.clone();
-        Self::choose(context, conditions, self.conjuncts.clone(), output, order, limit)
+        let groups = self.groups.clone();
+        Self::choose(
+            context,
+            conditions,
+            self.conjuncts.clone(),
+            output,
+            groups,
+            order,
+            limit,
+        )
     }
 
     /// Returns a scan that gives the first rows in this order and no more, if that is the cheapest way
@@ -621,6 +607,30 @@ impl ScanExec {
             .path
             .ordered
             .then(|| Arc::new(scan) as Arc<dyn ExecutionPlan>))
+    }
+
+    /// Returns a scan that gives the rows that matter, one of each group, and few others, if that is
+    /// cheaper than to give all.
+    pub(crate) fn one_per_group(&self, groups: Grouped) -> DataFusionResult<Option<ScanExec>> {
+        if self.fetch.is_some() || self.groups.is_some() {
+            return Ok(None);
+        }
+        let scan = Self::choose(
+            self.context.clone(),
+            self.conditions.clone(),
+            self.conjuncts.clone(),
+            self.output.clone(),
+            Some(Arc::new(groups)),
+            &self.order,
+            None,
+        );
+        let scan = scan.map_err(external)?;
+        Ok(scan.path.loose.is_some().then_some(scan))
+    }
+
+    /// Returns the column given out at a position.
+    pub(crate) fn output_column(&self, position: usize) -> Option<ColumnId> {
+        self.columns[..self.output.len()].get(position).copied()
     }
 
     /// Returns an order over plain columns as the planner asks for it.

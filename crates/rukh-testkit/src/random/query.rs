@@ -62,6 +62,7 @@ pub fn query(table: &RandomTable, random: &mut StdRng) -> Query {
         9 => grouped(table, random),
         10 => distinct(table, random),
         11..=14 => joined(table, random),
+        15..=18 => one_per_group(table, random),
         _ => ("SELECT * FROM t".to_owned(), String::new()),
     };
     Query {
@@ -148,6 +149,92 @@ fn aggregates(table: &RandomTable, random: &mut StdRng) -> (String, String) {
     (format!("SELECT {} FROM t", items.join(", ")), String::new())
 }
 
+/// Queries to which one row of each group is enough, grouped by a prefix of the key or by any columns.
+fn one_per_group(table: &RandomTable, random: &mut StdRng) -> (String, String) {
+    let mut columns: Vec<usize> = table.key.iter().map(|element| element.column).collect();
+    if random.random_bool(0.4) {
+        columns = table.all_columns();
+        columns.shuffle(random);
+    }
+    let mut seen = Vec::new();
+    columns.retain(|column| {
+        !seen.contains(column) && {
+            seen.push(*column);
+            true
+        }
+    });
+    let by: Vec<usize> = columns[..random.random_range(0..columns.len().min(3))].to_vec();
+    let next = columns[by.len()];
+    let names = table.names(&by);
+    match random.random_range(0..5) {
+        0 | 1 if has_order(&table.columns[next]) => extremes(table, &names, next, random),
+        2 if !by.is_empty() => {
+            let limit = match random.random_bool(0.5) {
+                true => format!(" ORDER BY {names} LIMIT {}", random.random_range(0..=4)),
+                false => String::new(),
+            };
+            (format!("SELECT DISTINCT {names} FROM t"), limit)
+        }
+        _ if by.is_empty() => aggregates(table, random),
+        kind => first_rows(table, &by, next, kind == 3, random),
+    }
+}
+
+/// `min` and `max` of a column, of each group or, without a name, of all rows.
+fn extremes(table: &RandomTable, names: &str, column: usize, random: &mut StdRng) -> (String, String) {
+    let column = &table.columns[column];
+    let mut items: Vec<String> = (!names.is_empty())
+        .then(|| names.to_owned())
+        .into_iter()
+        .collect();
+    let functions: &[&str] = match random.random_range(0..4) {
+        0 => &["min"],
+        1 => &["min", "max"],
+        _ => &["max"],
+    };
+    items.extend(functions.iter().map(|function| extreme(function, column)));
+    let rest = match names.is_empty() {
+        true => String::new(),
+        false => format!(" GROUP BY {names}"),
+    };
+    (format!("SELECT {} FROM t", items.join(", ")), rest)
+}
+
+/// The first row of each group in an order that knows no equals, in one of two spellings. The frame is
+/// of no use to `row_number`, but that DataFusion has no RANGE over times and byte strings.
+fn first_rows(
+    table: &RandomTable,
+    by: &[usize],
+    next: usize,
+    distinct_on: bool,
+    random: &mut StdRng,
+) -> (String, String) {
+    let reverse = random.random_bool(0.5);
+    let mut order = vec![next];
+    order.extend((0..table.key_columns).filter(|column| *column != next && !by.contains(column)));
+    let keys: Vec<String> = order
+        .iter()
+        .map(|column| sort_key(table, *column, reverse, random))
+        .collect();
+    let (names, all, keys) = (
+        table.names(by),
+        table.names(&table.all_columns()),
+        keys.join(", "),
+    );
+    match distinct_on {
+        true => (
+            format!("SELECT DISTINCT ON ({names}) {all} FROM t"),
+            format!(" ORDER BY {names}, {keys}"),
+        ),
+        false => (
+            format!(
+                "SELECT {all} FROM (SELECT {all}, row_number() OVER (PARTITION BY {names} ORDER BY {keys} ROWS UNBOUNDED PRECEDING) AS nth FROM t"
+            ),
+            ") AS numbered WHERE nth = 1".to_owned(),
+        ),
+    }
+}
+
 /// `min` or `max` of a column; that of a CHAR is a text, which only PostgreSQL pads.
 fn extreme(function: &str, column: &RandomColumn) -> String {
     match column.ty {
@@ -156,13 +243,18 @@ fn extreme(function: &str, column: &RandomColumn) -> String {
     }
 }
 
+/// Whether both databases have `min` and `max` for the type.
+fn has_order(column: &RandomColumn) -> bool {
+    !matches!(
+        column.ty,
+        DataType::Boolean | DataType::Uuid | DataType::Binary(_) | DataType::Varbinary(_)
+    )
+}
+
 /// An aggregate that both databases have for the type.
 fn aggregate(column: &RandomColumn, random: &mut StdRng) -> String {
     let name = &column.name;
-    let has_order = !matches!(
-        column.ty,
-        DataType::Boolean | DataType::Uuid | DataType::Binary(_) | DataType::Varbinary(_)
-    );
+    let has_order = has_order(column);
     let has_sum = matches!(
         column.ty,
         DataType::TinyInt | DataType::SmallInt | DataType::Integer | DataType::Decimal { .. }

@@ -34,6 +34,7 @@ impl ScanExec {
                 Arc::new(self.conditions.with_predicates(arm.conjuncts)),
                 Arc::new(conjuncts),
                 self.output.clone(),
+                None,
                 &[],
                 self.limit,
             )?);

@@ -14,7 +14,15 @@ impl ScanExec {
     pub(crate) fn narrowed(&self, by: Vec<Predicate>) -> Result<Self, SqlError> {
         let conditions = std::sync::Arc::new(self.conditions.narrowed(by));
         let (context, output) = (self.context.clone(), self.output.clone());
-        let scan = Self::choose(context, conditions, self.conjuncts.clone(), output, &[], None)?;
+        let scan = Self::choose(
+            context,
+            conditions,
+            self.conjuncts.clone(),
+            output,
+            None,
+            &[],
+            None,
+        )?;
         Ok(ScanExec {
             counters: self.counters.clone(),
             busy_ns: self.busy_ns.clone(),

@@ -1,0 +1,91 @@
+//! `count(*)`, `min` and `max` over all rows of a query, each by its own access path.
+//!
+//! A count passes keys without their values; an extreme reads the row at one end of a key, of each
+//! bucket or group there is, and takes the best.
+
+use std::cmp::Ordering;
+
+use rukh_catalog::Table;
+use rukh_keys::Datum;
+use rukh_planner::{AccessPath, GroupRow};
+
+use crate::SqlError;
+use crate::access::{accepts, engine_source};
+use crate::context::StatementContext;
+use crate::direct::Reading;
+
+/// Rows fetched at a time.
+const CHUNK_ROWS: usize = 1024;
+
+/// The totals of a query, ready to be read.
+pub(crate) struct Totals {
+    pub(crate) parts: Vec<TotalRead>,
+}
+
+/// One total, ready to be read.
+pub(crate) enum TotalRead {
+    /// The number of keys of a path.
+    Count(Box<AccessPath>),
+    /// The least or greatest value of the first column read.
+    Extreme { reading: Reading, row: GroupRow },
+}
+
+impl Totals {
+    /// Reads the one row of all totals.
+    pub(crate) fn row(self, table: &Table, context: &StatementContext) -> Result<Vec<Datum>, SqlError> {
+        let value = |part| match part {
+            TotalRead::Count(path) => count(&path, table, context),
+            TotalRead::Extreme { reading, row } => extreme(reading, &row, table, context),
+        };
+        self.parts.into_iter().map(value).collect()
+    }
+}
+
+/// The best value by how it must compare with all others; NULL if there is none.
+fn extreme(
+    reading: Reading,
+    row: &GroupRow,
+    table: &Table,
+    context: &StatementContext,
+) -> Result<Datum, SqlError> {
+    let wanted = match row {
+        GroupRow::Greatest(_) => Ordering::Greater,
+        _ => Ordering::Less,
+    };
+    let Reading {
+        request,
+        columns,
+        residual,
+    } = reading;
+    let mut cursor = context.snapshot.scan(request)?;
+    let mut best = Datum::Null;
+    loop {
+        context.cancel.check()?;
+        let rows = cursor.next_rows(CHUNK_ROWS, &mut |view| {
+            let mut row = Vec::with_capacity(columns.len());
+            for at in 0..columns.len() {
+                row.push(view.datum(at)?.into_owned());
+            }
+            let is_better = !row[0].is_null() && (best.is_null() || row[0].cmp(&best) == wanted);
+            if is_better && accepts(table, &residual, &columns, &row) {
+                best = row.swap_remove(0);
+            }
+            Ok(())
+        })?;
+        if rows == 0 {
+            break;
+        }
+    }
+    context.cancel.check()?;
+    context.totals.add(&cursor.counters());
+    Ok(best)
+}
+
+fn count(path: &AccessPath, table: &Table, context: &StatementContext) -> Result<Datum, SqlError> {
+    let source = engine_source(path.source);
+    let ranges = path.ranges.clone();
+    let counted = context.snapshot.count(table, source, ranges, path.masked.clone());
+    let (rows, counters) = counted?;
+    context.totals.add(&counters);
+    Ok(Datum::Int(i64::try_from(rows).unwrap_or(i64::MAX)))
+}
