@@ -92,10 +92,10 @@ fn corruption(result: Result<usize, EngineError>) -> String {
 fn errors_name_the_key() {
     let (store, engine) = database();
     let rows = entries(store.as_ref(), "t1");
-    put(store.as_ref(), "t1", &rows[0].0, b"\x02zz");
+    put(store.as_ref(), "t1", &rows[0].0, b"\x09zz");
     assert_eq!(
         corruption(scan(&engine, Source::Table)),
-        "corrupt data at t/1/'x': value has unknown format 2"
+        "corrupt data at t/1/'x': value has unknown format 9"
     );
     put(store.as_ref(), "t1", &rows[0].0, &rows[0].1);
     put(store.as_ref(), "t1", &rows[1].0, b"\x01\x09\x00");

@@ -56,10 +56,7 @@ impl Client {
     /// # Panics
     /// If the text is no timestamp.
     pub fn set_clock(&self, time: &str) {
-        let Ok(Datum::Timestamp(micros)) = DataType::Timestamp.parse_text(time) else {
-            panic!("{time} is no timestamp");
-        };
-        self.database.set_time_source(Arc::new(move || micros));
+        stop_clock(&self.database, time);
     }
 
     /// Runs one statement and reads its rows to the end.
@@ -145,4 +142,12 @@ fn kind_of(ty: &DataType) -> ColumnKind {
         DataType::Real | DataType::Double => ColumnKind::Float,
         _ => ColumnKind::Exact,
     }
+}
+
+/// Makes the time of a database stand still at a timestamp.
+pub fn stop_clock(database: &Database, time: &str) {
+    let Ok(Datum::Timestamp(micros)) = DataType::Timestamp.parse_text(time) else {
+        panic!("{time} is no timestamp");
+    };
+    database.set_time_source(Arc::new(move || micros));
 }

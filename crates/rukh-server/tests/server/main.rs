@@ -18,11 +18,16 @@ fn server() -> RunningServer {
 
 /// Starts a server set up like this, but for its port.
 fn server_with(config: Config) -> RunningServer {
+    let database = Database::open_in_memory().expect("a database in memory can be made");
+    server_over(database, config)
+}
+
+/// Starts a server of a database.
+fn server_over(database: Database, config: Config) -> RunningServer {
     let config = Config {
         listen: "127.0.0.1:0".to_string(),
         shutdown_timeout_s: 1,
         ..config
     };
-    let database = Database::open_in_memory().expect("a database in memory can be made");
     start(database, config).expect("the server starts")
 }

@@ -1,12 +1,15 @@
 //! Every file of `tests/slt` again over the wire, in both protocols.
 
+use rukh::Database;
+use rukh_server::Config;
+use rukh_testkit::client::stop_clock;
 use rukh_testkit::paths;
 use rukh_testkit::slt::{rows, run_file};
 use rukh_testkit::table::Table;
 use sqllogictest::{DB, DBOutput, DefaultColumnType};
 
 use crate::raw::{Answer, Raw};
-use crate::server;
+use crate::server_over;
 
 /// Which messages a statement is sent by.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +20,8 @@ enum Protocol {
 
 /// A server as sqllogictest sees it.
 struct SltWire {
+    /// The server's database, to set its clock.
+    database: Database,
     client: Raw,
     protocol: Protocol,
 }
@@ -34,6 +39,10 @@ impl DB for SltWire {
     type ColumnType = DefaultColumnType;
 
     fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, WireError> {
+        if let Some(time) = sql.strip_prefix("CLOCK ") {
+            stop_clock(&self.database, time);
+            return Ok(DBOutput::StatementComplete(0));
+        }
         let answer = match self.protocol {
             Protocol::Simple => self.client.simple(sql),
             Protocol::Extended => self.client.extended(sql, &[], false),
@@ -82,9 +91,14 @@ fn run_all(protocol: Protocol) {
         .collect();
     let mut failures = Vec::new();
     for path in &chosen {
-        let server = server();
-        let client = Raw::connect(server.address());
-        if let Err(error) = run_file(path, SltWire { client, protocol }) {
+        let database = Database::open_in_memory().expect("a database in memory can be made");
+        let server = server_over(database.clone(), Config::default());
+        let wire = SltWire {
+            client: Raw::connect(server.address()),
+            database,
+            protocol,
+        };
+        if let Err(error) = run_file(path, wire) {
             failures.push(format!("{}\n{error}", path.display()));
         }
     }

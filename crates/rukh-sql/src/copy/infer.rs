@@ -98,7 +98,7 @@ fn takes(ty: &DataType, text: &str) -> bool {
             .any(|word| text.eq_ignore_ascii_case(word)),
         DataType::BigInt => text.parse::<i64>().is_ok_and(|value| value.to_string() == text),
         DataType::Double => is_number(text) && ty.parse_text(text).is_ok(),
-        DataType::Date => text.contains('-') && ty.parse_text(text).is_ok(),
+        DataType::Date => text.contains('-') && !text.contains(':') && ty.parse_text(text).is_ok(),
         DataType::Timestamp => text.contains('-') && !has_zone(text) && ty.parse_text(text).is_ok(),
         DataType::TimestampTz => has_zone(text) && ty.parse_text(text).is_ok(),
         DataType::Uuid => text.len() == 36 && ty.parse_text(text).is_ok(),

@@ -17,12 +17,14 @@ use super::import::Import;
 use super::run::unbroken;
 use crate::SqlError;
 
-/// What a file starts with; two bytes of padding follow.
+/// What a file starts with, padded with zeros, and ends with.
 const MAGIC: &[u8; 6] = b"ARROW1";
-/// The magic word with its padding, in bytes.
+/// What a file's messages are aligned to at least, in bytes.
 const MAGIC_BYTES: usize = 8;
 /// Bytes read at once.
 const CHUNK_BYTES: usize = 256 << 10;
+/// Bytes of a file's footer at most. 64 MiB.
+const FOOTER_BYTES_MAX: u64 = 64 << 20;
 /// Bytes read without a batch in them, at most: what one message may have. 1 GiB.
 const MESSAGE_BYTES_MAX: u64 = 1 << 30;
 /// Rows of one batch for each byte read: a column of truth values has eight.
@@ -60,6 +62,8 @@ pub(super) struct Batches<R> {
     /// Bytes read since the last batch.
     since_batch: u64,
     started: bool,
+    /// Whether the input begins as a file does, and not as a stream.
+    is_file: bool,
 }
 
 impl<R: Read> Batches<R> {
@@ -71,6 +75,7 @@ impl<R: Read> Batches<R> {
             first: None,
             since_batch: 0,
             started: false,
+            is_file: false,
         }
     }
 
@@ -127,8 +132,31 @@ impl<R: Read> Batches<R> {
             }
             Ok(None) => Ok(Step::More),
             // The decoder says so when bytes follow the end, as the footer of a file does.
-            Err(_) if self.decoder.finish().is_ok() && self.decoder.schema().is_some() => Ok(Step::End),
+            Err(_) if self.decoder.finish().is_ok() && self.decoder.schema().is_some() => {
+                self.check_footer()?;
+                Ok(Step::End)
+            }
             Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Fails if what follows the end of a file's stream is not its footer: a message whose length was
+    /// damaged may look like the end.
+    fn check_footer(&mut self) -> Result<(), String> {
+        if !self.is_file {
+            return Ok(());
+        }
+        let mut rest = std::mem::replace(&mut self.waiting, Buffer::from(Vec::<u8>::new())).to_vec();
+        let more = self.input.by_ref().take(FOOTER_BYTES_MAX).read_to_end(&mut rest);
+        more.map_err(|error| error.to_string())?;
+        let footer = rest
+            .strip_suffix(MAGIC)
+            .and_then(|rest| rest.split_last_chunk::<4>());
+        let is_whole = footer.is_some_and(|(footer, len)| u32::from_le_bytes(*len) as usize == footer.len());
+        self.waiting = Buffer::from(rest);
+        match is_whole {
+            true => Ok(()),
+            false => Err("the file is damaged".to_string()),
         }
     }
 
@@ -139,7 +167,11 @@ impl<R: Read> Batches<R> {
             .take(CHUNK_BYTES as u64)
             .read_to_end(&mut chunk)?;
         if !std::mem::replace(&mut self.started, true) && chunk.starts_with(MAGIC) {
-            chunk.drain(..MAGIC_BYTES.min(chunk.len()));
+            self.is_file = true;
+            // Writers pad as far as they like.
+            let padding = chunk[MAGIC.len()..].iter().take_while(|byte| **byte == 0).count();
+            let padded = MAGIC.len() + padding;
+            chunk.drain(..padded - padded % MAGIC_BYTES);
             if chunk.is_empty() {
                 return self.read_chunk();
             }
