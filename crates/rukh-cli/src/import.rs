@@ -101,7 +101,8 @@ fn create(session: &mut Session, arguments: &ImportArguments, files: &[String]) 
     for row in 0..described.len() {
         let text = |column| described.text(column, row).unwrap_or_default();
         let name = text("column");
-        let not_null = match arguments.key.contains(&name) || text("nullable") == "false" {
+        // What rows of one file have says nothing of those to come.
+        let not_null = match arguments.key.contains(&name) {
             true => " NOT NULL",
             false => "",
         };

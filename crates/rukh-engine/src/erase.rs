@@ -88,8 +88,8 @@ impl Write {
             .map(|pending| pending.rows)
             .unwrap_or_default();
         let gone = pending
-            .into_iter()
-            .filter_map(|(_, row)| match (row.stored, row.image) {
+            .into_values()
+            .filter_map(|row| match (row.stored, row.image) {
                 (Stored::Present(row), Image::Gone) => Some(row),
                 _ => None,
             });

@@ -156,7 +156,7 @@ fn bury(store: &dyn KvStore, rules: &[(String, Rule)], now: i64) -> Result<(), E
                     false => ControlFlow::Break(()),
                 }
             })?;
-            if batch.len() > 0 {
+            if !batch.is_empty() {
                 store.write(batch, Durability::Synced)?;
             }
         }

@@ -234,8 +234,7 @@ fn live(path: &Path, end: Option<(String, u64, bool)>) -> BTreeMap<String, u64> 
             store.flush().unwrap();
         }
     }
-    let seen = points.seen.lock().unwrap().clone();
-    seen
+    points.seen.lock().unwrap().clone()
 }
 
 /// What a child does that was given an order.

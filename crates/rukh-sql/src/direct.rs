@@ -25,6 +25,10 @@ use crate::totals::{TotalRead, Totals};
 /// Most keys, by estimate, that a direct plan reads; larger scans gain from batches and both cores.
 const DIRECT_KEYS_MAX: f64 = 10_000.0;
 
+/// Most keys, by estimate, that several totals read again which one of them has read: as many as
+/// DataFusion's plan of one scan costs.
+const KEYS_AGAIN_MAX: f64 = 2_000.0;
+
 /// Rows fetched at a time.
 const CHUNK_ROWS: usize = 1024;
 
@@ -87,9 +91,11 @@ impl DirectPlan {
             0 => Some(vec![self.chosen(context, bound, None)?]),
             count => {
                 let totals = (0..count).map(Some);
-                totals
-                    .map(|total| self.chosen(context, bound.clone(), total))
-                    .collect()
+                let chosen = totals.map(|total| self.chosen(context, bound.clone(), total));
+                let chosen: Vec<Chosen> = chosen.collect::<Option<_>>()?;
+                let keys = || chosen.iter().map(|one| one.plan.path.estimate.keys);
+                let again = keys().sum::<f64>() - keys().fold(0.0, f64::max);
+                (again <= KEYS_AGAIN_MAX).then_some(chosen)
             }
         }
     }
@@ -233,7 +239,7 @@ impl DirectPlan {
             };
             let output = std::slice::from_ref(column);
             TotalRead::Extreme {
-                reading: self.reading(&self.conditions, &path, output, &chosen.bound, context),
+                reading: Box::new(self.reading(&self.conditions, &path, output, &chosen.bound, context)),
                 row: rows.row.clone(),
             }
         };

@@ -27,7 +27,7 @@ pub(crate) enum TotalRead {
     /// The number of keys of a path.
     Count(Box<AccessPath>),
     /// The least or greatest value of the first column read.
-    Extreme { reading: Reading, row: GroupRow },
+    Extreme { reading: Box<Reading>, row: GroupRow },
 }
 
 impl Totals {
@@ -35,7 +35,7 @@ impl Totals {
     pub(crate) fn row(self, table: &Table, context: &StatementContext) -> Result<Vec<Datum>, SqlError> {
         let value = |part| match part {
             TotalRead::Count(path) => count(&path, table, context),
-            TotalRead::Extreme { reading, row } => extreme(reading, &row, table, context),
+            TotalRead::Extreme { reading, row } => extreme(*reading, &row, table, context),
         };
         self.parts.into_iter().map(value).collect()
     }

@@ -63,7 +63,7 @@ pub(super) fn import(session: &mut Session, statement: &CopyStatement) -> Result
         rows: 0,
     };
     if in_bytes {
-        let sizes = statement.files.iter().map(|file| std::fs::metadata(file));
+        let sizes = statement.files.iter().map(std::fs::metadata);
         let sizes = sizes.map(|metadata| metadata.ok().filter(|metadata| metadata.is_file()));
         let sizes: Option<Vec<_>> = sizes.map(|metadata| Some(metadata?.len())).collect();
         sizes

@@ -28,7 +28,7 @@ const BATCH_BYTES: u64 = 64 << 20;
 
 /// Where rows go that are to be removed.
 enum Removal {
-    Batch(Write),
+    Batch(Box<Write>),
     Erase(Box<Erase>),
 }
 
@@ -51,7 +51,7 @@ pub(super) fn remove_rows(
         return erase_spans(session, write, table, &spans, context);
     }
     let mut rows = session.run(&planned, &context)?;
-    let (mut removal, mut count) = (Removal::Batch(write), 0);
+    let (mut removal, mut count) = (Removal::Batch(Box::new(write)), 0);
     while let Some(batch) = rows.next_batch()? {
         let old = stored_rows(&batch, table)?;
         removal = match removal {
@@ -69,7 +69,7 @@ pub(super) fn remove_rows(
         };
     }
     match removal {
-        Removal::Batch(write) => commit(session, write)?,
+        Removal::Batch(write) => commit(session, *write)?,
         Removal::Erase(erase) => {
             session.check_cancel()?;
             let task = session.task(format!("delete from {}", table.name), "rows");

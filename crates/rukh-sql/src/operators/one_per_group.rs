@@ -230,11 +230,16 @@ fn first_number(predicate: &Arc<dyn PhysicalExpr>) -> Option<usize> {
     let compare = predicate.downcast_ref::<BinaryExpr>()?;
     let column = compare.left().downcast_ref::<Column>()?;
     let literal = compare.right().downcast_ref::<Literal>()?;
-    let is_one = match (compare.op(), literal.value()) {
-        (Operator::Eq | Operator::LtEq, ScalarValue::UInt64(Some(1)) | ScalarValue::Int64(Some(1))) => true,
-        (Operator::Lt, ScalarValue::UInt64(Some(2)) | ScalarValue::Int64(Some(2))) => true,
-        _ => false,
-    };
+    let is_one = matches!(
+        (compare.op(), literal.value()),
+        (
+            Operator::Eq | Operator::LtEq,
+            ScalarValue::UInt64(Some(1)) | ScalarValue::Int64(Some(1))
+        ) | (
+            Operator::Lt,
+            ScalarValue::UInt64(Some(2)) | ScalarValue::Int64(Some(2))
+        )
+    );
     is_one.then(|| column.index())
 }
 
