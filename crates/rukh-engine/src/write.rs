@@ -337,15 +337,17 @@ impl Write {
                 touch(commits, &maintainer, &changes, &entries, &mut touched);
             }
         }
-        self.stage_adds(&mut batch, watched.then_some(&**commits), &mut touched)?;
+        self.stage_adds(&mut batch, commits, &mut touched)?;
         match &self.target {
             Target::Transaction(open) => open.apply(&batch, touched, &grown),
             Target::Store => {
-                let tables = self.tables.keys().chain(self.adds.keys()).copied();
-                let note = |commits: &Commits| match watched {
-                    true => commits.note(&touched),
+                let tables = self.tables.keys().copied();
+                let note = |commits: &Commits| {
+                    commits.note(&touched);
                     // A transaction that began meanwhile may not see the write.
-                    false => commits.note_tables(tables),
+                    if !watched {
+                        commits.note_tables(tables);
+                    }
                 };
                 self.inner.commit(batch, durability, self.guard, note)?;
                 self.inner.note_all_growth(&grown);

@@ -154,11 +154,12 @@ impl Write {
         Ok(())
     }
 
-    /// Puts all adds into a batch, behind what else the statement does, and notes the rows touched.
+    /// Puts all adds into a batch, behind what else the statement does, and notes the rows touched, also
+    /// where no transaction is open yet: one that begins meanwhile must not take them for changes.
     pub(super) fn stage_adds(
         &self,
         batch: &mut WriteBatch,
-        watching: Option<&Commits>,
+        commits: &Commits,
         touched: &mut Vec<Touch>,
     ) -> Result<(), EngineError> {
         for (table, adds) in &self.adds {
@@ -169,7 +170,7 @@ impl Write {
                         batch.merge(&family.storage, key, operand);
                     }
                 }
-                touched.extend(watching.map(|commits| commits.added(*table, key)));
+                touched.push(commits.added(*table, key));
             }
         }
         Ok(())
