@@ -3,11 +3,13 @@
 use std::any::Any;
 use std::sync::{Arc, LazyLock};
 
-use datafusion::arrow::array::{ArrayRef, AsArray, Float64Array, StringArray, TimestampMicrosecondArray};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, Datum, Float64Array, StringArray, TimestampMicrosecondArray,
+};
 use datafusion::arrow::compute::kernels::length::length;
 use datafusion::arrow::compute::kernels::numeric;
 use datafusion::arrow::datatypes::{
-    DataType as ArrowType, Field, FieldRef, Float64Type, TimeUnit, TimestampMicrosecondType,
+    DataType as ArrowType, Field, FieldRef, Float32Type, Float64Type, TimeUnit, TimestampMicrosecondType,
 };
 use datafusion::arrow::error::ArrowError;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
@@ -293,8 +295,14 @@ impl DateTrunc {
 
 /// Returns the function that computes `op` on integers and fails when the result is too large.
 pub(crate) fn checked(op: Operator) -> Option<Arc<ScalarUDF>> {
-    static CHECKED: LazyLock<[Arc<ScalarUDF>; 3]> = LazyLock::new(|| {
-        [Operator::Plus, Operator::Minus, Operator::Multiply].map(|op| {
+    static CHECKED: LazyLock<[Arc<ScalarUDF>; 4]> = LazyLock::new(|| {
+        [
+            Operator::Plus,
+            Operator::Minus,
+            Operator::Multiply,
+            Operator::Divide,
+        ]
+        .map(|op| {
             let signature = Signature::user_defined(Volatility::Immutable);
             Arc::new(ScalarUDF::from(Checked { op, signature }))
         })
@@ -303,6 +311,7 @@ pub(crate) fn checked(op: Operator) -> Option<Arc<ScalarUDF>> {
         Operator::Plus => 0,
         Operator::Minus => 1,
         Operator::Multiply => 2,
+        Operator::Divide => 3,
         _ => return None,
     };
     Some(CHECKED[position].clone())
@@ -314,7 +323,8 @@ pub(crate) fn checked_operator(function: &ScalarUDF) -> Option<Operator> {
     inner.downcast_ref::<Checked>().map(|checked| checked.op)
 }
 
-/// A sum, difference or product of integers; DataFusion's operators wrap around instead of failing.
+/// A sum, difference or product of integers, or a quotient of floats; DataFusion's operators wrap around
+/// and give infinity instead of failing.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Checked {
     op: Operator,
@@ -326,7 +336,8 @@ impl ScalarUDFImpl for Checked {
         match self.op {
             Operator::Plus => "int_add",
             Operator::Minus => "int_subtract",
-            _ => "int_multiply",
+            Operator::Multiply => "int_multiply",
+            _ => "float_divide",
         }
     }
 
@@ -352,6 +363,8 @@ impl ScalarUDFImpl for Checked {
 
     fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
         match types {
+            [ArrowType::Float32, ArrowType::Float32] if self.op == Operator::Divide => Ok(types.to_vec()),
+            [_, _] if self.op == Operator::Divide => Ok(vec![ArrowType::Float64; 2]),
             [left, right] => {
                 let common = binary_numeric_coercion(left, right)
                     .or_else(|| left.is_null().then(|| right.clone()))
@@ -378,7 +391,8 @@ impl ScalarUDFImpl for Checked {
         let compute = match self.op {
             Operator::Plus => numeric::add,
             Operator::Minus => numeric::sub,
-            _ => numeric::mul,
+            Operator::Multiply => numeric::mul,
+            _ => divide_floats,
         };
         apply(left, right, |left, right| {
             compute(left, right).map_err(|error| match error {
@@ -402,6 +416,33 @@ impl ScalarUDFImpl for Checked {
             _ => SortProperties::Unordered,
         })
     }
+}
+
+/// Divides floats; fails on a divisor of zero, unless the dividend is NaN.
+fn divide_floats(left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef, ArrowError> {
+    let quotients = numeric::div(left, right)?;
+    let at = |values: &dyn Datum, row| match values.get() {
+        (array, true) => float_at(array, 0),
+        (array, false) => float_at(array, row),
+    };
+    let is_by_zero = |row| {
+        float_at(&quotients, row).is_some_and(|quotient| !quotient.is_finite())
+            && at(right, row) == Some(0.0)
+            && at(left, row).is_some_and(|dividend| !dividend.is_nan())
+    };
+    match (0..quotients.len()).any(is_by_zero) {
+        true => Err(ArrowError::DivideByZero),
+        false => Ok(quotients),
+    }
+}
+
+fn float_at(array: &dyn Array, row: usize) -> Option<f64> {
+    if array.is_null(row) {
+        return None;
+    }
+    let single = array.as_primitive_opt::<Float32Type>();
+    let double = || Some(array.as_primitive_opt::<Float64Type>()?.value(row));
+    single.map(|floats| f64::from(floats.value(row))).or_else(double)
 }
 
 /// Returns the function that rounds floats to whole numbers, halves to even ones.

@@ -38,6 +38,7 @@ mod information_schema;
 mod intervals;
 mod literals;
 mod normalise;
+mod operand_types;
 mod operations;
 mod operators;
 mod output_names;

@@ -10,6 +10,7 @@
 //! | CASE of float and decimal   | a decimal of 15 digits         | DOUBLE                           |
 //! | coalesce(n, '5')           | a text                         | an integer                       |
 //! | sums of integers too large | wrap around                    | error 22003                      |
+//! | floats divided by zero     | Infinity                       | error 22012                      |
 //!
 //! `day >= '2015-10-01'` compares dates, `n = '5'` integers, and `n = 'five'` is an error that says so
 //! (DataFusion would compare texts). Literals compared with UUIDs and CHARs get their stored form.
@@ -32,6 +33,7 @@ use rukh_keys::DataType;
 
 use crate::SqlError;
 use crate::functions;
+use crate::operand_types::{self, check_union};
 use crate::scalars::{datum_of_scalar, scalar_from_datum};
 use crate::types::data_type_of;
 
@@ -42,6 +44,7 @@ pub(crate) fn type_literals(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> 
     let typed = plan.transform_up_with_subqueries(|node| {
         let schema = merge_schema(&node.inputs());
         let names = NamePreserver::new(&node);
+        check_union(&node).map_err(|error| DataFusionError::External(Box::new(error)))?;
         node.map_expressions(|expr| {
             let name = names.save(&expr);
             let typed = expr.transform_up(|expr| typed_expr(expr, &schema))?;
@@ -57,6 +60,12 @@ pub(crate) fn typed_expression(expr: Expr, schema: &DFSchema) -> Result<Expr, Sq
 }
 
 fn typed_expr(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
+    let typed = typed_operands(expr, schema)?;
+    operand_types::check(&typed.data, schema)?;
+    Ok(typed)
+}
+
+fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_arithmetic(op) => {
             let (new_left, new_right) = (computed(&left, &right, schema), computed(&right, &left, schema));
@@ -266,13 +275,23 @@ fn computed(operand: &Expr, other: &Expr, schema: &DFSchema) -> Option<Expr> {
     as_double(operand, other, schema)
 }
 
-/// Returns the function that adds, subtracts or multiplies integers and fails when they are too large.
+/// Returns the function that adds, subtracts or multiplies integers and fails when they are too large, or
+/// that divides floats and fails when the divisor is zero.
 fn checked_function(op: Operator, left: &Expr, right: &Expr, schema: &DFSchema) -> Option<Arc<ScalarUDF>> {
+    let is = |expr: &Expr, test: fn(&ArrowType) -> bool| expr.get_type(schema).is_ok_and(|ty| test(&ty));
+    let has_float = is(left, ArrowType::is_floating) || is(right, ArrowType::is_floating);
+    if op == Operator::Divide
+        && has_float
+        && is(left, ArrowType::is_numeric)
+        && is(right, ArrowType::is_numeric)
+    {
+        return functions::checked(op);
+    }
     let is_integer = |expr: &Expr| {
         expr.get_type(schema)
             .is_ok_and(|ty| ty.is_integer() || ty.is_null())
     };
-    match is_integer(left) && is_integer(right) {
+    match op != Operator::Divide && is_integer(left) && is_integer(right) {
         true => functions::checked(op),
         false => None,
     }

@@ -67,6 +67,29 @@ pub(crate) fn data_type_of(field: &Field) -> DataType {
     }
 }
 
+/// Returns PostgreSQL's full name of a type, without length or precision, as its messages write it.
+pub(crate) fn postgres_name(ty: &DataType) -> &'static str {
+    match ty {
+        DataType::Boolean => "boolean",
+        DataType::TinyInt => "tinyint",
+        DataType::SmallInt => "smallint",
+        DataType::Integer => "integer",
+        DataType::BigInt => "bigint",
+        DataType::Real => "real",
+        DataType::Double => "double precision",
+        DataType::Decimal { .. } => "numeric",
+        DataType::Date => "date",
+        DataType::Time { .. } => "time without time zone",
+        DataType::Timestamp => "timestamp without time zone",
+        DataType::TimestampTz => "timestamp with time zone",
+        DataType::Uuid => "uuid",
+        DataType::Char(_) => "character",
+        DataType::Varchar(Some(_)) => "character varying",
+        DataType::Varchar(None) => "text",
+        DataType::Binary(_) | DataType::Varbinary(_) => "bytea",
+    }
+}
+
 /// Returns the SQL type that stands nearest to an Arrow type; text for those without one.
 pub(crate) fn data_type_of_arrow(arrow: &ArrowType) -> DataType {
     match arrow {
