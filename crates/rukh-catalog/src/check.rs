@@ -14,6 +14,7 @@ use rukh_keys::DataType;
 pub(crate) fn check_definition(table: &Table) -> Result<(), String> {
     check_columns(table)?;
     table.check_counters().map_err(|error| error.to_string())?;
+    table.check_layout().map_err(|error| error.to_string())?;
     check_families(table)?;
     check_key(table)?;
     check_layouts(table)?;

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::validate::invalid;
 use crate::{CatalogError, Index, KeyElement, KeyExpr, SaltOptions};
 
+/// Most columns that a columnar table ever had: blocks number them by their ids.
+const BLOCK_COLUMNS_MAX: u32 = 60_000;
+
 /// Identifies a table for its whole life; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TableId(pub u32);
@@ -147,6 +150,9 @@ pub struct TableOptions {
     /// Whether rows and index entries carry the time they were written. Once they do, they always will.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed: bool,
+    /// Whether rows are stored in blocks, column by column, with what changes beside them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub columnar: bool,
 }
 
 /// How long the rows of a table live.
@@ -289,6 +295,30 @@ impl Table {
             .collect()
     }
 
+    /// Checks that a columnar table has nothing that blocks cannot serve: rows are one value, which knows no
+    /// times and is not added to.
+    ///
+    /// Fails with [`CatalogError::Unsupported`].
+    pub fn check_layout(&self) -> Result<(), CatalogError> {
+        if !self.is_columnar() {
+            return Ok(());
+        }
+        let what = if self.families.len() > 1 {
+            "more than one family"
+        } else if self.options.lifetime.is_some() || self.options.timed {
+            "a TTL"
+        } else if self.columns.iter().any(|column| column.values.counter) {
+            "counters"
+        } else if self.next_column > BLOCK_COLUMNS_MAX {
+            "so many columns that were added and dropped"
+        } else {
+            return Ok(());
+        };
+        Err(CatalogError::Unsupported {
+            message: format!("access method \"columnar\" does not support tables with {what}"),
+        })
+    }
+
     /// Checks that lifetimes fit each other and the columns.
     ///
     /// Values of a family must not outlive their row, which they cannot renew and are not renewed with.
@@ -331,6 +361,24 @@ impl Table {
             0 => format!("t{}", self.id.0),
             n => format!("t{}.f{n}", self.id.0),
         }
+    }
+
+    /// Whether rows are stored in blocks, column by column.
+    pub fn is_columnar(&self) -> bool {
+        self.options.columnar
+    }
+
+    /// Returns the name of the column family that holds the blocks of a columnar table: `t7.c`. Changes
+    /// that are in no block yet are in that of [`Table::storage_name`].
+    pub fn blocks_name(&self) -> String {
+        format!("t{}.c", self.id.0)
+    }
+
+    /// Returns the names of all column families of the table, without its indexes.
+    pub fn storage_names(&self) -> Vec<String> {
+        let families = self.families.iter().map(|family| self.storage_name(family.id));
+        let blocks = self.is_columnar().then(|| self.blocks_name());
+        families.chain(blocks).collect()
     }
 
     /// Returns the printed name of a column family of this table: `logs` or `logs.payload`.

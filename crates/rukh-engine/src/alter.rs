@@ -28,7 +28,9 @@ impl Engine {
             .indexes
             .iter()
             .try_for_each(|index| check_columnar(index, &next));
-        columnar.map_err(EngineError::from)?;
+        columnar
+            .and_then(|()| next.check_layout())
+            .map_err(EngineError::from)?;
         let codec = TableCodec::new(Arc::new(next.clone()));
         Maintainer::new(Arc::new(codec), inner.functions.as_ref())?;
         let other_lifetime = before.options.lifetime != next.options.lifetime;
@@ -36,7 +38,7 @@ impl Engine {
             inner.end_lifetime(before)?;
         }
         let is_new = |name: &String| !inner.store.table_exists(name);
-        let names = crate::engine::family_names(&next);
+        let names = next.storage_names();
         let new: Vec<String> = names.into_iter().filter(is_new).collect();
         inner.create_storage(&new, &next)?;
         let mut batch = WriteBatch::new();

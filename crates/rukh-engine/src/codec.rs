@@ -51,6 +51,8 @@ pub(crate) struct TableCodec {
     /// The families, family 0 first.
     pub(crate) families: Vec<FamilyCodec>,
     pub(crate) indexes: Vec<Arc<IndexCodec>>,
+    /// Of a columnar table, how its rows are stored.
+    pub(crate) blocks: Option<Arc<IndexCodec>>,
     /// The place of each live column, by declared position.
     places: Vec<ColumnPlace>,
     /// What each primary-key element is computed from.
@@ -96,6 +98,7 @@ impl TableCodec {
             key: table.key_layout(),
             families,
             indexes,
+            blocks: IndexCodec::of_table(&table).map(Arc::new),
             places,
             key_sources,
             required,
@@ -341,6 +344,8 @@ pub(crate) struct FamilyCodec {
     pub(crate) positions: Vec<usize>,
     /// Declared position of the column in each slot of the newest layout.
     newest: Vec<Option<usize>>,
+    /// The same by ordinal.
+    newest_ordinals: Vec<Option<usize>>,
     /// By layout version: the shape, and for each ordinal the slot that holds it.
     versions: Vec<(RowShape, Vec<Option<usize>>)>,
     /// For each ordinal the value in rows that are older than the column.
@@ -352,7 +357,7 @@ pub(crate) struct FamilyCodec {
 }
 
 impl FamilyCodec {
-    fn new(table: &Table, id: FamilyId) -> Self {
+    pub(crate) fn new(table: &Table, id: FamilyId) -> Self {
         let stored = |at: &usize| {
             let column = &table.columns[*at];
             column.family == id && !table.in_primary_key(column.id)
@@ -379,6 +384,10 @@ impl FamilyCodec {
             missing: missing.collect(),
             versions: versions.collect(),
             newest: newest.iter().map(|(column, _)| table.position(*column)).collect(),
+            newest_ordinals: newest
+                .iter()
+                .map(|(column, _)| positions.iter().position(|at| table.columns[*at].id == *column))
+                .collect(),
             storage: table.storage_name(id),
             name: table.display_name(id),
             positions,
@@ -419,6 +428,13 @@ impl FamilyCodec {
         let (shape, _) = self.versions.last().expect("a validated table has a row layout");
         let datum = |slot: usize| self.newest[slot].map_or(&Datum::Null, |at| &row[at]);
         shape.encode(times, datum, out)
+    }
+
+    /// Appends the value that holds these datums, one for each live column of the family.
+    pub(crate) fn encode_ordinals(&self, datums: &[Datum], out: &mut Vec<u8>) -> Result<(), ValueError> {
+        let (shape, _) = self.versions.last().expect("a validated table has a row layout");
+        let datum = |slot: usize| self.newest_ordinals[slot].map_or(&Datum::Null, |at| &datums[at]);
+        shape.encode(None, datum, out)
     }
 
     /// Whether the family holds nothing of this row, and therefore has no entry; family 0 always has one.

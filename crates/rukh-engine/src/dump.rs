@@ -133,13 +133,17 @@ fn storages(codec: &TableCodec) -> impl Iterator<Item = (&str, Storage<'_>)> {
         .families
         .iter()
         .map(|f| (f.storage.as_str(), Storage::Family(codec, f)));
+    let own_blocks = codec.blocks.iter().filter_map(|index| {
+        let blocks = index.blocks()?;
+        Some((blocks.storage.as_str(), Storage::Blocks(codec, index)))
+    });
     let indexes = codec.indexes.iter().flat_map(|index| {
         let blocks = index
             .blocks()
             .map(|blocks| (blocks.storage.as_str(), Storage::Blocks(codec, index)));
         std::iter::once((index.storage.as_str(), Storage::Index(codec, index))).chain(blocks)
     });
-    families.chain(indexes)
+    families.chain(own_blocks).chain(indexes)
 }
 
 impl Storage<'_> {
@@ -160,7 +164,10 @@ impl Storage<'_> {
                 let (slot, first) = columnar::piece_name(index, key);
                 let first = names::entry_key(index, &first);
                 return match slot {
-                    Some(slot) => format!("{}.{}{first}", index.name, index.slot_name(&codec.table, slot)),
+                    Some(Some(slot)) => {
+                        format!("{}.{}{first}", index.name, index.slot_name(&codec.table, slot))
+                    }
+                    Some(None) => format!("{}.(dropped){first}", index.name),
                     None => format!("{}{first}", index.name),
                 };
             }
@@ -171,6 +178,9 @@ impl Storage<'_> {
     fn value(&self, key: &[u8], value: &[u8]) -> String {
         let text = match self {
             Storage::Text(_) => Ok(String::from_utf8_lossy(value).into_owned()),
+            Storage::Family(codec, _) if codec.blocks.is_some() && value == DELETED => {
+                Ok("deleted".to_string())
+            }
             Storage::Family(codec, family) => family_value(codec, family, value),
             Storage::Index(_, index) if index.blocks().is_some() && value == DELETED => {
                 Ok("deleted".to_string())
@@ -195,7 +205,11 @@ fn dump_storage(
     storage: &Storage<'_>,
     visit: &mut dyn FnMut(DumpLine) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, EngineError> {
-    let mut cursor = snapshot.kv.scan(name, ScanSpec::all())?;
+    // Of a columnar table what is stored, not what it looks like.
+    let mut cursor = match storage {
+        Storage::Family(codec, _) if codec.blocks.is_some() => snapshot.raw.scan(name, ScanSpec::all())?,
+        _ => snapshot.kv.scan(name, ScanSpec::all())?,
+    };
     let ended = cursor.for_each(&mut |key, value| {
         visit(DumpLine {
             storage: name.to_string(),

@@ -28,7 +28,7 @@ use crate::write::{Target, Write};
 use crate::{EngineError, ingest, recover};
 use parking_lot::{Mutex, RwLock};
 use rukh_catalog::{
-    Catalog, ColumnId, FamilyId, Index, Sequence, SequenceId, Table, TableDraft, TableId, validate_table,
+    Catalog, ColumnId, Index, Sequence, SequenceId, Table, TableDraft, TableId, validate_table,
 };
 use rukh_keys::KeyRange;
 use rukh_kv::{Compression, Durability, KvSnapshot, KvStore, TableOptions, WriteBatch};
@@ -199,7 +199,11 @@ impl Engine {
     /// read storage once: a get, or one scan. Two reads may see different states.
     pub fn latest(&self) -> Snapshot {
         let definitions = self.inner.definitions.read();
-        self.inner.view(&definitions, self.inner.store.latest())
+        let kv = match definitions.has_packed() {
+            true => self.inner.store.snapshot(),
+            false => self.inner.store.latest(),
+        };
+        self.inner.view(&definitions, kv)
     }
 
     /// Begins a statement that changes something: waits for the writer lock and takes a snapshot.
@@ -234,7 +238,7 @@ impl Engine {
         definitions.catalog.check_name_free(&draft.schema, &draft.name)?;
         let id = TableId(stored::next_id(inner.store.as_ref())?);
         let table = validate_table(draft, id)?;
-        inner.create_storage(&family_names(&table), &table)?;
+        inner.create_storage(&table.storage_names(), &table)?;
         let mut batch = WriteBatch::new();
         stored::put_table(&mut batch, &table);
         let mut next = definitions.catalog.with_table(table);
@@ -288,7 +292,7 @@ impl Engine {
         let definitions = inner.definitions();
         let codec = definitions.codec(id)?;
         let mut batch = WriteBatch::new();
-        let families = codec.families.iter().map(|family| &family.storage);
+        let families = codec.table.storage_names();
         let maintained = codec
             .indexes
             .iter()
@@ -297,7 +301,7 @@ impl Engine {
             .clone()
             .filter_map(|index| Some(&index.blocks()?.storage));
         let indexes = maintained.map(|index| &index.storage);
-        for storage in families.chain(indexes).chain(blocks) {
+        for storage in families.iter().chain(indexes).chain(blocks) {
             batch.delete_range(storage, &KeyRange::all());
         }
         stored::delete_statistics(&mut batch, id);
@@ -307,6 +311,7 @@ impl Engine {
         codec
             .indexes
             .iter()
+            .chain(&codec.blocks)
             .for_each(|index| inner.forget_debt(index.index.id));
         written?;
         inner.statistics.write().remove(&id);
@@ -456,15 +461,6 @@ impl Inner {
     }
 }
 
-/// Returns the column families of a table's families.
-pub(crate) fn family_names(table: &Table) -> Vec<String> {
-    table
-        .families
-        .iter()
-        .map(|family| table.storage_name(family.id))
-        .collect()
-}
-
 /// Returns how a column family of a table, or of an index of it, is stored.
 fn storage_options(table: &Table, storage: &str) -> TableOptions {
     let mut families = table.families.iter();
@@ -486,7 +482,7 @@ fn storage_options(table: &Table, storage: &str) -> TableOptions {
 fn configure_families(inner: &Inner) -> Result<(), EngineError> {
     let catalog = inner.definitions().catalog.clone();
     for table in catalog.tables() {
-        for storage in family_names(table) {
+        for storage in table.storage_names() {
             let options = storage_options(table, &storage);
             if options.compression.is_some() {
                 inner.store.configure_table(&storage, &options)?;
@@ -499,10 +495,7 @@ fn configure_families(inner: &Inner) -> Result<(), EngineError> {
 /// Returns every column family that the definitions name.
 pub(crate) fn storage_names(catalog: &Catalog) -> impl Iterator<Item = String> + '_ {
     catalog.tables().flat_map(|table| {
-        let families = table
-            .families
-            .iter()
-            .map(|family| table.storage_name(FamilyId(family.id.0)));
+        let families = table.storage_names().into_iter();
         families.chain(table.indexes.iter().flat_map(Index::storage_names))
     })
 }

@@ -11,11 +11,11 @@
 //! declared elements is NULL.
 
 use crate::EngineError;
-use crate::codec::{DatumRefs, DecodeError, TableCodec};
+use crate::codec::{DatumRefs, DecodeError, FamilyCodec, TableCodec};
 use crate::maintain::KeyedRow;
 use crate::names;
 use crate::row::{self, RowShape, RowSlice};
-use rukh_catalog::{ColumnId, Index, KeyExpr, Table};
+use rukh_catalog::{ColumnId, FamilyId, Index, IndexId, IndexLayout, IndexState, KeyExpr, Table};
 use rukh_keys::{DataType, Datum, DatumRef, KeyDecodeError, KeyLayout, ValueError};
 
 /// Bytes of the length of a row key in the value of a UNIQUE entry.
@@ -56,19 +56,33 @@ pub(crate) struct IndexCodec {
     nullable: bool,
     /// Of a columnar index, how its blocks are stored.
     blocks: Option<Blocks>,
+    /// Of a columnar table, which is one index of all of its columns: the family whose values stand
+    /// beside blocks.
+    family: Option<FamilyCodec>,
 }
 
-/// How the blocks of a columnar index are stored.
+/// How the blocks of a columnar index or table are stored.
 pub(crate) struct Blocks {
-    /// Name of the column family: `i9.c`.
+    /// Name of the column family: `i9.c`, `t7.c`.
     pub(crate) storage: String,
     /// Types of the columns by slot: the elements of the key, then the columns included.
     pub(crate) types: Vec<DataType>,
+    /// By slot, the number under which blocks have the column. Of a table it depends on the column's id, so
+    /// that older blocks lack columns that were added, and have those that were dropped.
+    pub(crate) numbers: Vec<usize>,
+    /// By slot, the value in blocks that are older than the column.
+    pub(crate) missing: Vec<Datum>,
 }
 
 /// What a columnar index has, in the column family of its changes, for an entry that is gone. The
 /// value of an entry begins with its format, which is not 0.
 pub(crate) const DELETED: &[u8] = &[0];
+
+/// Returns the id by which a columnar table is known among columnar indexes: tables and indexes get theirs
+/// from one counter.
+pub(crate) fn id_of_table(table: &Table) -> IndexId {
+    IndexId(table.id.0)
+}
 
 impl IndexCodec {
     pub(crate) fn new(table: &Table, index: Index) -> Self {
@@ -97,17 +111,60 @@ impl IndexCodec {
                 .collect(),
             row_key_offset: row_key_offset(table, &layout, &primary_key, declared),
             nullable: layout.columns()[..declared].iter().any(|column| column.nullable),
-            blocks: index.is_columnar().then(|| Blocks {
-                storage: index.blocks_name(),
-                types: (layout.columns().iter().map(|column| column.ty))
-                    .chain(types.iter().map(|(_, ty)| *ty))
-                    .collect(),
+            blocks: index.is_columnar().then(|| {
+                let slots = layout.columns().len() + types.len();
+                Blocks {
+                    storage: index.blocks_name(),
+                    types: (layout.columns().iter().map(|column| column.ty))
+                        .chain(types.iter().map(|(_, ty)| *ty))
+                        .collect(),
+                    numbers: (0..slots).collect(),
+                    missing: vec![Datum::Null; slots],
+                }
             }),
+            family: None,
             primary_key,
             declared,
             layout,
             index,
         }
+    }
+
+    /// Prepares a columnar table: its rows are the entries of an index of the primary key that has all
+    /// columns, and their values those of the table's family.
+    pub(crate) fn of_table(table: &Table) -> Option<Self> {
+        if !table.is_columnar() {
+            return None;
+        }
+        let family = FamilyCodec::new(table, FamilyId(0));
+        let included = || family.positions.iter().map(|at| &table.columns[*at]);
+        let index = Index {
+            id: id_of_table(table),
+            name: table.name.clone(),
+            unique: false,
+            elements: table.primary_key.clone(),
+            include: included().map(|column| column.id).collect(),
+            predicate: None,
+            state: IndexState::Ready,
+            layout: IndexLayout::Columnar,
+        };
+        let mut codec = IndexCodec::new(table, index);
+        let elements = table.primary_key.len();
+        codec.blocks = codec.blocks.take().map(|blocks| Blocks {
+            storage: table.blocks_name(),
+            numbers: (0..elements)
+                .chain(included().map(|column| elements + column.id.0 as usize))
+                .collect(),
+            missing: std::iter::repeat_n(Datum::Null, elements)
+                .chain(included().map(|column| column.values.missing.clone().unwrap_or(Datum::Null)))
+                .collect(),
+            ..blocks
+        });
+        codec.layout = table.key_layout();
+        codec.storage = family.storage.clone();
+        codec.name = family.name.clone();
+        codec.family = Some(family);
+        Some(codec)
     }
 
     /// Returns where entries keep the column at a declared position, if they do.
@@ -154,6 +211,14 @@ impl IndexCodec {
         value: &'a [u8],
         out: &mut Vec<DatumRef<'a>>,
     ) -> Result<(), DecodeError> {
+        if let Some(family) = &self.family {
+            let value = family.open(value)?;
+            self.layout.decode_refs(key, out)?;
+            for ordinal in 0..family.positions.len() {
+                out.push(value.datum(ordinal)?);
+            }
+            return Ok(());
+        }
         let (_, included) = row::open(value)?;
         let included = RowSlice::new(&self.included, included)?;
         self.layout.decode_refs(key, out)?;
@@ -170,10 +235,24 @@ impl IndexCodec {
         key: &mut Vec<u8>,
         value: &mut Vec<u8>,
     ) -> Result<(), ValueError> {
-        let (elements, included) = datums.split_at(self.layout.columns().len());
+        let (elements, _) = datums.split_at(self.layout.columns().len());
         let elements: DatumRefs<'_> = elements.iter().map(Datum::as_ref).collect();
         self.layout.encode_into(&elements, key)?;
-        self.included.encode(None, |slot| &included[slot], value)
+        self.encode_included(datums, value)
+    }
+
+    /// Appends the value of the entry of a columnar index that has these datums by slot.
+    pub(crate) fn encode_included(&self, datums: &[Datum], value: &mut Vec<u8>) -> Result<(), ValueError> {
+        let included = &datums[self.layout.columns().len()..];
+        match &self.family {
+            None => self.included.encode(None, |slot| &included[slot], value),
+            Some(family) => family.encode_ordinals(included, value),
+        }
+    }
+
+    /// Whether these are the rows of a columnar table.
+    pub(crate) fn is_table(&self) -> bool {
+        self.family.is_some()
     }
 
     /// Appends the key of the row that has these elements of an entry's key.

@@ -89,9 +89,9 @@ impl Maintainer {
         })
     }
 
-    /// Whether an index is columnar.
+    /// Whether the table, or an index of it, is columnar.
     pub(crate) fn has_columnar(&self) -> bool {
-        self.indexes.iter().any(|index| index.codec.blocks().is_some())
+        self.codec.blocks.is_some() || self.indexes.iter().any(|index| index.codec.blocks().is_some())
     }
 
     /// Whether replacing a row blindly could leave an entry of its old image behind.

@@ -119,11 +119,17 @@ fn parts_of(table: &Arc<Table>) -> Vec<StoredPart> {
         name,
         storage,
     };
+    let own_blocks = table.is_columnar().then(|| StoredPart {
+        table: table.clone(),
+        kind: PartKind::Rows,
+        name: format!("{}.blocks", table.name),
+        storage: table.blocks_name(),
+    });
     let indexes = table.indexes.iter().flat_map(|index| {
         let blocks = index
             .is_columnar()
             .then(|| part(format!("{}.blocks", index.name), index.blocks_name()));
         std::iter::once(part(index.name.clone(), index.storage_name())).chain(blocks)
     });
-    families.chain(indexes).collect()
+    families.chain(own_blocks).chain(indexes).collect()
 }

@@ -83,15 +83,16 @@ pub(crate) fn unnamed(store: &dyn KvStore, catalog: &Catalog) -> Vec<String> {
     store.tables().into_iter().filter(stray).collect()
 }
 
-/// Whether a column family is named as those of tables and indexes are: `t7`, `t7.f2`, `i9`, `i9.c`, `i9.d`.
+/// Whether a column family is named as those of tables and indexes are: `t7`, `t7.f2`, `t7.c`, `i9`, `i9.c`, `i9.d`.
 fn is_table_or_index(name: &str) -> bool {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if let Some(index) = name.strip_prefix('i') {
         let part = index.strip_suffix(".c").or_else(|| index.strip_suffix(".d"));
         return number(part.unwrap_or(index));
     }
-    match name
-        .strip_prefix('t')
+    let table = name.strip_prefix('t');
+    match table
+        .map(|table| table.strip_suffix(".c").unwrap_or(table))
         .map(|table| table.split_once(".f").unwrap_or((table, "0")))
     {
         Some((table, family)) => number(table) && number(family),
@@ -105,7 +106,7 @@ mod tests {
 
     #[test]
     fn only_tables_and_indexes_are_cleared_up() {
-        for name in ["t7", "t7.f2", "i9", "i9.c", "i9.d"] {
+        for name in ["t7", "t7.f2", "t7.c", "i9", "i9.c", "i9.d"] {
             assert!(is_table_or_index(name), "{name}");
         }
         for name in [

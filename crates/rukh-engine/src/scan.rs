@@ -66,7 +66,7 @@ pub struct ScanRequest {
     pub entry_filter: Option<EntryFilter>,
     /// The columns that the view of `entry_filter` gives; all must be in the source itself.
     pub entry_columns: Vec<ColumnId>,
-    /// Tests on columns, which a columnar index evaluates on encoded values; empty for other sources.
+    /// Tests on columns, which a columnar index or table evaluates on encoded values; empty for other sources.
     pub tests: Vec<ColumnTest>,
     /// Ends the scan with [`EngineError::Cancelled`] soon after it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,
@@ -139,13 +139,13 @@ pub(crate) fn storage_name(codec: &TableCodec, source: Source) -> Result<&str, E
     }
 }
 
-/// Returns the index that a source is, if it is columnar.
+/// Returns the index that a source is, if it is columnar; a columnar table is one of all of its columns.
 pub(crate) fn columnar_index(
     codec: &TableCodec,
     source: Source,
 ) -> Result<Option<&Arc<IndexCodec>>, EngineError> {
     match source {
-        Source::Table => Ok(None),
+        Source::Table => Ok(codec.blocks.as_ref()),
         Source::Index(id) => Ok(Some(ready_index(codec, id)?).filter(|index| index.blocks().is_some())),
     }
 }
@@ -195,9 +195,10 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    fn new(codec: Arc<TableCodec>, request: &ScanRequest) -> Result<Self, EngineError> {
+    /// Prepares a scan; `by_blocks` says that of a columnar table blocks are read as they are stored.
+    fn new(codec: Arc<TableCodec>, request: &ScanRequest, by_blocks: bool) -> Result<Self, EngineError> {
         let index = match request.source {
-            Source::Table => None,
+            Source::Table => codec.blocks.clone().filter(|_| by_blocks),
             Source::Index(id) => Some(ready_index(&codec, id)?.clone()),
         };
         let mut plan = Plan {
@@ -473,11 +474,13 @@ impl RowCursor {
     pub(crate) fn new(
         codec: Arc<TableCodec>,
         kv: Arc<dyn KvSnapshot>,
+        raw: &Arc<dyn KvSnapshot>,
         request: ScanRequest,
     ) -> Result<Self, EngineError> {
-        let mut plan = Plan::new(codec, &request)?;
+        let by_blocks = !request.tests.is_empty();
+        let mut plan = Plan::new(codec, &request, by_blocks)?;
         if plan.is_columnar() {
-            return RowCursor::of_blocks(plan, kv, request);
+            return RowCursor::of_blocks(plan, kv, raw.clone(), request);
         }
         let points = match request.source {
             Source::Table if is_plain(&request) => {

@@ -242,6 +242,14 @@ impl<'a> Scrub<'a> {
 
     /// Decodes all rows and collects the entries that they should have.
     fn rows<'i>(&mut self, mut expected: ExpectedEntries<'i>) -> Result<ExpectedEntries<'i>, EngineError> {
+        if let Some(blocks) = &self.codec.blocks {
+            let (raw, report) = (&self.snapshot.raw, &mut self.report);
+            columnar::check_blocks(raw.as_ref(), blocks, &mut |error| report.note_error(error))?;
+            if !report.is_clean() {
+                // What a block that does not decode has cannot be told.
+                return Ok(expected);
+            }
+        }
         let mut reader = RowReader::new(self.snapshot, self.maintainer.codec.clone())?;
         while let Some(raw) = reader.next_raw()? {
             check_cancelled(self.progress)?;

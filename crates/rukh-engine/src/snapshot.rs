@@ -2,7 +2,7 @@
 
 use crate::clock::{Clock, Moment};
 use crate::codec::TableCodec;
-use crate::columnar;
+use crate::columnar::{self, Packed, Unpacked};
 use crate::lifetime::{self, Live};
 use crate::scan::{self, ColumnarCursor, RowCursor, ScanCounters, ScanRequest, Source};
 use crate::{EngineError, Row};
@@ -22,6 +22,8 @@ pub(crate) struct Definitions {
     pub(crate) lifetimes: Arc<lifetime::Rules>,
     /// Whether rows of any table carry times.
     timed: bool,
+    /// The columnar tables.
+    packed: Arc<Packed>,
 }
 
 impl Definitions {
@@ -35,14 +37,25 @@ impl Definitions {
                 .unwrap_or_else(|| Arc::new(TableCodec::new(table.clone())));
             (table.id, codec)
         };
-        let codecs = catalog.tables().map(prepare).collect();
+        let codecs: HashMap<TableId, Arc<TableCodec>> = catalog.tables().map(prepare).collect();
         let timed = catalog.tables().any(|table| table.options.timed);
+        let packed = |codec: &Arc<TableCodec>| {
+            let blocks = codec.blocks.clone()?;
+            Some((blocks.storage.clone(), blocks))
+        };
+        let packed: Packed = codecs.values().filter_map(packed).collect();
         Definitions {
             lifetimes: Arc::new(lifetime::rules(&catalog)),
             timed,
+            packed: Arc::new(packed),
             catalog: Arc::new(catalog),
             codecs,
         }
+    }
+
+    /// Whether rows of any table are stored in blocks, which are read together with what is beside them.
+    pub(crate) fn has_packed(&self) -> bool {
+        !self.packed.is_empty()
     }
 
     /// Returns a table prepared for reading and writing.
@@ -73,13 +86,20 @@ fn live(
     clock: &Arc<Clock>,
 ) -> (Option<Arc<Moment>>, Arc<dyn KvSnapshot>) {
     let moment = definitions.timed.then(|| clock.moment());
+    let raw: Arc<dyn KvSnapshot> = match definitions.has_packed() {
+        true => Arc::new(Unpacked {
+            kv: raw.clone(),
+            tables: definitions.packed.clone(),
+        }),
+        false => raw.clone(),
+    };
     let kv = match &moment {
         Some(moment) if !definitions.lifetimes.is_empty() => Arc::new(Live {
-            kv: raw.clone(),
+            kv: raw,
             rules: definitions.lifetimes.clone(),
             now: moment.time(),
         }),
-        _ => raw.clone(),
+        _ => raw,
     };
     (moment, kv)
 }
@@ -90,7 +110,7 @@ pub struct Snapshot {
     /// The definitions that the data was written under.
     pub catalog: Arc<Catalog>,
     pub(crate) definitions: Arc<Definitions>,
-    /// What is stored and alive.
+    /// What is stored and alive, columnar tables as if they were stored row by row.
     pub(crate) kv: Arc<dyn KvSnapshot>,
     /// What is stored.
     pub(crate) raw: Arc<dyn KvSnapshot>,
@@ -168,7 +188,7 @@ impl Snapshot {
     /// Fails on a column or index that the table does not have, and on an index that is not ready.
     pub fn scan(&self, request: ScanRequest) -> Result<RowCursor, EngineError> {
         let codec = self.codec(request.table.id)?;
-        RowCursor::new(codec.clone(), self.kv.clone(), request)
+        RowCursor::new(codec.clone(), self.kv.clone(), &self.raw, request)
     }
 
     /// Counts the rows whose keys lie in `ranges` and pass `masked`, without touching a value.
@@ -182,7 +202,7 @@ impl Snapshot {
         masked: MaskedCompare,
     ) -> Result<(u64, ScanCounters), EngineError> {
         let codec = self.codec(table.id)?;
-        if scan::columnar_index(codec, source)?.is_some() {
+        if masked.is_empty() && scan::columnar_index(codec, source)?.is_some() {
             return self.count_columnar(codec, source, ranges);
         }
         let storage = scan::storage_name(codec, source)?;
@@ -216,7 +236,7 @@ impl Snapshot {
     /// `limit` and `entry_filter` of the request are not looked at.
     pub fn scan_columnar(&self, request: ScanRequest) -> Result<ColumnarCursor, EngineError> {
         let codec = self.codec(request.table.id)?;
-        ColumnarCursor::new(codec.clone(), self.kv.clone(), request)
+        ColumnarCursor::new(codec.clone(), self.raw.clone(), request)
     }
 
     /// Returns the row whose primary key has these datums: one for each element, in key order; for
@@ -250,7 +270,7 @@ impl Snapshot {
     ) -> Result<Vec<Vec<KeyRange>>, EngineError> {
         let codec = self.codec(table.id)?;
         if let Some(index) = scan::columnar_index(codec, source)? {
-            let points = columnar::first_keys(self.kv.as_ref(), index)?;
+            let points = columnar::first_keys(self.raw.as_ref(), index)?;
             return Ok(crate::split::split_at(ranges, &points, parts));
         }
         let storage = scan::storage_name(codec, source)?;

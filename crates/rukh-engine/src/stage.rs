@@ -32,6 +32,10 @@ pub(crate) fn stage(
                     family.encode(new, change.times, &mut value)?;
                     batch.put(&family.storage, change.key, &value);
                 }
+                // A block may have the row still.
+                _ if had_entry && maintainer.codec.blocks.is_some() => {
+                    batch.put(&family.storage, change.key, DELETED);
+                }
                 _ if had_entry => batch.delete(&family.storage, change.key),
                 _ => {}
             }

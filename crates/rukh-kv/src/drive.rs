@@ -30,7 +30,7 @@ const CANCEL_STEP: u64 = 2048;
 
 /// A place in an ordered table. Without a key, it is past either end or has met an error, which
 /// `status` tells.
-pub(crate) trait Position {
+pub trait Position {
     /// Prepares for a range to be read next. Returns whether the position will show no key outside
     /// it, so that keys need not be compared with its ends.
     fn enter(&mut self, range: &KeyRange) -> Result<bool, KvError>;
@@ -48,6 +48,14 @@ pub(crate) trait Position {
     fn value(&self) -> &[u8];
     /// Returns the error that took the key away, if one did.
     fn status(&self) -> Result<(), KvError>;
+}
+
+/// Starts a scan of an ordered table that is not stored as one, but can be moved over.
+pub fn scan_position<P: Position + Send + 'static>(
+    spec: ScanSpec,
+    position: P,
+) -> Result<Box<dyn KvCursor>, KvError> {
+    Ok(Box::new(Driver::new(spec, |_| Ok(position))?))
 }
 
 /// What is to be done next.

@@ -48,6 +48,7 @@ mod store;
 mod usage;
 
 pub use batch::{WriteBatch, WriteOp};
+pub use drive::{Position, scan_position};
 pub use error::KvError;
 pub use fault::{Fault, FaultStore};
 pub use memory::MemoryStore;

@@ -6,7 +6,7 @@ use rukh_catalog::{ColumnId, Index};
 use rukh_keys::{KeyLayout, KeyRange, MaskedCompare, Span};
 
 use crate::boxes::TermBox;
-use crate::columnar::{ColumnarRead, column_tests};
+use crate::columnar::{BATCHES, ColumnarRead, column_tests, cost_of_unpacking};
 use crate::constrain::{Constraint, constrain};
 use crate::cost::{Estimate, PathShape, estimate, estimate_columnar, is_whole_key, known_for_key};
 use crate::implication::given_by_index;
@@ -151,7 +151,10 @@ fn plain_path_on(query: &Query<'_>, knowledge: &Knowledge, target: &Target) -> O
     let constraint = constrain(query, knowledge, target, &given, options(query));
     let columnar = target.index(query).filter(|index| index.is_columnar());
     if let Some(index) = columnar {
-        return assemble_columnar(query, knowledge, target, index, constraint);
+        return assemble_columnar(query, knowledge, target, Some(index), constraint);
+    }
+    if target.source == Source::Table && query.table.is_columnar() {
+        return Some(columnar_table_path(query, knowledge, target, constraint));
     }
     let path = assemble(query, knowledge, target, constraint);
     let all = || {
@@ -260,12 +263,34 @@ fn assemble(
     }
 }
 
-/// Plans a columnar index; `None` if it lacks a column that the query reads.
+/// Plans a columnar table: row by row, or by columns if that is cheaper.
+fn columnar_table_path(
+    query: &Query<'_>,
+    knowledge: &Knowledge,
+    target: &Target,
+    constraint: Constraint,
+) -> AccessPath {
+    let mut rows = assemble(query, knowledge, target, constraint.clone());
+    if matches!(rows.kind, ScanKind::Empty) {
+        return rows;
+    }
+    rows.estimate.cost += cost_of_unpacking(query, rows.ranges.len(), rows.estimate.keys);
+    if rows.kind == ScanKind::PointLookup {
+        return rows;
+    }
+    match assemble_columnar(query, knowledge, target, None, constraint) {
+        Some(columns) if columns.estimate.cost < rows.estimate.cost => columns,
+        _ => rows,
+    }
+}
+
+/// Plans a columnar index, or without one a columnar table; `None` if the index lacks a column that the query
+/// reads.
 fn assemble_columnar(
     query: &Query<'_>,
     knowledge: &Knowledge,
     target: &Target,
-    index: &Index,
+    index: Option<&Index>,
     mut constraint: Constraint,
 ) -> Option<AccessPath> {
     let placed = place_spans(&mut constraint.boxes, target);
@@ -289,11 +314,13 @@ fn assemble_columnar(
             columns.push(column);
         }
     }
-    if !columns.iter().all(|column| index.covers(query.table, *column)) {
+    let covers = |column: &ColumnId| index.is_none_or(|index| index.covers(query.table, *column));
+    if !columns.iter().all(covers) {
         return None;
     }
     let known = known_for_key(query, knowledge.known.as_ref(), target);
-    let order = path_order(query, target, &known, true, kind == ScanKind::Empty);
+    let one_bucket = placed.buckets.as_ref().map_or(1, Vec::len) <= 1;
+    let order = path_order(query, target, &known, one_bucket, kind == ScanKind::Empty);
     // Blocks are read forwards.
     let ordered = order.satisfied && !order.reverse;
     let read = ColumnarRead { tests, columns };
@@ -307,13 +334,16 @@ fn assemble_columnar(
         covering: true,
         ordered,
     };
-    let estimate = estimate_columnar(query, knowledge, &shape, &read, !residual.is_empty());
+    let mut estimate = estimate_columnar(query, knowledge, &shape, &read, !residual.is_empty());
+    if index.is_none() {
+        estimate.cost += BATCHES;
+    }
     Some(AccessPath {
         source: target.source,
         kind,
         layout: target.layout.clone(),
         spans: placed.spans,
-        buckets: None,
+        buckets: placed.buckets,
         ranges: placed.ranges,
         masked: masks.compare,
         masked_tests: masks.tests,

@@ -34,6 +34,18 @@ const VALUE: f64 = 0.01;
 /// Cost of checking one row against the residual.
 const CHECK: f64 = 0.02;
 
+/// Cost of beginning to read a columnar table by batches of columns, where single rows could be had.
+pub(crate) const BATCHES: f64 = 100.0;
+/// Cost of making one value of a column part of a row.
+const UNPACK: f64 = 0.05;
+
+/// Returns what it costs more to read so many keys of a columnar table row by row than if it were stored so.
+pub(crate) fn cost_of_unpacking(query: &Query<'_>, ranges: usize, keys: f64) -> f64 {
+    let columns = query.table.columns.len() as f64;
+    let blocks = ranges as f64 + keys / BLOCK_ROWS;
+    blocks * (2.0 * SEEK + columns * FETCH) + keys * columns * UNPACK
+}
+
 /// What is read of a columnar index.
 #[derive(Clone, Debug)]
 pub struct ColumnarRead {

@@ -35,6 +35,7 @@ const PROOF_WORK_MAX: usize = 262_144;
 const HASH_VALUES_MAX: usize = SPANS_MAX;
 
 /// The spans of one key, and what they prove.
+#[derive(Clone)]
 pub(crate) struct Constraint {
     /// Empty if no row can pass.
     pub(crate) boxes: Vec<BoxSpans>,

@@ -135,7 +135,10 @@ fn text_of(query: &Query<'_>, path: &AccessPath, ranges: &[String], actuals: Opt
 fn scanned(query: &Query<'_>, path: &AccessPath) -> String {
     let name = source_name(query, path.source);
     match path.kind {
-        ScanKind::Columnar => name.trim_start_matches("index ").to_string(),
+        ScanKind::Columnar => match query.table.is_columnar() && path.source == Source::Table {
+            true => query.table.name.clone(),
+            false => name.trim_start_matches("index ").to_string(),
+        },
         _ => name,
     }
 }

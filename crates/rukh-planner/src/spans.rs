@@ -38,6 +38,7 @@ pub(crate) const SPANS_MAX: usize = 16_384;
 const SMALL_INTERVAL: usize = 1_024;
 
 /// What becomes of one box.
+#[derive(Clone)]
 pub(crate) struct BoxSpans {
     pub(crate) spans: Vec<PrefixSpan>,
     /// Whether the spans are exactly the box.
@@ -49,6 +50,7 @@ pub(crate) struct BoxSpans {
 }
 
 /// A span and how many of its leading datums are the same at both ends.
+#[derive(Clone)]
 pub(crate) struct PrefixSpan {
     pub(crate) span: Span,
     pub(crate) fixed: usize,

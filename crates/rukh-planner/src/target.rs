@@ -51,7 +51,7 @@ impl Target {
             Source::Table => {
                 let elements = table.primary_key.clone();
                 let count = elements.len();
-                (elements, table.key_layout(), count, true, false)
+                (elements, table.key_layout(), count, true, table.is_columnar())
             }
             Source::Index(id) => {
                 let index = ready_index(query, id)?;

@@ -48,6 +48,8 @@ pub(crate) struct Settings {
     pub(crate) default_transaction_read_only: bool,
     /// Whether the present transaction may only read.
     pub(crate) transaction_read_only: bool,
+    /// Whether new tables are columnar, unless they say otherwise.
+    pub(crate) columnar_tables: bool,
     /// Settings of PostgreSQL's clients.
     pub(crate) client: ClientSettings,
 }
@@ -73,6 +75,7 @@ impl Settings {
             methods: Methods::default(),
             default_transaction_read_only: false,
             transaction_read_only: false,
+            columnar_tables: false,
             client: ClientSettings::default(),
         }
     }
@@ -82,8 +85,12 @@ impl Settings {
 const ISOLATION: &str = "repeatable read";
 
 /// Names of all settings, with what they are for.
-const KNOWN: [(&str, &str); 12] = [
+const KNOWN: [(&str, &str); 13] = [
     ("auto_analyze", "whether COPY of many rows is followed by ANALYZE"),
+    (
+        "default_table_access_method",
+        "how new tables are stored: heap, by rows, or columnar",
+    ),
     (
         "default_transaction_isolation",
         "the isolation level of new transactions",
@@ -142,6 +149,13 @@ impl Settings {
             "log_min_duration_statement" => {
                 self.log_min_duration = parse_duration(value).ok_or_else(|| invalid(name, value))?;
             }
+            "default_table_access_method" => {
+                self.columnar_tables = match value {
+                    "columnar" => true,
+                    "heap" | "default" => false,
+                    _ => return Err(invalid(name, value)),
+                }
+            }
             "synchronous_commit" => self.synchronous_commit = boolean(name, value, true)?,
             "default_transaction_read_only" => {
                 self.default_transaction_read_only = boolean(name, value, false)?;
@@ -171,6 +185,11 @@ impl Settings {
             "auto_analyze" => Ok(on_or_off(self.auto_analyze)),
             "log_min_duration_statement" => Ok(duration_text(self.log_min_duration)),
             "memory_limit" => Ok(bytes_text(self.opened.memory_bytes)),
+            "default_table_access_method" => Ok(match self.columnar_tables {
+                true => "columnar",
+                false => "heap",
+            }
+            .to_string()),
             "synchronous_commit" => Ok(on_or_off(self.synchronous_commit)),
             "default_transaction_read_only" => Ok(on_or_off(self.default_transaction_read_only)),
             "transaction_read_only" => Ok(on_or_off(self.transaction_read_only)),

@@ -355,6 +355,11 @@ fn type_name(column: &Column) -> String {
 }
 
 fn options_sql(table: &Table) -> String {
+    let layout = if table.is_columnar() {
+        " USING columnar"
+    } else {
+        ""
+    };
     let mut options = Vec::new();
     if let Some(salt) = &table.salt {
         let on = salt
@@ -378,8 +383,8 @@ fn options_sql(table: &Table) -> String {
         sql += &format!(" SPLIT ON ({})", keys.join(", "));
     }
     match sql.trim() {
-        "" => String::new(),
-        options => format!(" {options}"),
+        "" => layout.to_string(),
+        options => format!("{layout} {options}"),
     }
 }
 

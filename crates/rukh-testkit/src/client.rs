@@ -51,6 +51,11 @@ impl Client {
         Client::new(&Database::open_in_memory().expect("a database in memory can be made"))
     }
 
+    /// Makes another connection to the same database.
+    pub fn another(&self) -> Self {
+        Client::new(&self.database)
+    }
+
     /// Makes the time of the database stand still at a timestamp; it cannot go back.
     ///
     /// # Panics

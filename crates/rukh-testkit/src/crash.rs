@@ -11,6 +11,7 @@
 //! | DELETE of a range      | some   | half of the range; entries without rows                    |
 //! | CREATE, DROP INDEX     | few    | an index that is read before it is full                    |
 //! | ALTER INDEX … REBUILD  | few    | the old index without what was written since               |
+//! | REPACK, beside these   | some   | rows lost between blocks and changes                       |
 //! | transactions of these  | some   | some of its statements; what it rolled back                |
 //!
 //! Deliberately not here: loss of the machine's power, which a killed process does not show.
@@ -31,12 +32,26 @@ const IDS: i64 = 1000;
 /// so many that indexes are filled beside writers.
 const FIRST_ROWS: i64 = 16_000;
 
-/// What another connection does all the time.
-pub const BUILDS: &[&str] = &[
-    "CREATE INDEX CONCURRENTLY IF NOT EXISTS ledger_beside ON ledger (amount DESC, id)",
-    "REINDEX INDEX CONCURRENTLY ledger_beside",
-    "DROP INDEX ledger_beside",
-];
+/// What another connection does all the time; if the table is columnar, with what makes blocks.
+pub fn builds(columnar: bool) -> &'static [&'static str] {
+    match columnar {
+        false => &[
+            "CREATE INDEX CONCURRENTLY IF NOT EXISTS ledger_beside ON ledger (amount DESC, id)",
+            "REINDEX INDEX CONCURRENTLY ledger_beside",
+            "DROP INDEX ledger_beside",
+        ],
+        true => &[
+            "ALTER TABLE ledger REPACK",
+            "CREATE INDEX CONCURRENTLY IF NOT EXISTS ledger_beside ON ledger USING columnar (amount DESC)",
+            "ALTER TABLE ledger REPACK",
+            "ALTER INDEX ledger_by_amount REPACK",
+            "ALTER INDEX ledger_beside REPACK",
+            "REINDEX INDEX CONCURRENTLY ledger_beside",
+            "ALTER TABLE ledger REPACK",
+            "DROP INDEX ledger_beside",
+        ],
+    }
+}
 
 /// A row's value: amount and note.
 type RowValue = (i64, Option<String>);
@@ -166,14 +181,16 @@ fn row_sql((bucket, id, amount, note): &WrittenRow) -> String {
     format!("({bucket}, {id}, {amount}, {note})")
 }
 
-/// Statements that make the table and its first rows, before anything is killed.
-pub fn setup() -> Vec<String> {
+/// Statements that make the table and its first rows, before anything is killed; table and index columnar, or not.
+pub fn setup(columnar: bool) -> Vec<String> {
     let per_bucket = FIRST_ROWS / BUCKETS;
+    let using = if columnar { " USING columnar" } else { "" };
     let mut statements = vec![
-        "CREATE TABLE ledger (bucket INTEGER NOT NULL, id BIGINT NOT NULL, amount BIGINT NOT NULL, \
-         note VARCHAR, PRIMARY KEY (bucket, id DESC))"
-            .to_owned(),
-        "CREATE INDEX ledger_by_amount ON ledger (amount) INCLUDE (note)".to_owned(),
+        format!(
+            "CREATE TABLE ledger (bucket INTEGER NOT NULL, id BIGINT NOT NULL, amount BIGINT NOT NULL, \
+             note VARCHAR, PRIMARY KEY (bucket, id DESC)){using}"
+        ),
+        format!("CREATE INDEX ledger_by_amount ON ledger{using} (amount) INCLUDE (note)"),
     ];
     statements.extend((0..BUCKETS).map(|bucket| {
         let rows: Vec<String> = (0..per_bucket)

@@ -28,6 +28,8 @@ use crate::translate::Translator;
 /// Rukh as sqllogictest sees it.
 pub struct SltRukh {
     client: Client,
+    /// What makes blocks of all columnar tables and indexes after each statement that is no query.
+    repacker: Option<Client>,
 }
 
 /// An error of Rukh, printed for sqllogictest.
@@ -38,7 +40,18 @@ pub struct RukhError(rukh::Error);
 impl SltRukh {
     /// Runs scripts on this connection.
     pub fn new(client: Client) -> Self {
-        SltRukh { client }
+        SltRukh {
+            client,
+            repacker: None,
+        }
+    }
+
+    /// Runs scripts on this connection, while another one repacks whatever is columnar.
+    pub fn repacked(client: Client) -> Self {
+        SltRukh {
+            repacker: Some(client.another()),
+            client,
+        }
     }
 }
 
@@ -56,6 +69,10 @@ impl DB for SltRukh {
         }
         let result = std::thread::scope(|scope| scope.spawn(|| client.run(sql)).join());
         let output = result.expect("a statement does not panic").map_err(RukhError)?;
+        if let (Some(repacker), None) = (&mut self.repacker, &output.table) {
+            std::thread::scope(|scope| scope.spawn(|| repack_all(repacker)).join())
+                .expect("a repack does not panic");
+        }
         Ok(match &output.table {
             Some(table) => rows(table),
             None => DBOutput::StatementComplete(output.count()),
@@ -68,6 +85,26 @@ impl DB for SltRukh {
 
     fn error_sql_state(error: &RukhError) -> Option<String> {
         Some(error.0.sqlstate.to_owned())
+    }
+}
+
+/// Repacks all tables and indexes; those that are not columnar refuse it.
+fn repack_all(client: &mut Client) {
+    for (what, show) in [("TABLE", "SHOW TABLES"), ("INDEX", "SHOW INDEXES")] {
+        let Ok(shown) = client.query(show) else {
+            continue;
+        };
+        let name = shown.columns.iter().position(|column| column == "name");
+        for row in &shown.rows {
+            if let Some(Some(name)) = name.and_then(|at| row.get(at)) {
+                match client.run(&format!("ALTER {what} \"{name}\" REPACK")) {
+                    Ok(_) => {}
+                    // Not columnar, no table, or gone meanwhile.
+                    Err(error) if ["42809", "42P01"].contains(&error.sqlstate) => {}
+                    Err(error) => panic!("{what} {name}: {error}"),
+                }
+            }
+        }
     }
 }
 

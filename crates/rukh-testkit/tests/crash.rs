@@ -21,6 +21,15 @@ const ROUNDS: u64 = 12;
 
 #[test]
 fn crash_leaves_every_acknowledged_statement_and_no_half_one() {
+    crash(false);
+}
+
+#[test]
+fn crash_leaves_every_acknowledged_statement_in_a_columnar_table() {
+    crash(true);
+}
+
+fn crash(columnar: bool) {
     let case = Cases::from_environment("crash", 1)
         .iter()
         .next()
@@ -28,12 +37,12 @@ fn crash_leaves_every_acknowledged_statement_and_no_half_one() {
     let rounds = number("RUKH_CRASH_ROUNDS").unwrap_or(ROUNDS);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("db");
-    make_table(&path);
+    make_table(&path, columnar);
     let mut random = StdRng::seed_from_u64(case.seed);
     let mut model = Model::after_setup();
     let mut next = 0;
     for round in 0..rounds {
-        let acknowledged = run_and_kill(&path, case.seed, next, &mut random);
+        let acknowledged = run_and_kill(&path, case.seed, next, columnar, &mut random);
         for number in next..acknowledged {
             model.apply(&Step::of(case.seed, number));
         }
@@ -43,20 +52,21 @@ fn crash_leaves_every_acknowledged_statement_and_no_half_one() {
     println!("crash: {rounds} kills, {next} statements");
 }
 
-fn make_table(path: &Path) {
+fn make_table(path: &Path, columnar: bool) {
     let database = Database::open(path).unwrap();
     let mut client = Client::new(&database);
-    for sql in setup() {
+    for sql in setup(columnar) {
         client.run(&sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 }
 
 /// Starts the child at statement `first`, kills it some time after a random number of commits, and
 /// returns the number behind the last one acknowledged.
-fn run_and_kill(path: &Path, seed: u64, first: u64, random: &mut StdRng) -> u64 {
+fn run_and_kill(path: &Path, seed: u64, first: u64, columnar: bool, random: &mut StdRng) -> u64 {
     let mut child = Command::new(env!("CARGO_BIN_EXE_rukh-crash-child"))
         .arg(path)
         .args([seed.to_string(), first.to_string()])
+        .arg(if columnar { "columnar" } else { "rows" })
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();

@@ -115,6 +115,7 @@ impl<'a> World<'a> {
         for _ in 0..ROUNDS {
             self.reopen()?;
             self.make_some_indexes()?;
+            self.repack()?;
             let in_transaction = self.random.random_bool(0.5);
             if in_transaction {
                 self.define("BEGIN")?;
@@ -179,6 +180,19 @@ impl<'a> World<'a> {
             }
             if refused.is_none() {
                 self.indexes.push(index);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes blocks of what is beside those of a columnar table and of columnar indexes, or not.
+    fn repack(&mut self) -> Result<(), String> {
+        if self.table.options.contains("columnar") && self.random.random_bool(0.7) {
+            self.define("ALTER TABLE t REPACK")?;
+        }
+        for index in self.indexes.clone() {
+            if index.columnar && self.random.random_bool(0.5) {
+                self.define(&format!("ALTER INDEX {} REPACK", index.name))?;
             }
         }
         Ok(())

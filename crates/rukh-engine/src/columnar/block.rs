@@ -73,8 +73,10 @@ pub(crate) fn cut(rows: usize, block_rows: usize) -> impl Iterator<Item = Range<
     (0..blocks).map(move |nth| rows * nth / blocks..rows * (nth + 1) / blocks)
 }
 
-/// Encodes some rows of these columns as a block: its pieces with their keys, in key order.
+/// Encodes some rows of these columns, which have these ascending numbers, as a block: its pieces with
+/// their keys, in key order.
 pub(crate) fn encode(
+    numbers: &[usize],
     columns: &[ColumnVector],
     rows: Range<usize>,
     first_key: &[u8],
@@ -82,10 +84,10 @@ pub(crate) fn encode(
 ) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut pieces = Vec::with_capacity(columns.len() + 1);
     let key = Piece::Head.key(first_key);
-    let head = head::encode(&key, columns, rows.clone(), last_key);
+    let head = head::encode(&key, numbers, columns, rows.clone(), last_key);
     pieces.push((key, head));
-    for (slot, vector) in columns.iter().enumerate() {
-        let key = Piece::Column(slot).key(first_key);
+    for (number, vector) in numbers.iter().zip(columns) {
+        let key = Piece::Column(*number).key(first_key);
         let value = column::encode(&key, vector, rows.clone());
         pieces.push((key, value));
     }

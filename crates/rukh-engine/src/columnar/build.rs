@@ -15,6 +15,8 @@ pub(crate) type PieceEntry = (Vec<u8>, Vec<u8>);
 /// Collects entries in key order and cuts them into blocks.
 pub(crate) struct BlockBuilder<'a> {
     index: &'a IndexCodec,
+    /// By column, its number in blocks.
+    numbers: Vec<usize>,
     columns: Vec<ColumnVector>,
     keys: Keys,
     bytes: usize,
@@ -46,6 +48,7 @@ impl<'a> BlockBuilder<'a> {
         let blocks = index.blocks().expect("the index is columnar");
         BlockBuilder {
             index,
+            numbers: blocks.numbers.clone(),
             columns: blocks.types.iter().map(|ty| ColumnVector::new(*ty)).collect(),
             keys: Keys::default(),
             bytes: 0,
@@ -97,7 +100,7 @@ impl<'a> BlockBuilder<'a> {
         };
         let encode = |rows: std::ops::Range<usize>| {
             let (first, last) = (self.keys.get(rows.start), self.keys.get(rows.end - 1));
-            block::encode(&self.columns, rows, first, last)
+            block::encode(&self.numbers, &self.columns, rows, first, last)
         };
         let pieces = block::cut(rows, block_rows).flat_map(encode).collect();
         self.columns.iter_mut().for_each(ColumnVector::clear);

@@ -2,15 +2,18 @@
 //! their blocks checked for themselves.
 
 use super::BlockError;
-use super::block::{self, Piece};
+use super::block::Piece;
 use super::column::Column;
-use super::head::Head;
-use super::scan::{BlockScan, BlockScanSpec, corruption};
+use super::head::{self, Head};
+use super::open::corruption;
+use super::scan::{BlockScan, BlockScanSpec};
 use super::vector::ColumnVector;
 use crate::EngineError;
 use crate::entry::IndexCodec;
 use rukh_keys::{Datum, DatumRef, KeyRange};
 use rukh_kv::{KvCursor, KvSnapshot, ScanSpec};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Entries read together.
@@ -69,23 +72,34 @@ pub(crate) fn check_blocks(
     let heads = Piece::Head.range(&KeyRange::all());
     let mut cursor = kv.scan(&blocks.storage, ScanSpec::ranges(vec![heads]))?;
     let mut last_key: Option<Vec<u8>> = None;
-    let mut pieces = 0;
+    // By first key, one more than the highest number of a column.
+    let mut known = BTreeMap::new();
     while let Some((key, value)) = owned(cursor.as_mut())? {
-        pieces += 1 + blocks.types.len() as u64;
         let (_, first) = Piece::of(&key).map_err(|e| corruption(index, &[], None, e))?;
+        known.insert(
+            first.to_vec(),
+            Head::parse(&key, &value).map_or(usize::MAX, |head| head.columns()),
+        );
         let checked = check_block(kv, index, first, &value, last_key.as_deref());
         match checked {
             Ok(last) => last_key = Some(last),
             Err(error) => note(error)?,
         }
     }
-    let stored = kv.count(&blocks.storage, ScanSpec::all().keys_only())?.0;
-    match stored == pieces {
-        true => Ok(()),
-        false => note(index.corruption(
-            &[],
-            format!("there are {stored} pieces of blocks where there should be {pieces}"),
-        )),
+    let mut strays = 0;
+    let mut cursor = kv.scan(&blocks.storage, ScanSpec::all().keys_only())?;
+    cursor.for_each(&mut |key, _| {
+        let belongs = match Piece::of(key) {
+            Ok((Piece::Head, first)) => known.contains_key(first),
+            Ok((Piece::Column(number), first)) => known.get(first).is_some_and(|columns| number < *columns),
+            Err(_) => false,
+        };
+        strays += u64::from(!belongs);
+        ControlFlow::Continue(())
+    })?;
+    match strays {
+        0 => Ok(()),
+        _ => note(index.corruption(&[], format!("there are {strays} pieces that belong to no block"))),
     }
 }
 
@@ -110,7 +124,14 @@ fn check_block(
     let parsed = Head::parse(&head_key, head).map_err(failed(None))?;
     let mut columns = Vec::with_capacity(blocks.types.len());
     for (slot, ty) in blocks.types.iter().enumerate() {
-        let key = Piece::Column(slot).key(first);
+        if blocks.numbers[slot] >= parsed.columns() {
+            // The block is older than the column, as only a table's can be.
+            match index.is_table() {
+                true => break,
+                false => return Err(wrong("another number of columns")),
+            }
+        }
+        let key = blocks.key(slot, first);
         let value = kv.get(&blocks.storage, &key)?;
         let value = value.ok_or(BlockError::Missing).map_err(failed(Some(slot)))?;
         let column = Column::parse(*ty, &key, &value).map_err(failed(Some(slot)))?;
@@ -141,22 +162,30 @@ fn check_block(
     if last != parsed.last_key {
         return Err(wrong("another last key"));
     }
-    let made = block::encode(&columns, 0..parsed.rows, first, &last);
-    match made.first().is_some_and(|(_, value)| value == head) {
+    let numbers = &blocks.numbers[..columns.len()];
+    let made = head::encode(&head_key, numbers, &columns, 0..parsed.rows, &last);
+    let made = Head::parse(&head_key, &made).map_err(failed(None))?;
+    match numbers
+        .iter()
+        .all(|number| made.column(*number) == parsed.column(*number))
+    {
         true => Ok(last),
         false => Err(wrong("a head that does not tell what is in it")),
     }
 }
 
 /// Prints a key of blocks as what it belongs to and the key of the first row.
-pub(crate) fn piece_name(index: &IndexCodec, key: &[u8]) -> (Option<usize>, Vec<u8>) {
+pub(crate) fn piece_name(index: &IndexCodec, key: &[u8]) -> (Option<Option<usize>>, Vec<u8>) {
     match Piece::of(key) {
         Ok((Piece::Head, first)) => (None, first.to_vec()),
-        Ok((Piece::Column(slot), first)) if slot < index.blocks().map_or(0, |b| b.types.len()) => {
-            (Some(slot), first.to_vec())
-        }
-        _ => (None, key.to_vec()),
+        Ok((Piece::Column(number), first)) => (Some(slot_of(index, number)), first.to_vec()),
+        Err(_) => (None, key.to_vec()),
     }
+}
+
+/// Returns the slot of the column with a number; `None` if the column is gone.
+fn slot_of(index: &IndexCodec, number: usize) -> Option<usize> {
+    index.blocks()?.numbers.iter().position(|known| *known == number)
 }
 
 /// Prints the value of a piece of a block.
@@ -168,11 +197,11 @@ pub(crate) fn piece_value(index: &IndexCodec, key: &[u8], value: &[u8]) -> Resul
             let last = crate::names::entry_key(index, head.last_key);
             Ok(format!("{} rows to {last}", head.rows))
         }
-        (Piece::Column(slot), _) => {
-            let ty = blocks
-                .types
-                .get(slot)
-                .ok_or(BlockError::Invalid("more columns than its index"))?;
+        (Piece::Column(number), _) => {
+            let Some(slot) = slot_of(index, number) else {
+                return Ok(format!("a column that was dropped, {} bytes", value.len()));
+            };
+            let ty = &blocks.types[slot];
             let column = Column::parse(*ty, key, value)?;
             Ok(format!(
                 "{} rows, {}, {} bytes",

@@ -81,7 +81,8 @@ impl Inner {
         let Ok(codec) = definitions.codec(table) else {
             return;
         };
-        let columnar = codec.indexes.iter().filter(|index| index.blocks().is_some());
+        let layouts = codec.indexes.iter().chain(&codec.blocks);
+        let columnar = layouts.filter(|index| index.blocks().is_some());
         let ready = columnar.filter(|index| index.index.state == IndexState::Ready);
         for id in ready.map(|index| index.index.id) {
             // The commit is done, whatever becomes of this.
@@ -148,9 +149,9 @@ impl Inner {
 fn count(snapshot: &Snapshot, id: IndexId, block_rows: usize) -> Result<Debt, crate::EngineError> {
     let index = repack::columnar_index(snapshot, id)?;
     let heads = ScanSpec::ranges(vec![Piece::Head.range(&KeyRange::all())]).keys_only();
-    let blocks = snapshot.kv.count(&repack::layout(&index).storage, heads)?.0;
+    let blocks = snapshot.raw.count(&repack::layout(&index).storage, heads)?.0;
     Ok(Debt {
-        changes: snapshot.kv.count(&index.storage, ScanSpec::all().keys_only())?.0,
+        changes: snapshot.raw.count(&index.storage, ScanSpec::all().keys_only())?.0,
         rows: blocks * block_rows as u64,
         ..Debt::default()
     })

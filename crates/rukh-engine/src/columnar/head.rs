@@ -4,7 +4,7 @@
 //! format     1 byte   0x01
 //! rows       4 bytes  number of rows
 //! last key   4 bytes  its length, then the key of the last row
-//! columns    2 bytes  number of columns, then for each of them
+//! columns    2 bytes  one more than the highest number of a column, then for each of them
 //!   nulls    4 bytes  rows that are NULL
 //!   bounds   1 byte   0 none, 1 integers, 2 bytes; then
 //!            32 bytes smallest and greatest value, 16 bytes each; or
@@ -26,7 +26,7 @@ const INTEGERS: u8 = 1;
 const BYTES: u8 = 2;
 
 /// What is known of the values of a block's column before they are read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Known<'a> {
     nulls: usize,
     rows: usize,
@@ -43,14 +43,28 @@ pub(crate) struct Head<'a> {
     columns: Vec<Known<'a>>,
 }
 
-/// Encodes the head of a block of some rows of these columns, to be stored under `key`.
-pub(super) fn encode(key: &[u8], columns: &[ColumnVector], rows: Range<usize>, last_key: &[u8]) -> Vec<u8> {
+/// Encodes the head of a block of some rows of these columns, which have these ascending numbers, to be
+/// stored under `key`. A number that no column has is told as that of NULLs.
+pub(super) fn encode(
+    key: &[u8],
+    numbers: &[usize],
+    columns: &[ColumnVector],
+    rows: Range<usize>,
+    last_key: &[u8],
+) -> Vec<u8> {
     let mut out = vec![FORMAT];
     out.extend_from_slice(&(rows.len() as u32).to_le_bytes());
     out.extend_from_slice(&(last_key.len() as u32).to_le_bytes());
     out.extend_from_slice(last_key);
-    out.extend_from_slice(&(columns.len() as u16).to_le_bytes());
-    for column in columns {
+    let count = numbers.last().map_or(0, |last| last + 1);
+    out.extend_from_slice(&(count as u16).to_le_bytes());
+    for number in 0..count {
+        let Ok(slot) = numbers.binary_search(&number) else {
+            out.extend_from_slice(&(rows.len() as u32).to_le_bytes());
+            out.push(NO_BOUNDS);
+            continue;
+        };
+        let column = &columns[slot];
         let nulls = rows.clone().filter(|row| column.is_null(*row)).count();
         out.extend_from_slice(&(nulls as u32).to_le_bytes());
         match bounds(column, rows.clone()) {
@@ -98,10 +112,14 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Returns what is known of a column.
-    pub(crate) fn column(&self, slot: usize) -> Result<&Known<'a>, BlockError> {
-        let known = self.columns.get(slot);
-        known.ok_or(BlockError::Invalid("another number of columns"))
+    /// Returns what is known of the column with a number; `None` if the block is older than the column.
+    pub(crate) fn column(&self, number: usize) -> Option<&Known<'a>> {
+        self.columns.get(number)
+    }
+
+    /// Returns one more than the highest number of a column.
+    pub(crate) fn columns(&self) -> usize {
+        self.columns.len()
     }
 }
 

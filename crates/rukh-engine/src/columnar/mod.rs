@@ -1,11 +1,12 @@
-//! Columnar indexes: thousands of rows in a block, column by column.
+//! Columnar indexes and tables: thousands of rows in a block, column by column.
 //!
 //! | to read                                     | start at            |
 //! |---------------------------------------------|---------------------|
 //! | what the bytes are                          | `block`, `head`, `column`, `packed` |
 //! | values in memory                            | `vector`            |
 //! | conditions on encoded values                | `test`              |
-//! | how blocks and changes are read as one      | `scan`, `changes`   |
+//! | how blocks and changes are read as one      | `scan`, `open`, `changes` |
+//! | how tables in blocks look as if in rows     | `view`              |
 //! | how blocks are made                         | `build`             |
 //! | how changes become blocks, and when         | `repack`, `debts`   |
 //! | how an index is checked and printed         | `check`             |
@@ -20,18 +21,22 @@ mod column;
 mod debts;
 mod error;
 mod head;
+mod open;
 mod packed;
 mod repack;
 mod scan;
 mod test;
 mod vector;
+mod view;
 
 pub(crate) use build::BlockBuilder;
 pub(crate) use check::{EntryReader, check_blocks, piece_name, piece_value};
 pub(crate) use debts::Debts;
 pub(crate) use error::BlockError;
+pub(crate) use open::first_keys;
 pub use repack::ColumnarDebt;
 pub use scan::ColumnBatch;
-pub(crate) use scan::{BlockScan, BlockScanSpec, first_keys};
+pub(crate) use scan::{BlockScan, BlockScanSpec};
 pub use test::ColumnTest;
 pub use vector::{ColumnVector, Strings, Values, ranked_float, ranked_real};
+pub(crate) use view::{Packed, Unpacked};

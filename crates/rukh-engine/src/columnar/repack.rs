@@ -14,13 +14,15 @@
 use super::block::Piece;
 use super::build::BlockBuilder;
 use super::changes::{Change, Changes};
-use super::scan::{BlockScan, block_at};
+use super::head::Head;
+use super::open::{block_at, corruption};
+use super::scan::BlockScan;
 use crate::engine::{Engine, Inner};
-use crate::entry::{Blocks, DELETED, IndexCodec};
+use crate::entry::{Blocks, DELETED, IndexCodec, id_of_table};
 use crate::progress::check_cancelled;
 use crate::snapshot::Snapshot;
 use crate::{EngineError, Progress};
-use rukh_catalog::{CatalogError, IndexId, IndexState};
+use rukh_catalog::{CatalogError, IndexId, IndexState, Table, TableId};
 use rukh_keys::{DatumRef, KeyRange};
 use rukh_kv::{Durability, KvSnapshot, ScanSpec, WriteBatch};
 use std::sync::Arc;
@@ -57,10 +59,10 @@ struct Step {
 }
 
 impl Engine {
-    /// Folds the changes of a columnar index into its blocks; writers go on meanwhile. Returns how many
-    /// changes that were.
+    /// Folds the changes of a columnar index, or of a columnar table under [`Engine::layout_id`], into its
+    /// blocks; writers go on meanwhile. Returns how many changes that were.
     ///
-    /// Fails on an index that is not columnar, and with [`EngineError::Cancelled`], which leaves the
+    /// Fails on an index or table that is not columnar, and with [`EngineError::Cancelled`], which leaves the
     /// index as far as it was repacked.
     pub fn repack_index(&self, id: IndexId, progress: &dyn Progress) -> Result<u64, EngineError> {
         self.inner.check_writable()?;
@@ -82,7 +84,12 @@ impl Engine {
         }
     }
 
-    /// Says what a columnar index has stored; `None` for another index.
+    /// Returns the id by which a columnar table is repacked.
+    pub fn layout_id(table: &Table) -> IndexId {
+        id_of_table(table)
+    }
+
+    /// Says what a columnar index or table has stored; `None` for another.
     pub fn columnar_debt(&self, id: IndexId) -> Result<Option<ColumnarDebt>, EngineError> {
         let snapshot = self.snapshot();
         let Ok(index) = columnar_index(&snapshot, id) else {
@@ -92,8 +99,8 @@ impl Engine {
         let heads = ScanSpec::ranges(vec![Piece::Head.range(&KeyRange::all())]).keys_only();
         let (store, all) = (&self.inner.store, KeyRange::all());
         Ok(Some(ColumnarDebt {
-            blocks: snapshot.kv.count(&blocks.storage, heads)?.0,
-            delta_rows: snapshot.kv.count(&index.storage, ScanSpec::all().keys_only())?.0,
+            blocks: snapshot.raw.count(&blocks.storage, heads)?.0,
+            delta_rows: snapshot.raw.count(&index.storage, ScanSpec::all().keys_only())?.0,
             bytes: store.approximate_size(&blocks.storage, &all)?
                 + store.approximate_size(&index.storage, &all)?,
         }))
@@ -104,11 +111,19 @@ pub(super) fn layout(index: &IndexCodec) -> &Blocks {
     index.blocks().expect("the index is columnar")
 }
 
-/// Returns a columnar index that may be read.
+/// Returns a columnar index that may be read, or a columnar table under its id.
 pub(super) fn columnar_index(snapshot: &Snapshot, id: IndexId) -> Result<Arc<IndexCodec>, EngineError> {
     let unknown = || CatalogError::UnknownIndex {
         name: format!("index {}", id.0),
     };
+    if let Some(table) = snapshot.catalog.table(TableId(id.0)) {
+        let codec = snapshot.definitions.codec(table.id)?;
+        return codec.blocks.clone().ok_or_else(|| {
+            EngineError::Catalog(CatalogError::Unsupported {
+                message: format!("table \"{}\" is not columnar", table.name),
+            })
+        });
+    }
     let (table, index) = snapshot.catalog.index(id).ok_or_else(unknown)?;
     let codec = snapshot.definitions.codec(table.id)?;
     let codec = codec.index(id).ok_or_else(unknown)?;
@@ -134,7 +149,7 @@ pub(super) fn step(inner: &Inner, id: IndexId, start: &[u8]) -> Result<(u64, Opt
     for _ in 0..ATTEMPTS {
         let snapshot = inner.snapshot();
         let index = columnar_index(&snapshot, id)?;
-        let Some(step) = prepare(&snapshot.kv, &index, start, block_rows)? else {
+        let Some(step) = prepare(&snapshot.raw, &index, start, block_rows)? else {
             return Ok((0, None));
         };
         if apply(inner, &index, &step)? {
@@ -255,7 +270,7 @@ fn fold(
             for row in 0..batch.rows {
                 let datums = (0..slots).map(|slot| batch.columns[slot].datum(row));
                 let datums: Result<Vec<DatumRef<'_>>, _> = datums.collect();
-                let datums = datums.map_err(|e| super::scan::corruption(index, &[], None, e))?;
+                let datums = datums.map_err(|e| corruption(index, &[], None, e))?;
                 let mut key = Vec::with_capacity(32);
                 index
                     .layout
@@ -289,22 +304,23 @@ fn apply(inner: &Inner, index: &IndexCodec, step: &Step) -> Result<bool, EngineE
         return Ok(false);
     }
     let heads: Vec<Vec<u8>> = step.old_heads.iter().map(|(key, _)| key.clone()).collect();
-    let stored = now.kv.multi_get(&blocks.storage, &heads)?;
+    let stored = now.raw.multi_get(&blocks.storage, &heads)?;
     let same = |(old, stored): (&(Vec<u8>, Vec<u8>), Option<Vec<u8>>)| stored.as_ref() == Some(&old.1);
     if !step.old_heads.iter().zip(stored).all(same) {
         return Ok(false);
     }
     let keys: Vec<Vec<u8>> = step.folded.iter().map(|(key, _)| key.clone()).collect();
-    let stored = now.kv.multi_get(&index.storage, &keys)?;
+    let stored = now.raw.multi_get(&index.storage, &keys)?;
     if stored.iter().any(Option::is_none) {
         return Ok(false);
     }
     let mut batch = WriteBatch::new();
-    for (key, _) in &step.old_heads {
+    for (key, head) in &step.old_heads {
         let first = &key[2..];
+        let head = Head::parse(key, head).map_err(|e| corruption(index, first, None, e))?;
         batch.delete(&blocks.storage, key);
-        for slot in 0..blocks.types.len() {
-            batch.delete(&blocks.storage, &Piece::Column(slot).key(first));
+        for number in 0..head.columns() {
+            batch.delete(&blocks.storage, &Piece::Column(number).key(first));
         }
     }
     for (key, value) in &step.pieces {

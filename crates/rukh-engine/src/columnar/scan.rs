@@ -13,17 +13,16 @@
 //! Deliberately not here: descending order, and the rows of the table.
 
 use super::block::Piece;
-use super::column::Column;
+use super::changes::Changes;
 use super::head::Head;
+use super::open::{Block, KeyColumns, block_at, corruption, present};
 use super::test::{ColumnTest, Test};
 use super::vector::ColumnVector;
-use super::{BlockError, changes::Changes};
 use crate::EngineError;
 use crate::entry::{DELETED, IndexCodec};
 use crate::scan::ScanCounters;
-use rukh_keys::{DatumRef, KeyRange, SortOrder};
+use rukh_keys::{DatumRef, KeyRange};
 use rukh_kv::{KvCursor, KvSnapshot, ScanSpec};
-use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering as Memory};
@@ -89,26 +88,6 @@ struct RangeScan {
     range: KeyRange,
     heads: Box<dyn KvCursor>,
     changes: Changes,
-}
-
-/// A block that was not shown to its end.
-struct Block {
-    first_key: Vec<u8>,
-    last_key: Vec<u8>,
-    rows: usize,
-    /// Whether a row may be left after the tests.
-    alive: bool,
-    /// The tests that its head leaves open.
-    open: Vec<usize>,
-    /// A byte of 0 or 1 for each row, if not all are left.
-    mask: Option<Vec<u8>>,
-    /// Columns that were read, by slot.
-    read: Vec<(usize, Vec<u8>)>,
-    /// The rows in the range that were not shown.
-    next: usize,
-    end: usize,
-    /// Whether the ends in the range are known.
-    placed: bool,
 }
 
 /// What is appended to a batch, in order.
@@ -271,23 +250,22 @@ impl BlockScan {
             if head.last_key < range.range.start.as_slice() {
                 continue;
             }
+            let blocks = self.index.blocks().expect("the index is columnar");
             let (mut alive, mut open) = (true, Vec::new());
             for (nth, (slot, test)) in self.tests.iter().enumerate() {
-                let known = head.column(*slot).map_err(failed)?;
-                alive &= known.meets(test);
-                open.extend((!known.holds(test)).then_some(nth));
+                match head.column(blocks.numbers[*slot]) {
+                    Some(known) => {
+                        alive &= known.meets(test);
+                        open.extend((!known.holds(test)).then_some(nth));
+                    }
+                    None => alive &= test.takes(blocks.types[*slot], &blocks.missing[*slot].as_ref()),
+                }
             }
             self.group.push_back(Block {
-                first_key: first_key.to_vec(),
-                last_key: head.last_key.to_vec(),
-                rows: head.rows,
                 alive,
                 mask: (alive && !open.is_empty()).then(|| vec![1; head.rows]),
                 open,
-                read: Vec::new(),
-                next: 0,
-                end: head.rows,
-                placed: false,
+                ..Block::new(&head, first_key)
             });
             match alive {
                 true => self.counters.blocks_read += 1,
@@ -300,17 +278,14 @@ impl BlockScan {
 
     /// Evaluates the tests on the blocks of the group, column by column.
     fn test_group(&mut self) -> Result<(), EngineError> {
-        let storage = &self.index.blocks().expect("the index is columnar").storage;
+        let blocks = self.index.blocks().expect("the index is columnar");
         for (nth, (slot, test)) in self.tests.iter().enumerate() {
             let tested = |block: &&mut Block| block.alive && block.open.contains(&nth);
             let mut group: Vec<&mut Block> = self.group.iter_mut().filter(tested).collect();
             let unread = |block: &&mut &mut Block| !block.read.iter().any(|(read, _)| read == slot);
             let missing: Vec<&mut &mut Block> = group.iter_mut().filter(unread).collect();
-            let keys: Vec<Vec<u8>> = missing
-                .iter()
-                .map(|b| Piece::Column(*slot).key(&b.first_key))
-                .collect();
-            let values = self.kv.multi_get(storage, &keys)?;
+            let keys: Vec<Vec<u8>> = missing.iter().map(|b| blocks.key(*slot, &b.first_key)).collect();
+            let values = self.kv.multi_get(&blocks.storage, &keys)?;
             for (block, value) in missing.into_iter().zip(values) {
                 let value = present(&self.index, &block.first_key, *slot, value)?;
                 self.counters.bytes_read += value.len() as u64;
@@ -380,14 +355,7 @@ impl BlockScan {
     }
 
     fn read_column(&mut self, block: &mut Block, slot: usize) -> Result<(), EngineError> {
-        if block.read.iter().any(|(read, _)| *read == slot) {
-            return Ok(());
-        }
-        let storage = &self.index.blocks().expect("the index is columnar").storage;
-        let value = self.kv.get(storage, &Piece::Column(slot).key(&block.first_key))?;
-        let value = present(&self.index, &block.first_key, slot, value)?;
-        self.counters.bytes_read += value.len() as u64;
-        block.read.push((slot, value));
+        self.counters.bytes_read += block.read_column(self.kv.as_ref(), &self.index, slot)?;
         Ok(())
     }
 
@@ -535,170 +503,8 @@ impl BlockScan {
     }
 }
 
-impl Block {
-    /// Returns a column that was read.
-    fn column(&self, index: &IndexCodec, slot: usize) -> Result<Column<'_>, EngineError> {
-        let failed = |e| corruption(index, &self.first_key, Some(slot), e);
-        let read = self.read.iter().find(|(read, _)| *read == slot);
-        let (_, value) = read.expect("the column was read");
-        let types = &index.blocks().expect("the index is columnar").types;
-        let key = Piece::Column(slot).key(&self.first_key);
-        let column = Column::parse(types[slot], &key, value).map_err(failed)?;
-        match column.rows() == self.rows {
-            true => Ok(column),
-            false => Err(failed(BlockError::Invalid(
-                "another number of rows than its head says",
-            ))),
-        }
-    }
-}
-
-/// The columns of a block that make its keys.
-struct KeyColumns<'a> {
-    index: &'a IndexCodec,
-    first_key: &'a [u8],
-    columns: Vec<Column<'a>>,
-}
-
-impl<'a> KeyColumns<'a> {
-    fn new(index: &'a IndexCodec, block: &'a Block) -> Result<Self, EngineError> {
-        let slots = 0..index.layout.columns().len();
-        let columns = slots.map(|slot| block.column(index, slot));
-        Ok(KeyColumns {
-            index,
-            first_key: &block.first_key,
-            columns: columns.collect::<Result<_, _>>()?,
-        })
-    }
-
-    fn datum(&self, slot: usize, row: usize) -> Result<DatumRef<'a>, EngineError> {
-        let datum = self.columns[slot].datum(row);
-        datum.map_err(|e| corruption(self.index, self.first_key, Some(slot), e))
-    }
-
-    fn key(&self, row: usize) -> Result<Vec<u8>, EngineError> {
-        let datums = (0..self.columns.len()).map(|slot| self.datum(slot, row));
-        let datums: Vec<DatumRef<'_>> = datums.collect::<Result<_, _>>()?;
-        let mut key = Vec::with_capacity(32);
-        let encoded = self.index.layout.encode_into(&datums, &mut key);
-        encoded.map_err(|_| {
-            let invalid = BlockError::Invalid("a key that does not encode");
-            corruption(self.index, self.first_key, None, invalid)
-        })?;
-        Ok(key)
-    }
-
-    /// Returns the first of `rows` rows whose key is `start` or behind it.
-    fn first_from(&self, rows: usize, start: &[u8]) -> Result<usize, EngineError> {
-        let (mut low, mut high) = (0, rows);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match self.key(middle)?.as_slice() < start {
-                true => low = middle + 1,
-                false => high = middle,
-            }
-        }
-        Ok(low)
-    }
-
-    /// Looks for the row with a key: where it is, or would be.
-    fn search(
-        &self,
-        rows: std::ops::Range<usize>,
-        key: &[u8],
-        datums: Option<&[DatumRef<'_>]>,
-    ) -> Result<Result<usize, usize>, EngineError> {
-        let mut decoded = Vec::new();
-        let datums = match datums {
-            Some(datums) => &datums[..self.columns.len()],
-            None => {
-                let read = self.index.layout.decode_refs(key, &mut decoded);
-                read.map_err(|e| self.index.corruption(key, e))?;
-                &decoded
-            }
-        };
-        let (mut low, mut high) = (rows.start, rows.end);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match self.compare(middle, datums)? {
-                Ordering::Less => low = middle + 1,
-                Ordering::Greater => high = middle,
-                Ordering::Equal => return Ok(Ok(middle)),
-            }
-        }
-        Ok(Err(low))
-    }
-
-    /// Compares the key of a row with one of these datums.
-    fn compare(&self, row: usize, datums: &[DatumRef<'_>]) -> Result<Ordering, EngineError> {
-        for (slot, datum) in datums.iter().enumerate() {
-            let order = self.datum(slot, row)?.cmp(datum);
-            if order.is_ne() {
-                return Ok(match self.index.layout.columns()[slot].order {
-                    SortOrder::Asc => order,
-                    SortOrder::Desc => order.reverse(),
-                });
-            }
-        }
-        Ok(Ordering::Equal)
-    }
-}
-
-/// Returns the first key of the last block that begins at `key` or before.
-pub(crate) fn block_at(
-    kv: &dyn KvSnapshot,
-    storage: &str,
-    key: &[u8],
-) -> Result<Option<Vec<u8>>, EngineError> {
-    let range = Piece::Head.range(&KeyRange {
-        start: Vec::new(),
-        limit: Some([key, &[0]].concat()),
-    });
-    let spec = ScanSpec::ranges(vec![range]).reversed().limited(1).keys_only();
-    let mut cursor = kv.scan(storage, spec)?;
-    // A key of heads is longer than its number: the range says so.
-    Ok(cursor
-        .next()?
-        .and_then(|head| Some(Piece::of(head.key).ok()?.1.to_vec())))
-}
-
-/// Returns the first keys of all blocks, in order.
-pub(crate) fn first_keys(kv: &dyn KvSnapshot, index: &IndexCodec) -> Result<Vec<Vec<u8>>, EngineError> {
-    let storage = &index.blocks().expect("the index is columnar").storage;
-    let heads = Piece::Head.range(&KeyRange::all());
-    let mut cursor = kv.scan(storage, ScanSpec::ranges(vec![heads]).keys_only())?;
-    let mut keys = Vec::new();
-    while let Some(head) = cursor.next()? {
-        let (_, first) = Piece::of(head.key).map_err(|e| corruption(index, &[], None, e))?;
-        keys.push(first.to_vec());
-    }
-    Ok(keys)
-}
-
 fn selected(mask: &[u8], rows: std::ops::Range<usize>) -> Vec<u32> {
     let start = rows.start as u32;
     let some = mask[rows].iter().zip(start..).filter(|(mask, _)| **mask != 0);
     some.map(|(_, row)| row).collect()
-}
-
-fn present(
-    index: &IndexCodec,
-    first_key: &[u8],
-    slot: usize,
-    value: Option<Vec<u8>>,
-) -> Result<Vec<u8>, EngineError> {
-    value.ok_or_else(|| corruption(index, first_key, Some(slot), BlockError::Missing))
-}
-
-/// Makes the error for a block that does not decode: `corrupt data at t@c/1/5: …`.
-pub(crate) fn corruption(
-    index: &IndexCodec,
-    first_key: &[u8],
-    slot: Option<usize>,
-    error: BlockError,
-) -> EngineError {
-    match slot {
-        None => index.corruption(first_key, format!("{error} (head)")),
-        Some(slot) => index.corruption(first_key, format!("{error} (column {})", slot + 1)),
-    }
 }

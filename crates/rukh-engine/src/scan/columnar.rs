@@ -21,13 +21,13 @@ impl ColumnarCursor {
         kv: Arc<dyn KvSnapshot>,
         mut request: ScanRequest,
     ) -> Result<Self, EngineError> {
-        let mut plan = Plan::new(codec, &request)?;
+        let mut plan = Plan::new(codec, &request, true)?;
         let lacks = |column: &ColumnId| plan.entry_access(*column).is_none();
         if let Some(lacking) = request.columns.iter().find(|column| lacks(column)) {
             return Err(plan.unknown_column(*lacking));
         }
         let Some(index) = plan.index.clone().filter(|index| index.blocks().is_some()) else {
-            let message = "the source is no columnar index".to_string();
+            let message = "the source is not columnar".to_string();
             return Err(CatalogError::Unsupported { message }.into());
         };
         let spec = block_scan_spec(&mut plan, &mut request)?;
@@ -54,6 +54,7 @@ impl RowCursor {
     pub(super) fn of_blocks(
         mut plan: Plan,
         kv: Arc<dyn KvSnapshot>,
+        raw: Arc<dyn KvSnapshot>,
         mut request: ScanRequest,
     ) -> Result<Self, EngineError> {
         if request.reverse {
@@ -66,7 +67,7 @@ impl RowCursor {
         }
         let spec = block_scan_spec(&mut plan, &mut request)?;
         let index = plan.index.clone().expect("the plan is of an index");
-        let blocks = BlockScan::new(kv.clone(), index, spec)?;
+        let blocks = BlockScan::new(raw, index, spec)?;
         Ok(RowCursor {
             batch: Batch::new(plan.fetched.len()),
             plan: Arc::new(plan),

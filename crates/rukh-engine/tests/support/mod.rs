@@ -15,7 +15,7 @@ pub mod toy;
 
 use rukh_catalog::{
     Column, ColumnId, ColumnValues, Family, FamilyId, IndexDraft, IndexLayout, IndexPredicate, KeyElement,
-    KeyExpr, SaltOptions, Table, TableDraft,
+    KeyExpr, SaltOptions, Table, TableDraft, TableOptions,
 };
 use rukh_engine::{Engine, NoProgress, Row, ScanRequest, Snapshot};
 use rukh_keys::{DataType, Datum, KeyLayout, SortOrder};
@@ -36,15 +36,24 @@ pub fn open(store: Arc<dyn KvStore>) -> Engine {
     engine
 }
 
-/// Makes a draft of a table.
+/// Makes a draft of a table; COLUMNAR before its key makes it columnar, and of one family.
 pub fn table_draft(name: &str, columns: &str, key: &str, salt: Option<u16>) -> TableDraft {
+    let (key, columnar) = match key.strip_prefix("COLUMNAR ") {
+        Some(key) => (key, true),
+        None => (key, false),
+    };
     let mut draft = TableDraft {
+        options: TableOptions {
+            columnar,
+            ..TableOptions::default()
+        },
         schema: "public".into(),
         name: name.into(),
         ..TableDraft::default()
     };
     for (at, text) in split(columns).into_iter().enumerate() {
         let (text, family) = match text.split_once(" IN ") {
+            Some((text, _)) if columnar => (text.to_string(), FamilyId(0)),
             Some((text, family)) => (text.to_string(), family_id(&mut draft, family)),
             None => (text, FamilyId(0)),
         };

@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{self, Ident, VisitMut, VisitorMut};
 use rukh_catalog::{
     Catalog, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, Index, KeyExpr, Table,
 };
-use rukh_engine::{Row, RowFunctions};
+use rukh_engine::{Engine, Row, RowFunctions};
 use rukh_keys::{DataType, Datum};
 
 use super::create_table::{checked_default, create_uniques};
@@ -37,6 +37,9 @@ pub(super) fn alter_table(session: &mut Session, statement: &AlterTableStatement
     };
     if let [AlterAction::AddUnique(unique)] = statement.actions.as_slice() {
         return create_uniques(session, &table, std::slice::from_ref(unique));
+    }
+    if let [AlterAction::Repack] = statement.actions.as_slice() {
+        return repack(session, &table).map_err(|error| error.at(statement.name.position));
     }
     let engine = session.engine().clone();
     let now = engine.now();
@@ -81,6 +84,17 @@ struct Change<'a> {
     notices: Vec<Notice>,
     /// When the statement began.
     now: i64,
+}
+
+/// Makes blocks of what a columnar table has beside them.
+fn repack(session: &mut Session, table: &Table) -> Result<(), SqlError> {
+    if !table.is_columnar() {
+        let message = format!("table \"{}\" is not columnar", table.name);
+        return Err(SqlError::statement("42809", message));
+    }
+    let task = session.task(format!("table {}", table.name), "rows");
+    session.engine().repack_index(Engine::layout_id(table), &task)?;
+    Ok(())
 }
 
 impl Change<'_> {
@@ -128,7 +142,9 @@ impl Change<'_> {
                 None => Err(SqlError::statement("42703", self.no_column(name)).at(name.position)),
             },
             AlterAction::AddCheck(check) => self.add_check(check),
-            AlterAction::AddUnique(_) => Err(SqlError::internal("ADD UNIQUE stands alone")),
+            AlterAction::AddUnique(_) | AlterAction::Repack => {
+                Err(SqlError::internal("ADD UNIQUE and REPACK stand alone"))
+            }
             AlterAction::DropConstraint { name, if_exists } => self.drop_constraint(name, *if_exists),
             AlterAction::SetDefault { column, default } => {
                 let at = self.position(column)?;

@@ -30,7 +30,7 @@ pub(super) fn create_table(session: &mut Session, statement: &CreateTableStateme
     if is_taken(session, &catalog, name, statement.if_not_exists)? {
         return Ok(());
     }
-    let (draft, sequences) = table_draft(&catalog, statement, session.engine().now())?;
+    let (draft, sequences) = table_draft(&catalog, statement, session)?;
     check_uniques(statement)?;
     let placed = |error: rukh_engine::EngineError| SqlError::from(error).at(name.position);
     let table = session
@@ -58,7 +58,7 @@ fn tell_what_has_no_effect(session: &mut Session, statement: &CreateTableStateme
 fn table_draft(
     catalog: &Catalog,
     statement: &CreateTableStatement,
-    now: i64,
+    session: &Session,
 ) -> Result<(TableDraft, Vec<(ColumnId, Sequence)>), SqlError> {
     let families = families(statement)?;
     let (columns, sequences) = columns(catalog, statement, &families)?;
@@ -87,12 +87,14 @@ fn table_draft(
         families: families.into_iter().filter(|family| family.id.0 != 0).collect(),
         options: TableOptions {
             immutable: statement.options.immutable,
+            columnar: (statement.options.columnar).unwrap_or(session.settings.columnar_tables),
             split_on,
             ..TableOptions::default()
         },
         checks: Vec::new(),
     };
     if let Some(lifetime) = &statement.options.lifetime {
+        let now = session.engine().now();
         set_lifetime(&mut draft.options, &draft.columns, lifetime, now)?;
     }
     let mut ttls = draft.families.iter().map(|family| family.options.ttl_micros);

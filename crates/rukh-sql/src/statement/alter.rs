@@ -13,6 +13,7 @@
 //! DROP [COLUMN] [IF EXISTS] a [CASCADE | RESTRICT]
 //! DROP CONSTRAINT [IF EXISTS] name
 //! SET (TTL = …) | SET TTL = … | RESET (TTL)
+//! REPACK
 //! ALTER [COLUMN] a SET DEFAULT expression | DROP DEFAULT | SET NOT NULL | DROP NOT NULL
 //! ```
 
@@ -52,10 +53,11 @@ pub(super) fn alter(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
                 | AlterAction::RenameColumn { .. }
                 | AlterAction::RenameConstraint { .. }
                 | AlterAction::AddUnique(_)
+                | AlterAction::Repack
         )
     };
     if actions.len() > 1 && actions.iter().any(alone) {
-        let message = "RENAME and ADD UNIQUE stand alone in ALTER TABLE";
+        let message = "RENAME, REPACK and ADD UNIQUE stand alone in ALTER TABLE";
         return Err(SqlError::unsupported(message).at(name.position));
     }
     Ok(Statement::AlterTable(Box::new(AlterTableStatement {
@@ -110,6 +112,9 @@ fn index_action(reader: &mut Reader<'_>) -> Result<IndexAction, SqlError> {
 }
 
 fn action(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
+    if reader.accept(&["repack"]) {
+        return Ok(AlterAction::Repack);
+    }
     if reader.accept(&["rename"]) {
         return rename(reader);
     }

@@ -25,7 +25,7 @@ pub(super) fn create_index(reader: &mut Reader<'_>) -> Result<Statement, SqlErro
     reader.expect(&["on"])?;
     reader.accept(&["only"]);
     let table = reader.object_name()?;
-    let columnar = is_columnar(reader)?;
+    let columnar = reader.accept(&["using"]) && is_columnar(reader, "btree")?;
     // The order of a columnar index is that of the primary key unless told.
     let elements = match columnar && *reader.peek_at(0) != Token::LParen {
         true => Vec::new(),
@@ -146,9 +146,9 @@ fn check_nulls(reader: &mut Reader<'_>, order: SortOrder) -> Result<(), SqlError
     Ok(())
 }
 
-/// Reads `[USING {btree | columnar}]`.
-fn is_columnar(reader: &mut Reader<'_>) -> Result<bool, SqlError> {
-    if !reader.accept(&["using"]) || reader.accept(&["btree"]) {
+/// Reads an access method: whether it is `columnar`, not that of rows.
+pub(super) fn is_columnar(reader: &mut Reader<'_>, rows: &str) -> Result<bool, SqlError> {
+    if reader.accept(&[rows]) {
         return Ok(false);
     }
     if reader.accept(&["columnar"]) {

@@ -9,7 +9,7 @@
 //!     [CONSTRAINT name] CHECK (condition),
 //!     FAMILY f (column, …) [COMPRESSION = 'none' | 'lz4' | 'zstd']
 //! )
-//! [WITH (option = value, …)] [option = value, …] [SPLIT ON (key, …)]
+//! [USING heap | columnar] [WITH (option = value, …)] [option = value, …] [SPLIT ON (key, …)]
 //!
 //! CREATE TABLE [IF NOT EXISTS] [schema.]t [(constraint, …)] [options] AS query [WITH [NO] DATA]
 //! ```
@@ -19,7 +19,7 @@ use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
 use rukh_keys::DataType;
 
-use super::create_index::{primary_key_element, sort_order};
+use super::create_index::{is_columnar, primary_key_element, sort_order};
 use super::data_type::data_type;
 use super::lifetime::lifetime;
 use super::query::read_only_query;
@@ -431,7 +431,9 @@ fn options(reader: &mut Reader<'_>, options: &mut TableOptionsDefinition) -> Res
             reader.parenthesised(|reader| option(reader, options))?;
         } else if reader.accept(&["split", "on"]) {
             options.split_on = reader.parenthesised(split_key)?;
-        } else if reader.peeks_any(&["using", "partition", "inherits", "tablespace", "on"]) {
+        } else if reader.accept(&["using"]) {
+            options.columnar = Some(is_columnar(reader, "heap")?);
+        } else if reader.peeks_any(&["partition", "inherits", "tablespace", "on"]) {
             let word = reader.any_word()?;
             let what = word.text.to_ascii_uppercase();
             return Err(

@@ -376,6 +376,8 @@ pub struct AlterTableStatement {
 /// One action of ALTER TABLE.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AlterAction {
+    /// REPACK: makes blocks of what a columnar table has beside them.
+    Repack,
     /// RENAME TO.
     RenameTo(Name),
     /// RENAME COLUMN old TO new.
@@ -506,6 +508,8 @@ pub struct TableOptionsDefinition {
     pub immutable: bool,
     /// TTL.
     pub lifetime: Option<LifetimeDefinition>,
+    /// USING: whether it says columnar.
+    pub columnar: Option<bool>,
     /// SPLIT ON: each key is one or more constants for the first elements of the primary key.
     pub split_on: Vec<Vec<Expression>>,
 }

@@ -249,14 +249,18 @@ fn draw_hash(random: &mut StdRng) -> u8 {
 }
 
 fn draw_options(key_columns: usize, random: &mut StdRng) -> String {
+    let using = match random.random_bool(0.3) {
+        true => " USING columnar",
+        false => "",
+    };
     if random.random_bool(0.75) {
-        return String::new();
+        return using.to_string();
     }
     let buckets = [2, 5, 16].choose(random).expect("there are numbers");
     match random.random_bool(0.5) {
-        true => format!(" SALT_BUCKETS = {buckets}"),
+        true => format!("{using} SALT_BUCKETS = {buckets}"),
         false => format!(
-            " SALT_BUCKETS = {buckets} ON (c{})",
+            "{using} SALT_BUCKETS = {buckets} ON (c{})",
             random.random_range(0..key_columns)
         ),
     }

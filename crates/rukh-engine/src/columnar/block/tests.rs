@@ -166,7 +166,13 @@ fn fulfils(test: &ColumnTest, value: &Datum) -> bool {
 fn stored(ty: DataType, values: &[Datum]) -> (Vec<(Vec<u8>, Vec<u8>)>, ColumnVector) {
     let vector = vector(ty, values);
     (
-        encode(std::slice::from_ref(&vector), 0..values.len(), b"first", b"last"),
+        encode(
+            &[0],
+            std::slice::from_ref(&vector),
+            0..values.len(),
+            b"first",
+            b"last",
+        ),
         vector,
     )
 }

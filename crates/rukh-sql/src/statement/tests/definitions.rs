@@ -45,6 +45,14 @@ fn create_table_statements() {
             "t (a:INTEGER) pk a salt 16 immutable",
         ),
         (
+            "CREATE TABLE t (a INT PRIMARY KEY) USING columnar WITH (immutable = true)",
+            "t (a:INTEGER) pk a columnar immutable",
+        ),
+        (
+            "CREATE TABLE t (a INT PRIMARY KEY) USING heap",
+            "t (a:INTEGER) pk a",
+        ),
+        (
             "CREATE TABLE t (a INT, b INT, PRIMARY KEY (a, b)) SALT_BUCKETS = 16 ON (a), IMMUTABLE_ROWS=true",
             "t (a:INTEGER, b:INTEGER) pk a b salt 16 on a immutable",
         ),
@@ -236,10 +244,10 @@ fn create_table_errors() {
             39,
         ),
         (
-            "CREATE TABLE t (a INT) USING columnar",
+            "CREATE TABLE t (a INT) USING zheap",
             "0A000",
-            "CREATE TABLE … USING is not supported",
-            24,
+            "access method \"zheap\" is not supported",
+            30,
         ),
         (
             "CREATE TABLE t (a INT) PARTITION BY RANGE (a)",

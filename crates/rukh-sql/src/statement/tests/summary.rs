@@ -313,6 +313,9 @@ pub(super) fn create_table(table: &CreateTableStatement) -> String {
             .as_ref()
             .map_or(String::new(), |on| format!(" on {}", list(on, text)));
     }
+    if table.options.columnar == Some(true) {
+        out += " columnar";
+    }
     if table.options.immutable {
         out += " immutable";
     }

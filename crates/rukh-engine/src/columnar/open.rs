@@ -1,0 +1,266 @@
+//! Blocks being read: columns that are fetched when they are wanted, and the place of a key among their rows.
+
+use super::BlockError;
+use super::block::Piece;
+use super::column::{self, Column};
+use super::head::Head;
+use super::vector::ColumnVector;
+use crate::EngineError;
+use crate::entry::{Blocks, IndexCodec};
+use rukh_keys::{DatumRef, KeyRange, SortOrder};
+use rukh_kv::{KvSnapshot, ScanSpec};
+use std::cmp::Ordering;
+
+/// A block that was not shown to its end.
+pub(super) struct Block {
+    pub(super) first_key: Vec<u8>,
+    pub(super) last_key: Vec<u8>,
+    pub(super) rows: usize,
+    /// Columns with lower numbers than this are stored, others are newer.
+    pub(super) stored: usize,
+    /// Whether a row may be left after the tests.
+    pub(super) alive: bool,
+    /// The tests that its head leaves open.
+    pub(super) open: Vec<usize>,
+    /// A byte of 0 or 1 for each row, if not all are left.
+    pub(super) mask: Option<Vec<u8>>,
+    /// Columns that were read, by slot.
+    pub(super) read: Vec<(usize, Vec<u8>)>,
+    /// The rows in the range that were not shown.
+    pub(super) next: usize,
+    pub(super) end: usize,
+    /// Whether the ends in the range are known.
+    pub(super) placed: bool,
+}
+
+impl Blocks {
+    /// Returns the key of the piece of a block that has the column of a slot.
+    pub(super) fn key(&self, slot: usize, first_key: &[u8]) -> Vec<u8> {
+        Piece::Column(self.numbers[slot]).key(first_key)
+    }
+}
+
+impl Block {
+    /// Makes a block of its head, with nothing read.
+    pub(super) fn new(head: &Head<'_>, first_key: &[u8]) -> Self {
+        Block {
+            first_key: first_key.to_vec(),
+            last_key: head.last_key.to_vec(),
+            rows: head.rows,
+            stored: head.columns(),
+            alive: true,
+            mask: None,
+            open: Vec::new(),
+            read: Vec::new(),
+            next: 0,
+            end: head.rows,
+            placed: false,
+        }
+    }
+
+    /// Reads a column unless it was read; returns the bytes read.
+    pub(super) fn read_column(
+        &mut self,
+        kv: &dyn KvSnapshot,
+        index: &IndexCodec,
+        slot: usize,
+    ) -> Result<u64, EngineError> {
+        if self.read.iter().any(|(read, _)| *read == slot) {
+            return Ok(0);
+        }
+        let blocks = index.blocks().expect("the index is columnar");
+        let key = blocks.key(slot, &self.first_key);
+        let (value, bytes) = if blocks.numbers[slot] < self.stored {
+            let value = kv.get(&blocks.storage, &key)?;
+            let value = present(index, &self.first_key, slot, value)?;
+            let bytes = value.len() as u64;
+            (value, bytes)
+        } else {
+            // The block is older than the column.
+            let mut vector = ColumnVector::new(blocks.types[slot]);
+            for _ in 0..self.rows {
+                vector.push(&blocks.missing[slot].as_ref())?;
+            }
+            (column::encode(&key, &vector, 0..self.rows), 0)
+        };
+        self.read.push((slot, value));
+        Ok(bytes)
+    }
+
+    /// Returns a column that was read.
+    pub(super) fn column(&self, index: &IndexCodec, slot: usize) -> Result<Column<'_>, EngineError> {
+        let failed = |e| corruption(index, &self.first_key, Some(slot), e);
+        let read = self.read.iter().find(|(read, _)| *read == slot);
+        let (_, value) = read.expect("the column was read");
+        let blocks = index.blocks().expect("the index is columnar");
+        let key = blocks.key(slot, &self.first_key);
+        let column = Column::parse(blocks.types[slot], &key, value).map_err(failed)?;
+        match column.rows() == self.rows {
+            true => Ok(column),
+            false => Err(failed(BlockError::Invalid(
+                "another number of rows than its head says",
+            ))),
+        }
+    }
+}
+
+/// The columns of a block that make its keys.
+pub(super) struct KeyColumns<'a> {
+    index: &'a IndexCodec,
+    first_key: &'a [u8],
+    columns: Vec<Column<'a>>,
+}
+
+impl<'a> KeyColumns<'a> {
+    pub(super) fn new(index: &'a IndexCodec, block: &'a Block) -> Result<Self, EngineError> {
+        let slots = 0..index.layout.columns().len();
+        let columns = slots.map(|slot| block.column(index, slot));
+        Ok(KeyColumns {
+            index,
+            first_key: &block.first_key,
+            columns: columns.collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn datum(&self, slot: usize, row: usize) -> Result<DatumRef<'a>, EngineError> {
+        let datum = self.columns[slot].datum(row);
+        datum.map_err(|e| corruption(self.index, self.first_key, Some(slot), e))
+    }
+
+    pub(super) fn key(&self, row: usize) -> Result<Vec<u8>, EngineError> {
+        let datums = (0..self.columns.len()).map(|slot| self.datum(slot, row));
+        let datums: Vec<DatumRef<'_>> = datums.collect::<Result<_, _>>()?;
+        let mut key = Vec::with_capacity(32);
+        let encoded = self.index.layout.encode_into(&datums, &mut key);
+        encoded.map_err(|_| {
+            let invalid = BlockError::Invalid("a key that does not encode");
+            corruption(self.index, self.first_key, None, invalid)
+        })?;
+        Ok(key)
+    }
+
+    /// Returns the first of `rows` rows whose key is `start` or behind it.
+    pub(super) fn first_from(&self, rows: usize, start: &[u8]) -> Result<usize, EngineError> {
+        let (mut low, mut high) = (0, rows);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.key(middle)?.as_slice() < start {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        Ok(low)
+    }
+
+    /// Looks for the row with a key: where it is, or would be.
+    pub(super) fn search(
+        &self,
+        rows: std::ops::Range<usize>,
+        key: &[u8],
+        datums: Option<&[DatumRef<'_>]>,
+    ) -> Result<Result<usize, usize>, EngineError> {
+        if self.index.layout.salt().is_some() {
+            // Datums alone do not say where a key is.
+            let at = self.first_from(rows.end, key)?.max(rows.start);
+            return Ok(match at < rows.end && self.key(at)? == key {
+                true => Ok(at),
+                false => Err(at),
+            });
+        }
+        let mut decoded = Vec::new();
+        let datums = match datums {
+            Some(datums) => &datums[..self.columns.len()],
+            None => {
+                let read = self.index.layout.decode_refs(key, &mut decoded);
+                read.map_err(|e| self.index.corruption(key, e))?;
+                &decoded
+            }
+        };
+        let (mut low, mut high) = (rows.start, rows.end);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.compare(middle, datums)? {
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+                Ordering::Equal => return Ok(Ok(middle)),
+            }
+        }
+        Ok(Err(low))
+    }
+
+    /// Compares the key of a row with one of these datums.
+    fn compare(&self, row: usize, datums: &[DatumRef<'_>]) -> Result<Ordering, EngineError> {
+        for (slot, datum) in datums.iter().enumerate() {
+            let order = self.datum(slot, row)?.cmp(datum);
+            if order.is_ne() {
+                return Ok(match self.index.layout.columns()[slot].order {
+                    SortOrder::Asc => order,
+                    SortOrder::Desc => order.reverse(),
+                });
+            }
+        }
+        Ok(Ordering::Equal)
+    }
+}
+
+/// Returns the first key of the last block that begins at `key` or before.
+pub(crate) fn block_at(
+    kv: &dyn KvSnapshot,
+    storage: &str,
+    key: &[u8],
+) -> Result<Option<Vec<u8>>, EngineError> {
+    block_before(kv, storage, Some(&[key, &[0]].concat()))
+}
+
+/// Returns the first key of the last block that begins before `limit`, or of the last block.
+pub(crate) fn block_before(
+    kv: &dyn KvSnapshot,
+    storage: &str,
+    limit: Option<&[u8]>,
+) -> Result<Option<Vec<u8>>, EngineError> {
+    let range = Piece::Head.range(&KeyRange {
+        start: Vec::new(),
+        limit: limit.map(<[u8]>::to_vec),
+    });
+    let spec = ScanSpec::ranges(vec![range]).reversed().limited(1).keys_only();
+    let mut cursor = kv.scan(storage, spec)?;
+    // A key of heads is longer than its number: the range says so.
+    Ok(cursor
+        .next()?
+        .and_then(|head| Some(Piece::of(head.key).ok()?.1.to_vec())))
+}
+
+/// Returns the first keys of all blocks, in order.
+pub(crate) fn first_keys(kv: &dyn KvSnapshot, index: &IndexCodec) -> Result<Vec<Vec<u8>>, EngineError> {
+    let storage = &index.blocks().expect("the index is columnar").storage;
+    let heads = Piece::Head.range(&KeyRange::all());
+    let mut cursor = kv.scan(storage, ScanSpec::ranges(vec![heads]).keys_only())?;
+    let mut keys = Vec::new();
+    while let Some(head) = cursor.next()? {
+        let (_, first) = Piece::of(head.key).map_err(|e| corruption(index, &[], None, e))?;
+        keys.push(first.to_vec());
+    }
+    Ok(keys)
+}
+
+pub(super) fn present(
+    index: &IndexCodec,
+    first_key: &[u8],
+    slot: usize,
+    value: Option<Vec<u8>>,
+) -> Result<Vec<u8>, EngineError> {
+    value.ok_or_else(|| corruption(index, first_key, Some(slot), BlockError::Missing))
+}
+
+/// Makes the error for a block that does not decode: `corrupt data at t@c/1/5: …`.
+pub(crate) fn corruption(
+    index: &IndexCodec,
+    first_key: &[u8],
+    slot: Option<usize>,
+    error: BlockError,
+) -> EngineError {
+    match slot {
+        None => index.corruption(first_key, format!("{error} (head)")),
+        Some(slot) => index.corruption(first_key, format!("{error} (column {})", slot + 1)),
+    }
+}

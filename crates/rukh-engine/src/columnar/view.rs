@@ -1,0 +1,583 @@
+//! Tables in blocks, shown as if each row were stored under its key: what lookups by key, scans that skip or go
+//! backwards, checks and whatever else reads rows one by one stand on.
+//!
+//! An [`Unpacked`] snapshot gives the column family of a columnar table's changes the rows of the table: changes,
+//! and where there is none what blocks have. All else it passes on. It is read from one snapshot, as blocks and
+//! changes must be.
+
+use super::block::Piece;
+use super::changes::Change;
+use super::head::Head;
+use super::open::{Block, KeyColumns, block_before, corruption};
+use super::scan::{BlockScan, BlockScanSpec};
+use super::vector::ColumnVector;
+use crate::EngineError;
+use crate::entry::{DELETED, IndexCodec};
+use rukh_keys::{Datum, DatumRef, KeyRange, MaskedCompare};
+use rukh_kv::{KvCursor, KvError, KvSnapshot, Position, ScanSpec, ScanStats, scan_position};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Most rows that are decoded together.
+const WINDOW_MAX: usize = 1024;
+
+/// The columnar tables of a database, by the name of the column family of their changes.
+pub(crate) type Packed = HashMap<String, Arc<IndexCodec>>;
+
+/// A snapshot in which columnar tables look as if they were stored row by row.
+pub(crate) struct Unpacked {
+    pub(crate) kv: Arc<dyn KvSnapshot>,
+    pub(crate) tables: Arc<Packed>,
+}
+
+impl KvSnapshot for Unpacked {
+    fn tables(&self) -> Vec<String> {
+        self.kv.tables()
+    }
+
+    fn get(&self, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>, KvError> {
+        let stored = self.kv.get(table, key)?;
+        match self.tables.get(table) {
+            None => Ok(stored),
+            Some(index) => match stored {
+                Some(change) => Ok(Some(change).filter(|change| change != DELETED)),
+                None => Ok(self.rows(index).get(&[key])?.pop().flatten()),
+            },
+        }
+    }
+
+    fn multi_get(&self, table: &str, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, KvError> {
+        let mut values = self.kv.multi_get(table, keys)?;
+        let Some(index) = self.tables.get(table) else {
+            return Ok(values);
+        };
+        let mut unchanged: Vec<usize> = (0..keys.len()).filter(|at| values[*at].is_none()).collect();
+        unchanged.sort_by_key(|at| &keys[*at]);
+        let wanted: Vec<&[u8]> = unchanged.iter().map(|at| keys[*at].as_slice()).collect();
+        for value in &mut values {
+            value.take_if(|change| change == DELETED);
+        }
+        for (at, value) in unchanged.into_iter().zip(self.rows(index).get(&wanted)?) {
+            values[at] = value;
+        }
+        Ok(values)
+    }
+
+    fn scan(&self, table: &str, spec: ScanSpec) -> Result<Box<dyn KvCursor>, KvError> {
+        let Some(index) = self.tables.get(table) else {
+            return self.kv.scan(table, spec);
+        };
+        let position = Merged {
+            rows: self.rows(index),
+            range: KeyRange::all(),
+            reverse: spec.reverse,
+            values: !spec.keys_only,
+            masked: spec.masked.clone(),
+            changes: None,
+            change: Next::Unknown,
+            at: 0,
+            row: Next::Unknown,
+            here: None,
+            error: None,
+        };
+        scan_position(spec, position)
+    }
+
+    fn count(&self, table: &str, spec: ScanSpec) -> Result<(u64, ScanStats), KvError> {
+        let Some(index) = self.tables.get(table).filter(|_| spec.masked.is_empty()) else {
+            let mut cursor = self.scan(table, spec.keys_only())?;
+            let mut keys = 0;
+            cursor.for_each(&mut |_, _| {
+                keys += 1;
+                std::ops::ControlFlow::Continue(())
+            })?;
+            return Ok((keys, cursor.stats()));
+        };
+        let blocks = BlockScanSpec {
+            ranges: spec.ranges,
+            tests: Vec::new(),
+            columns: Vec::new(),
+            cancel: spec.cancel,
+        };
+        let mut scan = BlockScan::new(self.kv.clone(), index.clone(), blocks)?;
+        let (mut rows, most) = (0, spec.limit.unwrap_or(u64::MAX));
+        while rows < most
+            && let Some(batch) = scan.next_batch(usize::try_from(most - rows).unwrap_or(usize::MAX))?
+        {
+            rows += batch.rows as u64;
+        }
+        let counters = scan.counters();
+        let stats = ScanStats {
+            ranges: counters.ranges,
+            seeks: counters.seeks,
+            keys_examined: counters.keys_examined,
+            masked_misses: counters.masked_misses,
+            bytes_read: counters.bytes_read,
+        };
+        Ok((rows.min(most), stats))
+    }
+}
+
+impl Unpacked {
+    fn rows(&self, index: &Arc<IndexCodec>) -> Rows {
+        Rows {
+            kv: self.kv.clone(),
+            index: index.clone(),
+            block: None,
+            window: Window::default(),
+        }
+    }
+}
+
+/// An error as one of storage: what blocks are found to be is corruption, all else comes from below.
+impl From<EngineError> for KvError {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Kv(error) => error,
+            EngineError::Cancelled => KvError::Cancelled,
+            EngineError::Corruption { name, key, message } => KvError::Corruption {
+                table: None,
+                key: None,
+                message: format!("{name}{key}: {message}"),
+            },
+            error => KvError::Corruption {
+                table: None,
+                key: None,
+                message: error.to_string(),
+            },
+        }
+    }
+}
+
+/// The rows of blocks, one block open at a time.
+struct Rows {
+    kv: Arc<dyn KvSnapshot>,
+    index: Arc<IndexCodec>,
+    block: Option<Block>,
+    window: Window,
+}
+
+/// Rows of the open block that are decoded.
+#[derive(Default)]
+struct Window {
+    start: usize,
+    rows: usize,
+    columns: Vec<ColumnVector>,
+    /// How many rows to decode next time.
+    size: usize,
+}
+
+impl Rows {
+    /// Opens the block that begins with this key.
+    fn open(&mut self, first_key: &[u8]) -> Result<(), EngineError> {
+        let storage = &self.index.blocks().expect("the table is columnar").storage;
+        let key = Piece::Head.key(first_key);
+        let head = self.kv.get(storage, &key)?;
+        let head =
+            head.ok_or_else(|| corruption(&self.index, first_key, None, super::BlockError::Missing))?;
+        let head = Head::parse(&key, &head).map_err(|e| corruption(&self.index, first_key, None, e))?;
+        self.block = Some(Block::new(&head, first_key));
+        self.window.rows = 0;
+        Ok(())
+    }
+
+    /// Opens the last block that begins at a key or before it, or without a key the last one; returns whether
+    /// there is one.
+    fn open_before(&mut self, limit: Option<&[u8]>) -> Result<bool, EngineError> {
+        let storage = &self.index.blocks().expect("the table is columnar").storage;
+        let found = block_before(self.kv.as_ref(), storage, limit)?;
+        match &found {
+            Some(first) => self.open(first)?,
+            None => self.block = None,
+        }
+        Ok(found.is_some())
+    }
+
+    /// Opens the first block that begins at a key or behind it; returns whether there is one.
+    fn open_from(&mut self, start: &[u8]) -> Result<bool, EngineError> {
+        let storage = &self.index.blocks().expect("the table is columnar").storage;
+        let range = Piece::Head.range(&KeyRange {
+            start: start.to_vec(),
+            limit: None,
+        });
+        let spec = ScanSpec::ranges(vec![range]).limited(1);
+        let mut heads = self.kv.scan(storage, spec)?;
+        self.block = None;
+        self.window.rows = 0;
+        let Some(entry) = heads.next()? else {
+            return Ok(false);
+        };
+        let (_, first) = Piece::of(entry.key).map_err(|e| corruption(&self.index, &[], None, e))?;
+        let head = Head::parse(entry.key, entry.value);
+        let head = head.map_err(|e| corruption(&self.index, first, None, e))?;
+        self.block = Some(Block::new(&head, first));
+        Ok(true)
+    }
+
+    /// Returns the values of the rows with these ascending keys.
+    fn get(&mut self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, EngineError> {
+        let mut values = vec![None; keys.len()];
+        let mut at = 0;
+        while at < keys.len() {
+            if !self.open_before(Some(&[keys[at], &[0]].concat()))? {
+                at += 1;
+                continue;
+            }
+            self.read_columns(true)?;
+            let block = self.block.as_ref().expect("a block is open");
+            let columns = KeyColumns::new(&self.index, block)?;
+            let (mut found, mut next) = (Vec::new(), 0);
+            let begin = at;
+            while at < keys.len() && (at == begin || keys[at] <= block.last_key.as_slice()) {
+                match columns.search(next..block.rows, keys[at], None)? {
+                    Ok(row) => {
+                        found.push((at, row as u32));
+                        next = row;
+                    }
+                    Err(row) => next = row,
+                }
+                at += 1;
+            }
+            let rows: Vec<u32> = found.iter().map(|(_, row)| *row).collect();
+            let columns = self.decode(&rows, true)?;
+            for (nth, (at, _)) in found.into_iter().enumerate() {
+                values[at] = Some(self.value_of(&columns, nth)?);
+            }
+        }
+        Ok(values)
+    }
+
+    fn slots(&self, values: bool) -> usize {
+        match values {
+            true => self.index.blocks().expect("the table is columnar").types.len(),
+            false => self.index.layout.columns().len(),
+        }
+    }
+
+    /// Reads the columns of the open block: those of its keys, or all.
+    fn read_columns(&mut self, values: bool) -> Result<(), EngineError> {
+        let slots = self.slots(values);
+        let block = self.block.as_mut().expect("a block is open");
+        (0..slots).try_for_each(|slot| {
+            let read = block.read_column(self.kv.as_ref(), &self.index, slot);
+            read.map(|_| ())
+        })
+    }
+
+    /// Decodes rows of the open block, whose columns were read.
+    fn decode(&self, rows: &[u32], values: bool) -> Result<Vec<ColumnVector>, EngineError> {
+        let types = &self.index.blocks().expect("the table is columnar").types;
+        let block = self.block.as_ref().expect("a block is open");
+        let column = |slot: usize| {
+            let mut vector = ColumnVector::new(types[slot]);
+            let read = block.column(&self.index, slot)?.read_rows(rows, &mut vector);
+            read.map_err(|e| corruption(&self.index, &block.first_key, Some(slot), e))?;
+            Ok(vector)
+        };
+        (0..self.slots(values)).map(column).collect()
+    }
+
+    fn datum<'v>(
+        &self,
+        columns: &'v [ColumnVector],
+        slot: usize,
+        row: usize,
+    ) -> Result<DatumRef<'v>, EngineError> {
+        let datum = columns[slot].datum(row);
+        datum.map_err(|e| corruption(&self.index, &[], Some(slot), e))
+    }
+
+    /// Encodes the value of a decoded row as that of a table stored in rows.
+    fn value_of(&self, columns: &[ColumnVector], row: usize) -> Result<Vec<u8>, EngineError> {
+        let elements = self.index.layout.columns().len();
+        let mut datums = vec![Datum::Null; elements];
+        for slot in elements..columns.len() {
+            datums.push(self.datum(columns, slot, row)?.into_owned());
+        }
+        let mut value = Vec::with_capacity(64);
+        self.index.encode_included(&datums, &mut value)?;
+        Ok(value)
+    }
+
+    /// Encodes the key of a decoded row.
+    fn key_of(&self, columns: &[ColumnVector], row: usize) -> Result<Vec<u8>, EngineError> {
+        let datums = (0..self.index.layout.columns().len()).map(|slot| self.datum(columns, slot, row));
+        let datums: Vec<DatumRef<'_>> = datums.collect::<Result<_, _>>()?;
+        let mut key = Vec::with_capacity(32);
+        self.index.layout.encode_into(&datums, &mut key)?;
+        Ok(key)
+    }
+
+    /// Decodes a row of the open block with some that follow in scan order, unless it is decoded; returns its
+    /// place among them.
+    fn look_at(&mut self, row: usize, reverse: bool, values: bool) -> Result<usize, EngineError> {
+        if !(self.window.start..self.window.start + self.window.rows).contains(&row) {
+            self.read_columns(values)?;
+            let rows = self.block.as_ref().expect("a block is open").rows;
+            let size = self.window.size.clamp(1, WINDOW_MAX);
+            let (start, end) = match reverse {
+                true => ((row + 1).saturating_sub(size), row + 1),
+                false => (row, (row + size).min(rows)),
+            };
+            let wanted: Vec<u32> = (start..end).map(|row| row as u32).collect();
+            self.window = Window {
+                start,
+                rows: end - start,
+                columns: self.decode(&wanted, values)?,
+                size: size * 4,
+            };
+        }
+        Ok(row - self.window.start)
+    }
+}
+
+/// What comes next of one of two sequences.
+enum Next<T> {
+    Unknown,
+    Known(T),
+    End,
+}
+
+/// A place among the rows of a columnar table: blocks and changes as one.
+struct Merged {
+    rows: Rows,
+    range: KeyRange,
+    reverse: bool,
+    /// Whether values are wanted.
+    values: bool,
+    masked: MaskedCompare,
+    changes: Option<Box<dyn KvCursor>>,
+    change: Next<Change>,
+    /// The row of the open block that comes next; in reverse the one behind it.
+    at: usize,
+    /// The key of the row that comes next.
+    row: Next<Vec<u8>>,
+    here: Option<Change>,
+    error: Option<KvError>,
+}
+
+impl Merged {
+    /// Opens the changes in what is left of the range.
+    fn open_changes(&mut self, range: KeyRange) -> Result<(), EngineError> {
+        let spec = ScanSpec {
+            reverse: self.reverse,
+            ..ScanSpec::ranges(vec![range])
+        };
+        self.changes = Some(self.rows.kv.scan(&self.rows.index.storage, spec)?);
+        self.change = Next::Unknown;
+        self.row = Next::Unknown;
+        self.rows.window.size = 1;
+        Ok(())
+    }
+
+    fn seek_forward(&mut self, key: &[u8]) -> Result<(), EngineError> {
+        self.open_changes(KeyRange {
+            start: key.to_vec(),
+            limit: self.range.limit.clone(),
+        })?;
+        let within = self
+            .rows
+            .block
+            .as_ref()
+            .is_some_and(|block| block.first_key.as_slice() <= key && key <= block.last_key.as_slice());
+        if within || self.rows.open_before(Some(&[key, &[0]].concat()))? {
+            let block = self.rows.block.as_ref().expect("a block is open");
+            self.at = match key <= block.last_key.as_slice() {
+                true => self.place(key)?,
+                false => block.rows,
+            };
+        } else {
+            self.at = 0;
+            if !self.rows.open_from(key)? {
+                self.row = Next::End;
+            }
+        }
+        self.advance()
+    }
+
+    fn seek_backward(&mut self, limit: Option<&[u8]>) -> Result<(), EngineError> {
+        self.open_changes(KeyRange {
+            start: self.range.start.clone(),
+            limit: limit.map(<[u8]>::to_vec),
+        })?;
+        match self.rows.open_before(limit)? {
+            false => self.row = Next::End,
+            true => {
+                let block = self.rows.block.as_ref().expect("a block is open");
+                self.at = match limit {
+                    Some(limit) if limit <= block.last_key.as_slice() => self.place(limit)?,
+                    _ => block.rows,
+                };
+            }
+        }
+        self.advance()
+    }
+
+    /// Finds the first row of the open block with this key or behind it.
+    fn place(&mut self, key: &[u8]) -> Result<usize, EngineError> {
+        self.rows.read_columns(false)?;
+        let block = self.rows.block.as_ref().expect("a block is open");
+        KeyColumns::new(&self.rows.index, block)?.first_from(block.rows, key)
+    }
+
+    /// Finds the next row of blocks.
+    fn next_row(&mut self) -> Result<Next<Vec<u8>>, EngineError> {
+        let Some(block) = &self.rows.block else {
+            return Ok(Next::End);
+        };
+        let passed = match self.reverse {
+            true => self.at == 0,
+            false => self.at >= block.rows,
+        };
+        if passed {
+            let first = block.first_key.clone();
+            let found = match self.reverse {
+                true => self.rows.open_before(Some(&first))?,
+                false => {
+                    let last = block.last_key.clone();
+                    self.rows.open_from(&[last.as_slice(), &[0]].concat())?
+                }
+            };
+            let Some(block) = self.rows.block.as_ref().filter(|_| found) else {
+                return Ok(Next::End);
+            };
+            self.at = if self.reverse { block.rows } else { 0 };
+            let outside = match self.reverse {
+                true => block.last_key < self.range.start,
+                false => self.is_behind(&block.first_key),
+            };
+            if outside {
+                return Ok(Next::End);
+            }
+        }
+        let row = if self.reverse { self.at - 1 } else { self.at };
+        let place = self.rows.look_at(row, self.reverse, self.values)?;
+        let key = self.rows.key_of(&self.rows.window.columns, place)?;
+        let outside = match self.reverse {
+            true => key < self.range.start,
+            false => self.is_behind(&key),
+        };
+        Ok(if outside { Next::End } else { Next::Known(key) })
+    }
+
+    fn is_behind(&self, key: &[u8]) -> bool {
+        self.range
+            .limit
+            .as_ref()
+            .is_some_and(|limit| key >= limit.as_slice())
+    }
+
+    /// Goes to what comes next.
+    fn advance(&mut self) -> Result<(), EngineError> {
+        self.here = None;
+        loop {
+            if let (Next::Unknown, Some(changes)) = (&self.change, &mut self.changes) {
+                let next = changes.next()?;
+                self.change = next.map_or(Next::End, |next| {
+                    Next::Known((next.key.to_vec(), next.value.to_vec()))
+                });
+            }
+            if let Next::Unknown = self.row {
+                self.row = self.next_row()?;
+            }
+            let order = match (&self.change, &self.row) {
+                (Next::Known((changed, _)), Next::Known(row)) => match self.reverse {
+                    true => row.cmp(changed),
+                    false => changed.cmp(row),
+                },
+                (Next::Known(_), _) => std::cmp::Ordering::Less,
+                (_, Next::Known(_)) => std::cmp::Ordering::Greater,
+                _ => return Ok(()),
+            };
+            if order.is_gt() {
+                let Next::Known(key) = std::mem::replace(&mut self.row, Next::Unknown) else {
+                    return Ok(());
+                };
+                let row = if self.reverse { self.at - 1 } else { self.at };
+                // Nobody looks at the value of a key that does not pass.
+                let value = match self.values && self.masked.matches(&key) {
+                    true => self
+                        .rows
+                        .value_of(&self.rows.window.columns, row - self.rows.window.start)?,
+                    false => Vec::new(),
+                };
+                self.step_row();
+                self.here = Some((key, value));
+                return Ok(());
+            }
+            if order.is_eq() {
+                self.row = Next::Unknown;
+                self.step_row();
+            }
+            if let Next::Known((key, value)) = std::mem::replace(&mut self.change, Next::Unknown)
+                && value != DELETED
+            {
+                self.here = Some((key, value));
+                return Ok(());
+            }
+        }
+    }
+
+    fn step_row(&mut self) {
+        self.at = if self.reverse { self.at - 1 } else { self.at + 1 };
+    }
+
+    fn note(&mut self, moved: Result<(), EngineError>) {
+        if let Err(error) = moved {
+            self.here = None;
+            self.error = Some(error.into());
+        }
+    }
+}
+
+impl Position for Merged {
+    fn enter(&mut self, range: &KeyRange) -> Result<bool, KvError> {
+        self.range = range.clone();
+        Ok(true)
+    }
+
+    fn seek(&mut self, key: &[u8]) {
+        let moved = self.seek_forward(key);
+        self.note(moved);
+    }
+
+    fn seek_before(&mut self, limit: Option<&[u8]>) {
+        let moved = self.seek_backward(limit);
+        self.note(moved);
+    }
+
+    fn next(&mut self) {
+        let moved = self.advance();
+        self.note(moved);
+    }
+
+    fn prev(&mut self) {
+        let moved = self.advance();
+        self.note(moved);
+    }
+
+    fn key(&self) -> Option<&[u8]> {
+        self.here.as_ref().map(|(key, _)| key.as_slice())
+    }
+
+    fn value(&self) -> &[u8] {
+        self.here.as_ref().map_or(&[], |(_, value)| value)
+    }
+
+    fn status(&self) -> Result<(), KvError> {
+        match &self.error {
+            None => Ok(()),
+            Some(KvError::Cancelled) => Err(KvError::Cancelled),
+            Some(KvError::Corruption { table, key, message }) => Err(KvError::Corruption {
+                table: table.clone(),
+                key: key.clone(),
+                message: message.clone(),
+            }),
+            Some(error) => Err(KvError::Corruption {
+                table: None,
+                key: None,
+                message: error.to_string(),
+            }),
+        }
+    }
+}
