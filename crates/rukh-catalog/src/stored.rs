@@ -23,7 +23,8 @@ use serde::de::DeserializeOwned;
 /// | 2       | CHECK constraints, generated and added columns, sequences, views, comments        |
 /// | 3       | times in values, lifetimes; indexes disabled or broken; ranges in a note `load`   |
 /// |         | counters; columnar indexes                                                        |
-pub const FORMAT_VERSION: u32 = 3;
+/// | 4       | versions of rows                                                                  |
+pub const FORMAT_VERSION: u32 = 4;
 
 /// Key of the format version in the `catalog` column family.
 pub const FORMAT_KEY: &[u8] = b"format";

@@ -6,7 +6,7 @@ use rukh_keys::{DataType, Datum, KeyColumn, KeyLayout, Salt};
 use serde::{Deserialize, Serialize};
 
 use crate::validate::invalid;
-use crate::{CatalogError, Index, KeyElement, KeyExpr, SaltOptions};
+use crate::{CatalogError, Index, KeyElement, KeyExpr, SaltOptions, Versions};
 
 /// Identifies a table for its whole life; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -132,6 +132,10 @@ pub struct FamilyOptions {
     /// TTL of its own: how long its values live after they changed, in microseconds; they are NULL then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_micros: Option<i64>,
+    /// VERSIONS of its own: how many images of a row, the present one counted, have its values; older ones
+    /// have NULL there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions: Option<u32>,
 }
 
 /// Options of a table.
@@ -147,6 +151,9 @@ pub struct TableOptions {
     /// Whether rows and index entries carry the time they were written. Once they do, they always will.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed: bool,
+    /// VERSIONS: how former images of rows are kept; they are not if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions: Option<Versions>,
 }
 
 /// How long the rows of a table live.
@@ -325,11 +332,16 @@ impl Table {
         }
     }
 
-    /// Returns the name of the column family that holds a table family: `t7` or `t7.f2`.
+    /// Returns the name of the column family that holds a table family: `t7` or `t7.f2`; `t7.h` or `t7.h.f2`
+    /// of a history.
     pub fn storage_name(&self, family: FamilyId) -> String {
+        let table = match self.id.history_of() {
+            None => format!("t{}", self.id.0),
+            Some(table) => format!("t{}.h", table.0),
+        };
         match family.0 {
-            0 => format!("t{}", self.id.0),
-            n => format!("t{}.f{n}", self.id.0),
+            0 => table,
+            n => format!("{table}.f{n}"),
         }
     }
 

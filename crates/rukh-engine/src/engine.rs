@@ -28,7 +28,7 @@ use crate::write::{Target, Write};
 use crate::{EngineError, ingest, recover};
 use parking_lot::{Mutex, RwLock};
 use rukh_catalog::{
-    Catalog, ColumnId, FamilyId, Index, Sequence, SequenceId, Table, TableDraft, TableId, validate_table,
+    Catalog, ColumnId, Family, Index, Sequence, SequenceId, Table, TableDraft, TableId, validate_table,
 };
 use rukh_keys::KeyRange;
 use rukh_kv::{Compression, Durability, KvSnapshot, KvStore, TableOptions, WriteBatch};
@@ -275,7 +275,10 @@ impl Engine {
             next = next.without_sequence(sequence.id);
         }
         inner.commit_definitions(batch, next)?;
-        inner.maintainers.lock().remove(&id);
+        inner
+            .maintainers
+            .lock()
+            .retain(|known, _| ![id, id.history()].contains(known));
         inner.statistics.write().remove(&id);
         inner.drop_unnamed();
         Ok(())
@@ -288,7 +291,12 @@ impl Engine {
         let definitions = inner.definitions();
         let codec = definitions.codec(id)?;
         let mut batch = WriteBatch::new();
-        let families = codec.families.iter().map(|family| &family.storage);
+        let history = definitions.history(id).into_iter();
+        let families = codec
+            .families
+            .iter()
+            .chain(history.flat_map(|history| &history.families));
+        let families = families.map(|family| &family.storage);
         let maintained = codec
             .indexes
             .iter()
@@ -456,19 +464,29 @@ impl Inner {
     }
 }
 
-/// Returns the column families of a table's families.
+/// Returns the column families of a table's families, and of its history.
 pub(crate) fn family_names(table: &Table) -> Vec<String> {
-    table
-        .families
-        .iter()
-        .map(|family| table.storage_name(family.id))
+    let names = |table: &Table| {
+        let families = table.families.iter();
+        families
+            .map(|family| table.storage_name(family.id))
+            .collect::<Vec<_>>()
+    };
+    let history = table.history().as_ref().map(names);
+    names(table)
+        .into_iter()
+        .chain(history.into_iter().flatten())
         .collect()
 }
 
 /// Returns how a column family of a table, or of an index of it, is stored.
 fn storage_options(table: &Table, storage: &str) -> TableOptions {
-    let mut families = table.families.iter();
-    let family = families.find(|family| table.storage_name(family.id) == storage);
+    let history = table.history();
+    let is_named = |family: &&Family| {
+        let mut tables = std::iter::once(table).chain(&history);
+        tables.any(|table| table.storage_name(family.id) == storage)
+    };
+    let family = table.families.iter().find(is_named);
     let compression = family.and_then(|family| family.options.compression.as_deref());
     TableOptions {
         purged: !lifetime::table_rules(table).is_empty(),
@@ -499,10 +517,7 @@ fn configure_families(inner: &Inner) -> Result<(), EngineError> {
 /// Returns every column family that the definitions name.
 pub(crate) fn storage_names(catalog: &Catalog) -> impl Iterator<Item = String> + '_ {
     catalog.tables().flat_map(|table| {
-        let families = table
-            .families
-            .iter()
-            .map(|family| table.storage_name(FamilyId(family.id.0)));
+        let families = family_names(table).into_iter();
         families.chain(table.indexes.iter().flat_map(Index::storage_names))
     })
 }

@@ -41,6 +41,7 @@ mod normalise;
 mod operations;
 mod operators;
 mod output_names;
+mod past;
 mod place;
 mod point_write;
 mod progress;

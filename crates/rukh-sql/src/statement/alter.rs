@@ -13,6 +13,7 @@
 //! DROP [COLUMN] [IF EXISTS] a [CASCADE | RESTRICT]
 //! DROP CONSTRAINT [IF EXISTS] name
 //! SET (TTL = …) | SET TTL = … | RESET (TTL)
+//! SET (VERSIONS = n) | SET VERSIONS n | RESET (VERSIONS)
 //! ALTER [COLUMN] a SET DEFAULT expression | DROP DEFAULT | SET NOT NULL | DROP NOT NULL
 //! ```
 
@@ -161,6 +162,10 @@ fn set_option(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
             reader.expect_token(&Token::Eq)?;
             lifetime(reader).map(AlterAction::SetLifetime)
         }
+        "versions" => {
+            reader.accept_token(&Token::Eq);
+            create_table::versions(reader).map(AlterAction::SetVersions)
+        }
         _ => Err(create_table::unknown_option(&name)),
     }
 }
@@ -173,6 +178,7 @@ fn reset_option(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
             from: None,
             position: name.position,
         })),
+        "versions" => Ok(AlterAction::SetVersions(None)),
         _ => Err(create_table::unknown_option(&name)),
     }
 }

@@ -437,6 +437,8 @@ pub enum AlterAction {
     },
     /// SET (ttl = …), or RESET (ttl).
     SetLifetime(LifetimeDefinition),
+    /// SET (versions = n), or RESET (versions).
+    SetVersions(Option<u32>),
 }
 
 /// A CHECK constraint.
@@ -495,6 +497,8 @@ pub struct FamilyDefinition {
     pub compression: Option<String>,
     /// TTL, in microseconds.
     pub ttl_micros: Option<i64>,
+    /// VERSIONS.
+    pub versions: Option<u32>,
 }
 
 /// Options of CREATE TABLE.
@@ -506,6 +510,8 @@ pub struct TableOptionsDefinition {
     pub immutable: bool,
     /// TTL.
     pub lifetime: Option<LifetimeDefinition>,
+    /// VERSIONS, if said; `None` in it is one version.
+    pub versions: Option<Option<u32>>,
     /// SPLIT ON: each key is one or more constants for the first elements of the primary key.
     pub split_on: Vec<Vec<Expression>>,
 }
