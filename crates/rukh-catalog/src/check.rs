@@ -166,6 +166,7 @@ fn check_expressions(table: &Table) -> Result<(), String> {
 /// Rows of a table with a lifetime carry times, and the column it counts from holds times.
 fn check_lifetime(table: &Table) -> Result<(), String> {
     table.check_lifetimes().map_err(|error| error.to_string())?;
+    table.check_versions().map_err(|error| error.to_string())?;
     let Some(lifetime) = &table.options.lifetime else {
         return Ok(());
     };

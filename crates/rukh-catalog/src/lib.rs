@@ -18,6 +18,7 @@ mod object;
 mod stored;
 mod table;
 mod validate;
+mod versions;
 
 pub use catalog::Catalog;
 pub use error::CatalogError;
@@ -33,3 +34,4 @@ pub use table::{
     IndexId, Lifetime, RowLayout, Table, TableId, TableOptions,
 };
 pub use validate::{IndexDraft, TableDraft, check_columnar, validate_index, validate_table};
+pub use versions::{ROW_END, ROW_START, VERSIONS_MAX, Versions};

@@ -6,7 +6,7 @@ use rukh_keys::{DataType, Datum, KeyColumn, KeyLayout, Salt};
 use serde::{Deserialize, Serialize};
 
 use crate::validate::invalid;
-use crate::{CatalogError, Index, KeyElement, KeyExpr, SaltOptions};
+use crate::{CatalogError, Index, KeyElement, KeyExpr, SaltOptions, Versions};
 
 /// Most columns that a columnar table ever had: blocks number them by their ids.
 const BLOCK_COLUMNS_MAX: u32 = 60_000;
@@ -135,6 +135,10 @@ pub struct FamilyOptions {
     /// TTL of its own: how long its values live after they changed, in microseconds; they are NULL then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_micros: Option<i64>,
+    /// VERSIONS of its own: how many images of a row, the present one counted, have its values; older ones
+    /// have NULL there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions: Option<u32>,
 }
 
 /// Options of a table.
@@ -153,6 +157,9 @@ pub struct TableOptions {
     /// Whether rows are stored in blocks, column by column, with what changes beside them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub columnar: bool,
+    /// VERSIONS: how former images of rows are kept; they are not if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions: Option<Versions>,
 }
 
 /// How long the rows of a table live.
@@ -305,6 +312,8 @@ impl Table {
         }
         let what = if self.families.len() > 1 {
             "more than one family"
+        } else if self.options.versions.is_some() {
+            "VERSIONS"
         } else if self.options.lifetime.is_some() || self.options.timed {
             "a TTL"
         } else if self.columns.iter().any(|column| column.values.counter) {
@@ -355,11 +364,16 @@ impl Table {
         }
     }
 
-    /// Returns the name of the column family that holds a table family: `t7` or `t7.f2`.
+    /// Returns the name of the column family that holds a table family: `t7` or `t7.f2`; `t7.h` or `t7.h.f2`
+    /// of a history.
     pub fn storage_name(&self, family: FamilyId) -> String {
+        let table = match self.id.history_of() {
+            None => format!("t{}", self.id.0),
+            Some(table) => format!("t{}.h", table.0),
+        };
         match family.0 {
-            0 => format!("t{}", self.id.0),
-            n => format!("t{}.f{n}", self.id.0),
+            0 => table,
+            n => format!("{table}.f{n}"),
         }
     }
 
@@ -374,11 +388,15 @@ impl Table {
         format!("t{}.c", self.id.0)
     }
 
-    /// Returns the names of all column families of the table, without its indexes.
+    /// Returns the names of all column families of the table and its history, without its indexes.
     pub fn storage_names(&self) -> Vec<String> {
         let families = self.families.iter().map(|family| self.storage_name(family.id));
         let blocks = self.is_columnar().then(|| self.blocks_name());
-        families.chain(blocks).collect()
+        let history = self.history().map(|history| history.storage_names());
+        families
+            .chain(blocks)
+            .chain(history.into_iter().flatten())
+            .collect()
     }
 
     /// Returns the printed name of a column family of this table: `logs` or `logs.payload`.

@@ -87,6 +87,7 @@ pub fn validate_table(draft: TableDraft, id: TableId) -> Result<Table, CatalogEr
     };
     check_families(&table)?;
     table.check_lifetimes()?;
+    table.check_versions()?;
     table.check_counters()?;
     table.check_layout()?;
     table.layouts.push(first_layout(&table));

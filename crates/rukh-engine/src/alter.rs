@@ -37,6 +37,7 @@ impl Engine {
         if other_lifetime {
             inner.end_lifetime(before)?;
         }
+        inner.forget_surplus(&definitions, &next)?;
         let is_new = |name: &String| !inner.store.table_exists(name);
         let names = next.storage_names();
         let new: Vec<String> = names.into_iter().filter(is_new).collect();

@@ -10,7 +10,9 @@ use crate::names;
 use crate::row::{self, RowDecodeError, RowShape, RowSlice, Times};
 use crate::{EngineError, Row};
 use rukh_catalog::{ColumnId, FamilyId, IndexId, KeyExpr, Table};
-use rukh_keys::{Datum, DatumRef, KeyDecodeError, KeyLayout, ValueError, hash_datum};
+use rukh_keys::{
+    Datum, DatumRef, KeyDecodeError, KeyLayout, TIMESTAMP_MAX, TIMESTAMP_MIN, ValueError, hash_datum,
+};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -38,6 +40,8 @@ pub(crate) enum ColumnPlace {
     Key(usize),
     /// In the value of a family, as its `ordinal`-th live column.
     Value { family: usize, ordinal: usize },
+    /// With the value of family 0: the time that it was written.
+    Written,
 }
 
 /// A few borrowed datums: those of a key.
@@ -234,6 +238,13 @@ impl TableCodec {
         for place in &self.places {
             row.push(match *place {
                 ColumnPlace::Key(at) => key_datums[at].clone(),
+                ColumnPlace::Written => match values.first() {
+                    Some(Some(value)) => {
+                        let written = value.written(self.since());
+                        written.map_err(|e| self.corruption(key, e.into()))?.into_owned()
+                    }
+                    _ => Datum::Null,
+                },
                 ColumnPlace::Value { family, ordinal } => match values.get(family) {
                     Some(Some(value)) => {
                         let datum = value.datum(ordinal);
@@ -247,6 +258,14 @@ impl TableCodec {
             });
         }
         Ok(row)
+    }
+
+    /// Returns since when images stand that carry no time.
+    pub(crate) fn since(&self) -> i64 {
+        self.table
+            .options
+            .versions
+            .map_or(0, |versions| versions.since_micros)
     }
 
     /// Makes the error for a row that does not decode.
@@ -320,6 +339,9 @@ fn key_source(table: &Table, expr: &KeyExpr) -> KeySource {
 
 fn place(table: &Table, families: &[FamilyCodec], position: usize) -> ColumnPlace {
     let id = table.columns[position].id;
+    if id == ColumnId::WRITTEN {
+        return ColumnPlace::Written;
+    }
     if let Some(at) = table
         .primary_key
         .iter()
@@ -360,7 +382,7 @@ impl FamilyCodec {
     pub(crate) fn new(table: &Table, id: FamilyId) -> Self {
         let stored = |at: &usize| {
             let column = &table.columns[*at];
-            column.family == id && !table.in_primary_key(column.id)
+            column.family == id && !table.in_primary_key(column.id) && column.id != ColumnId::WRITTEN
         };
         let positions: Vec<usize> = (0..table.columns.len()).filter(stored).collect();
         let newest = table.value_columns(table.row_layout(), id);
@@ -410,6 +432,7 @@ impl FamilyCodec {
         let known = self.versions.get(usize::from(version));
         let (shape, slots) = known.ok_or(RowDecodeError::UnknownLayout { version })?;
         Ok(FamilyValue {
+            bytes,
             row: RowSlice::new(shape, body)?,
             slots,
             missing: &self.missing,
@@ -456,6 +479,7 @@ impl FamilyCodec {
 /// A stored value of a family, any layout version.
 #[derive(Clone, Copy)]
 pub(crate) struct FamilyValue<'a> {
+    bytes: &'a [u8],
     row: RowSlice<'a>,
     slots: &'a [Option<usize>],
     missing: &'a [Datum],
@@ -465,6 +489,15 @@ pub(crate) struct FamilyValue<'a> {
 }
 
 impl<'a> FamilyValue<'a> {
+    /// Returns when the value was written, `since` if it does not say.
+    pub(crate) fn written(&self, since: i64) -> Result<DatumRef<'a>, RowDecodeError> {
+        let written = row::times(self.bytes).map_or(since, |times| times.written);
+        match (TIMESTAMP_MIN..=TIMESTAMP_MAX).contains(&written) {
+            true => Ok(DatumRef::Timestamp(written)),
+            false => Err(RowDecodeError::InvalidTime { micros: written }),
+        }
+    }
+
     /// Returns the datum of the `ordinal`-th live column; its missing value if the row is older than the column.
     #[inline]
     pub(crate) fn datum(&self, ordinal: usize) -> Result<DatumRef<'a>, RowDecodeError> {

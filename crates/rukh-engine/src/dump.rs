@@ -10,6 +10,7 @@
 //! | columnar: gone      | `t@c/1/5`              | `deleted`                          |
 //! | block, its head     | `t@c/1/5`              | `8192 rows to /2/7`                |
 //! | block, a column     | `t@c.host/1/5`         | `8192 rows, dictionary`            |
+//! | former image        | `t:history/1/5/'2024-05-01 12:00:00+00'` | as a row         |
 //! | bytes of no meaning | `t/x'00ff'`            | `(why) x'00ff'`                    |
 
 use crate::EngineError;
@@ -59,7 +60,8 @@ impl Engine {
         }
         for table in snapshot.catalog.tables() {
             let codec = snapshot.definitions.codec(table.id)?;
-            for (name, storage) in storages(codec) {
+            let history = snapshot.definitions.history(table.id).into_iter();
+            for (name, storage) in storages(codec).chain(history.flat_map(|history| storages(history))) {
                 if dump_storage(&snapshot, name, &storage, visit)?.is_break() {
                     return Ok(());
                 }
@@ -111,7 +113,9 @@ fn describe_key(definitions: &Definitions, table: &str, key: &[u8]) -> String {
 fn with_storage<T>(definitions: &Definitions, name: &str, f: impl Fn(&Storage<'_>) -> T) -> Option<T> {
     definitions.catalog.tables().find_map(|table| {
         let codec = definitions.codec(table.id).ok()?;
+        let history = definitions.history(table.id).into_iter();
         storages(codec)
+            .chain(history.flat_map(|history| storages(history)))
             .find(|(known, _)| *known == name)
             .map(|(_, storage)| f(&storage))
     })

@@ -28,7 +28,7 @@ use crate::write::{Target, Write};
 use crate::{EngineError, ingest, recover};
 use parking_lot::{Mutex, RwLock};
 use rukh_catalog::{
-    Catalog, ColumnId, Index, Sequence, SequenceId, Table, TableDraft, TableId, validate_table,
+    Catalog, ColumnId, Family, Index, Sequence, SequenceId, Table, TableDraft, TableId, validate_table,
 };
 use rukh_keys::KeyRange;
 use rukh_kv::{Compression, Durability, KvSnapshot, KvStore, TableOptions, WriteBatch};
@@ -279,7 +279,10 @@ impl Engine {
             next = next.without_sequence(sequence.id);
         }
         inner.commit_definitions(batch, next)?;
-        inner.maintainers.lock().remove(&id);
+        inner
+            .maintainers
+            .lock()
+            .retain(|known, _| ![id, id.history()].contains(known));
         inner.statistics.write().remove(&id);
         inner.drop_unnamed();
         Ok(())
@@ -463,8 +466,12 @@ impl Inner {
 
 /// Returns how a column family of a table, or of an index of it, is stored.
 fn storage_options(table: &Table, storage: &str) -> TableOptions {
-    let mut families = table.families.iter();
-    let family = families.find(|family| table.storage_name(family.id) == storage);
+    let history = table.history();
+    let is_named = |family: &&Family| {
+        let mut tables = std::iter::once(table).chain(&history);
+        tables.any(|table| table.storage_name(family.id) == storage)
+    };
+    let family = table.families.iter().find(is_named);
     let compression = family.and_then(|family| family.options.compression.as_deref());
     TableOptions {
         purged: !lifetime::table_rules(table).is_empty(),

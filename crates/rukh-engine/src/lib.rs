@@ -75,6 +75,7 @@ mod existing;
 mod functions;
 mod group;
 mod groups;
+mod history;
 mod indexes;
 mod ingest;
 mod lifetime;

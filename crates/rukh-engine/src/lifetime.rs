@@ -137,7 +137,10 @@ pub(crate) fn table_rules(table: &Table) -> Vec<(String, Rule)> {
         };
         Some((index.storage_name(), rule(of_rows, form)?))
     });
-    families.chain(indexes).collect()
+    let mut rules: Vec<(String, Rule)> = families.chain(indexes).collect();
+    // A former image lives for as long as it would have lived as row.
+    rules.extend(table.history().iter().flat_map(table_rules));
+    rules
 }
 
 /// Removes what is dead at `now` of column families whose rules are about to change.

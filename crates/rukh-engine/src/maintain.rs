@@ -94,9 +94,10 @@ impl Maintainer {
         self.codec.blocks.is_some() || self.indexes.iter().any(|index| index.codec.blocks().is_some())
     }
 
-    /// Whether replacing a row blindly could leave an entry of its old image behind.
+    /// Whether replacing a row blindly could leave an entry of its old image behind, or lose an image that is
+    /// to be kept.
     pub(crate) fn needs_old_row(&self) -> bool {
-        self.indexes.iter().any(|index| !index.from_key)
+        self.codec.table.options.versions.is_some() || self.indexes.iter().any(|index| !index.from_key)
     }
 }
 

@@ -32,6 +32,8 @@ pub enum PartKind {
     Family,
     /// Entries of an index.
     Index,
+    /// Former images of rows, in any family.
+    History,
 }
 
 impl Engine {
@@ -131,5 +133,12 @@ fn parts_of(table: &Arc<Table>) -> Vec<StoredPart> {
             .then(|| part(format!("{}.blocks", index.name), index.blocks_name()));
         std::iter::once(part(index.name.clone(), index.storage_name())).chain(blocks)
     });
-    families.chain(own_blocks).chain(indexes).collect()
+    let history = table.history();
+    let history = history.iter().flat_map(|history| {
+        history.families.iter().map(|family| StoredPart {
+            kind: PartKind::History,
+            ..part(history.display_name(family.id), history.storage_name(family.id))
+        })
+    });
+    families.chain(own_blocks).chain(indexes).chain(history).collect()
 }

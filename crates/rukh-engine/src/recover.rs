@@ -83,7 +83,8 @@ pub(crate) fn unnamed(store: &dyn KvStore, catalog: &Catalog) -> Vec<String> {
     store.tables().into_iter().filter(stray).collect()
 }
 
-/// Whether a column family is named as those of tables and indexes are: `t7`, `t7.f2`, `t7.c`, `i9`, `i9.c`, `i9.d`.
+/// Whether a column family is named as those of tables and indexes are: `t7`, `t7.f2`, `t7.h`, `t7.c`, `i9`, `i9.c`,
+/// `i9.d`.
 fn is_table_or_index(name: &str) -> bool {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if let Some(index) = name.strip_prefix('i') {
@@ -95,7 +96,7 @@ fn is_table_or_index(name: &str) -> bool {
         .map(|table| table.strip_suffix(".c").unwrap_or(table))
         .map(|table| table.split_once(".f").unwrap_or((table, "0")))
     {
-        Some((table, family)) => number(table) && number(family),
+        Some((table, family)) => number(table.strip_suffix(".h").unwrap_or(table)) && number(family),
         None => false,
     }
 }
@@ -106,7 +107,7 @@ mod tests {
 
     #[test]
     fn only_tables_and_indexes_are_cleared_up() {
-        for name in ["t7", "t7.f2", "t7.c", "i9", "i9.c", "i9.d"] {
+        for name in ["t7", "t7.f2", "t7.h", "t7.h.f2", "t7.c", "i9", "i9.c", "i9.d"] {
             assert!(is_table_or_index(name), "{name}");
         }
         for name in [
@@ -114,6 +115,8 @@ mod tests {
             "i",
             "i.d",
             "i9.e",
+            "t.h",
+            "t7.f2.h",
             "catalog",
             "statistics",
             "t7.f",

@@ -102,6 +102,8 @@ pub(crate) enum RowDecodeError {
     InvalidOffset { slot: usize },
     #[error("value has invalid text in column {slot}")]
     InvalidUtf8 { slot: usize },
+    #[error("value was written at an impossible time, {micros}")]
+    InvalidTime { micros: i64 },
     #[error("value has invalid sums of counters")]
     InvalidSums,
     #[error("value has an invalid {} in column {slot}", .ty.postgres_name())]

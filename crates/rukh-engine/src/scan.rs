@@ -172,6 +172,8 @@ enum Access {
     Key(usize),
     /// In the value of the `fetched`-th family read.
     Value { fetched: usize, ordinal: usize },
+    /// With the value of family 0: when it was written.
+    Written,
     /// In this column of what a columnar index gives out.
     Vector(usize),
 }
@@ -224,7 +226,7 @@ impl Plan {
         plan.base_needed = plan
             .columns
             .iter()
-            .any(|a| matches!(a, Access::Value { fetched: 0, .. }));
+            .any(|a| matches!(a, Access::Value { fetched: 0, .. } | Access::Written));
         let read_in_entry = plan.columns.iter().chain(&plan.entry_columns);
         plan.values = read_in_entry
             .filter(|access| plan.reads_entry_value(access))
@@ -239,6 +241,9 @@ impl Plan {
 
     /// Returns where the entries of the source have a column, if they do.
     fn entry_access(&self, column: ColumnId) -> Option<Access> {
+        if column == ColumnId::WRITTEN {
+            return self.index.is_none().then_some(Access::Written);
+        }
         let position = self.codec.table.position(column)?;
         match &self.index {
             Some(index) => index.place(position).map(Access::Entry),
@@ -246,6 +251,7 @@ impl Plan {
                 ColumnPlace::Key(at) => Some(Access::Key(at)),
                 ColumnPlace::Value { family: 0, ordinal } => Some(Access::Value { fetched: 0, ordinal }),
                 ColumnPlace::Value { .. } => None,
+                ColumnPlace::Written => Some(Access::Written),
             },
         }
     }
@@ -264,9 +270,13 @@ impl Plan {
 
     /// Returns where the row has a column, and notes the family to be read.
     fn row_access(&mut self, column: ColumnId) -> Option<Access> {
+        if column == ColumnId::WRITTEN {
+            return Some(Access::Written);
+        }
         let position = self.codec.table.position(column)?;
         Some(match self.codec.place(position) {
             ColumnPlace::Key(at) => Access::Key(at),
+            ColumnPlace::Written => Access::Written,
             ColumnPlace::Value { family, ordinal } => {
                 let known = self.fetched.iter().position(|fetched| *fetched == family);
                 let fetched = known.unwrap_or_else(|| {
@@ -294,7 +304,7 @@ impl Plan {
     fn reads_entry_value(&self, access: &Access) -> bool {
         match (access, &self.index) {
             (Access::Entry(place), Some(index)) => index.needs_value(*place),
-            (Access::Value { fetched: 0, .. }, None) => true,
+            (Access::Value { fetched: 0, .. } | Access::Written, None) => true,
             _ => false,
         }
     }
@@ -413,6 +423,12 @@ impl RowView<'_> {
                     .datum(ordinal)
                     .map_err(|e| codec.family_corruption(family, key, e.into()))
             }
+            (Place::Row { key, values }, Access::Written) => match values.first() {
+                Some(Some(value)) => value
+                    .written(codec.since())
+                    .map_err(|e| codec.corruption(key, e.into())),
+                _ => Ok(DatumRef::Null),
+            },
             (Place::Vectors { batch, row }, Access::Vector(at)) => batch.columns[at]
                 .datum(*row)
                 .map_err(|e| self.vector_corruption(e)),

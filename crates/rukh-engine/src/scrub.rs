@@ -152,7 +152,32 @@ impl Engine {
             scrub.family(nth)?;
         }
         scrub.indexes(expected)?;
-        Ok(scrub.report)
+        let mut report = scrub.report;
+        if snapshot.definitions.history(id).is_some() {
+            self.check_history(snapshot, id, progress, &mut report)?;
+        }
+        Ok(report)
+    }
+
+    /// Decodes all former images of a table, and looks up those of all values of further families.
+    fn check_history(
+        &self,
+        snapshot: &Snapshot,
+        id: TableId,
+        progress: &dyn Progress,
+        report: &mut ScrubReport,
+    ) -> Result<(), EngineError> {
+        let maintainer = self.inner.maintainer(&snapshot.definitions, id.history())?;
+        let mut scrub = Scrub {
+            report: std::mem::take(report),
+            ..Scrub::new(snapshot, &maintainer, progress)
+        };
+        scrub.rows(self.sorters(maintainer.indexes.iter())?)?;
+        for nth in 1..maintainer.codec.families.len() {
+            scrub.family(nth)?;
+        }
+        *report = scrub.report;
+        Ok(())
     }
 
     /// Checks one index against its table, both ways.

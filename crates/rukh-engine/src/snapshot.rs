@@ -37,7 +37,16 @@ impl Definitions {
                 .unwrap_or_else(|| Arc::new(TableCodec::new(table.clone())));
             (table.id, codec)
         };
-        let codecs: HashMap<TableId, Arc<TableCodec>> = catalog.tables().map(prepare).collect();
+        let mut codecs: HashMap<TableId, Arc<TableCodec>> = catalog.tables().map(prepare).collect();
+        for table in catalog.tables() {
+            let id = table.id.history();
+            let known = before.and_then(|before| {
+                let same = before.codecs.get(&table.id)?;
+                Arc::ptr_eq(&same.table, table).then(|| before.codecs.get(&id).cloned())?
+            });
+            let make = || Some(Arc::new(TableCodec::new(Arc::new(table.history()?))));
+            codecs.extend(known.or_else(make).map(|history| (id, history)));
+        }
         let timed = catalog.tables().any(|table| table.options.timed);
         let packed = |codec: &Arc<TableCodec>| {
             let blocks = codec.blocks.clone()?;
@@ -56,6 +65,11 @@ impl Definitions {
     /// Whether rows of any table are stored in blocks, which are read together with what is beside them.
     pub(crate) fn has_packed(&self) -> bool {
         !self.packed.is_empty()
+    }
+
+    /// Returns the history of a table, if it has one.
+    pub(crate) fn history(&self, id: TableId) -> Option<&Arc<TableCodec>> {
+        self.codecs.get(&id.history())
     }
 
     /// Returns a table prepared for reading and writing.

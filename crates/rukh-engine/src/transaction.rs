@@ -191,6 +191,11 @@ fn conflict(base: &Snapshot, table: TableId, cause: &'static str) -> EngineError
 }
 
 impl Open {
+    /// Returns when the transaction began: the time of all images that it makes and ends.
+    pub(crate) fn began(&self) -> i64 {
+        self.base.now()
+    }
+
     fn snapshot(&self) -> Snapshot {
         match self.overlay.is_empty() {
             true => self.base.at_present(),

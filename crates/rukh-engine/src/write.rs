@@ -16,6 +16,7 @@ use crate::commits::{Commits, Touch};
 use crate::conflict::{self, Obstacle};
 use crate::engine::Inner;
 use crate::existing::{check_collision, check_existing, is_taken, read_base, read_rows, settle_arrivals};
+use crate::history::keep_former;
 use crate::lock::WriterGuard;
 use crate::maintain::{KeyedRow, Maintainer, RowChange};
 use crate::pending::{Image, PendingRow, PendingTable, Stored, row_bytes};
@@ -319,7 +320,13 @@ impl Write {
         for (id, pending) in &mut self.tables {
             settle_arrivals(&self.snapshot, pending)?;
             let maintainer = pending.maintainer.clone();
-            let changes = pending.changes(self.snapshot.now());
+            let history = self.snapshot.definitions.history(*id);
+            let now = match &self.target {
+                // What a transaction did, it did when it began: no moment of the past shows half of it.
+                Target::Transaction(open) if history.is_some() => open.began(),
+                _ => self.snapshot.now(),
+            };
+            let changes = pending.changes(now);
             grown.insert(*id, changes.iter().map(growth).sum());
             if maintainer.has_columnar() {
                 changed.push((*id, changes.len() as u64));
@@ -332,6 +339,16 @@ impl Write {
                 entries.push(changed);
             }
             stage(&maintainer, &changes, &entries, &mut batch)?;
+            if let Some(history) = history {
+                keep_former(
+                    &self.snapshot,
+                    &maintainer.codec,
+                    history,
+                    &changes,
+                    now,
+                    &mut batch,
+                )?;
+            }
             check_size(batch.bytes() as u64, self.bytes_max)?;
             if watched {
                 touch(commits, &maintainer, &changes, &entries, &mut touched);

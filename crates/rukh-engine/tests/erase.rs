@@ -185,10 +185,10 @@ fn transactions_that_changed_the_table_conflict() {
     let mut write = transaction.write().unwrap();
     let row = support::row(&table, "3, 'new', 1, NULL");
     write.insert(&table, vec![row], OnConflict::Error).unwrap();
-    assert!(!write.may_erase());
+    assert!(!write.may_erase(&table));
     write.commit(Durability::Synced).unwrap();
     let write = engine.begin().unwrap();
-    assert!(write.may_erase());
+    assert!(write.may_erase(&table));
     let mut erase = write.erase(table.id).unwrap();
     erase
         .add_spans(&[Span::prefix(vec![Datum::Int(3)])], &NoProgress)

@@ -1,12 +1,12 @@
-//! Lifetimes against a model: a list of operations under a clock that is moved by hand, with storage that
-//! forgets the dead of one column family and not yet of another.
+//! Lifetimes and versions against a model: a list of operations under a clock that is moved by hand, with storage
+//! that forgets the dead of one column family and not yet of another.
 #![allow(clippy::unwrap_used)]
 
 mod support;
 
 use proptest::prelude::*;
-use rukh_catalog::{Lifetime, Table};
-use rukh_engine::{Engine, EngineError, NoProgress, OnConflict, Row, ScanRequest, Source};
+use rukh_catalog::{Lifetime, Table, Versions};
+use rukh_engine::{Engine, EngineError, NoProgress, OnConflict, Row, ScanRequest, Snapshot, Source};
 use rukh_keys::{Datum, KeyRange, MaskedCompare};
 use rukh_kv::{Durability, KvStore, MemoryStore};
 use std::collections::BTreeMap;
@@ -44,6 +44,8 @@ enum Step {
         ttl: i64,
         from_column: bool,
     },
+    /// Changes how many versions are kept; 1 is none but the row.
+    Keep(u32),
     Rebuild,
 }
 
@@ -56,10 +58,11 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (k.clone(), a.clone()).prop_map(|(k, a)| Step::Upsert { k, a }),
         2 => (a.clone(), a).prop_map(|(a, to)| Step::UpdateAll { a, to }),
         2 => k.prop_map(|k| Step::Delete { k }),
-        4 => (0..4_usize).prop_map(Step::Compact),
+        4 => (0..6_usize).prop_map(Step::Compact),
         1 => Just(Step::Reopen),
         1 => (prop_oneof![Just(0), Just(50), Just(TTL), Just(200)], any::<bool>())
             .prop_map(|(ttl, from_column)| Step::Live { ttl, from_column }),
+        1 => (1..5_u32).prop_map(Step::Keep),
         1 => Just(Step::Rebuild),
     ]
 }
@@ -68,8 +71,18 @@ fn step() -> impl Strategy<Value = Step> {
 #[derive(Clone, Debug)]
 struct Known {
     row: Row,
+    /// When it was written; `None` if it carries no time.
+    written: Option<i64>,
     /// Since when its life counts; `None` if it carries no time.
     counted: Option<i64>,
+}
+
+/// What a row was.
+#[derive(Clone, Debug)]
+struct Former {
+    known: Known,
+    start: i64,
+    end: i64,
 }
 
 struct World {
@@ -78,6 +91,9 @@ struct World {
     clock: Arc<AtomicI64>,
     rows: BTreeMap<i64, Known>,
     lifetime: Option<Lifetime>,
+    versions: Option<Versions>,
+    /// By key, oldest first.
+    former: BTreeMap<i64, Vec<Former>>,
     timed: bool,
 }
 
@@ -106,6 +122,8 @@ impl World {
             rows: BTreeMap::new(),
             timed: lifetime.is_some(),
             lifetime,
+            versions: None,
+            former: BTreeMap::new(),
         }
     }
 
@@ -121,10 +139,51 @@ impl World {
     fn bury(&mut self) {
         let Some(lifetime) = self.lifetime else { return };
         let now = self.now();
-        self.rows.retain(|_, known| {
+        let lives = |known: &Known| {
             let counted = known.counted.unwrap_or(lifetime.since_micros);
             counted == i64::MAX || now < counted + lifetime.ttl_micros
-        });
+        };
+        self.rows.retain(|_, known| lives(known));
+        for former in self.former.values_mut() {
+            former.retain(|former| lives(&former.known));
+        }
+    }
+
+    /// Keeps what a row was that is about to change.
+    fn end(&mut self, k: i64) {
+        let (Some(versions), Some(known)) = (self.versions, self.rows.get(&k).cloned()) else {
+            return;
+        };
+        let start = known.written.unwrap_or(versions.since_micros);
+        let end = self.now();
+        let former = self.former.entry(k).or_default();
+        if start < end {
+            former.push(Former { known, start, end });
+        }
+        self.forget();
+    }
+
+    /// Forgets what is too much.
+    fn forget(&mut self) {
+        let kept = self.versions.map_or(0, |versions| versions.kept as usize - 1);
+        for former in self.former.values_mut() {
+            former.drain(..former.len().saturating_sub(kept));
+        }
+    }
+
+    fn keep(&mut self, kept: u32) {
+        let since_micros = self.versions.map_or(self.now(), |versions| versions.since_micros);
+        self.versions = (kept > 1).then_some(Versions { kept, since_micros });
+        let versions = self.versions;
+        let change = |_: &rukh_catalog::Catalog, before: &Table| {
+            let mut next = before.clone();
+            next.options.versions = versions;
+            next.options.timed |= versions.is_some();
+            Ok::<_, EngineError>(next)
+        };
+        self.engine.alter_table(self.table().id, change).unwrap();
+        self.timed |= versions.is_some();
+        self.forget();
     }
 
     fn known(&self, row: Row) -> Known {
@@ -136,6 +195,7 @@ impl World {
         };
         Known {
             row,
+            written: self.timed.then_some(self.now()),
             counted: self.timed.then_some(counted),
         }
     }
@@ -154,11 +214,16 @@ impl World {
             Step::Compact(nth) => {
                 let table = self.table();
                 let mut names: Vec<String> = table.indexes.iter().map(|index| index.storage_name()).collect();
-                names.extend(table.families.iter().map(|family| table.storage_name(family.id)));
-                self.store.compact(&names[nth]).unwrap();
+                for table in std::iter::once(Table::clone(&table)).chain(table.history()) {
+                    names.extend(table.families.iter().map(|family| table.storage_name(family.id)));
+                }
+                if let Some(name) = names.get(nth) {
+                    self.store.compact(name).unwrap();
+                }
             }
             Step::Reopen => self.engine = open(&self.store, &self.clock),
             Step::Live { ttl, from_column } => self.live(ttl, from_column),
+            Step::Keep(kept) => self.keep(kept),
             Step::Rebuild => self.rebuild(),
         }
         // A row may be dead when it is written.
@@ -204,6 +269,7 @@ impl World {
         let mut write = self.engine.begin().unwrap();
         write.upsert(&table, &named, vec![row.clone()]).unwrap();
         write.commit(Durability::Synced).unwrap();
+        self.end(k);
         if let Some(before) = self.rows.get(&k) {
             row[2..].clone_from_slice(&before.row[2..]);
         }
@@ -227,12 +293,14 @@ impl World {
         write.update(&self.table(), changes.collect()).unwrap();
         write.commit(Durability::Synced).unwrap();
         for (k, row) in chosen {
+            self.end(k);
             let known = self.known(changed(&row));
             self.rows.insert(k, known);
         }
     }
 
     fn delete(&mut self, k: i64) {
+        self.end(k);
         let Some(known) = self.rows.remove(&k) else { return };
         let mut write = self.engine.begin().unwrap();
         assert_eq!(write.delete(&self.table(), vec![known.row]).unwrap(), 1);
@@ -306,8 +374,36 @@ impl World {
             let row = snapshot.get(&table, &[Datum::Int(k)]).unwrap();
             assert_eq!(row.as_ref(), self.rows.get(&k).map(|known| &known.row));
         }
+        self.compare_history(&snapshot, &table);
         let report = self.engine.check_table(table.id, &NoProgress).unwrap();
         assert!(report.is_clean(), "{:?}", report.findings);
+    }
+}
+
+impl World {
+    /// The present images with when they were written, and the former ones with their ends, are those of the model.
+    fn compare_history(&self, snapshot: &Snapshot, table: &Table) {
+        let Some((standing, history)) = table.standing().zip(table.history()) else {
+            assert!(self.versions.is_none());
+            return;
+        };
+        let since = self.versions.unwrap().since_micros;
+        let period = |row: &Row, times: &[i64]| {
+            let times = times.iter().map(|micros| Datum::Timestamp(*micros));
+            row.iter().cloned().chain(times).collect::<Row>()
+        };
+        let expected: Vec<Row> = self
+            .rows
+            .values()
+            .map(|known| period(&known.row, &[known.written.unwrap_or(since)]))
+            .collect();
+        let read = |table: Table| support::read(snapshot, ScanRequest::all(Arc::new(table), Vec::new()));
+        assert_eq!(read(standing), expected);
+        let newest_first = self.former.values().flat_map(|former| former.iter().rev());
+        let expected: Vec<Row> = newest_first
+            .map(|former| period(&former.known.row, &[former.start, former.end]))
+            .collect();
+        assert_eq!(read(history), expected);
     }
 }
 

@@ -10,6 +10,7 @@
 //! | geometric types                | off    | `path`, `line`, `point`, `box` are column names here  |
 //! | strings joined across newlines | on     | `'a'` newline `'b'` is `'ab'` in PostgreSQL           |
 //! | hints in comments              | on     | `/*+ INDEX(t i) */` steers the planner                |
+//! | table versions                 | on     | where FOR SYSTEM_TIME is written                      |
 //! | words that are no alias        | more   | `SELECT 1 FOR UPDATE` names no column `for`            |
 //!
 //! Deliberately not here: statements that only Rukh has; `statement` reads them.
@@ -38,7 +39,21 @@ const NO_COLUMN_ALIAS: &[Keyword] = &[
 
 /// The dialect that every statement is read in.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct RukhDialect;
+pub struct RukhDialect {
+    /// Whether FOR SYSTEM_TIME stands somewhere in the statement: sqlparser then reads `AT` and `BEFORE`
+    /// behind a table as forms of other databases, which are names everywhere else.
+    pub past: bool,
+}
+
+impl RukhDialect {
+    /// Returns the dialect of a statement.
+    pub fn of(past: bool) -> &'static RukhDialect {
+        match past {
+            true => &RukhDialect { past: true },
+            false => &RukhDialect { past: false },
+        }
+    }
+}
 
 /// Passes switches on to PostgreSQL's dialect.
 macro_rules! as_in_postgresql {
@@ -106,6 +121,10 @@ impl Dialect for RukhDialect {
         true
     }
 
+    fn supports_table_versioning(&self) -> bool {
+        self.past
+    }
+
     as_in_postgresql! {
         allow_extract_custom
         allow_extract_single_quotes
@@ -144,7 +163,7 @@ mod tests {
     use datafusion::sql::sqlparser::ast::{SetExpr, Statement};
 
     fn parse(sql: &str) -> Vec<Statement> {
-        Parser::parse_sql(&RukhDialect, sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
+        Parser::parse_sql(RukhDialect::of(false), sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
     }
 
     /// What sqlparser prints for a statement, so that a reading can be compared.

@@ -25,7 +25,7 @@ use crate::literals::type_literals;
 use crate::operators::{LookupJoins, OnePerGroup, TopN};
 use crate::provider::{CurrentStatement, RukhCatalog};
 use crate::rewrite::rewrite;
-use crate::views;
+use crate::{past, views};
 
 /// Memory that one database's queries share for sorts, joins and aggregates before they spill, bytes.
 pub(crate) const QUERY_MEMORY_MAX: usize = 768 << 20;
@@ -106,6 +106,7 @@ pub(crate) async fn unoptimised_plan(
 ) -> Result<LogicalPlan, SqlError> {
     let mut query = query.clone();
     views::expand(&mut query, catalog)?;
+    past::expand(&mut query, catalog)?;
     rewrite(&mut query)?;
     let statement = PlannedStatement::Statement(Box::new(ast::Statement::Query(Box::new(query))));
     Ok(state.statement_to_plan(statement).await?)

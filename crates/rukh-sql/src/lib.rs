@@ -42,6 +42,7 @@ mod operand_types;
 mod operations;
 mod operators;
 mod output_names;
+mod past;
 mod place;
 mod point_write;
 mod progress;

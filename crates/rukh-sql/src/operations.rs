@@ -102,6 +102,7 @@ fn kind(kind: PartKind) -> &'static str {
         PartKind::Rows => "table",
         PartKind::Family => "family",
         PartKind::Index => "index",
+        PartKind::History => "history",
     }
 }
 

@@ -20,6 +20,7 @@ use rukh_catalog::Table;
 use crate::context::StatementContext;
 use crate::information_schema;
 use crate::operators::ScanExec;
+use crate::past;
 use crate::types::table_schema;
 
 /// A table at the snapshot of one statement.
@@ -191,6 +192,9 @@ impl SchemaProvider for RukhSchema {
                 table.clone(),
             ))));
         }
+        if let Some(table) = past::table_named(&self.context.snapshot.catalog, &self.name, name) {
+            return Ok(Some(Arc::new(RukhTable::new(self.context.clone(), table))));
+        }
         if let Some((_, table)) = self.context.tables.iter().find(|(known, _)| known == name) {
             return Ok(Some(table.clone()));
         }
@@ -203,6 +207,7 @@ impl SchemaProvider for RukhSchema {
     fn table_exist(&self, name: &str) -> bool {
         let catalog = &self.context.snapshot.catalog;
         catalog.table_named(&self.name, name).is_ok()
+            || past::table_named(catalog, &self.name, name).is_some()
             || self.context.tables.iter().any(|(known, _)| known == name)
             || self
                 .system_schema(name)

@@ -414,9 +414,6 @@ impl Visitor for Checker {
             TableFactor::Table { sample: Some(_), .. } => {
                 ControlFlow::Break(SqlError::unsupported("TABLESAMPLE is not supported yet"))
             }
-            TableFactor::Table { version: Some(_), .. } => {
-                ControlFlow::Break(SqlError::unsupported("FOR SYSTEM_TIME is not supported yet"))
-            }
             _ => ControlFlow::Continue(()),
         }
     }

@@ -223,11 +223,13 @@ pub(crate) fn table_sql(catalog: &Catalog, table: &Table) -> String {
                 let names: Vec<String> = of_family.map(|column| quoted(&column.name)).collect();
                 let ttl = family.options.ttl_micros;
                 let ttl = ttl.map_or(String::new(), |micros| format!(" TTL = {}", ttl_sql(micros)));
+                let kept = family.options.versions;
+                let kept = kept.map_or(String::new(), |kept| format!(" VERSIONS = {kept}"));
                 let compression = family.options.compression.as_ref();
                 let compression =
                     compression.map_or(String::new(), |name| format!(" COMPRESSION = '{name}'"));
                 format!(
-                    "FAMILY {} ({}){ttl}{compression}",
+                    "FAMILY {} ({}){ttl}{kept}{compression}",
                     quoted(&family.name),
                     names.join(", ")
                 )
@@ -372,6 +374,12 @@ fn options_sql(table: &Table) -> String {
         options.push("IMMUTABLE_ROWS = true".to_string());
     }
     options.extend(lifetime_sql(table));
+    options.extend(
+        table
+            .options
+            .versions
+            .map(|versions| format!("VERSIONS = {}", versions.kept)),
+    );
     let mut sql = options.join(", ");
     if !table.options.split_on.is_empty() {
         let keys: Vec<String> = table

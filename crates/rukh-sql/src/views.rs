@@ -11,10 +11,12 @@ use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::sqlparser::ast::{
     Ident, Query, SelectItem, TableAlias, TableFactor, TableWithJoins, VisitMut, VisitorMut,
+    WildcardAdditionalOptions,
 };
 use rukh_catalog::{Catalog, ColumnId, TableId, View, ViewId};
 
 use crate::SqlError;
+use crate::past;
 use crate::provider::RukhTable;
 use crate::rewrite;
 use crate::statement::{Statement, folded, parse};
@@ -77,6 +79,15 @@ impl VisitorMut for Expander<'_> {
         let Some(view) = view else {
             return ControlFlow::Continue(());
         };
+        if let TableFactor::Table {
+            name,
+            version: Some(_),
+            ..
+        } = factor
+            && let Some(name) = name.0.last().and_then(|part| part.as_ident())
+        {
+            return ControlFlow::Break(past::no_table(name));
+        }
         self.count += 1;
         if self.count > VIEWS_MAX {
             let message = format!("the statement stands for more than {VIEWS_MAX} views");
@@ -119,7 +130,7 @@ impl Expander<'_> {
     }
 }
 
-fn names_of_with(query: &Query) -> Vec<String> {
+pub(crate) fn names_of_with(query: &Query) -> Vec<String> {
     let with = query.with.iter().flat_map(|with| &with.cte_tables);
     with.map(|table| folded(&table.alias.name)).collect()
 }
@@ -212,6 +223,31 @@ pub(crate) fn qualify(query: &mut Query, catalog: &Catalog) {
                     *name = vec![quoted("public"), quoted(&bare)].into();
                     alias.get_or_insert_with(|| table_alias(quoted(&bare)));
                 }
+            }
+            ControlFlow::Continue(())
+        }
+
+        /// FOR SYSTEM_TIME is read before an alias and printed behind it: it gets a query of its own.
+        fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+            let mut relation = factor.clone();
+            if let TableFactor::Table {
+                version: Some(_),
+                alias,
+                ..
+            } = &mut relation
+            {
+                let alias = alias.take();
+                let from = TableWithJoins {
+                    relation,
+                    joins: Vec::new(),
+                };
+                let all = SelectItem::Wildcard(WildcardAdditionalOptions::default());
+                *factor = TableFactor::Derived {
+                    lateral: false,
+                    subquery: Box::new(rewrite::select(vec![all], from, None)),
+                    alias,
+                    sample: None,
+                };
             }
             ControlFlow::Continue(())
         }

@@ -17,6 +17,7 @@ use super::lifetime::set_lifetime;
 use super::remove::check_no_views;
 use super::run::column_id;
 use super::stored::{check_constraint, stored_expression};
+use super::versions::set_versions;
 use crate::SqlError;
 use crate::context::Notice;
 use crate::expressions::Functions;
@@ -55,6 +56,7 @@ pub(super) fn alter_table(session: &mut Session, statement: &AlterTableStatement
         for action in &statement.actions {
             change.act(action)?;
         }
+        change.next.check_versions()?;
         change.notices.drain(..).for_each(|notice| session.notice(notice));
         change.verify(session, before)?;
         Ok::<_, SqlError>(change.next)
@@ -177,6 +179,14 @@ impl Change<'_> {
                 set_lifetime(options, columns, lifetime, self.now)?;
                 let placed = |error: rukh_catalog::CatalogError| SqlError::from(error).at(lifetime.position);
                 self.next.check_lifetimes().map_err(placed)
+            }
+            AlterAction::SetVersions(kept) => {
+                set_versions(&mut self.next.options, *kept, self.now);
+                if kept.is_none() {
+                    let families = self.next.families.iter_mut();
+                    families.for_each(|family| family.options.versions = None);
+                }
+                Ok(())
             }
         }
     }

@@ -14,6 +14,7 @@ use super::lifetime::set_lifetime;
 use super::run::{PUBLIC, column_id, column_ids, free_name, is_taken, schema_of};
 use super::sequence::sequence;
 use super::stored::{check_constraint, check_stored, generated_column};
+use super::versions::set_versions;
 use crate::SqlError;
 use crate::context::Notice;
 use crate::expressions::evaluate_default;
@@ -93,10 +94,11 @@ fn table_draft(
         },
         checks: Vec::new(),
     };
+    let now = session.engine().now();
     if let Some(lifetime) = &statement.options.lifetime {
-        let now = session.engine().now();
         set_lifetime(&mut draft.options, &draft.columns, lifetime, now)?;
     }
+    set_versions(&mut draft.options, statement.options.versions.flatten(), now);
     let mut ttls = draft.families.iter().map(|family| family.options.ttl_micros);
     draft.options.timed |= ttls.any(|ttl| ttl.is_some());
     add_expressions(&mut draft, statement)?;
@@ -173,6 +175,11 @@ fn families(statement: &CreateTableStatement) -> Result<Vec<Family>, SqlError> {
             let message = "the TTL of family \"default\" is that of the table";
             return Err(SqlError::unsupported(message).at(*position));
         }
+        if place == 0 && family.versions.is_some() {
+            let message = "the VERSIONS of family \"default\" are those of the table";
+            return Err(SqlError::unsupported(message).at(*position));
+        }
+        families[place].options.versions = family.versions;
         families[place].options.compression = family.compression.clone();
         families[place].options.ttl_micros = family.ttl_micros;
     }

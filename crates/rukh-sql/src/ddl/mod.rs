@@ -16,6 +16,7 @@ mod sequence;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod versions;
 mod view;
 
 pub(crate) use lifetime::{lifetime_sql, ttl_sql};

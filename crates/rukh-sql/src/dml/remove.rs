@@ -42,8 +42,9 @@ pub(super) fn remove_rows(
 ) -> Result<Written, SqlError> {
     let context = session.context(write.snapshot().clone(), query)?;
     // Files of deletions do not reach the blocks of a columnar table or index.
-    let may_erase =
-        write.may_erase() && !table.is_columnar() && !table.indexes.iter().any(|index| index.is_columnar());
+    let may_erase = write.may_erase(table)
+        && !table.is_columnar()
+        && !table.indexes.iter().any(|index| index.is_columnar());
     let planned = session.plan(query, params, &context)?;
     if may_erase
         && matches!(planned, Planned::General(_))

@@ -14,6 +14,7 @@
 //! DROP CONSTRAINT [IF EXISTS] name
 //! SET (TTL = …) | SET TTL = … | RESET (TTL)
 //! REPACK
+//! SET (VERSIONS = n) | SET VERSIONS n | RESET (VERSIONS)
 //! ALTER [COLUMN] a SET DEFAULT expression | DROP DEFAULT | SET NOT NULL | DROP NOT NULL
 //! ```
 
@@ -166,6 +167,10 @@ fn set_option(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
             reader.expect_token(&Token::Eq)?;
             lifetime(reader).map(AlterAction::SetLifetime)
         }
+        "versions" => {
+            reader.accept_token(&Token::Eq);
+            create_table::versions(reader).map(AlterAction::SetVersions)
+        }
         _ => Err(create_table::unknown_option(&name)),
     }
 }
@@ -178,6 +183,7 @@ fn reset_option(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
             from: None,
             position: name.position,
         })),
+        "versions" => Ok(AlterAction::SetVersions(None)),
         _ => Err(create_table::unknown_option(&name)),
     }
 }

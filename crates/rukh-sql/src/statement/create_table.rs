@@ -17,6 +17,7 @@
 use datafusion::sql::sqlparser::ast::{ColumnOption, Expr, Value};
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
+use rukh_catalog::VERSIONS_MAX;
 use rukh_keys::DataType;
 
 use super::create_index::{is_columnar, primary_key_element, sort_order};
@@ -102,9 +103,14 @@ fn family(reader: &mut Reader<'_>) -> Result<FamilyDefinition, SqlError> {
     reader.take();
     let name = reader.name()?;
     let columns = reader.names()?;
-    let (mut compression, mut ttl_micros) = (None, None);
+    let (mut compression, mut ttl_micros, mut kept) = (None, None, None);
     while let Token::Word(_) = reader.peek_at(0) {
         let option = reader.any_word()?;
+        if option.text == "versions" {
+            reader.accept_token(&Token::Eq);
+            kept = Some(versions(reader)?.unwrap_or(1));
+            continue;
+        }
         reader.expect_token(&Token::Eq)?;
         match option.text.as_str() {
             "compression" => compression = Some(compression_name(reader)?),
@@ -117,6 +123,7 @@ fn family(reader: &mut Reader<'_>) -> Result<FamilyDefinition, SqlError> {
         columns,
         compression,
         ttl_micros,
+        versions: kept,
     })
 }
 
@@ -450,7 +457,7 @@ fn options(reader: &mut Reader<'_>, options: &mut TableOptionsDefinition) -> Res
 
 /// Whether `name =` is next, or a name that stands without a value.
 fn starts_option(reader: &Reader<'_>) -> bool {
-    *reader.peek_at(1) == Token::Eq || reader.peeks_any(&["immutable", "immutable_rows"])
+    *reader.peek_at(1) == Token::Eq || reader.peeks_any(&["immutable", "immutable_rows", "versions"])
 }
 
 fn option(reader: &mut Reader<'_>, options: &mut TableOptionsDefinition) -> Result<(), SqlError> {
@@ -462,6 +469,7 @@ fn option(reader: &mut Reader<'_>, options: &mut TableOptionsDefinition) -> Resu
             options.immutable = if has_value { boolean(reader)? } else { true };
         }
         "ttl" if has_value => options.lifetime = Some(lifetime(reader)?),
+        "versions" => options.versions = Some(versions(reader)?),
         "salt_buckets" | "ttl" => return Err(reader.unexpected()),
         _ => return Err(unknown_option(&name)),
     }
@@ -469,11 +477,22 @@ fn option(reader: &mut Reader<'_>, options: &mut TableOptionsDefinition) -> Resu
 }
 
 pub(super) fn unknown_option(name: &Name) -> SqlError {
-    if name.text == "versions" {
-        return SqlError::unsupported("VERSIONS is not supported yet").at(name.position);
-    }
     let message = format!("unrecognized parameter \"{}\"", name.text);
     SqlError::statement("22023", message).at(name.position)
+}
+
+/// Reads how many images of a row are kept: of one, that is the row itself.
+pub(super) fn versions(reader: &mut Reader<'_>) -> Result<Option<u32>, SqlError> {
+    let position = reader.position();
+    let value = reader.integer()?;
+    match u32::try_from(value) {
+        Ok(1) => Ok(None),
+        Ok(kept @ 2..=VERSIONS_MAX) => Ok(Some(kept)),
+        _ => {
+            let message = format!("VERSIONS must be between 1 and {VERSIONS_MAX}, not {value}");
+            Err(SqlError::statement("22023", message).at(position))
+        }
+    }
 }
 
 fn salt(reader: &mut Reader<'_>) -> Result<SaltDefinition, SqlError> {

@@ -7,11 +7,13 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    self, Expr, Fetch, Ident, LimitClause, ObjectName, ObjectNamePart, OnConflict, OnConflictAction,
-    OnInsert, Query, Select, SetExpr, TableFactor, TableObject, Value, VisitMut, VisitorMut,
+    self, Expr, Fetch, FromTable, Ident, LimitClause, ObjectName, ObjectNamePart, OnConflict,
+    OnConflictAction, OnInsert, Query, Select, SetExpr, TableFactor, TableObject, TableWithJoins, Value,
+    VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::parser::Parser;
 
+use super::past::Period;
 use super::reader::{Reader, is_reserved};
 use super::{InsertStatement, Statement, casts, depth};
 use crate::SqlError;
@@ -142,6 +144,7 @@ fn update_statement(
     if ast.or.is_some() || ast.output.is_some() {
         return Err(SqlError::unsupported("UPDATE OR and OUTPUT are not supported").at(position));
     }
+    refuse_past(std::slice::from_ref(&ast.table), position)?;
     if !ast.order_by.is_empty() || ast.limit.is_some() {
         return Err(SqlError::unsupported("UPDATE … ORDER BY and LIMIT are not supported").at(position));
     }
@@ -157,11 +160,23 @@ fn delete_statement(
     if !ast.tables.is_empty() || ast.output.is_some() {
         return Err(SqlError::unsupported("DELETE from several tables is not supported").at(position));
     }
+    let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &ast.from;
+    refuse_past(from, position)?;
     if !ast.order_by.is_empty() || ast.limit.is_some() {
         return Err(SqlError::unsupported("DELETE … ORDER BY and LIMIT are not supported").at(position));
     }
     settle(reader, &mut ast, position)?;
     Ok(Statement::Delete(Box::new(ast)))
+}
+
+/// Fails if a table that is to be changed is said to be one of the past.
+fn refuse_past(tables: &[TableWithJoins], position: usize) -> Result<(), SqlError> {
+    let is_past =
+        |table: &TableWithJoins| matches!(table.relation, TableFactor::Table { version: Some(_), .. });
+    match tables.iter().any(is_past) {
+        false => Ok(()),
+        true => Err(SqlError::unsupported("the past cannot be changed").at(position)),
+    }
 }
 
 fn checked(reader: &Reader<'_>, mut query: Query, position: usize) -> Result<Query, SqlError> {
@@ -274,8 +289,10 @@ impl VisitorMut for Refuse<'_> {
         else {
             return ControlFlow::Continue(());
         };
-        if version.is_some() {
-            return ControlFlow::Break(SqlError::unsupported("FOR SYSTEM_TIME is not supported yet"));
+        if let Some(version) = version
+            && Period::of(version).is_none()
+        {
+            return refuse(&version.to_string());
         }
         if *with_ordinality {
             return refuse("WITH ORDINALITY");

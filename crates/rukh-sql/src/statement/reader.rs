@@ -7,6 +7,7 @@ use datafusion::sql::sqlparser::ast::{self, Expr, Ident};
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use super::past;
 use super::source::Source;
 use super::{Name, ObjectName, casts, depth};
 use crate::SqlError;
@@ -18,6 +19,7 @@ const NESTING_MAX: usize = 200;
 /// A place within the tokens of a statement.
 pub(super) struct Reader<'a> {
     source: &'a Source<'a>,
+    dialect: &'static RukhDialect,
     tokens: Vec<TokenWithSpan>,
     parser: Parser<'static>,
 }
@@ -25,13 +27,15 @@ pub(super) struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// Starts at the first token; fails on text that is no token.
     pub(super) fn new(source: &'a Source<'a>) -> Result<Self, SqlError> {
-        let tokens = source.tokens()?;
+        let mut tokens = source.tokens()?;
         depth::check_tokens(&tokens)?;
-        let parser = Parser::new(&RukhDialect)
+        let dialect = RukhDialect::of(past::respell(&mut tokens));
+        let parser = Parser::new(dialect)
             .with_recursion_limit(NESTING_MAX)
             .with_tokens_with_locations(tokens.clone());
         Ok(Reader {
             source,
+            dialect,
             tokens,
             parser,
         })
@@ -265,7 +269,7 @@ impl<'a> Reader<'a> {
             self.tokens[*at].token = Token::make_keyword(other);
         }
         let taken = self.parser.index();
-        self.parser = Parser::new(&RukhDialect)
+        self.parser = Parser::new(self.dialect)
             .with_recursion_limit(NESTING_MAX)
             .with_tokens_with_locations(self.tokens.clone());
         while self.parser.index() < taken {

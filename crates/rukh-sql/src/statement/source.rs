@@ -30,7 +30,7 @@ pub(super) struct Source<'a> {
 }
 
 /// Returns the place that a span of a tree starts at, in characters from 1, or `None` if it has none.
-pub(super) fn place_of(span: Span) -> Option<usize> {
+pub(crate) fn place_of(span: Span) -> Option<usize> {
     usize::try_from(span.start.column).ok().filter(|place| *place > 0)
 }
 
@@ -42,7 +42,7 @@ impl<'a> Source<'a> {
     /// Splits the text into tokens, blanks and comments included.
     pub(super) fn tokens(&self) -> Result<Vec<TokenWithSpan>, SqlError> {
         let mut tokens = Vec::new();
-        Tokenizer::new(&RukhDialect, self.sql)
+        Tokenizer::new(RukhDialect::of(false), self.sql)
             .tokenize_with_location_into_buf(&mut tokens)
             .map_err(|error| self.token_error(&tokens, error))?;
         self.place(&mut tokens);

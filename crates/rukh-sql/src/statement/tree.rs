@@ -439,6 +439,8 @@ pub enum AlterAction {
     },
     /// SET (ttl = …), or RESET (ttl).
     SetLifetime(LifetimeDefinition),
+    /// SET (versions = n), or RESET (versions).
+    SetVersions(Option<u32>),
 }
 
 /// A CHECK constraint.
@@ -497,6 +499,8 @@ pub struct FamilyDefinition {
     pub compression: Option<String>,
     /// TTL, in microseconds.
     pub ttl_micros: Option<i64>,
+    /// VERSIONS.
+    pub versions: Option<u32>,
 }
 
 /// Options of CREATE TABLE.
@@ -510,6 +514,8 @@ pub struct TableOptionsDefinition {
     pub lifetime: Option<LifetimeDefinition>,
     /// USING: whether it says columnar.
     pub columnar: Option<bool>,
+    /// VERSIONS, if said; `None` in it is one version.
+    pub versions: Option<Option<u32>>,
     /// SPLIT ON: each key is one or more constants for the first elements of the primary key.
     pub split_on: Vec<Vec<Expression>>,
 }

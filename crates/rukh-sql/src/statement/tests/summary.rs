@@ -258,6 +258,10 @@ fn action(action: &AlterAction) -> String {
                 format!("ttl {micros}{from}")
             }
         },
+        AlterAction::SetVersions(kept) => match kept {
+            None => "versions none".to_string(),
+            Some(kept) => format!("versions {kept}"),
+        },
         AlterAction::SetNullable { column, nullable } => {
             format!("{} {}", column.text, if *nullable { "null" } else { "not null" })
         }

@@ -1,0 +1,169 @@
+//! Versions: what a table keeps of rows that are changed or removed.
+//!
+//! In the batch that ends it, an image goes to the history (`rukh_catalog::Table::history`): its values as they are,
+//! under the key of the row with the time at which it ended. Nothing is decoded but the key. The values say when they
+//! were written, so an image stands from then to its end. An image that ended in the microsecond in which it began was
+//! never seen by others, and is not kept.
+//!
+//! Of each row the newest images are kept, one less than the table says, beside the present one; what is too much goes
+//! in the same batch. Lifetimes bound the history, too, by the times in the values (`lifetime`).
+
+use crate::EngineError;
+use crate::codec::TableCodec;
+use crate::engine::Inner;
+use crate::lookup::fetch_values;
+use crate::maintain::RowChange;
+use crate::row;
+use crate::snapshot::{Definitions, Snapshot};
+use crate::write::CHUNK_ROWS;
+use rukh_catalog::{Family, Table};
+use rukh_keys::{Datum, KeyRange};
+use rukh_kv::{Durability, KvSnapshot, ScanSpec, WriteBatch};
+use std::ops::ControlFlow;
+
+/// Bytes that the end of an image takes at the end of its key.
+const END_LEN: usize = 8;
+
+/// Images that are removed by one batch.
+const REMOVED_TOGETHER: usize = 10_000;
+
+/// Adds to a batch what the history keeps of rows that are changed or removed at `now`.
+pub(crate) fn keep_former(
+    snapshot: &Snapshot,
+    codec: &TableCodec,
+    history: &TableCodec,
+    changes: &[RowChange<'_>],
+    now: i64,
+    batch: &mut WriteBatch,
+) -> Result<(), EngineError> {
+    debug_assert!(
+        changes.iter().all(|change| !change.blind),
+        "rows with versions are read before they are written"
+    );
+    let table = &history.table;
+    let ended: Vec<Vec<u8>> = changes
+        .iter()
+        .filter(|change| change.old.is_some())
+        .map(|change| change.key.to_vec())
+        .collect();
+    for keys in ended.chunks(CHUNK_ROWS) {
+        let mut families = Vec::with_capacity(codec.families.len());
+        for family in &codec.families {
+            families.push(fetch_values(snapshot.kv.as_ref(), &family.storage, keys)?);
+        }
+        for (nth, row_key) in keys.iter().enumerate() {
+            let started = families[0][nth].as_deref().map(|value| {
+                let times = row::times(value);
+                times.map_or(codec.since(), |times| times.written)
+            });
+            if started.is_none_or(|started| started >= now) {
+                continue;
+            }
+            let key = image_key(codec, history, row_key, now)?;
+            let kept: Vec<u64> = table
+                .families
+                .iter()
+                .map(|family| kept_of(table, family))
+                .collect();
+            for ((family, values), kept) in history.families.iter().zip(&families).zip(&kept) {
+                if let Some(value) = values[nth].as_ref().filter(|_| *kept > 0) {
+                    batch.put(&family.storage, &key, value);
+                }
+            }
+            forget_oldest(snapshot.kv.as_ref(), history, &key, &kept, batch)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the key of the image of a row that ended at a time.
+fn image_key(
+    codec: &TableCodec,
+    history: &TableCodec,
+    row_key: &[u8],
+    ended: i64,
+) -> Result<Vec<u8>, EngineError> {
+    let elements = codec.key.decode(row_key);
+    let mut elements = elements.map_err(|error| codec.corruption(row_key, error.into()))?;
+    elements.push(Datum::Timestamp(ended));
+    Ok(history.key.encode(&elements)?)
+}
+
+/// How many former images of a row are kept.
+fn kept(table: &Table) -> u64 {
+    let versions = table.options.versions;
+    versions.map_or(0, |versions| u64::from(versions.kept).saturating_sub(1))
+}
+
+/// How many former images of a row have values of a family.
+fn kept_of(table: &Table, family: &Family) -> u64 {
+    let versions = family.options.versions;
+    versions.map_or(kept(table), |kept| u64::from(kept).saturating_sub(1))
+}
+
+/// Removes the oldest image of a row where another under `key` makes it one too many, from each family that keeps
+/// so many.
+fn forget_oldest(
+    kv: &dyn KvSnapshot,
+    history: &TableCodec,
+    key: &[u8],
+    kept: &[u64],
+    batch: &mut WriteBatch,
+) -> Result<(), EngineError> {
+    let of_row = KeyRange::prefix(key[..key.len() - END_LEN].to_vec());
+    // No more are looked at than there may be: those that were removed lie behind them.
+    let spec = ScanSpec::ranges(vec![of_row]).keys_only().limited(kept[0]);
+    let mut count = 0;
+    let mut cursor = kv.scan(&history.families[0].storage, spec)?;
+    cursor.for_each(&mut |key, _| {
+        count += 1;
+        for (family, kept) in history.families.iter().zip(kept) {
+            if *kept == count {
+                batch.delete(&family.storage, key);
+            }
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(())
+}
+
+impl Inner {
+    /// Removes the images that are too many once a table keeps fewer, as `next` says; nobody writes meanwhile.
+    ///
+    /// Done before that is stored: there are never more images than a definition says.
+    pub(crate) fn forget_surplus(&self, before: &Definitions, next: &Table) -> Result<(), EngineError> {
+        let (Some(history), kept) = (before.history(next.id), kept(next)) else {
+            return Ok(());
+        };
+        if next.options.versions.is_none() || kept >= self::kept(&history.table) {
+            return Ok(());
+        }
+        let storage = &history.families[0].storage;
+        let mut cursor = self.store.snapshot().scan(storage, ScanSpec::all().keys_only())?;
+        let (mut row, mut count, mut more) = (Vec::new(), 0, true);
+        while more {
+            let mut batch = WriteBatch::new();
+            more = !cursor.for_each(&mut |key, _| {
+                let of_row = &key[..key.len().saturating_sub(END_LEN)];
+                if row != of_row {
+                    row.clear();
+                    row.extend_from_slice(of_row);
+                    count = 0;
+                }
+                count += 1;
+                if count > kept {
+                    let families = history.families.iter();
+                    families.for_each(|family| batch.delete(&family.storage, key));
+                }
+                match batch.len() < REMOVED_TOGETHER {
+                    true => ControlFlow::Continue(()),
+                    false => ControlFlow::Break(()),
+                }
+            })?;
+            if !batch.is_empty() {
+                self.store.write(batch, Durability::Synced)?;
+            }
+        }
+        Ok(())
+    }
+}
