@@ -83,6 +83,29 @@ pub fn explain_lookup_text(
     text_of(query, path, &[ranges], actuals)
 }
 
+/// Writes what a scan came to read when it ran, as lines that follow those of [`explain_text`].
+///
+/// ```text
+///   narrowed   skip scan on table orders
+///              [/7 - /7]
+///              [/9 - /9]
+/// ```
+pub fn narrowed_text(query: &Query<'_>, path: &AccessPath) -> String {
+    let mut text = format!(
+        "  {:<10} {} on {}\n",
+        "narrowed",
+        path.kind_name(),
+        scanned(query, path)
+    );
+    let tests = masked_texts(path)
+        .into_iter()
+        .map(|test| format!("masked {}", test.trim_end()));
+    for part in range_texts(path).into_iter().chain(tests) {
+        let _ = writeln!(text, "  {:<10} {part}", "");
+    }
+    text
+}
+
 fn text_of(query: &Query<'_>, path: &AccessPath, ranges: &[String], actuals: Option<&Actuals>) -> String {
     let mut text = format!("{} on {}\n", path.kind_name(), scanned(query, path));
     let mut line = |word: &str, rest: &str| {

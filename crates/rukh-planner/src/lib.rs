@@ -69,7 +69,7 @@ pub use columnar::{ColumnTest, ColumnarRead};
 pub use cost::Estimate;
 pub use distribution::{CommonValues, Histogram};
 pub use evaluate::evaluate;
-pub use explain::{Actuals, actual_text, explain_lookup_text, explain_text};
+pub use explain::{Actuals, actual_text, explain_lookup_text, explain_text, narrowed_text};
 pub use explain_alternatives::{alternatives_text, with_alternatives_json};
 pub use explain_json::explain_json;
 pub use loose::LooseScan;

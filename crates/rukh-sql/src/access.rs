@@ -8,7 +8,7 @@ use rukh_engine::{EntryFilter, Grouping, MergePart, ScanRequest};
 use rukh_keys::{Datum, KeyRange};
 use rukh_planner::{
     AccessPath, Constant, Grouped, Hint, IndexExpression, OpaquePredicate, OrderKey, Plan, Planner,
-    Predicate, Query, Run, Statistics, TermId, TermKind, Union, bind, evaluate,
+    Predicate, Query, Run, Source, Statistics, TermId, TermKind, Union, access_path, bind, evaluate,
 };
 
 use crate::SqlError;
@@ -109,6 +109,18 @@ impl Conditions {
             .iter()
             .for_each(|message| context.notice(Notice::warning(message)));
         plan
+    }
+
+    /// Plans one source for these (bound) predicates; `None` if it cannot be used.
+    pub(crate) fn plan_on(
+        &self,
+        source: Source,
+        wanted: &Wanted<'_>,
+        context: &StatementContext,
+    ) -> Option<AccessPath> {
+        let hints = self.hints(context);
+        let statistics = self.statistics(context);
+        access_path(&self.query(wanted, &hints, &statistics), source)
     }
 
     /// Returns these conditions, said with other predicates.
@@ -298,9 +310,9 @@ fn entry_filter(table: Arc<Table>, predicates: Vec<Predicate>, columns: Vec<Colu
 }
 
 /// Returns a source in the engine's words.
-pub(crate) fn engine_source(source: rukh_planner::Source) -> rukh_engine::Source {
+pub(crate) fn engine_source(source: Source) -> rukh_engine::Source {
     match source {
-        rukh_planner::Source::Table => rukh_engine::Source::Table,
-        rukh_planner::Source::Index(id) => rukh_engine::Source::Index(id),
+        Source::Table => rukh_engine::Source::Table,
+        Source::Index(id) => rukh_engine::Source::Index(id),
     }
 }

@@ -11,7 +11,7 @@ use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast;
 use rukh_planner::{
     AccessPath, Actuals, Constant, Union, UnionArm, actual_text, alternatives, alternatives_text,
-    explain_json, explain_lookup_text, explain_text, missing_index, with_alternatives_json,
+    explain_json, explain_lookup_text, explain_text, missing_index, narrowed_text, with_alternatives_json,
 };
 use serde_json::{Value, json};
 
@@ -290,14 +290,16 @@ fn scan_node(scan: &Scan<'_>, context: &StatementContext, asked: Asked) -> Node 
 }
 
 fn physical_node(plan: &Arc<dyn ExecutionPlan>, context: &StatementContext, asked: Asked) -> Node {
-    if let Some(scan) = plan.downcast_ref::<ScanExec>() {
+    if let Some(exec) = plan.downcast_ref::<ScanExec>() {
         let scan = Scan {
-            conditions: scan.conditions(),
-            wanted: scan.wanted(),
-            path: scan.path(),
-            actuals: asked.analyze.then(|| actuals_of(&scan.counters(), scan.busy())),
+            conditions: exec.conditions(),
+            wanted: exec.wanted(),
+            path: exec.path(),
+            actuals: asked.analyze.then(|| actuals_of(&exec.counters(), exec.busy())),
         };
-        return scan_node(&scan, context, asked);
+        let mut node = scan_node(&scan, context, asked);
+        tell_run_time(&mut node, exec, context, asked);
+        return node;
     }
     let mut inner = None;
     if let Some(join) = plan.downcast_ref::<LookupJoinExec>() {
@@ -322,6 +324,30 @@ fn physical_node(plan: &Arc<dyn ExecutionPlan>, context: &StatementContext, aske
         detail: without_threads(detail),
         scan: None,
         children,
+    }
+}
+
+/// Tells what a scan is narrowed by while it runs, and, once it ran, what it came to read.
+fn tell_run_time(node: &mut Node, exec: &ScanExec, context: &StatementContext, asked: Asked) {
+    let told = exec.run_time_texts();
+    let Some((text, json)) = node.scan.as_mut().filter(|_| !told.is_empty()) else {
+        return;
+    };
+    for (at, one) in told.iter().enumerate() {
+        let word = if at == 0 { "run time" } else { "" };
+        text.push_str(&format!("  {word:<10} {one}\n"));
+    }
+    let mut members = vec![("run_time", json!(told))];
+    if let Some(narrowed) = exec.narrowed_when_run().filter(|_| asked.analyze) {
+        let conditions = narrowed.conditions();
+        let (hints, statistics) = (conditions.hints(context), conditions.statistics(context));
+        let wanted = narrowed.wanted();
+        let query = conditions.query(&wanted, &hints, &statistics);
+        text.push_str(&narrowed_text(&query, narrowed.path()));
+        members.push(("narrowed", explain_json(&query, narrowed.path(), None)));
+    }
+    if let Some(scan) = json.as_object_mut() {
+        scan.extend(members.into_iter().map(|(name, value)| (name.to_string(), value)));
     }
 }
 

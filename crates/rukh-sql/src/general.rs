@@ -22,13 +22,17 @@ use crate::expressions;
 use crate::functions;
 use crate::in_lists::{join_again, keep_apart};
 use crate::literals::type_literals;
-use crate::operators::{LookupJoins, OnePerGroup, TopN};
+use crate::operators::{LookupJoins, OnePerGroup, OrderUse, RuntimeFilters, TopN};
 use crate::provider::{CurrentStatement, RukhCatalog};
 use crate::rewrite::rewrite;
 use crate::{past, views};
 
 /// Memory that one database's queries share for sorts, joins and aggregates before they spill, bytes.
 pub(crate) const QUERY_MEMORY_MAX: usize = 768 << 20;
+
+/// Keys of one side of a hash join that the scan of the other side is told one by one, and their bytes.
+const JOIN_LIST_MAX: usize = 10_000;
+const JOIN_LIST_BYTES_MAX: usize = 1 << 20;
 
 /// Name of the DataFusion catalog that holds the tables.
 const CATALOG: &str = "rukh";
@@ -59,7 +63,15 @@ pub(crate) fn session_state(env: Arc<RuntimeEnv>, current: Arc<CurrentStatement>
 fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> =
         vec![Arc::new(TopN), Arc::new(OnePerGroup)];
+    let mut is_required = false;
     for rule in PhysicalOptimizer::new().rules {
+        match rule.name() {
+            // First it says which order the statement asks for, and the second time forgets it.
+            "OutputRequirements" if is_required => rules.push(Arc::new(OrderUse)),
+            "OutputRequirements" => is_required = true,
+            "SanityCheckPlan" => rules.push(Arc::new(RuntimeFilters)),
+            _ => {}
+        }
         let selects_joins = rule.name() == "join_selection";
         rules.push(rule);
         if selects_joins {
@@ -79,6 +91,8 @@ pub(crate) fn session_config() -> SessionConfig {
     options.sql_parser.parse_float_as_decimal = true;
     options.sql_parser.map_string_types_to_utf8view = false;
     options.sql_parser.default_null_ordering = "nulls_max".to_string();
+    options.optimizer.hash_join_inlist_pushdown_max_distinct_values = JOIN_LIST_MAX;
+    options.optimizer.hash_join_inlist_pushdown_max_size = JOIN_LIST_BYTES_MAX;
     config
 }
 

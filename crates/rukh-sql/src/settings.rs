@@ -17,6 +17,8 @@ pub(crate) struct Methods {
     pub(crate) hash_join: bool,
     /// Several indexes for the arms of one OR.
     pub(crate) index_union: bool,
+    /// Scans that are narrowed by what joins above them find out.
+    pub(crate) runtime_filter: bool,
 }
 
 impl Default for Methods {
@@ -25,6 +27,7 @@ impl Default for Methods {
             lookup_join: true,
             hash_join: true,
             index_union: true,
+            runtime_filter: true,
         }
     }
 }
@@ -112,6 +115,10 @@ const KNOWN: [(&str, &str); 13] = [
         "whether joins that look up rows by key are considered",
     ),
     (
+        "enable_runtimefilter",
+        "whether scans are narrowed by what joins above them find out while they run",
+    ),
+    (
         "execution_path",
         "auto, or general to run every query by DataFusion",
     ),
@@ -167,6 +174,7 @@ impl Settings {
             "enable_hashjoin" => self.methods.hash_join = boolean(name, value, true)?,
             "enable_indexunion" => self.methods.index_union = boolean(name, value, true)?,
             "enable_lookupjoin" => self.methods.lookup_join = boolean(name, value, true)?,
+            "enable_runtimefilter" => self.methods.runtime_filter = boolean(name, value, true)?,
             "execution_path" => {
                 self.path = match value {
                     "auto" | "default" => PathSetting::Auto,
@@ -197,6 +205,7 @@ impl Settings {
             "enable_hashjoin" => Ok(on_or_off(self.methods.hash_join)),
             "enable_indexunion" => Ok(on_or_off(self.methods.index_union)),
             "enable_lookupjoin" => Ok(on_or_off(self.methods.lookup_join)),
+            "enable_runtimefilter" => Ok(on_or_off(self.methods.runtime_filter)),
             "execution_path" => Ok(match self.path {
                 PathSetting::Auto => "auto",
                 PathSetting::General => "general",

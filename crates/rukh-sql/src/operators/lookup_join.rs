@@ -14,7 +14,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::compute::concat_batches;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{JoinType, Statistics};
+use datafusion::common::{JoinSide, JoinType, Statistics};
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::Result as DataFusionResult;
@@ -23,6 +23,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::joins::HashJoinExec;
+use datafusion::physical_plan::joins::utils::build_join_schema;
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
@@ -61,9 +62,24 @@ impl LookupJoinExec {
         &self.inner
     }
 
+    /// Returns the same join by hash: the inner side is left, the outer side right.
+    pub(crate) fn by_hash(&self) -> &HashJoinExec {
+        &self.join
+    }
+
     /// Returns the type of the join, the outer side being the left one.
     pub(crate) fn join_type(&self) -> JoinType {
         self.join.join_type().swap()
+    }
+
+    /// Returns which column of the outer side each column is, if it is one.
+    fn outer_columns(&self) -> impl Iterator<Item = Option<usize>> {
+        let (left, right) = (self.join.left().schema(), self.join.right().schema());
+        let (_, places) = build_join_schema(&left, &right, self.join.join_type());
+        let all = (0..places.len()).collect();
+        let given = self.join.projection.as_ref().map_or(all, |given| given.to_vec());
+        let of = move |at: usize| (places[at].side == JoinSide::Right).then_some(places[at].index);
+        given.into_iter().map(of)
     }
 
     /// Returns the expressions of the outer side that rows are read by.
@@ -109,8 +125,14 @@ impl ExecutionPlan for LookupJoinExec {
         self.join.properties()
     }
 
+    /// Rows come in the order of the outer side. DataFusion takes a column's position here for its
+    /// position there when it moves sorts below, so this is said only where that holds.
     fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
+        vec![
+            self.outer_columns()
+                .enumerate()
+                .all(|(at, outer)| outer == Some(at)),
+        ]
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {

@@ -11,22 +11,19 @@ use std::sync::Arc;
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::{CastExpr, Column};
 use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{ExecutionPlan, Statistics};
 use rukh_catalog::{ColumnId, KeyElement, KeyExpr, Table};
 use rukh_keys::{DataType, Datum};
-use rukh_planner::{
-    AccessPath, CompareOp, Constant, Function, Operand, Predicate, ScanKind, Source, TermId, TermKind,
-};
+use rukh_planner::{AccessPath, CompareOp, Constant, Operand, Predicate, ScanKind, Source, TermId, TermKind};
 
 use super::ScanExec;
 use super::scan::external;
+use super::scan_column::{CastColumn, ScanColumn};
 use crate::SqlError;
 use crate::access::{Conditions, Wanted};
 use crate::scalars::datums_from_array;
-use crate::translate::widens;
 use crate::types::{arrow_type, data_type_of_arrow};
 
 /// A scan to be read by key, and what stands between it and the join.
@@ -71,7 +68,7 @@ impl LookupSide {
         let mut keys: Vec<LookupKey> = Vec::new();
         for (pair, (left, right)) in join.on().iter().enumerate() {
             let ty = data_type_of_arrow(&right.data_type(&join.right().schema()).ok()?);
-            let column = column_of(left.as_ref(), projection.as_deref());
+            let column = CastColumn::of(left.as_ref(), projection.as_deref());
             let key = column.and_then(|column| LookupKey::new(&scan, pair, &column, ty));
             let is_new = |key: &LookupKey| keys.iter().all(|known| known.column != key.column);
             keys.extend(key.filter(is_new));
@@ -195,30 +192,14 @@ impl LookupSide {
 
 impl LookupKey {
     /// Makes a key of a column given out by a scan, if values of a type can be looked for in it exactly.
-    fn new(
-        scan: &ScanExec,
-        pair: usize,
-        (position, casts): &(usize, Vec<DataType>),
-        ty: DataType,
-    ) -> Option<Self> {
-        let id = scan.column_at(*position)?;
-        let own = scan.table().column(id)?.ty;
-        let mut operand = Operand::column(id);
-        let mut from = own;
-        for to in casts {
-            let keeps = widens(&from, to) && !matches!(from, DataType::Uuid | DataType::Char(_));
-            if !keeps {
-                return None;
-            }
-            operand = Operand::Function(Function::Cast(*to), Box::new(operand));
-            from = *to;
-        }
-        (arrow_type(&ty) == arrow_type(&from)).then_some(LookupKey {
+    fn new(scan: &ScanExec, pair: usize, column: &CastColumn, ty: DataType) -> Option<Self> {
+        let of = ScanColumn::of(scan, column)?;
+        (arrow_type(&ty) == arrow_type(&of.ty)).then_some(LookupKey {
             pair,
-            column: id,
-            operand,
+            column: of.column,
+            operand: of.operand,
             ty,
-            is_uuid: from == DataType::Uuid,
+            is_uuid: of.ty == DataType::Uuid,
         })
     }
 
@@ -334,18 +315,4 @@ fn scan_of(plan: &Arc<dyn ExecutionPlan>) -> Option<(ScanExec, Option<Arc<Projec
     let projection = plan.downcast_ref::<ProjectionExec>()?;
     let scan = projection.input().downcast_ref::<ScanExec>()?;
     Some((scan.clone(), Some(Arc::new(projection.clone()))))
-}
-
-/// Returns the position of the scan's column that an expression is, and the types it is cast to in turn.
-fn column_of(expr: &dyn PhysicalExpr, projection: Option<&ProjectionExec>) -> Option<(usize, Vec<DataType>)> {
-    if let Some(column) = expr.downcast_ref::<Column>() {
-        return match projection {
-            Some(projection) => column_of(projection.expr().get(column.index())?.expr.as_ref(), None),
-            None => Some((column.index(), Vec::new())),
-        };
-    }
-    let cast = expr.downcast_ref::<CastExpr>()?;
-    let (position, mut casts) = column_of(cast.expr().as_ref(), projection)?;
-    casts.push(data_type_of_arrow(cast.cast_type()));
-    Some((position, casts))
 }

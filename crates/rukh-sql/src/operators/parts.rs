@@ -19,14 +19,15 @@ pub(super) struct Part {
     pub(super) reverse: bool,
 }
 
-/// Splits a scan over partitions: a loose scan from both ends has one for each.
+/// Splits a scan over so many partitions at most: a loose scan from both ends has one for each.
 pub(super) fn parts(
     context: &StatementContext,
     table: &Arc<Table>,
     path: &AccessPath,
     limit: Option<usize>,
+    most: usize,
 ) -> Result<Vec<Part>, SqlError> {
-    let ranges = partitions(context, table, path, limit)?;
+    let ranges = partitions(context, table, path, limit, most)?;
     let part = |reverse: bool| move |ranges: Vec<KeyRange>| Part { ranges, reverse };
     let there = ranges.iter().cloned().map(part(path.reverse));
     let both_ends = path.loose.as_ref().is_some_and(|loose| loose.both_ends);
@@ -44,6 +45,7 @@ fn partitions(
     table: &Arc<Table>,
     path: &AccessPath,
     limit: Option<usize>,
+    most: usize,
 ) -> Result<Vec<Vec<KeyRange>>, SqlError> {
     let whole = limit.is_none() && !path.reverse && path.merge.is_none();
     let large = path.estimate.keys >= PARALLEL_KEYS_MIN && whole;
@@ -53,12 +55,10 @@ fn partitions(
         Some(_) => Ok(false),
         None => Ok::<_, SqlError>(stored_keys(context, table, path)? < PARALLEL_KEYS_MIN),
     };
-    if !large || context.parallelism < 2 || is_small()? {
+    if !large || most < 2 || is_small()? {
         return Ok(vec![path.ranges.clone()]);
     }
-    let split = context
-        .snapshot
-        .split(table, source, path.ranges.clone(), context.parallelism)?;
+    let split = context.snapshot.split(table, source, path.ranges.clone(), most)?;
     Ok(if split.is_empty() { vec![Vec::new()] } else { split })
 }
 

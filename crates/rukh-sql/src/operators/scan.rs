@@ -6,11 +6,9 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use datafusion::arrow::array::{BooleanArray, RecordBatch};
 use datafusion::arrow::compute::SortOptions;
-use datafusion::arrow::compute::filter_record_batch;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, Statistics};
@@ -32,23 +30,23 @@ use datafusion::physical_plan::{
     SortOrderPushdownResult, StatisticsArgs,
 };
 use rukh_catalog::{ColumnId, Table};
-use rukh_engine::{ColumnarCursor, RowCursor, ScanCounters, ScanRequest};
+use rukh_engine::{ScanCounters, ScanRequest};
 use rukh_keys::DataType;
-use rukh_planner::{AccessPath, Grouped, OrderKey, TermId};
+use rukh_planner::{AccessPath, Grouped, OrderKey, Source, TermId};
 
 use super::parts::{Part, parts};
 use crate::SqlError;
 use crate::access::{Conditions, Read, Wanted};
 use crate::batch::BatchBuilder;
-use crate::context::{StatementContext, Totals, counted_since};
+use crate::context::{StatementContext, Totals};
 use crate::types::table_schema;
-use crate::vectors::record_batch;
+use partition::{Reader, RowReader, ScanState};
+use run_time::RunTime;
 
 mod arms;
+mod partition;
 mod reading;
-
-/// Rows in a batch.
-const BATCH_ROWS: usize = 8192;
+mod run_time;
 
 /// Scans one access path of one table.
 #[derive(Clone)]
@@ -63,7 +61,7 @@ pub(crate) struct ScanExec {
     columns: Vec<ColumnId>,
     residual: Option<Arc<dyn PhysicalExpr>>,
     scan_schema: SchemaRef,
-    partitions: Vec<Part>,
+    partitions: Arc<[Part]>,
     /// The order that the path was chosen for.
     order: Arc<[OrderKey]>,
     /// Which rows matter, if one of each group does.
@@ -75,6 +73,36 @@ pub(crate) struct ScanExec {
     counters: Arc<Totals>,
     /// Nanoseconds that all partitions worked.
     busy_ns: Arc<AtomicU64>,
+    /// What operators above find out while they run.
+    run_time: RunTime,
+}
+
+/// What a scan is asked for.
+struct Ask<'a> {
+    /// Positions in the table of the columns given out.
+    output: Vec<usize>,
+    /// Which rows matter, if one of each group does.
+    groups: Option<Arc<Grouped>>,
+    order: &'a [OrderKey],
+    limit: Option<usize>,
+    /// The only source that may be read, if it is not left open.
+    source: Option<Source>,
+    /// Most partitions.
+    partitions: usize,
+}
+
+impl Ask<'_> {
+    /// Asks for columns of all rows, in any order.
+    fn all(context: &StatementContext, output: Vec<usize>) -> Self {
+        Ask {
+            output,
+            groups: None,
+            order: &[],
+            limit: None,
+            source: None,
+            partitions: context.parallelism,
+        }
+    }
 }
 
 impl ScanExec {
@@ -87,26 +115,26 @@ impl ScanExec {
         limit: Option<usize>,
     ) -> Result<Self, SqlError> {
         let conditions = Conditions::translate(table, &conjuncts)?;
-        Self::choose(
-            context.clone(),
-            Arc::new(conditions),
-            Arc::new(conjuncts),
-            output,
-            None,
-            &[],
+        let ask = Ask {
             limit,
-        )
+            ..Ask::all(context, output)
+        };
+        Self::choose(context.clone(), Arc::new(conditions), Arc::new(conjuncts), ask)
     }
 
     fn choose(
         context: Arc<StatementContext>,
         conditions: Arc<Conditions>,
         conjuncts: Arc<Vec<Expr>>,
-        output: Vec<usize>,
-        groups: Option<Arc<Grouped>>,
-        order: &[OrderKey],
-        limit: Option<usize>,
+        ask: Ask<'_>,
     ) -> Result<Self, SqlError> {
+        let Ask {
+            output,
+            groups,
+            order,
+            limit,
+            ..
+        } = ask;
         let table = &conditions.table;
         let given: Vec<ColumnId> = output
             .iter()
@@ -119,7 +147,12 @@ impl ScanExec {
             limit: limit.map(|limit| limit as u64),
             groups: groups.as_deref(),
         };
-        let path = conditions.plan(&wanted, &context).path;
+        let path = match ask.source {
+            None => conditions.plan(&wanted, &context).path,
+            Some(source) => conditions
+                .plan_on(source, &wanted, &context)
+                .ok_or_else(|| SqlError::internal("what was read can be read again"))?,
+        };
         let left = conditions.residual(&path);
         let mut columns = given;
         for column in conditions.columns_read(&left.row) {
@@ -129,7 +162,7 @@ impl ScanExec {
         }
         let scan_schema = projected_schema(table, &columns);
         let residual = residual_expr(&left.row, &conjuncts, &scan_schema)?;
-        let partitions = parts(&context, table, &path, limit)?;
+        let partitions = parts(&context, table, &path, limit, ask.partitions)?;
         let output_schema = Arc::new(
             table_schema(table)
                 .project(&output)
@@ -150,7 +183,7 @@ impl ScanExec {
             columns,
             residual,
             scan_schema,
-            partitions,
+            partitions: partitions.into(),
             order: order.into(),
             groups,
             limit,
@@ -158,6 +191,7 @@ impl ScanExec {
             properties,
             counters: Arc::default(),
             busy_ns: Arc::default(),
+            run_time: RunTime::default(),
             conditions,
         })
     }
@@ -333,146 +367,6 @@ fn properties(
     .with_scheduling_type(SchedulingType::Cooperative)
 }
 
-/// Where batches come from.
-enum Reader {
-    /// Rows, one by one.
-    Rows(Box<RowReader>),
-    /// A columnar index, and the schema of its batches.
-    Columns(Box<ColumnarCursor>, SchemaRef),
-}
-
-struct RowReader {
-    cursor: RowCursor,
-    builder: BatchBuilder,
-    columns: usize,
-}
-
-impl Reader {
-    /// Reads the next rows, about as many as asked for; `None` at the end.
-    fn read(&mut self, max: usize) -> Result<Option<RecordBatch>, SqlError> {
-        match self {
-            Reader::Rows(rows) => rows.read(max),
-            Reader::Columns(cursor, schema) => {
-                let batch = cursor.next_batch(max)?;
-                batch.map(|batch| record_batch(schema.clone(), batch)).transpose()
-            }
-        }
-    }
-
-    fn counters(&self) -> ScanCounters {
-        match self {
-            Reader::Rows(rows) => rows.cursor.counters(),
-            Reader::Columns(cursor, _) => cursor.counters(),
-        }
-    }
-}
-
-impl RowReader {
-    fn read(&mut self, max: usize) -> Result<Option<RecordBatch>, SqlError> {
-        let (builder, columns) = (&mut self.builder, self.columns);
-        let mut failed = None;
-        let read = self.cursor.next_rows(max, &mut |row| {
-            for column in 0..columns {
-                if let Err(error) = builder.append(column, row.datum(column)?) {
-                    failed.get_or_insert(error);
-                }
-            }
-            builder.end_row();
-            Ok(())
-        })?;
-        failed.map_or(Ok(()), Err)?;
-        match read {
-            0 => Ok(None),
-            _ => builder.finish().map(Some),
-        }
-    }
-}
-
-/// One partition being read.
-struct ScanState {
-    reader: Reader,
-    residual: Option<Arc<dyn PhysicalExpr>>,
-    output: Vec<usize>,
-    /// Rows still wanted.
-    left: Option<usize>,
-    context: Arc<StatementContext>,
-    counters: Arc<Totals>,
-    busy_ns: Arc<AtomicU64>,
-    seen: ScanCounters,
-}
-
-impl ScanState {
-    /// Returns the next batch with at least one row, or `None` at the end, and counts the time.
-    fn next_batch(&mut self) -> Result<Option<RecordBatch>, SqlError> {
-        let started = Instant::now();
-        let batch = self.read_batch();
-        let worked = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.busy_ns.fetch_add(worked, Ordering::Relaxed);
-        batch
-    }
-
-    fn read_batch(&mut self) -> Result<Option<RecordBatch>, SqlError> {
-        while self.left != Some(0) {
-            self.context.cancel.check()?;
-            let read = self.read()?;
-            self.count();
-            let Some(batch) = read else {
-                return Ok(None);
-            };
-            let batch = self.checked(batch)?;
-            if batch.num_rows() > 0 {
-                self.counters.add_rows(batch.num_rows() as u64);
-                return Ok(Some(batch));
-            }
-        }
-        Ok(None)
-    }
-
-    fn read(&mut self) -> Result<Option<RecordBatch>, SqlError> {
-        let max = self
-            .left
-            .filter(|_| self.residual.is_none())
-            .unwrap_or(BATCH_ROWS)
-            .min(BATCH_ROWS);
-        let batch = self.reader.read(max)?;
-        self.context.cancel.check()?;
-        Ok(batch)
-    }
-
-    /// Keeps the rows that the residual accepts and the columns given out.
-    fn checked(&mut self, batch: RecordBatch) -> Result<RecordBatch, SqlError> {
-        let kept = match &self.residual {
-            None => batch,
-            Some(residual) => {
-                let mask = residual.evaluate(&batch)?.into_array(batch.num_rows())?;
-                let mask = mask
-                    .as_any()
-                    .downcast_ref::<BooleanArray>()
-                    .ok_or_else(|| SqlError::internal("a condition gave no boolean"))?;
-                filter_record_batch(&batch, mask).map_err(DataFusionError::from)?
-            }
-        };
-        let given = kept.project(&self.output).map_err(DataFusionError::from)?;
-        let given = match self.left {
-            Some(left) if given.num_rows() > left => given.slice(0, left),
-            _ => given,
-        };
-        if let Some(left) = &mut self.left {
-            *left -= given.num_rows();
-        }
-        Ok(given)
-    }
-
-    /// Passes on what the cursor counted since the last time.
-    fn count(&mut self) {
-        let now = self.reader.counters();
-        let new = counted_since(&now, &self.seen);
-        self.context.totals.add(&new);
-        self.counters.add(&new);
-        self.seen = now;
-    }
-}
-
 impl fmt::Debug for ScanExec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ScanExec")
@@ -519,17 +413,22 @@ impl ExecutionPlan for ScanExec {
         &self,
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
     ) -> DataFusionResult<TreeNodeRecursion> {
-        match &self.residual {
-            Some(residual) => f(residual),
-            None => Ok(TreeNodeRecursion::Continue),
+        if let Some(residual) = &self.residual
+            && f(residual)? == TreeNodeRecursion::Stop
+        {
+            return Ok(TreeNodeRecursion::Stop);
         }
+        self.run_time.apply_expressions(f)
     }
 
     fn execute(&self, partition: usize, _: Arc<TaskContext>) -> DataFusionResult<SendableRecordBatchStream> {
-        let state = self.start(partition).map_err(external)?;
-        let stream = futures::stream::try_unfold(state, |mut state| async move {
+        let begun = Begun::Not(Box::new(self.clone()), partition);
+        let stream = futures::stream::try_unfold(begun, |begun| async move {
+            let Some(mut state) = begun.state().map_err(external)? else {
+                return Ok(None);
+            };
             let batch = state.next_batch().map_err(external)?;
-            Ok(batch.map(|batch| (batch, state)))
+            Ok(batch.map(|batch| (batch, Begun::Yes(state))))
         });
         let stream = RecordBatchStreamAdapter::new(self.schema(), Box::pin(stream));
         Ok(Box::pin(cooperative(stream)))
@@ -545,6 +444,13 @@ impl ExecutionPlan for ScanExec {
         args: &StatisticsArgs,
     ) -> DataFusionResult<Arc<Statistics>> {
         Ok(Arc::new(self.rows_estimated(args.partition())))
+    }
+
+    fn reset_state(self: Arc<Self>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(ScanExec {
+            run_time: RunTime::default(),
+            ..self.as_ref().clone()
+        }))
     }
 
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
@@ -579,17 +485,13 @@ impl ScanExec {
     /// Plans the scan anew for an order and a limit.
     fn ordered_by(&self, order: &[OrderKey], limit: Option<usize>) -> Result<Self, SqlError> {
         let (context, conditions) = (self.context.clone(), self.conditions.clone());
-        let output = self.output.clone();
-        let groups = self.groups.clone();
-        Self::choose(
-            context,
-            conditions,
-            self.conjuncts.clone(),
-            output,
-            groups,
+        let ask = Ask {
+            groups: self.groups.clone(),
             order,
             limit,
-        )
+            ..Ask::all(&context, self.output.clone())
+        };
+        Self::choose(context, conditions, self.conjuncts.clone(), ask)
     }
 
     /// Returns a scan that gives the first rows in this order and no more, if that is the cheapest way
@@ -615,16 +517,13 @@ impl ScanExec {
         if self.fetch.is_some() || self.groups.is_some() {
             return Ok(None);
         }
-        let scan = Self::choose(
-            self.context.clone(),
-            self.conditions.clone(),
-            self.conjuncts.clone(),
-            self.output.clone(),
-            Some(Arc::new(groups)),
-            &self.order,
-            None,
-        );
-        let scan = scan.map_err(external)?;
+        let ask = Ask {
+            groups: Some(Arc::new(groups)),
+            order: &self.order,
+            ..Ask::all(&self.context, self.output.clone())
+        };
+        let (context, conditions) = (self.context.clone(), self.conditions.clone());
+        let scan = Self::choose(context, conditions, self.conjuncts.clone(), ask).map_err(external)?;
         Ok(scan.path.loose.is_some().then_some(scan))
     }
 
@@ -645,6 +544,30 @@ impl ScanExec {
             })
         };
         order.iter().map(key).collect()
+    }
+}
+
+/// One partition, which begins to be read when its first batch is asked for: what operators above find
+/// out before that narrows it.
+enum Begun {
+    Not(Box<ScanExec>, usize),
+    Yes(Box<ScanState>),
+}
+
+impl Begun {
+    /// Returns the partition being read; `None` if there is nothing to read in it.
+    fn state(self) -> Result<Option<Box<ScanState>>, SqlError> {
+        match self {
+            Begun::Yes(state) => Ok(Some(state)),
+            Begun::Not(scan, partition) => {
+                let narrowed = scan.narrowed_at_run_time()?;
+                let scan = narrowed.as_deref().unwrap_or(&scan);
+                match partition < scan.partitions.len() {
+                    true => Ok(Some(Box::new(scan.start(partition)?))),
+                    false => Ok(None),
+                }
+            }
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use datafusion::logical_expr::utils::{disjunction, split_binary};
 use datafusion::logical_expr::{Expr, Operator};
 use rukh_planner::disjuncts;
 
-use super::ScanExec;
+use super::{Ask, ScanExec};
 use crate::SqlError;
 
 impl ScanExec {
@@ -29,14 +29,15 @@ impl ScanExec {
                 .ok_or_else(|| SqlError::internal("a path of a union is for one arm at least"))?;
             conjuncts.extend(or(&given).map(|given| Expr::IsNotTrue(Box::new(given))));
             given.extend(arm.disjuncts);
+            let ask = Ask {
+                limit: self.limit,
+                ..Ask::all(&self.context, self.output.clone())
+            };
             scans.push(Self::choose(
                 self.context.clone(),
                 Arc::new(self.conditions.with_predicates(arm.conjuncts)),
                 Arc::new(conjuncts),
-                self.output.clone(),
-                None,
-                &[],
-                self.limit,
+                ask,
             )?);
         }
         Ok(Some(scans))

@@ -6,23 +6,19 @@ use datafusion::common::{ColumnStatistics, Statistics};
 use rukh_catalog::ColumnId;
 use rukh_planner::{Predicate, TermId};
 
-use super::ScanExec;
+use super::{Ask, ScanExec};
 use crate::SqlError;
 
 impl ScanExec {
     /// Plans the scan anew for further conditions, which rows are not checked for; counts go to this scan.
     pub(crate) fn narrowed(&self, by: Vec<Predicate>) -> Result<Self, SqlError> {
+        self.narrowed_to(by, Ask::all(&self.context, self.output.clone()))
+    }
+
+    /// The same, for what is asked.
+    pub(super) fn narrowed_to(&self, by: Vec<Predicate>, ask: Ask<'_>) -> Result<Self, SqlError> {
         let conditions = std::sync::Arc::new(self.conditions.narrowed(by));
-        let (context, output) = (self.context.clone(), self.output.clone());
-        let scan = Self::choose(
-            context,
-            conditions,
-            self.conjuncts.clone(),
-            output,
-            None,
-            &[],
-            None,
-        )?;
+        let scan = Self::choose(self.context.clone(), conditions, self.conjuncts.clone(), ask)?;
         Ok(ScanExec {
             counters: self.counters.clone(),
             busy_ns: self.busy_ns.clone(),

@@ -1,0 +1,83 @@
+//! Which scans give rows in an order that nobody relies on.
+//!
+//! Such a scan may read another index when it runs than the one it was planned with. The rule runs while
+//! the order that the statement itself asks for still stands in the plan, as DataFusion's output
+//! requirement; rules behind it that come to rely on an order plan the scan anew.
+
+use std::sync::Arc;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::error::Result as DataFusionResult;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::execution_plan::ChildrenPropertiesMode;
+use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::{ExecutionPlan, InputOrderMode, ReplaceChildrenOptions};
+
+use super::ScanExec;
+
+/// Marks the scans that are free to give rows in any order.
+#[derive(Debug)]
+pub(crate) struct OrderUse;
+
+impl PhysicalOptimizerRule for OrderUse {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _: &ConfigOptions,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        marked(plan, false)
+    }
+
+    fn name(&self) -> &str {
+        "order_use"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// Marks the scans below a plan whose own order somebody relies on or not.
+fn marked(plan: Arc<dyn ExecutionPlan>, is_relied_on: bool) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+    if let Some(scan) = plan.downcast_ref::<ScanExec>() {
+        return Ok(match is_relied_on {
+            true => plan,
+            false => Arc::new(scan.free_of_order()),
+        });
+    }
+    let required = plan.required_input_ordering();
+    let maintains = plan.maintains_input_order();
+    let relies = relies_on_order(plan.as_ref());
+    let children: Vec<Arc<dyn ExecutionPlan>> = plan.children().into_iter().cloned().collect();
+    let mut changed = Vec::with_capacity(children.len());
+    for (at, child) in children.iter().enumerate() {
+        let is_required = required.get(at).is_some_and(Option::is_some);
+        let passes_on = is_relied_on && maintains.get(at).copied().unwrap_or(true);
+        changed.push(marked(child.clone(), relies || is_required || passes_on)?);
+    }
+    replaced(plan, &children, changed)
+}
+
+/// Whether an operator makes use of an order that it does not ask for.
+fn relies_on_order(plan: &dyn ExecutionPlan) -> bool {
+    let aggregate = plan.downcast_ref::<AggregateExec>();
+    let in_groups = aggregate.is_some_and(|of| *of.input_order_mode() != InputOrderMode::Linear);
+    in_groups || plan.downcast_ref::<SortExec>().is_some()
+}
+
+/// Returns a plan with other children, or itself if they are the same.
+pub(super) fn replaced(
+    plan: Arc<dyn ExecutionPlan>,
+    children: &[Arc<dyn ExecutionPlan>],
+    changed: Vec<Arc<dyn ExecutionPlan>>,
+) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+    let is_same = |(a, b): (&Arc<dyn ExecutionPlan>, &Arc<dyn ExecutionPlan>)| Arc::ptr_eq(a, b);
+    match children.iter().zip(&changed).all(is_same) {
+        true => Ok(plan),
+        false => plan.replace_children(
+            changed,
+            ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute),
+        ),
+    }
+}

@@ -1,0 +1,144 @@
+//! What operators above a scan find out while they run, and what it makes of that.
+//!
+//! A hash join knows all keys of one side before it asks for the first row of the other. The scan of
+//! that other side plans anew when it is asked: with the keys, or what lies between the least and the
+//! greatest of them, as if that stood in the statement. It takes the new path where that costs less. The
+//! rows are not checked for it; the join does that.
+
+use std::sync::Arc;
+
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::error::Result as DataFusionResult;
+use datafusion::physical_expr::PhysicalExpr;
+use parking_lot::Mutex;
+use rukh_catalog::{ColumnId, IndexState, KeyElement, KeyExpr};
+use rukh_planner::{AccessPath, Predicate, Source};
+
+use super::{Ask, ScanExec};
+use crate::SqlError;
+use crate::operators::runtime_filter::RuntimeFilter;
+
+/// What operators above find out while they run.
+#[derive(Clone, Default)]
+pub(super) struct RunTime {
+    filters: Vec<Arc<RuntimeFilter>>,
+    /// Whether nobody relies on the order of the rows.
+    order_free: bool,
+    /// The scan as it was narrowed, `Some(None)` if it was not; shared by all partitions.
+    narrowed: Arc<Mutex<Option<Option<Arc<ScanExec>>>>>,
+}
+
+impl RunTime {
+    /// Shows the expressions that operators above fill in.
+    pub(super) fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
+    ) -> DataFusionResult<TreeNodeRecursion> {
+        for filter in &self.filters {
+            if f(&filter.expr())? == TreeNodeRecursion::Stop {
+                return Ok(TreeNodeRecursion::Stop);
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    }
+}
+
+impl ScanExec {
+    /// Returns the scan, on whose order nobody relies.
+    pub(crate) fn free_of_order(&self) -> ScanExec {
+        let mut scan = self.clone();
+        scan.run_time.order_free = true;
+        scan
+    }
+
+    /// Returns the scan with something to be found out while it runs; `None` if that would not narrow it.
+    pub(crate) fn with_filter(&self, filter: RuntimeFilter) -> Option<ScanExec> {
+        let is_whole = self.fetch.is_none() && self.groups.is_none() && self.path.merge.is_none();
+        if !is_whole || self.is_volatile() || !self.can_narrow(&filter.columns_of(self)) {
+            return None;
+        }
+        let mut scan = self.clone();
+        scan.run_time.filters.push(Arc::new(filter));
+        scan.run_time.narrowed = Arc::default();
+        Some(scan)
+    }
+
+    /// Returns the SQL of what is found out while the scan runs: `customer by the join`.
+    pub(crate) fn run_time_texts(&self) -> Vec<String> {
+        let text = |filter: &Arc<RuntimeFilter>| {
+            let columns = filter.columns_of(self);
+            let names: Vec<&str> = columns.iter().map(|id| self.table().column_name(*id)).collect();
+            format!("{} by {}", names.join(", "), filter.by())
+        };
+        self.run_time.filters.iter().map(text).collect()
+    }
+
+    /// Returns the scan as it was narrowed when it ran, if it was.
+    pub(crate) fn narrowed_when_run(&self) -> Option<Arc<ScanExec>> {
+        self.run_time.narrowed.lock().clone().flatten()
+    }
+
+    /// Whether knowing of these columns can make the scan read less: the key has one of them, or, if any
+    /// path will do, some key begins with one.
+    fn can_narrow(&self, columns: &[ColumnId]) -> bool {
+        let table = self.table();
+        let is_one = |element: &KeyElement| match &element.expr {
+            KeyExpr::Column(id) | KeyExpr::Hash { column: id, .. } => columns.contains(id),
+            KeyExpr::Expression { .. } => false,
+        };
+        let own = match self.path.source {
+            Source::Table => table.primary_key.iter().any(is_one),
+            Source::Index(id) => table.index(id).is_some_and(|index| {
+                index.is_columnar() && columns.iter().any(|column| index.covers(table, *column))
+                    || index.key_elements(table).iter().any(is_one)
+            }),
+        };
+        let indexes = table.indexes.iter().filter(|i| i.state == IndexState::Ready);
+        let first = |elements: &[KeyElement]| elements.first().is_some_and(is_one);
+        let any = first(&table.primary_key) || indexes.into_iter().any(|i| first(&i.elements));
+        own || (self.run_time.order_free && any)
+    }
+
+    /// Plans the scan anew with what has been found out by now, once for all partitions; `None` if that
+    /// gives no cheaper path.
+    pub(super) fn narrowed_at_run_time(&self) -> Result<Option<Arc<ScanExec>>, SqlError> {
+        if self.run_time.filters.is_empty() {
+            return Ok(None);
+        }
+        let mut narrowed = self.run_time.narrowed.lock();
+        if let Some(known) = &*narrowed {
+            return Ok(known.clone());
+        }
+        let scan = self.narrowed_by_filters()?.map(Arc::new);
+        *narrowed = Some(scan.clone());
+        Ok(scan)
+    }
+
+    fn narrowed_by_filters(&self) -> Result<Option<ScanExec>, SqlError> {
+        let mut found = Vec::new();
+        for filter in &self.run_time.filters {
+            found.push(filter.predicate(self)?);
+        }
+        found.retain(|predicate| *predicate != Predicate::True);
+        if found.is_empty() {
+            return Ok(None);
+        }
+        let order_free = self.run_time.order_free;
+        let ask = Ask {
+            order: if order_free { &[] } else { &self.order },
+            source: (!order_free).then_some(self.path.source),
+            partitions: self.partitions.len(),
+            ..Ask::all(&self.context, self.output.clone())
+        };
+        let scan = self.narrowed_to(found, ask)?;
+        let is_cheaper = scan.path.estimate.cost < self.path.estimate.cost;
+        let keeps_order = order_free || same_order(&self.path, &scan.path);
+        Ok((is_cheaper && keeps_order).then_some(scan))
+    }
+}
+
+/// Whether two paths over one source walk its keys in the same way.
+fn same_order(one: &AccessPath, other: &AccessPath) -> bool {
+    let is_plain = |path: &AccessPath| path.merge.is_none() && path.loose.is_none();
+    one.source == other.source && one.reverse == other.reverse && is_plain(one) && is_plain(other)
+}
