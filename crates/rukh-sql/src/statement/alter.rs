@@ -13,7 +13,7 @@
 //! DROP [COLUMN] [IF EXISTS] a [CASCADE | RESTRICT]
 //! DROP CONSTRAINT [IF EXISTS] name
 //! SET (TTL = …) | SET TTL = … | RESET (TTL)
-//! ALTER [COLUMN] a SET DEFAULT expression | DROP DEFAULT | SET NOT NULL | DROP NOT NULL
+//! ALTER [COLUMN] a SET DEFAULT expression | DROP DEFAULT | SET NOT NULL | DROP NOT NULL | [SET DATA] TYPE type
 //! ```
 
 use datafusion::sql::sqlparser::tokenizer::Token;
@@ -22,7 +22,7 @@ use super::lifetime::lifetime;
 use super::reader::Reader;
 use super::{
     AlterAction, AlterTableStatement, CreateTableStatement, Expression, IndexAction, LifetimeDefinition,
-    Statement, TableOptionsDefinition, UniqueDefinition, create_table,
+    Statement, TableOptionsDefinition, UniqueDefinition, create_table, data_type,
 };
 use crate::SqlError;
 
@@ -274,6 +274,15 @@ fn alter_column(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
             position,
         });
         return Ok(AlterAction::SetDefault { column, default });
+    }
+    if reader.accept(&["type"]) || reader.accept(&["set", "data", "type"]) {
+        let position = reader.position();
+        let ty = reader.data_type()?;
+        let ty = data_type(&ty).map_err(|error| error.at(position))?;
+        if reader.peeks_any(&["using", "collate"]) {
+            return Err(reader.unsupported("USING and COLLATE in ALTER COLUMN TYPE are not supported"));
+        }
+        return Ok(AlterAction::SetType { column, ty });
     }
     if reader.accept(&["drop", "default"]) {
         let default = None;
