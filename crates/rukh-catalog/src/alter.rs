@@ -7,6 +7,7 @@
 use crate::check::check_definition;
 use crate::validate::{COLUMNS_MAX, check_type, invalid, stored_columns};
 use crate::{CatalogError, Column, ColumnId, FamilyId, RowLayout, Table};
+use rukh_keys::DataType;
 
 impl Table {
     /// Returns the table with a column at its end, which gets the next id.
@@ -33,6 +34,20 @@ impl Table {
             ..column
         });
         next.next_column += 1;
+        next.with_new_layout()
+    }
+
+    /// Returns the table with another type of a column. Rows that are there keep the form of the old type, which
+    /// their layout names; their values must be values of the new type.
+    ///
+    /// Fails on an id that is no column's, and on a type that columns cannot have.
+    pub fn with_type(&self, id: ColumnId, ty: DataType) -> Result<Table, CatalogError> {
+        let mut next = self.clone();
+        let Some(column) = next.columns.iter_mut().find(|column| column.id == id) else {
+            return invalid(format!("there is no column with id {}", id.0));
+        };
+        check_type(&column.name, &ty)?;
+        column.ty = ty;
         next.with_new_layout()
     }
 

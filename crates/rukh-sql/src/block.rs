@@ -423,7 +423,11 @@ fn ends_aborted(statement: &Statement) -> bool {
 pub(crate) fn may_be_in_block(statement: &Statement) -> bool {
     matches!(
         statement,
-        Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Copy(_)
+        Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::Merge(_)
+            | Statement::Copy(_)
     ) || matches!(statement, Statement::Explain { .. })
         || only_reads(statement)
 }
@@ -453,6 +457,7 @@ fn command(statement: &Statement) -> &'static str {
         Statement::Insert(_) => "INSERT",
         Statement::Update(_) => "UPDATE",
         Statement::Delete(_) => "DELETE",
+        Statement::Merge(_) => "MERGE",
         Statement::CreateTable(_) => "CREATE TABLE",
         Statement::CreateIndex(_) => "CREATE INDEX",
         Statement::DropTable { .. } => "DROP TABLE",

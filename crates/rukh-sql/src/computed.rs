@@ -1,4 +1,4 @@
-//! Expressions on rows at hand: RETURNING, and the new values of ON CONFLICT DO UPDATE.
+//! Expressions on rows at hand: RETURNING, MERGE, and the new values of ON CONFLICT DO UPDATE.
 //!
 //! The rows are those of one or more relations side by side, so that `t.a` and `excluded.a` are two
 //! columns of one row. Expressions are compiled once for a statement and evaluated by batches. Where they
@@ -7,9 +7,11 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array,
+};
 use datafusion::arrow::compute::concat_batches;
-use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Schema, SchemaRef, UInt64Type};
 use datafusion::catalog::{MemTable, TableProvider};
 use datafusion::common::{DFSchema, DFSchemaRef, TableReference};
 use datafusion::error::DataFusionError;
@@ -42,6 +44,7 @@ pub(crate) struct Computed {
     /// Columns of all relations, one after another.
     columns: SchemaRef,
     way: Way,
+    clause: Clause,
 }
 
 enum Way {
@@ -56,6 +59,8 @@ enum Way {
 pub(crate) enum Clause {
     Returning,
     Update,
+    Values,
+    MergeWhen,
 }
 
 impl Clause {
@@ -63,6 +68,8 @@ impl Clause {
         match self {
             Clause::Returning => "RETURNING",
             Clause::Update => "UPDATE",
+            Clause::Values => "VALUES",
+            Clause::MergeWhen => "MERGE WHEN conditions",
         }
     }
 }
@@ -104,7 +111,73 @@ impl Computed {
             relations,
             columns,
             way,
+            clause,
         })
+    }
+
+    /// Compiles a condition; see [`Computed::holds`].
+    pub(crate) fn condition(
+        relations: Vec<Relation>,
+        condition: ast::Expr,
+        clause: Clause,
+        params: &[ScalarValue],
+    ) -> Result<Self, SqlError> {
+        let is_plain = !holds_query(&condition);
+        let items = [SelectItem::UnnamedExpr(condition.clone())];
+        let mut computed = Computed::new(relations, &items, clause, params)?;
+        if let (Way::Query(query), false) = (&mut computed.way, is_plain) {
+            // Rows are chosen, as a query that asks EXISTS or IN can do.
+            let number = ast::Expr::CompoundIdentifier(vec![
+                Ident::with_quote('"', computed.relations[0].name.as_str()),
+                Ident::with_quote('"', row_number()),
+            ]);
+            if let ast::SetExpr::Select(select) = query.body.as_mut() {
+                select.projection = vec![SelectItem::UnnamedExpr(number)];
+                select.selection = Some(match select.selection.take() {
+                    Some(joined) => ast::Expr::BinaryOp {
+                        left: Box::new(joined),
+                        op: ast::BinaryOperator::And,
+                        right: Box::new(ast::Expr::Nested(Box::new(condition))),
+                    },
+                    None => condition,
+                });
+            }
+        }
+        Ok(computed)
+    }
+
+    /// Tells for which rows of a batch a condition is true.
+    pub(crate) fn holds(
+        &self,
+        session: &mut Session,
+        snapshot: &Snapshot,
+        batch: &RecordBatch,
+        params: &[ScalarValue],
+    ) -> Result<BooleanArray, SqlError> {
+        let values = self.evaluate(session, snapshot, batch, params)?;
+        let values = values.column(0);
+        if let Some(numbers) = values.as_primitive_opt::<UInt64Type>() {
+            let mut holds = vec![false; batch.num_rows()];
+            for number in numbers.values() {
+                holds[*number as usize] = true;
+            }
+            return Ok(BooleanArray::from(holds));
+        }
+        let Some(holds) = values.as_boolean_opt() else {
+            let message = format!("argument of {} must be type boolean", self.clause.name());
+            return Err(SqlError::statement("42804", message));
+        };
+        Ok((0..holds.len())
+            .map(|at| Some(holds.is_valid(at) && holds.value(at)))
+            .collect())
+    }
+
+    /// Lets subqueries name the queries of a WITH before the statement.
+    pub(crate) fn under(mut self, with: Option<&ast::With>) -> Self {
+        if let Way::Query(query) = &mut self.way {
+            query.with = with.cloned();
+        }
+        self
     }
 
     /// Returns the columns of all relations, in which batches are given.

@@ -151,18 +151,27 @@ impl Session {
                 Some(self.columns_of(query, &parameters)?)
             }
             Statement::Insert(insert) => {
+                parameters.count(&insert.with)?;
                 parameters.count(&insert.ast)?;
                 let shape = dml::insert_shape(&self.catalog(), insert)?;
                 self.describe_write(shape, &mut parameters)?
             }
             Statement::Update(update) => {
-                parameters.count(update.as_ref())?;
+                parameters.count(&update.with)?;
+                parameters.count(&update.ast)?;
                 let shape = dml::update_shape(&self.catalog(), update)?;
                 self.describe_write(shape, &mut parameters)?
             }
             Statement::Delete(delete) => {
-                parameters.count(delete.as_ref())?;
+                parameters.count(&delete.with)?;
+                parameters.count(&delete.ast)?;
                 let shape = dml::delete_shape(&self.catalog(), delete)?;
+                self.describe_write(shape, &mut parameters)?
+            }
+            Statement::Merge(merge) => {
+                let shape = dml::merge_shape(&self.catalog(), merge)?;
+                parameters.count(&shape.reads)?;
+                parameters.count(&shape.returning)?;
                 self.describe_write(shape, &mut parameters)?
             }
             Statement::Explain { statement, .. } => {

@@ -115,6 +115,7 @@ impl Session {
             }
             Statement::Update(update) => Ok(tagged("UPDATE", dml::update(self, update, params)?)),
             Statement::Delete(delete) => Ok(tagged("DELETE", dml::delete(self, delete, params)?)),
+            Statement::Merge(merge) => Ok(tagged("MERGE", dml::merge(self, merge, params)?)),
             Statement::Explain {
                 analyze,
                 alternatives,

@@ -107,6 +107,10 @@ fn explained_query(
             let (table, query) = dml::delete_query(session, delete)?;
             Ok((query, Some(format!("delete {table}"))))
         }
+        Statement::Merge(merge) => {
+            let (table, query) = dml::merge_query(session, merge)?;
+            Ok((query, Some(format!("merge {table}"))))
+        }
         _ => Err(SqlError::syntax(
             "EXPLAIN takes a query or a statement that writes rows",
         )),

@@ -25,6 +25,7 @@ use crate::literals::type_literals;
 use crate::operators::{LookupJoins, OnePerGroup, OrderUse, RuntimeFilters, TopN};
 use crate::provider::{CurrentStatement, RukhCatalog};
 use crate::rewrite::rewrite;
+use crate::subqueries::single_values;
 use crate::{past, views};
 
 /// Memory that one database's queries share for sorts, joins and aggregates before they spill, bytes.
@@ -123,7 +124,7 @@ pub(crate) async fn unoptimised_plan(
     past::expand(&mut query, catalog)?;
     rewrite(&mut query)?;
     let statement = PlannedStatement::Statement(Box::new(ast::Statement::Query(Box::new(query))));
-    Ok(state.statement_to_plan(statement).await?)
+    single_values(state.statement_to_plan(statement).await?)
 }
 
 /// Makes the physical plan of an optimised logical one.

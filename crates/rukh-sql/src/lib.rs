@@ -60,6 +60,7 @@ mod slow_log;
 mod split;
 mod statement;
 mod statistics;
+mod subqueries;
 mod template;
 mod totals;
 mod translate;

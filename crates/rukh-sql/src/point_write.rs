@@ -58,8 +58,12 @@ pub(crate) fn run(
         return Ok(None);
     }
     let (verb, write) = match statement {
-        Statement::Update(update) => ("UPDATE", of_update(&session.catalog(), update, params)),
-        Statement::Delete(delete) => ("DELETE", of_delete(&session.catalog(), delete, params)),
+        Statement::Update(update) if update.with.is_none() => {
+            ("UPDATE", of_update(&session.catalog(), &update.ast, params))
+        }
+        Statement::Delete(delete) if delete.with.is_none() => {
+            ("DELETE", of_delete(&session.catalog(), &delete.ast, params))
+        }
         _ => return Ok(None),
     };
     let Some(write) = write else {

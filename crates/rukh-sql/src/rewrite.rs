@@ -21,8 +21,8 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, GroupByExpr, Ident, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Query,
-    Select, SelectFlavor, SelectItem, SetExpr, TableAlias, TableFactor, TableWithJoins, UnaryOperator, Value,
-    Visit, VisitMut, Visitor, VisitorMut, WildcardAdditionalOptions,
+    Select, SelectFlavor, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins,
+    UnaryOperator, Value, Visit, VisitMut, Visitor, VisitorMut, WildcardAdditionalOptions,
 };
 
 use crate::SqlError;
@@ -263,6 +263,29 @@ pub(crate) fn select_from(
         ..empty_select()
     };
     query_of(SetExpr::Select(Box::new(select)))
+}
+
+/// Makes `(query) AS name (column, …)`.
+pub(crate) fn derived(query: Query, name: &str, columns: Vec<Ident>) -> TableWithJoins {
+    let columns = columns.into_iter().map(|name| TableAliasColumnDef {
+        name,
+        data_type: None,
+    });
+    let relation = TableFactor::Derived {
+        lateral: false,
+        subquery: Box::new(query),
+        alias: Some(TableAlias {
+            explicit: true,
+            name: Ident::with_quote('"', name),
+            columns: columns.collect(),
+            at: None,
+        }),
+        sample: None,
+    };
+    TableWithJoins {
+        relation,
+        joins: Vec::new(),
+    }
 }
 
 /// Makes `SELECT * FROM schema.table`.

@@ -524,14 +524,18 @@ impl Session {
         self.query(query, params, &Arc::new(context.with_tables(tables)))
     }
 
-    /// Evaluates an expression that reads no table.
+    /// Evaluates an expression that reads no table but in its subqueries, which see the queries of `with`.
     pub(crate) fn evaluate(
         &mut self,
         snapshot: &Snapshot,
+        with: Option<&ast::With>,
         expr: &ast::Expr,
         params: &[ScalarValue],
     ) -> Result<ScalarValue, SqlError> {
-        let query = select_values(vec![ast::SelectItem::UnnamedExpr(expr.clone())]);
+        let query = ast::Query {
+            with: with.cloned(),
+            ..select_values(vec![ast::SelectItem::UnnamedExpr(expr.clone())])
+        };
         let context = self.context(snapshot.clone(), &query)?;
         let mut rows = self.query(&query, params, &context)?;
         let mut value = ScalarValue::Null;

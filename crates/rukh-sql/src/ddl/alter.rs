@@ -12,6 +12,7 @@ use rukh_catalog::{
 use rukh_engine::{Engine, Row, RowFunctions};
 use rukh_keys::{DataType, Datum};
 
+use super::alter_type::retyped;
 use super::create_table::{checked_default, create_uniques};
 use super::lifetime::set_lifetime;
 use super::remove::check_no_views;
@@ -174,6 +175,12 @@ impl Change<'_> {
                 Ok(())
             }
             AlterAction::SetNullable { column, nullable } => self.set_nullable(column, *nullable),
+            AlterAction::SetType { column, ty } => {
+                let id = self.next.columns[self.position(column)?].id;
+                self.next =
+                    retyped(self.catalog, &self.next, id, *ty).map_err(|error| error.at(column.position))?;
+                Ok(())
+            }
             AlterAction::SetLifetime(lifetime) => {
                 let Table { options, columns, .. } = &mut self.next;
                 set_lifetime(options, columns, lifetime, self.now)?;

@@ -5,6 +5,7 @@
 
 mod alter;
 mod alter_index;
+mod alter_type;
 mod comment;
 mod create_as;
 mod create_index;

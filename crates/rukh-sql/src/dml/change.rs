@@ -21,18 +21,19 @@ use rukh_engine::{Row, Write};
 use super::assign::assignments;
 use super::remove::remove_rows;
 use super::returning::{Returning, Written};
+use super::shape::relation_of;
 use super::target::{commit, refuse, target};
 use crate::SqlError;
 use crate::computed::Relation;
 use crate::output_names::HIDDEN;
 use crate::scalars::{assigned_datums, datums_from_array};
 use crate::session::Session;
-use crate::statement::{ObjectName, folded};
+use crate::statement::{DeleteStatement, ObjectName, UpdateStatement, folded};
 
 /// Runs UPDATE.
 pub(crate) fn update(
     session: &mut Session,
-    update: &ast::Update,
+    update: &UpdateStatement,
     params: &[ScalarValue],
 ) -> Result<Written, SqlError> {
     let write = session.begin_write()?;
@@ -43,7 +44,7 @@ pub(crate) fn update(
 /// Runs DELETE.
 pub(crate) fn delete(
     session: &mut Session,
-    delete: &ast::Delete,
+    delete: &DeleteStatement,
     params: &[ScalarValue],
 ) -> Result<Written, SqlError> {
     let write = session.begin_write()?;
@@ -57,7 +58,7 @@ pub(crate) fn delete(
 /// Returns name and query of an UPDATE, for EXPLAIN.
 pub(crate) fn update_query(
     session: &Session,
-    update: &ast::Update,
+    update: &UpdateStatement,
 ) -> Result<(String, ast::Query), SqlError> {
     let reading = reading_of_update(&session.catalog(), update)?;
     Ok((reading.table.name.clone(), reading.query()))
@@ -66,7 +67,7 @@ pub(crate) fn update_query(
 /// Returns name and query of a DELETE, for EXPLAIN.
 pub(crate) fn delete_query(
     session: &Session,
-    delete: &ast::Delete,
+    delete: &DeleteStatement,
 ) -> Result<(String, ast::Query), SqlError> {
     let reading = reading_of_delete(&session.catalog(), delete)?;
     Ok((reading.table.name.clone(), reading.query()))
@@ -74,6 +75,8 @@ pub(crate) fn delete_query(
 
 /// How an UPDATE or DELETE reads the rows it concerns, and what it does with them.
 pub(super) struct Reading<'a> {
+    /// WITH before the statement.
+    pub(super) with: Option<&'a ast::With>,
     pub(super) table: Arc<Table>,
     /// The name of the table within the statement.
     pub(super) name: String,
@@ -87,8 +90,9 @@ pub(super) struct Reading<'a> {
 
 pub(super) fn reading_of_update<'a>(
     catalog: &Catalog,
-    update: &'a ast::Update,
+    statement: &'a UpdateStatement,
 ) -> Result<Reading<'a>, SqlError> {
+    let update = &statement.ast;
     let (table, name) = changed_table(catalog, &update.table)?;
     let joined = match &update.from {
         None => Vec::new(),
@@ -97,9 +101,12 @@ pub(super) fn reading_of_update<'a>(
             return Err(SqlError::syntax("FROM comes after SET in UPDATE"));
         }
     };
+    let with = statement.with.as_ref();
+    let changed = changed_relation(&table, &name, &update.table, with);
     Ok(Reading {
+        with,
         assignments: Some(assignments(&table, &update.assignments)?),
-        from: std::iter::once(update.table.clone()).chain(joined).collect(),
+        from: std::iter::once(changed).chain(joined).collect(),
         selection: update.selection.as_ref(),
         returning: update.returning.as_ref(),
         table,
@@ -109,8 +116,9 @@ pub(super) fn reading_of_update<'a>(
 
 pub(super) fn reading_of_delete<'a>(
     catalog: &Catalog,
-    delete: &'a ast::Delete,
+    statement: &'a DeleteStatement,
 ) -> Result<Reading<'a>, SqlError> {
+    let delete = &statement.ast;
     let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
     let [from] = from.as_slice() else {
         return Err(SqlError::unsupported(
@@ -119,18 +127,37 @@ pub(super) fn reading_of_delete<'a>(
     };
     let (table, name) = changed_table(catalog, from)?;
     let joined = delete.using.clone().unwrap_or_default();
+    let with = statement.with.as_ref();
+    let changed = changed_relation(&table, &name, from, with);
     Ok(Reading {
+        with,
         table,
         name,
         assignments: None,
-        from: std::iter::once(from.clone()).chain(joined).collect(),
+        from: std::iter::once(changed).chain(joined).collect(),
         selection: delete.selection.as_ref(),
         returning: delete.returning.as_ref(),
     })
 }
 
+/// Returns the relation that a statement changes as its query names it: no query of WITH hides it.
+fn changed_relation(
+    table: &Arc<Table>,
+    name: &str,
+    given: &TableWithJoins,
+    with: Option<&ast::With>,
+) -> TableWithJoins {
+    match with {
+        Some(_) => relation_of(table, name),
+        None => given.clone(),
+    }
+}
+
 /// Returns the table that a statement changes, and the name that it has there.
-fn changed_table(catalog: &Catalog, from: &TableWithJoins) -> Result<(Arc<Table>, String), SqlError> {
+pub(super) fn changed_table(
+    catalog: &Catalog,
+    from: &TableWithJoins,
+) -> Result<(Arc<Table>, String), SqlError> {
     refuse(!from.joins.is_empty(), "JOIN with the table to change")?;
     let TableFactor::Table { name, alias, .. } = &from.relation else {
         return Err(SqlError::unsupported("UPDATE and DELETE take one table"));
@@ -160,16 +187,12 @@ impl Reading<'_> {
         let mut items: Vec<SelectItem> = self.table.columns.iter().map(column).collect();
         items.extend(self.assignments.iter().flatten().enumerate().map(value));
         if self.returning.is_some() {
-            for (nth, name) in self.joined_names().into_iter().enumerate() {
-                items.push(SelectItem::ExprWithAlias {
-                    expr: Expr::Value(Value::Null.into()),
-                    alias: quoted(&mark(nth)),
-                });
-                let all = SelectItemQualifiedWildcardKind::ObjectName(quoted(&name).into());
-                items.push(SelectItem::QualifiedWildcard(all, Default::default()));
-            }
+            items.extend(joined_items(&self.joined_names()));
         }
-        crate::rewrite::select_from(items, self.from.clone(), self.selection.cloned())
+        ast::Query {
+            with: self.with.cloned(),
+            ..crate::rewrite::select_from(items, self.from.clone(), self.selection.cloned())
+        }
     }
 
     /// Returns the names of the relations that the table is joined with.
@@ -190,12 +213,26 @@ impl Reading<'_> {
     }
 }
 
+/// Returns all columns of each of these relations, behind a column that marks where they begin.
+pub(super) fn joined_items(names: &[String]) -> Vec<SelectItem> {
+    let quoted = |text: &str| Ident::with_quote('"', text);
+    let items = names.iter().enumerate().flat_map(|(nth, name)| {
+        let mark = SelectItem::ExprWithAlias {
+            expr: Expr::Value(Value::Null.into()),
+            alias: quoted(&mark(nth)),
+        };
+        let all = SelectItemQualifiedWildcardKind::ObjectName(quoted(name).into());
+        [mark, SelectItem::QualifiedWildcard(all, Default::default())]
+    });
+    items.collect()
+}
+
 fn mark(nth: usize) -> String {
     format!("mark{HIDDEN}{nth}")
 }
 
 /// Adds the names by which the relations of a FROM item are known.
-fn relation_names(from: &TableWithJoins, names: &mut Vec<String>) {
+pub(super) fn relation_names(from: &TableWithJoins, names: &mut Vec<String>) {
     let factors = from.joins.iter().map(|join| &join.relation);
     for factor in std::iter::once(&from.relation).chain(factors) {
         match factor {
@@ -237,7 +274,11 @@ fn change(
     let query = reading.query();
     let context = session.context(write.snapshot().clone(), &query)?;
     let mut rows = session.query(&query, params, &context)?;
-    let joined = Joined::new(&rows.schema(), &reading);
+    let names = match reading.returning {
+        Some(_) => reading.joined_names(),
+        None => Vec::new(),
+    };
+    let joined = Joined::new(&rows.schema(), reading.width(), names);
     let mut returning = Returning::new(
         reading.returning,
         (table, &reading.name),
@@ -245,6 +286,7 @@ fn change(
         params,
         &mut write,
     )?;
+    returning = returning.map(|returning| returning.under(reading.with));
     let mut seen = HashSet::new();
     let mut count = 0;
     while let Some(mut batch) = rows.next_batch()? {
@@ -271,17 +313,14 @@ fn change(
 }
 
 /// Where the columns of the relations joined are in the rows read.
-struct Joined {
+pub(super) struct Joined {
     relations: Vec<(Relation, std::ops::Range<usize>)>,
 }
 
 impl Joined {
-    fn new(schema: &SchemaRef, reading: &Reading<'_>) -> Self {
-        let names = match reading.returning {
-            Some(_) => reading.joined_names(),
-            None => Vec::new(),
-        };
-        let marks = (reading.width()..schema.fields().len()).filter(|at| schema.field(*at).name() == "mark");
+    /// Finds the columns of these relations behind the first `width`.
+    pub(super) fn new(schema: &SchemaRef, width: usize, names: Vec<String>) -> Self {
+        let marks = (width..schema.fields().len()).filter(|at| schema.field(*at).name() == "mark");
         let marks: Vec<usize> = marks.collect();
         let ends = marks.iter().skip(1).copied().chain([schema.fields().len()]);
         let relations = names.into_iter().zip(marks.iter().zip(ends));
@@ -295,7 +334,7 @@ impl Joined {
         }
     }
 
-    fn relations(&self) -> Vec<Relation> {
+    pub(super) fn relations(&self) -> Vec<Relation> {
         self.relations
             .iter()
             .map(|(relation, _)| relation.clone())
@@ -303,8 +342,14 @@ impl Joined {
     }
 
     fn columns(&self, batch: &RecordBatch) -> Vec<ArrayRef> {
-        let places = self.relations.iter().flat_map(|(_, places)| places.clone());
+        let places = self.places().into_iter();
         places.map(|at| batch.column(at).clone()).collect()
+    }
+
+    /// Returns where all their columns are.
+    pub(super) fn places(&self) -> Vec<usize> {
+        let places = self.relations.iter().flat_map(|(_, places)| places.clone());
+        places.collect()
     }
 }
 

@@ -35,6 +35,7 @@ pub(crate) fn insert(
         params,
         &mut write,
     )?;
+    let returning = returning.map(|returning| returning.under(statement.with.as_ref()));
     let conflict = conflict_of(&table, statement)?;
     let adder = match returning {
         None => Adder::new(&table, &name, &conflict, params),
@@ -57,6 +58,7 @@ pub(crate) fn insert(
                 let mut values = Values {
                     session,
                     snapshot: write.snapshot(),
+                    with: statement.with.as_ref(),
                     table: &table,
                     columns: &columns,
                     params,

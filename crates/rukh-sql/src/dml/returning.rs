@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
 use datafusion::scalar::ScalarValue;
-use datafusion::sql::sqlparser::ast::SelectItem;
+use datafusion::sql::sqlparser::ast::{SelectItem, With};
 use rukh_catalog::Table;
 use rukh_engine::{Row, Write};
 
@@ -59,6 +59,12 @@ impl<'a> Returning<'a> {
             batches: Vec::new(),
             bytes: 0,
         }))
+    }
+
+    /// Lets subqueries name the queries of a WITH before the statement.
+    pub(super) fn under(mut self, with: Option<&With>) -> Self {
+        self.computed = self.computed.under(with);
+        self
     }
 
     /// Adds rows of the table, beside the columns of the relations joined.

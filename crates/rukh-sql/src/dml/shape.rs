@@ -2,18 +2,24 @@
 
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{self, Expr, Ident, SelectItem, SetExpr, TableFactor, TableWithJoins};
+use datafusion::sql::sqlparser::ast::{
+    self, Expr, Ident, Query, SelectItem, SetExpr, TableFactor, TableWithJoins, Value,
+};
 use rukh_catalog::{Catalog, Column, ColumnId, Table};
 use rukh_keys::DataType;
 
+use super::assign::assignments;
 use super::change::{Reading, reading_of_delete, reading_of_update};
 use super::conflict::{Conflict, conflict_of};
 use super::insert::{check_insert, insert_target, leading, literal_rows, width_of};
+use super::merge::{ACTION, MergeReading, action_name, insert_values};
 use super::target::named_columns;
 use super::values::{check_width, is_default};
 use crate::SqlError;
-use crate::rewrite::{select_from, select_table, select_values};
-use crate::statement::InsertStatement;
+use crate::rewrite::{derived, select_from, select_table, select_values};
+use crate::statement::{
+    DeleteStatement, InsertStatement, MergeAction, MergeKind, MergeStatement, UpdateStatement,
+};
 
 /// A statement that writes, taken apart.
 pub(crate) struct WriteShape {
@@ -47,7 +53,10 @@ pub(crate) fn insert_shape(catalog: &Catalog, statement: &InsertStatement) -> Re
                     .filter(|expr| !matches!(expr, Expr::Value(_)) && !is_default(expr));
                 let values: Vec<_> = values.cloned().map(SelectItem::UnnamedExpr).collect();
                 if !values.is_empty() {
-                    shape.reads.push(select_values(values));
+                    shape.reads.push(Query {
+                        with: statement.with.clone(),
+                        ..select_values(values)
+                    });
                 }
             }
         }
@@ -76,19 +85,82 @@ pub(crate) fn insert_shape(catalog: &Catalog, statement: &InsertStatement) -> Re
         shape.reads.push(select_from(items, from, update.selection));
     }
     if let Some(items) = &insert.returning {
-        shape.returning = Some(select_from(items.clone(), vec![stored], None));
+        shape.returning = Some(Query {
+            with: statement.with.clone(),
+            ..select_from(items.clone(), vec![stored], None)
+        });
     }
     Ok(shape)
 }
 
 /// Takes UPDATE apart.
-pub(crate) fn update_shape(catalog: &Catalog, update: &ast::Update) -> Result<WriteShape, SqlError> {
+pub(crate) fn update_shape(catalog: &Catalog, update: &UpdateStatement) -> Result<WriteShape, SqlError> {
     Ok(change_shape(&reading_of_update(catalog, update)?))
 }
 
 /// Takes DELETE apart.
-pub(crate) fn delete_shape(catalog: &Catalog, delete: &ast::Delete) -> Result<WriteShape, SqlError> {
+pub(crate) fn delete_shape(catalog: &Catalog, delete: &DeleteStatement) -> Result<WriteShape, SqlError> {
     Ok(change_shape(&reading_of_delete(catalog, delete)?))
+}
+
+/// Takes MERGE apart.
+pub(crate) fn merge_shape(catalog: &Catalog, statement: &MergeStatement) -> Result<WriteShape, SqlError> {
+    let reading = MergeReading::new(catalog, statement)?;
+    let table = &reading.table;
+    let mut shape = WriteShape {
+        assigned: Vec::new(),
+        reads: vec![reading.joined()],
+        returning: None,
+    };
+    let source = TableWithJoins {
+        relation: statement.source.clone(),
+        joins: Vec::new(),
+    };
+    let target = relation_of(table, &reading.name);
+    let read = |values: Vec<Expr>, from: Vec<TableWithJoins>, condition: Option<Expr>| Query {
+        with: statement.with.clone(),
+        ..select_from(
+            values.into_iter().map(SelectItem::UnnamedExpr).collect(),
+            from,
+            condition,
+        )
+    };
+    for clause in &statement.clauses {
+        let values: Vec<(ColumnId, Expr)> = match &clause.action {
+            MergeAction::Update(given) => assignments(table, given)?,
+            MergeAction::Insert { columns, values } => {
+                let (columns, values) = insert_values(table, columns, values)?;
+                let given = columns
+                    .into_iter()
+                    .zip(values)
+                    .filter(|(_, value)| !is_default(value));
+                given.map(|(id, value)| (id, value.clone())).collect()
+            }
+            MergeAction::Delete | MergeAction::Nothing => Vec::new(),
+        };
+        let (ids, mut values): (Vec<ColumnId>, Vec<Expr>) = values.into_iter().unzip();
+        shape.assign(values.iter(), &types_of(table, &ids));
+        values.push(Expr::Value(Value::Null.into()));
+        let from = match clause.kind {
+            MergeKind::Matched => vec![target.clone(), source.clone()],
+            MergeKind::NotInTarget => vec![source.clone()],
+            MergeKind::NotInSource => vec![target.clone()],
+        };
+        shape.reads.push(read(values, from, clause.condition.clone()));
+    }
+    if let Some(items) = reading.returning() {
+        let action = SelectItem::ExprWithAlias {
+            expr: Expr::Value(Value::SingleQuotedString("INSERT".to_string()).into()),
+            alias: Ident::with_quote('"', ACTION),
+        };
+        let actions = derived(select_values(vec![action]), &action_name(), Vec::new());
+        let query = select_from(items, vec![target, source, actions], None);
+        shape.returning = Some(Query {
+            with: statement.with.clone(),
+            ..query
+        });
+    }
+    Ok(shape)
 }
 
 fn change_shape(reading: &Reading<'_>) -> WriteShape {
@@ -101,7 +173,10 @@ fn change_shape(reading: &Reading<'_>) -> WriteShape {
     };
     shape.assign(assignments.map(|(_, expr)| expr), &types_of(&reading.table, &ids));
     if let Some(items) = reading.returning {
-        shape.returning = Some(select_from(items.clone(), reading.from.clone(), None));
+        shape.returning = Some(Query {
+            with: reading.with.cloned(),
+            ..select_from(items.clone(), reading.from.clone(), None)
+        });
     }
     shape
 }
@@ -125,7 +200,7 @@ fn types_of(table: &Table, columns: &[ColumnId]) -> Vec<DataType> {
 }
 
 /// Makes `table AS name`.
-fn relation_of(table: &Arc<Table>, name: &str) -> TableWithJoins {
+pub(super) fn relation_of(table: &Arc<Table>, name: &str) -> TableWithJoins {
     let query = select_table(&table.schema, &table.name);
     let mut from = match *query.body {
         SetExpr::Select(select) => select.from,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::scalar::ScalarValue;
-use datafusion::sql::sqlparser::ast::{Expr, UnaryOperator, Value};
+use datafusion::sql::sqlparser::ast::{Expr, UnaryOperator, Value, With};
 use rukh_catalog::{Column, ColumnId, Identity, Sequence, Table};
 use rukh_engine::{Row, Snapshot};
 use rukh_keys::{DataType, Datum};
@@ -57,6 +57,8 @@ pub(super) fn is_default(expr: &Expr) -> bool {
 pub(super) struct Values<'a> {
     pub(super) session: &'a mut Session,
     pub(super) snapshot: &'a Snapshot,
+    /// WITH before the statement.
+    pub(super) with: Option<&'a With>,
     pub(super) table: &'a Table,
     pub(super) columns: &'a [ColumnId],
     pub(super) params: &'a [ScalarValue],
@@ -84,7 +86,9 @@ impl Values<'_> {
         };
         let scalar = match known {
             Some(scalar) => scalar,
-            None => self.session.evaluate(self.snapshot, expr, self.params)?,
+            None => self
+                .session
+                .evaluate(self.snapshot, self.with, expr, self.params)?,
         };
         datum_from_scalar(&scalar, &column.ty, &column.name).map(Some)
     }

@@ -15,7 +15,7 @@
 //! SET (TTL = …) | SET TTL = … | RESET (TTL)
 //! REPACK
 //! SET (VERSIONS = n) | SET VERSIONS n | RESET (VERSIONS)
-//! ALTER [COLUMN] a SET DEFAULT expression | DROP DEFAULT | SET NOT NULL | DROP NOT NULL
+//! ALTER [COLUMN] a SET DEFAULT expression | DROP DEFAULT | SET NOT NULL | DROP NOT NULL | [SET DATA] TYPE type
 //! ```
 
 use datafusion::sql::sqlparser::tokenizer::Token;
@@ -24,7 +24,7 @@ use super::lifetime::lifetime;
 use super::reader::Reader;
 use super::{
     AlterAction, AlterTableStatement, CreateTableStatement, Expression, IndexAction, LifetimeDefinition,
-    Statement, TableOptionsDefinition, UniqueDefinition, create_table,
+    Statement, TableOptionsDefinition, UniqueDefinition, create_table, data_type,
 };
 use crate::SqlError;
 
@@ -285,6 +285,15 @@ fn alter_column(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
             position,
         });
         return Ok(AlterAction::SetDefault { column, default });
+    }
+    if reader.accept(&["type"]) || reader.accept(&["set", "data", "type"]) {
+        let position = reader.position();
+        let ty = reader.data_type()?;
+        let ty = data_type(&ty).map_err(|error| error.at(position))?;
+        if reader.peeks_any(&["using", "collate"]) {
+            return Err(reader.unsupported("USING and COLLATE in ALTER COLUMN TYPE are not supported"));
+        }
+        return Ok(AlterAction::SetType { column, ty });
     }
     if reader.accept(&["drop", "default"]) {
         let default = None;

@@ -15,6 +15,7 @@
 //! | `data_type`    | names of types                                                         |
 //! | `copy`         | COPY                                                                   |
 //! | `query`        | queries and writes, by sqlparser; refuses clauses that would be ignored |
+//! | `merge`        | MERGE                                                                  |
 //! | `tree`         | what is read: the types of all statements                              |
 //! | `parse`        | the entries                                                            |
 //! | `transaction`  | BEGIN, COMMIT, SAVEPOINT and their kin                                 |
@@ -34,6 +35,7 @@ mod create_table;
 mod data_type;
 mod depth;
 mod lifetime;
+mod merge;
 mod number;
 mod operations;
 mod parse;
@@ -50,6 +52,7 @@ mod utility;
 
 pub(crate) use data_type::data_type;
 pub use lifetime::LifetimeDefinition;
+pub use merge::{MergeAction, MergeClause, MergeKind, MergeStatement};
 pub use parse::{parse, parse_expression, parse_object_name};
 pub(crate) use past::Period;
 pub(crate) use reader::is_reserved;

@@ -13,19 +13,20 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::parser::Parser;
 
+use super::merge::merge;
 use super::past::Period;
 use super::reader::{Reader, is_reserved};
-use super::{InsertStatement, Statement, casts, depth};
+use super::{DeleteStatement, InsertStatement, Statement, UpdateStatement, casts, depth};
 use crate::SqlError;
 
-/// Reads a query; `WITH … INSERT` gives an INSERT.
+/// Reads a query, or a statement that writes with WITH before it.
 pub(super) fn query(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    if reader.with_opens_write() {
+        return write_after_with(reader);
+    }
     let position = reader.position();
     let query = reader.parse(Parser::parse_query)?;
-    match *query {
-        Query { body, with, .. } if is_write(&body) => with_before_write(reader, *body, with, position),
-        query => Ok(Statement::Query(Box::new(checked(reader, query, position)?))),
-    }
+    Ok(Statement::Query(Box::new(checked(reader, *query, position)?)))
 }
 
 /// Reads a query that must not write, such as that of a COPY.
@@ -36,7 +37,7 @@ pub(super) fn read_only_query(reader: &mut Reader<'_>) -> Result<Box<Query>, Sql
 }
 
 /// Reads INSERT INTO or UPSERT INTO.
-pub(super) fn insert(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+pub(super) fn insert(reader: &mut Reader<'_>, with: Option<ast::With>) -> Result<Statement, SqlError> {
     let position = reader.position();
     let upsert = reader.peeks(&["upsert"]);
     let verb = reader.take();
@@ -44,30 +45,66 @@ pub(super) fn insert(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
         reader.respell(&["duplicate", "key", "ignore"], &["CONFLICT", "DO", "NOTHING"]);
     }
     let statement = reader.parse(|parser| parser.parse_insert(verb))?;
-    let ast::Statement::Insert(ast) = statement else {
+    let ast::Statement::Insert(mut ast) = statement else {
         return Err(SqlError::unsupported("INSERT OVERWRITE DIRECTORY is not supported").at(position));
     };
-    insert_statement(reader, ast, upsert, position)
+    // Values are evaluated one by one, each under the WITH of the statement.
+    if let (Some(with), Some(source)) = (&with, &mut ast.source)
+        && !matches!(*source.body, SetExpr::Values(_))
+    {
+        put_with(source, with.clone());
+    }
+    insert_statement(reader, ast, with, upsert, position)
 }
 
 /// Reads UPDATE.
-pub(super) fn update(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+pub(super) fn update(reader: &mut Reader<'_>, with: Option<ast::With>) -> Result<Statement, SqlError> {
     let position = reader.position();
     let verb = reader.take();
     match reader.parse(|parser| parser.parse_update(verb))? {
-        ast::Statement::Update(update) => update_statement(reader, update, position),
+        ast::Statement::Update(update) => update_statement(reader, update, with, position),
         _ => Err(SqlError::internal("UPDATE was read as another statement")),
     }
 }
 
 /// Reads DELETE.
-pub(super) fn delete(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+pub(super) fn delete(reader: &mut Reader<'_>, with: Option<ast::With>) -> Result<Statement, SqlError> {
     let position = reader.position();
     let verb = reader.take();
     match reader.parse(|parser| parser.parse_delete(verb))? {
-        ast::Statement::Delete(delete) => delete_statement(reader, delete, position),
+        ast::Statement::Delete(delete) => delete_statement(reader, delete, with, position),
         _ => Err(SqlError::internal("DELETE was read as another statement")),
     }
+}
+
+/// Reads WITH and the statement that writes after it.
+fn write_after_with(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    let position = reader.position();
+    let with_token = reader.take();
+    let recursive = reader.accept(&["recursive"]);
+    let cte_tables = reader.list(|reader| reader.parse(Parser::parse_cte))?;
+    let mut with = Some(ast::With {
+        with_token: with_token.into(),
+        recursive,
+        cte_tables,
+    });
+    settle(reader, &mut with, position)?;
+    match () {
+        () if reader.peeks_any(&["insert", "upsert"]) => insert(reader, with),
+        () if reader.peeks(&["update"]) => update(reader, with),
+        () if reader.peeks(&["delete"]) => delete(reader, with),
+        () if reader.peeks(&["merge"]) => merge(reader, with),
+        () => Err(reader.unexpected()),
+    }
+}
+
+/// Puts WITH before a query, outside of one that it may have itself.
+fn put_with(query: &mut Box<Query>, with: ast::With) {
+    if query.with.is_some() {
+        let inner = std::mem::replace(query, Box::new(crate::rewrite::select_values(Vec::new())));
+        query.body = Box::new(SetExpr::Query(inner));
+    }
+    query.with = Some(with);
 }
 
 fn is_write(body: &SetExpr) -> bool {
@@ -75,25 +112,6 @@ fn is_write(body: &SetExpr) -> bool {
         body,
         SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_)
     )
-}
-
-/// Moves the WITH before an INSERT to its query, which sees the same names.
-fn with_before_write(
-    reader: &Reader<'_>,
-    body: SetExpr,
-    with: Option<ast::With>,
-    position: usize,
-) -> Result<Statement, SqlError> {
-    let SetExpr::Insert(ast::Statement::Insert(mut insert)) = body else {
-        return Err(
-            SqlError::unsupported("WITH before UPDATE, DELETE and MERGE is not supported").at(position),
-        );
-    };
-    match insert.source.as_mut() {
-        Some(source) if source.with.is_none() => source.with = with,
-        _ => return Err(SqlError::unsupported("two WITH clauses are not supported").at(position)),
-    }
-    insert_statement(reader, insert, false, position)
 }
 
 /// Phoenix's `ON DUPLICATE KEY IGNORE`, as it is spelled for sqlparser.
@@ -107,6 +125,7 @@ fn duplicate_key_ignore() -> OnConflict {
 fn insert_statement(
     reader: &Reader<'_>,
     mut ast: ast::Insert,
+    with: Option<ast::With>,
     upsert: bool,
     position: usize,
 ) -> Result<Statement, SqlError> {
@@ -133,12 +152,13 @@ fn insert_statement(
         _ => {}
     }
     settle(reader, &mut ast, position)?;
-    Ok(Statement::Insert(Box::new(InsertStatement { ast, upsert })))
+    Ok(Statement::Insert(Box::new(InsertStatement { with, ast, upsert })))
 }
 
 fn update_statement(
     reader: &Reader<'_>,
     mut ast: ast::Update,
+    with: Option<ast::With>,
     position: usize,
 ) -> Result<Statement, SqlError> {
     if ast.or.is_some() || ast.output.is_some() {
@@ -149,12 +169,13 @@ fn update_statement(
         return Err(SqlError::unsupported("UPDATE … ORDER BY and LIMIT are not supported").at(position));
     }
     settle(reader, &mut ast, position)?;
-    Ok(Statement::Update(Box::new(ast)))
+    Ok(Statement::Update(Box::new(UpdateStatement { with, ast })))
 }
 
 fn delete_statement(
     reader: &Reader<'_>,
     mut ast: ast::Delete,
+    with: Option<ast::With>,
     position: usize,
 ) -> Result<Statement, SqlError> {
     if !ast.tables.is_empty() || ast.output.is_some() {
@@ -166,7 +187,7 @@ fn delete_statement(
         return Err(SqlError::unsupported("DELETE … ORDER BY and LIMIT are not supported").at(position));
     }
     settle(reader, &mut ast, position)?;
-    Ok(Statement::Delete(Box::new(ast)))
+    Ok(Statement::Delete(Box::new(DeleteStatement { with, ast })))
 }
 
 /// Fails if a table that is to be changed is said to be one of the past.
@@ -185,7 +206,7 @@ fn checked(reader: &Reader<'_>, mut query: Query, position: usize) -> Result<Que
 }
 
 /// Makes a tree shallow and free of clauses that nothing behind it reads.
-fn settle<T>(reader: &Reader<'_>, tree: &mut T, position: usize) -> Result<(), SqlError>
+pub(super) fn settle<T>(reader: &Reader<'_>, tree: &mut T, position: usize) -> Result<(), SqlError>
 where
     T: VisitMut + ast::Visit,
 {

@@ -85,6 +85,32 @@ impl<'a> Reader<'a> {
         words.iter().enumerate().all(|(n, word)| self.peeks_at(n, word))
     }
 
+    /// Whether WITH is next and the statement after its queries writes.
+    pub(super) fn with_opens_write(&self) -> bool {
+        let visible = self.tokens[self.parser.index()..].iter();
+        let mut visible = visible.filter(|token| !matches!(token.token, Token::Whitespace(_)));
+        if !visible.next().is_some_and(|token| is_word(&token.token, "with")) {
+            return false;
+        }
+        let (mut depth, mut was_closed) = (0_usize, false);
+        for token in visible {
+            match &token.token {
+                Token::LParen => depth += 1,
+                Token::RParen => depth = depth.saturating_sub(1),
+                // A query of WITH ends with a parenthesis; what follows is a comma or the statement.
+                word if depth == 0 && was_closed => {
+                    let writes = ["insert", "upsert", "update", "delete", "merge"];
+                    if writes.iter().any(|verb| is_word(word, verb)) {
+                        return true;
+                    }
+                }
+                _ => {}
+            }
+            was_closed = depth == 0 && token.token == Token::RParen;
+        }
+        false
+    }
+
     /// Whether the next token is one of these words.
     pub(super) fn peeks_any(&self, words: &[&str]) -> bool {
         words.iter().any(|word| self.peeks_at(0, word))

@@ -3,7 +3,7 @@
 use datafusion::sql::sqlparser::ast::{self, Expr};
 use rukh_keys::{DataType, SortOrder};
 
-use super::{LifetimeDefinition, TransactionStatement, source};
+use super::{LifetimeDefinition, MergeStatement, TransactionStatement, source};
 use crate::SqlError;
 
 /// One statement.
@@ -14,9 +14,11 @@ pub enum Statement {
     /// INSERT and UPSERT.
     Insert(Box<InsertStatement>),
     /// UPDATE.
-    Update(Box<ast::Update>),
+    Update(Box<UpdateStatement>),
     /// DELETE.
-    Delete(Box<ast::Delete>),
+    Delete(Box<DeleteStatement>),
+    /// MERGE.
+    Merge(Box<MergeStatement>),
     /// CREATE TABLE.
     CreateTable(Box<CreateTableStatement>),
     /// CREATE INDEX.
@@ -230,9 +232,29 @@ pub struct Expression {
     pub position: usize,
 }
 
+/// UPDATE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UpdateStatement {
+    /// WITH before the statement.
+    pub with: Option<ast::With>,
+    /// The statement as sqlparser reads it.
+    pub ast: ast::Update,
+}
+
+/// DELETE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeleteStatement {
+    /// WITH before the statement.
+    pub with: Option<ast::With>,
+    /// The statement as sqlparser reads it.
+    pub ast: ast::Delete,
+}
+
 /// INSERT INTO or UPSERT INTO.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InsertStatement {
+    /// WITH before the statement; a query of rows has it, too.
+    pub with: Option<ast::With>,
     /// The statement as sqlparser reads an INSERT.
     pub ast: ast::Insert,
     /// Whether existing rows are replaced in the columns named.
@@ -436,6 +458,13 @@ pub enum AlterAction {
         column: Name,
         /// Whether NULL may be stored.
         nullable: bool,
+    },
+    /// ALTER COLUMN … TYPE.
+    SetType {
+        /// The column.
+        column: Name,
+        /// Its new type.
+        ty: DataType,
     },
     /// SET (ttl = …), or RESET (ttl).
     SetLifetime(LifetimeDefinition),

@@ -6,7 +6,7 @@ use super::reader::Reader;
 use super::{
     CommentTarget, CreateViewStatement, ExplainFormat, Name, ObjectName, ShowStatement, Statement, query,
 };
-use super::{alter, copy, create_index, create_table, operations, sequence, transaction};
+use super::{alter, copy, create_index, create_table, merge, operations, sequence, transaction};
 use crate::SqlError;
 
 /// Reads any statement.
@@ -20,10 +20,11 @@ pub(super) fn statement(reader: &mut Reader<'_>) -> Result<Statement, SqlError> 
     let statement = word.value.to_ascii_lowercase();
     match statement.as_str() {
         "select" | "with" | "values" | "table" => query::query(reader),
-        "insert" | "upsert" => query::insert(reader),
+        "insert" | "upsert" => query::insert(reader, None),
         "update" if is_update_statistics(reader) => update_statistics(reader),
-        "update" => query::update(reader),
-        "delete" => query::delete(reader),
+        "update" => query::update(reader, None),
+        "delete" => query::delete(reader, None),
+        "merge" => merge::merge(reader, None),
         "create" => create(reader),
         "alter" => alter::alter(reader),
         "reindex" => alter::reindex(reader),
@@ -68,7 +69,6 @@ const NOT_DONE: &[&str] = &[
     "listen",
     "load",
     "lock",
-    "merge",
     "move",
     "notify",
     "prepare",
@@ -297,7 +297,11 @@ fn explain(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
         false => statement(reader)?,
     };
     match statement {
-        Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
+        Statement::Query(_)
+        | Statement::Insert(_)
+        | Statement::Update(_)
+        | Statement::Delete(_)
+        | Statement::Merge(_) => {
             let ExplainOptions {
                 analyze,
                 alternatives,
@@ -310,9 +314,10 @@ fn explain(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
                 statement: Box::new(statement),
             })
         }
-        _ => {
-            Err(SqlError::unsupported("EXPLAIN takes a query, INSERT, UPSERT, UPDATE or DELETE").at(position))
-        }
+        _ => Err(
+            SqlError::unsupported("EXPLAIN takes a query, INSERT, UPSERT, UPDATE, DELETE or MERGE")
+                .at(position),
+        ),
     }
 }
 

@@ -4,6 +4,36 @@ use super::summary::*;
 use crate::statement::*;
 
 #[test]
+fn merge() {
+    check(&[
+        (
+            "MERGE INTO t AS x USING s ON x.a = s.a WHEN MATCHED AND s.b > 1 THEN UPDATE SET b = s.b \
+             WHEN NOT MATCHED THEN INSERT (a) VALUES (s.a) WHEN MATCHED THEN DO NOTHING",
+            "merge t AS x using s on x.a = s.a: Matched and s.b > 1: update b = s.b; \
+             NotInTarget: insert (a) (s.a); Matched: nothing;",
+        ),
+        (
+            "MERGE INTO t USING (SELECT 1 AS a) s ON true WHEN NOT MATCHED BY SOURCE THEN DELETE RETURNING *",
+            "merge t using (SELECT 1 AS a) s on true: NotInSource: delete; returning *",
+        ),
+    ]);
+    check_errors(&[
+        (
+            "MERGE INTO t USING s ON true WHEN MATCHED THEN INSERT VALUES (1)",
+            "42601",
+            "syntax error at or near \"INSERT\"",
+            48,
+        ),
+        (
+            "MERGE t USING s ON true",
+            "42601",
+            "syntax error at or near \"t\"",
+            7,
+        ),
+    ]);
+}
+
+#[test]
 fn queries_and_writes() {
     check(&[
         ("select 1;", "query SELECT 1"),
@@ -109,10 +139,6 @@ fn clauses_that_would_be_ignored() {
         (
             "WITH x AS (DELETE FROM t RETURNING a) SELECT 1",
             "a statement that writes, inside of a query, is not supported",
-        ),
-        (
-            "WITH x AS (SELECT 1) UPDATE t SET a = 1",
-            "WITH before UPDATE, DELETE and MERGE is not supported",
         ),
         (
             "INSERT OR REPLACE INTO t VALUES (1)",
@@ -262,7 +288,7 @@ fn utility_errors() {
         (
             "EXPLAIN DROP TABLE t",
             "0A000",
-            "EXPLAIN takes a query, INSERT, UPSERT, UPDATE or DELETE",
+            "EXPLAIN takes a query, INSERT, UPSERT, UPDATE, DELETE or MERGE",
             9,
         ),
         (

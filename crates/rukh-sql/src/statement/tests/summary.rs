@@ -29,8 +29,9 @@ pub(super) fn summary(statement: &Statement) -> String {
         Statement::Insert(insert) => {
             format!("{}{}", if insert.upsert { "upsert as " } else { "" }, insert.ast)
         }
-        Statement::Update(update) => update.to_string(),
-        Statement::Delete(delete) => delete.to_string(),
+        Statement::Update(update) => with_before(&update.with, &update.ast),
+        Statement::Delete(delete) => with_before(&delete.with, &delete.ast),
+        Statement::Merge(statement) => merge(statement),
         Statement::CreateTable(table) => create_table(table),
         Statement::CreateIndex(index) => create_index(index),
         Statement::AlterTable(alter) => {
@@ -250,6 +251,7 @@ fn action(action: &AlterAction) -> String {
             Some(default) => format!("{} default {}", column.text, default.expr),
             None => format!("{} no default", column.text),
         },
+        AlterAction::SetType { column, ty } => format!("{} type {ty}", column.text),
         AlterAction::SetLifetime(lifetime) => match lifetime.ttl_micros {
             None => "ttl none".to_string(),
             Some(micros) => {
@@ -331,4 +333,39 @@ pub(super) fn create_table(table: &CreateTableStatement) -> String {
         out += if source.with_data { "" } else { " without rows" };
     }
     out
+}
+
+fn with_before(with: &Option<datafusion::sql::sqlparser::ast::With>, ast: &impl std::fmt::Display) -> String {
+    match with {
+        Some(with) => format!("{with} {ast}"),
+        None => ast.to_string(),
+    }
+}
+
+fn merge(merge: &MergeStatement) -> String {
+    let clause = |clause: &MergeClause| {
+        let condition = clause.condition.iter().map(|c| format!(" and {c}"));
+        let action = match &clause.action {
+            MergeAction::Update(assignments) => format!("update {}", list(assignments, ToString::to_string)),
+            MergeAction::Insert { columns, values } => {
+                let (columns, values) = (
+                    list(columns, ToString::to_string),
+                    list(values, ToString::to_string),
+                );
+                format!("insert ({columns}) ({values})")
+            }
+            action => format!("{action:?}").to_lowercase(),
+        };
+        format!(" {:?}{}: {action};", clause.kind, condition.collect::<String>())
+    };
+    let clauses: String = merge.clauses.iter().map(clause).collect();
+    let returning = merge.returning.iter();
+    let returning = returning.map(|items| format!(" returning {}", list(items, ToString::to_string)));
+    format!(
+        "merge {} using {} on {}:{clauses}{}",
+        merge.table,
+        merge.source,
+        merge.on,
+        returning.collect::<String>()
+    )
 }

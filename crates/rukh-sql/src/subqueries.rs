@@ -1,0 +1,388 @@
+//! Correlated subqueries that stand for one value, as PostgreSQL has them.
+//!
+//! DataFusion makes joins of correlated subqueries, and takes those only that are aggregates, so that a row never
+//! joins with several. Others become aggregates here:
+//!
+//! | subquery                                     | becomes                                      |
+//! |----------------------------------------------|----------------------------------------------|
+//! | `(SELECT x FROM s WHERE s.k = t.k)`            | `only_value((SELECT value_and_many(x) …))`    |
+//! | `(SELECT x FROM s WHERE … ORDER BY y LIMIT 1)` | `(SELECT first_value(x ORDER BY y) FROM s …)` |
+//!
+//! | `EXISTS (SELECT … FROM s …)` in a select list    | `(SELECT count(*) > 0 FROM s …)`              |
+//! | `x IN (SELECT c FROM s …)` in a select list      | CASE of such counts                          |
+//!
+//! The aggregate is computed for all keys of `s`, also for those that no row asks for. That there are several
+//! rows is an error only where the value is used, and therefore up to the function outside.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, StructArray};
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Fields};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, DFSchema, ExprSchema, ScalarValue};
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::functions_aggregate::count::count;
+use datafusion::functions_aggregate::first_last::first_value;
+use datafusion::logical_expr::expr::{InSubquery, Sort as SortKey};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::logical_plan::{FetchType, Limit, SkipType};
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, ColumnarValue, Expr, LogicalPlan, LogicalPlanBuilder,
+    ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Subquery, Volatility, lit, not,
+    when,
+};
+
+use crate::SqlError;
+
+/// Makes aggregates of correlated subqueries that are none.
+pub(crate) fn single_values(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
+    let plan = plan.transform_up_with_subqueries(|node| {
+        let names = NamePreserver::new(&node);
+        // Where rows are chosen, DataFusion makes joins of EXISTS and IN.
+        let is_value = matches!(node, LogicalPlan::Projection(_));
+        let schema = merge_schema(&node.inputs());
+        node.map_expressions(|expr| {
+            let name = names.save(&expr);
+            let single = expr.transform_up(|part| match is_value {
+                true => counted(part, &schema)?.transform_data(single_value),
+                false => single_value(part),
+            })?;
+            Ok(single.update_data(|expr| name.restore(expr)))
+        })
+    })?;
+    Ok(plan.data)
+}
+
+fn single_value(expr: Expr) -> DataFusionResult<Transformed<Expr>> {
+    let Expr::ScalarSubquery(query) = expr else {
+        return Ok(Transformed::no(expr));
+    };
+    let is_single = query.outer_ref_columns.is_empty()
+        || query.subquery.schema().fields().len() != 1
+        || is_one_aggregate(&query.subquery);
+    if is_single {
+        return Ok(Transformed::no(Expr::ScalarSubquery(query)));
+    }
+    if let Some(first) = first_of_limit(&query.subquery)? {
+        return Ok(Transformed::yes(with_plan(query, first)));
+    }
+    if query.subquery.max_rows().is_some_and(|rows| rows <= 1) {
+        return Ok(Transformed::no(Expr::ScalarSubquery(query)));
+    }
+    let value = Expr::Column(Column::from(query.subquery.schema().qualified_field(0)));
+    let pair = AggregateUDF::from(ValueAndMany::default()).call(vec![value]);
+    let plan = LogicalPlanBuilder::from(query.subquery.as_ref().clone())
+        .aggregate(Vec::<Expr>::new(), vec![pair])?
+        .build()?;
+    let only = ScalarUDF::from(OnlyValue::default());
+    Ok(Transformed::yes(only.call(vec![with_plan(query, plan)])))
+}
+
+/// Makes EXISTS and IN counts of rows.
+fn counted(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
+    match expr {
+        Expr::Exists(exists) => {
+            let found = is_found(exists.subquery, None)?;
+            let found = if exists.negated { not(found) } else { found };
+            Ok(Transformed::yes(found))
+        }
+        Expr::InSubquery(list) if list.subquery.subquery.schema().fields().len() == 1 => {
+            let InSubquery {
+                expr,
+                subquery,
+                negated,
+            } = list;
+            let column = Expr::Column(Column::from(subquery.subquery.schema().qualified_field(0)));
+            let is_equal = column.clone().eq(outer(expr.as_ref().clone(), schema)?);
+            let null = lit(ScalarValue::Boolean(None));
+            // NULL is in no list, and nothing else is in a list with NULL for certain; the empty list has nothing.
+            let found = when(is_found(subquery.clone(), Some(is_equal))?, lit(true))
+                .when(
+                    expr.is_null().and(is_found(subquery.clone(), None)?),
+                    null.clone(),
+                )
+                .when(is_found(subquery, Some(column.is_null()))?, null)
+                .otherwise(lit(false))?;
+            let found = if negated { not(found) } else { found };
+            Ok(Transformed::yes(found))
+        }
+        other => Ok(Transformed::no(other)),
+    }
+}
+
+/// Whether a query has rows, of those for which a condition holds.
+fn is_found(query: Subquery, condition: Option<Expr>) -> DataFusionResult<Expr> {
+    let mut builder = LogicalPlanBuilder::from(query.subquery.as_ref().clone());
+    let mut outer_ref_columns = query.outer_ref_columns.clone();
+    if let Some(condition) = condition {
+        for column in outer_columns(&condition)? {
+            if !outer_ref_columns.contains(&column) {
+                outer_ref_columns.push(column);
+            }
+        }
+        builder = builder.filter(condition)?;
+    }
+    let count = count(lit(1_i64));
+    let name = Expr::Column(Column::new_unqualified(count.schema_name().to_string()));
+    let plan = builder
+        .aggregate(Vec::<Expr>::new(), vec![count])?
+        .project(vec![name.gt(lit(0_i64))])?
+        .build()?;
+    let query = Subquery {
+        outer_ref_columns,
+        ..query
+    };
+    Ok(with_plan(query, plan))
+}
+
+/// Names the columns of an expression as a query within the statement sees them.
+fn outer(expr: Expr, schema: &DFSchema) -> DataFusionResult<Expr> {
+    let outer = expr.transform_up(|part| match part {
+        Expr::Column(column) => {
+            let field = schema.field_from_column(&column)?.clone();
+            let outer = Expr::OuterReferenceColumn(field, column);
+            Ok(Transformed::yes(outer))
+        }
+        other => Ok(Transformed::no(other)),
+    })?;
+    Ok(outer.data)
+}
+
+/// Returns the columns of the statement outside that an expression names.
+fn outer_columns(expr: &Expr) -> DataFusionResult<Vec<Expr>> {
+    let mut columns = Vec::new();
+    expr.apply(|part| {
+        if let Expr::OuterReferenceColumn(..) = part {
+            columns.push(part.clone());
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(columns)
+}
+
+fn with_plan(query: Subquery, plan: LogicalPlan) -> Expr {
+    Expr::ScalarSubquery(Subquery {
+        subquery: Arc::new(plan),
+        ..query
+    })
+}
+
+/// Whether a query gives one row because it is an aggregate without groups.
+fn is_one_aggregate(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Projection(projection) => is_one_aggregate(&projection.input),
+        LogicalPlan::SubqueryAlias(alias) => is_one_aggregate(&alias.input),
+        LogicalPlan::Filter(filter) => is_one_aggregate(&filter.input),
+        LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
+        _ => false,
+    }
+}
+
+/// Turns LIMIT 1 into the first value of an order; `None` if the query is another.
+fn first_of_limit(plan: &LogicalPlan) -> DataFusionResult<Option<LogicalPlan>> {
+    let LogicalPlan::Limit(limit) = plan else {
+        return Ok(None);
+    };
+    if !takes_one(limit)? {
+        return Ok(None);
+    }
+    let column = |plan: &LogicalPlan| Expr::Column(Column::from(plan.schema().qualified_field(0)));
+    let (value, order, input) = match limit.input.as_ref() {
+        LogicalPlan::Projection(projection) => {
+            match (projection.input.as_ref(), projection.expr.as_slice()) {
+                (LogicalPlan::Sort(sort), [value]) if sort.fetch.is_none() => {
+                    (value.clone().unalias(), sort.expr.clone(), &sort.input)
+                }
+                _ => (column(&limit.input), Vec::new(), &limit.input),
+            }
+        }
+        LogicalPlan::Sort(sort) if sort.fetch.is_none() => {
+            (column(&sort.input), sort.expr.clone(), &sort.input)
+        }
+        _ => (column(&limit.input), Vec::<SortKey>::new(), &limit.input),
+    };
+    let builder = LogicalPlanBuilder::from(input.as_ref().clone());
+    let first = builder.aggregate(Vec::<Expr>::new(), vec![first_value(value, order)])?;
+    Ok(Some(first.build()?))
+}
+
+fn takes_one(limit: &Limit) -> DataFusionResult<bool> {
+    let skips_none = matches!(limit.get_skip_type()?, SkipType::Literal(0));
+    Ok(skips_none && matches!(limit.get_fetch_type()?, FetchType::Literal(Some(1))))
+}
+
+/// The fields of a value, and whether there are more rows than one.
+fn pair_fields(value: &Field) -> Fields {
+    let value = value.clone().with_name("value").with_nullable(true);
+    Fields::from(vec![value, Field::new("many", ArrowType::Boolean, true)])
+}
+
+/// The aggregate of a query's only row.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct ValueAndMany {
+    signature: Signature,
+}
+
+impl Default for ValueAndMany {
+    fn default() -> Self {
+        ValueAndMany {
+            signature: Signature::any(1, Volatility::Immutable),
+        }
+    }
+}
+
+impl AggregateUDFImpl for ValueAndMany {
+    fn name(&self) -> &str {
+        "value_and_many"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        let value = types.first().cloned().unwrap_or(ArrowType::Null);
+        Ok(ArrowType::Struct(pair_fields(&Field::new("value", value, true))))
+    }
+
+    fn return_field(&self, arguments: &[FieldRef]) -> DataFusionResult<FieldRef> {
+        let fields = arguments.iter().map(|value| pair_fields(value)).next();
+        let fields = fields.ok_or_else(|| DataFusionError::Internal("an argument is missing".to_string()))?;
+        Ok(Arc::new(Field::new(self.name(), ArrowType::Struct(fields), true)))
+    }
+
+    fn accumulator(&self, arguments: AccumulatorArgs<'_>) -> DataFusionResult<Box<dyn Accumulator>> {
+        match arguments.return_field.data_type() {
+            ArrowType::Struct(fields) => Ok(Box::new(OnlyRow {
+                value: ScalarValue::try_from(fields[0].data_type())?,
+                fields: fields.clone(),
+                rows: 0,
+            })),
+            other => Err(DataFusionError::Internal(format!("{other} is no pair"))),
+        }
+    }
+
+    fn state_fields(&self, arguments: StateFieldsArgs<'_>) -> DataFusionResult<Vec<FieldRef>> {
+        let pair = arguments.return_field.data_type().clone();
+        Ok(vec![Arc::new(Field::new(arguments.name, pair, true))])
+    }
+}
+
+/// The first row so far, and how many there were, up to two.
+#[derive(Debug)]
+struct OnlyRow {
+    value: ScalarValue,
+    fields: Fields,
+    rows: usize,
+}
+
+impl Accumulator for OnlyRow {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> DataFusionResult<()> {
+        let Some(values) = values.first().filter(|values| !values.is_empty()) else {
+            return Ok(());
+        };
+        if self.rows == 0 {
+            self.value = ScalarValue::try_from_array(values, 0)?;
+        }
+        self.rows = self.rows.saturating_add(values.len()).min(2);
+        Ok(())
+    }
+
+    /// Returns the pair; NULL if there was no row.
+    fn evaluate(&mut self) -> DataFusionResult<ScalarValue> {
+        if self.rows == 0 {
+            return ScalarValue::try_from(&ArrowType::Struct(self.fields.clone()));
+        }
+        let many: ArrayRef = Arc::new(BooleanArray::from(vec![self.rows > 1]));
+        let pair = StructArray::try_new(self.fields.clone(), vec![self.value.to_array()?, many], None)?;
+        Ok(ScalarValue::Struct(Arc::new(pair)))
+    }
+
+    fn size(&self) -> usize {
+        size_of_val(self) + self.value.size()
+    }
+
+    fn state(&mut self) -> DataFusionResult<Vec<ScalarValue>> {
+        Ok(vec![self.evaluate()?])
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> DataFusionResult<()> {
+        let Some(pairs) = states.first().and_then(|pairs| pairs.as_struct_opt()) else {
+            return Ok(());
+        };
+        for at in (0..pairs.len()).filter(|at| pairs.is_valid(*at)) {
+            if self.rows == 0 {
+                self.value = ScalarValue::try_from_array(pairs.column(0), at)?;
+            }
+            let rows = if pairs.column(1).as_boolean().value(at) {
+                2
+            } else {
+                1
+            };
+            self.rows = (self.rows + rows).min(2);
+        }
+        Ok(())
+    }
+}
+
+/// The value of a pair; fails with 21000 if there were more rows.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct OnlyValue {
+    signature: Signature,
+}
+
+impl Default for OnlyValue {
+    fn default() -> Self {
+        OnlyValue {
+            signature: Signature::any(1, Volatility::Immutable),
+        }
+    }
+}
+
+impl ScalarUDFImpl for OnlyValue {
+    fn name(&self) -> &str {
+        "only_value"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        match types {
+            [ArrowType::Struct(fields)] if fields.len() == 2 => Ok(fields[0].data_type().clone()),
+            _ => Err(DataFusionError::Internal("only_value takes a pair".to_string())),
+        }
+    }
+
+    fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> DataFusionResult<FieldRef> {
+        match arguments.arg_fields {
+            [pair] => match pair.data_type() {
+                ArrowType::Struct(fields) if fields.len() == 2 => Ok(fields[0].clone()),
+                _ => Err(DataFusionError::Internal("only_value takes a pair".to_string())),
+            },
+            _ => Err(DataFusionError::Internal("only_value takes a pair".to_string())),
+        }
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        let rows = arguments.number_rows;
+        let pair = arguments.args.into_iter().next();
+        let pair = pair.ok_or_else(|| DataFusionError::Internal("only_value takes a pair".to_string()))?;
+        let pairs = pair.into_array(rows)?;
+        let pairs = pairs.as_struct();
+        let many = pairs.column(1).as_boolean();
+        if (0..pairs.len()).any(|at| pairs.is_valid(at) && many.is_valid(at) && many.value(at)) {
+            let message = "more than one row returned by a subquery used as an expression";
+            let error = SqlError::statement("21000", message);
+            return Err(DataFusionError::External(Box::new(error)));
+        }
+        let value = datafusion::arrow::compute::nullif(
+            pairs.column(0),
+            &datafusion::arrow::compute::is_null(pairs)?,
+        )?;
+        Ok(ColumnarValue::Array(value))
+    }
+}
