@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::{CatalogError, Index, IndexId, Sequence, SequenceId, Table, TableId, View, ViewId};
+use crate::{
+    CatalogError, GrantTarget, Index, IndexId, Rights, Role, RoleId, Sequence, SequenceId, Table, TableId,
+    View, ViewId,
+};
 
 /// All definitions at one moment: an immutable value, replaced as a whole by DDL.
 ///
@@ -15,6 +18,7 @@ pub struct Catalog {
     tables: BTreeMap<TableId, Arc<Table>>,
     sequences: BTreeMap<SequenceId, Arc<Sequence>>,
     views: BTreeMap<ViewId, Arc<View>>,
+    roles: BTreeMap<RoleId, Arc<Role>>,
 }
 
 impl Catalog {
@@ -81,6 +85,7 @@ impl Catalog {
         let indexes = self.indexes().map(|(_, index)| index.id.0);
         let others = self.sequences.keys().map(|id| id.0);
         let others = others.chain(self.views.keys().map(|id| id.0));
+        let others = others.chain(self.roles.keys().map(|id| id.0));
         tables.chain(indexes).chain(others).max().map_or(1, |id| id + 1)
     }
 
@@ -178,6 +183,70 @@ impl Catalog {
         let mut next = self.clone();
         next.version += 1;
         next.views.remove(&id);
+        next
+    }
+
+    /// Returns all roles in order of creation, without the one that stands for everybody.
+    pub fn roles(&self) -> impl Iterator<Item = &Arc<Role>> {
+        self.roles.values().filter(|role| role.id != RoleId::PUBLIC)
+    }
+
+    /// Returns the role with this id.
+    pub fn role(&self, id: RoleId) -> Option<&Arc<Role>> {
+        self.roles.get(&id)
+    }
+
+    /// Returns the role of this name.
+    pub fn role_named(&self, name: &str) -> Option<&Arc<Role>> {
+        self.roles().find(|role| role.name == name)
+    }
+
+    /// Returns the role that owns a table, view or sequence; administrators own what no role does.
+    pub fn owner_of(&self, object: u32) -> Option<&Arc<Role>> {
+        self.roles().find(|role| role.owns.contains(&object))
+    }
+
+    /// Returns what a role may do with an object of a schema, by ownership and by grants to it and to
+    /// everybody.
+    pub fn rights_on(&self, role: &Role, schema: &str, object: u32) -> Rights {
+        if role.superuser || role.owns.contains(&object) {
+            return Rights::ALL;
+        }
+        let own = self.rights_in(role, schema);
+        let on = GrantTarget::Object(object);
+        let public = self.roles.get(&RoleId::PUBLIC);
+        let public = public.map_or(Rights::NONE, |public| public.granted(&on));
+        own.with(role.granted(&on)).with(public)
+    }
+
+    /// Returns what a role may do in a schema with whatever it has.
+    pub fn rights_in(&self, role: &Role, schema: &str) -> Rights {
+        if role.superuser {
+            return Rights::ALL;
+        }
+        let schema = GrantTarget::Schema(schema.to_string());
+        let public = self.roles.get(&RoleId::PUBLIC).map(|public| public.as_ref());
+        let all = [Some(role), public].into_iter().flatten();
+        all.fold(Rights::NONE, |rights, role| {
+            rights
+                .with(role.granted(&GrantTarget::Database))
+                .with(role.granted(&schema))
+        })
+    }
+
+    /// Returns the catalog with this role added or replaced.
+    pub fn with_role(&self, role: Role) -> Self {
+        let mut next = self.clone();
+        next.version += 1;
+        next.roles.insert(role.id, Arc::new(role));
+        next
+    }
+
+    /// Returns the catalog without this role.
+    pub fn without_role(&self, id: RoleId) -> Self {
+        let mut next = self.clone();
+        next.version += 1;
+        next.roles.remove(&id);
         next
     }
 

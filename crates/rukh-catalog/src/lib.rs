@@ -15,6 +15,7 @@ mod error;
 mod index;
 mod key;
 mod object;
+mod role;
 mod stored;
 mod table;
 mod validate;
@@ -25,9 +26,10 @@ pub use error::CatalogError;
 pub use index::{Index, IndexLayout, IndexPredicate, IndexState};
 pub use key::{KeyElement, KeyExpr, SaltOptions};
 pub use object::{Sequence, SequenceId, View, ViewColumn, ViewId};
+pub use role::{Grant, GrantTarget, Rights, Role, RoleId};
 pub use stored::{
     FORMAT_KEY, FORMAT_VERSION, StoredCatalog, decode_format, decode_object, decode_table, encode_format,
-    encode_object, encode_table, sequence_key, sequence_state_key, table_key, view_key,
+    encode_object, encode_table, role_key, sequence_key, sequence_state_key, table_key, view_key,
 };
 pub use table::{
     Check, Column, ColumnId, ColumnValues, Comments, Family, FamilyId, FamilyOptions, Generated, Identity,

@@ -5,9 +5,9 @@
 
 use crate::EngineError;
 use rukh_catalog::{
-    Catalog, CatalogError, FORMAT_KEY, FORMAT_VERSION, Sequence, SequenceId, StoredCatalog, Table, TableId,
-    View, ViewId, decode_format, decode_object, decode_table, encode_format, encode_object, encode_table,
-    sequence_key, sequence_state_key, table_key, view_key,
+    Catalog, CatalogError, FORMAT_KEY, FORMAT_VERSION, Role, RoleId, Sequence, SequenceId, StoredCatalog,
+    Table, TableId, View, ViewId, decode_format, decode_object, decode_table, encode_format, encode_object,
+    encode_table, role_key, sequence_key, sequence_state_key, table_key, view_key,
 };
 use rukh_keys::KeyRange;
 use rukh_kv::{Durability, KvStore, ScanSpec, TableOptions, WriteBatch};
@@ -75,6 +75,10 @@ pub(crate) fn load_catalog(store: &dyn KvStore) -> Result<Catalog, EngineError> 
         catalog = catalog.with_view(decode_object(key, value)?);
         Ok(())
     })?;
+    all(StoredCatalog::ROLE_PREFIX, &mut |key, value| {
+        catalog = catalog.with_role(decode_object(key, value)?);
+        Ok(())
+    })?;
     Ok(catalog.at_version(1))
 }
 
@@ -115,6 +119,16 @@ pub(crate) fn delete_sequence(batch: &mut WriteBatch, id: SequenceId) {
 /// Writes the definition of a view.
 pub(crate) fn put_view(batch: &mut WriteBatch, view: &View) {
     batch.put(CATALOG, &view_key(view.id), &encode_object(view));
+}
+
+/// Writes the definition of a role.
+pub(crate) fn put_role(batch: &mut WriteBatch, role: &Role) {
+    batch.put(CATALOG, &role_key(role.id), &encode_object(role));
+}
+
+/// Removes a role.
+pub(crate) fn delete_role(batch: &mut WriteBatch, id: RoleId) {
+    batch.delete(CATALOG, &role_key(id));
 }
 
 /// Removes a view.

@@ -158,6 +158,10 @@ impl Session {
             self.wire.push(messages::complete(tag, 0))?;
             return Ok(self.after(kind)?);
         }
+        if statement.is_client_copy() {
+            self.copy(statement)?;
+            return Ok(self.after(kind)?);
+        }
         let mut outcome = portal.execute(&mut self.connection, statement)?;
         self.tell(std::mem::take(&mut outcome.notices))?;
         match outcome.rows.take() {

@@ -2,8 +2,7 @@
 
 use rukh::{DataType, Datum, Error, Value};
 
-use crate::numeric;
-use crate::output::{EPOCH_DAYS, EPOCH_MICROS, Format};
+use crate::output::Format;
 
 /// The number of PostgreSQL's type `oid`.
 const OID: u32 = 26;
@@ -26,7 +25,7 @@ pub(crate) fn read_value(
         (Format::Text, ty) if ty.is_text() => text(bytes, ty),
         (Format::Text, ty) => Ok(Value::new(ty.parse_text(text_of(bytes)?).map_err(invalid)?, *ty)),
         (Format::Binary, DataType::Decimal { .. }) => {
-            decimal(&numeric::read(bytes).ok_or_else(|| bad_binary(number))?)
+            decimal(&rukh::binary::read_decimal(bytes).ok_or_else(|| bad_binary(number))?)
         }
         (Format::Binary, ty) if ty.is_text() => text(bytes, ty),
         (Format::Binary, ty) => {
@@ -67,33 +66,10 @@ fn decimal(text: &str) -> Result<Value, Error> {
 }
 
 fn binary(bytes: &[u8], ty: &DataType, oid: u32) -> Option<Datum> {
-    Some(match ty {
-        DataType::Boolean => match bytes {
-            [0] => Datum::Boolean(false),
-            [_] => Datum::Boolean(true),
-            _ => return None,
-        },
-        DataType::TinyInt | DataType::SmallInt => {
-            Datum::Int(i16::from_be_bytes(bytes.try_into().ok()?).into())
-        }
-        DataType::Integer => Datum::Int(i32::from_be_bytes(bytes.try_into().ok()?).into()),
-        DataType::BigInt if oid == OID => Datum::Int(u32::from_be_bytes(bytes.try_into().ok()?).into()),
-        DataType::BigInt => Datum::Int(i64::from_be_bytes(bytes.try_into().ok()?)),
-        DataType::Real => Datum::Float(f32::from_be_bytes(bytes.try_into().ok()?).into()),
-        DataType::Double => Datum::Float(f64::from_be_bytes(bytes.try_into().ok()?)),
-        DataType::Date => {
-            let days = i32::from_be_bytes(bytes.try_into().ok()?);
-            Datum::Date(days.checked_add(EPOCH_DAYS)?)
-        }
-        DataType::Time { .. } => Datum::Time(i64::from_be_bytes(bytes.try_into().ok()?)),
-        DataType::Timestamp | DataType::TimestampTz => {
-            let micros = i64::from_be_bytes(bytes.try_into().ok()?);
-            Datum::Timestamp(micros.checked_add(EPOCH_MICROS)?)
-        }
-        DataType::Uuid => Datum::Uuid(bytes.try_into().ok()?),
-        DataType::Binary(_) | DataType::Varbinary(_) => Datum::Bytes(bytes.to_vec()),
-        DataType::Decimal { .. } | DataType::Char(_) | DataType::Varchar(_) => return None,
-    })
+    match ty {
+        DataType::BigInt if oid == OID => Some(Datum::Int(u32::from_be_bytes(bytes.try_into().ok()?).into())),
+        ty => rukh::binary::read(bytes, ty),
+    }
 }
 
 fn bad_binary(number: usize) -> Error {

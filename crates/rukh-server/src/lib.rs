@@ -13,13 +13,13 @@
 //! Deliberately not here: SQL, and anything that a library user would want too.
 
 mod config;
+mod copy;
 mod error;
 mod extended;
 mod http;
 mod input;
 mod log;
 mod messages;
-mod numeric;
 mod output;
 mod portal;
 mod registry;

@@ -1,15 +1,8 @@
 //! Values as PostgreSQL sends them, as text or binary.
 
 use bytes::{BufMut, BytesMut};
-use rukh::{DataType, Datum, Row};
+use rukh::{DataType, Datum, Row, binary};
 use std::fmt::Write;
-
-use crate::numeric;
-
-/// Days from 1970-01-01 to 2000-01-01, where PostgreSQL counts from.
-pub(crate) const EPOCH_DAYS: i32 = 10_957;
-/// Microseconds of as many days.
-pub(crate) const EPOCH_MICROS: i64 = EPOCH_DAYS as i64 * 86_400_000_000;
 
 /// How a value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +55,7 @@ pub(crate) fn write_value(datum: &Datum, ty: &DataType, format: Format, out: &mu
     out.put_i32(0);
     match format {
         Format::Text => write_text(datum, ty, out),
-        Format::Binary => write_binary(datum, ty, out),
+        Format::Binary => binary::write(datum, ty, out),
     }
     let length = out.len() - start - 4;
     put_length(out, start, length);
@@ -78,36 +71,6 @@ pub(crate) fn write_text(datum: &Datum, ty: &DataType, out: &mut BytesMut) {
             let _ = write!(out, "{value}");
         }
         _ => out.put_slice(ty.format_text(datum).as_bytes()),
-    }
-}
-
-fn write_binary(datum: &Datum, ty: &DataType, out: &mut BytesMut) {
-    match datum {
-        Datum::Null => {}
-        Datum::Boolean(value) => out.put_u8(u8::from(*value)),
-        // A datum of a type is within the type's bounds.
-        Datum::Int(value) => match ty {
-            DataType::TinyInt | DataType::SmallInt => out.put_i16(*value as i16),
-            DataType::Integer => out.put_i32(*value as i32),
-            _ => out.put_i64(*value),
-        },
-        Datum::Float(value) => match ty {
-            DataType::Real => out.put_f32(*value as f32),
-            _ => out.put_f64(*value),
-        },
-        Datum::Decimal(value) => {
-            let scale = match ty {
-                DataType::Decimal { scale, .. } => *scale,
-                _ => 0,
-            };
-            numeric::write(*value, scale, out);
-        }
-        Datum::Date(days) => out.put_i32(days - EPOCH_DAYS),
-        Datum::Time(micros) => out.put_i64(*micros),
-        Datum::Timestamp(micros) => out.put_i64(micros - EPOCH_MICROS),
-        Datum::Uuid(bytes) => out.put_slice(bytes),
-        Datum::Text(text) => out.put_slice(text.as_bytes()),
-        Datum::Bytes(bytes) => out.put_slice(bytes),
     }
 }
 

@@ -80,6 +80,10 @@ impl Session {
             self.after(kind)?;
             return Ok(self.wire.push(messages::complete(tag, 0))?);
         }
+        if statement.is_client_copy() {
+            self.copy(statement)?;
+            return Ok(self.after(kind)?);
+        }
         let outcome = self.connection.execute_prepared(statement, &[])?;
         self.send(outcome)?;
         Ok(self.after(kind)?)

@@ -10,6 +10,7 @@ use rukh_engine::ScrubReport;
 
 use crate::SqlError;
 use crate::context::{Notice, QueryStats, RunPath};
+use crate::copy::CopyClient;
 use crate::progress::Task;
 use crate::rows::Rows;
 use crate::session::{Outcome, Session};
@@ -27,6 +28,11 @@ impl Prepared {
     /// Returns the text.
     pub fn sql(&self) -> &str {
         &self.sql
+    }
+
+    /// Whether it is a COPY from or to the client.
+    pub fn is_client_copy(&self) -> bool {
+        matches!(self.statement(), Statement::Copy(copy) if copy.files.is_empty())
     }
 
     pub(crate) fn statement(&self) -> &Statement {
@@ -66,6 +72,23 @@ impl Session {
             .check_allowed(&prepared.statement)
             .and_then(|()| self.dispatch(prepared, params));
         self.outcome(&prepared.sql, result)
+    }
+
+    /// Runs COPY FROM STDIN or COPY TO STDOUT, and any other statement as [`Session::execute_prepared`] does.
+    pub fn execute_with_client(
+        &mut self,
+        prepared: &Prepared,
+        params: &[ScalarValue],
+        client: &mut dyn CopyClient,
+    ) -> Result<Outcome, SqlError> {
+        let Statement::Copy(statement) = prepared.statement() else {
+            return self.execute_prepared(prepared, params);
+        };
+        self.begin_statement();
+        let result = self
+            .check_allowed(&prepared.statement)
+            .and_then(|()| copy::run(self, statement, params, Some(client)));
+        self.outcome(&prepared.sql, result.map(|tag| (tag, None)))
     }
 
     /// Makes the outcome of a statement from its tag and rows; an error gets its place in the text,
@@ -160,7 +183,7 @@ impl Session {
                 }
                 Ok(("ANALYZE".to_string(), None))
             }
-            Statement::Copy(statement) => Ok((copy::run(self, statement, params)?, None)),
+            Statement::Copy(statement) => Ok((copy::run(self, statement, params, None)?, None)),
             Statement::Backup { directory, keep } => {
                 let rows = operations::backup(self, directory, *keep)?;
                 Ok(("BACKUP".to_string(), Some(rows)))

@@ -15,6 +15,7 @@
 mod access;
 mod aggregates;
 mod batch;
+pub mod binary;
 mod block;
 mod client_settings;
 mod computed;
@@ -70,6 +71,7 @@ mod views;
 
 pub use block::TransactionStatus;
 pub use context::{CancelHandle, Notice, PathSetting, QueryStats, RunPath};
+pub use copy::{CopyClient, CopyShape};
 pub use datafusion::arrow;
 pub use datafusion::scalar::ScalarValue as Scalar;
 pub use describe::{Description, StatementKind};

@@ -88,7 +88,7 @@ impl Settings {
 const ISOLATION: &str = "repeatable read";
 
 /// Names of all settings, with what they are for.
-const KNOWN: [(&str, &str); 13] = [
+const KNOWN: [(&str, &str); 14] = [
     ("auto_analyze", "whether COPY of many rows is followed by ANALYZE"),
     (
         "default_table_access_method",

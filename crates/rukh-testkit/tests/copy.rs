@@ -58,6 +58,9 @@ fn every_format_gives_the_rows_back() {
         ("t.csv", " WITH (FORMAT csv, HEADER true, NULL 'nothing')"),
         ("plain.csv", " WITH (NULL '-', DELIMITER ';', QUOTE '|')"),
         ("default.csv", ""),
+        ("t.txt", " WITH (FORMAT text)"),
+        ("odd.txt", " WITH (FORMAT text, NULL '-', DELIMITER ';', HEADER)"),
+        ("t.bin", " WITH (FORMAT binary)"),
     ] {
         let mut client = with_rows();
         let file = path(directory.path(), name);

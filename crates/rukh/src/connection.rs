@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use rukh_sql::{
-    CancelHandle, Description, Notice, Prepared, ProgressReport, ProgressSink, QueryStats, Session,
-    StatementKind, TransactionStatus,
+    CancelHandle, CopyClient, Description, Notice, Prepared, ProgressReport, ProgressSink, QueryStats,
+    Session, StatementKind, TransactionStatus,
 };
 
 use crate::{DataType, Error, Result, Rows, Transaction, Value};
@@ -32,6 +32,11 @@ impl Statement {
     /// Returns the text.
     pub fn sql(&self) -> &str {
         self.0.sql()
+    }
+
+    /// Whether it is COPY FROM STDIN or COPY TO STDOUT, to be run by [`Connection::execute_copy`].
+    pub fn is_client_copy(&self) -> bool {
+        self.0.is_client_copy()
     }
 
     /// Returns what kind of statement this is.
@@ -111,6 +116,12 @@ impl Connection {
         self.session
             .execute_prepared(&statement.0, &params)
             .map(Outcome::from)
+    }
+
+    /// Runs COPY FROM STDIN or COPY TO STDOUT with `client` at the other end.
+    pub fn execute_copy(&mut self, statement: &Statement, client: &mut dyn CopyClient) -> Result<Outcome> {
+        let outcome = self.session.execute_with_client(&statement.0, &[], client);
+        outcome.map(Outcome::from)
     }
 
     /// Runs a prepared statement that gives rows.

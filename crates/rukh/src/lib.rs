@@ -86,11 +86,11 @@ pub use database::{Database, Options};
 pub use rows::{Row, Rows};
 pub use rukh_keys::{DataType, Datum, ValueError};
 pub use rukh_kv::Backup;
-pub use rukh_sql::arrow;
 pub use rukh_sql::{
-    CancelHandle, ColumnInfo, Description, ErrorKind, Notice, ProgressReport, QueryStats, RunPath, Split,
-    SqlError as Error, StatementKind, TransactionStatus, split_statements,
+    CancelHandle, ColumnInfo, CopyClient, CopyShape, Description, ErrorKind, Notice, ProgressReport,
+    QueryStats, RunPath, Split, SqlError as Error, StatementKind, TransactionStatus, split_statements,
 };
+pub use rukh_sql::{arrow, binary};
 pub use transaction::Transaction;
 pub use value::{FromDatum, Value};
 

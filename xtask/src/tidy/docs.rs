@@ -205,15 +205,15 @@ mod tests {
 
     #[test]
     fn the_format_version_is_the_one_in_force() {
-        assert!(check_page("docs/row-format.md", "This is format version 3.\n").is_empty());
-        assert!(check_page("docs/key-encoding.md", "Key encoding version: 3. Done.\n").is_empty());
+        assert!(check_page("docs/row-format.md", "This is format version 4.\n").is_empty());
+        assert!(check_page("docs/key-encoding.md", "Key encoding version: 4. Done.\n").is_empty());
         assert_eq!(
             check_page("docs/operations.md", "a\nFormat version **2**\n"),
-            ["docs/operations.md:2: format version 2 is stated, 3 is in force"]
+            ["docs/operations.md:2: format version 2 is stated, 4 is in force"]
         );
         assert_eq!(
             check_page("docs/row-format.md", "a newer format version is refused\n"),
-            ["docs/row-format.md:0: the page does not state \"format version 3\""]
+            ["docs/row-format.md:0: the page does not state \"format version 4\""]
         );
         assert_eq!(
             lines(&check(&[SourceFile::new(

@@ -5,12 +5,15 @@
 //! was quoted anywhere is never NULL, so `,,` is NULL and `,"",` an empty string. That difference is why
 //! this is not left to a library: the common ones do not tell.
 //!
+//! The text format has the same records, see `text`.
+//!
 //! Deliberately not here: what a field means.
 
 use std::io::Read;
 
+use super::text::{END, LineEnd};
 use crate::SqlError;
-use crate::statement::CopyOptions;
+use crate::statement::{CopyFormat, CopyOptions};
 
 /// Bytes read at once.
 const BUFFER_BYTES: usize = 256 << 10;
@@ -21,7 +24,7 @@ const RECORD_BYTES_MAX: usize = 256 << 20;
 /// One line of a CSV file; lines within quotes count as one.
 #[derive(Debug, Default)]
 pub(super) struct Record {
-    text: Vec<u8>,
+    pub(super) text: Vec<u8>,
     /// End of each field in `text`, and whether it was quoted.
     ends: Vec<(usize, bool)>,
     /// Number of its first line, from 1.
@@ -45,14 +48,24 @@ impl Record {
         (&self.text[start..end], quoted)
     }
 
-    fn clear(&mut self, line: u64) {
+    pub(super) fn clear(&mut self, line: u64) {
         self.text.clear();
         self.ends.clear();
         self.line = line;
     }
 
-    fn end_field(&mut self, quoted: &mut bool) {
+    pub(super) fn end_field(&mut self, quoted: &mut bool) {
         self.ends.push((self.text.len(), std::mem::take(quoted)));
+    }
+
+    pub(super) fn push_field(&mut self, text: &[u8], quoted: bool) {
+        self.text.extend_from_slice(text);
+        self.ends.push((self.text.len(), quoted));
+    }
+
+    /// Whether this is the line that ends what a client sends.
+    fn is_end(&self) -> bool {
+        self.ends.len() == 1 && self.field(0) == (END, false)
     }
 }
 
@@ -61,11 +74,19 @@ pub(super) struct Records<R> {
     input: R,
     buffer: Vec<u8>,
     /// What of `buffer` is still to be read.
-    start: usize,
+    pub(super) start: usize,
     end: usize,
-    line: u64,
+    pub(super) line: u64,
     bytes: u64,
-    delimiter: u8,
+    /// The line of text that is read, as it is written.
+    pub(super) raw: Vec<u8>,
+    /// How lines of text end, once that is known.
+    pub(super) line_end: Option<LineEnd>,
+    /// The NULL word of text; `None` for CSV.
+    text_null: Option<Vec<u8>>,
+    /// Whether a line `\.` ends CSV.
+    has_end: bool,
+    pub(super) delimiter: u8,
     quote: u8,
     escape: u8,
 }
@@ -87,6 +108,10 @@ impl<R: Read> Records<R> {
             end: 0,
             line: 1,
             bytes: 0,
+            raw: Vec::new(),
+            line_end: None,
+            text_null: (options.format == CopyFormat::Text).then(|| options.null.as_bytes().to_vec()),
+            has_end: false,
             delimiter,
             quote,
             escape,
@@ -98,6 +123,12 @@ impl<R: Read> Records<R> {
         Ok(records)
     }
 
+    /// Takes a line `\.` for the end, as clients send it.
+    pub(super) fn ended_by_mark(mut self) -> Self {
+        self.has_end = true;
+        self
+    }
+
     /// Returns how many bytes of the file have been read.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes - (self.end - self.start) as u64
@@ -107,6 +138,15 @@ impl<R: Read> Records<R> {
     ///
     /// Fails with 22P04 on a quoted field that does not end.
     pub(super) fn read(&mut self, record: &mut Record) -> Result<bool, ReadError> {
+        let Some(null) = self.text_null.take() else {
+            return Ok(self.read_csv(record)? && !(self.has_end && record.is_end()));
+        };
+        let read = self.read_text(record, &null);
+        self.text_null = Some(null);
+        read
+    }
+
+    fn read_csv(&mut self, record: &mut Record) -> Result<bool, ReadError> {
         record.clear(self.line);
         let mut quoted = false;
         loop {
@@ -138,14 +178,15 @@ impl<R: Read> Records<R> {
     fn copy_plain(&mut self, record: &mut Record) -> Result<(), ReadError> {
         let (delimiter, quote) = (self.delimiter, self.quote);
         let stops = |byte: u8| byte == delimiter || byte == quote || byte == b'\n' || byte == b'\r';
-        self.copy_until(record, stops)
+        self.copy_until(&mut record.text, record.line, stops)
     }
 
     /// Copies a quoted part up to its closing quote.
     fn read_quoted(&mut self, record: &mut Record) -> Result<(), ReadError> {
         let (quote, escape) = (self.quote, self.escape);
         loop {
-            self.copy_until(record, |byte| byte == quote || byte == escape || byte == b'\n')?;
+            let stops = |byte: u8| byte == quote || byte == escape || byte == b'\n';
+            self.copy_until(&mut record.text, record.line, stops)?;
             match self.next()? {
                 Some(b'\n') => {
                     self.line += 1;
@@ -167,15 +208,21 @@ impl<R: Read> Records<R> {
         }
     }
 
-    fn copy_until(&mut self, record: &mut Record, stops: impl Fn(u8) -> bool) -> Result<(), ReadError> {
+    /// Copies bytes of the record in line `number` up to one that stops it.
+    pub(super) fn copy_until(
+        &mut self,
+        text: &mut Vec<u8>,
+        number: u64,
+        stops: impl Fn(u8) -> bool,
+    ) -> Result<(), ReadError> {
         while self.peek()?.is_some() {
             let rest = &self.buffer[self.start..self.end];
             let length = rest.iter().position(|byte| stops(*byte)).unwrap_or(rest.len());
-            record.text.extend_from_slice(&rest[..length]);
+            text.extend_from_slice(&rest[..length]);
             self.start += length;
-            if record.text.len() > RECORD_BYTES_MAX {
-                let error = SqlError::statement("54000", "a CSV record is longer than 256 MiB");
-                return Err(ReadError::Sql(Box::new(error), record.line));
+            if text.len() > RECORD_BYTES_MAX {
+                let error = SqlError::statement("54000", "a record is longer than 256 MiB");
+                return Err(ReadError::Sql(Box::new(error), number));
             }
             if self.start < self.end {
                 return Ok(());
@@ -184,13 +231,13 @@ impl<R: Read> Records<R> {
         Ok(())
     }
 
-    fn next(&mut self) -> std::io::Result<Option<u8>> {
+    pub(super) fn next(&mut self) -> std::io::Result<Option<u8>> {
         let byte = self.peek()?;
         self.start += usize::from(byte.is_some());
         Ok(byte)
     }
 
-    fn peek(&mut self) -> std::io::Result<Option<u8>> {
+    pub(super) fn peek(&mut self) -> std::io::Result<Option<u8>> {
         if self.start == self.end {
             self.fill()?;
         }

@@ -1,4 +1,4 @@
-//! COPY TO: the rows of a table or query as CSV, JSON lines, Parquet or Arrow's IPC format.
+//! COPY TO: the rows of a table or query in a file or to the client.
 //!
 //! The file appears under its name when it is complete; until then it has `.partial` behind it. Devices, such as
 //! `/dev/stdout`, and pipes are written as they are.
@@ -13,13 +13,14 @@ use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::Query;
 use rukh_engine::Progress;
-use rukh_keys::{DataType, Datum};
 
+use super::client::{CopyClient, CopyShape, client_error};
 use super::file_error;
+use super::lines::Lines;
 use crate::SqlError;
 use crate::normalise::quoted;
 use crate::progress::Task;
-use crate::rows::{ColumnInfo, Rows, rows_of_batch};
+use crate::rows::{Rows, rows_of_batch};
 use crate::session::Session;
 use crate::statement::{
     CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, Name, ObjectName, Statement, parse,
@@ -30,6 +31,7 @@ pub(super) fn export(
     session: &mut Session,
     statement: &CopyStatement,
     params: &[ScalarValue],
+    client: Option<&mut dyn CopyClient>,
 ) -> Result<u64, SqlError> {
     if statement.options.header == CopyHeader::Skip {
         return Err(SqlError::statement("22023", "HEADER skip is for COPY FROM"));
@@ -48,6 +50,12 @@ pub(super) fn export(
     let context = session.context(snapshot, &query)?;
     let rows = session.query(&query, params, &context)?;
     let task = session.task(label, "rows");
+    if i16::try_from(rows.columns().len()).is_err() {
+        return Err(SqlError::statement("54011", "COPY takes at most 32767 columns"));
+    }
+    if let Some(client) = client {
+        return write_to_client(rows, client, &statement.options, &task);
+    }
     let file = statement.files.first().map_or("", String::as_str);
     let path = Path::new(file);
     if is_device(path) {
@@ -118,25 +126,12 @@ fn write_file(
     if matches!(options.format, CopyFormat::Arrow | CopyFormat::ArrowStream) {
         return write_arrow(rows, file, path, options.format, task);
     }
-    let columns = rows.columns().to_vec();
     let mut output = BufWriter::with_capacity(256 << 10, file);
-    if options.format == CopyFormat::Csv && options.header == CopyHeader::Names {
-        let names = columns.iter().map(|column| Some(column.name.clone()));
-        let line = csv_line(names, options);
-        output
-            .write_all(line.as_bytes())
-            .map_err(|error| file_error("write", path, &error))?;
-    }
-    let line = |row: &[Datum]| match options.format {
-        CopyFormat::Json => json_line(row, &columns),
-        _ => csv_line(
-            row.iter()
-                .zip(&columns)
-                .map(|(datum, column)| text_of(datum, &column.ty)),
-            options,
-        ),
+    let write = |bytes: &[u8]| {
+        let written = output.write_all(bytes);
+        written.map_err(|error| file_error("write", path, &error))
     };
-    let count = write_lines(rows, &columns, &mut output, path, task, line)?;
+    let count = write_lines(rows, options, task, write)?;
     let file = output
         .into_inner()
         .map_err(|error| file_error("write", path, error.error()))?;
@@ -152,25 +147,47 @@ fn sync(file: &File, path: &Path) -> Result<(), SqlError> {
     }
 }
 
+/// Writes rows by `write`, each at once.
 fn write_lines(
     mut rows: Rows,
-    columns: &[ColumnInfo],
-    output: &mut impl Write,
-    path: &Path,
+    options: &CopyOptions,
     task: &Task,
-    line: impl Fn(&[Datum]) -> String,
+    mut write: impl FnMut(&[u8]) -> Result<(), SqlError>,
 ) -> Result<u64, SqlError> {
+    let columns = rows.columns().to_vec();
+    let lines = Lines::new(options, &columns);
     let mut count = 0;
+    let mut line = lines.head();
+    write(&line)?;
     while let Some(batch) = rows.next_batch()? {
-        for row in rows_of_batch(&batch, columns)? {
-            output
-                .write_all(line(&row).as_bytes())
-                .map_err(|error| file_error("write", path, &error))?;
+        for row in rows_of_batch(&batch, &columns)? {
+            line.clear();
+            lines.row(&row, &mut line);
+            write(&line)?;
         }
         count += batch.num_rows() as u64;
         report(task, batch.num_rows())?;
     }
+    write(&lines.tail())?;
     Ok(count)
+}
+
+fn write_to_client(
+    rows: Rows,
+    client: &mut dyn CopyClient,
+    options: &CopyOptions,
+    task: &Task,
+) -> Result<u64, SqlError> {
+    let shape = CopyShape {
+        from_client: false,
+        is_binary: options.format == CopyFormat::Binary,
+        columns: rows.columns().len(),
+    };
+    client.begin(shape).map_err(client_error)?;
+    write_lines(rows, options, task, |bytes| match bytes {
+        [] => Ok(()),
+        bytes => client.send(bytes).map_err(client_error),
+    })
 }
 
 fn write_parquet(mut rows: Rows, file: File, path: &Path, task: &Task) -> Result<u64, SqlError> {
@@ -246,69 +263,3 @@ fn report(task: &Task, rows: usize) -> Result<(), SqlError> {
         false => Ok(()),
     }
 }
-
-/// Returns a value as text, or `None` for NULL.
-fn text_of(datum: &Datum, ty: &DataType) -> Option<String> {
-    (!datum.is_null()).then(|| ty.format_text(datum))
-}
-
-/// Returns one line of CSV with its line end.
-pub(super) fn csv_line(fields: impl Iterator<Item = Option<String>>, options: &CopyOptions) -> String {
-    let mut line = String::new();
-    for (position, field) in fields.enumerate() {
-        if position > 0 {
-            line.push(char::from(options.delimiter));
-        }
-        match field {
-            None => line += &options.null,
-            Some(text) if needs_quotes(&text, options) => quote_into(&mut line, &text, options),
-            Some(text) => line += &text,
-        }
-    }
-    line.push('\n');
-    line
-}
-
-fn needs_quotes(text: &str, options: &CopyOptions) -> bool {
-    let special =
-        |byte: u8| byte == options.delimiter || byte == options.quote || byte == b'\n' || byte == b'\r';
-    text.bytes().any(special) || text == options.null || text == "\\."
-}
-
-fn quote_into(line: &mut String, text: &str, options: &CopyOptions) {
-    let (quote, escape) = (char::from(options.quote), char::from(options.escape));
-    line.push(quote);
-    for character in text.chars() {
-        if character == quote || character == escape {
-            line.push(escape);
-        }
-        line.push(character);
-    }
-    line.push(quote);
-}
-
-/// Returns a row as one JSON object with its line end.
-fn json_line(row: &[Datum], columns: &[ColumnInfo]) -> String {
-    let field = |(datum, column): (&Datum, &ColumnInfo)| {
-        let name = serde_json::Value::from(column.name.as_str());
-        format!("{name}:{}", json_value(datum, &column.ty))
-    };
-    let fields: Vec<String> = row.iter().zip(columns).map(field).collect();
-    format!("{{{}}}\n", fields.join(","))
-}
-
-fn json_value(datum: &Datum, ty: &DataType) -> String {
-    let text = ty.format_text(datum);
-    match datum {
-        Datum::Null => "null".to_string(),
-        Datum::Boolean(value) => value.to_string(),
-        Datum::Int(_) => text,
-        Datum::Decimal(value) if value.unsigned_abs() < JSON_NUMBER_MAX => text,
-        Datum::Float(value) if value.is_finite() => text,
-        _ => serde_json::Value::from(text).to_string(),
-    }
-}
-
-/// Decimals of more digits than these are written as strings: most readers take numbers for a DOUBLE,
-/// which holds fifteen.
-const JSON_NUMBER_MAX: u128 = 1_000_000_000_000_000;

@@ -2,15 +2,16 @@
 //!
 //! | file                   | fields are told by                                            |
 //! |------------------------|---------------------------------------------------------------|
-//! | CSV                    | their place: the column list, else the table's columns        |
-//! | CSV with HEADER        | the names in the first line                                   |
-//! | CSV with HEADER skip   | their place                                                   |
+//! | CSV, text, binary      | their place: the column list, else the table's columns        |
+//! | … with HEADER          | the names in the first line                                   |
+//! | … with HEADER skip     | their place                                                   |
 //! | JSON, Parquet, Arrow   | their names                                                   |
 //!
 //! Names must be columns of the list, if there is one, else of the table; columns that the file does
 //! not have take their default. `ROW_NUMBER c` fills column `c` with 1, 2, 3 … in the order of the file.
 
 use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -19,11 +20,12 @@ use rukh_catalog::{Sequence, Table};
 use rukh_engine::{Engine, Progress, Row};
 use rukh_keys::{DataType, Datum};
 
+use super::client::{CopyClient, CopyShape, FromClient, client_error};
 use super::csv::{ReadError, Record, Records};
-use super::export::csv_line;
+use super::lines::csv_line;
 use super::rejects::Rejects;
 use super::sink::Sink;
-use super::{file_error, ipc, json, parquet};
+use super::{binary, file_error, ipc, json, parquet};
 use crate::SqlError;
 use crate::context::Notice;
 use crate::expressions::evaluate_default;
@@ -37,7 +39,11 @@ use crate::statistics::analyze_after_load;
 const REPORT_ROWS: u64 = 4096;
 
 /// Runs COPY FROM; returns the number of rows.
-pub(super) fn import(session: &mut Session, statement: &CopyStatement) -> Result<u64, SqlError> {
+pub(super) fn import(
+    session: &mut Session,
+    statement: &CopyStatement,
+    client: Option<&mut dyn CopyClient>,
+) -> Result<u64, SqlError> {
     let CopySource::Table { name, columns } = &statement.source else {
         return Err(SqlError::syntax("COPY FROM takes a table"));
     };
@@ -45,7 +51,10 @@ pub(super) fn import(session: &mut Session, statement: &CopyStatement) -> Result
     let row_number = statement.options.row_number.as_ref();
     let columns = Columns::new(session, &table, columns, row_number)?;
     let rejects = Rejects::new(&statement.options.rejects, &statement.files)?;
-    let in_bytes = matches!(statement.options.format, CopyFormat::Csv | CopyFormat::Json);
+    let in_bytes = matches!(
+        statement.options.format,
+        CopyFormat::Csv | CopyFormat::Text | CopyFormat::Json
+    );
     let sink = Sink::new(session, &table)?;
     let unit = if in_bytes { "bytes" } else { "rows" };
     let task = session.task(format!("copy {}", table.name), unit);
@@ -62,7 +71,7 @@ pub(super) fn import(session: &mut Session, statement: &CopyStatement) -> Result
         reported: 0,
         rows: 0,
     };
-    if in_bytes {
+    if in_bytes && client.is_none() {
         let sizes = statement.files.iter().map(std::fs::metadata);
         let sizes = sizes.map(|metadata| metadata.ok().filter(|metadata| metadata.is_file()));
         let sizes: Option<Vec<_>> = sizes.map(|metadata| Some(metadata?.len())).collect();
@@ -70,8 +79,13 @@ pub(super) fn import(session: &mut Session, statement: &CopyStatement) -> Result
             .into_iter()
             .for_each(|sizes| import.total(sizes.iter().sum()));
     }
-    for file in &statement.files {
-        import.file(Path::new(file), statement)?;
+    match client {
+        Some(client) => import.client(client, statement)?,
+        None => {
+            for file in &statement.files {
+                import.file(Path::new(file), statement)?;
+            }
+        }
     }
     let Import {
         sink, mut rejects, ..
@@ -287,11 +301,39 @@ impl<'a> Import<'a> {
         self.before = self.reported;
         let file = File::open(path).map_err(|error| file_error("open", path, &error))?;
         match statement.options.format {
-            CopyFormat::Csv => self.csv(file, statement),
+            CopyFormat::Csv | CopyFormat::Text => {
+                let records = Records::new(file, &statement.options);
+                self.records(
+                    records.map_err(|error| file_error("read", path, &error))?,
+                    statement,
+                )
+            }
+            CopyFormat::Binary => binary::read(self, file),
             CopyFormat::Json => json::read(self, file),
             CopyFormat::Parquet => parquet::read(self, file),
             CopyFormat::Arrow | CopyFormat::ArrowStream => ipc::read(self, file),
         }
+    }
+
+    /// Reads what a client sends, up to its end.
+    fn client(&mut self, client: &'a mut dyn CopyClient, statement: &CopyStatement) -> Result<(), SqlError> {
+        self.path = Path::new("STDIN");
+        let shape = CopyShape {
+            from_client: true,
+            is_binary: statement.options.format == CopyFormat::Binary,
+            columns: self.columns.allowed.len(),
+        };
+        client.begin(shape).map_err(client_error)?;
+        let mut input = FromClient(client);
+        match statement.options.format {
+            CopyFormat::Json => json::read(self, &mut input)?,
+            CopyFormat::Binary => binary::read(self, &mut input)?,
+            _ => {
+                let records = Records::new(&mut input, &statement.options).map_err(client_error)?;
+                self.records(records.ended_by_mark(), statement)?;
+            }
+        }
+        input.drain()
     }
 
     /// Adds a row, and reports now and then; `done` says how far the file is read.
@@ -362,10 +404,12 @@ impl<'a> Import<'a> {
         }
     }
 
-    fn csv(&mut self, file: File, statement: &CopyStatement) -> Result<(), SqlError> {
-        let path = self.path;
-        let failed = |error| file_error("read", path, &error);
-        let mut records = Records::new(file, &statement.options).map_err(failed)?;
+    /// Reads CSV or text.
+    fn records<R: Read>(
+        &mut self,
+        mut records: Records<R>,
+        statement: &CopyStatement,
+    ) -> Result<(), SqlError> {
         let mut record = Record::default();
         let fields = match statement.options.header {
             CopyHeader::None => self.columns.allowed.clone(),
@@ -378,7 +422,7 @@ impl<'a> Import<'a> {
         let mut assembler = self.columns.assembler(fields)?;
         while self.next_record(&mut records, &mut record)? {
             let text = || record_text(&record, &statement.options);
-            match self.csv_row(&record, &mut assembler, &statement.options.null) {
+            match self.row(&record, &mut assembler, &statement.options.null) {
                 Ok(row) => self.push_checked(row, record.line, || records.bytes(), text)?,
                 Err(error) => self.reject(error, record.line, text)?,
             }
@@ -386,7 +430,7 @@ impl<'a> Import<'a> {
         Ok(())
     }
 
-    fn next_record(&self, records: &mut Records<File>, record: &mut Record) -> Result<bool, SqlError> {
+    fn next_record<R: Read>(&self, records: &mut Records<R>, record: &mut Record) -> Result<bool, SqlError> {
         records.read(record).map_err(|error| match error {
             ReadError::Io(error) => file_error("read", self.path, &error),
             ReadError::Sql(error, line) => self.located(*error, &format!("line {line}")),
@@ -419,7 +463,7 @@ impl<'a> Import<'a> {
         Ok(fields)
     }
 
-    fn csv_row(&self, record: &Record, assembler: &mut Assembler, null: &str) -> Result<Row, SqlError> {
+    fn row(&self, record: &Record, assembler: &mut Assembler, null: &str) -> Result<Row, SqlError> {
         let line = record.line;
         let in_line = |error: SqlError| self.located(error, &format!("line {line}"));
         if record.len() > assembler.fields.len() {
@@ -437,13 +481,13 @@ impl<'a> Import<'a> {
             let (bytes, quoted) = record.field(field);
             row[*position] = match bytes == null.as_bytes() && !quoted {
                 true => Datum::Null,
-                false => self.csv_value(bytes, *position, line)?,
+                false => self.value(bytes, *position, line)?,
             };
         }
         Ok(row)
     }
 
-    fn csv_value(&self, bytes: &[u8], position: usize, line: u64) -> Result<Datum, SqlError> {
+    fn value(&self, bytes: &[u8], position: usize, line: u64) -> Result<Datum, SqlError> {
         let (name, ty) = self.columns.column(position);
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => text,
@@ -472,7 +516,7 @@ fn record_text(record: &Record, options: &CopyOptions) -> String {
 }
 
 /// Makes the error for bytes that are no UTF-8; it names those that are not.
-fn invalid_utf8(bytes: &[u8], error: std::str::Utf8Error) -> SqlError {
+pub(super) fn invalid_utf8(bytes: &[u8], error: std::str::Utf8Error) -> SqlError {
     let start = error.valid_up_to();
     let length = error.error_len().unwrap_or(bytes.len() - start);
     let bad: Vec<String> = bytes[start..start + length]

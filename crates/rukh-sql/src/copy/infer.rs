@@ -125,7 +125,12 @@ pub(crate) fn describe(file: &str, options: &CopyOptions) -> Result<RecordBatch,
     let path = Path::new(file);
     let input = File::open(path).map_err(|error| file_error("open", path, &error))?;
     let columns = match options.format {
-        CopyFormat::Csv => csv(path, input, options)?,
+        CopyFormat::Csv | CopyFormat::Text => csv(path, input, options)?,
+        CopyFormat::Binary => {
+            return Err(SqlError::unsupported(
+                "a binary file does not tell the types of its fields",
+            ));
+        }
         CopyFormat::Json => json(path, input)?,
         CopyFormat::Parquet => of_schema(&parquet_schema(input).map_err(|reason| unread(path, &reason))?),
         CopyFormat::Arrow | CopyFormat::ArrowStream => {

@@ -1,7 +1,6 @@
 //! COPY FROM JSON: one object a line, its keys the names of columns.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 
 use rukh_keys::Datum;
 use serde_json::Value;
@@ -14,7 +13,7 @@ use crate::SqlError;
 const LINE_BYTES_MAX: u64 = 256 << 20;
 
 /// Reads all lines; empty ones are passed over.
-pub(super) fn read(import: &mut Import<'_>, file: File) -> Result<(), SqlError> {
+pub(super) fn read(import: &mut Import<'_>, file: impl Read) -> Result<(), SqlError> {
     // A key that is absent takes the default, so every column must have its default at hand.
     let mut assembler = import.columns.assembler(Vec::new())?;
     let mut input = BufReader::with_capacity(256 << 10, file);

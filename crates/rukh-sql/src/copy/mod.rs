@@ -4,7 +4,10 @@
 //! |-----------|-------------------------------------------------------------------|
 //! | `import`  | COPY FROM: which field fills which column, defaults, row numbers  |
 //! | `sink`    | rows to the engine: one write if they are few, else a bulk load   |
+//! | `client`  | STDIN and STDOUT: rows from and to a client                       |
 //! | `csv`     | splits CSV into records                                           |
+//! | `text`    | splits PostgreSQL's text format into records                      |
+//! | `binary`  | reads PostgreSQL's binary format                                  |
 //! | `json`    | reads JSON objects, one a line                                    |
 //! | `parquet` | reads Parquet                                                     |
 //! | `ipc`     | reads Arrow's IPC format, a message at a time                     |
@@ -12,18 +15,22 @@
 //! | `rejects` | records that are no rows: passed over, counted, written to a file |
 //! | `infer`   | DESCRIBE FILE: the columns that a file seems to have              |
 //! | `export`  | COPY TO                                                           |
+//! | `lines`   | rows as CSV, text, JSON lines and binary rows                     |
 //! | `run`     | the entry, and errors of files                                    |
 //!
 //! A COPY is atomic: all rows of the file are there afterwards, or none. Memory is bounded by a few
 //! megabytes and what the engine sorts in.
 
 mod batches;
+mod binary;
+mod client;
 mod csv;
 mod export;
 mod import;
 mod infer;
 mod ipc;
 mod json;
+mod lines;
 #[cfg(test)]
 mod noise;
 mod parquet;
@@ -32,7 +39,9 @@ mod run;
 mod sink;
 #[cfg(test)]
 mod tests;
+mod text;
 
+pub use client::{CopyClient, CopyShape};
 pub(crate) use infer::describe;
 pub(crate) use run::run;
 

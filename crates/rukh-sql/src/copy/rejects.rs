@@ -11,8 +11,8 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::export::csv_line;
 use super::file_error;
+use super::lines::csv_line;
 use crate::SqlError;
 use crate::statement::{CopyFormat, CopyHeader, CopyOptions, RejectOptions};
 

@@ -1,4 +1,4 @@
-//! CSV records as PostgreSQL reads them, and round trips through files.
+//! CSV and text records as PostgreSQL reads them, and round trips through files.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -81,6 +81,43 @@ fn csv_is_split_as_postgresql_does() {
         records(b"\"a\\\"b\\\\\";\"c\"\n", &backslash),
         ["1: [a\"b\\]|[c]"]
     );
+}
+
+#[test]
+fn text_is_split_as_postgresql_does() {
+    let text = CopyOptions {
+        format: CopyFormat::Text,
+        delimiter: b'\t',
+        null: "\\N".to_string(),
+        ..options()
+    };
+    // What is not NULL is in brackets.
+    let cases: &[(&[u8], &[&str])] = &[
+        (b"", &[]),
+        (b"a\tb\n", &["1: [a]|[b]"]),
+        (b"a\tb", &["1: [a]|[b]"]),
+        (b"\\N\t\n\n", &["1: \\N|[]", "2: []"]),
+        (b"\\\\N\t\\\t\\\n", &["1: [\\N]|[\t\n]"]),
+        (b"\\x41\\x4\\101\\7\\q\\\\\n", &["1: [A\u{4}A\u{7}q\\]"]),
+        (b"a\\\nb\nc\n", &["1: [a\nb]", "3: [c]"]),
+        (b"a\n\\.\nb\n", &["1: [a]"]),
+        (b"a\r\nb\r\n", &["1: [a]", "2: [b]"]),
+        (b"a\rb\r", &["1: [a]", "2: [b]"]),
+        (
+            b"a\nb\r\n",
+            &["1: [a]", "2! literal carriage return found in data"],
+        ),
+        (b"a\r\nb\n", &["1: [a]", "2! literal newline found in data"]),
+        (b"a\\", &["1: [a]"]),
+    ];
+    for (bytes, expected) in cases {
+        assert_eq!(
+            records(bytes, &text),
+            *expected,
+            "{:?}",
+            String::from_utf8_lossy(bytes)
+        );
+    }
 }
 
 #[test]

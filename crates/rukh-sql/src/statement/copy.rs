@@ -1,8 +1,8 @@
-//! COPY FROM a file and COPY TO a file.
+//! COPY FROM a file or the client, and COPY TO a file or the client.
 //!
 //! ```text
-//! COPY t [(column, …)] FROM 'file' | ('file', …) [[WITH] (option [value], …)]
-//! COPY t [(column, …)] | (query) TO 'file' [[WITH] (option [value], …)]
+//! COPY t [(column, …)] FROM 'file' | ('file', …) | STDIN [[WITH] (option [value], …)]
+//! COPY t [(column, …)] | (query) TO 'file' | STDOUT [[WITH] (option [value], …)]
 //! ```
 //!
 //! PostgreSQL's old form, `COPY t FROM 'file' CSV HEADER DELIMITER ';'`, is read too.
@@ -29,10 +29,12 @@ pub(super) fn copy(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
             CopyDirection::From
         }
     };
-    if reader.peeks_any(&["stdin", "stdout", "program"]) {
-        return Err(reader.unsupported("COPY works on files; STDIN, STDOUT and PROGRAM are not supported"));
+    if reader.peeks(&["program"]) {
+        return Err(reader.unsupported("COPY … PROGRAM is not supported"));
     }
     let files = match direction {
+        // PostgreSQL takes either word for either direction.
+        _ if reader.accept(&["stdin"]) || reader.accept(&["stdout"]) => Vec::new(),
         CopyDirection::From if *reader.peek_at(0) == Token::LParen => reader.parenthesised(Reader::string)?,
         _ => vec![reader.string()?],
     };
@@ -41,7 +43,7 @@ pub(super) fn copy(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     if reader.peeks(&["where"]) {
         return Err(reader.unsupported("COPY … WHERE is not supported"));
     }
-    let options = options.settled(files.first().map_or("", String::as_str))?;
+    let options = options.settled(files.first().map(String::as_str))?;
     if direction == CopyDirection::To && options.rejects != RejectOptions::default() {
         let message = "ON_ERROR, REJECT_LIMIT and REJECTS are for COPY FROM";
         return Err(SqlError::statement("22023", message));
@@ -59,7 +61,7 @@ pub(super) fn describe_file(reader: &mut Reader<'_>) -> Result<ShowStatement, Sq
     let file = reader.string()?;
     let mut options = Options::default();
     read_options(reader, &mut options)?;
-    let options = options.settled(&file)?;
+    let options = options.settled(Some(&file))?;
     Ok(ShowStatement::File { file, options })
 }
 
@@ -89,32 +91,45 @@ struct Options {
     null: Option<String>,
     row_number: Option<Name>,
     rejects: RejectOptions,
+    /// Place of the first option that only CSV and text have.
+    lines_only: Option<Name>,
     /// Place of the first option that only CSV has.
     csv_only: Option<Name>,
 }
 
 impl Options {
-    /// Fills in what was not given.
-    fn settled(self, file: &str) -> Result<CopyOptions, SqlError> {
-        let format = self.format.unwrap_or_else(|| format_of(file));
-        if format != CopyFormat::Csv
-            && let Some(option) = self.csv_only
-        {
-            let message = format!(
-                "COPY {} available only in CSV mode",
-                option.text.to_ascii_uppercase()
-            );
-            return Err(SqlError::unsupported(message).at(option.position));
-        }
+    /// Fills in what was not given; `file` is the name of the file, if there is one.
+    fn settled(self, file: Option<&str>) -> Result<CopyOptions, SqlError> {
+        let by_name = || file.map_or(CopyFormat::Text, format_of);
+        let format = self.format.unwrap_or_else(by_name);
+        self.check_allowed(format)?;
         if !self.rejects.ignore && self.rejects != RejectOptions::default() {
             let message = "COPY REJECT_LIMIT and REJECTS require ON_ERROR to be set to IGNORE";
             return Err(SqlError::statement("22023", message));
         }
-        let delimiter = self.delimiter.unwrap_or(b',');
+        let (delimiter, null) = match format {
+            CopyFormat::Text => (b'\t', "\\N"),
+            _ => (b',', ""),
+        };
+        let delimiter = self.delimiter.unwrap_or(delimiter);
         let quote = self.quote.unwrap_or(b'"');
-        if delimiter == quote {
-            let message = "COPY delimiter and quote must be different";
-            return Err(SqlError::statement("22023", message));
+        let null = self.null.unwrap_or_else(|| null.to_string());
+        let wrong = match format {
+            CopyFormat::Text if TEXT_DELIMITERS_NOT.contains(&delimiter) => {
+                format!("COPY delimiter cannot be \"{}\"", char::from(delimiter))
+            }
+            CopyFormat::Text if null.contains(['\n', '\r']) => {
+                "COPY null representation cannot use newline or carriage return".to_string()
+            }
+            CopyFormat::Text if null.contains(char::from(delimiter)) => {
+                "COPY delimiter must not appear in the NULL specification".to_string()
+            }
+            CopyFormat::Text => String::new(),
+            _ if delimiter == quote => "COPY delimiter and quote must be different".to_string(),
+            _ => String::new(),
+        };
+        if !wrong.is_empty() {
+            return Err(SqlError::statement("22023", wrong));
         }
         Ok(CopyOptions {
             format,
@@ -122,12 +137,52 @@ impl Options {
             delimiter,
             quote,
             escape: self.escape.unwrap_or(quote),
-            null: self.null.unwrap_or_default(),
+            null,
             row_number: self.row_number,
             rejects: self.rejects,
         })
     }
+
+    /// Notes the place of an option that not all formats have.
+    fn note(&mut self, option: Name) {
+        let place = match option.text.as_str() {
+            "format" => return,
+            "quote" | "escape" => &mut self.csv_only,
+            _ => &mut self.lines_only,
+        };
+        place.get_or_insert(option);
+    }
+
+    /// Fails on options that the format does not have.
+    fn check_allowed(&self, format: CopyFormat) -> Result<(), SqlError> {
+        let wrong = match format {
+            CopyFormat::Csv => None,
+            CopyFormat::Text => self.csv_only.as_ref(),
+            CopyFormat::Binary if self.rejects.ignore => {
+                let message = "only ON_ERROR STOP is allowed in BINARY mode";
+                return Err(SqlError::statement("42601", message));
+            }
+            _ => {
+                let first = [&self.lines_only, &self.csv_only].into_iter().flatten();
+                first.min_by_key(|name| name.position)
+            }
+        };
+        match wrong {
+            None => Ok(()),
+            Some(option) => {
+                let name = option.text.to_ascii_uppercase();
+                let message = match format {
+                    CopyFormat::Binary => format!("cannot specify {name} in BINARY mode"),
+                    _ => format!("COPY {name} available only in CSV mode"),
+                };
+                Err(SqlError::unsupported(message).at(option.position))
+            }
+        }
+    }
 }
+
+/// What may not separate fields of text: it could not be told from what a backslash guards.
+const TEXT_DELIMITERS_NOT: &[u8] = b"\\.abcdefghijklmnopqrstuvwxyz0123456789";
 
 /// Tells the format from the end of a file's name; CSV if that says nothing.
 fn format_of(file: &str) -> CopyFormat {
@@ -194,9 +249,7 @@ fn new_option(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), SqlE
             return Err(SqlError::syntax(message).at(name.position));
         }
     }
-    if name.text != "format" {
-        options.csv_only.get_or_insert(name);
-    }
+    options.note(name);
     Ok(())
 }
 
@@ -204,6 +257,10 @@ fn new_option(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), SqlE
 fn old_option(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), SqlError> {
     if reader.accept(&["csv"]) {
         options.format = Some(CopyFormat::Csv);
+        return Ok(());
+    }
+    if reader.accept(&["binary"]) {
+        options.format = Some(CopyFormat::Binary);
         return Ok(());
     }
     if reader.accept(&["header"]) {
@@ -223,6 +280,7 @@ fn old_option(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), SqlE
             return Err(SqlError::syntax(message).at(name.position));
         }
     }
+    options.note(name);
     Ok(())
 }
 
@@ -235,10 +293,8 @@ fn format(reader: &mut Reader<'_>) -> Result<CopyFormat, SqlError> {
         "parquet" => Ok(CopyFormat::Parquet),
         "arrow" => Ok(CopyFormat::Arrow),
         "arrow_stream" => Ok(CopyFormat::ArrowStream),
-        "text" | "binary" => {
-            let message = format!("COPY format \"{text}\" is not supported");
-            Err(SqlError::unsupported(message).at(position))
-        }
+        "text" => Ok(CopyFormat::Text),
+        "binary" => Ok(CopyFormat::Binary),
         _ => {
             let message = format!("COPY format \"{text}\" not recognized");
             Err(SqlError::statement("22023", message).at(position))

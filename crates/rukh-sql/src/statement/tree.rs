@@ -642,7 +642,7 @@ pub struct CopyStatement {
     pub source: CopySource,
     /// Whether rows go into the table or come out of it.
     pub direction: CopyDirection,
-    /// Paths of the files, at least one; COPY TO has one.
+    /// Paths of the files; COPY TO has one. None for STDIN and STDOUT: the client.
     pub files: Vec<String>,
     /// How the files are written.
     pub options: CopyOptions,
@@ -684,6 +684,10 @@ pub enum CopyFormat {
     Arrow,
     /// Arrow's IPC format as a stream.
     ArrowStream,
+    /// PostgreSQL's text format: one row a line, special characters behind backslashes.
+    Text,
+    /// PostgreSQL's binary format.
+    Binary,
 }
 
 /// The first line of a CSV file.
@@ -703,15 +707,15 @@ pub enum CopyHeader {
 pub struct CopyOptions {
     /// Format, as given or by the file's name.
     pub format: CopyFormat,
-    /// The first line of a CSV file.
+    /// The first line of a CSV or text file.
     pub header: CopyHeader,
-    /// Separates the fields of a CSV file.
+    /// Separates the fields of a CSV or text file.
     pub delimiter: u8,
     /// Quotes fields of a CSV file.
     pub quote: u8,
     /// Guards a quote within a quoted field; the quote itself unless said otherwise.
     pub escape: u8,
-    /// The unquoted field of a CSV file that is NULL.
+    /// The unquoted field of a CSV file, or the field of a text file, that is NULL.
     pub null: String,
     /// Column to fill with 1, 2, 3 … in the order of the files.
     pub row_number: Option<Name>,

@@ -396,9 +396,20 @@ fn copy_statements() {
     assert_eq!(options("COPY t TO 'f.csv' (FORMAT parquet)"), parquet);
     let json = CopyOptions {
         format: CopyFormat::Json,
-        ..csv
+        ..csv.clone()
     };
     assert_eq!(options("COPY (SELECT 1) TO 'f.ndjson'"), json);
+
+    let in_text = CopyOptions {
+        format: CopyFormat::Text,
+        delimiter: b'\t',
+        null: "\\N".to_string(),
+        ..csv.clone()
+    };
+    assert_eq!(options("COPY t FROM STDIN"), in_text);
+    assert_eq!(options("COPY t TO STDOUT WITH (FORMAT text)"), in_text);
+    assert_eq!(options("COPY t FROM STDIN CSV"), csv);
+    assert_eq!(options("COPY t FROM STDIN BINARY").format, CopyFormat::Binary);
 
     let rejects =
         options("COPY t FROM ('a.csv', 'b.csv') (ON_ERROR ignore, REJECT_LIMIT 3, REJECTS 'bad')").rejects;
@@ -437,17 +448,23 @@ fn copy_statements() {
             17,
         ),
         (
-            "COPY t FROM STDIN",
+            "COPY t FROM PROGRAM 'f'",
             "0A000",
-            "COPY works on files; STDIN, STDOUT and PROGRAM are not supported",
+            "COPY … PROGRAM is not supported",
             13,
         ),
         ("COPY t FROM f", "42601", "syntax error at or near \"f\"", 13),
         (
-            "COPY t FROM 'f' (FORMAT text)",
+            "COPY t FROM STDIN (QUOTE 'x')",
             "0A000",
-            "COPY format \"text\" is not supported",
-            25,
+            "COPY QUOTE available only in CSV mode",
+            20,
+        ),
+        (
+            "COPY t FROM STDIN (FORMAT binary, NULL '')",
+            "0A000",
+            "cannot specify NULL in BINARY mode",
+            35,
         ),
         (
             "COPY t FROM 'f' (FOO 1)",

@@ -8,13 +8,13 @@
 //! | scale       | 2     | decimal digits after the point, for display                |
 //! | digit       | 2 each| 0 to 9,999                                                 |
 
-use bytes::{BufMut, BytesMut};
+use bytes::BufMut;
 
 const BASE: u128 = 10_000;
 const NEGATIVE: u16 = 0x4000;
 
 /// Appends a number, given times ten to the power of `scale`.
-pub(crate) fn write(value: i128, scale: u8, out: &mut BytesMut) {
+pub(super) fn write(value: i128, scale: u8, out: &mut impl BufMut) {
     let mut rest = value.unsigned_abs();
     let after_point = usize::from(scale).div_ceil(4);
     // The lowest digit of the fraction is filled up to four decimal places.
@@ -50,7 +50,7 @@ pub(crate) fn write(value: i128, scale: u8, out: &mut BytesMut) {
 }
 
 /// Reads a number as text; `None` if the bytes are none. NaN and infinities come as their names.
-pub(crate) fn read(bytes: &[u8]) -> Option<String> {
+pub(super) fn read(bytes: &[u8]) -> Option<String> {
     let field = |at: usize| Some(u16::from_be_bytes([*bytes.get(at * 2)?, *bytes.get(at * 2 + 1)?]));
     let (count, weight) = (usize::from(field(0)?), field(1)? as i16);
     let (sign, scale) = (field(2)?, usize::from(field(3)?));
@@ -94,6 +94,8 @@ pub(crate) fn read(bytes: &[u8]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use bytes::BytesMut;
+
     use super::*;
 
     fn hex(value: i128, scale: u8) -> String {

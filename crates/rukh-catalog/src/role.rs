@@ -1,0 +1,179 @@
+//! Roles: who may log in, what is theirs, and what they may do with what is not.
+//!
+//! | field       | says                                                                                  |
+//! |-------------|---------------------------------------------------------------------------------------|
+//! | `superuser` | may do everything                                                                     |
+//! | `verifier`  | how a password is checked, `SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey`; never the password |
+//! | `owns`      | objects that are the role's: it may do everything with them, and give rights away     |
+//! | `grants`    | rights on what is not                                                                 |
+//!
+//! The role with the id 0, `public`, stands for everybody: its grants are every role's.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Catalog, SequenceId, TableId, ViewId};
+
+/// Identifies a role for its whole life; never reused, and not the id of anything else either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RoleId(pub u32);
+
+impl RoleId {
+    /// Everybody.
+    pub const PUBLIC: RoleId = RoleId(0);
+}
+
+/// A role: a user, or a name that owns things.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Role {
+    /// Identity.
+    pub id: RoleId,
+    /// Name.
+    pub name: String,
+    /// Whether it may do everything.
+    pub superuser: bool,
+    /// Whether clients may connect as it.
+    pub login: bool,
+    /// What a password is checked by; nobody connects without.
+    pub verifier: Option<String>,
+    /// Until when the password holds, microseconds since 1970-01-01; for ever unless it is said.
+    pub valid_until: Option<i64>,
+    /// Ids of tables, views and sequences.
+    pub owns: BTreeSet<u32>,
+    /// Rights, each target at most once.
+    pub grants: Vec<Grant>,
+}
+
+/// Rights on something.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grant {
+    /// What may be worked with.
+    pub on: GrantTarget,
+    /// What may be done.
+    pub rights: Rights,
+}
+
+/// What rights are granted on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GrantTarget {
+    /// Everything that there is and will be.
+    Database,
+    /// Everything that there is and will be in a schema.
+    Schema(String),
+    /// A table, view or sequence, by its id.
+    Object(u32),
+}
+
+/// A set of rights.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rights(u16);
+
+impl Rights {
+    /// None.
+    pub const NONE: Rights = Rights(0);
+    /// Read rows.
+    pub const SELECT: Rights = Rights(1);
+    /// Add rows.
+    pub const INSERT: Rights = Rights(1 << 1);
+    /// Change rows.
+    pub const UPDATE: Rights = Rights(1 << 2);
+    /// Remove rows.
+    pub const DELETE: Rights = Rights(1 << 3);
+    /// Remove all rows at once.
+    pub const TRUNCATE: Rights = Rights(1 << 4);
+    /// Take numbers of a sequence, see what a schema has.
+    pub const USAGE: Rights = Rights(1 << 5);
+    /// Make tables, views and sequences in a schema.
+    pub const CREATE: Rights = Rights(1 << 6);
+    /// Alter, index, analyze and drop, as an owner does.
+    pub const DDL: Rights = Rights(1 << 7);
+    /// Change rows in any way.
+    pub const WRITE: Rights = Rights(0b11110);
+    /// All of them.
+    pub const ALL: Rights = Rights(0xff);
+
+    /// Each right with its name in GRANT.
+    pub const NAMED: [(&'static str, Rights); 8] = [
+        ("select", Rights::SELECT),
+        ("insert", Rights::INSERT),
+        ("update", Rights::UPDATE),
+        ("delete", Rights::DELETE),
+        ("truncate", Rights::TRUNCATE),
+        ("usage", Rights::USAGE),
+        ("create", Rights::CREATE),
+        ("ddl", Rights::DDL),
+    ];
+
+    /// Returns the rights of both.
+    #[must_use]
+    pub fn with(self, other: Rights) -> Rights {
+        Rights(self.0 | other.0)
+    }
+
+    /// Returns these without those of the other.
+    #[must_use]
+    pub fn without(self, other: Rights) -> Rights {
+        Rights(self.0 & !other.0)
+    }
+
+    /// Returns whether all of the other are among these.
+    pub fn contain(self, other: Rights) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Returns whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl Role {
+    /// Makes a role that has and may nothing.
+    pub fn new(name: &str) -> Self {
+        Role {
+            id: RoleId(0),
+            name: name.to_string(),
+            superuser: false,
+            login: false,
+            verifier: None,
+            valid_until: None,
+            owns: BTreeSet::new(),
+            grants: Vec::new(),
+        }
+    }
+
+    /// Makes the role that stands for everybody.
+    pub fn public() -> Self {
+        Role::new("public")
+    }
+
+    /// Returns the rights granted on just this.
+    pub fn granted(&self, on: &GrantTarget) -> Rights {
+        let grant = self.grants.iter().find(|grant| grant.on == *on);
+        grant.map_or(Rights::NONE, |grant| grant.rights)
+    }
+
+    /// Sets the rights granted on just this.
+    pub fn set_granted(&mut self, on: GrantTarget, rights: Rights) {
+        self.grants.retain(|grant| grant.on != on);
+        if !rights.is_empty() {
+            self.grants.push(Grant { on, rights });
+        }
+    }
+
+    /// Forgets what the catalog does not have any more.
+    pub fn prune(&mut self, catalog: &Catalog) {
+        let is_there = |id: u32| {
+            catalog.table(TableId(id)).is_some()
+                || catalog.sequence(SequenceId(id)).is_some()
+                || catalog.views().any(|view| view.id == ViewId(id))
+        };
+        self.owns.retain(|id| is_there(*id));
+        self.grants.retain(|grant| match grant.on {
+            GrantTarget::Object(id) => is_there(id),
+            _ => true,
+        });
+    }
+}
