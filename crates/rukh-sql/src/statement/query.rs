@@ -102,7 +102,7 @@ fn write_after_with(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
 fn put_with(query: &mut Box<Query>, with: ast::With) {
     if query.with.is_some() {
         let inner = std::mem::replace(query, Box::new(crate::rewrite::select_values(Vec::new())));
-        query.body = Box::new(SetExpr::Query(inner));
+        *query.body = SetExpr::Query(inner);
     }
     query.with = Some(with);
 }

@@ -222,6 +222,7 @@ fn action(action: &AlterAction) -> String {
         }
     };
     match action {
+        AlterAction::Repack => "repack".to_string(),
         AlterAction::RenameTo(name) => format!("to {}", name.text),
         AlterAction::RenameColumn { old, new } => format!("{} to {}", old.text, new.text),
         AlterAction::RenameConstraint { old, new } => format!("constraint {} to {}", old.text, new.text),
