@@ -9,6 +9,8 @@
 DROP TABLE IF EXISTS sensor_data;
 DROP TABLE IF EXISTS sensor_hours;
 DROP TABLE IF EXISTS sensor_month;
+DROP TABLE IF EXISTS sensor_cells;
+DROP TABLE IF EXISTS moments;
 
 CREATE TABLE sensor_data (
     sensor VARCHAR   NOT NULL,
@@ -96,6 +98,11 @@ SELECT count(*) AS readings FROM sensor_data
 SELECT sensor, ts FROM sensor_data WHERE sensor IN ('hall', 'yard')
     AND ts BETWEEN '2024-06-01 00:59:58' AND '2024-06-01 01:00:01' ORDER BY sensor, ts;
 
+-- A random sample of one in a hundred: some 252 of 25,200; none and all at the ends.
+SELECT count(*) BETWEEN 150 AND 380 AS is_about_a_hundredth FROM sensor_data TABLESAMPLE BERNOULLI (1);
+SELECT (SELECT count(*) FROM sensor_data TABLESAMPLE BERNOULLI (0)) AS none,
+       (SELECT count(*) FROM sensor_data TABLESAMPLE BERNOULLI (100)) AS all_of_them;
+
 -- The change from one reading to the next.
 SELECT ts, value, value - lag(value) OVER (ORDER BY ts) AS change FROM sensor_data
     WHERE sensor = 'roof' AND ts >= '2024-06-01 00:00:00' AND ts < '2024-06-01 00:00:08' ORDER BY ts;
@@ -140,6 +147,60 @@ SELECT count(*) AS readings, max(value) AS oldest FROM sensor_month WHERE sensor
 SELECT count(*) AS readings FROM sensor_month WHERE ts > TIMESTAMP '2000-01-01' AND value < 30;
 SELECT value FROM sensor_month WHERE sensor = 'cellar' ORDER BY ts DESC LIMIT 2;
 
+-- Cells that are measured again and again: the last ten versions of each are kept, and none longer than a month.
+CREATE TABLE sensor_cells (
+    sensor VARCHAR NOT NULL,
+    day    DATE    NOT NULL,
+    value  DOUBLE PRECISION,
+    PRIMARY KEY (sensor, day DESC)
+) SALT_BUCKETS = 16 ON (sensor), VERSIONS 10, TTL = INTERVAL '30 days';
+
+CREATE INDEX cells_by_day ON sensor_cells (day);
+CREATE TABLE moments (n INTEGER PRIMARY KEY, at TIMESTAMP WITH TIME ZONE NOT NULL);
+
+INSERT INTO sensor_cells VALUES ('cellar', '2024-06-01', 0), ('hall', '2024-06-01', 50), ('hall', '2024-06-02', 60);
+INSERT INTO moments VALUES (0, now());
+UPDATE sensor_cells SET value = value + 1 WHERE sensor = 'cellar';
+UPDATE sensor_cells SET value = value + 1 WHERE sensor = 'cellar';
+UPDATE sensor_cells SET value = value + 1 WHERE sensor = 'cellar';
+UPDATE sensor_cells SET value = value + 1 WHERE sensor = 'cellar';
+UPDATE sensor_cells SET value = value + 1 WHERE sensor = 'cellar';
+UPDATE sensor_cells SET value = value + 1 WHERE sensor = 'cellar';
+DELETE FROM sensor_cells WHERE sensor = 'hall' AND day = '2024-06-02';
+INSERT INTO moments VALUES (1, now());
+UPDATE sensor_cells SET value = value + 1;
+UPDATE sensor_cells SET value = value + 1 WHERE sensor = 'cellar';
+UPDATE sensor_cells SET value = value + 1 WHERE sensor = 'cellar';
+UPDATE sensor_cells SET value = value + 1 WHERE sensor = 'cellar';
+UPDATE sensor_cells SET value = value + 1 WHERE sensor = 'cellar';
+UPDATE sensor_cells SET value = value + 1 WHERE sensor = 'cellar';
+INSERT INTO sensor_cells VALUES ('hall', '2024-06-02', 61);
+
+-- What is there, and what was there as of two moments of the past. Of the cellar's cell the first values are gone.
+SELECT sensor, day, value FROM sensor_cells ORDER BY sensor, day;
+SELECT sensor, day, value FROM sensor_cells FOR SYSTEM_TIME AS OF (SELECT at FROM moments WHERE n = 0)
+    ORDER BY sensor, day;
+SELECT sensor, day, value FROM sensor_cells FOR SYSTEM_TIME AS OF (SELECT at FROM moments WHERE n = 1)
+    ORDER BY sensor, day;
+
+-- All versions of one row, the newest first: ten of the cellar's. Each ends when the next begins.
+EXPLAIN SELECT value FROM sensor_cells FOR SYSTEM_TIME ALL
+    WHERE sensor = 'cellar' AND day = '2024-06-01' ORDER BY row_start DESC;
+SELECT value, row_end IS NULL AS stands FROM sensor_cells FOR SYSTEM_TIME ALL
+    WHERE sensor = 'cellar' AND day = '2024-06-01' ORDER BY row_start DESC;
+SELECT count(*) AS versions, count(row_end) AS former, count(DISTINCT row_start) AS starts FROM sensor_cells
+    FOR SYSTEM_TIME FROM TIMESTAMP '2024-01-01' TO now() WHERE sensor = 'cellar';
+
+-- What changed between two moments: of each cell the value then and now, also where it was gone.
+SELECT coalesce(o.sensor, n.sensor) AS sensor, coalesce(o.day, n.day) AS day, o.value AS was, n.value AS is_now
+    FROM sensor_cells FOR SYSTEM_TIME AS OF (SELECT at FROM moments WHERE n = 1) AS o
+    FULL JOIN sensor_cells AS n ON o.sensor = n.sensor AND o.day = n.day
+    ORDER BY 1, 2;
+
+-- A past moment by the index of the day: the present rows by index, the former ones by their key order.
+EXPLAIN SELECT sensor, value FROM sensor_cells FOR SYSTEM_TIME AS OF '2024-06-03 12:00:00' WHERE day = '2024-06-01';
+
+CHECK TABLE sensor_cells;
 CHECK TABLE sensor_data;
 CHECK TABLE sensor_hours;
 CHECK TABLE sensor_month;

@@ -26,7 +26,7 @@ use crate::operators::{LookupJoins, OnePerGroup, OrderUse, RuntimeFilters, TopN}
 use crate::provider::{CurrentStatement, RukhCatalog};
 use crate::rewrite::rewrite;
 use crate::subqueries::single_values;
-use crate::{past, views};
+use crate::{past, sample, views};
 
 /// Memory that one database's queries share for sorts, joins and aggregates before they spill, bytes.
 pub(crate) const QUERY_MEMORY_MAX: usize = 768 << 20;
@@ -121,6 +121,7 @@ pub(crate) async fn unoptimised_plan(
 ) -> Result<LogicalPlan, SqlError> {
     let mut query = query.clone();
     views::expand(&mut query, catalog)?;
+    sample::expand(&mut query, catalog)?;
     past::expand(&mut query, catalog)?;
     rewrite(&mut query)?;
     let statement = PlannedStatement::Statement(Box::new(ast::Statement::Query(Box::new(query))));

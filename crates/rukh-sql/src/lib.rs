@@ -51,6 +51,7 @@ mod provider;
 mod rewrite;
 mod rows;
 mod runtime;
+mod sample;
 mod scalars;
 mod sequences;
 mod session;

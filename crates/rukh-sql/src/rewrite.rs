@@ -431,15 +431,6 @@ impl Visitor for Checker {
             )),
         }
     }
-
-    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<SqlError> {
-        match factor {
-            TableFactor::Table { sample: Some(_), .. } => {
-                ControlFlow::Break(SqlError::unsupported("TABLESAMPLE is not supported yet"))
-            }
-            _ => ControlFlow::Continue(()),
-        }
-    }
 }
 
 /// Returns whether a query calls a function whose value changes from one run to the next: the optimiser

@@ -79,6 +79,11 @@ impl VisitorMut for Expander<'_> {
         let Some(view) = view else {
             return ControlFlow::Continue(());
         };
+        if let TableFactor::Table { sample: Some(_), .. } = factor {
+            return ControlFlow::Break(SqlError::unsupported(
+                "TABLESAMPLE of anything but a table is not supported",
+            ));
+        }
         if let TableFactor::Table {
             name,
             version: Some(_),

@@ -14,9 +14,11 @@
 //! | REPACK, beside these   | some   | rows lost between blocks and changes                       |
 //! | transactions of these  | some   | some of its statements; what it rolled back                |
 //!
+//! A table that is not columnar keeps all versions: a crash must not leave a row without what it was, or that without the row.
+//!
 //! Deliberately not here: loss of the machine's power, which a killed process does not show.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -185,10 +187,11 @@ fn row_sql((bucket, id, amount, note): &WrittenRow) -> String {
 pub fn setup(columnar: bool) -> Vec<String> {
     let per_bucket = FIRST_ROWS / BUCKETS;
     let using = if columnar { " USING columnar" } else { "" };
+    let versions = if columnar { "" } else { " VERSIONS 1000000" };
     let mut statements = vec![
         format!(
             "CREATE TABLE ledger (bucket INTEGER NOT NULL, id BIGINT NOT NULL, amount BIGINT NOT NULL, \
-             note VARCHAR, PRIMARY KEY (bucket, id DESC)){using}"
+             note VARCHAR, PRIMARY KEY (bucket, id DESC)){using}{versions}"
         ),
         format!("CREATE INDEX ledger_by_amount ON ledger{using} (amount) INCLUDE (note)"),
     ];
@@ -208,68 +211,99 @@ pub fn setup(columnar: bool) -> Vec<String> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {
     rows: BTreeMap<(i64, i64), RowValue>,
+    /// Whether former images are kept.
+    pub versions: bool,
+    /// How many images of each row there were, the present one counted.
+    images: BTreeMap<(i64, i64), i64>,
 }
 
 impl Model {
     /// Returns the state after [`setup`].
-    pub fn after_setup() -> Self {
-        let keys = (0..BUCKETS).flat_map(|bucket| (0..FIRST_ROWS / BUCKETS).map(move |id| (bucket, id)));
+    pub fn after_setup(columnar: bool) -> Self {
+        let keys = || (0..BUCKETS).flat_map(|bucket| (0..FIRST_ROWS / BUCKETS).map(move |id| (bucket, id)));
         Model {
-            rows: keys
+            rows: keys()
                 .map(|(bucket, id)| ((bucket, id), (id % 100, None)))
                 .collect(),
+            versions: !columnar,
+            images: keys().map(|key| (key, 1)).collect(),
         }
     }
 
-    /// Does what a statement does.
+    /// Does what a statement does: each row that it leaves written has one image more.
     pub fn apply(&mut self, step: &Step) {
+        let mut written = BTreeSet::new();
+        self.change(step, &mut written);
+        for key in written.into_iter().filter(|key| self.rows.contains_key(key)) {
+            *self.images.entry(key).or_default() += 1;
+        }
+    }
+
+    fn change(&mut self, step: &Step, written: &mut BTreeSet<(i64, i64)>) {
         match step {
             Step::Upsert(rows) => {
                 for (bucket, id, amount, note) in rows {
                     self.rows.insert((*bucket, *id), (*amount, note.clone()));
+                    written.insert((*bucket, *id));
                 }
             }
             Step::Update(Ids { bucket, first, last }, add) => {
                 self.rows
                     .range_mut((*bucket, *first)..=(*bucket, *last))
-                    .for_each(|(_, row)| row.0 += add);
+                    .for_each(|(key, row)| {
+                        row.0 += add;
+                        written.insert(*key);
+                    });
             }
             Step::Delete(Ids { bucket, first, last }) => {
                 self.rows
                     .retain(|(b, id), _| b != bucket || id < first || id > last);
             }
-            Step::Transaction(steps) => steps.iter().for_each(|step| self.apply(step)),
+            Step::Transaction(steps) => steps.iter().for_each(|step| self.change(step, written)),
             Step::CreateIndex | Step::DropIndex | Step::RebuildIndex => {}
         }
     }
 
-    /// Returns the rows as the table gives them, in order of bucket and id.
+    /// Returns the rows as the table gives them, in order of bucket and id, then how many images there are of each.
     pub fn table(&self) -> Table {
         let text = |number: i64| Some(number.to_string());
         let rows = self.rows.iter().map(|((bucket, id), (amount, note))| {
             vec![text(*bucket), text(*id), text(*amount), note.clone()]
         });
+        let images = self.images.iter().filter(|_| self.versions);
+        let images = images.map(|((bucket, id), images)| {
+            vec![text(*bucket), text(*id), text(*images), Some("images".to_owned())]
+        });
         let columns = ["bucket", "id", "amount", "note"].map(str::to_owned).to_vec();
         Table {
             columns,
             kinds: Vec::new(),
-            rows: rows.collect(),
+            rows: rows.chain(images).collect(),
         }
     }
 }
 
-/// Reads the table by its primary key, and the same rows by its first index.
+/// Reads the table by its primary key, and the same rows by its first index; then counts the images of each row, if they are kept.
 ///
 /// Fails when the two differ or the table cannot be read.
-pub fn contents(client: &mut Client) -> Result<Table, String> {
+pub fn contents(client: &mut Client, versions: bool) -> Result<Table, String> {
     const ALL: &str = "bucket, id, amount, note FROM ledger";
     let mut read = |sql: String| client.query(&sql).map_err(|error| format!("{sql}: {error}"));
-    let table = read(format!("SELECT /*+ FULL_SCAN */ {ALL} ORDER BY bucket, id"))?;
+    let mut table = read(format!("SELECT /*+ FULL_SCAN */ {ALL} ORDER BY bucket, id"))?;
     let by_index = read(format!(
         "SELECT /*+ INDEX(ledger ledger_by_amount) */ {ALL} ORDER BY bucket, id"
     ))?;
     by_index
         .same_rows(table.clone(), true)
         .map_err(|difference| format!("by index: {difference}"))?;
+    if !versions {
+        return Ok(table);
+    }
+    let images = read(
+        "SELECT bucket, id, count(*), 'images' FROM ledger FOR SYSTEM_TIME ALL \
+         GROUP BY bucket, id ORDER BY bucket, id"
+            .to_owned(),
+    )?;
+    table.rows.extend(images.rows);
     Ok(table)
 }

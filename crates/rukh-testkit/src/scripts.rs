@@ -64,11 +64,12 @@ fn kind_of(sql: &str) -> StatementKind {
 }
 
 /// The scripts that need no downloaded data.
-pub const SELF_CONTAINED: [&str; 5] = [
+pub const SELF_CONTAINED: [&str; 6] = [
     "access_logs",
     "events",
     "file_catalog",
     "sensor_data",
+    "social_usage",
     "url_scans",
 ];
 

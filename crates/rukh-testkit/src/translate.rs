@@ -5,6 +5,7 @@
 //! | `TINYINT`, `DOUBLE`, `BINARY(n)`, `VARBINARY` | `SMALLINT`, `DOUBLE PRECISION`, `BYTEA`             |
 //! | `COUNTER`                                    | `BIGINT NOT NULL DEFAULT 0`                         |
 //! | `PRIMARY KEY (HASH(a, 8), b DESC)`           | `PRIMARY KEY (a, b)`                                |
+//! | `FAMILY f (a, b) TTL = 60` among the columns | nothing                                             |
 //! | `) SALT_BUCKETS = 4 SPLIT ON (…) WITH (…)`   | `)`                                                 |
 //! | `CREATE INDEX … (HASH(a, 8)) WITH (…)`       | `CREATE INDEX … (a)`                                |
 //! | `UPSERT INTO t (a, b) …`                     | `INSERT INTO t (a, b) … ON CONFLICT (key) DO UPDATE` |
@@ -67,6 +68,7 @@ impl Translator {
         let mut names = TableNames::default();
         let elements: Vec<String> = split_at_commas(&tokens[open + 1..close])
             .iter()
+            .filter(|element| !is_family(element))
             .map(|element| table_element(element, &mut names))
             .collect();
         self.tables.insert(name, names);
@@ -108,6 +110,15 @@ fn conflict_action(named: &[String], key: &[String]) -> String {
         true => "DO NOTHING".to_owned(),
         false => format!("DO UPDATE SET {}", values.join(", ")),
     }
+}
+
+/// Whether an element of CREATE TABLE is `FAMILY name (columns)`.
+fn is_family(element: &[Token]) -> bool {
+    let mut words = element.iter().filter(|token| token.kind != TokenKind::Blank);
+    words.next().is_some_and(|word| word.is_word("family"))
+        && words.next().is_some_and(is_name)
+        && words.next().is_some_and(|token| token.is_symbol('('))
+        && words.next().is_some_and(is_name)
 }
 
 /// Translates a column or constraint, and notes names and key.

@@ -39,7 +39,7 @@ fn crash(columnar: bool) {
     let path = directory.path().join("db");
     make_table(&path, columnar);
     let mut random = StdRng::seed_from_u64(case.seed);
-    let mut model = Model::after_setup();
+    let mut model = Model::after_setup(columnar);
     let mut next = 0;
     for round in 0..rounds {
         let acknowledged = run_and_kill(&path, case.seed, next, columnar, &mut random);
@@ -111,7 +111,7 @@ fn reopen_and_compare(path: &Path, seed: u64, acknowledged: u64, model: &mut Mod
     let database = Database::open(path).map_err(|error| format!("open: {error}"))?;
     let mut client = Client::new(&database);
     client.check("ledger")?;
-    let table = contents(&mut client)?;
+    let table = contents(&mut client, model.versions)?;
     let Err(difference) = table.clone().same_rows(model.table(), true) else {
         return Ok(acknowledged);
     };

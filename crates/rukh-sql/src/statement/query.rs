@@ -190,7 +190,7 @@ fn delete_statement(
     Ok(Statement::Delete(Box::new(DeleteStatement { with, ast })))
 }
 
-/// Fails if a table that is to be changed is said to be one of the past.
+/// Fails if a table that is to be changed is said to be one of the past, or a sample.
 fn refuse_past(tables: &[TableWithJoins], position: usize) -> Result<(), SqlError> {
     let is_past =
         |table: &TableWithJoins| matches!(table.relation, TableFactor::Table { version: Some(_), .. });

@@ -232,10 +232,10 @@ fn create_table_errors() {
             58,
         ),
         (
-            "CREATE TABLE t (a INT) WITH (versions = 3)",
-            "0A000",
-            "VERSIONS is not supported yet",
-            30,
+            "CREATE TABLE t (a INT) WITH (versions = 0)",
+            "22023",
+            "VERSIONS must be between 1 and 1000000, not 0",
+            41,
         ),
         (
             "CREATE TABLE t (a INT) SALT_BUCKETS = 1",
