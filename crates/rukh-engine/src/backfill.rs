@@ -67,7 +67,17 @@ pub(crate) fn backfill(
         Some(blocks) => (blocks, write_blocks(inner, &index.codec, sorter, tick)?),
         None => {
             let target = Target::Index(0);
-            let files = write_sorted(store, snapshot, maintainer, target, sorter, Vec::new(), tick)?;
+            let loads = write_sorted(
+                store,
+                snapshot,
+                maintainer,
+                target,
+                sorter,
+                None,
+                Vec::new(),
+                tick,
+            )?;
+            let files = loads.into_iter().flat_map(|(_, files)| files).collect();
             (&index.codec.storage, files)
         }
     };

@@ -8,6 +8,7 @@
 //! leaves nothing behind.
 
 use crate::builds::Build;
+use crate::columnar::BlockLoad;
 use crate::engine::{Engine, Inner};
 use crate::ingest::{self, Loads};
 use crate::lock::WriterGuard;
@@ -18,7 +19,6 @@ use crate::sorter::{self, Sorter};
 use crate::{EngineError, Progress, Row};
 use parking_lot::Mutex;
 use rukh_catalog::{Table, TableId};
-use rukh_kv::LoadFile;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -127,7 +127,10 @@ impl Load {
         ingested?;
         let (inner, rows) = (self.inner.clone(), self.rows);
         inner.note_growth(id, i64::try_from(rows).unwrap_or(i64::MAX));
-        // With the writer lock let go, columnar indexes can make blocks of the rows.
+        let codec = &self.maintainer.codec;
+        let layouts = codec.indexes.iter().chain(&codec.blocks);
+        layouts.for_each(|index| inner.forget_debt(index.index.id));
+        // With the writer lock let go, blocks can be made of the rows that are in none yet.
         drop(self);
         inner.note_changes(id, rows);
         Ok(rows)
@@ -176,7 +179,13 @@ impl Load {
                     let store = self.inner.store.as_ref();
                     let tick = &mut |entries| shared.tick(entries);
                     let (snapshot, maintainer) = (&self.snapshot, &self.maintainer);
-                    let files = write_sorted(store, snapshot, maintainer, target, sorter, beside, tick);
+                    let blocks = target.layout(maintainer).map(|index| {
+                        // As they are stored, not as they look.
+                        BlockLoad::new(&self.inner, snapshot.raw.clone(), index)
+                    });
+                    let files = blocks.transpose().and_then(|blocks| {
+                        write_sorted(store, snapshot, maintainer, target, sorter, blocks, beside, tick)
+                    });
                     // The other end waits for every thread.
                     let _ = done.send((target, files));
                 });
@@ -187,15 +196,14 @@ impl Load {
         let mut loads = std::mem::take(&mut *noted.lock());
         let (mut written, failed) = written;
         if let Some(error) = failed {
-            let files = written.into_iter().flat_map(|(_, files)| files);
-            let files = files.chain(loads.into_iter().flat_map(|(_, files)| files));
+            let written = written.into_iter().flat_map(|(_, loads)| loads);
+            let files = written.chain(loads).flat_map(|(_, files)| files);
             // Strays are harmless, and removed when the database is opened next.
             let _ = self.inner.store.discard_files(&files.collect::<Vec<_>>());
             return Err(error);
         }
         written.sort_by_key(|(target, _)| target.ingest_order());
-        let name = |target: Target| target.storage(&self.maintainer).to_string();
-        loads.extend(written.into_iter().map(|(target, files)| (name(target), files)));
+        loads.extend(written.into_iter().flat_map(|(_, loads)| loads));
         Ok(loads)
     }
 
@@ -240,7 +248,7 @@ impl Shared {
     }
 }
 
-type Finished = (Target, Result<Vec<LoadFile>, EngineError>);
+type Finished = (Target, Result<Loads, EngineError>);
 
 /// Waits for threads, telling the watcher how far they are; after an error the others stop. Returns
 /// what was written, and the first error.
@@ -249,7 +257,7 @@ fn watch(
     finished: &mpsc::Receiver<Finished>,
     shared: &Shared,
     progress: &dyn Progress,
-) -> (Vec<(Target, Vec<LoadFile>)>, Option<EngineError>) {
+) -> (Vec<(Target, Loads)>, Option<EngineError>) {
     let (mut written, mut told, mut failed) = (Vec::new(), 0, None);
     while running > 0 {
         match finished.recv_timeout(WATCH_INTERVAL) {

@@ -2,6 +2,8 @@
 
 use crate::EngineError;
 use crate::builds::Build;
+use crate::columnar::BlockLoad;
+use crate::entry::IndexCodec;
 use crate::existing::check_collision;
 use crate::ingest::Loads;
 use crate::maintain::Maintainer;
@@ -33,6 +35,17 @@ impl Target {
         }
     }
 
+    /// Returns how a columnar index or table is stored.
+    pub(crate) fn layout(self, maintainer: &Maintainer) -> Option<&Arc<IndexCodec>> {
+        match self {
+            Target::Family(0) => maintainer.codec.blocks.as_ref(),
+            Target::Family(_) => None,
+            Target::Index(nth) => {
+                Some(&maintainer.indexes[nth].codec).filter(|index| index.blocks().is_some())
+            }
+        }
+    }
+
     /// Orders column families as they must become visible.
     pub(crate) fn ingest_order(self) -> (u8, usize) {
         match self {
@@ -44,7 +57,7 @@ impl Target {
 }
 
 /// Writes sorted entries as files that wait to be ingested, telling `tick` of every thousand, and their
-/// keys to the files `beside`.
+/// keys to the files `beside`. Those of a columnar index or table go to `blocks`.
 ///
 /// Fails with [`EngineError::UniqueViolation`] or [`EngineError::HashCollision`] on two rows with
 /// one row key, and on a UNIQUE key of two rows. That two rows have one row key is told by family 0
@@ -55,11 +68,15 @@ pub(crate) fn write_sorted(
     maintainer: &Maintainer,
     target: Target,
     sorter: Sorter,
+    blocks: Option<BlockLoad<'_>>,
     mut beside: Vec<Beside>,
     tick: &mut dyn FnMut(u64) -> Result<(), EngineError>,
-) -> Result<Vec<LoadFile>, EngineError> {
+) -> Result<Loads, EngineError> {
     let mut merge = sorter.finish()?;
-    let mut writer = store.sorted_writer(target.storage(maintainer))?;
+    let mut output = match blocks {
+        Some(blocks) => Output::Blocks(Box::new(blocks)),
+        None => Output::Rows(store.sorted_writer(target.storage(maintainer))?),
+    };
     let mut check = Check::new(snapshot, maintainer, target);
     let (mut last_key, mut last_value) = (Vec::new(), Vec::new());
     let mut count = 0;
@@ -70,7 +87,7 @@ pub(crate) fn write_sorted(
             continue;
         }
         check.add(key, value)?;
-        writer.add(key, value)?;
+        output.add(key, value)?;
         for other in &mut beside {
             other.add(key)?;
         }
@@ -85,14 +102,33 @@ pub(crate) fn write_sorted(
     }
     check.look_up()?;
     tick((count % CHUNK) as u64)?;
-    let files = writer.finish()?;
+    let loads = match output {
+        Output::Rows(writer) => vec![(target.storage(maintainer).to_string(), writer.finish()?)],
+        Output::Blocks(blocks) => blocks.finish(store)?,
+    };
     for other in beside {
         other.finish().inspect_err(|_| {
+            let files = loads.iter().flat_map(|(_, files)| files).cloned();
             // Strays are harmless, and removed when the database is opened next.
-            let _ = store.discard_files(&files);
+            let _ = store.discard_files(&files.collect::<Vec<LoadFile>>());
         })?;
     }
-    Ok(files)
+    Ok(loads)
+}
+
+/// Where sorted entries go.
+enum Output<'a> {
+    Rows(Box<dyn SortedWriter>),
+    Blocks(Box<BlockLoad<'a>>),
+}
+
+impl Output<'_> {
+    fn add(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
+        match self {
+            Output::Rows(writer) => Ok(writer.add(key, value)?),
+            Output::Blocks(blocks) => blocks.add(key, value),
+        }
+    }
 }
 
 /// Files with the keys that a load brings, for the build of an index.

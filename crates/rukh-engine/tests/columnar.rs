@@ -9,6 +9,7 @@ use rukh_engine::{
     Engine, EngineError, FindingKind, NoProgress, OnConflict, Row, ScanRequest, Snapshot, Source,
 };
 use rukh_kv::{Durability, KvStore, MemoryStore, ScanSpec, WriteBatch};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -218,4 +219,169 @@ fn repacks_lose_nothing_of_writers_beside_them() {
     let table = support::table(&engine, "t");
     let report = engine.check_table(table.id, &NoProgress).unwrap();
     assert!(report.is_clean(), "{report:?}");
+}
+
+/// A columnar table with a columnar index.
+fn columnar_table() -> Engine {
+    let engine = support::engine();
+    let table = support::create_table(&engine, "t", COLUMNS, "COLUMNAR k, s");
+    support::create_index(&engine, &table, "c", "COLUMNAR a DESC", "b, d", false);
+    engine
+}
+
+fn load(engine: &Engine, keys: impl Iterator<Item = i64>, version: i64) -> Result<u64, EngineError> {
+    let table = support::table(engine, "t");
+    let mut load = engine.load(table.id)?;
+    load.add(keys.map(|key| row(&table, key, version)).collect())?;
+    load.finish()
+}
+
+/// Compares table and index with the rows that there should be, and scrubs them.
+fn compare(engine: &Engine, expected: &BTreeMap<i64, i64>) {
+    let table = support::table(engine, "t");
+    let rows: Vec<Row> = expected
+        .iter()
+        .map(|(key, version)| row(&table, *key, *version))
+        .collect();
+    let snapshot = engine.snapshot();
+    let all = || ScanRequest::all(table.clone(), Vec::new());
+    assert_eq!(support::read(&snapshot, all()), rows);
+    let mut by_index = read(engine, &snapshot);
+    by_index.sort();
+    assert_eq!(by_index, rows);
+    let report = engine.check_table(table.id, &NoProgress).unwrap();
+    assert!(report.is_clean(), "{report:?}");
+    assert_eq!(report.rows, rows.len() as u64);
+}
+
+fn table_debt(engine: &Engine) -> rukh_engine::ColumnarDebt {
+    let id = Engine::layout_id(&support::table(engine, "t"));
+    engine.columnar_debt(id).unwrap().unwrap()
+}
+
+#[test]
+fn loads_become_blocks_where_nothing_is_stored() {
+    let engine = columnar_table();
+    engine.set_repack_rows(1000);
+    let mut expected = BTreeMap::new();
+    let mut bring = |keys: Vec<i64>| {
+        load(&engine, keys.iter().copied(), 0).unwrap();
+        expected.extend(keys.into_iter().map(|key| (key, 0)));
+        compare(&engine, &expected);
+        table_debt(&engine)
+    };
+    let first = bring((0..40).collect());
+    assert_eq!(first.delta_rows, 0);
+    assert!(first.blocks >= 10, "{first:?}");
+    // Before, behind, and in a gap.
+    assert_eq!(bring((-20..0).collect()).delta_rows, 0);
+    assert_eq!(bring((100..140).collect()).delta_rows, 0);
+    assert_eq!(bring((60..80).collect()).delta_rows, 0);
+    // Around and among stored rows.
+    let among = bring((41..60).chain(80..100).chain(140..150).step_by(2).collect());
+    // Those of a would-be block with rows of others within are changes.
+    assert!((1..=6).contains(&among.delta_rows), "{among:?}");
+    let before = among.delta_rows;
+    let among = bring((42..60).chain(82..100).chain(142..150).step_by(2).collect());
+    assert!(among.delta_rows > before + 10, "{among:?}");
+    // A key that is in a block, and one that is beside blocks.
+    for taken in [5, 44] {
+        let failed = load(&engine, [1000, taken].into_iter(), 1);
+        assert!(
+            matches!(failed, Err(EngineError::UniqueViolation { .. })),
+            "{failed:?}"
+        );
+        compare(&engine, &expected);
+    }
+    let id = Engine::layout_id(&support::table(&engine, "t"));
+    assert!(engine.repack_index(id, &NoProgress).unwrap() > 0);
+    assert_eq!(table_debt(&engine).delta_rows, 0);
+    compare(&engine, &expected);
+}
+
+#[test]
+fn repacks_and_loads_beside_each_other_leave_no_blocks_that_overlap() {
+    let engine = columnar_table();
+    let done = AtomicBool::new(false);
+    let mut expected = BTreeMap::new();
+    thread::scope(|scope| {
+        let (repacked, done) = (&engine, &done);
+        scope.spawn(move || {
+            let table = support::table(repacked, "t");
+            while !done.load(Ordering::Relaxed) {
+                for id in [Engine::layout_id(&table), table.indexes[0].id] {
+                    repacked.repack_index(id, &NoProgress).unwrap();
+                }
+            }
+        });
+        for round in 0..30_i64 {
+            // Single rows far apart, then loads between them.
+            let single = [round * 100, round * 100 + 50];
+            upsert(&engine, single.into_iter(), round);
+            expected.extend(single.map(|key| (key, round)));
+            let loaded = round * 100 + 10..round * 100 + 40;
+            load(&engine, loaded.clone(), round).unwrap();
+            expected.extend(loaded.map(|key| (key, round)));
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    compare(&engine, &expected);
+}
+
+#[test]
+fn a_flipped_bit_in_a_columnar_table_is_an_error_on_every_way_to_its_rows() {
+    let store: Arc<dyn KvStore> = Arc::new(MemoryStore::new());
+    let engine = support::open(store.clone());
+    support::create_table(&engine, "t", COLUMNS, "COLUMNAR k, s");
+    load(&engine, 0..9, 0).unwrap();
+    let table = support::table(&engine, "t");
+    let blocks = table.blocks_name();
+    let snapshot = store.snapshot();
+    let mut cursor = snapshot.scan(&blocks, ScanSpec::all()).unwrap();
+    let mut pieces = Vec::new();
+    while let Some(piece) = cursor.next().unwrap() {
+        pieces.push((piece.key.to_vec(), piece.value.to_vec()));
+    }
+    let put = |key: &[u8], value: &[u8]| {
+        let mut batch = WriteBatch::new();
+        batch.put(&blocks, key, value);
+        store.write(batch, Durability::Synced).unwrap();
+    };
+    let columns: Vec<_> = table.columns.iter().map(|column| column.id).collect();
+    for (key, value) in &pieces {
+        for at in 0..value.len() {
+            let mut flipped = value.clone();
+            flipped[at] ^= 1 << (at % 8);
+            put(key, &flipped);
+            let snapshot = engine.snapshot();
+            let mut failed = 0;
+            for key in 0..9 {
+                let stored = row(&table, key, 0);
+                match snapshot.get(&table, &stored[..2]) {
+                    Ok(found) => assert_eq!(found, Some(stored)),
+                    Err(_) => failed += 1,
+                }
+            }
+            assert!(failed > 0, "no row notices {at}");
+            for reverse in [false, true] {
+                let mut request = ScanRequest::all(table.clone(), columns.clone());
+                request.reverse = reverse;
+                let mut cursor = snapshot.scan(request).unwrap();
+                let mut sink = |_: &rukh_engine::RowView<'_>| Ok(());
+                let outcome = loop {
+                    match cursor.next_rows(4, &mut sink) {
+                        Ok(0) => break Ok(()),
+                        Ok(_) => {}
+                        Err(error) => break Err(error),
+                    }
+                };
+                let error = outcome.unwrap_err().to_string();
+                assert!(error.contains("corrupt data") && error.contains("t/"), "{error}");
+            }
+            let report = engine.check_table(table.id, &NoProgress).unwrap();
+            assert!(report.corrupt > 0, "{report:?}");
+        }
+        put(key, value);
+    }
+    assert!(engine.check_table(table.id, &NoProgress).unwrap().is_clean());
 }

@@ -103,9 +103,14 @@ impl<'a> BlockBuilder<'a> {
             block::encode(&self.numbers, &self.columns, rows, first, last)
         };
         let pieces = block::cut(rows, block_rows).flat_map(encode).collect();
+        self.clear();
+        pieces
+    }
+
+    /// Forgets all entries.
+    pub(crate) fn clear(&mut self) {
         self.columns.iter_mut().for_each(ColumnVector::clear);
         self.keys = Keys::default();
         self.bytes = 0;
-        pieces
     }
 }

@@ -5,7 +5,8 @@
 //! writer lock, it writes in one batch: the old block goes, the new ones come, and of the changes
 //! those go that are still what they were. A change that was replaced meanwhile stays, and wins over
 //! the new block as it did over the old one. If the block, or a change, is not there any more, its
-//! table was truncated: the step is done again from a newer snapshot.
+//! table was truncated; if there is another block among them, rows were loaded: the step is done again from
+//! a newer snapshot.
 //!
 //! A step holds one block and [`CHANGE_BLOCKS_MAX`] times as many changes in memory; changes beyond that are left to the
 //! next step, beside the new blocks. Nothing but whole steps is ever stored, so that whoever is
@@ -295,6 +296,22 @@ fn fold(
     Ok(pieces)
 }
 
+/// Whether there are no blocks but the old ones where the new ones will be: a load may have brought some.
+fn is_alone(now: &Snapshot, index: &IndexCodec, step: &Step) -> Result<bool, EngineError> {
+    let firsts = || step.old_heads.iter().map(|(key, _)| &key[2..]);
+    let keys = || firsts().chain(step.folded.iter().map(|(key, _)| key.as_slice()));
+    let (Some(start), Some(end)) = (keys().min(), keys().max()) else {
+        return Ok(true);
+    };
+    let range = Piece::Head.range(&KeyRange {
+        start: start.to_vec(),
+        limit: Some([end, &[0]].concat()),
+    });
+    let heads = ScanSpec::ranges(vec![range]).keys_only();
+    let found = now.raw.count(&layout(index).storage, heads)?.0;
+    Ok(found == step.old_heads.len() as u64)
+}
+
 /// Writes a step, unless what it is made of has gone; returns whether it did.
 fn apply(inner: &Inner, index: &IndexCodec, step: &Step) -> Result<bool, EngineError> {
     let blocks = layout(index);
@@ -312,6 +329,9 @@ fn apply(inner: &Inner, index: &IndexCodec, step: &Step) -> Result<bool, EngineE
     let keys: Vec<Vec<u8>> = step.folded.iter().map(|(key, _)| key.clone()).collect();
     let stored = now.raw.multi_get(&index.storage, &keys)?;
     if stored.iter().any(Option::is_none) {
+        return Ok(false);
+    }
+    if !is_alone(&now, index, step)? {
         return Ok(false);
     }
     let mut batch = WriteBatch::new();
