@@ -38,6 +38,7 @@ use crate::SqlError;
 
 /// Makes aggregates of correlated subqueries that are none.
 pub(crate) fn single_values(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
+    let mut draws = 0;
     let plan = plan.transform_up_with_subqueries(|node| {
         let names = NamePreserver::new(&node);
         // Where rows are chosen, DataFusion makes joins of EXISTS and IN.
@@ -49,10 +50,30 @@ pub(crate) fn single_values(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> 
                 true => counted(part, &schema)?.transform_data(single_value),
                 false => single_value(part),
             })?;
+            let single =
+                single.transform_data(|expr| expr.transform_up(|part| drawn_apart(part, &mut draws)))?;
             Ok(single.update_data(|expr| name.restore(expr)))
         })
     })?;
     Ok(plan.data)
+}
+
+/// Gives a subquery that draws at random a name, so that DataFusion does not take two of one text for one.
+fn drawn_apart(expr: Expr, draws: &mut usize) -> DataFusionResult<Transformed<Expr>> {
+    let Expr::ScalarSubquery(query) = expr else {
+        return Ok(Transformed::no(expr));
+    };
+    let draws_at_random = query
+        .subquery
+        .exists(|node| Ok(node.expressions().iter().any(Expr::is_volatile)))?;
+    if !draws_at_random {
+        return Ok(Transformed::no(Expr::ScalarSubquery(query)));
+    }
+    *draws += 1;
+    let named = LogicalPlanBuilder::from(query.subquery.as_ref().clone())
+        .alias(format!("draw {draws}"))?
+        .build()?;
+    Ok(Transformed::yes(with_plan(query, named)))
 }
 
 fn single_value(expr: Expr) -> DataFusionResult<Transformed<Expr>> {

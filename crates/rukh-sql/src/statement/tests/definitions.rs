@@ -428,7 +428,7 @@ fn alter() {
         (
             "ALTER TABLE t RENAME TO u, DROP a",
             "0A000",
-            "RENAME and ADD UNIQUE stand alone in ALTER TABLE",
+            "RENAME, REPACK and ADD UNIQUE stand alone in ALTER TABLE",
             13,
         ),
         (
