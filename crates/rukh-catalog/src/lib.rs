@@ -25,7 +25,7 @@ pub use catalog::Catalog;
 pub use error::CatalogError;
 pub use index::{Index, IndexLayout, IndexPredicate, IndexState};
 pub use key::{KeyElement, KeyExpr, SaltOptions};
-pub use object::{Sequence, SequenceId, View, ViewColumn, ViewId};
+pub use object::{CheckOption, Sequence, SequenceId, View, ViewColumn, ViewId};
 pub use role::{Grant, GrantTarget, Rights, Role, RoleId};
 pub use stored::{
     FORMAT_KEY, FORMAT_VERSION, StoredCatalog, decode_format, decode_object, decode_table, encode_format,

@@ -91,6 +91,18 @@ pub struct View {
     pub reads: Vec<(TableId, Vec<ColumnId>)>,
     /// Views that the query reads.
     pub views: Vec<ViewId>,
+    /// WITH CHECK OPTION.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckOption>,
+}
+
+/// What a view asks of rows that are written through it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CheckOption {
+    /// LOCAL: its own condition holds, and what the views that it reads ask for themselves.
+    Local,
+    /// CASCADED: its own condition holds, and those of all views that it reads.
+    Cascaded,
 }
 
 /// A column of a view.

@@ -23,7 +23,7 @@ use serde::de::DeserializeOwned;
 /// | 2       | CHECK constraints, generated and added columns, sequences, views, comments        |
 /// | 3       | times in values, lifetimes; indexes disabled or broken; ranges in a note `load`   |
 /// |         | counters; columnar indexes                                                        |
-/// | 4       | columnar tables; versions of rows; roles and their rights                         |
+/// | 4       | columnar tables; versions of rows; roles and their rights; CHECK OPTION of views  |
 pub const FORMAT_VERSION: u32 = 4;
 
 /// Key of the format version in the `catalog` column family.

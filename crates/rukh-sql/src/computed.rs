@@ -61,6 +61,7 @@ pub(crate) enum Clause {
     Update,
     Values,
     MergeWhen,
+    Where,
 }
 
 impl Clause {
@@ -70,6 +71,7 @@ impl Clause {
             Clause::Update => "UPDATE",
             Clause::Values => "VALUES",
             Clause::MergeWhen => "MERGE WHEN conditions",
+            Clause::Where => "WHERE",
         }
     }
 }

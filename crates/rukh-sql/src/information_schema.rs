@@ -10,10 +10,13 @@ use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::datasource::MemTable;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use rukh_catalog::{Catalog, Column, ColumnId, FamilyId, Index, KeyElement, KeyExpr, Sequence, Table};
+use rukh_catalog::{
+    Catalog, CheckOption, Column, ColumnId, FamilyId, Index, KeyElement, KeyExpr, Sequence, Table, View,
+};
 use rukh_keys::{DataType, SortOrder};
 
 use crate::SqlError;
+use crate::dml::is_updatable;
 use crate::normalise::quoted;
 use crate::show::{batch, booleans, index_sql, numbers, texts};
 
@@ -141,6 +144,10 @@ fn tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
 
 fn views(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
     let rows: Vec<_> = catalog.views().collect();
+    let changes = |view: &View| {
+        let changes = if is_updatable(catalog, view) { "YES" } else { "NO" };
+        Some(changes.to_string())
+    };
     batch([
         ("table_catalog", same(DATABASE, rows.len())),
         (
@@ -155,8 +162,19 @@ fn views(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
             "view_definition",
             texts(rows.iter().map(|view| Some(view.sql.clone()))),
         ),
-        ("is_updatable", same("NO", rows.len())),
-        ("is_insertable_into", same("NO", rows.len())),
+        (
+            "check_option",
+            texts(rows.iter().map(|view| {
+                let option = match view.check {
+                    None => "NONE",
+                    Some(CheckOption::Local) => "LOCAL",
+                    Some(CheckOption::Cascaded) => "CASCADED",
+                };
+                Some(option.to_string())
+            })),
+        ),
+        ("is_updatable", texts(rows.iter().map(|view| changes(view)))),
+        ("is_insertable_into", texts(rows.iter().map(|view| changes(view)))),
     ])
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{Field, Schema};
 use rukh_catalog::{
-    Catalog, Column, ColumnId, Identity, Index, IndexId, IndexState, KeyElement, KeyExpr, Sequence, Table,
-    View,
+    Catalog, CheckOption, Column, ColumnId, Identity, Index, IndexId, IndexState, KeyElement, KeyExpr,
+    Sequence, Table, View,
 };
 use rukh_engine::{BuildPhase, BuildProgress, ColumnarDebt, EngineError};
 use rukh_keys::{DataType, Datum, SortOrder};
@@ -173,10 +173,15 @@ fn comments_sql(table: &Table) -> Vec<String> {
 pub(crate) fn create_view(view: &View) -> Result<RecordBatch, SqlError> {
     let names: Vec<String> = view.columns.iter().map(|column| quoted(&column.name)).collect();
     let sql = format!(
-        "CREATE VIEW {} ({}) AS {};",
+        "CREATE VIEW {} ({}) AS {}{};",
         quoted(&view.name),
         names.join(", "),
-        view.sql
+        view.sql,
+        match view.check {
+            None => "",
+            Some(CheckOption::Local) => " WITH LOCAL CHECK OPTION",
+            Some(CheckOption::Cascaded) => " WITH CASCADED CHECK OPTION",
+        }
     );
     batch([
         ("view", texts([Some(view.name.clone())].into_iter())),

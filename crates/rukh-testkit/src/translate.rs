@@ -25,10 +25,10 @@ pub struct Translator {
     tables: BTreeMap<String, TableNames>,
 }
 
-/// Whether SHOW or SET is about what both know: transactions and their commits.
+/// Whether SHOW or SET is about what both know: transactions and their commits, and schemas.
 fn is_of_transactions(sql: &str) -> bool {
     let sql = sql.to_ascii_lowercase();
-    ["transaction", "synchronous_commit"]
+    ["transaction", "synchronous_commit", "search_path"]
         .iter()
         .any(|word| sql.contains(word))
 }
@@ -55,7 +55,7 @@ impl Translator {
             "show" | "set" if is_of_transactions(sql) => Some(sql.to_owned()),
             "explain" | "check" | "show" | "describe" | "analyze" | "set" => None,
             "create" if names_table(&tokens) => Some(self.create_table(&tokens)),
-            "create" => Some(create_index(&tokens)),
+            "create" if names_index(&tokens) => Some(create_index(&tokens)),
             "upsert" => Some(self.upsert(&tokens)),
             _ => Some(text_of(&tokens)),
         }
@@ -214,6 +214,11 @@ fn common_words(tokens: Vec<Token>) -> Vec<Token> {
 fn names_table(tokens: &[Token]) -> bool {
     let mut words = tokens.iter().filter(|token| token.kind == TokenKind::Word);
     words.nth(1).is_some_and(|word| word.is_word("table"))
+}
+
+fn names_index(tokens: &[Token]) -> bool {
+    let mut words = tokens.iter().filter(|token| token.kind == TokenKind::Word);
+    words.by_ref().take(3).any(|word| word.is_word("index"))
 }
 
 fn is_name(token: &Token) -> bool {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::run::{PUBLIC, is_taken, schema_of};
 use crate::SqlError;
 use crate::context::Notice;
+use crate::dml::is_updatable;
 use crate::output_names::shown_name;
 use crate::session::Session;
 use crate::statement::{CreateViewStatement, ObjectName, Statement, parse};
@@ -84,7 +85,7 @@ fn view(
             ty: data_type_of(field),
         });
     }
-    Ok(View {
+    let view = View {
         id: ViewId(0),
         schema: schema.to_string(),
         name: statement.name.name.clone(),
@@ -92,7 +93,13 @@ fn view(
         reads: tables_read(&plan)?,
         views: expand(&mut stored, catalog)?,
         sql,
-    })
+        check: statement.check,
+    };
+    if view.check.is_some() && !is_updatable(catalog, &view) {
+        let message = "WITH CHECK OPTION is supported only on automatically updatable views";
+        return Err(SqlError::unsupported(message).at(statement.name.position));
+    }
+    Ok(view)
 }
 
 pub(super) fn check_no_parameters(query: &ast::Query) -> Result<(), SqlError> {

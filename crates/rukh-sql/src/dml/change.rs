@@ -22,10 +22,12 @@ use super::assign::assignments;
 use super::remove::remove_rows;
 use super::returning::{Returning, Written};
 use super::shape::relation_of;
-use super::target::{commit, refuse, target};
+use super::target::{Target, commit, refuse, target};
+use super::view::{Change, ViewTarget};
 use crate::SqlError;
 use crate::computed::Relation;
 use crate::output_names::HIDDEN;
+use crate::rewrite::derived;
 use crate::scalars::{assigned_datums, datums_from_array};
 use crate::session::Session;
 use crate::statement::{DeleteStatement, ObjectName, UpdateStatement, folded};
@@ -77,6 +79,8 @@ pub(crate) fn delete_query(
 pub(super) struct Reading<'a> {
     /// WITH before the statement.
     pub(super) with: Option<&'a ast::With>,
+    /// The view that the rows are changed through.
+    pub(super) view: Option<Arc<ViewTarget>>,
     pub(super) table: Arc<Table>,
     /// The name of the table within the statement.
     pub(super) name: String,
@@ -93,7 +97,7 @@ pub(super) fn reading_of_update<'a>(
     statement: &'a UpdateStatement,
 ) -> Result<Reading<'a>, SqlError> {
     let update = &statement.ast;
-    let (table, name) = changed_table(catalog, &update.table)?;
+    let (Target { table, view }, name) = changed_table(catalog, &update.table, Change::Update)?;
     let joined = match &update.from {
         None => Vec::new(),
         Some(UpdateTableFromKind::AfterSet(joined)) => joined.clone(),
@@ -102,9 +106,10 @@ pub(super) fn reading_of_update<'a>(
         }
     };
     let with = statement.with.as_ref();
-    let changed = changed_relation(&table, &name, &update.table, with);
+    let changed = changed_relation(&table, view.as_deref(), &name, &update.table, with);
     Ok(Reading {
         with,
+        view,
         assignments: Some(assignments(&table, &update.assignments)?),
         from: std::iter::once(changed).chain(joined).collect(),
         selection: update.selection.as_ref(),
@@ -125,12 +130,13 @@ pub(super) fn reading_of_delete<'a>(
             "DELETE from several tables is not supported",
         ));
     };
-    let (table, name) = changed_table(catalog, from)?;
+    let (Target { table, view }, name) = changed_table(catalog, from, Change::Delete)?;
     let joined = delete.using.clone().unwrap_or_default();
     let with = statement.with.as_ref();
-    let changed = changed_relation(&table, &name, from, with);
+    let changed = changed_relation(&table, view.as_deref(), &name, from, with);
     Ok(Reading {
         with,
+        view,
         table,
         name,
         assignments: None,
@@ -143,11 +149,13 @@ pub(super) fn reading_of_delete<'a>(
 /// Returns the relation that a statement changes as its query names it: no query of WITH hides it.
 fn changed_relation(
     table: &Arc<Table>,
+    view: Option<&ViewTarget>,
     name: &str,
     given: &TableWithJoins,
     with: Option<&ast::With>,
 ) -> TableWithJoins {
     match with {
+        _ if let Some(view) = view => derived(view.query.clone(), name, Vec::new()),
         Some(_) => relation_of(table, name),
         None => given.clone(),
     }
@@ -157,18 +165,19 @@ fn changed_relation(
 pub(super) fn changed_table(
     catalog: &Catalog,
     from: &TableWithJoins,
-) -> Result<(Arc<Table>, String), SqlError> {
+    change: Change,
+) -> Result<(Target, String), SqlError> {
     refuse(!from.joins.is_empty(), "JOIN with the table to change")?;
     let TableFactor::Table { name, alias, .. } = &from.relation else {
         return Err(SqlError::unsupported("UPDATE and DELETE take one table"));
     };
     let name = ObjectName::from_ast(name)?;
-    let table = target(catalog, &name)?;
+    let target = target(catalog, &name, change)?;
     let name = match alias {
         Some(alias) => folded(&alias.name),
         None => name.name,
     };
-    Ok((table, name))
+    Ok((target, name))
 }
 
 impl Reading<'_> {
@@ -271,6 +280,11 @@ fn change(
     params: &[ScalarValue],
 ) -> Result<Written, SqlError> {
     let table = &reading.table;
+    let target = Target {
+        table: table.clone(),
+        view: reading.view.clone(),
+    };
+    let checked = reading.view.as_ref().filter(|view| view.is_checked());
     let query = reading.query();
     let context = session.context(write.snapshot().clone(), &query)?;
     let mut rows = session.query(&query, params, &context)?;
@@ -281,12 +295,15 @@ fn change(
     let joined = Joined::new(&rows.schema(), reading.width(), names);
     let mut returning = Returning::new(
         reading.returning,
-        (table, &reading.name),
+        (&target, &reading.name),
         joined.relations(),
         params,
         &mut write,
     )?;
     returning = returning.map(|returning| returning.under(reading.with));
+    if checked.is_some() {
+        write.keep_written();
+    }
     let mut seen = HashSet::new();
     let mut count = 0;
     while let Some(mut batch) = rows.next_batch()? {
@@ -301,8 +318,11 @@ fn change(
                 write.update(table, old.into_iter().zip(new).collect())?
             }
         };
+        let written = write.take_written();
+        if let Some(view) = checked.filter(|_| reading.assignments.is_some()) {
+            view.check(session, &write, &written)?;
+        }
         if let Some(returning) = &mut returning {
-            let written = write.take_written();
             returning.add(session, &write, &written, &joined.columns(&batch))?;
         }
     }

@@ -11,8 +11,9 @@ use super::add::Adder;
 use super::conflict::{Conflict, conflict_of};
 use super::resolve::Resolver;
 use super::returning::{Returning, Written};
-use super::target::{commit, named_columns, refuse, target};
+use super::target::{Target, commit, refuse, target};
 use super::values::{RowFiller, Values, check_given, check_width};
+use super::view::{Change, ViewTarget};
 use crate::SqlError;
 use crate::session::Session;
 use crate::statement::{InsertStatement, ObjectName, folded};
@@ -26,25 +27,27 @@ pub(crate) fn insert(
     let insert = &statement.ast;
     check_insert(insert)?;
     let mut write = session.begin_write()?;
-    let (table, name) = insert_target(&write.snapshot().catalog, insert)?;
-    let columns = named_columns(&table, &insert.columns)?;
+    let (target, name) = insert_target(&write.snapshot().catalog, insert)?;
+    let columns = target.named_columns(&insert.columns)?;
     let returning = Returning::new(
         insert.returning.as_ref(),
-        (&table, &name),
+        (&target, &name),
         Vec::new(),
         params,
         &mut write,
     )?;
     let returning = returning.map(|returning| returning.under(statement.with.as_ref()));
+    let Target { table, view } = target;
     let conflict = conflict_of(&table, statement)?;
     let adder = match returning {
-        None => Adder::new(&table, &name, &conflict, params),
-        Some(_) => None,
+        None if view.is_none() => Adder::new(&table, &name, &conflict, params),
+        _ => None,
     };
     let inserter = || {
         Ok::<_, SqlError>(Inserter {
             way: Way::new(&table, &name, conflict, params)?,
             table: table.clone(),
+            view,
             returning,
             count: 0,
         })
@@ -126,6 +129,7 @@ impl<'a> Way<'a> {
 /// Puts rows into a table, and keeps what RETURNING says of them.
 struct Inserter<'a> {
     table: Arc<Table>,
+    view: Option<Arc<ViewTarget>>,
     way: Way<'a>,
     returning: Option<Returning<'a>>,
     count: u64,
@@ -137,12 +141,19 @@ impl Inserter<'_> {
         session: &mut Session,
         write: &mut Write,
         columns: &[ColumnId],
-        rows: Vec<Row>,
+        mut rows: Vec<Row>,
     ) -> Result<(), SqlError> {
         let table = &self.table;
+        let mut columns = columns.to_vec();
+        if let Some(view) = &self.view {
+            columns.extend(view.fill(&columns, &mut rows)?);
+            if view.is_checked() {
+                write.keep_written();
+            }
+        }
         let mut resolved = None;
         self.count += match &mut self.way {
-            Way::Upsert => write.upsert(table, columns, rows)?,
+            Way::Upsert => write.upsert(table, &columns, rows)?,
             Way::Insert(conflict) => write.insert(table, rows, *conflict)?,
             Way::Resolve(resolver) => {
                 let rows = resolver.put(session, write, rows)?;
@@ -151,9 +162,17 @@ impl Inserter<'_> {
                 count
             }
         };
+        let checked = self.view.as_ref().filter(|view| view.is_checked());
+        if checked.is_none() && self.returning.is_none() {
+            return Ok(());
+        }
+        let written = write.take_written();
+        let written = resolved.unwrap_or(written);
+        if let Some(view) = checked {
+            view.check(session, write, &written)?;
+        }
         if let Some(returning) = &mut self.returning {
-            let written = write.take_written();
-            returning.add(session, write, &resolved.unwrap_or(written), &[])?;
+            returning.add(session, write, &written, &[])?;
         }
         Ok(())
     }
@@ -181,19 +200,16 @@ pub(super) fn check_insert(insert: &ast::Insert) -> Result<(), SqlError> {
 }
 
 /// Returns the table, and the name that it has within the statement.
-pub(super) fn insert_target(
-    catalog: &Catalog,
-    insert: &ast::Insert,
-) -> Result<(Arc<Table>, String), SqlError> {
+pub(super) fn insert_target(catalog: &Catalog, insert: &ast::Insert) -> Result<(Target, String), SqlError> {
     let TableObject::TableName(name) = &insert.table else {
         return Err(SqlError::unsupported(
             "INSERT into a function or query is not supported",
         ));
     };
     let name = ObjectName::from_ast(name)?;
-    let table = target(catalog, &name)?;
+    let target = target(catalog, &name, Change::Insert)?;
     let alias = insert.table_alias.as_ref();
-    Ok((table, alias.map_or(name.name, |alias| folded(&alias.alias))))
+    Ok((target, alias.map_or(name.name, |alias| folded(&alias.alias))))
 }
 
 /// Without a list of columns, rows may be shorter than those of the table: the rest takes its defaults.

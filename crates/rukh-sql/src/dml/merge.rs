@@ -24,8 +24,9 @@ use super::assign::assignments;
 use super::change::{Joined, changed_table, joined_items, relation_names, stored_rows};
 use super::returning::{Returning, Written};
 use super::shape::relation_of;
-use super::target::{commit, named_columns};
+use super::target::{Target, commit, named_columns};
 use super::values::{RowFiller, check_given, check_width, is_default};
+use super::view::Change;
 use crate::SqlError;
 use crate::computed::{Clause, Computed, Relation};
 use crate::output_names::HIDDEN;
@@ -93,7 +94,7 @@ pub(super) struct MergeReading<'a> {
 impl<'a> MergeReading<'a> {
     pub(super) fn new(catalog: &Catalog, statement: &'a MergeStatement) -> Result<Self, SqlError> {
         let target = alone(statement.table.clone());
-        let (table, name) = changed_table(catalog, &target)?;
+        let (Target { table, .. }, name) = changed_table(catalog, &target, Change::Merge)?;
         let reading = MergeReading {
             statement,
             table,
@@ -330,13 +331,11 @@ impl<'a> Merger<'a> {
         };
         let beside: Vec<_> = sources.iter().map(nullable).chain([action_relation()]).collect();
         let items = reading.returning();
-        let returning = Returning::new(
-            items.as_ref(),
-            (&reading.table, &reading.name),
-            beside,
-            params,
-            write,
-        )?;
+        let target = Target {
+            table: reading.table.clone(),
+            view: None,
+        };
+        let returning = Returning::new(items.as_ref(), (&target, &reading.name), beside, params, write)?;
         let fields = sources.iter().flat_map(|relation| relation.schema.fields());
         Ok(Merger {
             table: reading.table.clone(),

@@ -16,6 +16,7 @@ mod returning;
 mod shape;
 mod target;
 mod values;
+mod view;
 
 pub(crate) use change::{delete, delete_query, update, update_query};
 pub(crate) use insert::insert;
@@ -23,3 +24,4 @@ pub(crate) use merge::{merge, merge_query};
 pub(crate) use returning::Written;
 pub(crate) use shape::{WriteShape, delete_shape, insert_shape, merge_shape, update_shape};
 pub(crate) use values::literal;
+pub(crate) use view::is_updatable;

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
+use datafusion::error::DataFusionError;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::{SelectItem, With};
-use rukh_catalog::Table;
+use rukh_catalog::{ColumnId, Table};
 use rukh_engine::{Row, Write};
 
+use super::target::Target;
 use crate::SqlError;
 use crate::batch::batch_of_rows;
 use crate::computed::{Clause, Computed, Relation, make_batch};
@@ -29,6 +31,8 @@ pub(crate) struct Written {
 /// Evaluates RETURNING on the rows of a statement as they are written.
 pub(super) struct Returning<'a> {
     table: Arc<Table>,
+    /// Positions of the columns of a view, if rows go through one.
+    shown: Option<Vec<usize>>,
     computed: Computed,
     params: &'a [ScalarValue],
     batches: Vec<RecordBatch>,
@@ -40,20 +44,31 @@ impl<'a> Returning<'a> {
     /// gives it, and on the relations that it is joined with. `write` then keeps the rows.
     pub(super) fn new(
         items: Option<&Vec<SelectItem>>,
-        (table, name): (&Arc<Table>, &str),
+        (target, name): (&Target, &str),
         joined: Vec<Relation>,
         params: &'a [ScalarValue],
         write: &mut Write,
     ) -> Result<Option<Self>, SqlError> {
         let Some(items) = items else { return Ok(None) };
+        let Target { table, view } = target;
+        let position = |id: &ColumnId| table.position(*id).expect("a view has columns of its table");
+        let shown = view
+            .as_ref()
+            .map(|view| view.columns.iter().map(position).collect::<Vec<_>>());
+        let schema = table_schema(table);
+        let schema = match &shown {
+            Some(shown) => Arc::new(schema.project(shown).map_err(DataFusionError::from)?),
+            None => schema,
+        };
         let mut relations = vec![Relation {
             name: name.to_string(),
-            schema: table_schema(table),
+            schema,
         }];
         relations.extend(joined);
         write.keep_written();
         Ok(Some(Returning {
             table: table.clone(),
+            shown,
             computed: Computed::new(relations, items, Clause::Returning, params)?,
             params,
             batches: Vec::new(),
@@ -92,7 +107,8 @@ impl<'a> Returning<'a> {
     pub(super) fn finish(mut self, session: &mut Session, write: &Write) -> Result<Rows, SqlError> {
         if self.batches.is_empty() {
             let fields = self.computed.columns().fields().iter();
-            let widths = fields.skip(self.table.columns.len());
+            let shown = self.shown.as_ref().map_or(self.table.columns.len(), Vec::len);
+            let widths = fields.skip(shown);
             let joined: Vec<ArrayRef> = widths
                 .map(|field| datafusion::arrow::array::new_empty_array(field.data_type()))
                 .collect();
@@ -111,6 +127,10 @@ impl<'a> Returning<'a> {
     ) -> Result<RecordBatch, SqlError> {
         let types: Vec<_> = self.table.columns.iter().map(|column| column.ty).collect();
         let batch = batch_of_rows(table_schema(&self.table), &types, rows)?;
+        let batch = match &self.shown {
+            Some(shown) => batch.project(shown).map_err(DataFusionError::from)?,
+            None => batch,
+        };
         let mut columns = batch.columns().to_vec();
         columns.extend(joined.iter().cloned());
         let batch = make_batch(self.computed.columns().clone(), columns, rows.len())?;

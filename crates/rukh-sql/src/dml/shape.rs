@@ -13,7 +13,6 @@ use super::change::{Reading, reading_of_delete, reading_of_update};
 use super::conflict::{Conflict, conflict_of};
 use super::insert::{check_insert, insert_target, leading, literal_rows, width_of};
 use super::merge::{ACTION, MergeReading, action_name, insert_values};
-use super::target::named_columns;
 use super::values::{check_width, is_default};
 use crate::SqlError;
 use crate::rewrite::{derived, select_from, select_table, select_values};
@@ -35,8 +34,9 @@ pub(crate) struct WriteShape {
 pub(crate) fn insert_shape(catalog: &Catalog, statement: &InsertStatement) -> Result<WriteShape, SqlError> {
     let insert = &statement.ast;
     check_insert(insert)?;
-    let (table, name) = insert_target(catalog, insert)?;
-    let columns = named_columns(&table, &insert.columns)?;
+    let (target, name) = insert_target(catalog, insert)?;
+    let columns = target.named_columns(&insert.columns)?;
+    let table = target.table;
     let mut shape = WriteShape {
         assigned: Vec::new(),
         reads: Vec::new(),
@@ -173,9 +173,13 @@ fn change_shape(reading: &Reading<'_>) -> WriteShape {
     };
     shape.assign(assignments.map(|(_, expr)| expr), &types_of(&reading.table, &ids));
     if let Some(items) = reading.returning {
+        let mut from = reading.from.clone();
+        if reading.view.is_some() {
+            from[0] = relation_of(&reading.table, &reading.name);
+        }
         shape.returning = Some(Query {
             with: reading.with.cloned(),
-            ..select_from(items.clone(), reading.from.clone(), None)
+            ..select_from(items.clone(), from, None)
         });
     }
     shape

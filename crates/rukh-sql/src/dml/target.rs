@@ -6,6 +6,7 @@ use datafusion::sql::sqlparser::ast;
 use rukh_catalog::{Catalog, Column, ColumnId, Table};
 use rukh_engine::Write;
 
+use super::view::{Change, ViewTarget, view_target};
 use crate::SqlError;
 use crate::session::Session;
 use crate::statement::ObjectName;
@@ -16,22 +17,45 @@ pub(super) fn commit(session: &Session, write: Write) -> Result<(), SqlError> {
     Ok(write.commit(session.durability())?)
 }
 
-pub(super) fn target(catalog: &Catalog, name: &ObjectName) -> Result<Arc<Table>, SqlError> {
+/// What a statement changes.
+pub(super) struct Target {
+    /// The table; for a view its table, with the names of the view.
+    pub(super) table: Arc<Table>,
+    pub(super) view: Option<Arc<ViewTarget>>,
+}
+
+pub(super) fn target(catalog: &Catalog, name: &ObjectName, change: Change) -> Result<Target, SqlError> {
     let schema = name.schema.as_deref().unwrap_or("public");
-    if catalog.view_named(schema, &name.name).is_some() {
-        let message = format!("cannot change rows of view \"{}\"", name.name);
-        return Err(SqlError::unsupported(message).at(name.position));
+    if let Some(view) = catalog.view_named(schema, &name.name) {
+        let view = view_target(catalog, view, change).map_err(|error| error.at(name.position))?;
+        return Ok(Target {
+            table: view.table.clone(),
+            view: Some(Arc::new(view)),
+        });
     }
-    let table = catalog.table_named(schema, &name.name);
-    table
-        .cloned()
-        .map_err(|error| SqlError::from(error).at(name.position))
+    match catalog.table_named(schema, &name.name) {
+        Ok(table) => Ok(Target {
+            table: table.clone(),
+            view: None,
+        }),
+        Err(error) => Err(SqlError::from(error).at(name.position)),
+    }
 }
 
 pub(super) fn refuse(given: bool, what: &str) -> Result<(), SqlError> {
     match given {
         true => Err(SqlError::unsupported(format!("{what} is not supported yet"))),
         false => Ok(()),
+    }
+}
+
+impl Target {
+    /// Returns the columns that the statement names, or all in declared order.
+    pub(super) fn named_columns(&self, names: &[ast::ObjectName]) -> Result<Vec<ColumnId>, SqlError> {
+        match &self.view {
+            Some(view) if names.is_empty() => Ok(view.columns.clone()),
+            _ => named_columns(&self.table, names),
+        }
     }
 }
 

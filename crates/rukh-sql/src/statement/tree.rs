@@ -1,6 +1,7 @@
 //! The tree of a statement: what the parts of this folder read, and what the session runs.
 
 use datafusion::sql::sqlparser::ast::{self, Expr};
+use rukh_catalog::CheckOption;
 use rukh_keys::{DataType, SortOrder};
 
 use super::{LifetimeDefinition, MergeStatement, TransactionStatement, source};
@@ -382,6 +383,8 @@ pub struct CreateViewStatement {
     pub columns: Vec<Name>,
     /// The query.
     pub query: Box<ast::Query>,
+    /// WITH CHECK OPTION.
+    pub check: Option<CheckOption>,
 }
 
 /// ALTER TABLE.

@@ -1,6 +1,7 @@
 //! Statements that are no query and define no table or index, and the choice among all statements.
 
 use datafusion::sql::sqlparser::tokenizer::Token;
+use rukh_catalog::CheckOption;
 
 use super::reader::Reader;
 use super::{
@@ -239,14 +240,23 @@ fn create_view(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     }
     reader.expect(&["as"])?;
     let query = query::read_only_query(reader)?;
-    if reader.peeks(&["with"]) {
-        return Err(reader.unsupported("CREATE VIEW … WITH CHECK OPTION is not supported"));
+    let check = match () {
+        () if !reader.accept(&["with"]) => None,
+        () if reader.accept(&["local"]) => Some(CheckOption::Local),
+        () => {
+            reader.accept(&["cascaded"]);
+            Some(CheckOption::Cascaded)
+        }
+    };
+    if check.is_some() {
+        reader.expect(&["check", "option"])?;
     }
     Ok(Statement::CreateView(Box::new(CreateViewStatement {
         name,
         or_replace,
         columns,
         query,
+        check,
     })))
 }
 
