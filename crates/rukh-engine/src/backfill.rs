@@ -10,7 +10,7 @@ use crate::columnar::BlockBuilder;
 use crate::engine::Inner;
 use crate::entry::IndexCodec;
 use crate::maintain::{KeyedRow, Maintainer};
-use crate::merge_write::{Target, write_sorted};
+use crate::merge_write::{Destination, Target, write_sorted};
 use crate::progress::check_cancelled;
 use crate::rows::RowReader;
 use crate::snapshot::Snapshot;
@@ -66,17 +66,12 @@ pub(crate) fn backfill(
     let (storage, files) = match blocks {
         Some(blocks) => (blocks, write_blocks(inner, &index.codec, sorter, tick)?),
         None => {
-            let target = Target::Index(0);
-            let loads = write_sorted(
-                store,
-                snapshot,
-                maintainer,
-                target,
-                sorter,
-                None,
-                Vec::new(),
-                tick,
-            )?;
+            let to = Destination {
+                target: Target::Index(0),
+                blocks: None,
+                beside: Vec::new(),
+            };
+            let loads = write_sorted(store, snapshot, maintainer, sorter, to, tick)?;
             let files = loads.into_iter().flat_map(|(_, files)| files).collect();
             (&index.codec.storage, files)
         }

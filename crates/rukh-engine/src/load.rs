@@ -13,7 +13,7 @@ use crate::engine::{Engine, Inner};
 use crate::ingest::{self, Loads};
 use crate::lock::WriterGuard;
 use crate::maintain::{KeyedRow, Maintainer};
-use crate::merge_write::{Beside, Target, write_sorted};
+use crate::merge_write::{Beside, Destination, Target, write_sorted};
 use crate::snapshot::Snapshot;
 use crate::sorter::{self, Sorter};
 use crate::{EngineError, Progress, Row};
@@ -184,7 +184,12 @@ impl Load {
                         BlockLoad::new(&self.inner, snapshot.raw.clone(), index)
                     });
                     let files = blocks.transpose().and_then(|blocks| {
-                        write_sorted(store, snapshot, maintainer, target, sorter, blocks, beside, tick)
+                        let to = Destination {
+                            target,
+                            blocks,
+                            beside,
+                        };
+                        write_sorted(store, snapshot, maintainer, sorter, to, tick)
                     });
                     // The other end waits for every thread.
                     let _ = done.send((target, files));

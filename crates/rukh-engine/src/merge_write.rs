@@ -56,8 +56,18 @@ impl Target {
     }
 }
 
+/// Where the entries of one column family, or of one index, go.
+pub(crate) struct Destination<'a> {
+    /// Whose they are.
+    pub(crate) target: Target,
+    /// Makes blocks of them, if they are those of a columnar index or table.
+    pub(crate) blocks: Option<BlockLoad<'a>>,
+    /// Takes their keys only.
+    pub(crate) beside: Vec<Beside>,
+}
+
 /// Writes sorted entries as files that wait to be ingested, telling `tick` of every thousand, and their
-/// keys to the files `beside`. Those of a columnar index or table go to `blocks`.
+/// keys to the files beside.
 ///
 /// Fails with [`EngineError::UniqueViolation`] or [`EngineError::HashCollision`] on two rows with
 /// one row key, and on a UNIQUE key of two rows. That two rows have one row key is told by family 0
@@ -66,12 +76,15 @@ pub(crate) fn write_sorted(
     store: &dyn KvStore,
     snapshot: &Snapshot,
     maintainer: &Maintainer,
-    target: Target,
     sorter: Sorter,
-    blocks: Option<BlockLoad<'_>>,
-    mut beside: Vec<Beside>,
+    to: Destination<'_>,
     tick: &mut dyn FnMut(u64) -> Result<(), EngineError>,
 ) -> Result<Loads, EngineError> {
+    let Destination {
+        target,
+        blocks,
+        mut beside,
+    } = to;
     let mut merge = sorter.finish()?;
     let mut output = match blocks {
         Some(blocks) => Output::Blocks(Box::new(blocks)),
