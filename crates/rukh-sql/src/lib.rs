@@ -21,6 +21,7 @@ mod client_settings;
 mod computed;
 mod context;
 mod copy;
+mod datafusion_errors;
 mod ddl;
 mod describe;
 mod dialect;
