@@ -192,11 +192,13 @@ fn delete_statement(
 
 /// Fails if a table that is to be changed is said to be one of the past, or a sample.
 fn refuse_past(tables: &[TableWithJoins], position: usize) -> Result<(), SqlError> {
-    let is_past =
-        |table: &TableWithJoins| matches!(table.relation, TableFactor::Table { version: Some(_), .. });
-    match tables.iter().any(is_past) {
+    let is_other = |table: &TableWithJoins| match &table.relation {
+        TableFactor::Table { version, sample, .. } => version.is_some() || sample.is_some(),
+        _ => false,
+    };
+    match tables.iter().any(is_other) {
         false => Ok(()),
-        true => Err(SqlError::unsupported("the past cannot be changed").at(position)),
+        true => Err(SqlError::unsupported("neither the past nor a sample can be changed").at(position)),
     }
 }
 
