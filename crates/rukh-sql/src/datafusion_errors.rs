@@ -143,6 +143,11 @@ fn plan_error(message: String) -> SqlError {
             .or_else(|| name.strip_prefix("rukh."));
         return SqlError::undefined_table(bare.unwrap_or(name));
     }
+    if let Some(qualifier) = message.strip_prefix("Invalid qualifier ") {
+        let qualifier = qualifier.lines().next().unwrap_or_default().trim_matches('"');
+        let message = format!("missing FROM-clause entry for table \"{qualifier}\"");
+        return SqlError::statement("42P01", message);
+    }
     if let Some(name) = between(&message, "Invalid function '", "'") {
         return SqlError::statement("42883", format!("function {name} does not exist"));
     }

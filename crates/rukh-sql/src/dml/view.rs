@@ -260,6 +260,7 @@ fn only_relation(from: &[TableWithJoins]) -> Result<ViewFrom, &'static str> {
         name,
         alias,
         args: None,
+        version: None,
         sample,
         ..
     } = relation

@@ -432,12 +432,6 @@ fn alter() {
             13,
         ),
         (
-            "ALTER TABLE t ALTER a TYPE BIGINT",
-            "0A000",
-            "this change of a column is not supported",
-            23,
-        ),
-        (
             "ALTER ROLE r",
             "0A000",
             "ALTER of anything but tables and indexes is not supported",
