@@ -32,6 +32,10 @@ const RELATIONS_MAX: usize = 200;
 /// Most queries inside of one another: DataFusion plans a hundred only with more stack than threads have.
 const QUERY_DEPTH_MAX: usize = 32;
 
+/// Most queries inside of one another as parts of expressions: DataFusion plans each twice for every one
+/// around it, so that twenty take seconds.
+const SUBQUERY_DEPTH_MAX: usize = 14;
+
 /// Shortest chain that is worth rebuilding.
 const CHAIN_MIN: usize = 16;
 
@@ -85,6 +89,8 @@ struct Depth {
     expressions: usize,
     /// Queries that enclose the one visited.
     queries: usize,
+    /// Those of them that are parts of expressions.
+    subqueries: usize,
 }
 
 impl Depth {
@@ -100,13 +106,16 @@ impl Depth {
 impl Visitor for Depth {
     type Break = ();
 
-    fn pre_visit_expr(&mut self, _: &Expr) -> ControlFlow<()> {
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         self.expressions += 1;
+        self.subqueries += usize::from(is_subquery(expr));
+        Depth::check(self.subqueries, SUBQUERY_DEPTH_MAX)?;
         Depth::check(self.expressions, EXPRESSION_DEPTH_MAX)
     }
 
-    fn post_visit_expr(&mut self, _: &Expr) -> ControlFlow<()> {
+    fn post_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         self.expressions -= 1;
+        self.subqueries -= usize::from(is_subquery(expr));
         ControlFlow::Continue(())
     }
 
@@ -125,6 +134,13 @@ impl Visitor for Depth {
         let relations = select.from.iter().map(|table| 1 + table.joins.len()).sum();
         Depth::check(relations, RELATIONS_MAX)
     }
+}
+
+fn is_subquery(expr: &Expr) -> bool {
+    matches!(
+        expr,
+        Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. }
+    )
 }
 
 fn set_operations(body: &SetExpr) -> usize {
