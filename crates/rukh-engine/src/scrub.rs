@@ -19,7 +19,7 @@ use crate::snapshot::Snapshot;
 use crate::sorter::{self, Merge, Sorter};
 use crate::{EngineError, Progress};
 use rukh_catalog::{CatalogError, IndexId, TableId};
-use rukh_kv::{KvCursor, ScanSpec};
+use rukh_kv::{KvCursor, KvError, ScanSpec};
 use std::fmt;
 use std::ops::ControlFlow;
 
@@ -423,7 +423,9 @@ impl<'a> Scrub<'a> {
                 }
             }
             // And so was a row that does not decode.
-            Err(EngineError::Corruption { .. }) => return Ok(()),
+            Err(EngineError::Corruption { .. } | EngineError::Kv(KvError::Corruption { .. })) => {
+                return Ok(());
+            }
             Err(error) => return Err(error),
         };
         self.report

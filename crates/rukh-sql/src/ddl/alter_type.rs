@@ -12,7 +12,8 @@
 //!
 //! Rows are not written anew: they name the layout that they were written with, and layouts name types. Keys and
 //! index entries name none, so that a column in one of them may only get a type of the same encoding, which is
-//! a longer VARCHAR or VARBINARY.
+//! a longer VARCHAR or VARBINARY. Blocks of columnar tables name none either, and have other numbers for REAL than
+//! for DOUBLE.
 
 use rukh_catalog::{Catalog, Column, ColumnId, Table};
 use rukh_keys::DataType;
@@ -43,6 +44,13 @@ pub(super) fn retyped(
         return Err(SqlError::unsupported(message).with_hint(
             "Types can only become wider. Add a column of the new type, fill it by UPDATE, and drop the old one.",
         ));
+    }
+    if table.is_columnar() && !has_one_vector(column.ty, ty) {
+        let message = format!(
+            "cannot alter type of column \"{}\" because table \"{}\" is columnar",
+            column.name, table.name
+        );
+        return Err(SqlError::unsupported(message));
     }
     if !has_one_encoding(column.ty, ty) {
         check_not_in_key(table, column)?;
@@ -80,6 +88,11 @@ fn holds_all(from: DataType, to: DataType) -> bool {
             _ => false,
         },
     }
+}
+
+/// Whether blocks of columnar tables have the values of two types in the same form.
+fn has_one_vector(from: DataType, to: DataType) -> bool {
+    has_one_encoding(from, to) || !matches!(from, DataType::Real | DataType::Char(_))
 }
 
 /// Whether keys and index entries of two types are the same bytes.

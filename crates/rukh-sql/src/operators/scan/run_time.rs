@@ -87,7 +87,8 @@ impl ScanExec {
             KeyExpr::Expression { .. } => false,
         };
         let own = match self.path.source {
-            Source::Table => table.primary_key.iter().any(is_one),
+            // Tests on any column rule blocks out.
+            Source::Table => table.is_columnar() || table.primary_key.iter().any(is_one),
             Source::Index(id) => table.index(id).is_some_and(|index| {
                 index.is_columnar() && columns.iter().any(|column| index.covers(table, *column))
                     || index.key_elements(table).iter().any(is_one)
