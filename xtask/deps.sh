@@ -3,7 +3,7 @@
 # as root on a Debian system. Elsewhere it prints one line that says how, and fails.
 #
 #   sh xtask/deps.sh build    cargo, a C++ compiler, libclang (for the bindings of RocksDB)
-#   sh xtask/deps.sh test     also PostgreSQL and SQLite, the second opinions of the tests; these may stay missing
+#   sh xtask/deps.sh test     also PostgreSQL and SQLite, the second opinions of the tests, and JDBC's driver; these may stay missing
 set -eu
 
 can_install() {
@@ -62,12 +62,13 @@ want_test() {
     missing=
     has_postgresql || missing="$missing postgresql"
     command -v sqlite3 >/dev/null 2>&1 || missing="$missing sqlite3"
+    ! command -v javac >/dev/null 2>&1 || has_any /usr/share/java/postgresql.jar || missing="$missing libpostgresql-jdbc-java"
     [ -n "$missing" ] || return 0
     if can_install; then
         # shellcheck disable=SC2086  # a list of names
         install_packages $missing && return
     fi
-    echo "without${missing}, tests that ask it for a second opinion are skipped: sudo apt-get install -y${missing}" >&2
+    echo "without${missing}, tests that need them are skipped: sudo apt-get install -y${missing}" >&2
 }
 
 case "${1:-build}" in

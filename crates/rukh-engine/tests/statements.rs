@@ -193,7 +193,7 @@ fn a_newer_format_is_refused() {
     let store: Arc<dyn KvStore> = Arc::new(MemoryStore::new());
     drop(support::open(store.clone()));
     let mut batch = WriteBatch::new();
-    let newer = rukh_catalog::stored::FORMAT_VERSION + 1;
+    let newer = rukh_catalog::FORMAT_VERSION + 1;
     batch.put("catalog", b"format", newer.to_string().as_bytes());
     store.write(batch, Durability::Synced).unwrap();
     let error = Engine::open(store, Arc::new(ToyFunctions), false).err().unwrap();

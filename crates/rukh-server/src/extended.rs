@@ -10,12 +10,13 @@ use pgwire::messages::extendedquery::{
     TARGET_TYPE_BYTE_PORTAL, TARGET_TYPE_BYTE_STATEMENT,
 };
 use pgwire::messages::response::EmptyQueryResponse;
-use rukh::{DataType, Description, Error, Outcome, TransactionStatus};
+use rukh::{Description, Error, Outcome, TransactionStatus};
 
 use crate::messages;
 use crate::output::{Format, write_row};
 use crate::portal::{Portal, Prepared, Run};
 use crate::session::{Failure, Session};
+use crate::types::wire_types;
 
 /// The type of a Sync message.
 const SYNC: u8 = b'S';
@@ -183,7 +184,7 @@ impl Session {
         let Run::Rows { rows, next, tag } = &mut portal.run else {
             return Ok(());
         };
-        let types: Vec<DataType> = rows.columns().iter().map(|column| column.ty).collect();
+        let types = wire_types(rows.columns());
         let mut sent = 0;
         loop {
             let row = match next.take() {

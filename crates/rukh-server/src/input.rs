@@ -2,7 +2,9 @@
 
 use rukh::{DataType, Datum, Error, Value};
 
+use crate::arrays;
 use crate::output::Format;
+use crate::types::element_of;
 
 /// The number of PostgreSQL's type `oid`.
 const OID: u32 = 26;
@@ -21,6 +23,11 @@ pub(crate) fn read_value(
         return Ok(Value::new(Datum::Null, *ty));
     };
     match (format, ty) {
+        (Format::Binary, _) if element_of(oid).is_some() => {
+            let array = arrays::text_of_binary(bytes).ok_or_else(|| bad_binary(number))?;
+            Ok(Value::new(Datum::Text(array), DataType::Varchar(None)))
+        }
+        (Format::Text, _) if element_of(oid).is_some() => text(bytes, &DataType::Varchar(None)),
         (Format::Text, DataType::Decimal { .. }) => decimal(text_of(bytes)?),
         (Format::Text, ty) if ty.is_text() => text(bytes, ty),
         (Format::Text, ty) => Ok(Value::new(ty.parse_text(text_of(bytes)?).map_err(invalid)?, *ty)),
@@ -29,7 +36,7 @@ pub(crate) fn read_value(
         }
         (Format::Binary, ty) if ty.is_text() => text(bytes, ty),
         (Format::Binary, ty) => {
-            let datum = binary(bytes, ty, oid).ok_or_else(|| bad_binary(number))?;
+            let datum = binary_datum(bytes, ty, oid).ok_or_else(|| bad_binary(number))?;
             Ok(Value::new(ty.check(datum).map_err(invalid)?, *ty))
         }
     }
@@ -65,7 +72,8 @@ fn decimal(text: &str) -> Result<Value, Error> {
     Ok(Value::new(ty.parse_text(text).map_err(invalid)?, ty))
 }
 
-fn binary(bytes: &[u8], ty: &DataType, oid: u32) -> Option<Datum> {
+/// Reads a value in binary form; `None` if the bytes are none of the type.
+pub(crate) fn binary_datum(bytes: &[u8], ty: &DataType, oid: u32) -> Option<Datum> {
     match ty {
         DataType::BigInt if oid == OID => Some(Datum::Int(u32::from_be_bytes(bytes.try_into().ok()?).into())),
         ty => rukh::binary::read(bytes, ty),

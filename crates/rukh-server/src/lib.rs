@@ -12,8 +12,10 @@
 //!
 //! Deliberately not here: SQL, and anything that a library user would want too.
 
+mod arrays;
 mod config;
 mod copy;
+mod deallocate;
 mod error;
 mod extended;
 mod http;

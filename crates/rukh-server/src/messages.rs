@@ -8,7 +8,7 @@ use pgwire::messages::response::{
 use rukh::{ColumnInfo, Error, Notice, TransactionStatus};
 
 use crate::output::Format;
-use crate::types::{modifier_of, oid_of, size_of};
+use crate::types::{WireType, modifier_of, size_of};
 
 /// How bad an error is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,13 +61,14 @@ fn clean(text: &str) -> String {
 /// Makes the description of rows.
 pub(crate) fn columns(columns: &[ColumnInfo], formats: &[Format]) -> Message {
     let field = |(column, format): (&ColumnInfo, &Format)| {
+        let wire = WireType::from(column);
         FieldDescription::new(
             clean(&column.name),
             0,
             0,
-            oid_of(&column.ty),
-            size_of(&column.ty),
-            modifier_of(&column.ty),
+            wire.oid,
+            size_of(wire),
+            modifier_of(wire),
             format.code(),
         )
     };

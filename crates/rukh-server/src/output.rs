@@ -4,6 +4,13 @@ use bytes::{BufMut, BytesMut};
 use rukh::{DataType, Datum, Row, binary};
 use std::fmt::Write;
 
+use crate::arrays;
+use crate::types::WireType;
+
+/// The numbers of PostgreSQL's types `oid` and `text`.
+const OID: u32 = 26;
+const TEXT: u32 = 25;
+
 /// How a value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
@@ -33,14 +40,22 @@ impl Format {
 }
 
 /// Appends a DataRow message.
-pub(crate) fn write_row(row: &Row, types: &[DataType], formats: &[Format], out: &mut BytesMut) {
+pub(crate) fn write_row(row: &Row, types: &[WireType], formats: &[Format], out: &mut BytesMut) {
     out.put_u8(b'D');
     let start = out.len();
     out.put_i32(0);
     // A result has at most as many columns as its description, which is counted in 16 bits.
     out.put_i16(types.len() as i16);
-    for (at, (ty, format)) in types.iter().zip(formats).enumerate() {
-        write_value(row.datum(at), ty, *format, out);
+    for (at, (wire, format)) in types.iter().zip(formats).enumerate() {
+        match row.datum(at) {
+            Datum::Text(text) if wire.oid != TEXT => arrays::write_text_value(text, *wire, *format, out),
+            Datum::Int(number) if wire.oid == OID && *format == Format::Binary => {
+                out.put_i32(4);
+                // Numbers of objects have 32 bits.
+                out.put_u32(*number as u32);
+            }
+            datum => write_value(datum, &wire.ty, *format, out),
+        }
     }
     set_length(out, start);
 }

@@ -7,7 +7,7 @@ use rukh::{Connection, DataType, Description, Error, Row, Rows, Statement, State
 
 use crate::input::read_value;
 use crate::output::Format;
-use crate::types::{UNSPECIFIED, oid_of, type_of};
+use crate::types::{UNSPECIFIED, WireType, array_of, oid_of, type_of};
 
 /// A prepared statement.
 pub(crate) struct Prepared {
@@ -70,6 +70,7 @@ impl Prepared {
             Some(statement) => connection.describe(statement, &self.given),
             None => Ok(Arc::new(Description {
                 parameters: Vec::new(),
+                arrays: Vec::new(),
                 columns: None,
             })),
         }
@@ -78,12 +79,15 @@ impl Prepared {
     /// Returns the numbers of the parameters' types.
     pub(crate) fn parameter_oids(&self, description: &Description) -> Vec<u32> {
         let types = description.parameters.iter().enumerate();
-        types.map(|(at, ty)| self.oid(at, ty)).collect()
+        types.map(|(at, ty)| self.oid(at, ty, description)).collect()
     }
 
-    fn oid(&self, at: usize, ty: &DataType) -> u32 {
+    fn oid(&self, at: usize, ty: &DataType, description: &Description) -> u32 {
         match self.oids.get(at) {
-            None | Some(&UNSPECIFIED) => oid_of(ty),
+            None | Some(&UNSPECIFIED) => match description.arrays.contains(&at) {
+                true => array_of(oid_of(ty)).unwrap_or_else(|| oid_of(ty)),
+                false => oid_of(ty),
+            },
             Some(given) => *given,
         }
     }
@@ -122,7 +126,7 @@ impl Portal {
         let mut values = Vec::with_capacity(given);
         for (at, (bytes, ty)) in bind.parameters.iter().zip(&description.parameters).enumerate() {
             let format = format_at(codes, at)?;
-            let oid = prepared.oid(at, ty);
+            let oid = prepared.oid(at, ty, &description);
             values.push(read_value(bytes.as_deref(), ty, oid, format, at + 1)?);
         }
         let portal = Portal {
@@ -162,7 +166,7 @@ impl Portal {
         let outcome = connection.execute_prepared(statement, &self.values)?;
         if let (Some(rows), Some(told)) = (&outcome.rows, &self.description.columns) {
             let oids = |columns: &[rukh::ColumnInfo]| -> Vec<u32> {
-                columns.iter().map(|column| oid_of(&column.ty)).collect()
+                columns.iter().map(|column| WireType::from(column).oid).collect()
             };
             if oids(rows.columns()) != oids(told) {
                 return Err(Error::unsupported("cached plan must not change result type"));

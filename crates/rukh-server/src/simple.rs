@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use pgwire::messages::PgWireBackendMessage as Message;
 use pgwire::messages::response::EmptyQueryResponse;
-use rukh::{DataType, Error, Outcome, Rows, Statement, StatementKind, TransactionStatus};
+use rukh::{Error, Outcome, Rows, Statement, StatementKind, TransactionStatus};
 
 use crate::messages;
 use crate::output::{Format, write_row};
 use crate::session::{Failure, Session};
+use crate::types::wire_types;
 use crate::wire::WireError;
 
 impl Session {
@@ -64,6 +65,9 @@ impl Session {
 
     /// Runs a text that is one statement.
     fn simple_statement(&mut self, sql: &str) -> Result<(), Failure> {
+        if let Some(done) = self.deallocate(sql)? {
+            return Ok(self.wire.push(done)?);
+        }
         if begins_copy(sql) {
             let statement = self.connection.prepare(sql)?;
             return self.one_of_many(&statement, true);
@@ -104,7 +108,7 @@ impl Session {
 
     /// Sends rows to their end; returns how many.
     fn send_rows(&mut self, rows: &mut Rows, formats: &[Format]) -> Result<u64, Failure> {
-        let types: Vec<DataType> = rows.columns().iter().map(|column| column.ty).collect();
+        let types = wire_types(rows.columns());
         let mut sent = 0;
         while let Some(row) = rows.next_row()? {
             write_row(&row, &types, formats, &mut self.wire.output);

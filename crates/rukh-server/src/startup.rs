@@ -193,6 +193,7 @@ pub(crate) fn welcome(
     slot: &Arc<Slot>,
     secret: i32,
 ) -> Result<Vec<Notice>, StartError> {
+    connection.set_client(&asked.user, slot.pid);
     for (name, value) in server.config().settings() {
         connection.set(name, value)?;
     }

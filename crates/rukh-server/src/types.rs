@@ -1,9 +1,32 @@
 //! Rukh's types as PostgreSQL's: the number, size and modifier that clients know them by.
 
-use rukh::DataType;
+use rukh::{ColumnInfo, DataType};
 
 /// The number of a type that a client has not said.
 pub(crate) const UNSPECIFIED: u32 = 0;
+
+/// The type of a column of a result.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WireType {
+    /// The type of its values.
+    pub(crate) ty: DataType,
+    /// The number of PostgreSQL's type.
+    pub(crate) oid: u32,
+}
+
+impl From<&ColumnInfo> for WireType {
+    fn from(column: &ColumnInfo) -> Self {
+        WireType {
+            ty: column.ty,
+            oid: column.oid.unwrap_or_else(|| oid_of(&column.ty)),
+        }
+    }
+}
+
+/// Returns the types of columns.
+pub(crate) fn wire_types(columns: &[ColumnInfo]) -> Vec<WireType> {
+    columns.iter().map(WireType::from).collect()
+}
 
 /// Returns the number of PostgreSQL's type.
 pub(crate) fn oid_of(ty: &DataType) -> u32 {
@@ -27,9 +50,50 @@ pub(crate) fn oid_of(ty: &DataType) -> u32 {
     }
 }
 
+/// Types of elements, and of arrays of them.
+const ARRAYS: &[(u32, u32)] = &[
+    (16, 1000),
+    (17, 1001),
+    (18, 1002),
+    (19, 1003),
+    (20, 1016),
+    (21, 1005),
+    (23, 1007),
+    (25, 1009),
+    (26, 1028),
+    (700, 1021),
+    (701, 1022),
+    (1042, 1014),
+    (1043, 1015),
+    (1082, 1182),
+    (1083, 1183),
+    (1114, 1115),
+    (1184, 1185),
+    (1700, 1231),
+    (2950, 2951),
+];
+
+/// Returns the type of the elements of an array.
+pub(crate) fn element_of(array: u32) -> Option<u32> {
+    let found = ARRAYS.iter().find(|(_, of)| *of == array);
+    found.map(|(element, _)| *element)
+}
+
+/// Returns the type of arrays of a type.
+pub(crate) fn array_of(element: u32) -> Option<u32> {
+    let found = ARRAYS.iter().find(|(of, _)| *of == element);
+    found.map(|(_, array)| *array)
+}
+
 /// Returns the bytes of a value, or -1 where they vary.
-pub(crate) fn size_of(ty: &DataType) -> i16 {
-    match ty {
+pub(crate) fn size_of(wire: WireType) -> i16 {
+    match wire.oid {
+        18 => return 1,
+        19 => return 64,
+        26 => return 4,
+        _ => {}
+    }
+    match wire.ty {
         DataType::Boolean => 1,
         DataType::TinyInt | DataType::SmallInt => 2,
         DataType::Integer | DataType::Real | DataType::Date => 4,
@@ -44,8 +108,8 @@ pub(crate) fn size_of(ty: &DataType) -> i16 {
 }
 
 /// Returns length or precision as PostgreSQL packs it, or -1 for none.
-pub(crate) fn modifier_of(ty: &DataType) -> i32 {
-    match ty {
+pub(crate) fn modifier_of(wire: WireType) -> i32 {
+    match &wire.ty {
         DataType::Decimal { precision, scale } => (i32::from(*precision) << 16 | i32::from(*scale)) + 4,
         DataType::Char(length) | DataType::Varchar(Some(length)) => {
             i32::try_from(*length).map_or(-1, |length| length.saturating_add(4))
@@ -80,6 +144,8 @@ pub(crate) fn type_of(oid: u32) -> Result<Option<DataType>, u32> {
         // "char", name, text, bpchar, varchar
         18 | 19 | 25 | 1042 | 1043 => DataType::Varchar(None),
         17 => DataType::Varbinary(None),
+        // An array comes as its text.
+        array if element_of(array).is_some() => DataType::Varchar(None),
         other => return Err(other),
     }))
 }

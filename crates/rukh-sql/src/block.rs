@@ -284,7 +284,7 @@ impl Session {
 
     /// Goes on with these settings; statements by themselves run as the defaults say.
     fn leave_block(&mut self, settings: Settings) {
-        self.settings = settings;
+        self.settings = settings.into();
         self.settings.transaction_read_only = self.settings.default_transaction_read_only;
     }
 
@@ -303,7 +303,7 @@ impl Session {
     }
 
     fn add_savepoint(&mut self, name: &Name) -> Result<&'static str, SqlError> {
-        let settings = self.settings.clone();
+        let settings = (*self.settings).clone();
         let block = self.block_for("SAVEPOINT")?;
         block.savepoints.push(NamedSavepoint {
             name: name.text.clone(),
@@ -333,7 +333,7 @@ impl Session {
         // Rows read before may yet fail; they abort what was, not what is.
         block.aborted = Aborted::default();
         let settings = savepoint.settings.clone();
-        self.settings = settings;
+        self.settings = settings.into();
         Ok("ROLLBACK")
     }
 
@@ -358,7 +358,7 @@ impl Session {
     /// Sets a setting: until the end of the block if `local`, else for as long as the block's changes.
     pub(crate) fn set_setting(&mut self, name: &str, value: &str, local: bool) -> Result<(), SqlError> {
         if local && self.block.is_none() {
-            let mut unused = self.settings.clone();
+            let mut unused = (*self.settings).clone();
             unused.set(name, value)?;
             self.warn("SET LOCAL can only be used in transaction blocks");
             return Ok(());
@@ -378,7 +378,7 @@ impl Session {
 
     /// Sets a mode of the present transaction.
     fn set_mode(&mut self, name: &str, value: &str) -> Result<(), SqlError> {
-        let mut wanted = self.settings.clone();
+        let mut wanted = (*self.settings).clone();
         wanted.set(name, value)?;
         let read_only = wanted.transaction_read_only;
         match self.block {
@@ -394,7 +394,7 @@ impl Session {
     pub(crate) fn reset_settings(&mut self) {
         let read_only = self.settings.transaction_read_only;
         let fresh = Settings::new(self.settings.opened);
-        self.settings = fresh.clone();
+        self.settings = fresh.clone().into();
         if let Some(block) = &mut self.block {
             block.kept = fresh;
             // The modes of a transaction are no settings of the session.

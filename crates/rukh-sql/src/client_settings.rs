@@ -81,6 +81,12 @@ const KNOWN: &[Known] = &[
         "how dates are shown",
     ),
     known(
+        "default_table_access_method",
+        "heap",
+        Takes::OneOf(&["heap"]),
+        "how tables are stored, by PostgreSQL's name",
+    ),
+    known(
         "extra_float_digits",
         "1",
         Takes::Integer(1, 3),
@@ -116,6 +122,12 @@ const KNOWN: &[Known] = &[
         "0",
         Takes::Integer(0, 0),
         "statements wait for no locks of rows",
+    ),
+    known(
+        "max_index_keys",
+        "32",
+        Takes::Fixed,
+        "the most columns of an index that clients should use",
     ),
     known(
         "max_identifier_length",

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use rukh_engine::{Engine, ScanCounters, Snapshot};
 
 use crate::SqlError;
+use crate::client::Client;
 use crate::hints::TableHint;
 use crate::settings::Methods;
 use crate::statistics::KnownStatistics;
@@ -198,6 +199,8 @@ pub(crate) struct StatementContext {
     pub(crate) tables: Vec<(String, Arc<dyn TableProvider>)>,
     /// Ways of reading that the planner may take.
     pub(crate) methods: Methods,
+    /// Who runs the statement, and with which settings.
+    pub(crate) client: Client,
 }
 
 impl std::fmt::Debug for StatementContext {
@@ -217,6 +220,7 @@ impl StatementContext {
         hints: Vec<TableHint>,
         cancel: CancelHandle,
         parallelism: usize,
+        client: Client,
     ) -> Self {
         StatementContext {
             engine,
@@ -231,13 +235,9 @@ impl StatementContext {
             finished_us: AtomicU64::new(0),
             parallelism,
             tables: Vec::new(),
-            methods: Methods::default(),
+            methods: client.settings.methods,
+            client,
         }
-    }
-
-    /// Says which ways of reading the planner may take.
-    pub(crate) fn with_methods(self, methods: Methods) -> Self {
-        StatementContext { methods, ..self }
     }
 
     /// Adds tables that only this statement sees.

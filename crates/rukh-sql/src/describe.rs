@@ -26,6 +26,7 @@ use datafusion::sql::sqlparser::ast::{self, Value, Visit, Visitor};
 use rukh_keys::DataType;
 
 use crate::SqlError;
+use crate::array_parameters::{array_parameters, with_elements};
 use crate::block::TransactionStatus;
 use crate::dispatch::Prepared;
 use crate::dml::{self, WriteShape};
@@ -43,6 +44,8 @@ const PARAMETERS_MAX: usize = 65_535;
 pub struct Description {
     /// The types of `$1`, `$2`, ….
     pub parameters: Vec<DataType>,
+    /// Which of them are arrays of these types, as texts such as `{1,2}`: places in `parameters`.
+    pub arrays: Vec<usize>,
     /// The columns of its rows; `None` if it gives no rows.
     pub columns: Option<Arc<[ColumnInfo]>>,
 }
@@ -189,7 +192,9 @@ impl Session {
             }
             _ => None,
         };
+        let arrays = std::mem::take(&mut parameters.arrays);
         Ok(Description {
+            arrays,
             parameters: parameters.finished(),
             columns,
         })
@@ -219,7 +224,7 @@ impl Session {
         if parameters.types.is_empty() {
             return Ok(());
         }
-        let plan = self.unoptimised_plan_of(query)?;
+        let plan = self.unoptimised_plan_of(&with_elements(query))?;
         plan.apply_with_subqueries(|node| {
             parameters.read_node(node)?;
             Ok(TreeNodeRecursion::Continue)
@@ -234,6 +239,7 @@ impl Session {
         parameters: &Parameters,
     ) -> Result<Arc<[ColumnInfo]>, SqlError> {
         let nulls: Vec<ScalarValue> = parameters.types.iter().map(null_of).collect::<Result<_, _>>()?;
+        let query = &with_elements(query);
         let schema = match self.plan_with(query, &nulls) {
             Ok(plan) => plan.schema().as_arrow().clone(),
             // NULL may not stand where a value does.
@@ -278,6 +284,7 @@ fn texts(names: &[&str]) -> Arc<[ColumnInfo]> {
     let column = |name: &&str| ColumnInfo {
         name: name.to_string(),
         ty: DataType::Varchar(None),
+        oid: None,
     };
     names.iter().map(column).collect()
 }
@@ -312,6 +319,7 @@ fn number_in(name: &str) -> Option<usize> {
 /// Types of parameters, as far as they are known.
 struct Parameters {
     types: Vec<Option<DataType>>,
+    arrays: Vec<usize>,
 }
 
 impl Parameters {
@@ -319,6 +327,7 @@ impl Parameters {
         match given.len() {
             0..=PARAMETERS_MAX => Ok(Parameters {
                 types: given.to_vec(),
+                arrays: Vec::new(),
             }),
             _ => Err(too_many()),
         }
@@ -336,6 +345,10 @@ impl Parameters {
         if self.types.len() < count {
             self.types.resize(count, None);
         }
+        self.arrays
+            .extend(array_parameters(tree).iter().map(|number| number - 1));
+        self.arrays.sort_unstable();
+        self.arrays.dedup();
         for (number, ty) in finder.casts {
             self.tell(number, ty);
         }
@@ -448,6 +461,14 @@ fn too_many() -> SqlError {
     )
 }
 
+/// Returns the type of the elements of an array, and any other type as it is.
+fn element_type(ty: &ast::DataType) -> &ast::DataType {
+    match ty {
+        ast::DataType::Array(ast::ArrayElemTypeDef::SquareBracket(of, _)) => of,
+        other => other,
+    }
+}
+
 /// Finds parameters in a statement.
 #[derive(Default)]
 struct Finder {
@@ -463,7 +484,7 @@ impl Visitor for Finder {
         if let ast::Expr::Cast {
             expr, data_type: ty, ..
         } = expr
-            && let (Some(number), Ok(ty)) = (number_of(expr), data_type(ty))
+            && let (Some(number), Ok(ty)) = (number_of(expr), data_type(element_type(ty)))
         {
             self.casts.push((number, ty));
         }

@@ -18,6 +18,7 @@ use datafusion::sql::sqlparser::ast;
 use rukh_catalog::Catalog;
 
 use crate::SqlError;
+use crate::array_parameters::with_arrays;
 use crate::expressions;
 use crate::functions;
 use crate::in_lists::{join_again, keep_apart};
@@ -104,7 +105,8 @@ pub(crate) async fn logical_plan(
     query: &ast::Query,
     params: &[ScalarValue],
 ) -> Result<LogicalPlan, SqlError> {
-    let plan = unoptimised_plan(state, catalog, query).await?;
+    let query = with_arrays(query, params)?;
+    let plan = unoptimised_plan(state, catalog, &query).await?;
     let plan = match params.is_empty() {
         true => plan,
         false => plan.with_param_values(ParamValues::from(params.to_vec()))?,

@@ -17,8 +17,7 @@ use rukh_keys::{DataType, SortOrder};
 
 use crate::SqlError;
 use crate::dml::is_updatable;
-use crate::normalise::quoted;
-use crate::show::{batch, booleans, index_sql, numbers, texts};
+use crate::show::{batch, booleans, numbers, texts};
 
 /// Name of the database in `table_catalog` and the like.
 const DATABASE: &str = "rukh";
@@ -38,22 +37,11 @@ const INFORMATION_SCHEMA: &[(&str, Maker)] = &[
     ("views", views),
 ];
 
-/// The tables of `pg_catalog`, by name.
-const PG_CATALOG: &[(&str, Maker)] = &[("pg_indexes", pg_indexes), ("pg_tables", pg_tables)];
-
 /// Returns `information_schema` over these definitions.
 pub(crate) fn schema_provider(catalog: &Arc<Catalog>) -> Arc<dyn SchemaProvider> {
     Arc::new(Definitions {
         catalog: catalog.clone(),
         makers: INFORMATION_SCHEMA,
-    })
-}
-
-/// Returns `pg_catalog` over these definitions.
-pub(crate) fn pg_catalog_provider(catalog: &Arc<Catalog>) -> Arc<dyn SchemaProvider> {
-    Arc::new(Definitions {
-        catalog: catalog.clone(),
-        makers: PG_CATALOG,
     })
 }
 
@@ -523,65 +511,5 @@ fn statistics(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
         ("column_name", texts(rows.iter().map(|row| row.column.clone()))),
         ("expression", texts(rows.iter().map(|row| row.expression.clone()))),
         ("collation", texts(rows.iter().map(|row| row.direction.clone()))),
-    ])
-}
-
-fn pg_tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
-    let tables: Vec<_> = catalog.tables().collect();
-    batch([
-        (
-            "schemaname",
-            texts(tables.iter().map(|table| Some(table.schema.clone()))),
-        ),
-        (
-            "tablename",
-            texts(tables.iter().map(|table| Some(table.name.clone()))),
-        ),
-        ("tableowner", same(DATABASE, tables.len())),
-        ("hasindexes", booleans(tables.iter().map(|_| true))),
-    ])
-}
-
-fn pg_indexes(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
-    let mut rows: Vec<(&Table, String, String)> = Vec::new();
-    for table in catalog.tables() {
-        let key: Vec<String> = table
-            .primary_key
-            .iter()
-            .map(|element| match element.order {
-                SortOrder::Asc => element.expr.sql(table),
-                SortOrder::Desc => format!("{} DESC", element.expr.sql(table)),
-            })
-            .collect();
-        let name = format!("{}_pkey", table.name);
-        let sql = format!(
-            "CREATE UNIQUE INDEX {} ON {} ({})",
-            quoted(&name),
-            quoted(&table.name),
-            key.join(", ")
-        );
-        rows.push((table, name, sql));
-        rows.extend(table.indexes.iter().map(|index| {
-            let sql = index_sql(table, index).trim_end_matches(';').to_string();
-            (&**table, index.name.clone(), sql)
-        }));
-    }
-    batch([
-        (
-            "schemaname",
-            texts(rows.iter().map(|(table, ..)| Some(table.schema.clone()))),
-        ),
-        (
-            "tablename",
-            texts(rows.iter().map(|(table, ..)| Some(table.name.clone()))),
-        ),
-        (
-            "indexname",
-            texts(rows.iter().map(|(_, name, _)| Some(name.clone()))),
-        ),
-        (
-            "indexdef",
-            texts(rows.iter().map(|(_, _, sql)| Some(sql.clone()))),
-        ),
     ])
 }

@@ -14,9 +14,12 @@
 
 mod access;
 mod aggregates;
+mod array_parameters;
+mod array_text;
 mod batch;
 pub mod binary;
 mod block;
+mod client;
 mod client_settings;
 mod computed;
 mod context;
@@ -45,6 +48,7 @@ mod operations;
 mod operators;
 mod output_names;
 mod past;
+mod pg_catalog;
 mod place;
 mod point_write;
 mod progress;
@@ -71,6 +75,7 @@ mod types;
 mod vectors;
 mod views;
 
+pub use array_text::{array_text, elements as array_elements};
 pub use block::TransactionStatus;
 pub use context::{CancelHandle, Notice, PathSetting, QueryStats, RunPath};
 pub use copy::{CopyClient, CopyShape};

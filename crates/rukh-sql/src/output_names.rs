@@ -74,6 +74,11 @@ pub(crate) fn order_by_outputs(query: &mut Query) {
     }
 }
 
+/// Returns the name that an expression gives its column, if it gives one.
+pub(crate) fn name_of(expr: &Expr) -> Option<String> {
+    figure(expr).map(|figured| figured.name)
+}
+
 /// Returns whether DataFusion would call a column otherwise.
 fn needs_alias(item: &SelectItem) -> bool {
     match item {

@@ -21,6 +21,7 @@ use crate::context::StatementContext;
 use crate::information_schema;
 use crate::operators::ScanExec;
 use crate::past;
+use crate::pg_catalog::PgCatalog;
 use crate::types::table_schema;
 
 /// A table at the snapshot of one statement.
@@ -130,7 +131,8 @@ impl CurrentStatement {
         *self.0.lock() = None;
     }
 
-    fn context(&self) -> Option<Arc<StatementContext>> {
+    /// Returns the context of the running statement.
+    pub(crate) fn context(&self) -> Option<Arc<StatementContext>> {
         self.0.lock().clone()
     }
 }
@@ -159,7 +161,7 @@ impl CatalogProvider for RukhCatalog {
         let context = self.current.context()?;
         match name {
             "information_schema" => Some(information_schema::schema_provider(&context.snapshot.catalog)),
-            "pg_catalog" => Some(information_schema::pg_catalog_provider(&context.snapshot.catalog)),
+            "pg_catalog" => Some(Arc::new(PgCatalog::new(context))),
             _ => Some(Arc::new(RukhSchema {
                 context,
                 name: name.to_string(),
@@ -219,6 +221,6 @@ impl RukhSchema {
     /// Names in `pg_catalog` need no schema before them, as in PostgreSQL.
     fn system_schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
         (self.name == "public" && name.starts_with("pg_"))
-            .then(|| information_schema::pg_catalog_provider(&self.context.snapshot.catalog))
+            .then(|| Arc::new(PgCatalog::new(self.context.clone())) as _)
     }
 }

@@ -18,7 +18,7 @@ use crate::output_names::shown_name;
 use crate::runtime::{Running, Runtime};
 use crate::scalars::datums_from_array;
 use crate::slow_log::Watch;
-use crate::types::data_type_of;
+use crate::types::{data_type_of, wire_oid};
 
 /// Name and type of a result column.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +27,9 @@ pub struct ColumnInfo {
     pub name: String,
     /// Type.
     pub ty: DataType,
+    /// Number of PostgreSQL's type, for values that no column of a table has: arrays, numbers and names of
+    /// objects. They come as text, but for numbers.
+    pub oid: Option<u32>,
 }
 
 /// The rows of a query, made as they are read; dropping them ends the query.
@@ -65,6 +68,7 @@ impl Columns {
         let info = |field: &FieldRef| ColumnInfo {
             name: field.name().clone(),
             ty: data_type_of(field),
+            oid: wire_oid(field),
         };
         let info = schema.fields().iter().map(info).collect();
         Columns { schema, info }

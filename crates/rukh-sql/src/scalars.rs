@@ -14,6 +14,7 @@ use datafusion::common::ScalarValue;
 use rukh_keys::{DataType, Datum};
 
 use crate::SqlError;
+use crate::array_text::array_text;
 use crate::types::{arrow_type, data_type_of_arrow};
 
 /// Returns a datum as a literal of its type.
@@ -265,6 +266,9 @@ macro_rules! collect {
 ///
 /// Results may have types that no table column has, such as intervals: these come as text.
 pub(crate) fn datums_from_array(array: &ArrayRef, ty: &DataType) -> Result<Vec<Datum>, SqlError> {
+    if let ArrowType::List(_) = array.data_type() {
+        return array_texts(array);
+    }
     let wanted = arrow_type(ty);
     let converted;
     let array = match array.data_type() == &wanted {
@@ -305,6 +309,36 @@ pub(crate) fn datums_from_array(array: &ArrayRef, ty: &DataType) -> Result<Vec<D
                 .collect()
         }
     }
+}
+
+/// Returns arrays as PostgreSQL writes them.
+fn array_texts(array: &ArrayRef) -> Result<Vec<Datum>, SqlError> {
+    let text = |values: ArrayRef| -> Result<Datum, SqlError> {
+        let ty = data_type_of_arrow(values.data_type());
+        let texts = datums_from_array(&values, &ty)?
+            .into_iter()
+            .map(|datum| match datum {
+                Datum::Null => None,
+                Datum::Boolean(value) => Some(if value { "t" } else { "f" }.to_string()),
+                datum => Some(ty.format_text(&datum)),
+            });
+        let texts: Vec<Option<String>> = texts.collect();
+        Ok(Datum::Text(match values.data_type() {
+            // An array in an array is not quoted.
+            ArrowType::List(_) => {
+                let inner = texts
+                    .into_iter()
+                    .map(|text| text.unwrap_or_else(|| "NULL".to_string()));
+                format!("{{{}}}", inner.collect::<Vec<_>>().join(","))
+            }
+            _ => array_text(texts.iter().map(Option::as_deref)),
+        }))
+    };
+    let lists = array.as_list::<i32>();
+    lists
+        .iter()
+        .map(|values| values.map_or(Ok(Datum::Null), text))
+        .collect()
 }
 
 fn layout_error(array: &ArrayRef) -> SqlError {

@@ -18,7 +18,9 @@ use rukh_kv::{Durability, KvStore};
 use rukh_planner::Constant;
 
 use crate::SqlError;
+use crate::array_parameters::array_parameters;
 use crate::block::Block;
+use crate::client::Identity;
 use crate::context::{CancelHandle, Notice, PathSetting, QueryStats, RunPath, StatementContext};
 use crate::describe::Descriptions;
 use crate::direct::DirectPlan;
@@ -26,13 +28,14 @@ use crate::explain::direct_lines;
 use crate::expressions::Functions;
 use crate::general;
 use crate::hints::{TableHint, hints_of};
+use crate::pg_catalog;
 use crate::progress::ProgressSink;
 use crate::provider::CurrentStatement;
 use crate::rewrite::{check_supported, select_values, uses_clock};
 use crate::rows::Rows;
 use crate::runtime::Runtime;
 use crate::sequences::{self, Sequences};
-use crate::settings::{Opened, Settings};
+use crate::settings::{Opened, Settings, SharedSettings};
 use crate::slow_log::{Ran, SlowLog, Watch};
 use crate::statement::{Statement, parse};
 use crate::statistics::KnownStatistics;
@@ -96,13 +99,15 @@ impl Shared {
         let sequences = Arc::new(Sequences::new(self.engine.clone()));
         let mut state = general::session_state(self.env.clone(), current.clone());
         sequences::register(&mut state, &sequences);
+        pg_catalog::register(&mut state, &current);
         Session {
             shared: self.clone(),
             state,
             sequences,
             current,
             cancel: CancelHandle::default(),
-            settings: Settings::new(self.opened),
+            settings: Settings::new(self.opened).into(),
+            client: Identity::default(),
             began: None,
             ran: None,
             block: None,
@@ -134,7 +139,9 @@ pub struct Session {
     pub(crate) sequences: Arc<Sequences>,
     current: Arc<CurrentStatement>,
     cancel: CancelHandle,
-    pub(crate) settings: Settings,
+    pub(crate) settings: SharedSettings,
+    /// Who runs the statements.
+    client: Identity,
     /// When the running statement began, if slow ones are told.
     began: Option<Instant>,
     /// How its query ran, if slow ones are told.
@@ -226,8 +233,17 @@ impl Session {
         }
     }
 
+    /// Says who runs the statements from now on: the name of a user, and the number of its connection.
+    pub fn set_client(&mut self, user: &str, pid: i32) {
+        self.client = Identity::new(user, pid);
+    }
+
     /// Starts a statement: forgets the notices and cancel requests of the last one.
     pub(crate) fn begin_statement(&mut self) {
+        for (name, value, local) in self.client.take_asked() {
+            // The call of set_config has failed if it cannot be set.
+            let _ = self.set_setting(&name, &value, local);
+        }
         self.cancel.reset();
         self.notices.clear();
         self.began = self.settings.log_min_duration.map(|_| Instant::now());
@@ -286,8 +302,8 @@ impl Session {
             hints,
             self.cancel.clone(),
             *parallelism,
+            self.client.with(&self.settings),
         )
-        .with_methods(self.settings.methods)
     }
 
     /// Makes the context of a statement that needs no plan.
@@ -461,7 +477,7 @@ impl Session {
         let Ok(Statement::Query(query)) = parse(sql) else {
             return None;
         };
-        if uses_clock(&query) {
+        if uses_clock(&query) || !array_parameters(&query).is_empty() {
             return None;
         }
         let context = self.context(snapshot.clone(), &query).ok()?;
@@ -493,7 +509,9 @@ impl Session {
             &[],
         ));
         let plan = match logical {
-            Ok(logical) if !uses_clock(query) => DirectPlan::of(&logical)?.map(Arc::new),
+            Ok(logical) if !uses_clock(query) && array_parameters(query).is_empty() => {
+                DirectPlan::of(&logical)?.map(Arc::new)
+            }
             _ => None,
         };
         if !context.notices.lock().is_empty() {

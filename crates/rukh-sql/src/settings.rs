@@ -1,5 +1,7 @@
 //! Settings of a session: SET, SHOW.
 
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::SqlError;
@@ -55,6 +57,30 @@ pub(crate) struct Settings {
     pub(crate) columnar_tables: bool,
     /// Settings of PostgreSQL's clients.
     pub(crate) client: ClientSettings,
+}
+
+/// The settings of a session, which its statements see as they were when they began.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedSettings(Arc<Settings>);
+
+impl From<Settings> for SharedSettings {
+    fn from(settings: Settings) -> Self {
+        SharedSettings(Arc::new(settings))
+    }
+}
+
+impl Deref for SharedSettings {
+    type Target = Settings;
+
+    fn deref(&self) -> &Settings {
+        &self.0
+    }
+}
+
+impl DerefMut for SharedSettings {
+    fn deref_mut(&mut self) -> &mut Settings {
+        Arc::make_mut(&mut self.0)
+    }
 }
 
 /// What the database was opened with: defaults of sessions, and what none can change.

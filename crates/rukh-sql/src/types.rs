@@ -25,6 +25,9 @@ use rukh_keys::DataType;
 /// Key of the SQL type in a field's metadata.
 pub(crate) const TYPE_KEY: &str = "rukh.type";
 
+/// Key of the number of PostgreSQL's type in a field's metadata, where its values do not tell it.
+pub(crate) const WIRE_KEY: &str = "rukh.wire";
+
 /// Returns the Arrow type that values of a type have.
 pub(crate) fn arrow_type(ty: &DataType) -> ArrowType {
     match ty {
@@ -88,6 +91,33 @@ pub(crate) fn postgres_name(ty: &DataType) -> &'static str {
         DataType::Varchar(None) => "text",
         DataType::Binary(_) | DataType::Varbinary(_) => "bytea",
     }
+}
+
+/// Returns the number of PostgreSQL's type of a field that no column of a table has.
+pub(crate) fn wire_oid(field: &Field) -> Option<u32> {
+    let told = field.metadata().get(WIRE_KEY).and_then(|oid| oid.parse().ok());
+    told.or_else(|| match field.data_type() {
+        ArrowType::List(of) => array_oid(of.data_type()),
+        _ => None,
+    })
+}
+
+/// Returns the number of the type of arrays of these values.
+fn array_oid(element: &ArrowType) -> Option<u32> {
+    Some(match element {
+        ArrowType::Boolean => 1000,
+        ArrowType::Int8 | ArrowType::Int16 => 1005,
+        ArrowType::Int32 => 1007,
+        ArrowType::Int64 => 1016,
+        ArrowType::Float32 => 1021,
+        ArrowType::Float64 => 1022,
+        ArrowType::Decimal128(..) => 1231,
+        ArrowType::Date32 => 1182,
+        ArrowType::Timestamp(_, None) => 1115,
+        ArrowType::Timestamp(_, Some(_)) => 1185,
+        ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View | ArrowType::Null => 1009,
+        _ => return None,
+    })
 }
 
 /// Returns the SQL type that stands nearest to an Arrow type; text for those without one.

@@ -100,6 +100,12 @@ impl Connection {
         self.session.describe(&statement.0, given)
     }
 
+    /// Says who runs the statements from now on, as `current_user` and `pg_backend_pid()` tell it: the
+    /// name of a user, and the number of its connection.
+    pub fn set_client(&mut self, user: &str, pid: i32) {
+        self.session.set_client(user, pid);
+    }
+
     /// Returns the value of a setting as SHOW prints it; fails with 42704 on an unknown name.
     pub fn setting(&self, name: &str) -> Result<String> {
         self.session.setting(name)

@@ -90,6 +90,7 @@ pub use rukh_sql::{
     CancelHandle, ColumnInfo, CopyClient, CopyShape, Description, ErrorKind, Notice, ProgressReport,
     QueryStats, RunPath, Split, SqlError as Error, StatementKind, TransactionStatus, split_statements,
 };
+pub use rukh_sql::{array_elements, array_text};
 pub use rukh_sql::{arrow, binary};
 pub use transaction::Transaction;
 pub use value::{FromDatum, Value};

@@ -1,6 +1,7 @@
 //! The server as clients see it.
 
 mod abuse;
+mod clients;
 mod copy;
 mod protocol;
 mod psql;

@@ -18,6 +18,7 @@ use super::past::Period;
 use super::reader::{Reader, is_reserved};
 use super::{DeleteStatement, InsertStatement, Statement, UpdateStatement, casts, depth};
 use crate::SqlError;
+use crate::pg_catalog;
 
 /// Reads a query, or a statement that writes with WITH before it.
 pub(super) fn query(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
@@ -214,6 +215,8 @@ where
 {
     depth::balance(tree);
     depth::check_tree(tree)?;
+    pg_catalog::spell_out(tree);
+    pg_catalog::spell_out_subqueries(tree);
     casts::spell_out(tree);
     match VisitMut::visit(tree, &mut Refuse { reader }) {
         ControlFlow::Continue(()) => Ok(()),

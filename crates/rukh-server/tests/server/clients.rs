@@ -1,0 +1,302 @@
+//! Clients of PostgreSQL, really run: those of the examples of `docs/server.md`, and the scripts of
+//! `tests/clients`.
+//!
+//! Python's and node's packages are installed once, below the target directory; JDBC's driver is Debian's.
+//! What cannot be had here is said to be skipped, and fails where `CI` is set.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+use rukh_testkit::{need, paths, postgres};
+
+use crate::server;
+
+/// The packages of Python's clients.
+const PYTHON: &[&str] = &["psycopg[binary]==3.3.9", "asyncpg==0.32.0", "sqlalchemy==2.1.9"];
+/// The packages of node's client.
+const NODE: &[&str] = &["pg@8"];
+/// Where Debian puts JDBC's driver.
+const JDBC: &str = "/usr/share/java/postgresql.jar";
+
+/// One installation at a time.
+static INSTALLING: Mutex<()> = Mutex::new(());
+
+/// Runs a command to its end; an error is what it said.
+fn succeed(command: &mut Command) -> Result<String, String> {
+    let output = command
+        .output()
+        .map_err(|error| format!("{:?} cannot be run: {error}", command.get_program()))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    match output.status.success() {
+        true => Ok(text(&output.stdout)),
+        false => Err(text(&output.stdout) + &text(&output.stderr)),
+    }
+}
+
+/// Returns a directory that is kept between runs, filled by `install` if it was not.
+fn installed(
+    name: &str,
+    packages: &[&str],
+    install: impl FnOnce(&Path) -> Result<(), String>,
+) -> Result<PathBuf, String> {
+    let _one = INSTALLING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("clients").join(name);
+    let marker = directory.join("installed");
+    let wanted = packages.join("\n");
+    if std::fs::read_to_string(&marker).is_ok_and(|known| known == wanted) {
+        return Ok(directory);
+    }
+    let _ = std::fs::remove_dir_all(&directory);
+    std::fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
+    install(&directory)?;
+    std::fs::write(&marker, wanted).map_err(|error| error.to_string())?;
+    Ok(directory)
+}
+
+/// Returns a Python that has the clients.
+fn python() -> Result<PathBuf, String> {
+    let directory = installed("python", PYTHON, |directory| {
+        succeed(Command::new("python3").args(["-m", "venv"]).arg(directory))?;
+        let pip = directory.join("bin").join("pip");
+        succeed(Command::new(pip).args(["install", "--quiet"]).args(PYTHON)).map(|_| ())
+    })?;
+    Ok(directory.join("bin").join("python"))
+}
+
+/// Returns the directory of node's packages.
+fn node() -> Result<PathBuf, String> {
+    let directory = installed("node", NODE, |directory| {
+        let mut npm = Command::new("npm");
+        npm.args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"]);
+        succeed(npm.arg(directory).args(NODE)).map(|_| ())
+    })?;
+    Ok(directory.join("node_modules"))
+}
+
+/// Returns the driver for Java.
+fn jdbc() -> Result<PathBuf, String> {
+    succeed(Command::new("java").arg("-version"))?;
+    match Path::new(JDBC).exists() {
+        true => Ok(PathBuf::from(JDBC)),
+        false => Err(format!(
+            "{JDBC} is not there; Debian has it in libpostgresql-jdbc-java"
+        )),
+    }
+}
+
+/// Returns the example under a heading of `docs/server.md`: the block after it.
+fn example(heading: &str) -> String {
+    let page = std::fs::read_to_string(paths::repository().join("docs/server.md"));
+    let page = page.expect("docs/server.md can be read");
+    let (_, after) = page
+        .split_once(&format!("\n### {heading}\n"))
+        .unwrap_or_else(|| panic!("docs/server.md has no heading {heading}"));
+    let block = after.split("```").nth(1).expect("a block follows the heading");
+    let (_, text) = block.split_once('\n').expect("a block has lines");
+    text.to_string()
+}
+
+/// Returns a script of `tests/clients`.
+fn script(name: &str) -> String {
+    let path = paths::tests().join("clients").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Runs a program text with a client, against a server of its own; returns what it printed.
+fn run(name: &str, text: &str, start: impl FnOnce(&Path) -> Command) -> String {
+    let server = server();
+    let text = text.replace("5432", &server.address().port().to_string());
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("client-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a directory can be made");
+    let file = directory.join(name);
+    std::fs::write(&file, text).expect("a program can be written");
+    let printed = succeed(&mut start(&file));
+    server.stop();
+    printed.unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn run_python(test: &str, name: &str, text: &str) -> Option<String> {
+    let python = need::or_skip(test, python())?;
+    Some(run(name, text, |file| {
+        let mut command = Command::new(python);
+        command.arg(file);
+        command
+    }))
+}
+
+/// Runs a program and compares what it printed with `tests/clients/NAME.out`.
+fn compare(name: &str, printed: &str) {
+    let path = paths::tests().join("clients").join(format!("{name}.out"));
+    if std::env::var_os("UPDATE_CLIENTS").is_some() {
+        std::fs::write(&path, printed).expect("the file can be written");
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        printed == expected,
+        "{name} printed other than {}:\n{printed}",
+        path.display()
+    );
+}
+
+#[test]
+fn examples_of_python_run() {
+    for (heading, name) in [
+        ("psycopg 3", "psycopg_example.py"),
+        ("asyncpg", "asyncpg_example.py"),
+        ("SQLAlchemy", "sqlalchemy_example.py"),
+    ] {
+        let printed = run_python("examples_of_python_run", name, &example(heading));
+        if let Some(printed) = printed {
+            assert_eq!(printed, "[(1, 'Ada'), (2, 'Grace')]\n", "{heading}");
+        }
+    }
+}
+
+#[test]
+fn the_example_of_node_runs() {
+    let Some(modules) = need::or_skip("the_example_of_node_runs", node()) else {
+        return;
+    };
+    let printed = run("example.js", &example("node"), |file| {
+        let mut command = Command::new("node");
+        command.arg(file).env("NODE_PATH", modules);
+        command
+    });
+    assert_eq!(printed, "[ { id: 1, name: 'Ada' }, { id: 2, name: 'Grace' } ]\n");
+}
+
+fn run_java(test: &str, name: &str, text: &str) -> Option<String> {
+    let jar = need::or_skip(test, jdbc())?;
+    Some(run(name, text, |file| {
+        let mut command = Command::new("java");
+        command.arg("-cp").arg(jar).arg(file);
+        command
+    }))
+}
+
+#[test]
+fn the_example_of_jdbc_runs() {
+    let printed = run_java("the_example_of_jdbc_runs", "Example.java", &example("JDBC"));
+    if let Some(printed) = printed {
+        assert_eq!(printed, "1 Ada\n2 Grace\n");
+    }
+}
+
+#[test]
+fn psycopg_reads_and_writes() {
+    if let Some(printed) = run_python("psycopg_reads_and_writes", "psycopg.py", &script("psycopg.py")) {
+        compare("psycopg", &printed);
+    }
+}
+
+#[test]
+fn asyncpg_reads_and_writes() {
+    if let Some(printed) = run_python(
+        "asyncpg_reads_and_writes",
+        "asyncpg_client.py",
+        &script("asyncpg_client.py"),
+    ) {
+        compare("asyncpg", &printed);
+    }
+}
+
+#[test]
+fn sqlalchemy_reflects() {
+    if let Some(printed) = run_python("sqlalchemy_reflects", "alchemy.py", &script("alchemy.py")) {
+        compare("sqlalchemy", &printed);
+    }
+}
+
+#[test]
+fn node_reads_and_writes() {
+    let Some(modules) = need::or_skip("node_reads_and_writes", node()) else {
+        return;
+    };
+    let printed = run("node.js", &script("node.js"), |file| {
+        let mut command = Command::new("node");
+        command.arg(file).env("NODE_PATH", modules);
+        command
+    });
+    compare("node", &printed);
+}
+
+#[test]
+fn jdbc_reads_definitions() {
+    if let Some(printed) = run_java("jdbc_reads_definitions", "Jdbc.java", &script("Jdbc.java")) {
+        compare("jdbc", &printed);
+    }
+}
+
+#[test]
+fn psql_describes() {
+    let Some(program) = need::or_skip("psql_describes", postgres::program("psql")) else {
+        return;
+    };
+    let server = server();
+    let mut psql = Command::new(program);
+    psql.args(["-X", "-a", "-h", "127.0.0.1", "-U", "tester", "-d", "rukh"]);
+    psql.args(["-p", &server.address().port().to_string(), "-f"]);
+    psql.arg(paths::tests().join("clients").join("describe.sql"));
+    let output = psql.env_remove("PGSERVICE").output().expect("psql runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let printed = text(&output.stdout) + &text(&output.stderr);
+    let printed = printed.replace(&format!("\"{}\"", server.address().port()), "\"5432\"");
+    // Errors begin with the path of the script.
+    let printed = printed.replace(&format!("{}/clients/", paths::tests().display()), "");
+    server.stop();
+    compare("psql", &printed);
+}
+
+#[test]
+fn pgbench_runs_in_every_mode() {
+    let Some(program) = need::or_skip("pgbench_runs_in_every_mode", postgres::program("pgbench")) else {
+        return;
+    };
+    let server = server();
+    let port = server.address().port().to_string();
+    let pgbench = |arguments: &[&str]| {
+        let mut pgbench = Command::new(&program);
+        pgbench.args(["-h", "127.0.0.1", "-U", "tester", "-p", &port]);
+        succeed(pgbench.args(arguments).arg("rukh"))
+    };
+    let made = paths::tests().join("clients").join("pgbench.sql");
+    let mut psql = Command::new(program.with_file_name("psql"));
+    psql.args([
+        "-X",
+        "-q",
+        "-v",
+        "ON_ERROR_STOP=1",
+        "-h",
+        "127.0.0.1",
+        "-U",
+        "tester",
+        "-p",
+        &port,
+    ]);
+    succeed(psql.arg("-f").arg(made).arg("rukh")).unwrap_or_else(|error| panic!("pgbench.sql: {error}"));
+    for mode in ["simple", "extended", "prepared"] {
+        for script in ["select-only", "simple-update", "tpcb-like"] {
+            let printed = pgbench(&[
+                "-n",
+                "-s",
+                "1",
+                "-c",
+                "2",
+                "-t",
+                "20",
+                "--max-tries=200",
+                "-M",
+                mode,
+                "-b",
+                script,
+            ]);
+            let printed = printed.unwrap_or_else(|error| panic!("{mode} {script}: {error}"));
+            assert!(
+                printed.contains("number of transactions actually processed: 40/40"),
+                "{mode} {script}: {printed}"
+            );
+        }
+    }
+    server.stop();
+}

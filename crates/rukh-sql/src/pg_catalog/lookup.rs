@@ -1,0 +1,201 @@
+//! What tables and functions of `pg_catalog` look up: names, numbers, sizes, roles, settings.
+
+use rukh_catalog::{Catalog, Table};
+use rukh_engine::PartKind;
+
+use crate::SqlError;
+use crate::normalise::quoted;
+use crate::statement::parse_object_name;
+
+use super::relations::{Relation, relation, relations};
+use super::table::Cell;
+use super::{Source, oids};
+
+/// A user.
+pub(crate) struct Role {
+    pub(crate) oid: i64,
+    pub(crate) name: String,
+    pub(crate) superuser: bool,
+}
+
+/// Returns all users.
+pub(crate) fn roles(source: &Source<'_>) -> Vec<Role> {
+    vec![Role {
+        oid: oids::OWNER,
+        name: source.user().to_string(),
+        superuser: true,
+    }]
+}
+
+/// Returns the name of a user by its number.
+pub(crate) fn role_name(source: &Source<'_>, oid: i64) -> String {
+    let found = roles(source).into_iter().find(|role| role.oid == oid);
+    found.map_or_else(|| format!("unknown (OID={oid})"), |role| role.name)
+}
+
+/// Returns the names of all schemas.
+pub(crate) fn schemas(catalog: &Catalog) -> Vec<String> {
+    let mut names: Vec<String> = relations(catalog)
+        .map(|relation| relation.schema().to_string())
+        .collect();
+    names.extend(["pg_catalog", "information_schema", "public"].map(String::from));
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Returns all settings: name, value, description.
+pub(crate) fn settings(source: &Source<'_>) -> Vec<[String; 3]> {
+    source.context.client.settings.all()
+}
+
+/// Returns the number of rows of a table, as its statistics have it.
+pub(crate) fn rows_of(source: &Source<'_>, table: &Table) -> Option<i64> {
+    let statistics = source.context.engine.statistics(table.id)?;
+    i64::try_from(statistics.rows).ok()
+}
+
+/// Returns a relation by its name as SQL writes it; names without a schema are found in `public`, then in
+/// `pg_catalog`.
+pub(crate) fn relation_named<'a>(catalog: &'a Catalog, text: &str) -> Result<Option<Relation<'a>>, SqlError> {
+    let name = parse_object_name(text)?;
+    let in_schema = |schema: &str| {
+        relations(catalog).find(|relation| relation.schema() == schema && relation.name() == name.name)
+    };
+    Ok(match &name.schema {
+        Some(schema) => in_schema(schema),
+        None => in_schema("public").or_else(|| in_schema("pg_catalog")),
+    })
+}
+
+/// Returns the number that `'name'::regclass` stands for.
+pub(crate) fn relation_number(catalog: &Catalog, cell: &Cell) -> Result<Cell, SqlError> {
+    match cell {
+        Cell::Text(text) if text.trim() == "-" => Ok(Cell::Int(0)),
+        Cell::Text(text) => match number(text) {
+            Some(number) => Ok(Cell::Int(number)),
+            None => match relation_named(catalog, text)? {
+                Some(relation) => Ok(Cell::Int(relation.oid())),
+                None => {
+                    let message = format!("relation \"{text}\" does not exist");
+                    Err(SqlError::statement("42P01", message))
+                }
+            },
+        },
+        other => Ok(other.clone()),
+    }
+}
+
+/// Returns a number that is written as text.
+pub(crate) fn number(text: &str) -> Option<i64> {
+    text.trim().parse().ok()
+}
+
+/// Returns the name of a relation as `regclass` shows it; the number where there is none.
+pub(crate) fn relation_name(catalog: &Catalog, oid: i64) -> String {
+    match relation(catalog, oid) {
+        None if oid == 0 => "-".to_string(),
+        None => oid.to_string(),
+        Some(relation) => match relation.schema() {
+            "public" | "pg_catalog" => quoted(&relation.name()),
+            schema => format!("{}.{}", quoted(schema), quoted(&relation.name())),
+        },
+    }
+}
+
+/// What of a relation a size counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sized {
+    /// The rows of a table, or an index.
+    Itself,
+    /// All indexes of a table.
+    Indexes,
+    /// A table with its indexes.
+    All,
+}
+
+/// Returns the bytes of a relation; `None` if there is none of the number.
+pub(crate) fn size_of(source: &Source<'_>, oid: i64, of: Sized) -> Result<Option<i64>, SqlError> {
+    let Some(found) = relation(source.catalog(), oid) else {
+        return Ok(None);
+    };
+    let (table, storage) = match found {
+        Relation::Table(table) => (table, None),
+        Relation::Index(table, index) => (table, Some(index.storage_names())),
+        _ => return Ok(Some(0)),
+    };
+    let usage = source.context.engine.usage(Some(table.id))?;
+    let counts = |storage_name: &String, kind: PartKind| match &storage {
+        Some(names) => names.contains(storage_name),
+        None => match of {
+            Sized::Itself => kind != PartKind::Index,
+            Sized::Indexes => kind == PartKind::Index,
+            Sized::All => true,
+        },
+    };
+    let parts = usage.iter().filter(|(part, _)| counts(&part.storage, part.kind));
+    let bytes: u64 = parts.map(|(_, usage)| usage.file_bytes + usage.blob_bytes).sum();
+    Ok(Some(i64::try_from(bytes).unwrap_or(i64::MAX)))
+}
+
+/// Returns the bytes of the database.
+pub(crate) fn database_size(source: &Source<'_>) -> Result<i64, SqlError> {
+    let usage = source.context.engine.usage(None)?;
+    let bytes: u64 = usage
+        .iter()
+        .map(|(_, usage)| usage.file_bytes + usage.blob_bytes)
+        .sum();
+    Ok(i64::try_from(bytes).unwrap_or(i64::MAX))
+}
+
+/// Returns a number of bytes as people read it, as PostgreSQL rounds it.
+pub(crate) fn pretty_size(bytes: i64) -> String {
+    let mut size = i128::from(bytes);
+    if size.abs() < 10 * 1024 {
+        return format!("{size} bytes");
+    }
+    // Halves are kept for rounding: each unit is entered with one bit more than it shows.
+    size >>= 9;
+    for unit in ["kB", "MB", "GB", "TB"] {
+        if size.abs() < 20 * 1024 - 1 {
+            return format!("{} {unit}", (size + size.signum()) / 2);
+        }
+        size >>= 10;
+    }
+    format!("{} PB", (size + size.signum()) / 2)
+}
+
+/// Returns the comment of a relation, or of its column.
+pub(crate) fn comment(catalog: &Catalog, oid: i64, column: i64) -> Option<String> {
+    let at = usize::try_from(column).ok()?;
+    match relation(catalog, oid)? {
+        Relation::Table(table) if at == 0 => table.comments.table.clone(),
+        Relation::Table(table) => {
+            let column = table.columns.get(at - 1)?;
+            table.comments.columns.get(&column.id).cloned()
+        }
+        Relation::Index(table, index) if at == 0 => table.comments.indexes.get(&index.id).cloned(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_rounded_as_postgresql_does() {
+        let cases = [
+            (0, "0 bytes"),
+            (10_239, "10239 bytes"),
+            (10_240, "10 kB"),
+            (10_752, "11 kB"),
+            (10_485_247, "10239 kB"),
+            (10_485_248, "10 MB"),
+            (1 << 40, "1024 GB"),
+        ];
+        for (bytes, expected) in cases {
+            assert_eq!(pretty_size(bytes), expected, "{bytes}");
+        }
+    }
+}

@@ -1,0 +1,646 @@
+//! Tables of `pg_catalog` that have rows.
+
+use rukh_catalog::{Identity, KeyElement, Table};
+use rukh_keys::SortOrder;
+
+use super::lookup::{self, schemas, settings};
+use super::relations::{Attribute, Relation, relations};
+use super::table::{Cell, row};
+use super::texts::{constraints, index_definition, place, places};
+use super::types::{self, collation_of, length_of};
+use super::{DATABASE, Definition, Maker, Source, oids};
+
+const fn with(name: &'static str, columns: &'static str, rows: Maker) -> Definition {
+    Definition {
+        name,
+        columns,
+        rows: Some(rows),
+    }
+}
+
+const ROLE: &str = "rolname name, rolsuper bool, rolinherit bool, rolcreaterole bool, rolcreatedb bool, \
+    rolcanlogin bool, rolreplication bool, rolconnlimit int4, rolpassword text, rolvaliduntil timestamptz, \
+    rolbypassrls bool, rolconfig text[], oid oid";
+
+pub(super) const TABLES: &[Definition] = &[
+    with(
+        "pg_am",
+        "oid oid, amname name, amhandler regproc, amtype char",
+        |_| {
+            vec![
+                row![oids::HEAP, "heap", 0, "t"],
+                row![oids::BTREE, "btree", 0, "i"],
+                row![oids::COLUMNAR, "columnar", 0, "i"],
+            ]
+        },
+    ),
+    with(
+        "pg_attrdef",
+        "oid oid, adrelid oid, adnum int2, adbin text",
+        |source| {
+            let tables = source.catalog().tables();
+            tables.flat_map(|table| defaults(table)).collect()
+        },
+    ),
+    with(
+        "pg_attribute",
+        "attrelid oid, attname name, atttypid oid, attstattarget int4, attlen int2, attnum int2, attndims int4, \
+         attcacheoff int4, atttypmod int4, attbyval bool, attalign char, attstorage char, attcompression char, \
+         attnotnull bool, atthasdef bool, atthasmissing bool, attidentity char, attgenerated char, \
+         attisdropped bool, attislocal bool, attinhcount int4, attcollation oid, attacl text[], \
+         attoptions text[], attfdwoptions text[], attmissingval text",
+        |source| {
+            let all = relations(source.catalog());
+            all.flat_map(|relation| {
+                let attributes = relation.attributes().into_iter().enumerate();
+                attributes
+                    .map(|(at, attribute)| attribute_row(&relation, at, &attribute))
+                    .collect::<Vec<_>>()
+            })
+            .collect()
+        },
+    ),
+    with("pg_authid", ROLE, |source| roles(source)),
+    with(
+        "pg_class",
+        "oid oid, relname name, relnamespace oid, reltype oid, reloftype oid, relowner oid, relam oid, \
+         relfilenode oid, reltablespace oid, relpages int4, reltuples float4, relallvisible int4, \
+         reltoastrelid oid, relhasindex bool, relisshared bool, relpersistence char, relkind char, \
+         relnatts int2, relchecks int2, relhasrules bool, relhastriggers bool, relhassubclass bool, \
+         relrowsecurity bool, relforcerowsecurity bool, relispopulated bool, relreplident char, \
+         relispartition bool, relrewrite oid, relfrozenxid xid, relminmxid xid, relacl text[], \
+         reloptions text[], relpartbound text",
+        |source| {
+            relations(source.catalog())
+                .map(|relation| class_row(source, &relation))
+                .collect()
+        },
+    ),
+    with(
+        "pg_collation",
+        "oid oid, collname name, collnamespace oid, collowner oid, collprovider char, collisdeterministic bool, \
+         collencoding int4, collcollate text, collctype text, colliculocale text, collversion text",
+        |_| {
+            let collation = |oid: i64, name: &str, provider: &str| {
+                let (schema, owner) = (oids::PG_CATALOG, oids::OWNER);
+                row![
+                    oid,
+                    name,
+                    schema,
+                    owner,
+                    provider,
+                    true,
+                    -1,
+                    "C",
+                    "C",
+                    Cell::Null,
+                    Cell::Null
+                ]
+            };
+            vec![
+                collation(100, "default", "d"),
+                collation(950, "C", "c"),
+                collation(951, "POSIX", "c"),
+            ]
+        },
+    ),
+    with(
+        "pg_constraint",
+        "oid oid, conname name, connamespace oid, contype char, condeferrable bool, condeferred bool, \
+         convalidated bool, conrelid oid, contypid oid, conindid oid, conparentid oid, confrelid oid, \
+         confupdtype char, confdeltype char, confmatchtype char, conislocal bool, coninhcount int4, \
+         connoinherit bool, conkey int2[], confkey int2[], conpfeqop oid[], conppeqop oid[], conffeqop oid[], \
+         confdelsetcols int2[], conexclop oid[], conbin text",
+        |source| {
+            let tables = source.catalog().tables();
+            tables.flat_map(|table| constraint_rows(table)).collect()
+        },
+    ),
+    with(
+        "pg_database",
+        "oid oid, datname name, datdba oid, encoding int4, datlocprovider char, datistemplate bool, \
+         datallowconn bool, datconnlimit int4, datfrozenxid xid, datminmxid xid, dattablespace oid, \
+         datcollate text, datctype text, daticulocale text, datcollversion text, datacl text[]",
+        |_| {
+            let (oid, owner, space) = (oids::DATABASE, oids::OWNER, oids::TABLESPACE);
+            let null = || Cell::Null;
+            vec![row![
+                oid,
+                DATABASE,
+                owner,
+                6,
+                "c",
+                false,
+                true,
+                -1,
+                0,
+                0,
+                space,
+                "C",
+                "C",
+                null(),
+                null(),
+                null(),
+            ]]
+        },
+    ),
+    with(
+        "pg_depend",
+        "classid oid, objid oid, objsubid int4, refclassid oid, refobjid oid, refobjsubid int4, deptype char",
+        |source| owned_sequences(source),
+    ),
+    with(
+        "pg_description",
+        "objoid oid, classoid oid, objsubid int4, description text",
+        |source| {
+            let tables = source.catalog().tables();
+            tables.flat_map(|table| descriptions(table)).collect()
+        },
+    ),
+    with("pg_group", "groname name, grosysid oid, grolist oid[]", |_| {
+        Vec::new()
+    }),
+    with(
+        "pg_index",
+        "indexrelid oid, indrelid oid, indnatts int2, indnkeyatts int2, indisunique bool, \
+         indnullsnotdistinct bool, indisprimary bool, indisexclusion bool, indimmediate bool, \
+         indisclustered bool, indisvalid bool, indcheckxmin bool, indisready bool, indislive bool, \
+         indisreplident bool, indkey int2vector, indcollation oidvector, indclass oidvector, \
+         indoption int2vector, indexprs text, indpred text",
+        |source| {
+            relations(source.catalog())
+                .filter_map(|relation| index_row(&relation))
+                .collect()
+        },
+    ),
+    with(
+        "pg_indexes",
+        "schemaname name, tablename name, indexname name, tablespace name, indexdef text",
+        |source| {
+            let indexes = relations(source.catalog()).filter_map(|relation| {
+                let table = match relation {
+                    Relation::PrimaryKey(table) | Relation::Index(table, _) => table,
+                    _ => return None,
+                };
+                let definition = index_definition(&relation);
+                Some(row![
+                    &table.schema,
+                    &table.name,
+                    relation.name(),
+                    Cell::Null,
+                    definition
+                ])
+            });
+            indexes.collect()
+        },
+    ),
+    with(
+        "pg_language",
+        "oid oid, lanname name, lanowner oid, lanispl bool, lanpltrusted bool",
+        |_| {
+            vec![
+                row![12, "internal", oids::OWNER, false, false],
+                row![14, "sql", oids::OWNER, false, true],
+            ]
+        },
+    ),
+    with(
+        "pg_namespace",
+        "oid oid, nspname name, nspowner oid, nspacl text[]",
+        |source| {
+            let schemas = schemas(source.catalog());
+            let row = |name: &String| row![oids::schema(name), name, oids::OWNER, Cell::Null];
+            schemas.iter().map(row).collect()
+        },
+    ),
+    with(
+        "pg_proc",
+        "oid oid, proname name, pronamespace oid, proowner oid, prolang oid, procost float4, prorows float4, \
+         provariadic oid, prosupport regproc, prokind char, prosecdef bool, proleakproof bool, proisstrict bool, \
+         proretset bool, provolatile char, proparallel char, pronargs int2, pronargdefaults int2, \
+         prorettype oid, proargtypes oidvector, proallargtypes oid[], proargmodes char[], proargnames text[], \
+         proargdefaults text, protrftypes oid[], prosrc text, probin text, prosqlbody text, proconfig text[], \
+         proacl text[]",
+        |_| Vec::new(),
+    ),
+    with("pg_roles", ROLE, |source| roles(source)),
+    with(
+        "pg_sequence",
+        "seqrelid oid, seqtypid oid, seqstart int8, seqincrement int8, seqmax int8, seqmin int8, seqcache int8, \
+         seqcycle bool",
+        |source| {
+            let sequences = source.catalog().sequences();
+            let row = |sequence: &std::sync::Arc<rukh_catalog::Sequence>| {
+                row![
+                    oids::object(sequence.id.0),
+                    types::oid_of(&sequence.ty),
+                    sequence.start,
+                    sequence.increment,
+                    sequence.max,
+                    sequence.min,
+                    i64::from(sequence.cache),
+                    sequence.cycle,
+                ]
+            };
+            sequences.map(row).collect()
+        },
+    ),
+    with(
+        "pg_sequences",
+        "schemaname name, sequencename name, sequenceowner name, data_type text, start_value int8, \
+         min_value int8, max_value int8, increment_by int8, cycle bool, cache_size int8, last_value int8",
+        |source| {
+            let owner = lookup::role_name(source, oids::OWNER);
+            let sequences = source.catalog().sequences();
+            let row = |sequence: &std::sync::Arc<rukh_catalog::Sequence>| {
+                row![
+                    &sequence.schema,
+                    &sequence.name,
+                    &owner,
+                    sequence.ty.postgres_name(),
+                    sequence.start,
+                    sequence.min,
+                    sequence.max,
+                    sequence.increment,
+                    sequence.cycle,
+                    i64::from(sequence.cache),
+                    Cell::Null,
+                ]
+            };
+            sequences.map(row).collect()
+        },
+    ),
+    with(
+        "pg_settings",
+        "name text, setting text, unit text, category text, short_desc text, extra_desc text, context text, \
+         vartype text, source text, min_val text, max_val text, enumvals text[], boot_val text, \
+         reset_val text, sourcefile text, sourceline int4, pending_restart bool",
+        |source| {
+            let row = |[name, value, about]: [String; 3]| {
+                let null = || Cell::Null;
+                row![
+                    name,
+                    &value,
+                    null(),
+                    "Client",
+                    about,
+                    null(),
+                    "user",
+                    "string",
+                    "session",
+                    null(),
+                    null(),
+                    null(),
+                    &value,
+                    &value,
+                    null(),
+                    null(),
+                    false,
+                ]
+            };
+            settings(source).into_iter().map(row).collect()
+        },
+    ),
+    with(
+        "pg_shadow",
+        "usename name, usesysid oid, usecreatedb bool, usesuper bool, userepl bool, usebypassrls bool, \
+         passwd text, valuntil timestamptz, useconfig text[]",
+        |source| users(source),
+    ),
+    with(
+        "pg_stat_user_tables",
+        "relid oid, schemaname name, relname name, seq_scan int8, seq_tup_read int8, idx_scan int8, \
+         idx_tup_fetch int8, n_tup_ins int8, n_tup_upd int8, n_tup_del int8, n_tup_hot_upd int8, \
+         n_live_tup int8, n_dead_tup int8, n_mod_since_analyze int8, n_ins_since_vacuum int8, \
+         last_vacuum timestamptz, last_autovacuum timestamptz, last_analyze timestamptz, \
+         last_autoanalyze timestamptz, vacuum_count int8, autovacuum_count int8, analyze_count int8, \
+         autoanalyze_count int8",
+        |source| {
+            let row = |table: &std::sync::Arc<Table>| {
+                let mut row = row![oids::object(table.id.0), &table.schema, &table.name];
+                row.resize(11, Cell::Null);
+                row.push(lookup::rows_of(source, table).into());
+                row
+            };
+            source.catalog().tables().map(row).collect()
+        },
+    ),
+    with(
+        "pg_tables",
+        "schemaname name, tablename name, tableowner name, tablespace name, hasindexes bool, hasrules bool, \
+         hastriggers bool, rowsecurity bool",
+        |source| {
+            let owner = lookup::role_name(source, oids::OWNER);
+            let tables = source.catalog().tables();
+            let row = |table: &std::sync::Arc<Table>| {
+                row![
+                    &table.schema,
+                    &table.name,
+                    &owner,
+                    Cell::Null,
+                    true,
+                    false,
+                    false,
+                    false
+                ]
+            };
+            tables.map(row).collect()
+        },
+    ),
+    with(
+        "pg_tablespace",
+        "oid oid, spcname name, spcowner oid, spcacl text[], spcoptions text[]",
+        |_| {
+            vec![row![
+                oids::TABLESPACE,
+                "pg_default",
+                oids::OWNER,
+                Cell::Null,
+                Cell::Null
+            ]]
+        },
+    ),
+    with(
+        "pg_timezone_names",
+        "name text, abbrev text, utc_offset text, is_dst bool",
+        |_| vec![row!["UTC", "UTC", "00:00:00", false]],
+    ),
+    with("pg_type", types::PG_TYPE, |_| types::pg_type()),
+    with(
+        "pg_user",
+        "usename name, usesysid oid, usecreatedb bool, usesuper bool, userepl bool, usebypassrls bool, \
+         passwd text, valuntil timestamptz, useconfig text[]",
+        |source| users(source),
+    ),
+    with(
+        "pg_views",
+        "schemaname name, viewname name, viewowner name, definition text",
+        |source| {
+            let owner = lookup::role_name(source, oids::OWNER);
+            let views = source.catalog().views();
+            views
+                .map(|view| row![&view.schema, &view.name, &owner, format!(" {};", view.sql)])
+                .collect()
+        },
+    ),
+];
+
+fn defaults(table: &Table) -> Vec<Vec<Cell>> {
+    let columns = table.columns.iter();
+    columns
+        .filter_map(|column| {
+            let generated = column.values.generated.as_ref().map(|generated| &generated.sql);
+            let text = match column.values.identity {
+                Some(_) => return None,
+                None => generated.or(column.default.as_ref())?,
+            };
+            let oid = oids::default(table, column.id);
+            Some(row![oid, oids::object(table.id.0), place(table, column.id), text])
+        })
+        .collect()
+}
+
+fn attribute_row(relation: &Relation<'_>, at: usize, attribute: &Attribute<'_>) -> Vec<Cell> {
+    let length = length_of(attribute.type_oid);
+    let is_table = matches!(relation, Relation::Table(_));
+    let column = attribute.column.filter(|_| is_table);
+    let generated = column.is_some_and(|column| column.values.generated.is_some());
+    let identity = match column.and_then(|column| column.values.identity.as_ref()) {
+        Some(Identity::Always) => "a",
+        Some(Identity::ByDefault) => "d",
+        None => "",
+    };
+    let has_default =
+        identity.is_empty() && (generated || column.is_some_and(|column| column.default.is_some()));
+    row![
+        relation.oid(),
+        &attribute.name,
+        attribute.type_oid,
+        -1,
+        length,
+        at + 1,
+        0,
+        -1,
+        attribute.modifier,
+        (1..=8).contains(&length),
+        if length == 8 { "d" } else { "i" },
+        if length < 0 { "x" } else { "p" },
+        "",
+        attribute.not_null && is_table,
+        has_default,
+        false,
+        identity,
+        if generated { "s" } else { "" },
+        false,
+        true,
+        0,
+        collation_of(attribute.type_oid),
+        Cell::Null,
+        Cell::Null,
+        Cell::Null,
+        Cell::Null,
+    ]
+}
+
+fn class_row(source: &Source<'_>, relation: &Relation<'_>) -> Vec<Cell> {
+    let (method, rows) = match relation {
+        Relation::Table(table) => (oids::HEAP, lookup::rows_of(source, table)),
+        Relation::PrimaryKey(_) => (oids::BTREE, None),
+        Relation::Index(_, index) if index.is_columnar() => (oids::COLUMNAR, None),
+        Relation::Index(..) => (oids::BTREE, None),
+        _ => (0, None),
+    };
+    let (checks, has_index) = match relation {
+        Relation::Table(table) => (table.checks.len(), true),
+        _ => (0, false),
+    };
+    row![
+        relation.oid(),
+        relation.name(),
+        oids::schema(relation.schema()),
+        0,
+        0,
+        oids::OWNER,
+        method,
+        relation.oid(),
+        0,
+        0,
+        rows.unwrap_or(-1),
+        0,
+        0,
+        has_index,
+        false,
+        "p",
+        relation.kind(),
+        relation.attributes().len(),
+        checks,
+        matches!(relation, Relation::View(_)),
+        false,
+        false,
+        false,
+        false,
+        true,
+        if has_index { "d" } else { "n" },
+        false,
+        0,
+        0,
+        0,
+        Cell::Null,
+        Cell::Null,
+        Cell::Null,
+    ]
+}
+
+fn constraint_rows(table: &Table) -> Vec<Vec<Cell>> {
+    constraints(table)
+        .into_iter()
+        .map(|constraint| {
+            let null = || Cell::Null;
+            row![
+                constraint.oid,
+                constraint.name,
+                oids::schema(&constraint.table.schema),
+                constraint.kind,
+                false,
+                false,
+                true,
+                oids::object(constraint.table.id.0),
+                0,
+                constraint.index,
+                0,
+                0,
+                " ",
+                " ",
+                " ",
+                true,
+                0,
+                constraint.kind != "c",
+                constraint.columns,
+                null(),
+                null(),
+                null(),
+                null(),
+                null(),
+                null(),
+                constraint.check,
+            ]
+        })
+        .collect()
+}
+
+/// A sequence that was made for a column goes with it.
+fn owned_sequences(source: &Source<'_>) -> Vec<Vec<Cell>> {
+    let catalog = source.catalog();
+    let class = oids::system_table("pg_class", 0);
+    let owned = catalog.sequences().filter_map(|sequence| {
+        let (table, column) = sequence.owner?;
+        let table = catalog.table(table)?;
+        let identity = table.column(column)?.values.identity.is_some();
+        let (sequence, owner) = (oids::object(sequence.id.0), oids::object(table.id.0));
+        let kind = if identity { "i" } else { "a" };
+        Some(row![class, sequence, 0, class, owner, place(table, column), kind])
+    });
+    owned.collect()
+}
+
+fn descriptions(table: &Table) -> Vec<Vec<Cell>> {
+    let class = oids::system_table("pg_class", 0);
+    let oid = oids::object(table.id.0);
+    let own = table.comments.table.iter().map(|text| row![oid, class, 0, text]);
+    let columns = table.comments.columns.iter();
+    let columns = columns.map(|(id, text)| row![oid, class, place(table, *id), text]);
+    let indexes = table.comments.indexes.iter();
+    let indexes = indexes.map(|(id, text)| row![oids::object(id.0), class, 0, text]);
+    own.chain(columns).chain(indexes).collect()
+}
+
+fn index_row(relation: &Relation<'_>) -> Option<Vec<Cell>> {
+    let (table, elements, include, index): (_, &[KeyElement], &[_], _) = match relation {
+        Relation::PrimaryKey(table) => (table, &table.primary_key, &[], None),
+        Relation::Index(table, index) => (table, &index.elements, &index.include, Some(index)),
+        _ => return None,
+    };
+    let mut keys = places(table, elements);
+    keys.extend(include.iter().map(|id| place(table, *id)));
+    let attributes = relation.attributes();
+    let collations = attributes
+        .iter()
+        .map(|attribute| collation_of(attribute.type_oid));
+    let options = elements.iter().map(|element| match element.order {
+        SortOrder::Asc => 0,
+        // DESC, NULLS FIRST.
+        SortOrder::Desc => 3,
+    });
+    let expressions: Vec<String> = elements
+        .iter()
+        .filter(|element| !matches!(element.expr, rukh_catalog::KeyExpr::Column(_)))
+        .map(|element| element.expr.sql(table))
+        .collect();
+    let ready = index.is_none_or(|index| index.state == rukh_catalog::IndexState::Ready);
+    let maintained = index.is_none_or(|index| index.state.is_maintained());
+    Some(row![
+        relation.oid(),
+        oids::object(table.id.0),
+        keys.len(),
+        elements.len(),
+        index.is_none_or(|index| index.unique),
+        false,
+        index.is_none(),
+        false,
+        true,
+        false,
+        ready,
+        false,
+        maintained,
+        true,
+        false,
+        keys.clone(),
+        collations.collect::<Vec<i64>>(),
+        vec![0; keys.len()],
+        options.collect::<Vec<i64>>(),
+        Some(expressions.join(", ")).filter(|text| !text.is_empty()),
+        index
+            .and_then(|index| index.predicate.as_ref())
+            .map(|predicate| &predicate.sql),
+    ])
+}
+
+fn roles(source: &Source<'_>) -> Vec<Vec<Cell>> {
+    let role = |role: lookup::Role| {
+        let null = || Cell::Null;
+        row![
+            role.name,
+            role.superuser,
+            true,
+            role.superuser,
+            role.superuser,
+            true,
+            false,
+            -1,
+            "********",
+            null(),
+            role.superuser,
+            null(),
+            role.oid,
+        ]
+    };
+    lookup::roles(source).into_iter().map(role).collect()
+}
+
+fn users(source: &Source<'_>) -> Vec<Vec<Cell>> {
+    let user = |role: lookup::Role| {
+        let (oid, all) = (role.oid, role.superuser);
+        row![
+            role.name,
+            oid,
+            all,
+            all,
+            false,
+            all,
+            "********",
+            Cell::Null,
+            Cell::Null
+        ]
+    };
+    lookup::roles(source).into_iter().map(user).collect()
+}

@@ -1,0 +1,633 @@
+//! Subqueries on `pg_catalog`, in a form that DataFusion runs.
+//!
+//! 1. A query that joins with a table which never has rows has none. Its conditions and computed columns,
+//!    which need not be planned, go: `SELECT f(x) AS a FROM pg_policy WHERE …` becomes
+//!    `SELECT NULL AS a FROM pg_policy WHERE false`. As a subquery it is NULL, an empty array, or false.
+//! 2. DataFusion plans a correlated subquery only where it aggregates, and EXISTS only in WHERE. Elsewhere
+//!    they become lateral joins: `SELECT (SELECT d.x FROM pg_attrdef d WHERE d.y = a.y) FROM pg_attribute a`
+//!    is `SELECT s.x FROM pg_attribute a LEFT JOIN LATERAL (SELECT …) s ON true`. That is the same as long
+//!    as the subquery gives one row at most, which those that clients send to `pg_catalog` do.
+//!
+//! Queries of other tables stay as they are.
+
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, CaseWhen, DataType, Expr, FunctionArg, FunctionArgExpr, GroupByExpr, Ident, Join,
+    JoinConstraint, JoinOperator, Query, Select, SelectItem, SetExpr, TableAlias, TableFactor,
+    TableWithJoins, Value, Visit, VisitMut, Visitor, VisitorMut,
+};
+
+use crate::expressions::is_aggregate;
+use crate::output_names::name_of;
+
+use super::definition;
+use super::syntax::{call, system_name};
+
+/// Columns of texts that are NULL in every row.
+const ALWAYS_NULL: &[&str] = &[
+    "reloptions",
+    "relacl",
+    "attacl",
+    "attoptions",
+    "attfdwoptions",
+    "nspacl",
+    "datacl",
+    "proacl",
+    "typacl",
+    "spcacl",
+    "spcoptions",
+];
+
+/// Rewrites the subqueries of a tree.
+pub(crate) fn spell_out_subqueries(node: &mut impl VisitMut) {
+    let ControlFlow::Continue(()) = node.visit(&mut Rewrite { joined: 0 });
+}
+
+struct Rewrite {
+    /// How many lateral joins there are, for their names.
+    joined: usize,
+}
+
+impl VisitorMut for Rewrite {
+    type Break = Infallible;
+
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Infallible> {
+        if select.from.iter().any(is_empty) && !aggregates(select) {
+            without_rows(select);
+            return ControlFlow::Continue(());
+        }
+        self.join_subqueries(select);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Infallible> {
+        let nothing = matches!(query.body.as_ref(), SetExpr::Select(select)
+            if select.from.iter().any(is_empty) && !aggregates(select));
+        if nothing {
+            // No rows have any order.
+            query.order_by = None;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+        let replacement = match expr {
+            Expr::Subquery(query) if gives_nothing(query) => Some(null()),
+            Expr::Exists { subquery, negated } if gives_nothing(subquery) => Some(boolean(*negated)),
+            Expr::InSubquery {
+                subquery, negated, ..
+            } if gives_nothing(subquery) => Some(boolean(*negated)),
+            _ => None,
+        };
+        if let Some(replacement) = replacement {
+            *expr = replacement;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn null() -> Expr {
+    Expr::Cast {
+        kind: datafusion::sql::sqlparser::ast::CastKind::Cast,
+        expr: Box::new(Expr::Value(Value::Null.into())),
+        data_type: DataType::Varchar(None),
+        array: false,
+        format: None,
+    }
+}
+
+fn boolean(value: bool) -> Expr {
+    Expr::Value(Value::Boolean(value).into())
+}
+
+/// Whether a FROM item never has rows.
+fn is_empty(item: &TableWithJoins) -> bool {
+    let mut empty = is_empty_factor(&item.relation);
+    for join in &item.joins {
+        let right = is_empty_factor(&join.relation);
+        empty = match join.join_operator {
+            JoinOperator::Join(_) | JoinOperator::Inner(_) | JoinOperator::CrossJoin(_) => empty || right,
+            JoinOperator::Right(_) | JoinOperator::RightOuter(_) => right,
+            JoinOperator::FullOuter(_) => empty && right,
+            _ => empty,
+        };
+    }
+    empty
+}
+
+fn is_empty_factor(factor: &TableFactor) -> bool {
+    match factor {
+        TableFactor::Table { name, args: None, .. } => match system_name(name) {
+            Some((Some(schema), name)) => {
+                schema == "pg_catalog" && definition(&name).is_some_and(|table| table.rows.is_none())
+            }
+            _ => false,
+        },
+        TableFactor::Table {
+            name,
+            args: Some(arguments),
+            ..
+        } => {
+            let is_unnest = system_name(name).is_some_and(|(_, name)| name == "unnest");
+            is_unnest && matches!(arguments.args.as_slice(), [argument] if is_null_argument(argument))
+        }
+        TableFactor::Function { name, args, .. } => {
+            let is_unnest = system_name(name).is_some_and(|(_, name)| name == "unnest");
+            is_unnest && matches!(args.as_slice(), [argument] if is_null_argument(argument))
+        }
+        TableFactor::UNNEST { array_exprs, .. } => {
+            matches!(array_exprs.as_slice(), [expr] if is_always_null(expr))
+        }
+        TableFactor::Derived { subquery, .. } => gives_nothing(subquery),
+        TableFactor::NestedJoin { table_with_joins, .. } => is_empty(table_with_joins),
+        _ => false,
+    }
+}
+
+fn is_null_argument(argument: &FunctionArg) -> bool {
+    matches!(argument, FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) if is_always_null(expr))
+}
+
+fn is_always_null(expr: &Expr) -> bool {
+    match expr {
+        Expr::CompoundIdentifier(parts) if parts.len() == 2 => {
+            let name = parts.last().map(|name| name.value.to_lowercase());
+            name.is_some_and(|name| ALWAYS_NULL.contains(&name.as_str()))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a query never has rows, or one that aggregates nothing to NULL.
+fn gives_nothing(query: &Query) -> bool {
+    let SetExpr::Select(select) = query.body.as_ref() else {
+        return false;
+    };
+    if !select.from.iter().any(is_empty) {
+        return false;
+    }
+    match select.projection.as_slice() {
+        _ if !aggregates(select) => true,
+        [
+            SelectItem::UnnamedExpr(Expr::Function(call))
+            | SelectItem::ExprWithAlias {
+                expr: Expr::Function(call),
+                ..
+            },
+        ] => {
+            let name = call.name.to_string();
+            matches!(name.as_str(), "array_agg" | "string_agg" | "min" | "max") && is_ungrouped(select)
+        }
+        _ => false,
+    }
+}
+
+fn is_ungrouped(select: &Select) -> bool {
+    matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty())
+}
+
+/// Whether a query gives a row where there are none.
+fn aggregates(select: &Select) -> bool {
+    let mut finder = Aggregates { depth: 0 };
+    !is_ungrouped(select)
+        || select.having.is_some()
+        || select
+            .projection
+            .iter()
+            .any(|item| Visit::visit(item, &mut finder).is_break())
+}
+
+struct Aggregates {
+    depth: usize,
+}
+
+impl Visitor for Aggregates {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Function(call)
+                if self.depth == 0 && call.over.is_none() && is_aggregate(&call.name.to_string()) =>
+            {
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// Leaves of a query that has no rows the names of its columns and its parameters.
+fn without_rows(select: &mut Select) {
+    let mut parameters = Parameters::default();
+    let _ = Visit::visit(&select.selection, &mut parameters);
+    for item in &mut select.projection {
+        let expr = match item {
+            SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => expr,
+            _ => continue,
+        };
+        if matches!(
+            expr,
+            Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_)
+        ) {
+            continue;
+        }
+        let _ = Visit::visit(expr, &mut parameters);
+        let name = name_of(expr);
+        *expr = null();
+        if let (SelectItem::UnnamedExpr(expr), Some(name)) = (&mut *item, name) {
+            let expr = std::mem::replace(expr, boolean(false));
+            let alias = Ident::with_quote('"', name);
+            *item = SelectItem::ExprWithAlias { expr, alias };
+        }
+    }
+    let nothing = |selection, name: String| Expr::BinaryOp {
+        left: Box::new(selection),
+        op: BinaryOperator::And,
+        right: Box::new(Expr::IsNull(Box::new(Expr::Value(
+            Value::Placeholder(name).into(),
+        )))),
+    };
+    select.selection = Some(parameters.0.into_iter().fold(boolean(false), nothing));
+}
+
+#[derive(Default)]
+struct Parameters(Vec<String>);
+
+impl Visitor for Parameters {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        if let Expr::Value(value) = expr
+            && let Value::Placeholder(name) = &value.value
+            && !self.0.contains(name)
+        {
+            self.0.push(name.clone());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Rewrite {
+    /// Makes lateral joins of the subqueries in the columns of a query, and of those in its WHERE.
+    fn join_subqueries(&mut self, select: &mut Select) {
+        let has_star = select
+            .projection
+            .iter()
+            .any(|item| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..)));
+        if has_star || !may_join(&select.from) || !has_subquery(select) || aggregates(select) {
+            return;
+        }
+        let mut joins = Joins {
+            depth: 0,
+            in_projection: true,
+            joined: self.joined,
+            joins: Vec::new(),
+        };
+        for item in &mut select.projection {
+            let ControlFlow::Continue(()) = VisitMut::visit(item, &mut joins);
+        }
+        joins.in_projection = false;
+        let ControlFlow::Continue(()) = VisitMut::visit(&mut select.selection, &mut joins);
+        self.joined = joins.joined;
+        if joins.joins.is_empty() {
+            return;
+        }
+        let mut items = std::mem::take(&mut select.from).into_iter();
+        let Some(mut all) = items.next() else { return };
+        for item in items {
+            all.joins.push(Join {
+                relation: item.relation,
+                global: false,
+                join_operator: JoinOperator::CrossJoin(JoinConstraint::None),
+            });
+            all.joins.extend(item.joins);
+        }
+        all.joins.append(&mut joins.joins);
+        select.from = vec![all];
+    }
+}
+
+/// Whether a subquery stands in the columns of a query, or in its WHERE.
+fn has_subquery(select: &Select) -> bool {
+    let mut finder = Subqueries;
+    let in_columns = select
+        .projection
+        .iter()
+        .any(|item| Visit::visit(item, &mut finder).is_break());
+    in_columns || Visit::visit(&select.selection, &mut finder).is_break()
+}
+
+struct Subqueries;
+
+impl Visitor for Subqueries {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        ControlFlow::Break(())
+    }
+}
+
+/// Whether FROM items can be written as one chain of joins.
+fn may_join(from: &[TableWithJoins]) -> bool {
+    let keeps_left = |join: &Join| {
+        matches!(
+            join.join_operator,
+            JoinOperator::Join(_)
+                | JoinOperator::Inner(_)
+                | JoinOperator::CrossJoin(_)
+                | JoinOperator::Left(_)
+                | JoinOperator::LeftOuter(_)
+        )
+    };
+    !from.is_empty() && (from.len() == 1 || from.iter().flat_map(|item| &item.joins).all(keeps_left))
+}
+
+/// Takes subqueries out of expressions.
+struct Joins {
+    depth: usize,
+    in_projection: bool,
+    joined: usize,
+    joins: Vec<Join>,
+}
+
+impl VisitorMut for Joins {
+    type Break = Infallible;
+
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<Infallible> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Infallible> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+        if self.depth > 0 {
+            return ControlFlow::Continue(());
+        }
+        match expr {
+            Expr::Subquery(query) if self.in_projection || is_correlated_shape(query) => {
+                if let Some(item) = joinable(query) {
+                    *expr = self.join_value(query, item);
+                }
+            }
+            Expr::Exists { subquery, negated } if self.in_projection && joinable(subquery).is_some() => {
+                let one = Expr::Value(Value::Number("1".to_string(), false).into());
+                let count = self.join(subquery, call("count", vec![one]));
+                let zero = || Expr::Value(Value::Number("0".to_string(), false).into());
+                let op = if *negated {
+                    BinaryOperator::Eq
+                } else {
+                    BinaryOperator::Gt
+                };
+                *expr = Expr::Nested(Box::new(Expr::BinaryOp {
+                    left: Box::new(call("coalesce", vec![count, zero()])),
+                    op,
+                    right: Box::new(zero()),
+                }));
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Whether a subquery has a condition, in which it may speak of the query around it.
+fn is_correlated_shape(query: &Query) -> bool {
+    matches!(query.body.as_ref(), SetExpr::Select(select) if select.selection.is_some())
+}
+
+/// Returns the column of a subquery that can be joined with: a plain one of tables of `pg_catalog`.
+fn joinable(query: &Query) -> Option<Expr> {
+    let SetExpr::Select(select) = query.body.as_ref() else {
+        return None;
+    };
+    let plain = query.with.is_none()
+        && query.limit_clause.is_none()
+        && query.order_by.is_none()
+        && query.fetch.is_none()
+        && select.distinct.is_none()
+        && !aggregates(select)
+        && !select.from.is_empty()
+        && select.from.iter().all(is_of_catalog);
+    let [SelectItem::UnnamedExpr(item) | SelectItem::ExprWithAlias { expr: item, .. }] =
+        select.projection.as_slice()
+    else {
+        return None;
+    };
+    plain.then(|| item.clone())
+}
+
+fn is_of_catalog(item: &TableWithJoins) -> bool {
+    let known = |factor: &TableFactor| match factor {
+        TableFactor::Table { name, args: None, .. } => {
+            let name = system_name(name);
+            name.is_some_and(|(schema, name)| {
+                definition(&name).is_some() && schema.is_none_or(|schema| schema == "pg_catalog")
+            })
+        }
+        _ => false,
+    };
+    known(&item.relation) && item.joins.iter().all(|join| known(&join.relation))
+}
+
+/// The tables of a subquery: the names that its columns are qualified with, and the columns.
+fn tables_of(query: &Query) -> Vec<(String, Vec<&'static str>)> {
+    let SetExpr::Select(select) = query.body.as_ref() else {
+        return Vec::new();
+    };
+    let factors = select.from.iter().flat_map(|item| {
+        let joined = item.joins.iter().map(|join| &join.relation);
+        std::iter::once(&item.relation).chain(joined)
+    });
+    let table = |factor: &TableFactor| match factor {
+        TableFactor::Table { name, alias, .. } => {
+            let (_, name) = system_name(name)?;
+            let columns = super::table::columns(definition(&name)?.columns);
+            let columns = columns.into_iter().map(|(column, _)| column).collect();
+            Some((
+                alias
+                    .as_ref()
+                    .map_or(name, |alias| alias.name.value.to_lowercase()),
+                columns,
+            ))
+        }
+        _ => None,
+    };
+    factors.filter_map(table).collect()
+}
+
+/// Puts columns of a lateral join in the place of those of the subquery.
+struct Columns<'a> {
+    tables: &'a [(String, Vec<&'static str>)],
+    alias: Ident,
+    found: Vec<Expr>,
+}
+
+impl Columns<'_> {
+    fn is_inner(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Identifier(name) => {
+                let name = name.value.to_lowercase();
+                self.tables
+                    .iter()
+                    .any(|(_, columns)| columns.contains(&name.as_str()))
+            }
+            Expr::CompoundIdentifier(parts) if parts.len() > 1 => {
+                let table = parts[parts.len() - 2].value.to_lowercase();
+                self.tables.iter().any(|(name, _)| *name == table)
+            }
+            _ => false,
+        }
+    }
+
+    fn name(at: usize) -> Ident {
+        Ident::with_quote('"', format!("pg_value_{at}"))
+    }
+}
+
+impl VisitorMut for Columns<'_> {
+    type Break = Infallible;
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+        if self.is_inner(expr) {
+            let known = self.found.iter().position(|found| found == expr);
+            let at = known.unwrap_or(self.found.len());
+            if known.is_none() {
+                self.found.push(expr.clone());
+            }
+            *expr = Expr::CompoundIdentifier(vec![self.alias.clone(), Columns::name(at)]);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Joins {
+    /// Joins with the columns that a subquery computes `item` of; returns what computes it.
+    ///
+    /// It may read the query around as well, which a subquery of a join may do in its conditions only.
+    fn join_value(&mut self, query: &Query, mut item: Expr) -> Expr {
+        if matches!(item, Expr::Identifier(_) | Expr::CompoundIdentifier(_)) {
+            return self.join(query, item);
+        }
+        let tables = tables_of(query);
+        let mut columns = Columns {
+            tables: &tables,
+            alias: Ident::with_quote('"', format!("pg_subquery_{}", self.joined + 1)),
+            found: Vec::new(),
+        };
+        let ControlFlow::Continue(()) = VisitMut::visit(&mut item, &mut columns);
+        let all = columns.found.into_iter().enumerate();
+        let all = all.map(|(at, expr)| SelectItem::ExprWithAlias {
+            expr,
+            alias: Columns::name(at),
+        });
+        let others: Vec<SelectItem> = all.collect();
+        let found = self.join_all(query, boolean(true), others);
+        Expr::Case {
+            case_token: AttachedToken::empty(),
+            end_token: AttachedToken::empty(),
+            operand: None,
+            conditions: vec![CaseWhen {
+                condition: found,
+                result: item,
+            }],
+            else_result: None,
+        }
+    }
+
+    /// Joins with a subquery that gives `item`; returns the column that holds it.
+    fn join(&mut self, query: &Query, item: Expr) -> Expr {
+        self.join_all(query, item, Vec::new())
+    }
+
+    /// As [`Joins::join`], with more columns.
+    fn join_all(&mut self, query: &Query, item: Expr, others: Vec<SelectItem>) -> Expr {
+        self.joined += 1;
+        let alias = Ident::with_quote('"', format!("pg_subquery_{}", self.joined));
+        let column = Ident::with_quote('"', "pg_value");
+        let mut query = query.clone();
+        if let SetExpr::Select(select) = query.body.as_mut() {
+            select.projection = vec![SelectItem::ExprWithAlias {
+                expr: item,
+                alias: column.clone(),
+            }];
+            select.projection.extend(others);
+        }
+        let relation = TableFactor::Derived {
+            lateral: true,
+            subquery: Box::new(query),
+            alias: Some(TableAlias {
+                explicit: true,
+                name: alias.clone(),
+                columns: Vec::new(),
+                at: None,
+            }),
+            sample: None,
+        };
+        self.joins.push(Join {
+            relation,
+            global: false,
+            join_operator: JoinOperator::LeftOuter(JoinConstraint::On(boolean(true))),
+        });
+        Expr::CompoundIdentifier(vec![alias, column])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statement::{Statement, parse};
+
+    fn check(written: &str, expected: &str) {
+        let Ok(Statement::Query(query)) = parse(written) else {
+            panic!("{written} is a query")
+        };
+        assert_eq!(query.to_string(), expected, "{written}");
+    }
+
+    #[test]
+    fn queries_without_rows_need_no_plan() {
+        check(
+            "SELECT polname, f(polroles) AS r FROM pg_catalog.pg_policy WHERE polrelid = $1",
+            "SELECT polname, CAST(NULL AS VARCHAR) AS r FROM pg_catalog.pg_policy WHERE false AND $1 IS NULL",
+        );
+        check(
+            "SELECT 1 WHERE EXISTS (SELECT 1 FROM pg_catalog.pg_trigger)",
+            "SELECT 1 WHERE false",
+        );
+        check(
+            "SELECT a FROM t LEFT JOIN pg_catalog.pg_policy p ON p.oid = a",
+            "SELECT a FROM t LEFT JOIN pg_catalog.pg_policy p ON p.oid = a",
+        );
+    }
+
+    #[test]
+    fn correlated_subqueries_are_joined() {
+        check(
+            "SELECT (SELECT d.adbin FROM pg_attrdef d WHERE d.adnum = a.attnum) FROM pg_attribute a",
+            "SELECT \"pg_subquery_1\".\"pg_value\" AS \"adbin\" FROM pg_attribute a LEFT OUTER JOIN LATERAL \
+             (SELECT d.adbin AS \"pg_value\" FROM pg_attrdef d WHERE d.adnum = a.attnum) AS \"pg_subquery_1\" \
+             ON true",
+        );
+        check(
+            "SELECT (SELECT max(b) FROM u WHERE u.a = t.a) FROM t",
+            "SELECT (SELECT max(b) FROM u WHERE u.a = t.a) AS \"max\" FROM t",
+        );
+    }
+}
