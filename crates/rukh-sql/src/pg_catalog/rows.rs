@@ -60,7 +60,7 @@ pub(super) const TABLES: &[Definition] = &[
             .collect()
         },
     ),
-    with("pg_authid", ROLE, |source| roles(source)),
+    with("pg_authid", ROLE, roles),
     with(
         "pg_class",
         "oid oid, relname name, relnamespace oid, reltype oid, reloftype oid, relowner oid, relam oid, \
@@ -147,7 +147,7 @@ pub(super) const TABLES: &[Definition] = &[
     with(
         "pg_depend",
         "classid oid, objid oid, objsubid int4, refclassid oid, refobjid oid, refobjsubid int4, deptype char",
-        |source| owned_sequences(source),
+        owned_sequences,
     ),
     with(
         "pg_description",
@@ -223,7 +223,7 @@ pub(super) const TABLES: &[Definition] = &[
          proacl text[]",
         |_| Vec::new(),
     ),
-    with("pg_roles", ROLE, |source| roles(source)),
+    with("pg_roles", ROLE, roles),
     with(
         "pg_sequence",
         "seqrelid oid, seqtypid oid, seqstart int8, seqincrement int8, seqmax int8, seqmin int8, seqcache int8, \
@@ -305,7 +305,7 @@ pub(super) const TABLES: &[Definition] = &[
         "pg_shadow",
         "usename name, usesysid oid, usecreatedb bool, usesuper bool, userepl bool, usebypassrls bool, \
          passwd text, valuntil timestamptz, useconfig text[]",
-        |source| users(source),
+        users,
     ),
     with(
         "pg_stat_user_tables",
@@ -370,7 +370,7 @@ pub(super) const TABLES: &[Definition] = &[
         "pg_user",
         "usename name, usesysid oid, usecreatedb bool, usesuper bool, userepl bool, usebypassrls bool, \
          passwd text, valuntil timestamptz, useconfig text[]",
-        |source| users(source),
+        users,
     ),
     with(
         "pg_views",

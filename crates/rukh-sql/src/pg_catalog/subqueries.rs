@@ -591,7 +591,6 @@ impl Joins {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::statement::{Statement, parse};
 
     fn check(written: &str, expected: &str) {

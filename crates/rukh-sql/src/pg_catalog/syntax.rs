@@ -573,7 +573,6 @@ fn access(root: &Expr, chain: &[AccessExpr]) -> Option<Expr> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::statement::{Statement, parse};
 
     fn check(written: &str, expected: &str) {
