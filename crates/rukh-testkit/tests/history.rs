@@ -17,7 +17,7 @@ use rukh_testkit::seed::{Case, Cases};
 use tempfile::TempDir;
 
 /// Cases of a usual run.
-const CASES: u64 = 12;
+const CASES: u64 = 6;
 /// Steps of a case.
 const STEPS: usize = 25;
 /// Groups and names of keys, few, so that they meet.
