@@ -12,6 +12,9 @@
 //!
 //! Deliberately not here: SQL, and anything that a library user would want too.
 
+mod authentication;
+mod backends;
+mod binding;
 mod config;
 mod copy;
 mod error;
@@ -20,6 +23,7 @@ mod http;
 mod input;
 mod log;
 mod messages;
+mod metering;
 mod output;
 mod portal;
 mod registry;

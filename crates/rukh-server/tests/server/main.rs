@@ -2,10 +2,14 @@
 
 mod abuse;
 mod copy;
+mod killed;
+mod monitors;
 mod protocol;
 mod psql;
 mod raw;
 mod slt;
+mod tls;
+mod users;
 mod values;
 
 use rukh::Database;
