@@ -108,7 +108,7 @@ impl Rights {
 
     /// Returns the rights of both.
     #[must_use]
-    pub fn with(self, other: Rights) -> Rights {
+    pub const fn with(self, other: Rights) -> Rights {
         Rights(self.0 | other.0)
     }
 

@@ -102,6 +102,34 @@ pub enum Action {
     },
     /// Let clients of PostgreSQL in: psql, drivers, dashboards
     Serve(ServeArguments),
+    /// Add users, the first of them among these, and change passwords
+    ///
+    /// The password is read from RUKH_PASSWORD, the terminal, or standard input. Where a process has the
+    /// database open, connect to that and run CREATE USER or ALTER USER.
+    #[command(subcommand)]
+    User(UserAction),
+}
+
+/// What becomes of a user.
+#[derive(Debug, Subcommand)]
+pub enum UserAction {
+    /// Add a user with a password
+    Add {
+        /// Directory of the database; made when it is not there
+        directory: PathBuf,
+        /// The user's name
+        name: String,
+        /// The user may do everything
+        #[arg(long)]
+        superuser: bool,
+    },
+    /// Give a user another password
+    Password {
+        /// Directory of the database
+        directory: PathBuf,
+        /// The user's name
+        name: String,
+    },
 }
 
 /// How a file is written.

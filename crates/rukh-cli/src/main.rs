@@ -35,6 +35,7 @@ mod serve;
 mod session;
 mod settings;
 mod terminal;
+mod user;
 mod validate;
 
 use std::process::ExitCode;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         None => run::run(&arguments.run),
         Some(Action::Dump { directory }) => dump::run(directory),
         Some(Action::Serve(arguments)) => serve::run(arguments),
+        Some(Action::User(action)) => user::run(action),
         Some(Action::Check { directory, tables }) => check::run(directory, tables),
         Some(Action::Backup {
             directory,

@@ -17,9 +17,10 @@ pub enum ServeError {
         /// What the system said.
         source: io::Error,
     },
-    /// The address can be reached from other machines, and there are no users.
+    /// The address can be reached from other machines, and nobody could log in.
     #[error(
-        "will not listen on {address}: it can be reached from other machines, and everybody would be let in"
+        "will not listen on {address}: it can be reached from other machines, and no user has a password; \
+         make one with: rukh user add DIR NAME"
     )]
     Open {
         /// The address.

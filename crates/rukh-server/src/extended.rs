@@ -120,7 +120,12 @@ impl Session {
             return Ok(());
         };
         let rows_max = u64::try_from(execute.max_rows).ok().filter(|rows| *rows > 0);
-        let result = self.timed(|session| session.run_portal(&mut portal, rows_max));
+        let prepared = portal.prepared.clone();
+        let text = prepared
+            .statement
+            .as_ref()
+            .map_or("", |statement| statement.sql());
+        let result = self.timed(text, |session| session.run_portal(&mut portal, rows_max));
         if result.is_ok() {
             self.portals.insert(name, portal);
         }

@@ -16,8 +16,8 @@ use axum::routing::get;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tracing::{error, info};
 
-use crate::ServeError;
 use crate::server::Server;
+use crate::{ServeError, metering};
 
 /// Upper limits of the classes of times, seconds.
 const TIMES: [f64; 12] = [
@@ -66,6 +66,7 @@ fn routes(server: Arc<Server>, recorder: PrometheusHandle) -> Router {
     let ready = server.clone();
     let metrics = move || {
         metrics::gauge!("rukh_connections").set(server.registry().len() as f64);
+        metering::storage(server.database());
         std::future::ready(recorder.render())
     };
     Router::new()

@@ -13,6 +13,9 @@
 //! Deliberately not here: SQL, and anything that a library user would want too.
 
 mod arrays;
+mod authentication;
+mod backends;
+mod binding;
 mod config;
 mod copy;
 mod deallocate;
@@ -22,6 +25,7 @@ mod http;
 mod input;
 mod log;
 mod messages;
+mod metering;
 mod output;
 mod portal;
 mod registry;

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 use rukh::CancelHandle;
 
+use crate::backends::Doing;
 use crate::wire::Socket;
 
 /// A session as others see it.
@@ -17,6 +18,10 @@ pub(crate) struct Slot {
     secret: i32,
     pub(crate) cancel: CancelHandle,
     pub(crate) socket: Socket,
+    /// What others see of it.
+    pub(crate) doing: Mutex<Doing>,
+    terminated: AtomicBool,
+    statements: AtomicU64,
     timed_out: AtomicBool,
     running: Mutex<Running>,
 }
@@ -41,10 +46,16 @@ pub(crate) struct Registry {
 }
 
 impl Slot {
+    /// Returns how many statements have begun, the running one among them.
+    pub(crate) fn statements(&self) -> u64 {
+        self.statements.load(Ordering::Relaxed)
+    }
+
     /// Notes that a statement runs, and when it must have ended; returns when to look at that, unless
     /// somebody will anyway.
     pub(crate) fn start(&self, deadline: Option<Instant>) -> Option<Instant> {
         self.timed_out.store(false, Ordering::Relaxed);
+        self.statements.fetch_add(1, Ordering::Relaxed);
         let mut running = self.running.lock();
         running.started = Some(Instant::now());
         running.deadline = deadline;
@@ -80,8 +91,20 @@ impl Slot {
         self.timed_out.load(Ordering::Relaxed)
     }
 
+    /// Ends the session: what it runs is cancelled, and nothing more is read of its client.
+    pub(crate) fn terminate(&self) {
+        self.terminated.store(true, Ordering::Relaxed);
+        self.socket.end_input();
+        self.cancel_running();
+    }
+
+    /// Returns whether the session is to end.
+    pub(crate) fn is_terminated(&self) -> bool {
+        self.terminated.load(Ordering::Relaxed)
+    }
+
     /// Cancels the statement that runs, if one does.
-    fn cancel_running(&self) {
+    pub(crate) fn cancel_running(&self) {
         let running = self.running.lock();
         if running.started.is_some() {
             self.cancel.cancel();
@@ -113,6 +136,9 @@ impl Registry {
             secret,
             cancel,
             socket,
+            doing: Mutex::default(),
+            terminated: AtomicBool::new(false),
+            statements: AtomicU64::new(0),
             timed_out: AtomicBool::new(false),
             running: Mutex::default(),
         });
@@ -134,6 +160,16 @@ impl Registry {
         {
             slot.cancel_running();
         }
+    }
+
+    /// Returns all sessions.
+    pub(crate) fn slots(&self) -> Vec<Arc<Slot>> {
+        self.slots.lock().values().cloned().collect()
+    }
+
+    /// Returns the session of a number.
+    pub(crate) fn slot(&self, pid: i32) -> Option<Arc<Slot>> {
+        self.slots.lock().get(&pid).cloned()
     }
 
     /// Returns the number of sessions.

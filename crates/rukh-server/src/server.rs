@@ -11,13 +11,15 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::CryptoProvider;
 use tracing::{debug, info, warn};
 
+use crate::authentication::authenticate;
+use crate::backends::{Doing, OfServer};
 use crate::messages::{self, Severity};
 use crate::registry::{Registry, Slot};
 use crate::session::Session;
 use crate::startup::{Start, StartError, read_start, welcome};
 use crate::timeouts::Timeouts;
-use crate::wire::{Socket, Wire, WireError};
-use crate::{Config, ServeError, http, tls};
+use crate::wire::{STARTUP_BYTES_MAX, Socket, Wire, WireError};
+use crate::{Config, ServeError, binding, http, tls};
 
 /// Connections beyond those allowed that may be about to log in, or bring a cancel request.
 const CONNECTING_MAX: usize = 100;
@@ -38,6 +40,10 @@ pub(crate) struct Server {
     provider: Arc<CryptoProvider>,
     /// Threads of connections, those that are no sessions yet among them.
     threads: AtomicUsize,
+    /// What makes up the salts of users who are not there.
+    secret: [u8; 32],
+    /// What clients may bind their log in to.
+    binding: Option<Vec<u8>>,
 }
 
 /// A server that takes connections, until it is stopped.
@@ -54,12 +60,16 @@ pub struct RunningServer {
 /// cannot be used.
 pub fn start(database: Database, config: Config) -> Result<RunningServer, ServeError> {
     let provider = Arc::new(tls::provider());
-    let tls = config
-        .tls
-        .as_ref()
-        .map(|files| tls::load(files, provider.clone()))
-        .transpose()?;
-    let (listener, address) = listen(&config.listen)?;
+    let tls = config.tls.as_ref();
+    let tls = tls.map(|files| tls::load(files, provider.clone())).transpose()?;
+    let (tls, binding) = match tls {
+        Some((tls, certificate)) => (Some(tls), binding::of_certificate(&certificate)),
+        None => (None, None),
+    };
+    let mut secret = [0; 32];
+    let filled = provider.secure_random.fill(&mut secret);
+    filled.map_err(|_| ServeError::Config("the system has no random numbers".to_string()))?;
+    let (listener, address) = listen(&config.listen, database.can_log_in())?;
     check_settings(&database, &config)?;
     let timeouts = Timeouts::start().map_err(|source| ServeError::Thread { source })?;
     let server = Arc::new(Server {
@@ -70,7 +80,12 @@ pub fn start(database: Database, config: Config) -> Result<RunningServer, ServeE
         tls,
         provider,
         threads: AtomicUsize::new(0),
+        secret,
+        binding,
     });
+    server
+        .database
+        .set_backends(Arc::new(OfServer(Arc::downgrade(&server))));
     let http = server.config.http.as_ref();
     let http = http.map(|address| http::start(&server, address)).transpose()?;
     let accepting = {
@@ -120,14 +135,15 @@ impl RunningServer {
     }
 }
 
-/// Opens the port; only addresses of this machine will do as long as everybody is let in.
-fn listen(address: &str) -> Result<(TcpListener, SocketAddr), ServeError> {
+/// Opens the port; only addresses of this machine will do as long as nobody can log in.
+fn listen(address: &str, can_log_in: bool) -> Result<(TcpListener, SocketAddr), ServeError> {
     let failed = |source| ServeError::Listen {
         address: address.to_string(),
         source,
     };
     let addresses: Vec<SocketAddr> = address.to_socket_addrs().map_err(failed)?.collect();
-    if let Some(other) = addresses.iter().find(|address| !is_loopback(address.ip())) {
+    let other = addresses.iter().find(|address| !is_loopback(address.ip()));
+    if let Some(other) = other.filter(|_| !can_log_in) {
         return Err(ServeError::Open {
             address: other.to_string(),
         });
@@ -137,7 +153,7 @@ fn listen(address: &str) -> Result<(TcpListener, SocketAddr), ServeError> {
     Ok((listener, address))
 }
 
-fn is_loopback(ip: IpAddr) -> bool {
+pub(crate) fn is_loopback(ip: IpAddr) -> bool {
     ip.is_loopback()
 }
 
@@ -212,7 +228,7 @@ fn serve(server: &Arc<Server>, stream: TcpStream) {
     let _ = stream.set_nodelay(true);
     let socket = Socket::new(stream);
     let mut wire = Wire::new(socket.clone());
-    let ended = match log_in(server, &mut wire, &socket) {
+    let ended = match log_in(server, &mut wire, &socket, peer) {
         Ok(Some((connection, registered, notices))) => {
             let slot = registered.1.clone();
             let pid = slot.pid;
@@ -246,6 +262,7 @@ fn log_in<'s>(
     server: &'s Arc<Server>,
     wire: &mut Wire,
     socket: &Socket,
+    peer: SocketAddr,
 ) -> Result<Option<(Connection, Registered<'s>, Vec<Notice>)>, StartError> {
     wire.set_wait(Some(server.config.authentication_timeout()))?;
     let asked = match read_start(wire, server)? {
@@ -255,13 +272,21 @@ fn log_in<'s>(
     if server.registry.is_stopping() {
         return Err(Error::statement("57P03", "the database system is shutting down").into());
     }
+    wire.expect_messages(STARTUP_BYTES_MAX);
+    let user = authenticate(wire, server, peer, &asked.user)?;
     let mut connection = server.database.connect();
+    if let Some(user) = &user {
+        connection.set_user(&user.name);
+    }
+    let user_name = user.as_ref().map(|user| user.name.clone());
+    let is_superuser = user.is_none_or(|user| user.superuser);
     let secret = server.random()?;
     let (max, cancel) = (server.config.connections_max, connection.cancel_handle());
     let slot = server.registry.add(max, secret, cancel, socket.clone());
     let slot = slot.ok_or_else(|| Error::statement("53300", "sorry, too many clients already"))?;
     let registered = Registered(server, slot.clone());
-    let notices = welcome(wire, server, &mut connection, &asked, &slot, secret)?;
+    *slot.doing.lock() = Doing::begin(slot.pid, user_name, peer);
+    let notices = welcome(wire, server, &mut connection, &asked, &slot, secret, is_superuser)?;
     wire.expect_messages(server.config.message_bytes_max);
     Ok(Some((connection, registered, notices)))
 }
@@ -294,11 +319,30 @@ impl Server {
         self.config.tls.as_ref().is_some_and(|tls| tls.required)
     }
 
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// Returns what makes up the salts of users who are not there.
+    pub(crate) fn secret(&self) -> &[u8] {
+        &self.secret
+    }
+
+    /// Returns what clients may bind their log in to, if connections can be encrypted.
+    pub(crate) fn binding(&self) -> Option<&[u8]> {
+        self.binding.as_deref()
+    }
+
+    /// Fills bytes with what nobody can guess.
+    pub(crate) fn fill_random(&self, bytes: &mut [u8]) -> Result<(), Error> {
+        let filled = self.provider.secure_random.fill(bytes);
+        filled.map_err(|_| Error::io("the system has no random numbers"))
+    }
+
     /// Returns a number that nobody can guess.
     fn random(&self) -> Result<i32, Error> {
         let mut bytes = [0; 4];
-        let filled = self.provider.secure_random.fill(&mut bytes);
-        filled.map_err(|_| Error::io("the system has no random numbers"))?;
+        self.fill_random(&mut bytes)?;
         Ok(i32::from_be_bytes(bytes))
     }
 }

@@ -15,8 +15,10 @@ use std::time::{Duration, Instant};
 
 use pgwire::messages::PgWireFrontendMessage as Request;
 use rukh::{Connection, Error, Notice, Outcome, Statement, StatementKind, TransactionStatus};
+use tracing::debug;
 
 use crate::messages::{self, Severity};
+use crate::metering;
 use crate::portal::{Portal, Prepared};
 use crate::registry::Slot;
 use crate::server::Server;
@@ -116,7 +118,9 @@ impl Session {
                     continue;
                 }
                 Err(WireError::Idle) => return self.end_idle(),
-                Err(WireError::Closed) if self.server.registry().is_stopping() => {
+                Err(WireError::Closed)
+                    if self.server.registry().is_stopping() || self.slot.is_terminated() =>
+                {
                     let message = "terminating connection due to administrator command";
                     return self.end(Error::statement("57P01", message));
                 }
@@ -247,9 +251,10 @@ impl Session {
         }
     }
 
-    /// Runs a statement under its deadline.
+    /// Runs a statement under its deadline; `text` is what others see of it.
     pub(crate) fn timed<T>(
         &mut self,
+        text: &str,
         run: impl FnOnce(&mut Self) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let limit = self.limits.statement.map(|limit| Instant::now() + limit);
@@ -257,15 +262,21 @@ impl Session {
         if let Some(at) = self.slot.start(deadline) {
             self.server.timeouts().add(&self.slot, at);
         }
+        self.slot.doing.lock().statement(text);
         let started = Instant::now();
         let result = run(self);
         self.slot.stop();
-        let outcome = match &result {
-            Ok(_) => "ok",
-            Err(_) => "failed",
-        };
-        metrics::counter!("rukh_statements_total", "outcome" => outcome).increment(1);
-        metrics::histogram!("rukh_statement_seconds").record(started.elapsed());
+        if self.server.config().http.is_some() {
+            metering::ran(&self.connection, text, started.elapsed(), result.is_ok());
+        }
+        debug!(
+            pid = self.slot.pid,
+            query = self.slot.statements(),
+            kind = metering::kind_of(text),
+            ok = result.is_ok(),
+            micros = started.elapsed().as_micros(),
+            "statement"
+        );
         match result {
             Err(Failure::Error(mut error)) if error.sqlstate == "57014" && self.slot.has_timed_out() => {
                 error.message = "canceling statement due to statement timeout".to_string();
@@ -321,8 +332,9 @@ impl Session {
 
     /// Invites the client to go on.
     pub(crate) fn ready(&mut self) -> Result<(), WireError> {
-        self.wire
-            .push(messages::ready(self.connection.transaction_status()))?;
+        let status = self.connection.transaction_status();
+        self.slot.doing.lock().waits(status);
+        self.wire.push(messages::ready(status))?;
         self.wire.flush()
     }
 
@@ -381,6 +393,8 @@ impl Session {
         };
         let from = connection.setting("client_min_messages").unwrap_or_default();
         self.notices_from = severity(&from.to_uppercase());
+        let application = connection.setting("application_name").unwrap_or_default();
+        self.slot.doing.lock().application(application);
     }
 
     fn reported_now(&self) -> Vec<String> {

@@ -38,7 +38,7 @@ impl Session {
     fn simple_statements(&mut self, text: &str) -> Result<(), (Failure, usize)> {
         if let Some(statement) = only_statement(text) {
             return self
-                .timed(|session| session.simple_statement(statement))
+                .timed(statement, |session| session.simple_statement(statement))
                 .map_err(|error| (error, 0));
         }
         let split = rukh::split_statements(text);
@@ -57,8 +57,10 @@ impl Session {
         }
         let alone = statements.len() == 1;
         for (statement, place) in statements.iter().zip(&places) {
-            self.timed(|session| session.one_of_many(statement, alone))
-                .map_err(|error| (error, offset(place)))?;
+            self.timed(&text[place.clone()], |session| {
+                session.one_of_many(statement, alone)
+            })
+            .map_err(|error| (error, offset(place)))?;
         }
         Ok(())
     }

@@ -192,6 +192,7 @@ pub(crate) fn welcome(
     asked: &Asked,
     slot: &Arc<Slot>,
     secret: i32,
+    is_superuser: bool,
 ) -> Result<Vec<Notice>, StartError> {
     connection.set_client(&asked.user, slot.pid);
     for (name, value) in server.config().settings() {
@@ -215,7 +216,11 @@ pub(crate) fn welcome(
         report(wire, name, connection.setting(setting)?)?;
     }
     report(wire, "in_hot_standby", "off".to_string())?;
-    report(wire, "is_superuser", "on".to_string())?;
+    report(
+        wire,
+        "is_superuser",
+        if is_superuser { "on" } else { "off" }.to_string(),
+    )?;
     report(wire, "session_authorization", asked.user.clone())?;
     wire.push(Message::BackendKeyData(BackendKeyData::new(
         slot.pid,

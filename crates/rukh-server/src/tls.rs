@@ -15,8 +15,11 @@ pub(crate) fn provider() -> CryptoProvider {
     ring::default_provider()
 }
 
-/// Reads certificate and key; fails if they cannot be used, so that nothing is sent in plain by accident.
-pub(crate) fn load(files: &Tls, provider: Arc<CryptoProvider>) -> Result<Arc<ServerConfig>, ServeError> {
+/// Reads certificate and key, and returns the certificate, too; fails if they cannot be used, so that nothing is sent in plain by accident.
+pub(crate) fn load(
+    files: &Tls,
+    provider: Arc<CryptoProvider>,
+) -> Result<(Arc<ServerConfig>, Vec<u8>), ServeError> {
     let unusable = |path: &std::path::Path, reason: String| ServeError::Tls {
         path: path.to_owned(),
         reason,
@@ -25,12 +28,12 @@ pub(crate) fn load(files: &Tls, provider: Arc<CryptoProvider>) -> Result<Arc<Ser
     let chain = CertificateDer::pem_file_iter(&files.certificate).map_err(|error| of_certificate(&error))?;
     let chain: Result<Vec<_>, _> = chain.collect();
     let chain = chain.map_err(|error| of_certificate(&error))?;
-    if chain.is_empty() {
+    let Some(first) = chain.first().map(|certificate| certificate.to_vec()) else {
         return Err(unusable(
             &files.certificate,
             "it holds no certificate".to_string(),
         ));
-    }
+    };
     let key = PrivateKeyDer::from_pem_file(&files.key);
     let key = key.map_err(|error| unusable(&files.key, error.to_string()))?;
     let config = ServerConfig::builder_with_provider(provider)
@@ -39,5 +42,5 @@ pub(crate) fn load(files: &Tls, provider: Arc<CryptoProvider>) -> Result<Arc<Ser
         .with_no_client_auth()
         .with_single_cert(chain, key)
         .map_err(|error| of_certificate(&error))?;
-    Ok(Arc::new(config))
+    Ok((Arc::new(config), first))
 }

@@ -476,6 +476,7 @@ fn command(statement: &Statement) -> &'static str {
         Statement::Backup { .. } => "BACKUP DATABASE",
         Statement::Checkpoint { .. } => "CHECKPOINT",
         Statement::Compact { .. } => "COMPACT",
+        Statement::Role(_) => "a statement about roles",
         Statement::Explain { statement, .. } => command(statement),
         _ => "this statement",
     }

@@ -128,6 +128,7 @@ impl Session {
         self.begin_statement();
         let described = self
             .check_allowed(prepared.statement())
+            .and_then(|()| self.check_rights(prepared))
             .and_then(|()| self.description_of(prepared.statement(), given))
             .inspect_err(|_| self.abort());
         let described = described.map_err(|error| crate::place::located(error, prepared.sql()))?;

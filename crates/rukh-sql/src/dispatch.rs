@@ -15,7 +15,7 @@ use crate::progress::Task;
 use crate::rows::Rows;
 use crate::session::{Outcome, Session};
 use crate::statement::{ObjectName, ShowStatement, Statement, parse};
-use crate::{copy, ddl, dml, explain, operations, point_write, show};
+use crate::{copy, ddl, dml, explain, operations, point_write, roles, show};
 
 /// A statement parsed once, to be run with parameters.
 #[derive(Clone, Debug)]
@@ -70,6 +70,7 @@ impl Session {
         self.begin_statement();
         let result = self
             .check_allowed(&prepared.statement)
+            .and_then(|()| self.check_rights(prepared))
             .and_then(|()| self.dispatch(prepared, params));
         self.outcome(&prepared.sql, result)
     }
@@ -87,6 +88,7 @@ impl Session {
         self.begin_statement();
         let result = self
             .check_allowed(&prepared.statement)
+            .and_then(|()| self.check_rights(prepared))
             .and_then(|()| copy::run(self, statement, params, Some(client)));
         self.outcome(&prepared.sql, result.map(|tag| (tag, None)))
     }
@@ -205,7 +207,13 @@ impl Session {
                 Ok(("RESET".to_string(), None))
             }
             Statement::Transaction(statement) => Ok((self.run_transaction(statement)?.to_string(), None)),
-            definition => Ok((ddl::run(self, definition)?, None)),
+            Statement::Role(statement) => Ok((roles::run(self, statement)?.to_string(), None)),
+            definition => {
+                let before = self.engine().catalog();
+                let tag = ddl::run(self, definition)?;
+                roles::claim(self, definition, &before)?;
+                Ok((tag, None))
+            }
         }
     }
 

@@ -13,6 +13,7 @@
 //! Deliberately not here: key encoding, access path choice, storage; anything that writes to a terminal.
 
 mod access;
+mod activity;
 mod aggregates;
 mod array_parameters;
 mod array_text;
@@ -54,6 +55,7 @@ mod point_write;
 mod progress;
 mod provider;
 mod rewrite;
+mod roles;
 mod rows;
 mod runtime;
 mod sample;
@@ -75,6 +77,7 @@ mod types;
 mod vectors;
 mod views;
 
+pub use activity::{Backend, Backends};
 pub use array_text::{array_text, elements as array_elements};
 pub use block::TransactionStatus;
 pub use context::{CancelHandle, Notice, PathSetting, QueryStats, RunPath};
@@ -86,6 +89,7 @@ pub use dispatch::Prepared;
 pub use dump::dump;
 pub use error::{ErrorKind, SqlError, storage_error};
 pub use progress::{ProgressListener, ProgressReport, ProgressSink};
+pub use roles::scram;
 pub use rows::{ColumnInfo, Rows};
 pub use rukh_engine::CounterMerge;
 pub use scalars::scalar_from_datum as scalar_of_datum;

@@ -17,6 +17,7 @@ use datafusion::physical_plan::union::UnionExec;
 use parking_lot::Mutex;
 use rukh_catalog::Table;
 
+use crate::activity::{Asking, WithActivity};
 use crate::context::StatementContext;
 use crate::information_schema;
 use crate::operators::ScanExec;
@@ -117,23 +118,42 @@ fn has_subquery(expr: &Expr) -> bool {
 }
 
 /// Where the running statement of a session finds its context.
-#[derive(Debug, Default)]
-pub(crate) struct CurrentStatement(Mutex<Option<Arc<StatementContext>>>);
+#[derive(Debug)]
+pub(crate) struct CurrentStatement {
+    context: Mutex<Option<Arc<StatementContext>>>,
+    asking: Asking,
+}
 
 impl CurrentStatement {
+    /// Makes the place for a session, where no statement runs.
+    pub(crate) fn new(asking: Asking) -> Self {
+        CurrentStatement {
+            context: Mutex::new(None),
+            asking,
+        }
+    }
+
     /// Makes a statement the running one.
     pub(crate) fn set(&self, context: Arc<StatementContext>) {
-        *self.0.lock() = Some(context);
+        *self.context.lock() = Some(context);
     }
 
     /// Leaves no statement the running one.
     pub(crate) fn forget(&self) {
-        *self.0.lock() = None;
+        *self.context.lock() = None;
     }
 
     /// Returns the context of the running statement.
     pub(crate) fn context(&self) -> Option<Arc<StatementContext>> {
-        self.0.lock().clone()
+        self.context.lock().clone()
+    }
+
+    /// Returns `pg_catalog`.
+    fn system(&self, context: &Arc<StatementContext>) -> Arc<dyn SchemaProvider> {
+        Arc::new(WithActivity {
+            inner: Arc::new(PgCatalog::new(context.clone())),
+            asking: self.asking.clone(),
+        })
     }
 }
 
@@ -161,10 +181,11 @@ impl CatalogProvider for RukhCatalog {
         let context = self.current.context()?;
         match name {
             "information_schema" => Some(information_schema::schema_provider(&context.snapshot.catalog)),
-            "pg_catalog" => Some(Arc::new(PgCatalog::new(context))),
+            "pg_catalog" => Some(self.current.system(&context)),
             _ => Some(Arc::new(RukhSchema {
                 context,
                 name: name.to_string(),
+                current: self.current.clone(),
             })),
         }
     }
@@ -175,6 +196,7 @@ impl CatalogProvider for RukhCatalog {
 struct RukhSchema {
     context: Arc<StatementContext>,
     name: String,
+    current: Arc<CurrentStatement>,
 }
 
 #[async_trait]
@@ -220,7 +242,6 @@ impl SchemaProvider for RukhSchema {
 impl RukhSchema {
     /// Names in `pg_catalog` need no schema before them, as in PostgreSQL.
     fn system_schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
-        (self.name == "public" && name.starts_with("pg_"))
-            .then(|| Arc::new(PgCatalog::new(self.context.clone())) as _)
+        (self.name == "public" && name.starts_with("pg_")).then(|| self.current.system(&self.context))
     }
 }

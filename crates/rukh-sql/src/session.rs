@@ -12,12 +12,14 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast;
+use parking_lot::RwLock;
 use rukh_engine::{Engine, ScanCounters, Snapshot};
 use rukh_keys::Span;
 use rukh_kv::{Durability, KvStore};
 use rukh_planner::Constant;
 
 use crate::SqlError;
+use crate::activity::{self, Asking, Backends, Served};
 use crate::array_parameters::array_parameters;
 use crate::block::Block;
 use crate::client::Identity;
@@ -32,6 +34,7 @@ use crate::pg_catalog;
 use crate::progress::ProgressSink;
 use crate::provider::CurrentStatement;
 use crate::rewrite::{check_supported, select_values, uses_clock};
+use crate::roles::has_password;
 use crate::rows::Rows;
 use crate::runtime::Runtime;
 use crate::sequences::{self, Sequences};
@@ -52,6 +55,7 @@ pub struct Shared {
     parallelism: usize,
     slow_log: Arc<SlowLog>,
     opened: Opened,
+    served: Served,
 }
 
 impl Shared {
@@ -67,6 +71,7 @@ impl Shared {
             parallelism,
             slow_log: Arc::default(),
             opened: Opened::default(),
+            served: Served::default(),
         })
     }
 
@@ -88,6 +93,11 @@ impl Shared {
         Ok(())
     }
 
+    /// Says who serves the clients of the database, for those who ask what runs.
+    pub fn set_backends(&self, backends: Arc<dyn Backends>) {
+        self.served.set(backends);
+    }
+
     /// Returns the engine.
     pub fn engine(&self) -> &Engine {
         &self.engine
@@ -95,11 +105,17 @@ impl Shared {
 
     /// Starts a session.
     pub fn session(&self) -> Session {
-        let current = Arc::new(CurrentStatement::default());
+        let asking = Asking {
+            engine: self.engine.clone(),
+            served: self.served.clone(),
+            who: Arc::default(),
+        };
+        let current = Arc::new(CurrentStatement::new(asking.clone()));
         let sequences = Arc::new(Sequences::new(self.engine.clone()));
         let mut state = general::session_state(self.env.clone(), current.clone());
         sequences::register(&mut state, &sequences);
         pg_catalog::register(&mut state, &current);
+        activity::register(&mut state, &asking);
         Session {
             shared: self.clone(),
             state,
@@ -118,6 +134,8 @@ impl Shared {
             templates: Templates::default(),
             described: Descriptions::default(),
             progress: ProgressSink::default(),
+            who: asking.who,
+            permitted: HashMap::new(),
         }
     }
 }
@@ -155,6 +173,10 @@ pub struct Session {
     pub(crate) templates: Templates,
     pub(crate) described: Descriptions,
     pub(crate) progress: ProgressSink,
+    /// The role that the session is; none for an administrator's of the library.
+    pub(crate) who: Arc<RwLock<Option<String>>>,
+    /// Texts that the role may run, by the version of the catalog.
+    pub(crate) permitted: HashMap<String, u64>,
 }
 
 /// A query ready to run.
@@ -250,10 +272,12 @@ impl Session {
         self.ran = None;
     }
 
-    /// Returns what tells of the running statement, should it turn out to be slow.
+    /// Returns what tells of the running statement, should it turn out to be slow; no log has a text that may
+    /// have a password.
     pub(crate) fn watch(&mut self, sql: &str) -> Option<Watch> {
+        let min = self.settings.log_min_duration.filter(|_| !has_password(sql))?;
         Some(Watch {
-            min: self.settings.log_min_duration?,
+            min,
             log: self.shared.slow_log.clone(),
             started: self.began?,
             sql: sql.to_string(),

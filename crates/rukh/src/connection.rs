@@ -11,7 +11,7 @@ use crate::{DataType, Error, Result, Rows, Transaction, Value};
 
 /// Runs statements one after another.
 pub struct Connection {
-    session: Session,
+    pub(crate) session: Session,
 }
 
 /// Result of one statement.

@@ -47,7 +47,7 @@ const MEMORY_BYTES_MIN: u64 = 64 << 20;
 /// An open database; cheap to clone, closed when the last clone and connection are gone.
 #[derive(Clone)]
 pub struct Database {
-    shared: Shared,
+    pub(crate) shared: Shared,
 }
 
 /// Where sorting puts what does not fit in memory, in the directory of the database.

@@ -78,6 +78,7 @@ mod connection;
 mod database;
 mod rows;
 mod transaction;
+mod users;
 mod value;
 
 pub use backups::Backups;
@@ -87,12 +88,14 @@ pub use rows::{Row, Rows};
 pub use rukh_keys::{DataType, Datum, ValueError};
 pub use rukh_kv::Backup;
 pub use rukh_sql::{
-    CancelHandle, ColumnInfo, CopyClient, CopyShape, Description, ErrorKind, Notice, ProgressReport,
-    QueryStats, RunPath, Split, SqlError as Error, StatementKind, TransactionStatus, split_statements,
+    Backend, Backends, CancelHandle, ColumnInfo, CopyClient, CopyShape, Description, ErrorKind, Notice,
+    ProgressReport, QueryStats, RunPath, Split, SqlError as Error, StatementKind, TransactionStatus,
+    split_statements,
 };
 pub use rukh_sql::{array_elements, array_text};
-pub use rukh_sql::{arrow, binary};
+pub use rukh_sql::{arrow, binary, scram};
 pub use transaction::Transaction;
+pub use users::User;
 pub use value::{FromDatum, Value};
 
 /// The result of an operation on a database.

@@ -3,10 +3,14 @@
 mod abuse;
 mod clients;
 mod copy;
+mod killed;
+mod monitors;
 mod protocol;
 mod psql;
 mod raw;
 mod slt;
+mod tls;
+mod users;
 mod values;
 
 use rukh::Database;

@@ -20,6 +20,7 @@
 //! | `parse`        | the entries                                                            |
 //! | `transaction`  | BEGIN, COMMIT, SAVEPOINT and their kin                                 |
 //! | `operations`   | BACKUP, CHECKPOINT, COMPACT                                            |
+//! | `role`         | CREATE USER, GRANT and their kin                                       |
 //! | `utility`      | everything else                                                        |
 //! | `casts`        | spells out casts to types that DataFusion does not have               |
 //! | `number`       | numbers with exponents, underscores and too many digits               |
@@ -42,6 +43,7 @@ mod parse;
 mod past;
 mod query;
 mod reader;
+mod role;
 mod sequence;
 mod source;
 #[cfg(test)]
@@ -56,6 +58,7 @@ pub use merge::{MergeAction, MergeClause, MergeKind, MergeStatement};
 pub use parse::{parse, parse_expression, parse_object_name};
 pub(crate) use past::Period;
 pub(crate) use reader::is_reserved;
+pub use role::{GrantObjects, Ownable, RoleOptions, RoleStatement, Secret};
 pub(crate) use source::place_of;
 pub(crate) use transaction::serializable;
 pub use transaction::{TransactionModes, TransactionStatement};

@@ -158,6 +158,8 @@ pub enum Statement {
     ResetAll,
     /// BEGIN, COMMIT, SAVEPOINT and their kin.
     Transaction(TransactionStatement),
+    /// CREATE USER, GRANT and their kin.
+    Role(Box<super::RoleStatement>),
 }
 
 /// A table or index as named in a statement.

@@ -7,7 +7,7 @@ use super::reader::Reader;
 use super::{
     CommentTarget, CreateViewStatement, ExplainFormat, Name, ObjectName, ShowStatement, Statement, query,
 };
-use super::{alter, copy, create_index, create_table, merge, operations, sequence, transaction};
+use super::{alter, copy, create_index, create_table, merge, operations, role, sequence, transaction};
 use crate::SqlError;
 
 /// Reads any statement.
@@ -19,6 +19,9 @@ pub(super) fn statement(reader: &mut Reader<'_>) -> Result<Statement, SqlError> 
         };
     };
     let statement = word.value.to_ascii_lowercase();
+    if role::is_next(reader) {
+        return role::role(reader).map(|role| Statement::Role(Box::new(role)));
+    }
     match statement.as_str() {
         "select" | "with" | "values" | "table" => query::query(reader),
         "insert" | "upsert" => query::insert(reader, None),
@@ -65,7 +68,6 @@ const NOT_DONE: &[&str] = &[
     "do",
     "execute",
     "fetch",
-    "grant",
     "import",
     "listen",
     "load",
@@ -75,7 +77,6 @@ const NOT_DONE: &[&str] = &[
     "prepare",
     "reassign",
     "refresh",
-    "revoke",
     "security",
     "unlisten",
     "vacuum",
@@ -109,7 +110,6 @@ const OBJECTS: &[&str] = &[
     "foreign",
     "function",
     "global",
-    "group",
     "language",
     "local",
     "materialized",
@@ -120,7 +120,6 @@ const OBJECTS: &[&str] = &[
     "procedure",
     "publication",
     "recursive",
-    "role",
     "rule",
     "schema",
     "server",
@@ -134,7 +133,6 @@ const OBJECTS: &[&str] = &[
     "trigger",
     "type",
     "unlogged",
-    "user",
 ];
 
 /// Fails with the name of what should be created or dropped, or with a syntax error.

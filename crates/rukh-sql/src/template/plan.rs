@@ -95,6 +95,10 @@ impl Session {
         let Some(template) = template else {
             return Ok(None);
         };
+        if !self.may_read(template.plan.table()) {
+            // The text itself says why, or reads a view.
+            return Ok(None);
+        }
         match template.constants(&cut.literals) {
             Some(constants) => self.start_direct(&template.plan, &template.hints, snapshot, &constants),
             None => Ok(None),

@@ -281,7 +281,12 @@ fn utility_errors() {
             11,
         ),
         ("CLUSTER t", "0A000", "CLUSTER is not supported", 1),
-        ("GRANT ALL ON t TO u", "0A000", "GRANT is not supported", 1),
+        (
+            "GRANT u TO v",
+            "0A000",
+            "memberships of roles are not supported",
+            7,
+        ),
         ("DROP TYPE v", "0A000", "DROP TYPE is not supported", 1),
         ("DROP TABLE t CASCADE", "0A000", "CASCADE is not supported", 14),
         ("DROP TABLE t,", "42601", "syntax error at end of input", 14),

@@ -126,6 +126,7 @@ pub(super) fn summary(statement: &Statement) -> String {
         }
         Statement::ResetAll => "reset all".to_string(),
         Statement::Transaction(statement) => transaction(statement),
+        Statement::Role(role) => format!("{role:?}"),
     }
 }
 
