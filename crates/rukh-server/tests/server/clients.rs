@@ -185,7 +185,11 @@ fn the_example_of_jdbc_runs() {
 
 #[test]
 fn psycopg_reads_and_writes() {
-    if let Some(printed) = run_python("psycopg_reads_and_writes", "psycopg.py", &script("psycopg.py")) {
+    if let Some(printed) = run_python(
+        "psycopg_reads_and_writes",
+        "psycopg_client.py",
+        &script("psycopg_client.py"),
+    ) {
         compare("psycopg", &printed);
     }
 }

@@ -16,6 +16,7 @@ use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature,
     Volatility,
 };
+use rukh_catalog::{GrantTarget, Rights};
 
 use crate::SqlError;
 use crate::normalise::{quoted, quoted_string};
@@ -249,14 +250,48 @@ const FUNCTIONS: &[Definition] = &[
         Ok(given[0].clone())
     }),
     // Rights.
-    stable("has_any_column_privilege", 2..=3, Kind::Bool, YES),
-    stable("has_column_privilege", 3..=4, Kind::Bool, YES),
-    stable("has_database_privilege", 2..=3, Kind::Bool, YES),
+    stable("has_any_column_privilege", 2..=3, Kind::Bool, may_use_relation),
+    stable("has_column_privilege", 3..=4, Kind::Bool, |source, given| {
+        // Rights are given on tables, not on columns.
+        let [before @ .., _, words] = given else {
+            return Ok(Cell::Null);
+        };
+        may_use_relation(source, &[before, std::slice::from_ref(words)].concat())
+    }),
+    stable("has_database_privilege", 2..=3, Kind::Bool, |source, given| {
+        let [user @ .., _, words] = given else {
+            return Ok(Cell::Null);
+        };
+        lookup::has_rights(source, user.first(), &text(words), |_, role| {
+            match role.superuser {
+                true => Rights::ALL,
+                false => role.granted(&GrantTarget::Database),
+            }
+        })
+    }),
     stable("has_function_privilege", 2..=3, Kind::Bool, YES),
     stable("has_language_privilege", 2..=3, Kind::Bool, YES),
-    stable("has_schema_privilege", 2..=3, Kind::Bool, YES),
-    stable("has_sequence_privilege", 2..=3, Kind::Bool, YES),
-    stable("has_table_privilege", 2..=3, Kind::Bool, YES),
+    stable("has_schema_privilege", 2..=3, Kind::Bool, |source, given| {
+        let [user @ .., schema, words] = given else {
+            return Ok(Cell::Null);
+        };
+        let named = lookup::schemas(source.catalog()).into_iter();
+        let named = named
+            .filter(|name| *schema == Cell::Text(name.clone()) || *schema == Cell::Int(oids::schema(name)));
+        let Some(name) = named.last() else {
+            return Err(SqlError::statement(
+                "3F000",
+                format!("schema \"{}\" does not exist", text(schema)),
+            ));
+        };
+        let may_all_look = ["public", "pg_catalog", "information_schema"].contains(&name.as_str());
+        lookup::has_rights(source, user.first(), &text(words), |catalog, role| {
+            let usage = if may_all_look { Rights::USAGE } else { Rights::NONE };
+            catalog.rights_in(role, &name).with(usage)
+        })
+    }),
+    stable("has_sequence_privilege", 2..=3, Kind::Bool, may_use_relation),
+    stable("has_table_privilege", 2..=3, Kind::Bool, may_use_relation),
     stable("has_tablespace_privilege", 2..=3, Kind::Bool, YES),
     stable("has_type_privilege", 2..=3, Kind::Bool, YES),
     stable("pg_has_role", 2..=3, Kind::Bool, YES),
@@ -447,6 +482,24 @@ fn version() -> String {
 }
 
 /// Returns a number of an object, which may be written as text.
+/// `has_table_privilege` and those of columns and sequences: `(user, relation, rights)`, or without the user.
+fn may_use_relation(source: &Source<'_>, given: &[Cell]) -> Result<Cell, SqlError> {
+    let [user @ .., name, words] = given else {
+        return Ok(Cell::Null);
+    };
+    let number = lookup::relation_number(source.catalog(), name)?;
+    let Some(found) = relation(source.catalog(), oid(&number)) else {
+        return Ok(Cell::Null);
+    };
+    lookup::has_rights(source, user.first(), &text(words), |catalog, role| {
+        match found.object() {
+            Some(object) => catalog.rights_on(role, found.schema(), object),
+            None if role.superuser => Rights::ALL,
+            None => Rights::SELECT,
+        }
+    })
+}
+
 fn oid(cell: &Cell) -> i64 {
     match cell {
         Cell::Int(number) => *number,

@@ -1,6 +1,6 @@
 //! What tables and functions of `pg_catalog` look up: names, numbers, sizes, roles, settings.
 
-use rukh_catalog::{Catalog, Table};
+use rukh_catalog::{Catalog, Rights, Table};
 use rukh_engine::PartKind;
 
 use crate::SqlError;
@@ -9,22 +9,94 @@ use crate::statement::parse_object_name;
 
 use super::relations::{Relation, relation, relations};
 use super::table::Cell;
-use super::{Source, oids};
+use super::{DATABASE, Source, oids};
 
 /// A user.
 pub(crate) struct Role {
     pub(crate) oid: i64,
     pub(crate) name: String,
     pub(crate) superuser: bool,
+    pub(crate) login: bool,
+    /// Until when its password holds, microseconds since 1970-01-01.
+    pub(crate) valid_until: Option<i64>,
 }
 
-/// Returns all users.
+/// Returns all users, the one first that owns what no role does.
 pub(crate) fn roles(source: &Source<'_>) -> Vec<Role> {
-    vec![Role {
+    let known = source.catalog().roles().map(|role| Role {
+        oid: oids::role(role.id),
+        name: role.name.clone(),
+        superuser: role.superuser,
+        login: role.login,
+        valid_until: role.valid_until,
+    });
+    let is_role = source.catalog().role_named(source.user()).is_some();
+    let owner = Role {
         oid: oids::OWNER,
-        name: source.user().to_string(),
+        name: if is_role { DATABASE } else { source.user() }.to_string(),
         superuser: true,
-    }]
+        login: !is_role,
+        valid_until: None,
+    };
+    std::iter::once(owner).chain(known).collect()
+}
+
+/// Returns the number of the user that owns a table, view or sequence.
+pub(crate) fn owner(source: &Source<'_>, object: u32) -> i64 {
+    let owner = source.catalog().owner_of(object);
+    owner.map_or(oids::OWNER, |role| oids::role(role.id))
+}
+
+/// Returns the name of the user that owns a table, view or sequence.
+pub(crate) fn owner_name(source: &Source<'_>, object: u32) -> String {
+    role_name(source, owner(source, object))
+}
+
+/// Answers `has_table_privilege` and its kin: whether a user, who asks unless it is another one, has one of
+/// the rights in `words` on what `on` stands for. Who owns everything has all of them.
+pub(crate) fn has_rights(
+    source: &Source<'_>,
+    user: Option<&Cell>,
+    words: &str,
+    on: impl Fn(&Catalog, &rukh_catalog::Role) -> Rights,
+) -> Result<Cell, SqlError> {
+    let asked = match user {
+        None => source.user().to_string(),
+        Some(Cell::Int(oid)) => role_name(source, *oid),
+        Some(Cell::Text(name)) => name.clone(),
+        Some(_) => return Ok(false),
+    };
+    let catalog = source.catalog();
+    let Some(role) = catalog.role_named(&asked) else {
+        return match roles(source).iter().any(|role| role.name == asked) {
+            true => Ok(Cell::Bool(true)),
+            false => Err(SqlError::statement(
+                "42704",
+                format!("role \"{asked}\" does not exist"),
+            )),
+        };
+    };
+    let rights = on(catalog, role);
+    words
+        .split(',')
+        .map(|word| {
+            let word = word.trim().to_ascii_uppercase();
+            let word = word.strip_suffix(" WITH GRANT OPTION").unwrap_or(&word);
+            match word {
+                "CONNECT" => Ok(true),
+                // What nobody can be given here: who has all rights has these.
+                "REFERENCES" | "TRIGGER" | "TEMP" | "TEMPORARY" => Ok(rights.contain(Rights::ALL)),
+                word => {
+                    let mut named = Rights::NAMED.iter();
+                    let right = named.find(|(name, _)| *name == word).map(|(_, right)| *right);
+                    let unknown =
+                        || SqlError::statement("22023", format!("unrecognized privilege type: \"{word}\""));
+                    Ok(rights.contain(right.ok_or_else(unknown)?))
+                }
+            }
+        })
+        .try_fold(false, |any, one: Result<bool, SqlError>| Ok(any | one?))
+        .map(Cell::Bool)
 }
 
 /// Returns the name of a user by its number.

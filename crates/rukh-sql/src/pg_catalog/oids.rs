@@ -6,6 +6,7 @@
 //! | the index of a primary key           | 2^30 and the id of its table                        |
 //! | constraints                          | 5 * 2^28, and the id of the table or index          |
 //! | CHECK constraints                    | 6 * 2^28, by table and place                        |
+//! | roles                                | 8 * 2^28, and their id; who owns what no role does is 10 |
 //! | defaults                             | 7 * 2^28, by table and column                       |
 //! | tables of `pg_catalog`               | PostgreSQL's, where clients know it                 |
 //! | types, `public`, `pg_catalog`        | PostgreSQL's                                        |
@@ -13,7 +14,7 @@
 //!
 //! They fit 31 bits, and are the same each time that a database is opened.
 
-use rukh_catalog::{ColumnId, Table, TableId};
+use rukh_catalog::{ColumnId, RoleId, Table, TableId};
 
 /// The first number of what users make.
 const FIRST: i64 = 16_384;
@@ -22,6 +23,7 @@ const PRIMARY_KEYS: i64 = 4 << 28;
 const CONSTRAINTS: i64 = 5 << 28;
 const CHECKS: i64 = 6 << 28;
 const DEFAULTS: i64 = 7 << 28;
+const ROLES: i64 = 8 << 28;
 /// How many numbers there are after each of these.
 const RANGE: i64 = 1 << 28;
 
@@ -57,6 +59,11 @@ pub(crate) fn primary_key(table: TableId) -> i64 {
 /// Returns the number of the constraint of a table's primary key, or of a unique index.
 pub(crate) fn constraint(id: u32) -> i64 {
     CONSTRAINTS + i64::from(id) % RANGE
+}
+
+/// Returns the number of a role.
+pub(crate) fn role(id: RoleId) -> i64 {
+    ROLES + i64::from(id.0)
 }
 
 /// Returns the number of a CHECK constraint.

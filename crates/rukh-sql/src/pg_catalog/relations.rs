@@ -60,6 +60,19 @@ impl<'a> Relation<'a> {
         }
     }
 
+    /// Returns the id of the table, view or sequence that rights are given on.
+    pub(crate) fn object(&self) -> Option<u32> {
+        match self {
+            Relation::Table(table) | Relation::PrimaryKey(table) | Relation::Index(table, _) => {
+                Some(table.id.0)
+            }
+            Relation::View(view) => Some(view.id.0),
+            Relation::Sequence(sequence) => Some(sequence.id.0),
+            Relation::System(..) => None,
+        }
+    }
+
+    /// Returns the name.
     pub(crate) fn name(&self) -> String {
         match self {
             Relation::Table(table) => table.name.clone(),

@@ -1,7 +1,7 @@
 //! Tables of `pg_catalog` that have rows.
 
 use rukh_catalog::{Identity, KeyElement, Table};
-use rukh_keys::SortOrder;
+use rukh_keys::{DataType, Datum, SortOrder};
 
 use super::lookup::{self, schemas, settings};
 use super::relations::{Attribute, Relation, relations};
@@ -250,13 +250,12 @@ pub(super) const TABLES: &[Definition] = &[
         "schemaname name, sequencename name, sequenceowner name, data_type text, start_value int8, \
          min_value int8, max_value int8, increment_by int8, cycle bool, cache_size int8, last_value int8",
         |source| {
-            let owner = lookup::role_name(source, oids::OWNER);
             let sequences = source.catalog().sequences();
             let row = |sequence: &std::sync::Arc<rukh_catalog::Sequence>| {
                 row![
                     &sequence.schema,
                     &sequence.name,
-                    &owner,
+                    lookup::owner_name(source, sequence.id.0),
                     sequence.ty.postgres_name(),
                     sequence.start,
                     sequence.min,
@@ -330,13 +329,12 @@ pub(super) const TABLES: &[Definition] = &[
         "schemaname name, tablename name, tableowner name, tablespace name, hasindexes bool, hasrules bool, \
          hastriggers bool, rowsecurity bool",
         |source| {
-            let owner = lookup::role_name(source, oids::OWNER);
             let tables = source.catalog().tables();
             let row = |table: &std::sync::Arc<Table>| {
                 row![
                     &table.schema,
                     &table.name,
-                    &owner,
+                    lookup::owner_name(source, table.id.0),
                     Cell::Null,
                     true,
                     false,
@@ -376,10 +374,12 @@ pub(super) const TABLES: &[Definition] = &[
         "pg_views",
         "schemaname name, viewname name, viewowner name, definition text",
         |source| {
-            let owner = lookup::role_name(source, oids::OWNER);
             let views = source.catalog().views();
             views
-                .map(|view| row![&view.schema, &view.name, &owner, format!(" {};", view.sql)])
+                .map(|view| {
+                    let owner = lookup::owner_name(source, view.id.0);
+                    row![&view.schema, &view.name, owner, format!(" {};", view.sql)]
+                })
                 .collect()
         },
     ),
@@ -460,7 +460,9 @@ fn class_row(source: &Source<'_>, relation: &Relation<'_>) -> Vec<Cell> {
         oids::schema(relation.schema()),
         0,
         0,
-        oids::OWNER,
+        relation
+            .object()
+            .map_or(oids::OWNER, |object| lookup::owner(source, object)),
         method,
         relation.oid(),
         0,
@@ -614,11 +616,13 @@ fn roles(source: &Source<'_>) -> Vec<Vec<Cell>> {
             true,
             role.superuser,
             role.superuser,
-            true,
+            role.login,
             false,
             -1,
             "********",
-            null(),
+            role.valid_until.map_or_else(null, |until| DataType::TimestampTz
+                .format_text(&Datum::Timestamp(until))
+                .into()),
             role.superuser,
             null(),
             role.oid,
