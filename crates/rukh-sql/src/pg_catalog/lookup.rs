@@ -64,7 +64,7 @@ pub(crate) fn has_rights(
         None => source.user().to_string(),
         Some(Cell::Int(oid)) => role_name(source, *oid),
         Some(Cell::Text(name)) => name.clone(),
-        Some(_) => return Ok(false),
+        Some(_) => return Ok(Cell::Bool(false)),
     };
     let catalog = source.catalog();
     let Some(role) = catalog.role_named(&asked) else {
