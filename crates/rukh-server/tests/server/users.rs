@@ -28,7 +28,7 @@ fn database(statements: &[&str]) -> Database {
 /// Runs a statement to its end as a user; the SQLSTATE and message of its error, if it has one.
 fn outcome(connection: &mut Connection, sql: &str) -> Option<(String, String)> {
     let result = connection.execute(sql).and_then(|outcome| match outcome.rows {
-        Some(rows) => rows.map(|row| row.map(drop)).collect(),
+        Some(mut rows) => rows.try_for_each(|row| row.map(drop)),
         None => Ok(()),
     });
     result
@@ -127,7 +127,7 @@ fn statements_need_rights() {
                 result.as_ref().is_none_or(|(state, _)| state == "23505"),
                 "{sql}: {result:?}"
             );
-            run(&mut administrator, &format!("REVOKE ALL ON t FROM u"));
+            run(&mut administrator, "REVOKE ALL ON t FROM u");
             if rights == "DDL" {
                 run(&mut administrator, "REVOKE DDL ON t FROM u");
             }

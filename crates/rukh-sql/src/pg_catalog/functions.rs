@@ -276,9 +276,9 @@ const FUNCTIONS: &[Definition] = &[
             return Ok(Cell::Null);
         };
         let named = lookup::schemas(source.catalog()).into_iter();
-        let named = named
+        let mut named = named
             .filter(|name| *schema == Cell::Text(name.clone()) || *schema == Cell::Int(oids::schema(name)));
-        let Some(name) = named.last() else {
+        let Some(name) = named.next_back() else {
             return Err(SqlError::statement(
                 "3F000",
                 format!("schema \"{}\" does not exist", text(schema)),

@@ -1,0 +1,77 @@
+//! One value, by its type.
+
+use bytes::BufMut;
+use rukh_keys::{DataType, Datum};
+
+/// Days from 1970-01-01 to 2000-01-01, where PostgreSQL counts from.
+const EPOCH_DAYS: i32 = 10_957;
+/// Microseconds of as many days.
+const EPOCH_MICROS: i64 = EPOCH_DAYS as i64 * 86_400_000_000;
+
+/// Appends a value of a type, without its length; nothing for NULL.
+pub fn write(datum: &Datum, ty: &DataType, out: &mut impl BufMut) {
+    match datum {
+        Datum::Null => {}
+        Datum::Boolean(value) => out.put_u8(u8::from(*value)),
+        // A datum of a type is within the type's bounds.
+        Datum::Int(value) => match ty {
+            DataType::TinyInt | DataType::SmallInt => out.put_i16(*value as i16),
+            DataType::Integer => out.put_i32(*value as i32),
+            _ => out.put_i64(*value),
+        },
+        Datum::Float(value) => match ty {
+            DataType::Real => out.put_f32(*value as f32),
+            _ => out.put_f64(*value),
+        },
+        Datum::Decimal(value) => {
+            let scale = match ty {
+                DataType::Decimal { scale, .. } => *scale,
+                _ => 0,
+            };
+            super::numeric::write(*value, scale, out);
+        }
+        Datum::Date(days) => out.put_i32(days - EPOCH_DAYS),
+        Datum::Time(micros) => out.put_i64(*micros),
+        Datum::Timestamp(micros) => out.put_i64(micros - EPOCH_MICROS),
+        Datum::Uuid(bytes) => out.put_slice(bytes),
+        Datum::Text(text) => out.put_slice(text.as_bytes()),
+        Datum::Bytes(bytes) => out.put_slice(bytes),
+    }
+}
+
+/// Reads a value of a type; `None` if the bytes are none. It may be out of the type's domain.
+///
+/// DECIMAL and texts are not read here: see [`read_decimal`]; a text's bytes are the text.
+pub fn read(bytes: &[u8], ty: &DataType) -> Option<Datum> {
+    Some(match ty {
+        DataType::Boolean => match bytes {
+            [0] => Datum::Boolean(false),
+            [_] => Datum::Boolean(true),
+            _ => return None,
+        },
+        DataType::TinyInt | DataType::SmallInt => {
+            Datum::Int(i16::from_be_bytes(bytes.try_into().ok()?).into())
+        }
+        DataType::Integer => Datum::Int(i32::from_be_bytes(bytes.try_into().ok()?).into()),
+        DataType::BigInt => Datum::Int(i64::from_be_bytes(bytes.try_into().ok()?)),
+        DataType::Real => Datum::Float(f32::from_be_bytes(bytes.try_into().ok()?).into()),
+        DataType::Double => Datum::Float(f64::from_be_bytes(bytes.try_into().ok()?)),
+        DataType::Date => {
+            let days = i32::from_be_bytes(bytes.try_into().ok()?);
+            Datum::Date(days.checked_add(EPOCH_DAYS)?)
+        }
+        DataType::Time { .. } => Datum::Time(i64::from_be_bytes(bytes.try_into().ok()?)),
+        DataType::Timestamp | DataType::TimestampTz => {
+            let micros = i64::from_be_bytes(bytes.try_into().ok()?);
+            Datum::Timestamp(micros.checked_add(EPOCH_MICROS)?)
+        }
+        DataType::Uuid => Datum::Uuid(bytes.try_into().ok()?),
+        DataType::Binary(_) | DataType::Varbinary(_) => Datum::Bytes(bytes.to_vec()),
+        DataType::Decimal { .. } | DataType::Char(_) | DataType::Varchar(_) => return None,
+    })
+}
+
+/// Reads a DECIMAL as text; `None` if the bytes are none. NaN and infinities come as their names.
+pub fn read_decimal(bytes: &[u8]) -> Option<String> {
+    super::numeric::read(bytes)
+}
