@@ -184,7 +184,7 @@ mod tests {
             SourceFile::new(path, text),
             SourceFile::new(
                 "crates/rukh-catalog/src/stored.rs",
-                "pub const FORMAT_VERSION: u32 = 3;\n",
+                "pub const FORMAT_VERSION: u32 = 4;\n",
             ),
         ]))
     }
