@@ -7,9 +7,13 @@ CREATE VIEW rich AS SELECT id, name FROM accounts WHERE balance > 100;
 COMMENT ON TABLE accounts IS 'who owns what';
 COMMENT ON COLUMN accounts.name IS 'unique';
 \d
+\d accounts
+\d+ accounts
+\d notes
 \d accounts_made
 \d accounts_pkey
 \d rich
+\d+ rich
 \d numbers
 \d notes_id_seq
 \d nothere
@@ -24,6 +28,8 @@ COMMENT ON COLUMN accounts.name IS 'unique';
 \dm
 \dn
 \dn+
+\du
+\dp
 \l
 \l+
 \df

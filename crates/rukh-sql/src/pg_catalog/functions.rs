@@ -112,12 +112,6 @@ const FUNCTIONS: &[Definition] = &[
     stable("pg_conf_load_time", 0..=0, Kind::TimestampTz, |_, _| {
         Ok(Cell::Int(*STARTED))
     }),
-    volatile("txid_current", 0..=0, Kind::Int8, |source, _| {
-        Ok(transaction_number(source))
-    }),
-    volatile("pg_current_xact_id", 0..=0, Kind::Int8, |source, _| {
-        Ok(transaction_number(source))
-    }),
     // Settings.
     volatile("current_setting", 1..=2, Kind::Text, |source, given| {
         let name = text(&given[0]).to_ascii_lowercase();
