@@ -568,11 +568,6 @@ fn size(source: &Source<'_>, of: &Cell, what: Sized) -> Result<Cell, SqlError> {
     lookup::size_of(source, oid(&number), what).map(Cell::from)
 }
 
-/// Snapshots come later and later: the moment of a transaction's is its number.
-fn transaction_number(source: &Source<'_>) -> Cell {
-    Cell::Int(source.context.snapshot.now())
-}
-
 /// Returns the sequence of a serial or identity column, as `pg_get_serial_sequence` names it.
 fn serial_sequence(source: &Source<'_>, given: &[Cell]) -> Result<Cell, SqlError> {
     let catalog = source.catalog();
