@@ -1,6 +1,8 @@
 //! What tables and functions of `pg_catalog` look up: names, numbers, sizes, roles, settings.
 
-use rukh_catalog::{Catalog, Rights, Table};
+use std::sync::Arc;
+
+use rukh_catalog::{Catalog, GrantTarget, Rights, RoleId, Table};
 use rukh_engine::PartKind;
 
 use crate::SqlError;
@@ -52,6 +54,37 @@ pub(crate) fn owner_name(source: &Source<'_>, object: u32) -> String {
     role_name(source, owner(source, object))
 }
 
+/// Returns the rights given on a table, view or sequence, `ann=ar/boss`, or NULL if none are.
+pub(crate) fn acl(source: &Source<'_>, object: u32) -> Cell {
+    const LETTERS: [(Rights, char); 6] = [
+        (Rights::INSERT, 'a'),
+        (Rights::SELECT, 'r'),
+        (Rights::UPDATE, 'w'),
+        (Rights::DELETE, 'd'),
+        (Rights::TRUNCATE, 'D'),
+        (Rights::USAGE, 'U'),
+    ];
+    let (catalog, on) = (source.catalog(), GrantTarget::Object(object));
+    let owner = owner_name(source, object);
+    let item = |role: &Arc<rukh_catalog::Role>| {
+        let rights = role.granted(&on);
+        let letters = LETTERS.iter().filter(|(right, _)| rights.contain(*right));
+        let letters: String = letters.map(|(_, letter)| *letter).collect();
+        let name = if role.id == RoleId::PUBLIC { "" } else { &role.name };
+        (!letters.is_empty()).then(|| Some(format!("{name}={letters}/{owner}")))
+    };
+    let everybody = catalog.role(RoleId::PUBLIC);
+    let items: Vec<Option<String>> = everybody
+        .into_iter()
+        .chain(catalog.roles())
+        .filter_map(item)
+        .collect();
+    match items.is_empty() {
+        true => Cell::Null,
+        false => Cell::Texts(items),
+    }
+}
+
 /// Answers `has_table_privilege` and its kin: whether a user, who asks unless it is another one, has one of
 /// the rights in `words` on what `on` stands for. Who owns everything has all of them.
 pub(crate) fn has_rights(
@@ -88,7 +121,9 @@ pub(crate) fn has_rights(
                 "REFERENCES" | "TRIGGER" | "TEMP" | "TEMPORARY" => Ok(rights.contain(Rights::ALL)),
                 word => {
                     let mut named = Rights::NAMED.iter();
-                    let right = named.find(|(name, _)| *name == word).map(|(_, right)| *right);
+                    let right = named
+                        .find(|(name, _)| name.eq_ignore_ascii_case(word))
+                        .map(|(_, right)| *right);
                     let unknown =
                         || SqlError::statement("22023", format!("unrecognized privilege type: \"{word}\""));
                     Ok(rights.contain(right.ok_or_else(unknown)?))

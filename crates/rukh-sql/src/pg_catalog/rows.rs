@@ -487,7 +487,9 @@ fn class_row(source: &Source<'_>, relation: &Relation<'_>) -> Vec<Cell> {
         0,
         0,
         0,
-        Cell::Null,
+        relation
+            .object()
+            .map_or(Cell::Null, |object| lookup::acl(source, object)),
         Cell::Null,
         Cell::Null,
     ]
