@@ -76,6 +76,7 @@ mod translate;
 mod types;
 mod vectors;
 mod views;
+mod window_frames;
 
 pub use activity::{Backend, Backends};
 pub use array_text::{array_text, elements as array_elements};

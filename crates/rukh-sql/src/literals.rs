@@ -9,6 +9,7 @@
 //! | CAST of 1.6 AS INTEGER     | 1                              | 2                                |
 //! | CASE of float and decimal   | a decimal of 15 digits         | DOUBLE                           |
 //! | coalesce(n, '5')           | a text                         | an integer                       |
+//! | frames over TIME and BINARY | an error                      | groups of equals                 |
 //! | sums of integers too large | wrap around                    | error 22003                      |
 //! | floats divided by zero     | Infinity                       | error 22012                      |
 //!
@@ -36,6 +37,7 @@ use crate::functions;
 use crate::operand_types::{self, check_union};
 use crate::scalars::{datum_of_scalar, scalar_from_datum};
 use crate::types::data_type_of;
+use crate::window_frames::framed;
 
 /// Types the string literals of every comparison in the plan, subqueries included.
 ///
@@ -91,6 +93,7 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
                 changed,
             ))
         }
+        Expr::WindowFunction(function) => framed(function, schema),
         Expr::Between(Between {
             expr,
             negated,
