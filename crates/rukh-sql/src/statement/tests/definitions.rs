@@ -431,12 +431,6 @@ fn alter() {
             "RENAME, REPACK and ADD UNIQUE stand alone in ALTER TABLE",
             13,
         ),
-        (
-            "ALTER ROLE r",
-            "0A000",
-            "ALTER of anything but tables and indexes is not supported",
-            7,
-        ),
     ]);
 }
 
