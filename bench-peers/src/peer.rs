@@ -40,6 +40,21 @@ pub trait Peer {
     /// Reads up to 300 rows of each day and code through the index, prepared once.
     fn by_index(&mut self, days: &[(i32, i16)]) -> Result<u64, Failure>;
 
+    /// Reads up to 300 entries of each day and code, which hold what is asked for, prepared once.
+    fn covered(&mut self, days: &[(i32, i16)]) -> Result<u64, Failure>;
+
+    /// Reads rows by their whole key, each by a text of its own.
+    fn plain_points(&mut self, keys: &[UrlScan]) -> Result<u64, Failure>;
+
+    /// Reads 10,000 keys by a statement that lists their parts, prepared once.
+    fn skip_scan(&mut self, sql: &str) -> Result<u64, Failure>;
+
+    /// Reads columns of all rows, in the form that serves a program best.
+    fn range(&mut self) -> Result<u64, Failure>;
+
+    /// Reads the last value of each sensor.
+    fn last_values(&mut self) -> Result<u64, Failure>;
+
     /// Reads the whole table for conditions in the middle of the key, using no index.
     fn masked_scan(&mut self) -> Result<u64, Failure>;
 

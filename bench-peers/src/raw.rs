@@ -13,15 +13,24 @@ use crate::peer::Failure;
 /// Iterators that scan at once, each over its part of the keys.
 pub const ITERATORS: usize = 2;
 
-/// Rukh's store, with the column family of its one table.
+/// The tables, in the order in which they are made.
+#[derive(Clone, Copy, Debug)]
+pub enum Table {
+    /// The scans.
+    Scans,
+    /// The readings.
+    Readings,
+}
+
+/// Rukh's store, with the column family of one table.
 pub struct Raw {
     store: RocksStore,
     table: String,
 }
 
 impl Raw {
-    /// Opens the store of a database that is closed, for reading.
-    pub fn open(directory: &Path, cache_mib: u32) -> Result<Raw, Failure> {
+    /// Opens the store of a database that is closed, for reading one of its tables.
+    pub fn open(directory: &Path, cache_mib: u32, which: Table) -> Result<Raw, Failure> {
         let block_cache_bytes = (cache_mib as usize) << 20;
         let options = RocksOptions {
             read_only: true,
@@ -29,9 +38,17 @@ impl Raw {
             ..RocksOptions::default()
         };
         let store = RocksStore::open(directory, &options)?;
-        let is_table = |name: &String| name.strip_prefix('t').is_some_and(|id| id.parse::<u32>().is_ok());
-        let table = store.tables().into_iter().find(is_table);
-        let table = table.ok_or_else(|| Failure::new("the database has no table"))?;
+        let number = |name: &str| name.strip_prefix('t')?.parse::<u32>().ok();
+        let tables = store.tables().into_iter();
+        let mut tables: Vec<(u32, String)> = tables.filter_map(|name| Some((number(&name)?, name))).collect();
+        tables.sort();
+        let [(_, scans), (_, readings)] = tables.as_slice() else {
+            return Err(Failure::new("the database has not two tables"));
+        };
+        let table = match which {
+            Table::Scans => scans.clone(),
+            Table::Readings => readings.clone(),
+        };
         Ok(Raw { store, table })
     }
 
@@ -87,6 +104,21 @@ impl Raw {
             found += values.iter().flatten().count() as u64;
         }
         Ok(found)
+    }
+
+    /// Walks over all rows with one iterator, values included; returns the rows seen.
+    pub fn range(&self) -> Result<u64, Failure> {
+        let spec = ScanSpec::ranges(vec![KeyRange::all()]);
+        let mut seen = 0;
+        self.store
+            .snapshot()
+            .scan(&self.table, spec)?
+            .for_each(&mut |key, value| {
+                std::hint::black_box((key, value));
+                seen += 1;
+                ControlFlow::Continue(())
+            })?;
+        Ok(seen)
     }
 
     /// Walks over all keys with [`ITERATORS`] iterators at once; returns the keys seen.

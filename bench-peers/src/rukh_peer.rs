@@ -26,6 +26,28 @@ impl RukhPeer {
         Ok(())
     }
 
+    /// Adds the readings, from a CSV file.
+    pub fn load_readings(directory: &Path, csv: &Path, cache_mib: u32) -> Result<(), Failure> {
+        let mut peer = RukhPeer::open(directory, cache_mib)?;
+        peer.connection.execute(scans::READINGS_TABLE)?;
+        let file = csv.display().to_string().replace('\'', "''");
+        peer.connection
+            .execute(&format!("COPY readings FROM '{file}' WITH (FORMAT csv)"))?;
+        Ok(())
+    }
+
+    /// Reads pairs of numbers.
+    fn read_numbers(&mut self, sql: &str) -> Result<u64, Failure> {
+        let statement = self.connection.prepare(sql)?;
+        let mut rows = self.connection.query_prepared(&statement, &[])?;
+        let mut count = 0;
+        while let Some(row) = rows.next_row()? {
+            std::hint::black_box((row.get::<i64>(0)?, row.get::<i64>(1)?));
+            count += 1;
+        }
+        Ok(count)
+    }
+
     /// Opens the database in `directory`, making it when there is none.
     pub fn open(directory: &Path, cache_mib: u32) -> Result<RukhPeer, Failure> {
         let cache_bytes = (cache_mib as usize) << 20;
@@ -77,6 +99,45 @@ impl Peer for RukhPeer {
             .iter()
             .map(|(day, code)| vec![date(*day), Value::from(*code)]);
         self.read_texts(scans::BY_INDEX, params)
+    }
+
+    fn covered(&mut self, days: &[(i32, i16)]) -> Result<u64, Failure> {
+        let params = days
+            .iter()
+            .map(|(day, code)| vec![date(*day), Value::from(*code)]);
+        self.read_texts(scans::COVERED, params)
+    }
+
+    fn plain_points(&mut self, keys: &[UrlScan]) -> Result<u64, Failure> {
+        let mut count = 0;
+        for key in keys {
+            let day = DataType::Date.format_text(&Datum::Date(key.sdate));
+            let moment = DataType::Timestamp.format_text(&Datum::Timestamp(key.stime));
+            let text = scans::point_text(key, &format!("'{day}'"), &format!("'{moment}'"));
+            let mut rows = self.connection.query(&text)?;
+            while let Some(row) = rows.next_row()? {
+                std::hint::black_box((row.get::<String>(0)?, row.get::<String>(1)?));
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    fn skip_scan(&mut self, sql: &str) -> Result<u64, Failure> {
+        self.read_numbers(sql)
+    }
+
+    fn range(&mut self) -> Result<u64, Failure> {
+        let mut rows = self.connection.query(scans::RANGE)?;
+        let mut count = 0;
+        while let Some(batch) = rows.next_batch()? {
+            count += std::hint::black_box(batch).num_rows() as u64;
+        }
+        Ok(count)
+    }
+
+    fn last_values(&mut self) -> Result<u64, Failure> {
+        self.read_numbers(scans::RUKH_LAST)
     }
 
     fn masked_scan(&mut self) -> Result<u64, Failure> {

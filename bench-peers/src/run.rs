@@ -1,7 +1,7 @@
 //! The run: load both engines, ask every question, print the figures.
 
 use std::fs::{self, File};
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -10,10 +10,10 @@ use rukh_bench::UrlScans;
 use crate::arguments::Arguments;
 use crate::measure::{Measure, in_rounds, once};
 use crate::peer::{Failure, Peer};
-use crate::raw::{ITERATORS, Raw};
+use crate::raw::{ITERATORS, Raw, Table};
 use crate::report::{Line, render};
 use crate::rukh_peer::RukhPeer;
-use crate::scans::Questions;
+use crate::scans::{self, Questions};
 use crate::sqlite_peer::SqlitePeer;
 
 /// Where the run keeps its files.
@@ -56,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     println!(
         "Raw: RocksDB alone on Rukh's files: a get of each key, an iterator for each prefix, gets of {LOOKUPS} keys"
     );
-    println!("at once (without the index), {ITERATORS} iterators at once over all keys.");
+    println!("at once (without the index), {ITERATORS} iterators at once over all keys, one over all rows.");
     Ok(())
 }
 
@@ -108,6 +108,14 @@ fn load(arguments: &Arguments, places: &Places) -> Result<Line, Failure> {
     let rukh = once(|| RukhPeer::load(&places.rukh, &places.csv, cache_mib).map(|()| rows))?;
     eprintln!("loading SQLite");
     let sqlite = once(|| SqlitePeer::load(&places.sqlite, rows, seed, cache_mib).map(|()| rows))?;
+    eprintln!("loading the readings");
+    let mut file = BufWriter::with_capacity(1 << 20, File::create(&places.csv)?);
+    for (sensor, at, value) in scans::readings(rows) {
+        writeln!(file, "{sensor},{at},{value}")?;
+    }
+    drop(file);
+    RukhPeer::load_readings(&places.rukh, &places.csv, cache_mib)?;
+    SqlitePeer::load_readings(&places.sqlite, rows, cache_mib)?;
     fs::remove_file(&places.csv)?;
     fs::write(&places.mark, mark_of(arguments))?;
     Ok(Line {
@@ -130,6 +138,9 @@ struct Question {
 
 const PREFIX: &str = "10 rows by key prefix";
 const BY_INDEX: &str = "300 rows by index, with lookups";
+const COVERED: &str = "300 rows by covering index";
+const SKIP_SCAN: &str = "10,000 keys by two IN lists";
+const RANGE: &str = "three columns of all rows, as batches";
 
 /// Rows of a list that raw lookups get at once.
 const LOOKUPS: usize = 300;
@@ -149,6 +160,31 @@ const QUESTIONS: &[Question] = &[
         name: BY_INDEX,
         in_round: |questions| questions.days.len(),
         ask: |peer, questions| peer.by_index(&questions.days),
+    },
+    Question {
+        name: COVERED,
+        in_round: |questions| questions.days.len(),
+        ask: |peer, questions| peer.covered(&questions.days),
+    },
+    Question {
+        name: "point read, plain text",
+        in_round: |questions| questions.points.len() / 10,
+        ask: |peer, questions| peer.plain_points(&questions.points[..questions.points.len() / 10]),
+    },
+    Question {
+        name: SKIP_SCAN,
+        in_round: |_| 1,
+        ask: |peer, questions| peer.skip_scan(&questions.skip_scan),
+    },
+    Question {
+        name: RANGE,
+        in_round: |_| 1,
+        ask: |peer, _| peer.range(),
+    },
+    Question {
+        name: "last value of 1,000 sensors",
+        in_round: |_| 1,
+        ask: |peer, _| peer.last_values(),
     },
     Question {
         name: "full scan, masked compares",
@@ -245,7 +281,12 @@ fn add_raw(arguments: &Arguments, places: &Places, lines: &mut [Line]) -> Result
         cache_mib,
         ..
     } = *arguments;
-    let raw = Raw::open(&places.rukh, cache_mib)?;
+    let raw = Raw::open(&places.rukh, cache_mib, Table::Readings)?;
+    let listed = raw.sample(rows, 10_000, seed)?;
+    let listed = in_rounds(rounds, |_| raw.lookups(&listed, 10_000))?;
+    drop(raw);
+    let raw = Raw::open(&places.rukh, cache_mib, Table::Scans)?;
+    let range = in_rounds(rounds, |_| raw.range())?;
     let keys = raw.sample(rows, reads, seed)?;
     let points = in_rounds(rounds, |_| raw.points(&keys))?;
     let some = &keys[..keys.len().min(line_questions(lines, PREFIX))];
@@ -262,6 +303,8 @@ fn add_raw(arguments: &Arguments, places: &Places, lines: &mut [Line]) -> Result
                     .mul_f64(line.questions as f64 / some.len().max(1) as f64),
             ),
             BY_INDEX => Some(lookups.median.mul_f64(rows / keys.len().max(1) as f64)),
+            SKIP_SCAN => Some(listed.median),
+            RANGE => Some(range.median),
             "full scan, masked compares" | "count(*)" => Some(scan.median),
             _ => None,
         };

@@ -39,6 +39,73 @@ pub const PREFIX: &str = "SELECT md5url, url FROM scans WHERE sitecode = $1 LIMI
 /// 300 rows of one day and code: index entries, and a lookup for each.
 pub const BY_INDEX: &str = "SELECT url, ip FROM scans WHERE sdate = $1 AND code = $2 LIMIT 300";
 
+/// 300 entries of one day and code, which hold all that is asked for.
+pub const COVERED: &str = "SELECT sitecode, md5url FROM scans WHERE sdate = $1 AND code = $2 LIMIT 300";
+
+/// Columns of all rows.
+pub const RANGE: &str = "SELECT md5url, url, ip FROM scans";
+
+/// Sensors, each of which has as many readings as the others.
+pub const SENSORS: u64 = 1000;
+
+/// Readings of sensors, in both.
+pub const READINGS_TABLE: &str = "CREATE TABLE readings (
+    sensor INTEGER NOT NULL, at BIGINT NOT NULL, value DOUBLE PRECISION NOT NULL, PRIMARY KEY (sensor, at))";
+
+/// Rukh's last reading of each sensor.
+pub const RUKH_LAST: &str = "SELECT DISTINCT ON (sensor) sensor, at FROM readings ORDER BY sensor, at DESC";
+
+/// SQLite's last reading of each sensor, by a seek for each.
+pub const SQLITE_LAST: &str = "WITH RECURSIVE sensors (sensor) AS (
+    SELECT min(sensor) FROM readings
+    UNION ALL
+    SELECT (SELECT min(sensor) FROM readings WHERE sensor > sensors.sensor) FROM sensors WHERE sensor IS NOT NULL)
+    SELECT sensor, (SELECT max(at) FROM readings WHERE readings.sensor = sensors.sensor) FROM sensors
+    WHERE sensor IS NOT NULL";
+
+/// Seconds between the readings of a sensor.
+pub const READING_SECONDS: u64 = 60;
+
+/// Returns about `rows` readings: sensor, second, value.
+pub fn readings(rows: u64) -> impl Iterator<Item = (u64, u64, f64)> {
+    let of_each = (rows / SENSORS).max(1);
+    let of_sensor = move |sensor: u64| {
+        (0..of_each).map(move |at| (sensor, at * READING_SECONDS, (at % 977) as f64 / 8.0))
+    };
+    (0..SENSORS).flat_map(of_sensor)
+}
+
+/// Returns the statement that reads 10,000 keys, given as the product of two lists.
+pub fn skip_scan(rows: u64, seed: u64) -> String {
+    let mut random = Random::new(seed, 1 << 60);
+    let of_each = (rows / SENSORS).max(1);
+    let mut distinct = |count: usize, below: u64| {
+        let mut some = std::collections::BTreeSet::new();
+        while some.len() < count.min(below as usize) {
+            some.insert(random.below(below));
+        }
+        some
+    };
+    let texts = |some: std::collections::BTreeSet<u64>, scale: u64| {
+        let texts: Vec<String> = some.into_iter().map(|one| (one * scale).to_string()).collect();
+        texts.join(", ")
+    };
+    format!(
+        "SELECT sensor, at FROM readings WHERE sensor IN ({}) AND at IN ({})",
+        texts(distinct(500, SENSORS), 1),
+        texts(distinct(20, of_each), READING_SECONDS)
+    )
+}
+
+/// Returns the point read with its key written out.
+pub fn point_text(row: &UrlScan, day: &str, moment: &str) -> String {
+    format!(
+        "SELECT url, ip FROM scans WHERE sitecode = '{}' AND md5url = '{}' AND status = {} AND code = {} AND sdate = {day}
+         AND free = {} AND close = {} AND queue = {} AND scantype = {} AND stime = {moment}",
+        row.sitecode, row.md5url, row.status, row.code, row.free, row.close, row.queue, row.scantype
+    )
+}
+
 /// All rows.
 pub const COUNT: &str = "SELECT count(*) FROM scans";
 
@@ -55,6 +122,8 @@ pub struct Questions {
     pub sites: Vec<String>,
     /// Days and codes whose rows are asked for.
     pub days: Vec<(i32, i16)>,
+    /// The statement that lists the parts of 10,000 keys.
+    pub skip_scan: String,
 }
 
 impl Questions {
@@ -72,6 +141,7 @@ impl Questions {
                 .into_iter()
                 .map(|row| (row.sdate, 404))
                 .collect(),
+            skip_scan: skip_scan(rows, seed),
         }
     }
 }

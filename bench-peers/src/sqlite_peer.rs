@@ -45,6 +45,36 @@ impl SqlitePeer {
         Ok(())
     }
 
+    /// Adds the readings.
+    pub fn load_readings(file: &Path, rows: u64, cache_mib: u32) -> Result<(), Failure> {
+        let mut connection = Connection::open(file)?;
+        connection.execute_batch("PRAGMA synchronous = OFF")?;
+        connection.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
+        set_cache(&connection, cache_mib)?;
+        connection.execute_batch(&format!("{} WITHOUT ROWID", scans::READINGS_TABLE))?;
+        let transaction = connection.transaction()?;
+        {
+            let mut insert = transaction.prepare("INSERT INTO readings VALUES (?, ?, ?)")?;
+            for (sensor, at, value) in scans::readings(rows) {
+                insert.execute(params![sensor, at, value])?;
+            }
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// Reads pairs of numbers.
+    fn read_numbers(&self, sql: &str) -> Result<u64, Failure> {
+        let mut statement = self.connection.prepare(sql)?;
+        let mut rows = statement.query([])?;
+        let mut count = 0;
+        while let Some(row) = rows.next()? {
+            std::hint::black_box((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
+            count += 1;
+        }
+        Ok(count)
+    }
+
     /// Opens the database `file` for reading.
     pub fn open(file: &Path, cache_mib: u32) -> Result<SqlitePeer, Failure> {
         let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -85,6 +115,41 @@ impl Peer for SqlitePeer {
             .iter()
             .map(|(day, code)| vec![day as &dyn ToSql, code as &dyn ToSql]);
         self.read_texts(scans::BY_INDEX, params)
+    }
+
+    fn covered(&mut self, days: &[(i32, i16)]) -> Result<u64, Failure> {
+        let params = days
+            .iter()
+            .map(|(day, code)| vec![day as &dyn ToSql, code as &dyn ToSql]);
+        self.read_texts(scans::COVERED, params)
+    }
+
+    fn plain_points(&mut self, keys: &[UrlScan]) -> Result<u64, Failure> {
+        let mut count = 0;
+        for key in keys {
+            let text = scans::point_text(key, &key.sdate.to_string(), &key.stime.to_string());
+            count += self.read_texts(&text, [Vec::new()].into_iter())?;
+        }
+        Ok(count)
+    }
+
+    fn skip_scan(&mut self, sql: &str) -> Result<u64, Failure> {
+        self.read_numbers(sql)
+    }
+
+    fn range(&mut self) -> Result<u64, Failure> {
+        let mut statement = self.connection.prepare(scans::RANGE)?;
+        let mut rows = statement.query([])?;
+        let mut count = 0;
+        while let Some(row) = rows.next()? {
+            std::hint::black_box((row.get_ref(0)?, row.get_ref(1)?, row.get_ref(2)?));
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    fn last_values(&mut self) -> Result<u64, Failure> {
+        self.read_numbers(scans::SQLITE_LAST)
     }
 
     fn masked_scan(&mut self) -> Result<u64, Failure> {

@@ -206,6 +206,11 @@ impl Engine {
         self.inner.view(&definitions, kv)
     }
 
+    /// Whether nothing was defined, changed or dropped since the snapshot was made.
+    pub fn has_definitions_of(&self, snapshot: &Snapshot) -> bool {
+        Arc::ptr_eq(&self.inner.definitions.read(), &snapshot.definitions)
+    }
+
     /// Begins a statement that changes something: waits for the writer lock and takes a snapshot.
     ///
     /// Fails with [`EngineError::ReadOnly`].

@@ -129,7 +129,9 @@ pub use progress::{NoProgress, Progress};
 pub use recover::Recovery;
 pub use roles::RoleChanges;
 pub use sample::{CommonValue, ValueStatistics};
-pub use scan::{ColumnarCursor, EntryFilter, RowCursor, RowView, ScanCounters, ScanRequest, Source};
+pub use scan::{
+    ColumnarCursor, EntryFilter, PointReader, RowCursor, RowView, ScanCounters, ScanRequest, Source,
+};
 pub use scrub::{Finding, FindingKind, ScrubReport};
 pub use sequences::SequenceBlock;
 pub use snapshot::Snapshot;

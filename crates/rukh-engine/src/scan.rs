@@ -21,12 +21,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use visit::{Choice, collect, open_cursor, visit_entries};
 
+mod point;
 mod visit;
 
 mod columnar;
 
 pub use columnar::ColumnarCursor;
 use columnar::visit_vectors;
+pub use point::PointReader;
 
 /// Whose key order a scan follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

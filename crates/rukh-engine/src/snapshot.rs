@@ -190,7 +190,7 @@ impl Snapshot {
     }
 
     /// Returns a table, unless storage may show half of a load.
-    fn codec(&self, id: TableId) -> Result<&Arc<TableCodec>, EngineError> {
+    pub(crate) fn codec(&self, id: TableId) -> Result<&Arc<TableCodec>, EngineError> {
         match self.halted.load(Ordering::Acquire) {
             true => Err(EngineError::RecoveryNeeded),
             false => self.definitions.codec(id),

@@ -77,6 +77,7 @@ pub use masked::MaskedTest;
 pub use merge::{Merge, Run};
 pub use plan::{Plan, plan};
 pub use planner::Planner;
+pub use point::equal_datum;
 pub use predicate::{CompareOp, Constant, Function, Operand, Predicate, TimeUnit, bind};
 pub use query::{GroupRow, Grouped, Hint, IndexExpression, OpaquePredicate, OrderKey, Query, Source};
 pub use statistics::{Statistics, TermStatistics};

@@ -118,7 +118,7 @@ fn asked(query: &Query<'_>, target: &Target) -> Option<Asked> {
                 return None;
             }
             let ty = target.slots[position].ty;
-            key[position] = value(ty, constant)?;
+            key[position] = equal_datum(ty, constant)?;
             share *= query.statistics.point_share(term, ty, &key[position]);
             continue;
         }
@@ -136,8 +136,9 @@ fn asked(query: &Query<'_>, target: &Target) -> Option<Asked> {
     whole.then_some(Asked { key, residual, share })
 }
 
-/// The one value of a type that is equal to a constant.
-fn value(ty: DataType, constant: &Constant) -> Option<Datum> {
+/// Returns the one value of a type that is equal to a constant, which is not NULL; `None` if there is none,
+/// or the two do not compare.
+pub fn equal_datum(ty: DataType, constant: &Constant) -> Option<Datum> {
     let constant = constant_value(&constant.datum, constant.ty, ty)?;
     as_point(ty, &place(ty, &constant)?.equal()?)
 }

@@ -25,6 +25,41 @@ impl Constant {
     pub fn new(datum: Datum, ty: DataType) -> Constant {
         Constant { datum, ty }
     }
+
+    /// Returns NULL of any type.
+    pub fn null() -> Constant {
+        Constant::new(Datum::Null, DataType::Varchar(None))
+    }
+}
+
+/// Makes `From<$rust> for Constant`.
+macro_rules! constant_from {
+    ($($rust:ty: $ty:expr, $kind:ident;)*) => {
+        $(impl From<$rust> for Constant {
+            fn from(value: $rust) -> Constant {
+                Constant::new(Datum::$kind(value.into()), $ty)
+            }
+        })*
+    };
+}
+
+constant_from! {
+    bool: DataType::Boolean, Boolean;
+    i8: DataType::TinyInt, Int;
+    i16: DataType::SmallInt, Int;
+    i32: DataType::Integer, Int;
+    i64: DataType::BigInt, Int;
+    f32: DataType::Real, Float;
+    f64: DataType::Double, Float;
+    String: DataType::Varchar(None), Text;
+    &str: DataType::Varchar(None), Text;
+    Vec<u8>: DataType::Varbinary(None), Bytes;
+}
+
+impl<T: Into<Constant>> From<Option<T>> for Constant {
+    fn from(value: Option<T>) -> Constant {
+        value.map_or_else(Constant::null, Into::into)
+    }
 }
 
 /// A comparison operator.

@@ -108,6 +108,11 @@ impl Session {
         }
     }
 
+    /// Returns the version of the definitions that a statement sees.
+    pub(crate) fn catalog_version(&self) -> u64 {
+        self.catalog().version
+    }
+
     /// Returns the definitions that a statement sees.
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
         let transaction = self.block.as_ref().and_then(|block| block.transaction.as_ref());

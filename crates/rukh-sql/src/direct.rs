@@ -18,6 +18,7 @@ use rukh_planner::{AccessPath, Constant, Plan, Predicate, Union, UnionArm, acces
 use crate::SqlError;
 use crate::access::{Conditions, Read, Wanted, accepts};
 use crate::context::{StatementContext, counted_since};
+use crate::point_read::PointRead;
 use crate::rows::Columns;
 use crate::shape::{Shape, Total, shape_of};
 use crate::totals::{TotalRead, Totals};
@@ -38,6 +39,8 @@ pub(crate) struct DirectPlan {
     conditions: Conditions,
     shape: Shape,
     shown: Columns,
+    /// It is nothing but the read of one row by its key.
+    point: Option<PointRead>,
 }
 
 impl DirectPlan {
@@ -52,11 +55,18 @@ impl DirectPlan {
         }
         let conditions = Conditions::translate(&table, &conjuncts)?;
         let schema: SchemaRef = Arc::new(plan.schema().as_arrow().clone());
+        let shown = Columns::of(schema);
         Ok(Some(DirectPlan {
+            point: PointRead::of(&conditions, &shape, &shown),
             conditions,
             shape,
-            shown: Columns::of(schema),
+            shown,
         }))
+    }
+
+    /// Returns the read of one row by its key that this is, if so.
+    pub(crate) fn point(&self) -> Option<&PointRead> {
+        self.point.as_ref()
     }
 
     /// Returns the table read.

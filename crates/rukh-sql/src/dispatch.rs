@@ -7,12 +7,14 @@ use datafusion::arrow::datatypes::{DataType as ArrowType, Field, Schema};
 use datafusion::scalar::ScalarValue;
 use rukh_catalog::{Catalog, Table, View};
 use rukh_engine::ScrubReport;
+use rukh_planner::Constant;
 
 use crate::SqlError;
 use crate::context::{Notice, QueryStats, RunPath};
 use crate::copy::CopyClient;
 use crate::progress::Task;
 use crate::rows::Rows;
+use crate::scalars::scalar_from_datum;
 use crate::session::{Outcome, Session};
 use crate::statement::{ObjectName, ShowStatement, Statement, parse};
 use crate::{copy, ddl, dml, explain, operations, point_write, roles, show};
@@ -65,7 +67,7 @@ impl Session {
     pub fn execute_prepared(
         &mut self,
         prepared: &Prepared,
-        params: &[ScalarValue],
+        params: &[Constant],
     ) -> Result<Outcome, SqlError> {
         self.begin_statement();
         let result = self
@@ -79,7 +81,7 @@ impl Session {
     pub fn execute_with_client(
         &mut self,
         prepared: &Prepared,
-        params: &[ScalarValue],
+        params: &[Constant],
         client: &mut dyn CopyClient,
     ) -> Result<Outcome, SqlError> {
         let Statement::Copy(statement) = prepared.statement() else {
@@ -89,7 +91,7 @@ impl Session {
         let result = self
             .check_allowed(&prepared.statement)
             .and_then(|()| self.check_rights(prepared))
-            .and_then(|()| copy::run(self, statement, params, Some(client)));
+            .and_then(|()| copy::run(self, statement, &scalars_of(params), Some(client)));
         self.outcome(&prepared.sql, result.map(|tag| (tag, None)))
     }
 
@@ -119,16 +121,19 @@ impl Session {
     fn dispatch(
         &mut self,
         prepared: &Prepared,
-        params: &[ScalarValue],
+        params: &[Constant],
     ) -> Result<(String, Option<Rows>), SqlError> {
+        if let Statement::Query(query) = prepared.statement.as_ref()
+            && let Some(rows) = self.query_direct(&prepared.sql, query, params)?
+        {
+            return Ok(("SELECT".to_string(), Some(rows)));
+        }
+        let params = &scalars_of(params);
         if let Some(tag) = point_write::run(self, &prepared.statement, params)? {
             return Ok((tag, None));
         }
         match prepared.statement.as_ref() {
             Statement::Query(query) => {
-                if let Some(rows) = self.query_direct(&prepared.sql, query, params)? {
-                    return Ok(("SELECT".to_string(), Some(rows)));
-                }
                 let snapshot = self.snapshot();
                 let context = self.context(snapshot, query)?;
                 let rows = self.query(query, params, &context)?;
@@ -301,6 +306,12 @@ impl Session {
         };
         Ok(Rows::ready(batch))
     }
+}
+
+/// Returns parameters as DataFusion takes them.
+fn scalars_of(params: &[Constant]) -> Vec<ScalarValue> {
+    let scalar = |constant: &Constant| scalar_from_datum(&constant.datum, &constant.ty);
+    params.iter().map(scalar).collect()
 }
 
 /// Returns the view of a name.

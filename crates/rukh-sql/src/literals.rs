@@ -341,12 +341,31 @@ fn as_double(decimal: &Expr, other: &Expr, schema: &DFSchema) -> Option<Expr> {
 
 /// Returns `literal` in the type of `other`, or `None` when it stays as it is.
 fn retyped(literal: &Expr, other: &Expr, schema: &DFSchema) -> DataFusionResult<Option<Expr>> {
+    if is_null_text(literal) {
+        return null_as(other, schema);
+    }
     let Some(text) = literal_text(literal) else {
         return Ok(as_double(literal, other, schema).or_else(|| as_timestamp(literal, other, schema)));
     };
     match other {
         Expr::Literal(..) => Ok(None),
         other => read_as(text, other, schema),
+    }
+}
+
+/// Whether an expression is a NULL without a type of its own, as a parameter may be.
+fn is_null_text(expr: &Expr) -> bool {
+    matches!(
+        expr,
+        Expr::Literal(ScalarValue::Utf8(None) | ScalarValue::Utf8View(None), _)
+    )
+}
+
+/// Returns NULL of the type of `other`, or `None` where that is text.
+fn null_as(other: &Expr, schema: &DFSchema) -> DataFusionResult<Option<Expr>> {
+    match other.get_type(schema) {
+        Ok(arrow) if is_typed(&arrow) => Ok(Some(Expr::Literal(ScalarValue::try_from(&arrow)?, None))),
+        _ => Ok(None),
     }
 }
 

@@ -127,6 +127,13 @@ impl Rows {
         Self::new(cursor.columns(), Source::Direct(Box::new(cursor)), Some(context))
     }
 
+    /// Makes rows of datums that are at hand, which fit the columns.
+    pub(crate) fn at_hand(columns: Columns, rows: impl IntoIterator<Item = Vec<Datum>>) -> Self {
+        let mut made = Self::new(columns, Source::Ready(VecDeque::new()), None);
+        made.pending.extend(rows);
+        made
+    }
+
     /// Makes rows of a batch made in advance.
     pub(crate) fn ready(batch: RecordBatch) -> Self {
         Self::new(

@@ -43,7 +43,7 @@ use crate::slow_log::{Ran, SlowLog, Watch};
 use crate::statement::{Statement, parse};
 use crate::statistics::KnownStatistics;
 use crate::template::Templates;
-use crate::translate::constant_of_scalar;
+use crate::translate::constants_of;
 
 /// What all sessions of one database share.
 #[derive(Clone)]
@@ -345,6 +345,12 @@ impl Session {
         self.last = Some((context, RunPath::Direct));
     }
 
+    /// Makes a query that needed no context the last one.
+    pub(crate) fn ran_point(&mut self, stats: QueryStats) {
+        self.last = None;
+        self.last_stats = Some(stats);
+    }
+
     /// Plans a query: directly when it is one key access, generally otherwise.
     pub(crate) fn plan(
         &mut self,
@@ -448,39 +454,52 @@ impl Session {
         &mut self,
         sql: &str,
         query: &ast::Query,
-        params: &[ScalarValue],
+        params: &[Constant],
     ) -> Result<Option<Rows>, SqlError> {
         if self.settings.path != PathSetting::Auto {
             return Ok(None);
         }
-        let snapshot = self.snapshot();
-        let version = snapshot.catalog.version;
+        let version = self.catalog_version();
         let known = match self.plans.get(sql) {
             Some(cached) if cached.version == version => Some(cached.clone()),
-            _ => self.cache_plan(sql, query, snapshot.clone())?,
+            _ => {
+                let snapshot = self.snapshot();
+                self.cache_plan(sql, query, snapshot)?
+            }
         };
         let Some(CachedPlan {
+            version,
             plan: Some(plan),
             hints,
-            ..
         }) = known
         else {
             return Ok(None);
         };
-        let Some(params) = params.iter().map(constant_of_scalar).collect::<Option<Vec<_>>>() else {
-            return Ok(None);
-        };
-        self.start_direct(&plan, &hints, snapshot, &params)
+        match constants_of(params) {
+            Some(params) => self.start_direct(&plan, &hints, version, &params),
+            None => Ok(None),
+        }
     }
 
-    /// Starts a direct plan with these parameters, if it holds for them.
+    /// Starts a direct plan with these parameters, if it holds for them; it was made for a version of the
+    /// catalog.
     pub(crate) fn start_direct(
         &mut self,
         plan: &DirectPlan,
         hints: &[TableHint],
-        snapshot: Snapshot,
+        version: u64,
         params: &[Constant],
     ) -> Result<Option<Rows>, SqlError> {
+        if let Some(point) = plan.point()
+            && hints.is_empty()
+            && let Some(rows) = self.read_point(point, version, params)?
+        {
+            return Ok(Some(rows));
+        }
+        let snapshot = self.snapshot();
+        if snapshot.catalog.version != version {
+            return Ok(None);
+        }
         let context = Arc::new(self.context_with(snapshot, hints.to_vec()));
         let Some(cursor) = plan.start(&context, params)? else {
             return Ok(None);

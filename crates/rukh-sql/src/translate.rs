@@ -3,6 +3,8 @@
 //! What has no word in [`Predicate`] becomes [`Predicate::Opaque`], with the columns it reads; it is never
 //! lost, because the scan checks the original expression of every conjunct that is not proven.
 
+use std::borrow::Cow;
+
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{InList, Like, Placeholder};
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
@@ -14,7 +16,7 @@ use rukh_planner::{
 
 use crate::expressions::{normalise, parse_predicate};
 use crate::functions::checked_operator;
-use crate::scalars::datum_of_scalar;
+use crate::scalars::{datum_of_scalar, scalar_from_datum};
 use crate::types::data_type_of_arrow;
 
 /// Translates the conditions on one table, and remembers what it did not understand.
@@ -396,6 +398,34 @@ pub(crate) fn constant_of_scalar(value: &ScalarValue) -> Option<Constant> {
     }
     let (datum, ty) = datum_of_scalar(value)?;
     Some(Constant::new(datum, ty))
+}
+
+/// Returns parameters as the planner compares with them; `None` if one is of no type of a column, or a NULL of
+/// a type that operators may not take.
+pub(crate) fn constants_of(params: &[Constant]) -> Option<Cow<'_, [Constant]>> {
+    if params.iter().all(is_own_constant) {
+        return Some(Cow::Borrowed(params));
+    }
+    let is_typed_null = |param: &Constant| param.datum.is_null() && param.ty != DataType::Varchar(None);
+    if params.iter().any(is_typed_null) {
+        return None;
+    }
+    let constant = |param: &Constant| constant_of_scalar(&scalar_from_datum(&param.datum, &param.ty));
+    params.iter().map(constant).collect::<Option<_>>().map(Cow::Owned)
+}
+
+/// Whether a parameter is the constant that it stands for, its type included.
+fn is_own_constant(param: &Constant) -> bool {
+    match param.ty {
+        DataType::Varchar(None) => true,
+        DataType::Boolean | DataType::TinyInt | DataType::SmallInt | DataType::Integer | DataType::BigInt => {
+            !param.datum.is_null()
+        }
+        DataType::Double | DataType::Date | DataType::Timestamp | DataType::TimestampTz => {
+            !param.datum.is_null()
+        }
+        _ => false,
+    }
 }
 
 /// Returns a predicate that is NULL: neither true nor, under NOT, false.

@@ -118,9 +118,8 @@ impl Connection {
 
     /// Runs a prepared statement; `params[0]` is `$1`.
     pub fn execute_prepared(&mut self, statement: &Statement, params: &[Value]) -> Result<Outcome> {
-        let params: Vec<_> = params.iter().map(Value::scalar).collect();
         self.session
-            .execute_prepared(&statement.0, &params)
+            .execute_prepared(&statement.0, params)
             .map(Outcome::from)
     }
 

@@ -87,6 +87,8 @@ pub use database::{Database, Options};
 pub use rows::{Row, Rows};
 pub use rukh_keys::{DataType, Datum, ValueError};
 pub use rukh_kv::Backup;
+/// A parameter: a datum with its type.
+pub use rukh_sql::Constant as Value;
 pub use rukh_sql::{
     Backend, Backends, CancelHandle, ColumnInfo, CopyClient, CopyShape, Description, ErrorKind, Notice,
     ProgressReport, QueryStats, RunPath, Split, SqlError as Error, StatementKind, TransactionStatus,
@@ -96,7 +98,7 @@ pub use rukh_sql::{array_elements, array_text};
 pub use rukh_sql::{arrow, binary, scram};
 pub use transaction::Transaction;
 pub use users::User;
-pub use value::{FromDatum, Value};
+pub use value::FromDatum;
 
 /// The result of an operation on a database.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,57 +1,6 @@
-//! Values that go in as parameters and come out of rows.
+//! Values that come out of rows; those that go in as parameters are [`crate::Value`].
 
-use rukh_sql::{Scalar, scalar_of_datum};
-
-use crate::{DataType, Datum};
-
-/// A parameter: a datum with its type.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Value {
-    datum: Datum,
-    ty: DataType,
-}
-
-impl Value {
-    /// Makes a value of a type; the datum must be of the type's kind.
-    pub fn new(datum: Datum, ty: DataType) -> Self {
-        Value { datum, ty }
-    }
-
-    /// Returns NULL of any type.
-    pub fn null() -> Self {
-        Value {
-            datum: Datum::Null,
-            ty: DataType::Varchar(None),
-        }
-    }
-
-    pub(crate) fn scalar(&self) -> Scalar {
-        scalar_of_datum(&self.datum, &self.ty)
-    }
-}
-
-/// Makes `From<$rust> for Value` and `FromDatum for $rust`.
-macro_rules! value {
-    ($rust:ty, $ty:expr, $kind:ident, $into:expr, $from:expr) => {
-        impl From<$rust> for Value {
-            fn from(value: $rust) -> Self {
-                Value {
-                    datum: Datum::$kind($into(value)),
-                    ty: $ty,
-                }
-            }
-        }
-
-        impl FromDatum for $rust {
-            fn from_datum(datum: &Datum) -> Option<Self> {
-                match datum {
-                    Datum::$kind(value) => $from(value),
-                    _ => None,
-                }
-            }
-        }
-    };
-}
+use crate::Datum;
 
 /// A Rust type that a datum can be taken as.
 pub trait FromDatum: Sized {
@@ -59,37 +8,30 @@ pub trait FromDatum: Sized {
     fn from_datum(datum: &Datum) -> Option<Self>;
 }
 
-value!(bool, DataType::Boolean, Boolean, |v| v, |v: &bool| Some(*v));
-value!(i8, DataType::TinyInt, Int, i64::from, |v: &i64| i8::try_from(*v)
-    .ok());
-value!(i16, DataType::SmallInt, Int, i64::from, |v: &i64| i16::try_from(
-    *v
-)
-.ok());
-value!(i32, DataType::Integer, Int, i64::from, |v: &i64| i32::try_from(
-    *v
-)
-.ok());
-value!(i64, DataType::BigInt, Int, |v| v, |v: &i64| Some(*v));
-value!(f32, DataType::Real, Float, f64::from, |v: &f64| Some(*v as f32));
-value!(f64, DataType::Double, Float, |v| v, |v: &f64| Some(*v));
-value!(String, DataType::Varchar(None), Text, |v| v, |v: &String| Some(
-    v.clone()
-));
-value!(Vec<u8>, DataType::Varbinary(None), Bytes, |v| v, |v: &Vec<u8>| {
-    Some(v.clone())
-});
-
-impl From<&str> for Value {
-    fn from(value: &str) -> Self {
-        Value::from(value.to_string())
-    }
+/// Makes `FromDatum for $rust`.
+macro_rules! from_datum {
+    ($($rust:ty: $kind:ident, $from:expr;)*) => {
+        $(impl FromDatum for $rust {
+            fn from_datum(datum: &Datum) -> Option<Self> {
+                match datum {
+                    Datum::$kind(value) => $from(value),
+                    _ => None,
+                }
+            }
+        })*
+    };
 }
 
-impl<T: Into<Value>> From<Option<T>> for Value {
-    fn from(value: Option<T>) -> Self {
-        value.map_or_else(Value::null, Into::into)
-    }
+from_datum! {
+    bool: Boolean, |v: &bool| Some(*v);
+    i8: Int, |v: &i64| i8::try_from(*v).ok();
+    i16: Int, |v: &i64| i16::try_from(*v).ok();
+    i32: Int, |v: &i64| i32::try_from(*v).ok();
+    i64: Int, |v: &i64| Some(*v);
+    f32: Float, |v: &f64| Some(*v as f32);
+    f64: Float, |v: &f64| Some(*v);
+    String: Text, |v: &String| Some(v.clone());
+    Vec<u8>: Bytes, |v: &Vec<u8>| Some(v.clone());
 }
 
 impl FromDatum for Datum {

@@ -77,11 +77,12 @@ impl Session {
     }
 
     fn query_cut(&mut self, sql: &str, cut: &Cut) -> Result<Option<Rows>, SqlError> {
-        let snapshot = self.snapshot();
-        let version = snapshot.catalog.version;
+        let version = self.catalog_version();
         let template = match self.templates.known.get(&cut.template) {
             Some(KnownTemplate::Planned(planned_for, plan)) if *planned_for == version => plan.clone(),
             Some(_) => {
+                let snapshot = self.snapshot();
+                let version = snapshot.catalog.version;
                 let plan = self.plan_template(sql, cut, &snapshot).map(Arc::new);
                 let known = KnownTemplate::Planned(version, plan.clone());
                 self.templates.keep(&cut.template, known);
@@ -100,7 +101,7 @@ impl Session {
             return Ok(None);
         }
         match template.constants(&cut.literals) {
-            Some(constants) => self.start_direct(&template.plan, &template.hints, snapshot, &constants),
+            Some(constants) => self.start_direct(&template.plan, &template.hints, version, &constants),
             None => Ok(None),
         }
     }

@@ -1,0 +1,175 @@
+//! SELECT of one row by its whole key, from a plan that is nothing else.
+//!
+//! | query                                             | reads        |
+//! |---------------------------------------------------|--------------|
+//! | `SELECT c FROM t WHERE k = $1`                     | one get      |
+//! | `SELECT c, k FROM t WHERE a = $1 AND b = 'x' LIMIT 1` | one get   |
+//!
+//! A direct plan of such a query knows beforehand what its planner would say, its scan prepare and its cursor
+//! hold. What is left is to make the key, to get the row and to decode the columns asked for. Whatever is out
+//! of the ordinary (a value that no key has, NULL, hints, a definition that changes meanwhile) goes the way of
+//! all direct plans, with the same rows.
+
+use std::borrow::Cow;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use rukh_catalog::{ColumnId, KeyExpr, TableId};
+use rukh_engine::PointReader;
+use rukh_keys::{DataType, Datum, DatumRef};
+use rukh_planner::{CompareOp, Constant, Operand, Predicate, TermId, equal_datum};
+use smallvec::SmallVec;
+
+use crate::SqlError;
+use crate::access::Conditions;
+use crate::context::{QueryStats, RunPath};
+use crate::rows::{Columns, Rows};
+use crate::session::Session;
+use crate::shape::Shape;
+
+/// The read of one row by its whole key.
+#[derive(Debug)]
+pub(crate) struct PointRead {
+    table: TableId,
+    /// What each element of the key is equal to, and its type.
+    key: Vec<(Sought, DataType)>,
+    output: Vec<ColumnId>,
+    shown: Columns,
+    /// Made when the plan first runs.
+    reader: OnceLock<PointReader>,
+}
+
+#[derive(Debug)]
+enum Sought {
+    Parameter(usize),
+    Constant(Constant),
+}
+
+impl PointRead {
+    /// Returns the read that conditions and shape come to, if it is one of a single row by its whole key.
+    pub(crate) fn of(conditions: &Conditions, shape: &Shape, shown: &Columns) -> Option<PointRead> {
+        let table = &conditions.table;
+        let plain = shape.totals.is_empty() && shape.groups.is_none() && shape.skip == 0;
+        if !plain || shape.fetch == Some(0) || conditions.predicates.len() != table.primary_key.len() {
+            return None;
+        }
+        let mut key = Vec::with_capacity(table.primary_key.len());
+        for element in &table.primary_key {
+            let KeyExpr::Column(id) = &element.expr else {
+                return None;
+            };
+            let sought = conditions.predicates.iter().find_map(|one| sought(one, *id))?;
+            key.push((sought, table.column(*id)?.ty));
+        }
+        Some(PointRead {
+            table: table.id,
+            key,
+            output: shape.output.clone(),
+            shown: shown.clone(),
+            reader: OnceLock::new(),
+        })
+    }
+
+    /// Returns the key's datums for these parameters; `None` if one is no value of its column.
+    fn datums<'a>(&'a self, params: &'a [Constant]) -> Option<SmallVec<[Cow<'a, Datum>; 10]>> {
+        let datum = |(sought, ty): &'a (Sought, DataType)| {
+            let constant = match sought {
+                Sought::Parameter(at) => params.get(*at)?,
+                Sought::Constant(constant) => constant,
+            };
+            match constant {
+                Constant { datum, .. } if datum.is_null() => None,
+                constant if is_as_stored(constant, *ty) => Some(Cow::Borrowed(&constant.datum)),
+                constant => equal_datum(*ty, constant).map(Cow::Owned),
+            }
+        };
+        self.key.iter().map(datum).collect()
+    }
+}
+
+/// Returns what a conjunct says that a column is equal to, if that is all it says.
+fn sought(conjunct: &Predicate, id: ColumnId) -> Option<Sought> {
+    let Predicate::Compare {
+        op: CompareOp::Eq,
+        left,
+        right,
+    } = conjunct
+    else {
+        return None;
+    };
+    let other = match (left, right) {
+        (Operand::Term(term), other) | (other, Operand::Term(term)) if *term == TermId::column(id) => other,
+        _ => return None,
+    };
+    match other {
+        Operand::Parameter(at) => Some(Sought::Parameter(*at)),
+        Operand::Constant(constant) => Some(Sought::Constant(constant.clone())),
+        Operand::Term(_) | Operand::Function(..) => None,
+    }
+}
+
+/// Whether a constant is in the form that a column of the type stores, without a look at its value.
+fn is_as_stored(constant: &Constant, ty: DataType) -> bool {
+    match ty {
+        DataType::Boolean | DataType::BigInt | DataType::Integer | DataType::SmallInt | DataType::TinyInt => {
+            constant.ty == ty
+        }
+        DataType::Date | DataType::Timestamp | DataType::TimestampTz => constant.ty == ty,
+        DataType::Varchar(_) => matches!(constant.ty, DataType::Varchar(None)),
+        _ => false,
+    }
+}
+
+impl Session {
+    /// Reads one row; `None` if the query is to be run as any other direct plan. `version` is that of the
+    /// catalog that the plan was made for.
+    pub(crate) fn read_point(
+        &mut self,
+        point: &PointRead,
+        version: u64,
+        params: &[Constant],
+    ) -> Result<Option<Rows>, SqlError> {
+        if self.settings.log_min_duration.is_some() {
+            return Ok(None);
+        }
+        let started = Instant::now();
+        let Some(key) = point.datums(params) else {
+            return Ok(None);
+        };
+        let key: SmallVec<[DatumRef<'_>; 10]> = key.iter().map(|datum| datum.as_ref().as_ref()).collect();
+        let known = point.reader.get();
+        let latest = !self.is_in_block() && known.is_some_and(PointReader::is_single_get);
+        let snapshot = match latest {
+            true => self.engine().latest(),
+            false => self.snapshot(),
+        };
+        if snapshot.catalog.version != version {
+            return Ok(None);
+        }
+        let reader = match known {
+            Some(reader) => reader,
+            None => {
+                let made = PointReader::new(&snapshot, point.table, point.output.clone())?;
+                point.reader.get_or_init(|| made)
+            }
+        };
+        if !reader.fits(&snapshot) {
+            return Ok(None);
+        }
+        let (row, counters) = match reader.read(&snapshot, &key) {
+            Err(rukh_engine::EngineError::Value { .. }) => return Ok(None),
+            read => read?,
+        };
+        if latest && !self.engine().has_definitions_of(&snapshot) {
+            return Ok(None);
+        }
+        let elapsed_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.ran_point(QueryStats {
+            path: RunPath::Direct,
+            counters,
+            planning_us: 0,
+            elapsed_us,
+        });
+        Ok(Some(Rows::at_hand(point.shown.clone(), row)))
+    }
+}
