@@ -24,7 +24,8 @@ use serde::de::DeserializeOwned;
 /// | 3       | times in values, lifetimes; indexes disabled or broken; ranges in a note `load`   |
 /// |         | counters; columnar indexes                                                        |
 /// | 4       | columnar tables; versions of rows; roles and their rights; CHECK OPTION of views  |
-pub const FORMAT_VERSION: u32 = 4;
+/// | 5       | heads of columnar blocks tell the identity of their columns                       |
+pub const FORMAT_VERSION: u32 = 5;
 
 /// Key of the format version in the `catalog` column family.
 pub const FORMAT_KEY: &[u8] = b"format";

@@ -12,7 +12,7 @@ use crate::analyze::{KnownStatistics, load_statistics};
 use crate::build::ROWS_AT_ONCE;
 use crate::builds::Builds;
 use crate::clock::{Clock, TimeSource};
-use crate::columnar::Debts;
+use crate::columnar::{Debts, KeptBlocks};
 use crate::commits::Commits;
 use crate::functions::RowFunctions;
 use crate::group::Group;
@@ -76,6 +76,8 @@ pub(crate) struct Inner {
     pub(crate) repack: Mutex<()>,
     /// How much columnar indexes have to be repacked.
     pub(crate) debts: Debts,
+    /// Blocks of columnar tables that are open for readers of single rows.
+    pub(crate) kept: Arc<KeptBlocks>,
     load_directory: RwLock<PathBuf>,
     load_bytes_max: AtomicUsize,
     /// Set when storage may show half of a load: nothing is read or written any more.
@@ -123,6 +125,7 @@ impl Engine {
             rows_at_once: AtomicU64::new(ROWS_AT_ONCE),
             repack: Mutex::default(),
             debts: Debts::default(),
+            kept: Arc::default(),
             load_directory: RwLock::new(std::env::temp_dir()),
             load_bytes_max: AtomicUsize::new(LOAD_BYTES_MAX),
             halted: Arc::default(),
@@ -344,6 +347,7 @@ impl Inner {
             kv,
             self.store.clone(),
             self.clock.clone(),
+            self.kept.clone(),
             self.halted.clone(),
         )
     }

@@ -2,7 +2,7 @@
 
 use crate::clock::{Clock, Moment};
 use crate::codec::TableCodec;
-use crate::columnar::{self, Packed, Unpacked};
+use crate::columnar::{self, KeptBlocks, Packed, Unpacked};
 use crate::lifetime::{self, Live};
 use crate::scan::{self, ColumnarCursor, RowCursor, ScanCounters, ScanRequest, Source};
 use crate::{EngineError, Row};
@@ -98,12 +98,14 @@ fn live(
     definitions: &Definitions,
     raw: &Arc<dyn KvSnapshot>,
     clock: &Arc<Clock>,
+    kept: &Arc<KeptBlocks>,
 ) -> (Option<Arc<Moment>>, Arc<dyn KvSnapshot>) {
     let moment = definitions.timed.then(|| clock.moment());
     let raw: Arc<dyn KvSnapshot> = match definitions.has_packed() {
         true => Arc::new(Unpacked {
             kv: raw.clone(),
             tables: definitions.packed.clone(),
+            kept: kept.clone(),
         }),
         false => raw.clone(),
     };
@@ -133,6 +135,7 @@ pub struct Snapshot {
     /// Keeps what is alive then.
     moment: Held,
     clock: Arc<Clock>,
+    kept: Arc<KeptBlocks>,
     store: Arc<dyn KvStore>,
     halted: Arc<AtomicBool>,
 }
@@ -143,9 +146,10 @@ impl Snapshot {
         raw: Arc<dyn KvSnapshot>,
         store: Arc<dyn KvStore>,
         clock: Arc<Clock>,
+        kept: Arc<KeptBlocks>,
         halted: Arc<AtomicBool>,
     ) -> Self {
-        let (moment, kv) = live(&definitions, &raw, &clock);
+        let (moment, kv) = live(&definitions, &raw, &clock, &kept);
         Snapshot {
             catalog: definitions.catalog.clone(),
             definitions,
@@ -154,6 +158,7 @@ impl Snapshot {
             time: moment.as_ref().map(|moment| moment.time()),
             moment: Held(Mutex::new(moment)),
             clock,
+            kept,
             store,
             halted,
         }
@@ -161,7 +166,7 @@ impl Snapshot {
 
     /// Returns the same definitions with other data, at the present time.
     pub(crate) fn with_kv(&self, raw: Arc<dyn KvSnapshot>) -> Self {
-        let (moment, kv) = live(&self.definitions, &raw, &self.clock);
+        let (moment, kv) = live(&self.definitions, &raw, &self.clock, &self.kept);
         Snapshot {
             kv,
             raw,
@@ -246,8 +251,7 @@ impl Snapshot {
     /// Starts a scan of a columnar index that gives out its columns as vectors; all columns asked for
     /// must be in the index.
     ///
-    /// Fails as [`Snapshot::scan`] does, and on an index that is not columnar. `masked`, `reverse`,
-    /// `limit` and `entry_filter` of the request are not looked at.
+    /// Fails as [`Snapshot::scan`] does, and on an index that is not columnar. `masked`, `limit` and `entry_filter` of the request are not looked at.
     pub fn scan_columnar(&self, request: ScanRequest) -> Result<ColumnarCursor, EngineError> {
         let codec = self.codec(request.table.id)?;
         ColumnarCursor::new(codec.clone(), self.raw.clone(), request)

@@ -55,7 +55,7 @@ fn sweep_with(fault: Fault, rows_at_once: u64) {
             .tables()
             .map(|table| {
                 let indexes = table.indexes.iter().flat_map(rukh_catalog::Index::storage_names);
-                table.families.len() + indexes.count()
+                table.families.len() + indexes.count() + usize::from(table.is_columnar())
             })
             .sum::<usize>();
         assert_eq!(

@@ -8,11 +8,13 @@
 //! | point        | change                                                    |
 //! |--------------|-----------------------------------------------------------|
 //! | `commit`     | a batch of rows and entries is written                    |
+//! | `repack`     | a step of a repack is: blocks go, others come for them and for changes |
 //! | `definition` | a batch of definitions is written: CREATE, ALTER, DROP     |
 //! | `create`     | a column family is created                                |
 //! | `drop`       | one is dropped                                            |
 //! | `backfill`   | sorted files of an index, or of deletions, are completed  |
 //! | `load`       | those of a table are                                      |
+//! | `blocks`     | those of blocks of a columnar table or index are          |
 //! | `ingest`     | files become part of a column family                      |
 //! | `sync`       | the log is synced                                         |
 //! | `flush`      | memory is written to sorted files                         |
@@ -75,6 +77,11 @@ struct PointWriter {
     points: Arc<Points>,
 }
 
+/// Whether a column family has blocks: no batch of a statement touches it.
+fn is_of_blocks(table: &str) -> bool {
+    table.ends_with(".c")
+}
+
 impl KvStore for PointStore {
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities()
@@ -110,9 +117,11 @@ impl KvStore for PointStore {
     }
 
     fn write(&self, batch: WriteBatch, durability: Durability) -> Result<(), KvError> {
-        let point = match batch.tables().iter().any(|table| table == "catalog") {
-            true => "definition",
-            false => "commit",
+        let writes = |wanted: fn(&str) -> bool| batch.tables().iter().any(|table| wanted(table));
+        let point = match (writes(|table| table == "catalog"), writes(is_of_blocks)) {
+            (true, _) => "definition",
+            (false, true) => "repack",
+            (false, false) => "commit",
         };
         self.points.pass(point, || self.inner.write(batch, durability))
     }
@@ -144,10 +153,10 @@ impl KvStore for PointStore {
     fn sorted_writer(&self, table: &str) -> Result<Box<dyn SortedWriter>, KvError> {
         Ok(Box::new(PointWriter {
             inner: self.inner.sorted_writer(table)?,
-            point: if table.starts_with('i') {
-                "backfill"
-            } else {
-                "load"
+            point: match table.starts_with('i') {
+                _ if is_of_blocks(table) => "blocks",
+                true => "backfill",
+                false => "load",
             },
             points: self.points.clone(),
         }))
@@ -302,13 +311,15 @@ fn the_process_ends_at_every_point() {
         kinds,
         [
             "backfill",
+            "blocks",
             "commit",
             "create",
             "definition",
             "drop",
             "flush",
             "ingest",
-            "load"
+            "load",
+            "repack"
         ]
     );
     let mut ends = 0;
@@ -327,7 +338,7 @@ fn the_process_ends_at_every_point() {
                 let tables = engine.catalog();
                 let named = tables.tables().map(|t| {
                     let indexes = t.indexes.iter().flat_map(rukh_catalog::Index::storage_names);
-                    t.families.len() + indexes.count()
+                    t.families.len() + indexes.count() + usize::from(t.is_columnar())
                 });
                 assert_eq!(
                     store.tables().len(),

@@ -321,8 +321,6 @@ fn assemble_columnar(
     let known = known_for_key(query, knowledge.known.as_ref(), target);
     let one_bucket = placed.buckets.as_ref().map_or(1, Vec::len) <= 1;
     let order = path_order(query, target, &known, one_bucket, kind == ScanKind::Empty);
-    // Blocks are read forwards.
-    let ordered = order.satisfied && !order.reverse;
     let read = ColumnarRead { tests, columns };
     let masks = Masks::none(proven);
     let shape = PathShape {
@@ -332,7 +330,7 @@ fn assemble_columnar(
         masks: &masks,
         residual_index: &[],
         covering: true,
-        ordered,
+        ordered: order.satisfied,
     };
     let mut estimate = estimate_columnar(query, knowledge, &shape, &read, !residual.is_empty());
     if index.is_none() {
@@ -351,13 +349,9 @@ fn assemble_columnar(
         residual,
         covering: true,
         lookup_columns: Vec::new(),
-        reverse: false,
-        order: if order.reverse {
-            Vec::new()
-        } else {
-            order.delivered
-        },
-        ordered,
+        reverse: order.reverse,
+        order: order.delivered,
+        ordered: order.satisfied,
         loose: None,
         merge: None,
         estimate,

@@ -82,16 +82,17 @@ pub(crate) fn encode(
     first_key: &[u8],
     last_key: &[u8],
 ) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let mut pieces = Vec::with_capacity(columns.len() + 1);
-    let key = Piece::Head.key(first_key);
-    let head = head::encode(&key, numbers, columns, rows.clone(), last_key);
-    pieces.push((key, head));
-    for (number, vector) in numbers.iter().zip(columns) {
+    let stored = numbers.iter().zip(columns).map(|(number, vector)| {
         let key = Piece::Column(*number).key(first_key);
         let value = column::encode(&key, vector, rows.clone());
-        pieces.push((key, value));
-    }
-    pieces
+        (key, value)
+    });
+    let stored: Vec<_> = stored.collect();
+    let identity = column::identity(stored.iter().map(|(_, value)| value.as_slice()));
+    let identity = identity.expect("what was encoded has a checksum");
+    let key = Piece::Head.key(first_key);
+    let head = head::encode(&key, numbers, columns, rows, last_key, identity);
+    std::iter::once((key, head)).chain(stored).collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use super::BlockError;
 use super::block::Piece;
-use super::column::Column;
+use super::column::{self, Column};
 use super::head::{self, Head};
 use super::open::corruption;
 use super::scan::{BlockScan, BlockScanSpec};
@@ -32,6 +32,7 @@ impl EntryReader {
             ranges: vec![KeyRange::all()],
             tests: Vec::new(),
             columns,
+            reverse: false,
             cancel: None,
         };
         let scan = BlockScan::new(kv, index.clone(), spec)?;
@@ -163,14 +164,43 @@ fn check_block(
         return Err(wrong("another last key"));
     }
     let numbers = &blocks.numbers[..columns.len()];
-    let made = head::encode(&head_key, numbers, &columns, 0..parsed.rows, &last);
+    let identity = parsed.identity.unwrap_or_default();
+    let made = head::encode(&head_key, numbers, &columns, 0..parsed.rows, &last, identity);
     let made = Head::parse(&head_key, &made).map_err(failed(None))?;
     match numbers
         .iter()
         .all(|number| made.column(*number) == parsed.column(*number))
     {
-        true => Ok(last),
+        true => check_identity(kv, index, first, &parsed).map(|()| last),
         false => Err(wrong("a head that does not tell what is in it")),
+    }
+}
+
+/// Compares the identity that a head tells with that of the columns stored, those that were dropped counted.
+fn check_identity(
+    kv: &dyn KvSnapshot,
+    index: &IndexCodec,
+    first: &[u8],
+    head: &Head<'_>,
+) -> Result<(), EngineError> {
+    let Some(told) = head.identity else {
+        return Ok(());
+    };
+    let storage = &index.blocks().expect("the index is columnar").storage;
+    let keys: Vec<Vec<u8>> = (0..head.columns())
+        .map(|number| Piece::Column(number).key(first))
+        .collect();
+    let values = kv.multi_get(storage, &keys)?;
+    let found = column::identity(values.iter().flatten().map(Vec::as_slice));
+    match found {
+        Ok(found) if found == told => Ok(()),
+        Ok(_) => Err(corruption(
+            index,
+            first,
+            None,
+            BlockError::Invalid("columns of another block"),
+        )),
+        Err(error) => Err(corruption(index, first, None, error)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The head of a block: how many rows it has, its last key, and what is known of each column.
 //!
 //! ```text
-//! format     1 byte   0x01
+//! format     1 byte   0x02; 0x01 is a head without identity
 //! rows       4 bytes  number of rows
 //! last key   4 bytes  its length, then the key of the last row
 //! columns    2 bytes  one more than the highest number of a column, then for each of them
@@ -9,14 +9,21 @@
 //!   bounds   1 byte   0 none, 1 integers, 2 bytes; then
 //!            32 bytes smallest and greatest value, 16 bytes each; or
 //!            1 + n    length and bytes of the smallest, then of the greatest value, of each the first 32
+//! identity   8 bytes  XXH3 of the checksums of all columns of the block, in ascending order of their numbers
 //! checksum   8 bytes  as that of a column
 //! ```
 
 use super::BlockError;
-use super::column::{Bounds, FORMAT, ROWS_MAX, bounds, seal, unseal};
+use super::column::{Bounds, ROWS_MAX, bounds, seal, unseal};
 use super::test::Test;
 use super::vector::ColumnVector;
 use std::ops::Range;
+
+/// The first byte of a head.
+const FORMAT: u8 = 2;
+
+/// The first byte of heads of databases of format 4 and before, which have no identity.
+const FORMAT_WITHOUT_IDENTITY: u8 = 1;
 
 /// Bytes that are kept of the smallest and the greatest byte string.
 const PREFIX_MAX: usize = 32;
@@ -40,17 +47,20 @@ pub(crate) struct Head<'a> {
     pub(crate) rows: usize,
     /// Key of the last row.
     pub(crate) last_key: &'a [u8],
+    /// What tells the contents of the block from others under the same key; not known of old blocks.
+    pub(crate) identity: Option<u64>,
     columns: Vec<Known<'a>>,
 }
 
 /// Encodes the head of a block of some rows of these columns, which have these ascending numbers, to be
-/// stored under `key`. A number that no column has is told as that of NULLs.
+/// stored under `key`. A number that no column has is told as that of NULLs. `identity` is that of the block.
 pub(super) fn encode(
     key: &[u8],
     numbers: &[usize],
     columns: &[ColumnVector],
     rows: Range<usize>,
     last_key: &[u8],
+    identity: u64,
 ) -> Vec<u8> {
     let mut out = vec![FORMAT];
     out.extend_from_slice(&(rows.len() as u32).to_le_bytes());
@@ -84,6 +94,7 @@ pub(super) fn encode(
             }
         }
     }
+    out.extend_from_slice(&identity.to_le_bytes());
     seal(key, &mut out);
     out
 }
@@ -91,7 +102,11 @@ pub(super) fn encode(
 impl<'a> Head<'a> {
     /// Reads the head that is stored under `key`.
     pub(crate) fn parse(key: &[u8], value: &'a [u8]) -> Result<Self, BlockError> {
-        let mut reader = Reader(unseal(key, value)?);
+        let (format, body) = unseal(key, value)?;
+        if !matches!(format, FORMAT | FORMAT_WITHOUT_IDENTITY) {
+            return Err(BlockError::UnknownFormat { format });
+        }
+        let mut reader = Reader(body);
         let rows = reader.u32()? as usize;
         if rows > ROWS_MAX || rows == 0 {
             return Err(BlockError::TooLarge);
@@ -102,10 +117,15 @@ impl<'a> Head<'a> {
         let count = u16::from_le_bytes([low, high]);
         let columns = (0..count).map(|_| known(&mut reader, rows));
         let columns = columns.collect::<Result<_, _>>()?;
+        let identity = match format {
+            FORMAT => Some(u64::from_le_bytes(reader.array()?)),
+            _ => None,
+        };
         match reader.0.is_empty() {
             true => Ok(Head {
                 rows,
                 last_key,
+                identity,
                 columns,
             }),
             false => Err(BlockError::Invalid("bytes behind its end")),

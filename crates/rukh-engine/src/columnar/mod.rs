@@ -6,7 +6,7 @@
 //! | values in memory                            | `vector`            |
 //! | conditions on encoded values                | `test`              |
 //! | how blocks and changes are read as one      | `scan`, `open`, `changes` |
-//! | how tables in blocks look as if in rows     | `view`              |
+//! | how tables in blocks look as if in rows     | `view`, `kept`      |
 //! | how blocks are made                         | `build`, `load`     |
 //! | how changes become blocks, and when         | `repack`, `debts`   |
 //! | how an index is checked and printed         | `check`             |
@@ -21,6 +21,7 @@ mod column;
 mod debts;
 mod error;
 mod head;
+mod kept;
 mod load;
 mod open;
 mod packed;
@@ -34,6 +35,7 @@ pub(crate) use build::BlockBuilder;
 pub(crate) use check::{EntryReader, check_blocks, piece_name, piece_value};
 pub(crate) use debts::Debts;
 pub(crate) use error::BlockError;
+pub(crate) use kept::KeptBlocks;
 pub(crate) use load::BlockLoad;
 pub(crate) use open::first_keys;
 pub use repack::ColumnarDebt;

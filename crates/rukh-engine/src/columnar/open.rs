@@ -4,12 +4,13 @@ use super::BlockError;
 use super::block::Piece;
 use super::column::{self, Column};
 use super::head::Head;
-use super::vector::ColumnVector;
+use super::kept::{KeptBlock, KeptBlocks};
 use crate::EngineError;
 use crate::entry::{Blocks, IndexCodec};
 use rukh_keys::{DatumRef, KeyRange, SortOrder};
 use rukh_kv::{KvSnapshot, ScanSpec};
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// A block that was not shown to its end.
 pub(super) struct Block {
@@ -24,8 +25,12 @@ pub(super) struct Block {
     pub(super) open: Vec<usize>,
     /// A byte of 0 or 1 for each row, if not all are left.
     pub(super) mask: Option<Vec<u8>>,
-    /// Columns that were read, by slot.
-    pub(super) read: Vec<(usize, Vec<u8>)>,
+    /// Columns that were read and checked, by slot.
+    read: Vec<(usize, Arc<Vec<u8>>)>,
+    /// What tells its columns from others under its first key.
+    identity: Option<u64>,
+    /// What is kept of it, and where, if its columns are to be.
+    kept: Option<(Arc<KeptBlocks>, Arc<KeptBlock>)>,
     /// The rows in the range that were not shown.
     pub(super) next: usize,
     pub(super) end: usize,
@@ -52,10 +57,25 @@ impl Block {
             mask: None,
             open: Vec::new(),
             read: Vec::new(),
+            identity: head.identity,
+            kept: None,
             next: 0,
             end: head.rows,
             placed: false,
         }
+    }
+
+    /// Has its columns kept, and takes those that are.
+    pub(super) fn keep(mut self, kept: &Arc<KeptBlocks>, index: &IndexCodec) -> Self {
+        let storage = &index.blocks().expect("the index is columnar").storage;
+        let place = |identity| kept.block(storage, &self.first_key, identity, self.stored);
+        self.kept = self.identity.and_then(place).map(|block| (kept.clone(), block));
+        self
+    }
+
+    /// Whether a column was read.
+    pub(super) fn has_read(&self, slot: usize) -> bool {
+        self.read.iter().any(|(read, _)| *read == slot)
     }
 
     /// Reads a column unless it was read; returns the bytes read.
@@ -65,42 +85,60 @@ impl Block {
         index: &IndexCodec,
         slot: usize,
     ) -> Result<u64, EngineError> {
-        if self.read.iter().any(|(read, _)| *read == slot) {
+        if self.has_read(slot) {
             return Ok(0);
         }
         let blocks = index.blocks().expect("the index is columnar");
-        let key = blocks.key(slot, &self.first_key);
-        let (value, bytes) = if blocks.numbers[slot] < self.stored {
-            let value = kv.get(&blocks.storage, &key)?;
-            let value = present(index, &self.first_key, slot, value)?;
-            let bytes = value.len() as u64;
-            (value, bytes)
-        } else {
+        let number = blocks.numbers[slot];
+        if number >= self.stored {
             // The block is older than the column.
-            let mut vector = ColumnVector::new(blocks.types[slot]);
-            for _ in 0..self.rows {
-                vector.push(&blocks.missing[slot].as_ref())?;
-            }
-            (column::encode(&key, &vector, 0..self.rows), 0)
-        };
+            let key = blocks.key(slot, &self.first_key);
+            let value = column::encode_constant(&key, blocks.types[slot], &blocks.missing[slot], self.rows)?;
+            self.read.push((slot, Arc::new(value)));
+            return Ok(0);
+        }
+        if let Some(value) = self.kept.as_ref().and_then(|(_, block)| block.column(number)) {
+            let value = value.clone();
+            self.read.push((slot, value));
+            return Ok(0);
+        }
+        let value = kv.get(&blocks.storage, &blocks.key(slot, &self.first_key))?;
+        self.take_column(index, slot, value)
+    }
+
+    /// Checks a column that was read, and takes it; returns its bytes.
+    pub(super) fn take_column(
+        &mut self,
+        index: &IndexCodec,
+        slot: usize,
+        value: Option<Vec<u8>>,
+    ) -> Result<u64, EngineError> {
+        let failed = |e| corruption(index, &self.first_key, Some(slot), e);
+        let value = value.ok_or_else(|| failed(BlockError::Missing))?;
+        let blocks = index.blocks().expect("the index is columnar");
+        let key = blocks.key(slot, &self.first_key);
+        let column = Column::parse(blocks.types[slot], &key, &value).map_err(failed)?;
+        if column.rows() != self.rows {
+            return Err(failed(BlockError::Invalid(
+                "another number of rows than its head says",
+            )));
+        }
+        let bytes = value.len() as u64;
+        let value = Arc::new(value);
+        if let Some((kept, block)) = &self.kept {
+            kept.keep(block, blocks.numbers[slot], &value);
+        }
         self.read.push((slot, value));
         Ok(bytes)
     }
 
     /// Returns a column that was read.
     pub(super) fn column(&self, index: &IndexCodec, slot: usize) -> Result<Column<'_>, EngineError> {
-        let failed = |e| corruption(index, &self.first_key, Some(slot), e);
         let read = self.read.iter().find(|(read, _)| *read == slot);
         let (_, value) = read.expect("the column was read");
         let blocks = index.blocks().expect("the index is columnar");
-        let key = blocks.key(slot, &self.first_key);
-        let column = Column::parse(blocks.types[slot], &key, value).map_err(failed)?;
-        match column.rows() == self.rows {
-            true => Ok(column),
-            false => Err(failed(BlockError::Invalid(
-                "another number of rows than its head says",
-            ))),
-        }
+        let column = Column::parse_again(blocks.types[slot], value);
+        column.map_err(|e| corruption(index, &self.first_key, Some(slot), e))
     }
 }
 
@@ -209,18 +247,9 @@ pub(crate) fn block_at(
     storage: &str,
     key: &[u8],
 ) -> Result<Option<Vec<u8>>, EngineError> {
-    block_before(kv, storage, Some(&[key, &[0]].concat()))
-}
-
-/// Returns the first key of the last block that begins before `limit`, or of the last block.
-pub(crate) fn block_before(
-    kv: &dyn KvSnapshot,
-    storage: &str,
-    limit: Option<&[u8]>,
-) -> Result<Option<Vec<u8>>, EngineError> {
     let range = Piece::Head.range(&KeyRange {
         start: Vec::new(),
-        limit: limit.map(<[u8]>::to_vec),
+        limit: Some([key, &[0]].concat()),
     });
     let spec = ScanSpec::ranges(vec![range]).reversed().limited(1).keys_only();
     let mut cursor = kv.scan(storage, spec)?;
@@ -241,15 +270,6 @@ pub(crate) fn first_keys(kv: &dyn KvSnapshot, index: &IndexCodec) -> Result<Vec<
         keys.push(first.to_vec());
     }
     Ok(keys)
-}
-
-pub(super) fn present(
-    index: &IndexCodec,
-    first_key: &[u8],
-    slot: usize,
-    value: Option<Vec<u8>>,
-) -> Result<Vec<u8>, EngineError> {
-    value.ok_or_else(|| corruption(index, first_key, Some(slot), BlockError::Missing))
 }
 
 /// Makes the error for a block that does not decode: `corrupt data at t@c/1/5: …`.

@@ -10,12 +10,14 @@
 //! Changes are merged where they belong: their keys are searched in the key columns of their block,
 //! which are read only where a block has rows left and changes.
 //!
-//! Deliberately not here: descending order, and the rows of the table.
+//! In reverse the same is done from the end: ranges, blocks, the rows of each, and changes.
+//!
+//! Deliberately not here: the rows of the table.
 
 use super::block::Piece;
 use super::changes::Changes;
 use super::head::Head;
-use super::open::{Block, KeyColumns, block_at, corruption, present};
+use super::open::{Block, KeyColumns, block_at, corruption};
 use super::test::{ColumnTest, Test};
 use super::vector::ColumnVector;
 use crate::EngineError;
@@ -63,6 +65,8 @@ pub(crate) struct BlockScanSpec {
     pub(crate) tests: Vec<(usize, ColumnTest)>,
     /// Slots given out.
     pub(crate) columns: Vec<usize>,
+    /// Whether entries come in descending order.
+    pub(crate) reverse: bool,
     pub(crate) cancel: Option<Arc<AtomicBool>>,
 }
 
@@ -72,6 +76,7 @@ pub(crate) struct BlockScan {
     index: Arc<IndexCodec>,
     tests: Vec<(usize, Test)>,
     columns: Vec<usize>,
+    reverse: bool,
     ranges: std::vec::IntoIter<KeyRange>,
     range: Option<RangeScan>,
     group: VecDeque<Block>,
@@ -111,6 +116,10 @@ impl BlockScan {
             .columns
             .iter()
             .map(|slot| ColumnVector::new(blocks.types[*slot]));
+        let mut ranges = KeyRange::merge(spec.ranges);
+        if spec.reverse {
+            ranges.reverse();
+        }
         Ok(BlockScan {
             batch: ColumnBatch {
                 columns: columns.collect(),
@@ -119,7 +128,8 @@ impl BlockScan {
             kv,
             tests,
             columns: spec.columns,
-            ranges: KeyRange::merge(spec.ranges).into_iter(),
+            reverse: spec.reverse,
+            ranges: ranges.into_iter(),
             range: None,
             group: VecDeque::new(),
             group_size: 1,
@@ -144,6 +154,7 @@ impl BlockScan {
                 ranges: vec![range],
                 tests: Vec::new(),
                 columns,
+                reverse: false,
                 cancel: None,
             },
         )?;
@@ -230,9 +241,13 @@ impl BlockScan {
             start: start.unwrap_or_else(|| range.start.clone()),
             limit: range.limit.clone(),
         });
-        let changes = ScanSpec::ranges(self.changes.then(|| range.clone()).into_iter().collect());
+        let directed = |ranges| ScanSpec {
+            reverse: self.reverse,
+            ..ScanSpec::ranges(ranges)
+        };
+        let changes = directed(self.changes.then(|| range.clone()).into_iter().collect());
         Ok(RangeScan {
-            heads: self.kv.scan(&blocks.storage, ScanSpec::ranges(vec![heads]))?,
+            heads: self.kv.scan(&blocks.storage, directed(vec![heads]))?,
             changes: Changes::new(self.kv.scan(&self.index.storage, changes)?),
             range,
         })
@@ -261,12 +276,11 @@ impl BlockScan {
                     None => alive &= test.takes(blocks.types[*slot], &blocks.missing[*slot].as_ref()),
                 }
             }
-            self.group.push_back(Block {
-                alive,
-                mask: (alive && !open.is_empty()).then(|| vec![1; head.rows]),
-                open,
-                ..Block::new(&head, first_key)
-            });
+            let mut block = Block::new(&head, first_key);
+            block.alive = alive;
+            block.mask = (alive && !open.is_empty()).then(|| vec![1; head.rows]);
+            block.open = open;
+            self.group.push_back(block);
             match alive {
                 true => self.counters.blocks_read += 1,
                 false => self.counters.blocks_pruned += 1,
@@ -282,14 +296,12 @@ impl BlockScan {
         for (nth, (slot, test)) in self.tests.iter().enumerate() {
             let tested = |block: &&mut Block| block.alive && block.open.contains(&nth);
             let mut group: Vec<&mut Block> = self.group.iter_mut().filter(tested).collect();
-            let unread = |block: &&mut &mut Block| !block.read.iter().any(|(read, _)| read == slot);
+            let unread = |block: &&mut &mut Block| !block.has_read(*slot);
             let missing: Vec<&mut &mut Block> = group.iter_mut().filter(unread).collect();
             let keys: Vec<Vec<u8>> = missing.iter().map(|b| blocks.key(*slot, &b.first_key)).collect();
             let values = self.kv.multi_get(&blocks.storage, &keys)?;
             for (block, value) in missing.into_iter().zip(values) {
-                let value = present(&self.index, &block.first_key, *slot, value)?;
-                self.counters.bytes_read += value.len() as u64;
-                block.read.push((*slot, value));
+                self.counters.bytes_read += block.take_column(&self.index, *slot, value)?;
             }
             for block in group {
                 let mut mask = block.mask.take().unwrap_or_default();
@@ -310,16 +322,19 @@ impl BlockScan {
         if !block.placed && block.alive {
             self.place(&mut block, &range.range)?;
         }
-        let last_key = block.last_key.clone();
-        let (changes, more) = range
-            .changes
-            .take(CHANGES_MAX, |key| key <= last_key.as_slice())?;
+        let (changes, more) = match self.reverse {
+            false => range
+                .changes
+                .take(CHANGES_MAX, |key| key <= block.last_key.as_slice())?,
+            true => range
+                .changes
+                .take(CHANGES_MAX, |key| key >= block.first_key.as_slice())?,
+        };
         self.range = Some(range);
         if !block.alive {
             self.show_changes(&changes)?;
         } else if changes.is_empty() {
-            let end = block.end;
-            self.show_rows(&mut block, end)?;
+            self.show_rows(&mut block)?;
         } else {
             self.merge(&mut block, &changes, more)?;
         }
@@ -359,18 +374,22 @@ impl BlockScan {
         Ok(())
     }
 
-    /// Shows the rows of a block that are left before `end`.
-    fn show_rows(&mut self, block: &mut Block, end: usize) -> Result<(), EngineError> {
-        let (start, end) = (block.next, end.max(block.next));
+    /// Shows the rows that are left of a block.
+    fn show_rows(&mut self, block: &mut Block) -> Result<(), EngineError> {
+        let (start, end) = (block.next, block.end.max(block.next));
         block.next = end;
-        let selected = match &block.mask {
+        let mut selected = match &block.mask {
             None if self.columns.is_empty() => {
                 self.batch.rows += end - start;
                 return Ok(());
             }
-            None => None,
+            None if start == 0 && end == block.rows && !self.reverse => None,
+            None => Some((start as u32..end as u32).collect()),
             Some(mask) => Some(selected(mask, start..end)),
         };
+        if let Some(selected) = selected.as_mut().filter(|_| self.reverse) {
+            selected.reverse();
+        }
         let count = selected.as_ref().map_or(end - start, Vec::len);
         if count == 0 {
             return Ok(());
@@ -381,8 +400,7 @@ impl BlockScan {
             let column = block.column(&self.index, slot)?;
             let out = &mut self.batch.columns[nth];
             let read = match &selected {
-                None if start == 0 && end == block.rows => column.read_all(out),
-                None => column.read_rows(&(start as u32..end as u32).collect::<Vec<_>>(), out),
+                None => column.read_all(out),
                 Some(selected) => column.read_rows(selected, out),
             };
             read.map_err(|e| corruption(&self.index, &block.first_key, Some(slot), e))?;
@@ -403,25 +421,36 @@ impl BlockScan {
         let mut mask = block.mask.take().unwrap_or_else(|| vec![1; block.rows]);
         let index = self.index.clone();
         let decoded = self.decode(&index, changes)?;
+        // By change, the row before which it belongs; the next one lies behind it, in reverse before.
         let mut places = Vec::with_capacity(changes.len());
-        let mut at = block.next;
+        let mut left = block.next..block.end;
         let keys = KeyColumns::new(&index, block)?;
         for ((key, _), datums) in changes.iter().zip(&decoded) {
-            let place = keys.search(at..block.end, key, datums.as_deref())?;
+            let place = keys.search(left.clone(), key, datums.as_deref())?;
             if let Ok(row) = place {
                 mask[row] = 0;
             }
-            at = place.unwrap_or_else(|row| row);
-            places.push(at);
+            let place = place.unwrap_or_else(|row| row);
+            match self.reverse {
+                false => left.start = place,
+                true => left.end = place,
+            }
+            places.push(place);
         }
-        let end = if more { at } else { block.end };
-        let rows = selected(&mask, block.next..end);
+        let mut rows = match (self.reverse, more) {
+            (_, false) => selected(&mask, block.next..block.end),
+            (false, true) => selected(&mask, block.next..left.start),
+            (true, true) => selected(&mask, left.end..block.end),
+        };
+        if self.reverse {
+            rows.reverse();
+        }
         block.mask = Some(mask);
-        block.next = end;
+        (block.next, block.end) = (left.start, left.end);
         let mut segments = Vec::with_capacity(2 * changes.len() + 1);
         let (mut shown, mut count) = (0, 0);
         for (nth, place) in places.iter().enumerate() {
-            let before = rows.partition_point(|row| (*row as usize) < *place);
+            let before = rows.partition_point(|row| (*row as usize >= *place) == self.reverse);
             segments.push(Segment::Rows(shown..before));
             shown = before;
             if self.passes(decoded[nth].as_deref())? {

@@ -7,8 +7,10 @@
 
 use super::block::Piece;
 use super::changes::Change;
+use super::column::Column;
 use super::head::Head;
-use super::open::{Block, KeyColumns, block_before, corruption};
+use super::kept::KeptBlocks;
+use super::open::{Block, KeyColumns, corruption};
 use super::scan::{BlockScan, BlockScanSpec};
 use super::vector::ColumnVector;
 use crate::EngineError;
@@ -28,6 +30,7 @@ pub(crate) type Packed = HashMap<String, Arc<IndexCodec>>;
 pub(crate) struct Unpacked {
     pub(crate) kv: Arc<dyn KvSnapshot>,
     pub(crate) tables: Arc<Packed>,
+    pub(crate) kept: Arc<KeptBlocks>,
 }
 
 impl KvSnapshot for Unpacked {
@@ -97,6 +100,7 @@ impl KvSnapshot for Unpacked {
             ranges: spec.ranges,
             tests: Vec::new(),
             columns: Vec::new(),
+            reverse: false,
             cancel: spec.cancel,
         };
         let mut scan = BlockScan::new(self.kv.clone(), index.clone(), blocks)?;
@@ -123,6 +127,7 @@ impl Unpacked {
         Rows {
             kv: self.kv.clone(),
             index: index.clone(),
+            kept: self.kept.clone(),
             block: None,
             window: Window::default(),
         }
@@ -153,6 +158,7 @@ impl From<EngineError> for KvError {
 struct Rows {
     kv: Arc<dyn KvSnapshot>,
     index: Arc<IndexCodec>,
+    kept: Arc<KeptBlocks>,
     block: Option<Block>,
     window: Window,
 }
@@ -168,40 +174,10 @@ struct Window {
 }
 
 impl Rows {
-    /// Opens the block that begins with this key.
-    fn open(&mut self, first_key: &[u8]) -> Result<(), EngineError> {
+    /// Opens the block of the head that a scan finds first; returns whether it finds one.
+    fn open(&mut self, spec: ScanSpec) -> Result<bool, EngineError> {
         let storage = &self.index.blocks().expect("the table is columnar").storage;
-        let key = Piece::Head.key(first_key);
-        let head = self.kv.get(storage, &key)?;
-        let head =
-            head.ok_or_else(|| corruption(&self.index, first_key, None, super::BlockError::Missing))?;
-        let head = Head::parse(&key, &head).map_err(|e| corruption(&self.index, first_key, None, e))?;
-        self.block = Some(Block::new(&head, first_key));
-        self.window.rows = 0;
-        Ok(())
-    }
-
-    /// Opens the last block that begins at a key or before it, or without a key the last one; returns whether
-    /// there is one.
-    fn open_before(&mut self, limit: Option<&[u8]>) -> Result<bool, EngineError> {
-        let storage = &self.index.blocks().expect("the table is columnar").storage;
-        let found = block_before(self.kv.as_ref(), storage, limit)?;
-        match &found {
-            Some(first) => self.open(first)?,
-            None => self.block = None,
-        }
-        Ok(found.is_some())
-    }
-
-    /// Opens the first block that begins at a key or behind it; returns whether there is one.
-    fn open_from(&mut self, start: &[u8]) -> Result<bool, EngineError> {
-        let storage = &self.index.blocks().expect("the table is columnar").storage;
-        let range = Piece::Head.range(&KeyRange {
-            start: start.to_vec(),
-            limit: None,
-        });
-        let spec = ScanSpec::ranges(vec![range]).limited(1);
-        let mut heads = self.kv.scan(storage, spec)?;
+        let mut heads = self.kv.scan(storage, spec.limited(1))?;
         self.block = None;
         self.window.rows = 0;
         let Some(entry) = heads.next()? else {
@@ -210,8 +186,26 @@ impl Rows {
         let (_, first) = Piece::of(entry.key).map_err(|e| corruption(&self.index, &[], None, e))?;
         let head = Head::parse(entry.key, entry.value);
         let head = head.map_err(|e| corruption(&self.index, first, None, e))?;
-        self.block = Some(Block::new(&head, first));
+        self.block = Some(Block::new(&head, first).keep(&self.kept, &self.index));
         Ok(true)
+    }
+
+    /// Opens the last block that begins before a key, or without a key the last one; returns whether there is one.
+    fn open_before(&mut self, limit: Option<&[u8]>) -> Result<bool, EngineError> {
+        let range = Piece::Head.range(&KeyRange {
+            start: Vec::new(),
+            limit: limit.map(<[u8]>::to_vec),
+        });
+        self.open(ScanSpec::ranges(vec![range]).reversed())
+    }
+
+    /// Opens the first block that begins at a key or behind it; returns whether there is one.
+    fn open_from(&mut self, start: &[u8]) -> Result<bool, EngineError> {
+        let range = Piece::Head.range(&KeyRange {
+            start: start.to_vec(),
+            limit: None,
+        });
+        self.open(ScanSpec::ranges(vec![range]))
     }
 
     /// Returns the values of the rows with these ascending keys.
@@ -223,28 +217,56 @@ impl Rows {
                 at += 1;
                 continue;
             }
-            self.read_columns(true)?;
-            let block = self.block.as_ref().expect("a block is open");
-            let columns = KeyColumns::new(&self.index, block)?;
-            let (mut found, mut next) = (Vec::new(), 0);
+            let last_key = self.block.as_ref().map(|block| block.last_key.clone());
+            let last_key = last_key.unwrap_or_default();
             let begin = at;
-            while at < keys.len() && (at == begin || keys[at] <= block.last_key.as_slice()) {
-                match columns.search(next..block.rows, keys[at], None)? {
-                    Ok(row) => {
-                        found.push((at, row as u32));
-                        next = row;
-                    }
-                    Err(row) => next = row,
-                }
+            at += 1;
+            while at < keys.len() && keys[at] <= last_key.as_slice() {
                 at += 1;
             }
-            let rows: Vec<u32> = found.iter().map(|(_, row)| *row).collect();
-            let columns = self.decode(&rows, true)?;
-            for (nth, (at, _)) in found.into_iter().enumerate() {
-                values[at] = Some(self.value_of(&columns, nth)?);
+            // Of a key behind the block nothing has to be read.
+            if keys[begin] <= last_key.as_slice() {
+                self.get_in_block(&keys[begin..at], &mut values[begin..at])?;
             }
         }
         Ok(values)
+    }
+
+    /// Finds the values of the rows of the open block with these ascending keys.
+    fn get_in_block(&mut self, keys: &[&[u8]], values: &mut [Option<Vec<u8>>]) -> Result<(), EngineError> {
+        self.read_columns(false)?;
+        let block = self.block.as_ref().expect("a block is open");
+        let columns = KeyColumns::new(&self.index, block)?;
+        let (mut found, mut next) = (Vec::new(), 0);
+        for (nth, key) in keys.iter().enumerate() {
+            match columns.search(next..block.rows, key, None)? {
+                Ok(row) => {
+                    found.push((nth, row));
+                    next = row;
+                }
+                Err(row) => next = row,
+            }
+        }
+        if found.is_empty() {
+            return Ok(());
+        }
+        self.read_columns(true)?;
+        let block = self.block.as_ref().expect("a block is open");
+        let elements = self.index.layout.columns().len();
+        let columns = (elements..self.slots(true)).map(|slot| block.column(&self.index, slot));
+        let columns: Vec<Column<'_>> = columns.collect::<Result<_, _>>()?;
+        for (nth, row) in found {
+            let mut datums = vec![Datum::Null; elements];
+            for (column, slot) in columns.iter().zip(elements..) {
+                let datum = column.datum(row);
+                let datum = datum.map_err(|e| corruption(&self.index, &block.first_key, Some(slot), e))?;
+                datums.push(datum.into_owned());
+            }
+            let mut value = Vec::with_capacity(64);
+            self.index.encode_included(&datums, &mut value)?;
+            values[nth] = Some(value);
+        }
+        Ok(())
     }
 
     fn slots(&self, values: bool) -> usize {

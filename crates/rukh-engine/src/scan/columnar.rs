@@ -36,7 +36,7 @@ impl ColumnarCursor {
         })
     }
 
-    /// Reads the next entries, about as many as asked for, in key order; `None` at the end.
+    /// Reads the next entries, about as many as asked for, in key order or its reverse; `None` at the end.
     pub fn next_batch(&mut self, rows: usize) -> Result<Option<ColumnBatch>, EngineError> {
         self.blocks.take_batch(rows)
     }
@@ -50,17 +50,13 @@ impl ColumnarCursor {
 impl RowCursor {
     /// Starts a scan of a columnar index.
     ///
-    /// Entries come in ascending order, and rows that lack columns are looked up.
+    /// Rows that lack columns are looked up.
     pub(super) fn of_blocks(
         mut plan: Plan,
         kv: Arc<dyn KvSnapshot>,
         raw: Arc<dyn KvSnapshot>,
         mut request: ScanRequest,
     ) -> Result<Self, EngineError> {
-        if request.reverse {
-            let message = "a columnar index is not read backwards".to_string();
-            return Err(CatalogError::Unsupported { message }.into());
-        }
         if request.groups.is_some() || request.merge.is_some() {
             let message = "a columnar index is read from end to end".to_string();
             return Err(CatalogError::Unsupported { message }.into());
@@ -76,7 +72,7 @@ impl RowCursor {
             choice: Choice {
                 filter: request.entry_filter,
                 groups: None,
-                reverse: false,
+                reverse: request.reverse,
             },
             remaining: request.limit.unwrap_or(u64::MAX),
             lookups: 0,
@@ -123,6 +119,7 @@ fn block_scan_spec(plan: &mut Plan, request: &mut ScanRequest) -> Result<BlockSc
         ranges: std::mem::take(&mut request.ranges),
         tests,
         columns,
+        reverse: request.reverse,
         cancel: request.cancel.clone(),
     })
 }

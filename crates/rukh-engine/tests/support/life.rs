@@ -15,23 +15,25 @@ pub const STEPS: &[Step] = &[
             .create_table(super::table_draft("t", COLUMNS, "k", None))
             .map(drop)
     },
-    |engine| index(engine, "by_a", "a", false),
+    |engine| index(engine, "t", "by_a", "a", false),
     |engine| {
         insert(
             engine,
+            "t",
             &["1, 10, 'x', 'p'", "2, 20, 'y', NULL", "3, 30, 'z', 'q'"],
         )
     },
-    |engine| index(engine, "by_s", "s DESC", true),
-    |engine| upsert(engine, &["1, 11, 'w', NULL", "4, 40, NULL, 'r'"]),
+    |engine| index(engine, "t", "by_s", "s DESC", true),
+    |engine| upsert(engine, "t", &["1, 11, 'w', NULL", "4, 40, NULL, 'r'"]),
     |engine| {
         load(
             engine,
+            "t",
             &["9, 90, 'k', 'v'", "8, 80, 'l', NULL", "7, NULL, NULL, 'm'"],
         )
     },
-    |engine| index(engine, "late", "a DESC, s", false),
-    |engine| delete(engine, "2"),
+    |engine| index(engine, "t", "late", "a DESC, s", false),
+    |engine| delete(engine, "t", "2"),
     |engine| transaction(engine, &["21, 1, 'tx', 'p'", "22, 2, NULL, NULL"], "3"),
     |engine| engine.drop_index(super::table(engine, "t").index_named("by_a").unwrap().id),
     |engine| {
@@ -59,24 +61,82 @@ pub const STEPS: &[Step] = &[
             .map(drop)
     },
     |engine| engine.truncate(super::table(engine, "t").id),
-    |engine| load(engine, &["1, 1, '1', '1'"]),
-    |engine| index(engine, "columnar", "COLUMNAR a", false),
-    |engine| upsert(engine, &["1, 2, '2', '2'", "5, 1, NULL, NULL"]),
+    |engine| load(engine, "t", &["1, 1, '1', '1'"]),
+    |engine| index(engine, "t", "columnar", "COLUMNAR a", false),
+    |engine| upsert(engine, "t", &["1, 2, '2', '2'", "5, 1, NULL, NULL"]),
     |engine| {
-        let id = super::table(engine, "t").index_named("columnar").unwrap().id;
-        engine.repack_index(id, &NoProgress).map(drop)
+        repack(
+            engine,
+            super::table(engine, "t").index_named("columnar").unwrap().id,
+        )
     },
     |engine| engine.drop_table(super::table(engine, "t").id),
+    // A table in blocks, with an index in blocks and one of rows; blocks have three rows.
+    |engine| {
+        engine
+            .create_table(super::table_draft("c", COLUMNS, "COLUMNAR k", None))
+            .map(drop)
+    },
+    |engine| index(engine, "c", "c_rows", "s", false),
+    |engine| index(engine, "c", "c_blocks", "COLUMNAR a DESC", false),
+    |engine| load(engine, "c", FIRST),
+    |engine| {
+        upsert(
+            engine,
+            "c",
+            &["2, 21, 'other', NULL", "5, NULL, NULL, 'p'", "95, 1, 's', 'p'"],
+        )
+    },
+    |engine| load(engine, "c", &["11, 1, 'q', 'q'", "6, 2, 'q', 'q'", "99, 3, 'q', 'q'"]),
+    |engine| delete(engine, "c", "4"),
+    |engine| repack(engine, Engine::layout_id(&super::table(engine, "c"))),
+    |engine| {
+        repack(
+            engine,
+            super::table(engine, "c").index_named("c_blocks").unwrap().id,
+        )
+    },
+    |engine| delete(engine, "c", "2"),
+    |engine| {
+        engine
+            .rebuild_index(
+                super::table(engine, "c").index_named("c_blocks").unwrap().id,
+                &NoProgress,
+            )
+            .map(drop)
+    },
+    |engine| index(engine, "c", "c_late", "COLUMNAR s, a", false),
+    |engine| engine.truncate(super::table(engine, "c").id),
+    |engine| load(engine, "c", &["1, 1, '1', '1'"]),
+    |engine| engine.drop_table(super::table(engine, "c").id),
 ];
 
-fn index(engine: &Engine, name: &str, key: &str, unique: bool) -> Result<(), EngineError> {
-    let table = super::table(engine, "t");
+/// Rows of several blocks.
+const FIRST: &[&str] = &[
+    "1, 10, 'x', 'p'",
+    "2, 20, 'y', NULL",
+    "4, 30, NULL, 'q'",
+    "10, NULL, 'z', 'q'",
+    "12, 20, 'x', 'p'",
+    "13, 20, '', 'p'",
+    "20, -1, 'x', NULL",
+    "30, 0, 'x', 'p'",
+    "90, 7, 'x', 'p'",
+];
+
+/// Makes blocks of all changes, in as many steps as there are blocks.
+fn repack(engine: &Engine, id: rukh_catalog::IndexId) -> Result<(), EngineError> {
+    engine.repack_index(id, &NoProgress).map(drop)
+}
+
+fn index(engine: &Engine, table: &str, name: &str, key: &str, unique: bool) -> Result<(), EngineError> {
+    let table = super::table(engine, table);
     let draft = super::index_draft(&table, name, key, "", None, unique);
     engine.create_index(table.id, draft, &NoProgress).map(drop)
 }
 
-fn insert(engine: &Engine, rows: &[&str]) -> Result<(), EngineError> {
-    let table = super::table(engine, "t");
+fn insert(engine: &Engine, table: &str, rows: &[&str]) -> Result<(), EngineError> {
+    let table = super::table(engine, table);
     let mut write = engine.begin()?;
     write.insert(
         &table,
@@ -86,8 +146,8 @@ fn insert(engine: &Engine, rows: &[&str]) -> Result<(), EngineError> {
     write.commit(Durability::Synced)
 }
 
-fn upsert(engine: &Engine, rows: &[&str]) -> Result<(), EngineError> {
-    let table = super::table(engine, "t");
+fn upsert(engine: &Engine, table: &str, rows: &[&str]) -> Result<(), EngineError> {
+    let table = super::table(engine, table);
     let all: Vec<_> = table.columns.iter().map(|column| column.id).collect();
     let mut write = engine.begin()?;
     write.upsert(
@@ -98,8 +158,8 @@ fn upsert(engine: &Engine, rows: &[&str]) -> Result<(), EngineError> {
     write.commit(Durability::Synced)
 }
 
-fn delete(engine: &Engine, key: &str) -> Result<(), EngineError> {
-    let table = super::table(engine, "t");
+fn delete(engine: &Engine, table: &str, key: &str) -> Result<(), EngineError> {
+    let table = super::table(engine, table);
     let mut write = engine.begin()?;
     let row = write
         .snapshot()
@@ -127,8 +187,8 @@ fn transaction(engine: &Engine, rows: &[&str], key: &str) -> Result<(), EngineEr
     transaction.commit(Durability::Synced)
 }
 
-fn load(engine: &Engine, rows: &[&str]) -> Result<(), EngineError> {
-    let table = super::table(engine, "t");
+fn load(engine: &Engine, table: &str, rows: &[&str]) -> Result<(), EngineError> {
+    let table = super::table(engine, table);
     let mut load = engine.load(table.id)?;
     load.add(rows.iter().map(|row| super::row(&table, row)).collect())?;
     load.finish().map(drop)

@@ -76,6 +76,7 @@ pub enum Op {
     CreateIndex(Pick),
     DropIndex(Pick),
     Repack,
+    Hold,
     Begin,
     Commit,
     Rollback,
@@ -130,6 +131,7 @@ pub fn op() -> impl Strategy<Value = Op> {
         2 => pick().prop_map(Op::CreateIndex),
         1 => pick().prop_map(Op::DropIndex),
         3 => Just(Op::Repack),
+        1 => Just(Op::Hold),
         3 => Just(Op::Begin),
         2 => Just(Op::Commit),
         1 => Just(Op::Rollback),
@@ -351,6 +353,8 @@ struct World {
     /// What is committed.
     model: Model,
     transaction: Option<Open>,
+    /// Snapshots of former moments, with what they should show.
+    held: Vec<(Snapshot, Model)>,
 }
 
 /// A transaction with what it should see, and its savepoints with what they should bring back.
@@ -423,7 +427,11 @@ impl World {
                 self.engine.truncate(self.table().id).unwrap();
                 self.model.rows.clear();
             }
-            Op::Reopen => self.engine = super::open(self.store.clone()),
+            Op::Reopen => {
+                self.held.clear();
+                self.engine = super::open(self.store.clone());
+            }
+            Op::Hold => self.held.push((self.engine.snapshot(), self.model.clone())),
             Op::CreateIndex(pick) => {
                 let created = create_index(&self.engine, pick.index(INDEXES.len()));
                 let refused = matches!(created, Err(EngineError::UniqueViolation { .. }));
@@ -453,6 +461,10 @@ impl World {
     /// Compares what is committed, and what the transaction sees, with their models.
     fn check(&self) {
         check(&self.engine, &self.engine.snapshot(), &self.model);
+        for (snapshot, model) in &self.held {
+            let table = snapshot.catalog.table_named("public", "t").unwrap();
+            check_rows(snapshot, table, model);
+        }
         if let Some(open) = &self.transaction {
             check(&self.engine, &open.transaction.snapshot(), &open.model);
         }
@@ -462,19 +474,27 @@ impl World {
 /// Compares table, indexes and scrub with the model.
 pub fn check(engine: &Engine, snapshot: &Snapshot, model: &Model) {
     let table = super::table(engine, "t");
+    check_rows(snapshot, &table, model);
+    let report = engine.check_table_at(snapshot, table.id, &NoProgress).unwrap();
+    assert!(report.is_clean(), "{report:?}");
+    assert_eq!(report.rows, model.rows.len() as u64);
+}
+
+/// Compares table and indexes with the model.
+fn check_rows(snapshot: &Snapshot, table: &Arc<Table>, model: &Model) {
     let mut rows = super::read(snapshot, ScanRequest::all(table.clone(), Vec::new()));
     let layout = table.key_layout();
     if table.salt.is_some() {
-        rows.sort_by(|a, b| layout.compare(&Model::key(&table, a), &Model::key(&table, b)));
+        rows.sort_by(|a, b| layout.compare(&Model::key(table, a), &Model::key(table, b)));
     }
     let stored = model.rows.values();
-    let mut expected = Model::sorted(stored.clone(), &table, &layout, &table.primary_key);
+    let mut expected = Model::sorted(stored.clone(), table, &layout, &table.primary_key);
     assert_eq!(rows, expected);
     for (key, row) in &model.rows {
-        assert_eq!(snapshot.get(&table, key).unwrap().as_ref(), Some(row));
+        assert_eq!(snapshot.get(table, key).unwrap().as_ref(), Some(row));
     }
     if table.is_columnar() {
-        check_columns(snapshot, &table, &expected);
+        check_columns(snapshot, table, &expected);
     }
     if table.salt.is_none() {
         let mut request = ScanRequest::all(table.clone(), Vec::new());
@@ -483,22 +503,16 @@ pub fn check(engine: &Engine, snapshot: &Snapshot, model: &Model) {
         assert_eq!(super::read(snapshot, request), expected);
     }
     for index in &table.indexes {
-        let (layout, elements) = (index.key_layout(&table), index.key_elements(&table));
-        let with_entry = stored.clone().filter(|row| has_entry(&table, index, row));
-        let mut expected = Model::sorted(with_entry, &table, &layout, &elements);
+        let (layout, elements) = (index.key_layout(table), index.key_elements(table));
+        let with_entry = stored.clone().filter(|row| has_entry(table, index, row));
+        let mut expected = Model::sorted(with_entry, table, &layout, &elements);
         for reverse in [false, true] {
-            if reverse && index.is_columnar() {
-                continue;
-            }
             let mut request = ScanRequest::all(table.clone(), Vec::new());
             (request.source, request.reverse) = (Source::Index(index.id), reverse);
             assert_eq!(super::read(snapshot, request), expected, "{index:?}");
             expected.reverse();
         }
     }
-    let report = engine.check_table_at(snapshot, table.id, &NoProgress).unwrap();
-    assert!(report.is_clean(), "{report:?}");
-    assert_eq!(report.rows, model.rows.len() as u64);
 }
 
 /// Compares what a columnar table gives by columns, and its count, with the rows that there should be.
@@ -554,6 +568,7 @@ pub fn run(key: &str, salt: Option<u16>, indexes: &[usize], ops: Vec<Op>, store:
         engine,
         model: Model::default(),
         transaction: None,
+        held: Vec::new(),
     };
     for op in ops {
         world.apply(op);
