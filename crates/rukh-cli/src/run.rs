@@ -68,6 +68,18 @@ pub fn open(directory: &Path, access: Access) -> Result<Database, CliError> {
     open_with(directory, access, Options::default())
 }
 
+/// The variable that switches off the thread that analyzes tables in the background.
+const AUTO_ANALYZE: &str = "RUKH_AUTO_ANALYZE";
+
+/// Whether the environment lets tables be analyzed in the background.
+fn is_auto_analyze_on() -> Result<bool, String> {
+    match std::env::var(AUTO_ANALYZE).as_deref() {
+        Ok("on") | Err(_) => Ok(true),
+        Ok("off") => Ok(false),
+        Ok(text) => Err(format!("{AUTO_ANALYZE} is \"{text}\": it can be on or off")),
+    }
+}
+
 /// Opens the database at `directory` with options; where they say nothing of memory, the environment may.
 fn open_with(directory: &Path, access: Access, options: Options) -> Result<Database, CliError> {
     if directory.as_os_str() == ":memory:" {
@@ -77,10 +89,12 @@ fn open_with(directory: &Path, access: Access, options: Options) -> Result<Datab
         None => memory::from_environment().map_err(CliError::command)?,
         given => given,
     };
+    let auto_analyze = options.auto_analyze && is_auto_analyze_on().map_err(CliError::command)?;
     let options = Options {
         read_only: access == Access::Read,
         create: access == Access::Write,
         memory_bytes,
+        auto_analyze,
         ..options
     };
     opened(directory, Database::open_with(directory, options))

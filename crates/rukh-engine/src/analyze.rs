@@ -105,23 +105,35 @@ impl Inner {
 impl Engine {
     /// Gathers statistics of a table, and keeps them.
     pub fn analyze(&self, id: TableId, progress: &dyn Progress) -> Result<TableStatistics, EngineError> {
+        self.analyze_as(id, progress, Durability::Synced)
+    }
+
+    /// The same, and says how durably the statistics are kept.
+    pub(crate) fn analyze_as(
+        &self,
+        id: TableId,
+        progress: &dyn Progress,
+        durability: Durability,
+    ) -> Result<TableStatistics, EngineError> {
         let inner = &self.inner;
         if self.is_read_only() {
             return Err(EngineError::ReadOnly);
         }
         let grown_before = self.growth(id);
+        let changed_before = inner.changed_rows(id);
         let statistics = self.gather(id, progress)?;
         let _guard = inner.lock_writer()?;
         inner.definitions().codec(id)?;
         let mut batch = WriteBatch::new();
         batch.put(STATISTICS, &table_key(id), &encode(&statistics));
-        inner.store.write(batch, Durability::Synced)?;
+        inner.store.write(batch, durability)?;
         // Rows that came while others were read are not in the statistics.
         let known = Known::new(statistics.clone());
         known
             .growth
             .store(self.growth(id) - grown_before, Ordering::Relaxed);
         inner.statistics.write().insert(id, known);
+        inner.forget_changed_rows(id, changed_before);
         Ok(statistics)
     }
 

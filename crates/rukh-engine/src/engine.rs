@@ -23,6 +23,7 @@ use crate::maintain::Maintainer;
 use crate::recover::Recovery;
 use crate::sequences::KnownSequences;
 use crate::snapshot::{Definitions, Snapshot};
+use crate::stale::ChangedRows;
 use crate::stored;
 use crate::write::{Target, Write};
 use crate::{EngineError, ingest, recover};
@@ -68,6 +69,8 @@ pub(crate) struct Inner {
     pub(crate) statement_bytes_max: AtomicU64,
     pub(crate) transaction_bytes_max: AtomicU64,
     pub(crate) statistics: RwLock<KnownStatistics>,
+    /// Rows changed since statistics were gathered, or since the database was opened.
+    pub(crate) changed_rows: Mutex<ChangedRows>,
     pub(crate) sequences: Mutex<KnownSequences>,
     /// Indexes that are being built beside writers.
     pub(crate) builds: Builds,
@@ -120,6 +123,7 @@ impl Engine {
             statement_bytes_max: AtomicU64::new(STATEMENT_BYTES_MAX),
             transaction_bytes_max: AtomicU64::new(TRANSACTION_BYTES_MAX),
             statistics: RwLock::default(),
+            changed_rows: Mutex::default(),
             sequences: Mutex::default(),
             builds: Builds::default(),
             rows_at_once: AtomicU64::new(ROWS_AT_ONCE),
@@ -291,7 +295,7 @@ impl Engine {
             .maintainers
             .lock()
             .retain(|known, _| ![id, id.history()].contains(known));
-        inner.statistics.write().remove(&id);
+        inner.forget_statistics(id);
         inner.drop_unnamed();
         Ok(())
     }
@@ -325,7 +329,7 @@ impl Engine {
             .chain(&codec.blocks)
             .for_each(|index| inner.forget_debt(index.index.id));
         written?;
-        inner.statistics.write().remove(&id);
+        inner.forget_statistics(id);
         Ok(())
     }
 }

@@ -189,6 +189,7 @@ impl Erase {
         removed?;
         self.inner
             .note_growth(id, i64::try_from(rows).map_or(i64::MIN, |rows| -rows));
+        self.inner.note_changed_rows(id, rows);
         Ok(rows)
     }
 

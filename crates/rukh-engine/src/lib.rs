@@ -103,6 +103,7 @@ mod snapshot;
 mod sorter;
 mod split;
 mod stage;
+mod stale;
 mod stored;
 mod transaction;
 mod unique;

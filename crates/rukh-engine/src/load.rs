@@ -132,6 +132,7 @@ impl Load {
         layouts.for_each(|index| inner.forget_debt(index.index.id));
         // With the writer lock let go, blocks can be made of the rows that are in none yet.
         drop(self);
+        inner.note_changed_rows(id, rows);
         inner.note_changes(id, rows);
         Ok(rows)
     }

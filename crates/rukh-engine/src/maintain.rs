@@ -89,11 +89,6 @@ impl Maintainer {
         })
     }
 
-    /// Whether the table, or an index of it, is columnar.
-    pub(crate) fn has_columnar(&self) -> bool {
-        self.codec.blocks.is_some() || self.indexes.iter().any(|index| index.codec.blocks().is_some())
-    }
-
     /// Whether replacing a row blindly could leave an entry of its old image behind, or lose an image that is
     /// to be kept.
     pub(crate) fn needs_old_row(&self) -> bool {

@@ -154,6 +154,7 @@ impl Transaction {
             *changed.entry(touch.table).or_default() += 1;
         }
         for (table, rows) in changed {
+            inner.note_changed_rows(table, rows);
             inner.note_changes(table, rows);
         }
         Ok(())

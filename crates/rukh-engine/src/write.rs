@@ -328,9 +328,7 @@ impl Write {
             };
             let changes = pending.changes(now);
             grown.insert(*id, changes.iter().map(growth).sum());
-            if maintainer.has_columnar() {
-                changed.push((*id, changes.len() as u64));
-            }
+            changed.push((*id, changes.len() as u64));
             let mut entries = Vec::with_capacity(maintainer.indexes.len());
             for index in &maintainer.indexes {
                 let changed = index.changes(&changes)?;
@@ -355,6 +353,7 @@ impl Write {
             }
         }
         self.stage_adds(&mut batch, commits, &mut touched)?;
+        changed.extend(self.adds.iter().map(|(id, adds)| (*id, adds.len() as u64)));
         match &self.target {
             Target::Transaction(open) => open.apply(&batch, touched, &grown),
             Target::Store => {
@@ -369,6 +368,7 @@ impl Write {
                 self.inner.commit(batch, durability, self.guard, note)?;
                 self.inner.note_all_growth(&grown);
                 for (table, rows) in changed {
+                    self.inner.note_changed_rows(table, rows);
                     self.inner.note_changes(table, rows);
                 }
                 Ok(())

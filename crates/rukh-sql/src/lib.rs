@@ -17,6 +17,7 @@ mod activity;
 mod aggregates;
 mod array_parameters;
 mod array_text;
+mod background;
 mod batch;
 pub mod binary;
 mod block;

@@ -21,6 +21,7 @@ use rukh_planner::Constant;
 use crate::SqlError;
 use crate::activity::{self, Asking, Backends, Served};
 use crate::array_parameters::array_parameters;
+use crate::background::{self, Background};
 use crate::block::Block;
 use crate::client::Identity;
 use crate::context::{CancelHandle, Notice, PathSetting, QueryStats, RunPath, StatementContext};
@@ -56,6 +57,8 @@ pub struct Shared {
     slow_log: Arc<SlowLog>,
     opened: Opened,
     served: Served,
+    /// Ends when the last session does.
+    background: Option<Arc<Background>>,
 }
 
 impl Shared {
@@ -72,7 +75,21 @@ impl Shared {
             slow_log: Arc::default(),
             opened: Opened::default(),
             served: Served::default(),
+            background: None,
         })
+    }
+
+    /// Has statistics of tables of which much has changed gathered in the background, from now on.
+    pub fn keep_statistics(&mut self) -> Result<(), SqlError> {
+        if self.background.is_none() && !self.engine.is_read_only() {
+            self.background = Some(Arc::new(Background::start(self.engine.clone(), background::NAP)?));
+        }
+        Ok(())
+    }
+
+    /// Gathers statistics of tables of which much has changed, and returns when that is done.
+    pub fn refresh_statistics(&self) -> Result<(), SqlError> {
+        Ok(background::refresh(&self.engine)?)
     }
 
     /// Says where slow statements are written, and from which duration on new sessions do so.

@@ -26,6 +26,9 @@ pub struct Options {
     pub log_min_duration: Option<Duration>,
     /// The file that slow statements are appended to; standard error unless given.
     pub log_file: Option<PathBuf>,
+    /// Whether tables of which much has changed are analyzed in the background, so that plans follow
+    /// the rows; never in a database that is only read.
+    pub auto_analyze: bool,
 }
 
 impl Default for Options {
@@ -37,6 +40,7 @@ impl Default for Options {
             memory_bytes: None,
             log_min_duration: None,
             log_file: None,
+            auto_analyze: true,
         }
     }
 }
@@ -90,10 +94,14 @@ impl Database {
             let engine = database.shared.engine();
             engine.set_load_directory(path.as_ref().join(TEMPORARY_DIRECTORY));
         }
+        if options.auto_analyze {
+            database.shared.keep_statistics()?;
+        }
         Ok(database)
     }
 
-    /// Makes an empty database in memory, for tests and trials.
+    /// Makes an empty database in memory, for tests and trials. Its statistics change by ANALYZE and
+    /// [`Database::refresh_statistics`] alone.
     pub fn open_in_memory() -> Result<Self> {
         Self::over(
             Arc::new(MemoryStore::with_merge_operator(Arc::new(CounterMerge))),
@@ -110,6 +118,13 @@ impl Database {
     /// Starts a connection; connections may run statements at the same time.
     pub fn connect(&self) -> Connection {
         Connection::new(self.shared.session())
+    }
+
+    /// Analyzes the tables of which more rows have changed since their last ANALYZE than 50 and a tenth
+    /// of those that there were, as [`Options::auto_analyze`] has it done in the background, and returns
+    /// when that is done.
+    pub fn refresh_statistics(&self) -> Result<()> {
+        self.shared.refresh_statistics()
     }
 
     /// Takes time from `source` instead of the system's clock, in microseconds since 1970-01-01 00:00 UTC:

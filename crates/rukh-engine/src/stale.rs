@@ -1,0 +1,78 @@
+//! Tables whose statistics are no longer true: so many rows have changed since that they may mislead.
+//!
+//! Every commit notes how many rows of each table it changed. As in PostgreSQL a table is stale from 50
+//! rows and a tenth of those that were found on. What was noted goes with the process: a database that is
+//! opened begins to count anew, from the statistics that are stored.
+//!
+//! Who looks for stale tables, and when, is not decided here: the engine has no threads of its own for it.
+
+use crate::engine::{Engine, Inner};
+use crate::progress::Progress;
+use crate::{EngineError, TableStatistics};
+use rukh_catalog::TableId;
+use rukh_kv::Durability;
+use std::collections::HashMap;
+
+/// Changed rows from which a table is stale, beside a share of its rows.
+const STALE_ROWS: u64 = 50;
+
+/// The share of a table's rows that may change: one in this many.
+const STALE_SHARE: u64 = 10;
+
+/// Rows changed since statistics were gathered, of each table.
+pub(crate) type ChangedRows = HashMap<TableId, u64>;
+
+impl Inner {
+    /// Notes that a commit changed so many rows of a table.
+    pub(crate) fn note_changed_rows(&self, id: TableId, rows: u64) {
+        let mut changed = self.changed_rows.lock();
+        let known = changed.entry(id).or_default();
+        *known = known.saturating_add(rows);
+    }
+
+    /// Returns how many rows of a table have changed since its statistics were gathered.
+    pub(crate) fn changed_rows(&self, id: TableId) -> u64 {
+        self.changed_rows.lock().get(&id).copied().unwrap_or(0)
+    }
+
+    /// Forgets what is known of a table that is gone, or has become empty.
+    pub(crate) fn forget_statistics(&self, id: TableId) {
+        self.statistics.write().remove(&id);
+        self.changed_rows.lock().remove(&id);
+    }
+
+    /// Forgets changes that the statistics of a table know of.
+    pub(crate) fn forget_changed_rows(&self, id: TableId, rows: u64) {
+        if let Some(known) = self.changed_rows.lock().get_mut(&id) {
+            *known = known.saturating_sub(rows);
+        }
+    }
+}
+
+impl Engine {
+    /// Returns the tables whose statistics are no longer true, in order of id: those of which more rows
+    /// have changed than 50 and a tenth of those that the last ANALYZE found.
+    pub fn stale_tables(&self) -> Vec<TableId> {
+        let catalog = self.catalog();
+        let known = |id: TableId| self.statistics(id).map_or(0, |known| known.rows);
+        let mut changed = self.inner.changed_rows.lock();
+        // A commit may be noted after its table was dropped.
+        changed.retain(|id, _| catalog.tables().any(|table| table.id == *id));
+        let is_stale = |(id, rows): (&TableId, &u64)| {
+            (*rows >= STALE_ROWS.saturating_add(known(*id) / STALE_SHARE)).then_some(*id)
+        };
+        let mut stale: Vec<TableId> = changed.iter().filter_map(is_stale).collect();
+        stale.sort();
+        stale
+    }
+
+    /// Gathers statistics of a table as [`Engine::analyze`] does, but has nobody wait for the disk: after
+    /// a crash those from before may be there again.
+    pub fn refresh_statistics(
+        &self,
+        id: TableId,
+        progress: &dyn Progress,
+    ) -> Result<TableStatistics, EngineError> {
+        self.analyze_as(id, progress, Durability::Buffered)
+    }
+}
