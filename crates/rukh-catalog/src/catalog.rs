@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::{
-    CatalogError, GrantTarget, Index, IndexId, Rights, Role, RoleId, Sequence, SequenceId, Table, TableId,
-    View, ViewId,
+    CatalogError, GrantTarget, Index, IndexId, Rights, Role, RoleId, Schema, SchemaId, Sequence, SequenceId,
+    Table, TableId, View, ViewId,
 };
 
 /// All definitions at one moment: an immutable value, replaced as a whole by DDL.
@@ -19,7 +19,11 @@ pub struct Catalog {
     sequences: BTreeMap<SequenceId, Arc<Sequence>>,
     views: BTreeMap<ViewId, Arc<View>>,
     roles: BTreeMap<RoleId, Arc<Role>>,
+    schemas: BTreeMap<SchemaId, Arc<Schema>>,
 }
+
+/// The schema that is always there, and that names without one are in unless a session says otherwise.
+pub const PUBLIC: &str = "public";
 
 impl Catalog {
     /// Makes a catalog of tables read from storage.
@@ -86,6 +90,7 @@ impl Catalog {
         let others = self.sequences.keys().map(|id| id.0);
         let others = others.chain(self.views.keys().map(|id| id.0));
         let others = others.chain(self.roles.keys().map(|id| id.0));
+        let others = others.chain(self.schemas.keys().map(|id| id.0));
         tables.chain(indexes).chain(others).max().map_or(1, |id| id + 1)
     }
 
@@ -186,6 +191,37 @@ impl Catalog {
         next
     }
 
+    /// Returns the schemas that have definitions, in order of creation.
+    pub fn schemas(&self) -> impl Iterator<Item = &Arc<Schema>> {
+        self.schemas.values()
+    }
+
+    /// Returns the definition of the schema of this name.
+    pub fn schema_named(&self, name: &str) -> Option<&Arc<Schema>> {
+        self.schemas.values().find(|schema| schema.name == name)
+    }
+
+    /// Whether there is a schema of this name that may hold tables.
+    pub fn has_schema(&self, name: &str) -> bool {
+        name == PUBLIC || self.schema_named(name).is_some()
+    }
+
+    /// Returns the catalog with this schema added or replaced.
+    pub fn with_schema(&self, schema: Schema) -> Self {
+        let mut next = self.clone();
+        next.version += 1;
+        next.schemas.insert(schema.id, Arc::new(schema));
+        next
+    }
+
+    /// Returns the catalog without this schema.
+    pub fn without_schema(&self, id: SchemaId) -> Self {
+        let mut next = self.clone();
+        next.version += 1;
+        next.schemas.remove(&id);
+        next
+    }
+
     /// Returns all roles in order of creation, without the one that stands for everybody.
     pub fn roles(&self) -> impl Iterator<Item = &Arc<Role>> {
         self.roles.values().filter(|role| role.id != RoleId::PUBLIC)
@@ -224,10 +260,18 @@ impl Catalog {
         if role.superuser {
             return Rights::ALL;
         }
+        let owns = self
+            .schema_named(schema)
+            .is_some_and(|schema| role.owns.contains(&schema.id.0));
+        let own = if owns {
+            Rights::USAGE.with(Rights::CREATE)
+        } else {
+            Rights::NONE
+        };
         let schema = GrantTarget::Schema(schema.to_string());
         let public = self.roles.get(&RoleId::PUBLIC).map(|public| public.as_ref());
         let all = [Some(role), public].into_iter().flatten();
-        all.fold(Rights::NONE, |rights, role| {
+        all.fold(own, |rights, role| {
             rights
                 .with(role.granted(&GrantTarget::Database))
                 .with(role.granted(&schema))

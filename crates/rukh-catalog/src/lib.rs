@@ -21,15 +21,15 @@ mod table;
 mod validate;
 mod versions;
 
-pub use catalog::Catalog;
+pub use catalog::{Catalog, PUBLIC};
 pub use error::CatalogError;
 pub use index::{Index, IndexLayout, IndexPredicate, IndexState};
 pub use key::{KeyElement, KeyExpr, SaltOptions};
-pub use object::{CheckOption, Sequence, SequenceId, View, ViewColumn, ViewId};
+pub use object::{CheckOption, Schema, SchemaId, Sequence, SequenceId, View, ViewColumn, ViewId};
 pub use role::{Grant, GrantTarget, Rights, Role, RoleId};
 pub use stored::{
     FORMAT_KEY, FORMAT_VERSION, StoredCatalog, decode_format, decode_object, decode_table, encode_format,
-    encode_object, encode_table, role_key, sequence_key, sequence_state_key, table_key, view_key,
+    encode_object, encode_table, role_key, schema_key, sequence_key, sequence_state_key, table_key, view_key,
 };
 pub use table::{
     Check, Column, ColumnId, ColumnValues, Comments, Family, FamilyId, FamilyOptions, Generated, Identity,

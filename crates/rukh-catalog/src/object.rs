@@ -1,4 +1,4 @@
-//! Sequences and views: definitions beside those of tables.
+//! Schemas, sequences and views: definitions beside those of tables.
 
 use rukh_keys::DataType;
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,24 @@ pub struct SequenceId(pub u32);
 /// Identifies a view for its whole life; never reused, and not the id of anything else either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ViewId(pub u32);
+
+/// Identifies a schema for its whole life; never reused, and not the id of anything else either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SchemaId(pub u32);
+
+/// A schema: a space of names. What is in one carries its name.
+///
+/// `public` is always there; it has a definition only if something is said of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Schema {
+    /// Identity.
+    pub id: SchemaId,
+    /// Name.
+    pub name: String,
+    /// COMMENT ON SCHEMA.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+}
 
 /// A sequence: numbers that are given once each.
 ///
@@ -41,6 +59,9 @@ pub struct Sequence {
     pub cycle: bool,
     /// The column that the sequence was made for, and goes with.
     pub owner: Option<(TableId, ColumnId)>,
+    /// COMMENT ON SEQUENCE.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
 }
 
 impl Sequence {
@@ -94,6 +115,9 @@ pub struct View {
     /// WITH CHECK OPTION.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckOption>,
+    /// COMMENT ON VIEW.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
 }
 
 /// What a view asks of rows that are written through it.

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Catalog, SequenceId, TableId, ViewId};
+use crate::{Catalog, SchemaId, SequenceId, TableId, ViewId};
 
 /// Identifies a role for its whole life; never reused, and not the id of anything else either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -169,6 +169,7 @@ impl Role {
             catalog.table(TableId(id)).is_some()
                 || catalog.sequence(SequenceId(id)).is_some()
                 || catalog.views().any(|view| view.id == ViewId(id))
+                || catalog.schemas().any(|schema| schema.id == SchemaId(id))
         };
         self.owns.retain(|id| is_there(*id));
         self.grants.retain(|grant| match grant.on {

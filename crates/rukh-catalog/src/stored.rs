@@ -5,13 +5,13 @@
 //! | `format`     | the format version in decimal           |
 //! | `next_id`    | the next table or index id, in decimal  |
 //! | `table/<id>` | the table as JSON, id as eight digits   |
-//! | `sequence/<id>`, `view/<id>`, `role/<id>` | as tables are |
+//! | `sequence/<id>`, `view/<id>`, `role/<id>`, `schema/<id>` | as tables are |
 //! | `sequence_state/<id>` | the next number to give, in decimal, or `end` |
 //!
 //! JSON, because definitions are few, are read once per start, and should be readable in `rukh dump`.
 
 use crate::check::check_definition;
-use crate::{CatalogError, RoleId, SequenceId, Table, TableId, ViewId};
+use crate::{CatalogError, RoleId, SchemaId, SequenceId, Table, TableId, ViewId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -24,7 +24,8 @@ use serde::de::DeserializeOwned;
 /// | 3       | times in values, lifetimes; indexes disabled or broken; ranges in a note `load`   |
 /// |         | counters; columnar indexes                                                        |
 /// | 4       | columnar tables; versions of rows; roles and their rights; CHECK OPTION of views  |
-/// | 5       | heads of columnar blocks tell the identity of their columns                       |
+/// | 5       | heads of columnar blocks tell the identity of their columns; schemas; comments on   |
+/// |         | views and sequences                                                               |
 pub const FORMAT_VERSION: u32 = 5;
 
 /// Key of the format version in the `catalog` column family.
@@ -46,6 +47,8 @@ impl StoredCatalog {
     pub const VIEW_PREFIX: &'static [u8] = b"view/";
     /// Prefix of the keys of roles.
     pub const ROLE_PREFIX: &'static [u8] = b"role/";
+    /// Prefix of the keys of schemas.
+    pub const SCHEMA_PREFIX: &'static [u8] = b"schema/";
 }
 
 /// Returns the key of a table's definition.
@@ -73,12 +76,17 @@ pub fn role_key(id: RoleId) -> Vec<u8> {
     format!("role/{:08}", id.0).into_bytes()
 }
 
-/// Writes the definition of a sequence, view or role.
+/// Returns the key of a schema's definition.
+pub fn schema_key(id: SchemaId) -> Vec<u8> {
+    format!("schema/{:08}", id.0).into_bytes()
+}
+
+/// Writes the definition of a sequence, view, role or schema.
 pub fn encode_object(object: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(object).expect("a definition has no map with keys that are not strings")
 }
 
-/// Reads the definition of a sequence, view or role; fails with [`CatalogError::Corrupted`] that names the key.
+/// Reads the definition of a sequence, view, role or schema; fails with [`CatalogError::Corrupted`] that names the key.
 pub fn decode_object<T: DeserializeOwned>(key: &[u8], value: &[u8]) -> Result<T, CatalogError> {
     serde_json::from_slice(value).map_err(|error| CatalogError::Corrupted {
         key: String::from_utf8_lossy(key).into_owned(),

@@ -26,7 +26,7 @@ use crate::snapshot::{Definitions, Snapshot};
 use crate::stale::ChangedRows;
 use crate::stored;
 use crate::write::{Target, Write};
-use crate::{EngineError, ingest, recover};
+use crate::{DefinitionChanges, EngineError, ingest, recover};
 use parking_lot::{Mutex, RwLock};
 use rukh_catalog::{
     Catalog, ColumnId, Family, Index, Sequence, SequenceId, Table, TableDraft, TableId, validate_table,
@@ -279,25 +279,13 @@ impl Engine {
 
     /// Drops a table with its indexes and statistics.
     pub fn drop_table(&self, id: TableId) -> Result<(), EngineError> {
-        let inner = &self.inner;
-        let _guard = inner.lock_writer()?;
-        let definitions = inner.definitions();
-        definitions.codec(id)?;
-        let mut batch = WriteBatch::new();
-        stored::delete_table(&mut batch, id);
-        let mut next = definitions.catalog.without_table(id);
-        for sequence in definitions.catalog.sequences_of(id) {
-            stored::delete_sequence(&mut batch, sequence.id);
-            next = next.without_sequence(sequence.id);
-        }
-        inner.commit_definitions(batch, next)?;
-        inner
-            .maintainers
-            .lock()
-            .retain(|known, _| ![id, id.history()].contains(known));
-        inner.forget_statistics(id);
-        inner.drop_unnamed();
-        Ok(())
+        self.change_definitions(|_| {
+            self.inner.definitions().codec(id)?;
+            Ok(DefinitionChanges {
+                dropped_tables: vec![id],
+                ..DefinitionChanges::default()
+            })
+        })
     }
 
     /// Removes all rows of a table, at once.

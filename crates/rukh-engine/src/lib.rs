@@ -60,6 +60,7 @@ mod backfill;
 mod build;
 mod builds;
 mod catch_up;
+mod changes;
 mod clock;
 mod codec;
 mod columnar;
@@ -111,6 +112,7 @@ mod write;
 
 pub use analyze::{ColumnStatistics, ExpressionStatistics, TableStatistics};
 pub use builds::{BuildPhase, BuildProgress};
+pub use changes::DefinitionChanges;
 pub use clock::TimeSource;
 pub use columnar::{
     ColumnBatch, ColumnTest, ColumnVector, ColumnarDebt, Strings, Values, ranked_float, ranked_real,

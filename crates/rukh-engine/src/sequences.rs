@@ -5,7 +5,7 @@
 //! statements' batches: one that fails gives none back, and the writer lock is not needed.
 
 use crate::engine::{Engine, Inner};
-use crate::{EngineError, stored};
+use crate::{DefinitionChanges, EngineError, stored};
 use parking_lot::Mutex;
 use rukh_catalog::{CatalogError, Sequence, SequenceId, View, ViewId};
 use rukh_kv::{Durability, WriteBatch};
@@ -117,16 +117,12 @@ impl Engine {
 
     /// Drops a sequence.
     pub fn drop_sequence(&self, id: SequenceId) -> Result<(), EngineError> {
-        let inner = &self.inner;
-        let _guard = inner.lock_writer()?;
-        let known = inner.known_sequence(id)?;
-        let _next = known.lock();
-        let catalog = inner.definitions().catalog.clone();
-        let mut batch = WriteBatch::new();
-        stored::delete_sequence(&mut batch, id);
-        inner.commit_definitions(batch, catalog.without_sequence(id))?;
-        inner.sequences.lock().remove(&id);
-        Ok(())
+        self.change_definitions(|_| {
+            Ok(DefinitionChanges {
+                dropped_sequences: vec![id],
+                ..DefinitionChanges::default()
+            })
+        })
     }
 
     /// Creates a view, or replaces the one with its name; its id is given here.
@@ -148,19 +144,6 @@ impl Engine {
         stored::put_view(&mut batch, &view);
         inner.commit_definitions(batch, catalog.with_view(view))
     }
-
-    /// Drops views, all at once.
-    pub fn drop_views(&self, ids: &[ViewId]) -> Result<(), EngineError> {
-        let inner = &self.inner;
-        let _guard = inner.lock_writer()?;
-        let mut batch = WriteBatch::new();
-        let mut next = (*inner.definitions().catalog).clone();
-        for id in ids {
-            stored::delete_view(&mut batch, *id);
-            next = next.without_view(*id);
-        }
-        inner.commit_definitions(batch, next)
-    }
 }
 
 impl Inner {
@@ -173,7 +156,7 @@ impl Inner {
     }
 
     /// Returns what a sequence gives next, read from storage the first time.
-    fn known_sequence(&self, id: SequenceId) -> Result<Arc<Mutex<Next>>, EngineError> {
+    pub(crate) fn known_sequence(&self, id: SequenceId) -> Result<Arc<Mutex<Next>>, EngineError> {
         self.sequence(id)?;
         if self.is_read_only() {
             return Err(EngineError::ReadOnly);

@@ -5,9 +5,9 @@
 
 use crate::EngineError;
 use rukh_catalog::{
-    Catalog, CatalogError, FORMAT_KEY, FORMAT_VERSION, Role, RoleId, Sequence, SequenceId, StoredCatalog,
-    Table, TableId, View, ViewId, decode_format, decode_object, decode_table, encode_format, encode_object,
-    encode_table, role_key, sequence_key, sequence_state_key, table_key, view_key,
+    Catalog, CatalogError, FORMAT_KEY, FORMAT_VERSION, Role, RoleId, Schema, SchemaId, Sequence, SequenceId,
+    StoredCatalog, Table, TableId, View, ViewId, decode_format, decode_object, decode_table, encode_format,
+    encode_object, encode_table, role_key, schema_key, sequence_key, sequence_state_key, table_key, view_key,
 };
 use rukh_keys::KeyRange;
 use rukh_kv::{Durability, KvStore, ScanSpec, TableOptions, WriteBatch};
@@ -79,6 +79,10 @@ pub(crate) fn load_catalog(store: &dyn KvStore) -> Result<Catalog, EngineError> 
         catalog = catalog.with_role(decode_object(key, value)?);
         Ok(())
     })?;
+    all(StoredCatalog::SCHEMA_PREFIX, &mut |key, value| {
+        catalog = catalog.with_schema(decode_object(key, value)?);
+        Ok(())
+    })?;
     Ok(catalog.at_version(1))
 }
 
@@ -129,6 +133,16 @@ pub(crate) fn put_role(batch: &mut WriteBatch, role: &Role) {
 /// Removes a role.
 pub(crate) fn delete_role(batch: &mut WriteBatch, id: RoleId) {
     batch.delete(CATALOG, &role_key(id));
+}
+
+/// Writes the definition of a schema.
+pub(crate) fn put_schema(batch: &mut WriteBatch, schema: &Schema) {
+    batch.put(CATALOG, &schema_key(schema.id), &encode_object(schema));
+}
+
+/// Removes a schema.
+pub(crate) fn delete_schema(batch: &mut WriteBatch, id: SchemaId) {
+    batch.delete(CATALOG, &schema_key(id));
 }
 
 /// Removes a view.

@@ -22,7 +22,9 @@ use crate::SqlError;
 use crate::context::Notice;
 use crate::session::Session;
 use crate::settings::Settings;
-use crate::statement::{CopyDirection, Name, Statement, TransactionModes, TransactionStatement};
+use crate::statement::{
+    CopyDirection, Name, Ownable, SchemaStatement, Statement, TransactionModes, TransactionStatement,
+};
 
 /// Where a session stands, as PostgreSQL tells its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -482,6 +484,16 @@ fn command(statement: &Statement) -> &'static str {
         Statement::Checkpoint { .. } => "CHECKPOINT",
         Statement::Compact { .. } => "COMPACT",
         Statement::Role(_) => "a statement about roles",
+        Statement::Schema(schema) => match schema.as_ref() {
+            SchemaStatement::Create { .. } => "CREATE SCHEMA",
+            SchemaStatement::Rename { .. } => "ALTER SCHEMA",
+            SchemaStatement::Drop { .. } => "DROP SCHEMA",
+        },
+        Statement::SetSchema { kind, .. } => match kind {
+            Ownable::View => "ALTER VIEW",
+            Ownable::Sequence => "ALTER SEQUENCE",
+            _ => "ALTER TABLE",
+        },
         Statement::Explain { statement, .. } => command(statement),
         _ => "this statement",
     }

@@ -50,6 +50,11 @@ impl Identity {
         }
     }
 
+    /// Returns the name of the user.
+    pub(crate) fn user(&self) -> &str {
+        &self.user
+    }
+
     /// Returns who runs a statement that begins with these settings.
     pub(crate) fn with(&self, settings: &SharedSettings) -> Client {
         Client {

@@ -136,18 +136,6 @@ const KNOWN: &[Known] = &[
         "the longest name that clients should use",
     ),
     known(
-        "search_path",
-        "\"$user\", public",
-        Takes::OneOf(&[
-            "\"$user\", public",
-            "$user, public",
-            "public",
-            "public, pg_catalog",
-            "pg_catalog, public",
-        ]),
-        "where names without a schema are looked up",
-    ),
-    known(
         "server_encoding",
         "UTF8",
         Takes::Fixed,

@@ -140,6 +140,7 @@ fn plan_error(message: String) -> SqlError {
     if let Some(name) = between(&message, "table '", "' not found") {
         let bare = name
             .strip_prefix("rukh.public.")
+            .or_else(|| name.strip_prefix("rukh.."))
             .or_else(|| name.strip_prefix("rukh."));
         return SqlError::undefined_table(bare.unwrap_or(name));
     }

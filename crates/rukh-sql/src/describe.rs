@@ -119,6 +119,7 @@ impl Session {
         prepared: &Prepared,
         given: &[Option<DataType>],
     ) -> Result<Arc<Description>, SqlError> {
+        self.forget_other_path();
         let version = self.catalog().version;
         if self.transaction_status() != TransactionStatus::Aborted
             && let Some(known) = self.described.known(prepared.sql(), version, given)
@@ -128,8 +129,11 @@ impl Session {
         self.begin_statement();
         let described = self
             .check_allowed(prepared.statement())
-            .and_then(|()| self.check_rights(prepared))
-            .and_then(|()| self.description_of(prepared.statement(), given))
+            .and_then(|()| prepared.qualified(self))
+            .and_then(|prepared| {
+                self.check_rights(&prepared)?;
+                self.description_of(prepared.statement(), given)
+            })
             .inspect_err(|_| self.abort());
         let described = described.map_err(|error| crate::place::located(error, prepared.sql()))?;
         let description = Arc::new(described);

@@ -40,6 +40,15 @@ impl Prepared {
     pub(crate) fn statement(&self) -> &Statement {
         &self.statement
     }
+
+    /// Returns it with the schemas that a session's search path gives its names.
+    pub(crate) fn qualified(&self, session: &Session) -> Result<Self, SqlError> {
+        let statement = session.qualified(&self.statement)?;
+        Ok(Prepared {
+            sql: self.sql.clone(),
+            statement: statement.map_or_else(|| self.statement.clone(), Arc::new),
+        })
+    }
 }
 
 impl Session {
@@ -72,8 +81,11 @@ impl Session {
         self.begin_statement();
         let result = self
             .check_allowed(&prepared.statement)
-            .and_then(|()| self.check_rights(prepared))
-            .and_then(|()| self.dispatch(prepared, params));
+            .and_then(|()| prepared.qualified(self))
+            .and_then(|prepared| {
+                self.check_rights(&prepared)?;
+                self.dispatch(&prepared, params)
+            });
         self.outcome(&prepared.sql, result)
     }
 
@@ -84,14 +96,22 @@ impl Session {
         params: &[Constant],
         client: &mut dyn CopyClient,
     ) -> Result<Outcome, SqlError> {
-        let Statement::Copy(statement) = prepared.statement() else {
+        if !matches!(prepared.statement(), Statement::Copy(_)) {
             return self.execute_prepared(prepared, params);
-        };
+        }
         self.begin_statement();
         let result = self
             .check_allowed(&prepared.statement)
-            .and_then(|()| self.check_rights(prepared))
-            .and_then(|()| copy::run(self, statement, &scalars_of(params), Some(client)));
+            .and_then(|()| prepared.qualified(self))
+            .and_then(|prepared| {
+                self.check_rights(&prepared)?;
+                match prepared.statement() {
+                    Statement::Copy(statement) => {
+                        copy::run(self, statement, &scalars_of(params), Some(client))
+                    }
+                    _ => Err(SqlError::internal("COPY became another statement")),
+                }
+            });
         self.outcome(&prepared.sql, result.map(|tag| (tag, None)))
     }
 
@@ -227,9 +247,7 @@ impl Session {
         let catalog = self.catalog();
         let schema = name.schema.as_deref().unwrap_or("public");
         let found = catalog.table_named(schema, &name.name);
-        found
-            .cloned()
-            .map_err(|error| SqlError::from(error).at(name.position))
+        found.cloned().map_err(|_| name.undefined())
     }
 
     fn tables(&self, name: Option<&ObjectName>) -> Result<Vec<Arc<Table>>, SqlError> {

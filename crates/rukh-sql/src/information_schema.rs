@@ -200,8 +200,8 @@ fn sequences(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
     ])
 }
 
-fn schemata(_: &Catalog) -> Result<RecordBatch, SqlError> {
-    let names = ["information_schema", "pg_catalog", "public"];
+fn schemata(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
+    let names = crate::pg_catalog::schemas(catalog);
     batch([
         ("catalog_name", same(DATABASE, names.len())),
         (

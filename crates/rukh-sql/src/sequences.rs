@@ -18,7 +18,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::sql::sqlparser::ast::{self, Visit, Visitor};
 use parking_lot::Mutex;
-use rukh_catalog::{Sequence, SequenceId};
+use rukh_catalog::{PUBLIC, Sequence, SequenceId};
 use rukh_engine::{Engine, SequenceBlock};
 
 use crate::SqlError;
@@ -55,7 +55,7 @@ impl Sequences {
     pub(crate) fn named(&self, name: &str) -> Result<Arc<Sequence>, SqlError> {
         let catalog = self.engine.catalog();
         let parsed = parse_object_name(name)?;
-        let schema = parsed.schema.as_deref().unwrap_or("public");
+        let schema = parsed.schema.as_deref().unwrap_or(PUBLIC);
         if let Some(sequence) = catalog.sequence_named(schema, &parsed.name) {
             return Ok(sequence.clone());
         }
@@ -221,9 +221,19 @@ pub(crate) fn sequence_of_default(sql: &str) -> Option<String> {
     next_of(&parse_expression(sql).ok()?)
 }
 
-/// Returns the default that takes its values from a sequence of this name, as it is stored.
-pub(crate) fn default_of(sequence: &str) -> String {
-    format!("nextval('{}')", quoted(sequence).replace('\'', "''"))
+/// Returns schema and name of the sequence that a stored default takes numbers from.
+pub(crate) fn sequence_named_in_default(sql: &str) -> Option<(String, String)> {
+    let name = parse_object_name(&sequence_of_default(sql)?).ok()?;
+    Some((name.schema.unwrap_or_else(|| PUBLIC.to_string()), name.name))
+}
+
+/// Returns the default that takes its values from a sequence, as it is stored: without the schema `public`.
+pub(crate) fn default_of(schema: &str, sequence: &str) -> String {
+    let name = match schema {
+        PUBLIC => quoted(sequence),
+        schema => format!("{}.{}", quoted(schema), quoted(sequence)),
+    };
+    format!("nextval('{}')", name.replace('\'', "''"))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -34,10 +34,12 @@ use crate::hints::{TableHint, hints_of};
 use crate::pg_catalog;
 use crate::progress::ProgressSink;
 use crate::provider::CurrentStatement;
+use crate::qualify::qualify;
 use crate::rewrite::{check_supported, select_values, uses_clock};
 use crate::roles::has_password;
 use crate::rows::Rows;
 use crate::runtime::Runtime;
+use crate::search_path::SearchPath;
 use crate::sequences::{self, Sequences};
 use crate::settings::{Opened, Settings, SharedSettings};
 use crate::slow_log::{Ran, SlowLog, Watch};
@@ -153,6 +155,7 @@ impl Shared {
             progress: ProgressSink::default(),
             who: asking.who,
             permitted: HashMap::new(),
+            planned_path: SearchPath::default(),
         }
     }
 }
@@ -194,6 +197,8 @@ pub struct Session {
     pub(crate) who: Arc<RwLock<Option<String>>>,
     /// Texts that the role may run, by the version of the catalog.
     pub(crate) permitted: HashMap<String, u64>,
+    /// The search path that all of these plans and descriptions were made with.
+    planned_path: SearchPath,
 }
 
 /// A query ready to run.
@@ -283,10 +288,40 @@ impl Session {
             // The call of set_config has failed if it cannot be set.
             let _ = self.set_setting(&name, &value, local);
         }
+        self.forget_other_path();
         self.cancel.reset();
         self.notices.clear();
         self.began = self.settings.log_min_duration.map(|_| Instant::now());
         self.ran = None;
+    }
+
+    /// Forgets what was planned for names as another search path finds them.
+    pub(crate) fn forget_other_path(&mut self) {
+        if self.planned_path != self.settings.search_path {
+            self.planned_path = self.settings.search_path.clone();
+            self.plans.clear();
+            self.templates = Templates::default();
+            self.described = Descriptions::default();
+            self.permitted.clear();
+        }
+    }
+
+    /// Returns a statement with the schemas that the search path gives its names; `None` if it is the same.
+    pub(crate) fn qualified(&self, statement: &Statement) -> Result<Option<Statement>, SqlError> {
+        let (path, user) = (&self.settings.search_path, self.client.user());
+        if path.is_public(&self.engine().catalog(), user) {
+            return Ok(None);
+        }
+        let catalog = self.catalog();
+        let mut statement = statement.clone();
+        qualify(&mut statement, &catalog, &path.schemas(&catalog, user))?;
+        Ok(Some(statement))
+    }
+
+    /// Returns the schemas of the search path that are there.
+    pub(crate) fn path(&self) -> Vec<String> {
+        let catalog = self.engine().catalog();
+        self.settings.search_path.schemas(&catalog, self.client.user())
     }
 
     /// Returns what tells of the running statement, should it turn out to be slow; no log has a text that may
@@ -534,7 +569,9 @@ impl Session {
         sql: &str,
         snapshot: &Snapshot,
     ) -> Option<(DirectPlan, Vec<TableHint>)> {
-        let Ok(Statement::Query(query)) = parse(sql) else {
+        let statement = parse(sql).ok()?;
+        let statement = self.qualified(&statement).ok()?.unwrap_or(statement);
+        let Statement::Query(query) = statement else {
             return None;
         };
         if uses_clock(&query) || !array_parameters(&query).is_empty() {

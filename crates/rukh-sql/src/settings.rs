@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::SqlError;
 use crate::client_settings::ClientSettings;
 use crate::context::PathSetting;
+use crate::search_path::SearchPath;
 use crate::slow_log::{duration_text, parse_duration};
 use crate::statement::serializable;
 
@@ -55,6 +56,8 @@ pub(crate) struct Settings {
     pub(crate) transaction_read_only: bool,
     /// Whether new tables are columnar, unless they say otherwise.
     pub(crate) columnar_tables: bool,
+    /// Where names without a schema are looked up.
+    pub(crate) search_path: SearchPath,
     /// Settings of PostgreSQL's clients.
     pub(crate) client: ClientSettings,
 }
@@ -105,6 +108,7 @@ impl Settings {
             default_transaction_read_only: false,
             transaction_read_only: false,
             columnar_tables: false,
+            search_path: SearchPath::default(),
             client: ClientSettings::default(),
         }
     }
@@ -114,7 +118,7 @@ impl Settings {
 const ISOLATION: &str = "repeatable read";
 
 /// Names of all settings, with what they are for.
-const KNOWN: [(&str, &str); 14] = [
+const KNOWN: [(&str, &str); 15] = [
     ("auto_analyze", "whether COPY of many rows is followed by ANALYZE"),
     (
         "default_table_access_method",
@@ -156,6 +160,7 @@ const KNOWN: [(&str, &str); 14] = [
         "memory_limit",
         "memory of cache, buffers, queries and loads together, set when the database is opened",
     ),
+    ("search_path", "where names without a schema are looked up"),
     ("synchronous_commit", "whether a commit waits until it is on disk"),
     (
         "transaction_isolation",
@@ -201,6 +206,10 @@ impl Settings {
             "enable_indexunion" => self.methods.index_union = boolean(name, value, true)?,
             "enable_lookupjoin" => self.methods.lookup_join = boolean(name, value, true)?,
             "enable_runtimefilter" => self.methods.runtime_filter = boolean(name, value, true)?,
+            "search_path" => {
+                self.search_path = SearchPath::parse(value)
+                    .ok_or_else(|| invalid(name, value).with_detail("List syntax is invalid."))?;
+            }
             "execution_path" => {
                 self.path = match value {
                     "auto" | "default" => PathSetting::Auto,
@@ -232,6 +241,7 @@ impl Settings {
             "enable_indexunion" => Ok(on_or_off(self.methods.index_union)),
             "enable_lookupjoin" => Ok(on_or_off(self.methods.lookup_join)),
             "enable_runtimefilter" => Ok(on_or_off(self.methods.runtime_filter)),
+            "search_path" => Ok(self.search_path.text().to_string()),
             "execution_path" => Ok(match self.path {
                 PathSetting::Auto => "auto",
                 PathSetting::General => "general",

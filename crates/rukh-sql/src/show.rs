@@ -325,7 +325,7 @@ fn sequence_options(sequence: &Sequence) -> String {
 
 fn column_sql(column: &Column, own: Option<&Sequence>) -> String {
     if let Some(sequence) = own
-        && column.default.as_deref() == Some(&default_of(&sequence.name))
+        && column.default.as_deref() == Some(&default_of(&sequence.schema, &sequence.name))
     {
         return identity_sql(column, sequence);
     }

@@ -4,7 +4,7 @@ use rukh_catalog::{IndexId, IndexState, Table};
 
 use super::alter::{check_free, skipped};
 use super::create_index::index_error;
-use super::run::schema_of;
+use super::run::PUBLIC;
 use crate::SqlError;
 use crate::session::Session;
 use crate::statement::{IndexAction, ObjectName};
@@ -16,7 +16,7 @@ pub(super) fn alter_index(
     if_exists: bool,
     action: &IndexAction,
 ) -> Result<(), SqlError> {
-    let schema = schema_of(name)?;
+    let schema = name.schema.as_deref().unwrap_or(PUBLIC);
     let catalog = session.engine().catalog();
     let Ok((table, index)) = catalog.index_named(schema, &name.name) else {
         if if_exists {

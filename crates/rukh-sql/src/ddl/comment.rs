@@ -1,11 +1,13 @@
 //! COMMENT ON.
 
-use rukh_catalog::Table;
+use rukh_catalog::{Catalog, Schema, SchemaId, Table};
+use rukh_engine::DefinitionChanges;
 
 use super::run::{PUBLIC, column_id};
+use super::schema::unknown;
 use crate::SqlError;
 use crate::session::Session;
-use crate::statement::CommentTarget;
+use crate::statement::{CommentTarget, ObjectName};
 
 /// Runs COMMENT ON; no text removes the comment.
 pub(super) fn comment(
@@ -62,6 +64,63 @@ pub(super) fn comment(
                 })
             })?;
         }
+        CommentTarget::View(name) => {
+            let schema = name.schema.as_deref().unwrap_or(PUBLIC);
+            engine.change_definitions(|catalog| {
+                let Some(view) = catalog.view_named(schema, &name.name) else {
+                    return Err(not_a(catalog, schema, name, "a view"));
+                };
+                let mut view = view.as_ref().clone();
+                view.comment = text.clone();
+                Ok(DefinitionChanges {
+                    views: vec![view],
+                    ..DefinitionChanges::default()
+                })
+            })?;
+        }
+        CommentTarget::Sequence(name) => {
+            let schema = name.schema.as_deref().unwrap_or(PUBLIC);
+            engine.change_definitions(|catalog| {
+                let Some(sequence) = catalog.sequence_named(schema, &name.name) else {
+                    return Err(not_a(catalog, schema, name, "a sequence"));
+                };
+                let mut sequence = sequence.as_ref().clone();
+                sequence.comment = text.clone();
+                Ok(DefinitionChanges {
+                    sequences: vec![sequence],
+                    ..DefinitionChanges::default()
+                })
+            })?;
+        }
+        CommentTarget::Schema(name) => {
+            engine.change_definitions(|catalog| {
+                let known = catalog
+                    .schema_named(&name.text)
+                    .map(|schema| schema.as_ref().clone());
+                let mut schema = match known {
+                    Some(schema) => schema,
+                    None if name.text == PUBLIC => Schema {
+                        id: SchemaId(0),
+                        name: name.text.clone(),
+                        comment: None,
+                    },
+                    None => return Err(unknown(&name.text).at(name.position)),
+                };
+                schema.comment = text.clone();
+                Ok(DefinitionChanges {
+                    schemas: vec![schema],
+                    ..DefinitionChanges::default()
+                })
+            })?;
+        }
     }
     Ok(())
+}
+
+fn not_a(catalog: &Catalog, schema: &str, name: &ObjectName, kind: &str) -> SqlError {
+    let error = match catalog.check_name_free(schema, &name.name) {
+        Err(_) => SqlError::statement("42809", format!("\"{}\" is not {kind}", name.name)),
+        Ok(()) => SqlError::undefined_table(&name.name),
+    };
+    error.at(name.position)
 }

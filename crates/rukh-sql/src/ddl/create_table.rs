@@ -22,7 +22,7 @@ use crate::sequences::{calls_sequence, default_of, next_of};
 use crate::session::Session;
 use crate::statement::{
     ColumnDefinition, CreateTableStatement, Expression, IdentityDefinition, IdentityKind,
-    KeyElementDefinition, KeyExprDefinition, Name, UniqueDefinition, parse_object_name,
+    KeyElementDefinition, KeyExprDefinition, Name, ObjectName, UniqueDefinition, parse_object_name,
 };
 
 pub(super) fn create_table(session: &mut Session, statement: &CreateTableStatement) -> Result<(), SqlError> {
@@ -80,7 +80,7 @@ fn table_draft(
     };
     let split_on = split_keys(&statement.options.split_on, &primary_key, &columns)?;
     let mut draft = TableDraft {
-        schema: schema_of(&statement.name)?.to_string(),
+        schema: schema_of(catalog, &statement.name)?.to_string(),
         name: statement.name.name.clone(),
         columns,
         primary_key,
@@ -191,6 +191,7 @@ fn columns(
     statement: &CreateTableStatement,
     families: &[Family],
 ) -> Result<(Vec<Column>, Vec<(ColumnId, Sequence)>), SqlError> {
+    let schema = schema_of(catalog, &statement.name)?;
     let mut sequences: Vec<(ColumnId, Sequence)> = Vec::new();
     let mut columns: Vec<Column> = Vec::with_capacity(statement.columns.len());
     for definition in &statement.columns {
@@ -204,12 +205,12 @@ fn columns(
         let mut identity = None;
         if let Some(given) = &definition.identity {
             let taken = |name: &str| {
-                catalog.check_name_free(PUBLIC, name).is_err()
+                catalog.check_name_free(schema, name).is_err()
                     || name == statement.name.name
                     || sequences.iter().any(|(_, sequence)| sequence.name == name)
             };
-            let sequence = own_sequence(&statement.name.name, definition, given, taken)?;
-            default = Some(default_of(&sequence.name));
+            let sequence = own_sequence(&statement.name, definition, given, taken)?;
+            default = Some(default_of(&sequence.schema, &sequence.name));
             identity = match given.kind {
                 IdentityKind::Always => Some(Identity::Always),
                 IdentityKind::ByDefault => Some(Identity::ByDefault),
@@ -265,7 +266,7 @@ fn default_text(catalog: &Catalog, definition: &ColumnDefinition) -> Result<Opti
 
 /// Makes the sequence of an identity column, called `t_a_seq`, with a number where that is taken.
 fn own_sequence(
-    table: &str,
+    table: &ObjectName,
     definition: &ColumnDefinition,
     identity: &IdentityDefinition,
     is_taken: impl Fn(&str) -> bool,
@@ -283,11 +284,11 @@ fn own_sequence(
         let message = "identity column type must be smallint, integer, or bigint";
         return Err(place(SqlError::statement("22023", message)));
     }
-    let base = format!("{table}_{}_seq", definition.name.text);
+    let base = format!("{}_{}_seq", table.name, definition.name.text);
     let mut names = std::iter::once(base.clone()).chain((1..).map(|n| format!("{base}{n}")));
     let name = names.find(|name| !is_taken(name)).unwrap_or(base);
     sequence(
-        PUBLIC,
+        table.schema.as_deref().unwrap_or(PUBLIC),
         &name,
         identity.options.ty.unwrap_or(ty),
         &identity.options,
@@ -314,7 +315,7 @@ pub(super) fn checked_default(
             let message = "a default that is nextval() takes a column of an integer type";
             return Err(SqlError::unsupported(message).at(*position));
         }
-        return Ok((default_of(&parsed.name), Datum::Null));
+        return Ok((default_of(schema, &parsed.name), Datum::Null));
     }
     if calls_sequence(expr) {
         let message = "functions of sequences in a default stand alone: DEFAULT nextval('name')";

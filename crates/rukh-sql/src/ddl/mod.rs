@@ -13,6 +13,7 @@ mod create_table;
 mod lifetime;
 mod remove;
 mod run;
+mod schema;
 mod sequence;
 mod stored;
 #[cfg(test)]

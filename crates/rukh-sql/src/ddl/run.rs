@@ -8,16 +8,16 @@ use super::comment::comment;
 use super::create_as::create_table_as;
 use super::create_index::create_index;
 use super::create_table::create_table;
-use super::remove::{drop_indexes, drop_tables, truncate};
-use super::sequence::{create_sequence, drop_sequences};
-use super::view::{create_view, drop_views};
+use super::remove::{drop_indexes, drop_sequences, drop_tables, drop_views, truncate};
+use super::schema::{schema, set_schema, unknown};
+use super::sequence::create_sequence;
+use super::view::create_view;
 use crate::SqlError;
 use crate::context::Notice;
 use crate::session::Session;
-use crate::statement::{Name, ObjectName, Statement};
+use crate::statement::{Name, ObjectName, Ownable, Statement};
 
-/// The schema that every table is in.
-pub(super) const PUBLIC: &str = "public";
+pub(super) use rukh_catalog::PUBLIC;
 
 /// Runs a statement that changes definitions; returns its tag.
 pub(crate) fn run(session: &mut Session, statement: &Statement) -> Result<String, SqlError> {
@@ -49,12 +49,27 @@ pub(crate) fn run(session: &mut Session, statement: &Statement) -> Result<String
             if_not_exists,
             options,
         } => create_sequence(session, name, *if_not_exists, options).map(|()| "CREATE SEQUENCE"),
-        Statement::DropSequence { names, if_exists } => {
-            drop_sequences(session, names, *if_exists).map(|()| "DROP SEQUENCE")
-        }
-        Statement::DropTable { names, if_exists } => {
-            drop_tables(session, names, *if_exists).map(|()| "DROP TABLE")
-        }
+        Statement::DropSequence {
+            names,
+            if_exists,
+            cascade,
+        } => drop_sequences(session, names, *if_exists, *cascade).map(|()| "DROP SEQUENCE"),
+        Statement::DropTable {
+            names,
+            if_exists,
+            cascade,
+        } => drop_tables(session, names, *if_exists, *cascade).map(|()| "DROP TABLE"),
+        Statement::Schema(statement) => schema(session, statement),
+        Statement::SetSchema {
+            kind,
+            name,
+            if_exists,
+            schema,
+        } => set_schema(session, *kind, name, *if_exists, schema).map(|()| match kind {
+            Ownable::View => "ALTER VIEW",
+            Ownable::Sequence => "ALTER SEQUENCE",
+            _ => "ALTER TABLE",
+        }),
         Statement::DropIndex { names, if_exists } => {
             drop_indexes(session, names, *if_exists).map(|()| "DROP INDEX")
         }
@@ -71,7 +86,7 @@ pub(super) fn is_taken(
     name: &ObjectName,
     if_not_exists: bool,
 ) -> Result<bool, SqlError> {
-    let schema = schema_of(name)?;
+    let schema = schema_of(catalog, name)?;
     match catalog.check_name_free(schema, &name.name) {
         Ok(()) => Ok(false),
         Err(_) if if_not_exists => {
@@ -83,14 +98,18 @@ pub(super) fn is_taken(
     }
 }
 
-/// Returns the schema that a name is in; there is one.
-pub(super) fn schema_of(name: &ObjectName) -> Result<&'static str, SqlError> {
-    match name.schema.as_deref() {
-        None | Some(PUBLIC) => Ok(PUBLIC),
-        Some(other) => {
-            let message = format!("schema \"{other}\" does not exist");
-            Err(SqlError::statement("3F000", message).at(name.position))
+/// Returns the schema of the name of something new, which must be there.
+pub(super) fn schema_of<'n>(catalog: &Catalog, name: &'n ObjectName) -> Result<&'n str, SqlError> {
+    let schema = name.schema.as_deref().unwrap_or(PUBLIC);
+    match catalog.has_schema(schema) {
+        true => Ok(schema),
+        false if ["pg_catalog", "information_schema"].contains(&schema) => {
+            let message = format!("permission denied to create \"{schema}.{}\"", name.name);
+            Err(SqlError::statement("42501", message)
+                .at(name.position)
+                .with_detail("System catalog modifications are currently disallowed."))
         }
+        false => Err(unknown(schema).at(name.position)),
     }
 }
 

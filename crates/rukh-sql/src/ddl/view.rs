@@ -1,17 +1,15 @@
-//! CREATE VIEW and DROP VIEW.
+//! CREATE VIEW.
 
 use datafusion::sql::sqlparser::ast::{self, Visit, Visitor};
 use rukh_catalog::{Catalog, View, ViewColumn, ViewId};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
-use super::run::{PUBLIC, is_taken, schema_of};
+use super::run::{is_taken, schema_of};
 use crate::SqlError;
-use crate::context::Notice;
 use crate::dml::is_updatable;
 use crate::output_names::shown_name;
 use crate::session::Session;
-use crate::statement::{CreateViewStatement, ObjectName, Statement, parse};
+use crate::statement::{CreateViewStatement, Statement, parse};
 use crate::types::data_type_of;
 use crate::views::{expand, qualify, tables_read};
 
@@ -19,7 +17,7 @@ use crate::views::{expand, qualify, tables_read};
 pub(super) fn create_view(session: &mut Session, statement: &CreateViewStatement) -> Result<(), SqlError> {
     let catalog = session.engine().catalog();
     let name = &statement.name;
-    let schema = schema_of(name)?;
+    let schema = schema_of(&catalog, name)?;
     let old = catalog.view_named(schema, &name.name).cloned();
     match &old {
         Some(_) if statement.or_replace => {}
@@ -27,8 +25,9 @@ pub(super) fn create_view(session: &mut Session, statement: &CreateViewStatement
             is_taken(session, &catalog, name, false)?;
         }
     }
-    let view = view(session, &catalog, statement, schema)?;
+    let mut view = view(session, &catalog, statement, schema)?;
     if let Some(old) = &old {
+        view.comment = old.comment.clone();
         check_replaced(old, &view).map_err(|error| error.at(name.position))?;
         if reads_view(&catalog, &view.views, old.id) {
             let message = format!(
@@ -94,6 +93,7 @@ fn view(
         views: expand(&mut stored, catalog)?,
         sql,
         check: statement.check,
+        comment: None,
     };
     if view.check.is_some() && !is_updatable(catalog, &view) {
         let message = "WITH CHECK OPTION is supported only on automatically updatable views";
@@ -167,46 +167,4 @@ fn reads_view(catalog: &Catalog, views: &[ViewId], id: ViewId) -> bool {
         waiting.extend(view.iter().flat_map(|view| view.views.iter().copied()));
     }
     false
-}
-
-/// Runs DROP VIEW.
-pub(super) fn drop_views(
-    session: &mut Session,
-    names: &[ObjectName],
-    if_exists: bool,
-    cascade: bool,
-) -> Result<(), SqlError> {
-    let catalog = session.engine().catalog();
-    let mut gone: Vec<ViewId> = Vec::new();
-    for name in names {
-        let schema = name.schema.as_deref().unwrap_or(PUBLIC);
-        match catalog.view_named(schema, &name.name) {
-            Some(view) => gone.push(view.id),
-            None if catalog.check_name_free(schema, &name.name).is_err() => {
-                let message = format!("\"{}\" is not a view", name.name);
-                return Err(SqlError::statement("42809", message).at(name.position));
-            }
-            None => super::remove::unknown(session, "view", name, if_exists, "42P01")?,
-        }
-    }
-    loop {
-        let reads =
-            |view: &&Arc<View>| !gone.contains(&view.id) && view.views.iter().any(|read| gone.contains(read));
-        let Some(dependent) = catalog.views().find(reads) else {
-            break;
-        };
-        if !cascade {
-            let read = catalog
-                .views()
-                .find(|view| gone.contains(&view.id) && dependent.views.contains(&view.id));
-            let read = read.map_or("", |view| &view.name);
-            let message = format!("cannot drop view {read} because other objects depend on it");
-            return Err(SqlError::statement("2BP01", message)
-                .with_detail(format!("view {} depends on view {read}", dependent.name))
-                .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
-        }
-        session.notice(Notice::new(format!("drop cascades to view {}", dependent.name)));
-        gone.push(dependent.id);
-    }
-    Ok(session.engine().drop_views(&gone)?)
 }

@@ -38,7 +38,7 @@ pub(super) fn target(catalog: &Catalog, name: &ObjectName, change: Change) -> Re
             table: table.clone(),
             view: None,
         }),
-        Err(error) => Err(SqlError::from(error).at(name.position)),
+        Err(_) => Err(name.undefined()),
     }
 }
 

@@ -81,11 +81,14 @@ const FUNCTIONS: &[Definition] = &[
     stable("version", 0..=0, Kind::Text, |_, _| Ok(version().into())),
     stable("current_database", 0..=0, Kind::Name, |_, _| Ok(DATABASE.into())),
     stable("current_catalog", 0..=0, Kind::Name, |_, _| Ok(DATABASE.into())),
-    stable("current_schema", 0..=0, Kind::Name, |_, _| Ok("public".into())),
-    stable("current_schemas", 1..=1, Kind::TextArray, |_, given| {
-        let implicit = given[0] == Cell::Bool(true);
-        let names = ["pg_catalog", "public"].iter().skip(usize::from(!implicit));
-        Ok(Cell::Texts(names.map(|name| Some(name.to_string())).collect()))
+    stable("current_schema", 0..=0, Kind::Name, |source, _| {
+        Ok(source.path().into_iter().next().into())
+    }),
+    stable("current_schemas", 1..=1, Kind::TextArray, |source, given| {
+        let implicit = (given[0] == Cell::Bool(true)).then(|| "pg_catalog".to_string());
+        Ok(Cell::Texts(
+            implicit.into_iter().chain(source.path()).map(Some).collect(),
+        ))
     }),
     stable("current_user", 0..=0, Kind::Name, |source, _| {
         Ok(source.user().into())
@@ -147,7 +150,7 @@ const FUNCTIONS: &[Definition] = &[
         Ok(found.map(|constraint| constraint.definition).into())
     }),
     stable("pg_get_viewdef", 1..=2, Kind::Text, |source, given| {
-        let number = lookup::relation_number(source.catalog(), &given[0])?;
+        let number = lookup::relation_number(source, &given[0])?;
         Ok(match relation(source.catalog(), oid(&number)) {
             Some(Relation::View(view)) => Cell::Text(format!(" {};", view.sql)),
             _ => Cell::Null,
@@ -195,9 +198,7 @@ const FUNCTIONS: &[Definition] = &[
     // What is seen without its schema.
     stable("pg_table_is_visible", 1..=1, Kind::Bool, |source, given| {
         let found = relation(source.catalog(), oid(&given[0]));
-        Ok(found
-            .map(|found| matches!(found.schema(), "public" | "pg_catalog"))
-            .into())
+        Ok(found.map(|found| lookup::is_visible(source, &found)).into())
     }),
     stable("pg_type_is_visible", 1..=1, Kind::Bool, YES),
     stable("pg_function_is_visible", 1..=1, Kind::Bool, YES),
@@ -332,14 +333,14 @@ const FUNCTIONS: &[Definition] = &[
     }),
     // Casts.
     stable("regclassin", 1..=1, Kind::Oid, |source, given| {
-        lookup::relation_number(source.catalog(), &given[0])
+        lookup::relation_number(source, &given[0])
     }),
     stable("regclassout", 1..=1, Kind::Text, |source, given| {
-        let number = lookup::relation_number(source.catalog(), &given[0])?;
-        Ok(lookup::relation_name(source.catalog(), oid(&number)).into())
+        let number = lookup::relation_number(source, &given[0])?;
+        Ok(lookup::relation_name(source, oid(&number)).into())
     }),
     stable("to_regclass", 1..=1, Kind::Oid, |source, given| {
-        let found = lookup::relation_named(source.catalog(), &text(&given[0]))?;
+        let found = lookup::relation_named(source, &text(&given[0]))?;
         Ok(found.map(|found| found.oid()).into())
     }),
     stable("regtypein", 1..=1, Kind::Oid, |_, given| match &given[0] {
@@ -481,7 +482,7 @@ fn may_use_relation(source: &Source<'_>, given: &[Cell]) -> Result<Cell, SqlErro
     let [user @ .., name, words] = given else {
         return Ok(Cell::Null);
     };
-    let number = lookup::relation_number(source.catalog(), name)?;
+    let number = lookup::relation_number(source, name)?;
     let Some(found) = relation(source.catalog(), oid(&number)) else {
         return Ok(Cell::Null);
     };
@@ -564,14 +565,14 @@ fn length(cell: &Cell) -> Cell {
 }
 
 fn size(source: &Source<'_>, of: &Cell, what: Sized) -> Result<Cell, SqlError> {
-    let number = lookup::relation_number(source.catalog(), of)?;
+    let number = lookup::relation_number(source, of)?;
     lookup::size_of(source, oid(&number), what).map(Cell::from)
 }
 
 /// Returns the sequence of a serial or identity column, as `pg_get_serial_sequence` names it.
 fn serial_sequence(source: &Source<'_>, given: &[Cell]) -> Result<Cell, SqlError> {
     let catalog = source.catalog();
-    let number = lookup::relation_number(catalog, &Cell::Text(text(&given[0])))?;
+    let number = lookup::relation_number(source, &Cell::Text(text(&given[0])))?;
     let Some(Relation::Table(table)) = relation(catalog, oid(&number)) else {
         return Ok(Cell::Null);
     };

@@ -142,9 +142,7 @@ pub(crate) fn role_name(source: &Source<'_>, oid: i64) -> String {
 
 /// Returns the names of all schemas.
 pub(crate) fn schemas(catalog: &Catalog) -> Vec<String> {
-    let mut names: Vec<String> = relations(catalog)
-        .map(|relation| relation.schema().to_string())
-        .collect();
+    let mut names: Vec<String> = catalog.schemas().map(|schema| schema.name.clone()).collect();
     names.extend(["pg_catalog", "information_schema", "public"].map(String::from));
     names.sort();
     names.dedup();
@@ -162,26 +160,41 @@ pub(crate) fn rows_of(source: &Source<'_>, table: &Table) -> Option<i64> {
     i64::try_from(statistics.rows).ok()
 }
 
-/// Returns a relation by its name as SQL writes it; names without a schema are found in `public`, then in
-/// `pg_catalog`.
-pub(crate) fn relation_named<'a>(catalog: &'a Catalog, text: &str) -> Result<Option<Relation<'a>>, SqlError> {
+/// Returns a relation by its name as SQL writes it; names without a schema are found in `pg_catalog`, then in
+/// the schemas of the search path.
+pub(crate) fn relation_named<'a>(
+    source: &'a Source<'_>,
+    text: &str,
+) -> Result<Option<Relation<'a>>, SqlError> {
     let name = parse_object_name(text)?;
+    let catalog = source.catalog();
     let in_schema = |schema: &str| {
         relations(catalog).find(|relation| relation.schema() == schema && relation.name() == name.name)
     };
     Ok(match &name.schema {
         Some(schema) => in_schema(schema),
-        None => in_schema("public").or_else(|| in_schema("pg_catalog")),
+        None => in_schema("pg_catalog").or_else(|| source.path().iter().find_map(|schema| in_schema(schema))),
     })
 }
 
+/// Whether a relation is found by its name alone.
+pub(crate) fn is_visible(source: &Source<'_>, found: &Relation<'_>) -> bool {
+    let (path, name) = (source.path(), found.name());
+    match path.iter().position(|schema| schema == found.schema()) {
+        Some(at) => path[..at]
+            .iter()
+            .all(|schema| source.catalog().check_name_free(schema, &name).is_ok()),
+        None => found.schema() == "pg_catalog",
+    }
+}
+
 /// Returns the number that `'name'::regclass` stands for.
-pub(crate) fn relation_number(catalog: &Catalog, cell: &Cell) -> Result<Cell, SqlError> {
+pub(crate) fn relation_number(source: &Source<'_>, cell: &Cell) -> Result<Cell, SqlError> {
     match cell {
         Cell::Text(text) if text.trim() == "-" => Ok(Cell::Int(0)),
         Cell::Text(text) => match number(text) {
             Some(number) => Ok(Cell::Int(number)),
-            None => match relation_named(catalog, text)? {
+            None => match relation_named(source, text)? {
                 Some(relation) => Ok(Cell::Int(relation.oid())),
                 None => {
                     let message = format!("relation \"{text}\" does not exist");
@@ -198,15 +211,14 @@ pub(crate) fn number(text: &str) -> Option<i64> {
     text.trim().parse().ok()
 }
 
-/// Returns the name of a relation as `regclass` shows it; the number where there is none.
-pub(crate) fn relation_name(catalog: &Catalog, oid: i64) -> String {
-    match relation(catalog, oid) {
+/// Returns the name of a relation as `regclass` shows it, with its schema where it needs that; the number where
+/// there is none.
+pub(crate) fn relation_name(source: &Source<'_>, oid: i64) -> String {
+    match relation(source.catalog(), oid) {
         None if oid == 0 => "-".to_string(),
         None => oid.to_string(),
-        Some(relation) => match relation.schema() {
-            "public" | "pg_catalog" => quoted(&relation.name()),
-            schema => format!("{}.{}", quoted(schema), quoted(&relation.name())),
-        },
+        Some(relation) if is_visible(source, &relation) => quoted(&relation.name()),
+        Some(relation) => format!("{}.{}", quoted(relation.schema()), quoted(&relation.name())),
     }
 }
 
@@ -275,12 +287,17 @@ pub(crate) fn pretty_size(bytes: i64) -> String {
 /// Returns the comment of a relation, or of its column.
 pub(crate) fn comment(catalog: &Catalog, oid: i64, column: i64) -> Option<String> {
     let at = usize::try_from(column).ok()?;
+    if let Some(schema) = catalog.schemas().find(|schema| oids::schema(&schema.name) == oid) {
+        return schema.comment.clone().filter(|_| at == 0);
+    }
     match relation(catalog, oid)? {
         Relation::Table(table) if at == 0 => table.comments.table.clone(),
         Relation::Table(table) => {
             let column = table.columns.get(at - 1)?;
             table.comments.columns.get(&column.id).cloned()
         }
+        Relation::View(view) if at == 0 => view.comment.clone(),
+        Relation::Sequence(sequence) if at == 0 => sequence.comment.clone(),
         Relation::Index(table, index) if at == 0 => table.comments.indexes.get(&index.id).cloned(),
         _ => None,
     }

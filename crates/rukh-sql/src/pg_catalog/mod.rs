@@ -37,6 +37,7 @@ mod texts;
 mod types;
 
 pub(crate) use functions::register;
+pub(crate) use lookup::schemas;
 pub(crate) use schema::{DATABASE, PgCatalog, Source};
 use schema::{Definition, Maker, definition, definitions};
 pub(crate) use subqueries::spell_out_subqueries;

@@ -154,7 +154,8 @@ pub(super) const TABLES: &[Definition] = &[
         "objoid oid, classoid oid, objsubid int4, description text",
         |source| {
             let tables = source.catalog().tables();
-            tables.flat_map(|table| descriptions(table)).collect()
+            let tables = tables.flat_map(|table| descriptions(table));
+            tables.chain(other_descriptions(source)).collect()
         },
     ),
     with("pg_group", "groname name, grosysid oid, grolist oid[]", |_| {
@@ -209,7 +210,11 @@ pub(super) const TABLES: &[Definition] = &[
         "oid oid, nspname name, nspowner oid, nspacl text[]",
         |source| {
             let schemas = schemas(source.catalog());
-            let row = |name: &String| row![oids::schema(name), name, oids::OWNER, Cell::Null];
+            let owner_of = |name: &String| match source.catalog().schema_named(name) {
+                Some(schema) => lookup::owner(source, schema.id.0),
+                None => oids::OWNER,
+            };
+            let row = |name: &String| row![oids::schema(name), name, owner_of(name), Cell::Null];
             schemas.iter().map(row).collect()
         },
     ),
@@ -556,6 +561,23 @@ fn descriptions(table: &Table) -> Vec<Vec<Cell>> {
     let indexes = table.comments.indexes.iter();
     let indexes = indexes.map(|(id, text)| row![oids::object(id.0), class, 0, text]);
     own.chain(columns).chain(indexes).collect()
+}
+
+/// Returns the comments of views, sequences and schemas.
+fn other_descriptions(source: &Source<'_>) -> Vec<Vec<Cell>> {
+    let catalog = source.catalog();
+    let class = oids::system_table("pg_class", 0);
+    let namespace = oids::system_table("pg_namespace", 0);
+    let views = catalog
+        .views()
+        .map(|view| (oids::object(view.id.0), class, &view.comment));
+    let sequences = catalog.sequences();
+    let sequences = sequences.map(|sequence| (oids::object(sequence.id.0), class, &sequence.comment));
+    let schemas = catalog.schemas();
+    let schemas = schemas.map(|schema| (oids::schema(&schema.name), namespace, &schema.comment));
+    let all = views.chain(sequences).chain(schemas);
+    all.filter_map(|(oid, class, comment)| Some(row![oid, class, 0, comment.as_ref()?]))
+        .collect()
 }
 
 fn index_row(relation: &Relation<'_>) -> Option<Vec<Cell>> {

@@ -26,6 +26,12 @@ impl Source<'_> {
         &self.context.snapshot.catalog
     }
 
+    /// Returns the schemas of the search path that are there.
+    pub(crate) fn path(&self) -> Vec<String> {
+        let path = &self.context.client.settings.search_path;
+        path.schemas(self.catalog(), self.user())
+    }
+
     /// Returns who runs the statement.
     pub(crate) fn user(&self) -> &str {
         &self.context.client.user

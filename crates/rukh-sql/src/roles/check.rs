@@ -9,6 +9,8 @@
 //! | TRUNCATE                           | TRUNCATE                                                          |
 //! | nextval and setval of a sequence   | USAGE                                                             |
 //! | CREATE TABLE, VIEW, SEQUENCE       | CREATE in the schema, and what its query needs                    |
+//! | what a schema other than public has | USAGE, or any other right, on the schema, too                    |
+//! | CREATE SCHEMA                      | CREATE in the database                                            |
 //! | what changes a definition          | to own it, or DDL                                                 |
 //! | files of the server, backups       | to be an administrator                                            |
 //!
@@ -23,8 +25,8 @@ use rukh_catalog::{Catalog, Rights, Role, Table, View};
 
 use crate::SqlError;
 use crate::statement::{
-    CommentTarget, CopyDirection, CopySource, CopyStatement, MergeAction, MergeStatement, ObjectName,
-    ShowStatement, Statement, folded, parse,
+    CommentTarget, CopyDirection, CopySource, CopyStatement, MergeAction, MergeStatement, Name, ObjectName,
+    SchemaStatement, ShowStatement, Statement, folded, parse,
 };
 
 /// Most views inside of one another.
@@ -148,18 +150,34 @@ impl<'a> Checker<'a> {
             | Statement::ReindexIndex { name }
             | Statement::CheckIndex { name } => self.own_index(name),
             Statement::Comment { on, .. } => match on {
-                CommentTarget::Table(name) => self.own(name),
+                CommentTarget::Table(name) | CommentTarget::View(name) | CommentTarget::Sequence(name) => {
+                    self.own(name)
+                }
+                CommentTarget::Schema(name) => self.own_schema(name),
                 CommentTarget::Column { table, .. } => self.own(table),
                 CommentTarget::Index(name) => self.own_index(name),
             },
             Statement::DropTable { names, .. } | Statement::DropSequence { names, .. } => {
                 names.iter().try_for_each(|name| self.own(name))
             }
-            Statement::DropView { names, cascade, .. } => {
-                if *cascade {
-                    return Err(denied("must be superuser to drop views by CASCADE".to_string()));
+            Statement::DropView { names, .. } => names.iter().try_for_each(|name| self.own(name)),
+            Statement::Schema(statement) => match statement.as_ref() {
+                SchemaStatement::Create { owner, .. } => self.create_schema(owner.as_ref()),
+                SchemaStatement::Rename { old, .. } => {
+                    self.own_schema(old)?;
+                    self.create_schema(None)
                 }
-                names.iter().try_for_each(|name| self.own(name))
+                SchemaStatement::Drop { names, .. } => {
+                    names.iter().try_for_each(|name| self.own_schema(name))
+                }
+            },
+            Statement::SetSchema { name, schema, .. } => {
+                self.own(name)?;
+                self.create_in(&ObjectName {
+                    schema: Some(schema.text.clone()),
+                    name: name.name.clone(),
+                    position: schema.position,
+                })
             }
             Statement::DropIndex { names, .. } => names.iter().try_for_each(|name| self.own_index(name)),
             Statement::Truncate { tables } => tables
@@ -291,9 +309,40 @@ impl<'a> Checker<'a> {
         rights: Rights,
         name: impl FnOnce() -> String,
     ) -> Result<(), SqlError> {
+        if schema != PUBLIC
+            && !self.role.owns.contains(&object)
+            && self.catalog.rights_in(self.role, schema).is_empty()
+        {
+            return Err(denied(format!("permission denied for schema {schema}")));
+        }
         match self.catalog.rights_on(self.role, schema, object).contain(rights) {
             true => Ok(()),
             false => Err(denied(format!("permission denied for {}", name()))),
+        }
+    }
+
+    /// Checks that the role may make schemas, for itself.
+    fn create_schema(&self, owner: Option<&Name>) -> Result<(), SqlError> {
+        if owner.is_some_and(|owner| owner.text != self.role.name) {
+            return Err(denied(
+                "must be superuser to create schemas of other roles".to_string(),
+            ));
+        }
+        match self.catalog.rights_in(self.role, "").contain(Rights::CREATE) {
+            true => Ok(()),
+            false => Err(denied("permission denied for database rukh".to_string())),
+        }
+    }
+
+    /// Checks that the role owns a schema; one that is not there is an error of the statement's run.
+    fn own_schema(&self, name: &Name) -> Result<(), SqlError> {
+        let owned = match self.catalog.schema_named(&name.text) {
+            Some(schema) => self.role.owns.contains(&schema.id.0),
+            None => name.text != PUBLIC,
+        };
+        match owned {
+            true => Ok(()),
+            false => Err(denied(format!("must be owner of schema {}", name.text))),
         }
     }
 

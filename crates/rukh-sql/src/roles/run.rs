@@ -13,7 +13,7 @@ use crate::SqlError;
 use crate::context::Notice;
 use crate::session::Session;
 use crate::statement::{
-    GrantObjects, Name, ObjectName, Ownable, RoleOptions, RoleStatement, Secret, Statement,
+    GrantObjects, Name, ObjectName, Ownable, RoleOptions, RoleStatement, SchemaStatement, Secret, Statement,
 };
 
 /// The schema of names without one.
@@ -65,13 +65,30 @@ pub(crate) fn run(session: &mut Session, statement: &RoleStatement) -> Result<&'
             Ownable::Table => "ALTER TABLE",
             Ownable::View => "ALTER VIEW",
             Ownable::Sequence => "ALTER SEQUENCE",
+            Ownable::Schema => "ALTER SCHEMA",
         },
     })
 }
 
 /// Makes what a statement has created the session's role's; `before` are the definitions before it.
 pub(crate) fn claim(session: &mut Session, statement: &Statement, before: &Catalog) -> Result<(), SqlError> {
-    let Some(user) = session.user() else {
+    let mut user = session.user();
+    if let Statement::Schema(schema) = statement
+        && let SchemaStatement::Create { name, owner, .. } = schema.as_ref()
+    {
+        user = owner.as_ref().map(|owner| owner.text.clone()).or(user);
+        let (Some(user), None) = (user, before.schema_named(&name.text)) else {
+            return Ok(());
+        };
+        let engine = session.engine().clone();
+        return engine.change_roles(|catalog| {
+            let mut role = Checker::of(catalog, &user)?.role().clone();
+            role.owns
+                .extend(catalog.schema_named(&name.text).map(|schema| schema.id.0));
+            Ok(put(role))
+        });
+    }
+    let Some(user) = user else {
         return Ok(());
     };
     let name = match statement {
@@ -125,6 +142,9 @@ fn kind_of(catalog: &Catalog, id: u32) -> Option<String> {
     }
     if let Some(view) = catalog.views().find(|view| view.id.0 == id) {
         return Some(format!("view {}", view.name));
+    }
+    if let Some(schema) = catalog.schemas().find(|schema| schema.id.0 == id) {
+        return Some(format!("schema {}", schema.name));
     }
     let sequence = catalog.sequences().find(|sequence| sequence.id.0 == id);
     sequence.map(|sequence| format!("sequence {}", sequence.name))
@@ -328,7 +348,12 @@ impl Run<'_> {
             GrantObjects::Schemas(names) => {
                 for name in names {
                     self.check_schema(name)?;
-                    self.check_superuser(&format!("permission denied for schema {}", name.text))?;
+                    match self.catalog.schema_named(&name.text) {
+                        Some(schema) => self.check_owner(schema.id.0, &name.text)?,
+                        None => {
+                            self.check_superuser(&format!("permission denied for schema {}", name.text))?;
+                        }
+                    }
                     targets.push(GrantTarget::Schema(name.text.clone()));
                 }
                 OF_SCHEMAS
@@ -375,8 +400,7 @@ impl Run<'_> {
     }
 
     fn check_schema(&self, name: &Name) -> Result<(), SqlError> {
-        let known = self.catalog.tables().any(|table| table.schema == name.text);
-        match known || name.text == PUBLIC {
+        match self.catalog.has_schema(&name.text) {
             true => Ok(()),
             false => {
                 let message = format!("schema \"{}\" does not exist", name.text);
@@ -411,7 +435,20 @@ impl Run<'_> {
     }
 
     fn owner(&self, kind: Ownable, object: &ObjectName, role: &Name) -> Result<RoleChanges, SqlError> {
-        let found = objects_named(self.catalog, object);
+        let found = match kind {
+            Ownable::Schema => {
+                let name = Name {
+                    text: object.name.clone(),
+                    position: object.position,
+                };
+                self.check_schema(&name)?;
+                let schema = self.catalog.schema_named(&object.name);
+                schema
+                    .map(|schema| vec![(schema.id.0, Ownable::Schema)])
+                    .unwrap_or_default()
+            }
+            _ => objects_named(self.catalog, object),
+        };
         let Some((id, _)) = found.iter().find(|(_, found)| *found == kind) else {
             return Err(SqlError::undefined_table(&object.name).at(object.position));
         };

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! ALTER TABLE [IF EXISTS] [ONLY] t action, …
+//! ALTER TABLE | VIEW | SEQUENCE [IF EXISTS] t SET SCHEMA s
 //! ALTER INDEX [IF EXISTS] i RENAME TO name | REBUILD | DISABLE | ENABLE
 //! REINDEX INDEX [CONCURRENTLY] i | TABLE [CONCURRENTLY] t
 //!
@@ -24,7 +25,7 @@ use super::lifetime::lifetime;
 use super::reader::Reader;
 use super::{
     AlterAction, AlterTableStatement, CreateTableStatement, Expression, IndexAction, LifetimeDefinition,
-    Statement, TableOptionsDefinition, UniqueDefinition, create_table, data_type,
+    Ownable, Statement, TableOptionsDefinition, UniqueDefinition, create_table, data_type, schema,
 };
 use crate::SqlError;
 
@@ -40,12 +41,37 @@ pub(super) fn alter(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
             action: index_action(reader)?,
         });
     }
-    if !reader.accept(&["table"]) {
-        return Err(reader.unsupported("ALTER of anything but tables and indexes is not supported"));
+    if reader.accept(&["schema"]) {
+        return schema::alter_schema(reader);
     }
+    let kind = match () {
+        () if reader.accept(&["table"]) => Ownable::Table,
+        () if reader.accept(&["view"]) => Ownable::View,
+        () if reader.accept(&["sequence"]) => Ownable::Sequence,
+        () => {
+            let message =
+                "ALTER of anything but tables, indexes, views, sequences and schemas is not supported";
+            return Err(reader.unsupported(message));
+        }
+    };
     let if_exists = reader.if_exists();
-    reader.accept(&["only"]);
+    if kind == Ownable::Table {
+        reader.accept(&["only"]);
+    }
     let name = reader.object_name()?;
+    if reader.accept(&["set", "schema"]) {
+        return Ok(Statement::SetSchema {
+            kind,
+            name,
+            if_exists,
+            schema: reader.name()?,
+        });
+    }
+    match kind {
+        Ownable::Table => {}
+        Ownable::View => return Err(reader.unsupported("this form of ALTER VIEW is not supported")),
+        _ => return Err(reader.unsupported("this form of ALTER SEQUENCE is not supported")),
+    }
     let actions = reader.list(action)?;
     let alone = |action: &AlterAction| {
         matches!(

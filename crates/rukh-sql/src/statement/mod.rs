@@ -11,6 +11,7 @@
 //! | `create_table` | CREATE TABLE with its columns, key, families and options               |
 //! | `create_index` | CREATE INDEX                                                           |
 //! | `alter`        | ALTER TABLE, ALTER INDEX                                               |
+//! | `schema`       | CREATE SCHEMA, ALTER SCHEMA, DROP SCHEMA                               |
 //! | `sequence`     | CREATE SEQUENCE, options of identity columns                           |
 //! | `data_type`    | names of types                                                         |
 //! | `copy`         | COPY                                                                   |
@@ -44,6 +45,7 @@ mod past;
 mod query;
 mod reader;
 mod role;
+mod schema;
 mod sequence;
 mod source;
 #[cfg(test)]
@@ -59,6 +61,7 @@ pub use parse::{parse, parse_expression, parse_object_name};
 pub(crate) use past::Period;
 pub(crate) use reader::is_reserved;
 pub use role::{GrantObjects, Ownable, RoleOptions, RoleStatement, Secret};
+pub use schema::SchemaStatement;
 pub(crate) use source::place_of;
 pub(crate) use transaction::serializable;
 pub use transaction::{TransactionModes, TransactionStatement};

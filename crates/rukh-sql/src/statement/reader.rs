@@ -163,6 +163,15 @@ impl<'a> Reader<'a> {
         self.accept(&["if", "not", "exists"])
     }
 
+    /// Takes CASCADE or RESTRICT if one is next; returns whether it is CASCADE.
+    pub(super) fn cascade(&mut self) -> bool {
+        let cascade = self.accept(&["cascade"]);
+        if !cascade {
+            self.accept(&["restrict"]);
+        }
+        cascade
+    }
+
     /// Takes an identifier, folded to lower case unless quoted; reserved words must be quoted.
     pub(super) fn name(&mut self) -> Result<Name, SqlError> {
         let position = self.position();

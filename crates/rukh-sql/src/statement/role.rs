@@ -5,7 +5,7 @@
 //! DROP {USER | ROLE} [IF EXISTS] name, …
 //! GRANT  right, … ON objects TO   {role | PUBLIC}, …
 //! REVOKE right, … ON objects FROM {role | PUBLIC}, … [RESTRICT]
-//! ALTER {TABLE | VIEW | SEQUENCE} name OWNER TO role
+//! ALTER {TABLE | VIEW | SEQUENCE | SCHEMA} name OWNER TO role
 //!
 //! option:   [NO]SUPERUSER | [NO]LOGIN | [ENCRYPTED] PASSWORD 'x' | PASSWORD NULL | VALID UNTIL 'time'
 //! right:    ALL [PRIVILEGES] | SELECT | INSERT | UPDATE | DELETE | TRUNCATE | USAGE | CREATE
@@ -95,6 +95,8 @@ pub enum Ownable {
     View,
     /// A sequence.
     Sequence,
+    /// A schema.
+    Schema,
 }
 
 /// Options of a role; `None` for those not given.
@@ -129,7 +131,7 @@ pub(super) fn is_next(reader: &Reader<'_>) -> bool {
 
 /// Whether this is ALTER TABLE name OWNER TO, and the like.
 fn is_owner_to(reader: &Reader<'_>) -> bool {
-    let kind = ["table", "view", "sequence"];
+    let kind = ["table", "view", "sequence", "schema"];
     if !reader.peeks(&["alter"]) || !kind.iter().any(|word| reader.peeks_at(1, word)) {
         return false;
     }
@@ -301,6 +303,7 @@ fn owner_to(reader: &mut Reader<'_>) -> Result<RoleStatement, SqlError> {
     let kind = match reader.any_word()?.text.as_str() {
         "table" => Ownable::Table,
         "view" => Ownable::View,
+        "schema" => Ownable::Schema,
         _ => Ownable::Sequence,
     };
     let object = reader.object_name()?;

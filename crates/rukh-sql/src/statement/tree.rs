@@ -78,6 +78,8 @@ pub enum Statement {
         names: Vec<ObjectName>,
         /// Whether an unknown name is only worth a notice.
         if_exists: bool,
+        /// Whether what depends on them goes, too.
+        cascade: bool,
     },
     /// DROP TABLE.
     DropTable {
@@ -85,6 +87,8 @@ pub enum Statement {
         names: Vec<ObjectName>,
         /// Whether an unknown name is only worth a notice.
         if_exists: bool,
+        /// Whether what depends on them goes, too.
+        cascade: bool,
     },
     /// DROP INDEX.
     DropIndex {
@@ -160,6 +164,19 @@ pub enum Statement {
     Transaction(TransactionStatement),
     /// CREATE USER, GRANT and their kin.
     Role(Box<super::RoleStatement>),
+    /// CREATE SCHEMA and its kin.
+    Schema(Box<super::SchemaStatement>),
+    /// ALTER TABLE, VIEW or SEQUENCE … SET SCHEMA.
+    SetSchema {
+        /// What is moved.
+        kind: super::Ownable,
+        /// Its name.
+        name: ObjectName,
+        /// Whether an unknown name is only worth a notice.
+        if_exists: bool,
+        /// Where it goes.
+        schema: Name,
+    },
 }
 
 /// A table or index as named in a statement.
@@ -174,6 +191,16 @@ pub struct ObjectName {
 }
 
 impl ObjectName {
+    /// Makes the error for a relation that is not there, named as the statement names it.
+    pub(crate) fn undefined(&self) -> SqlError {
+        let schema = self.schema.as_deref().filter(|schema| !schema.is_empty());
+        let name = match schema {
+            Some(schema) => format!("{schema}.{}", self.name),
+            None => self.name.clone(),
+        };
+        SqlError::undefined_table(&name).at(self.position)
+    }
+
     /// Takes a name from a tree; fails on more than schema and name.
     pub fn from_ast(name: &ast::ObjectName) -> Result<Self, SqlError> {
         let parts: Vec<_> = name.0.iter().filter_map(ast::ObjectNamePart::as_ident).collect();
@@ -372,6 +399,12 @@ pub enum CommentTarget {
     },
     /// An index.
     Index(ObjectName),
+    /// A view.
+    View(ObjectName),
+    /// A sequence.
+    Sequence(ObjectName),
+    /// A schema.
+    Schema(Name),
 }
 
 /// CREATE VIEW.

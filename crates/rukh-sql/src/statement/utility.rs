@@ -7,8 +7,11 @@ use super::reader::Reader;
 use super::{
     CommentTarget, CreateViewStatement, ExplainFormat, Name, ObjectName, ShowStatement, Statement, query,
 };
-use super::{alter, copy, create_index, create_table, merge, operations, role, sequence, transaction};
+use super::{
+    alter, copy, create_index, create_table, merge, operations, role, schema, sequence, transaction,
+};
 use crate::SqlError;
+use crate::search_path::path_text;
 
 /// Reads any statement.
 pub(super) fn statement(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
@@ -88,6 +91,7 @@ fn create(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
         () if reader.peeks(&["create", "view"]) => create_view(reader),
         () if reader.peeks(&["create", "or", "replace", "view"]) => create_view(reader),
         () if reader.peeks(&["create", "sequence"]) => sequence::create_sequence(reader),
+        () if reader.peeks(&["create", "schema"]) => schema::create_schema(reader),
         () if reader.peeks(&["create", "index"]) => create_index::create_index(reader),
         () if reader.peeks(&["create", "unique", "index"]) => create_index::create_index(reader),
         () => not_done(reader, "CREATE"),
@@ -121,7 +125,6 @@ const OBJECTS: &[&str] = &[
     "publication",
     "recursive",
     "rule",
-    "schema",
     "server",
     "statistics",
     "subscription",
@@ -152,14 +155,20 @@ fn drop(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     if reader.accept(&["drop", "sequence"]) {
         let if_exists = reader.if_exists();
         let names = reader.list(Reader::object_name)?;
-        refuse_cascade(reader)?;
-        return Ok(Statement::DropSequence { names, if_exists });
+        let cascade = reader.cascade();
+        return Ok(Statement::DropSequence {
+            names,
+            if_exists,
+            cascade,
+        });
+    }
+    if reader.peeks(&["drop", "schema"]) {
+        return schema::drop_schema(reader);
     }
     if reader.accept(&["drop", "view"]) {
         let if_exists = reader.if_exists();
         let names = reader.list(Reader::object_name)?;
-        let cascade = reader.accept(&["cascade"]);
-        reader.accept(&["restrict"]);
+        let cascade = reader.cascade();
         return Ok(Statement::DropView {
             names,
             if_exists,
@@ -182,20 +191,31 @@ fn drop(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
             .unsupported("DROP INDEX … ON is not supported")
             .with_hint("Names of indexes are unique: DROP INDEX name."));
     }
-    refuse_cascade(reader)?;
+    // Nothing depends on an index.
+    let cascade = reader.cascade();
     Ok(match is_table {
-        true => Statement::DropTable { names, if_exists },
+        true => Statement::DropTable {
+            names,
+            if_exists,
+            cascade,
+        },
         false => Statement::DropIndex { names, if_exists },
     })
 }
 
-/// Reads COMMENT ON TABLE, COLUMN or INDEX.
+/// Reads COMMENT ON.
 fn comment(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     reader.expect(&["comment", "on"])?;
     let on = if reader.accept(&["table"]) {
         CommentTarget::Table(reader.object_name()?)
     } else if reader.accept(&["index"]) {
         CommentTarget::Index(reader.object_name()?)
+    } else if reader.accept(&["view"]) {
+        CommentTarget::View(reader.object_name()?)
+    } else if reader.accept(&["sequence"]) {
+        CommentTarget::Sequence(reader.object_name()?)
+    } else if reader.accept(&["schema"]) {
+        CommentTarget::Schema(reader.name()?)
     } else if reader.accept(&["column"]) {
         let mut parts = vec![reader.name()?];
         while parts.len() < 3 && reader.accept_token(&Token::Period) {
@@ -213,7 +233,7 @@ fn comment(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
             column,
         }
     } else {
-        return Err(reader.unsupported("COMMENT ON takes a table, column or index"));
+        return Err(reader.unsupported("COMMENT ON takes a table, column, index, view, sequence or schema"));
     };
     reader.expect(&["is"])?;
     let text = match reader.accept(&["null"]) {
@@ -256,15 +276,6 @@ fn create_view(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
         query,
         check,
     })))
-}
-
-/// Takes RESTRICT if it is next.
-fn refuse_cascade(reader: &mut Reader<'_>) -> Result<(), SqlError> {
-    if reader.peeks(&["cascade"]) {
-        return Err(reader.unsupported("CASCADE is not supported"));
-    }
-    reader.accept(&["restrict"]);
-    Ok(())
 }
 
 fn truncate(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
@@ -524,11 +535,11 @@ fn set(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
         }
         name
     };
-    Ok(Statement::Set {
-        name,
-        value: setting_value(reader)?,
-        local,
-    })
+    let value = match name.as_str() {
+        "search_path" if !reader.peeks(&["default"]) => Some(path_text(&reader.list(setting_item)?)),
+        _ => setting_value(reader)?,
+    };
+    Ok(Statement::Set { name, value, local })
 }
 
 fn reset(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {

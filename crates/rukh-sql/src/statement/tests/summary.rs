@@ -64,13 +64,18 @@ pub(super) fn summary(statement: &Statement) -> String {
             names,
             if_exists,
             cascade,
-        } => {
-            let cascade = if *cascade { " cascade" } else { "" };
-            format!("{}{cascade}", drop("view", names, *if_exists))
-        }
+        } => format!("{}{}", drop("view", names, *if_exists), cascaded(*cascade)),
         Statement::CreateSequence { name, options, .. } => format!("sequence {} {options:?}", object(name)),
-        Statement::DropSequence { names, if_exists } => drop("sequence", names, *if_exists),
-        Statement::DropTable { names, if_exists } => drop("table", names, *if_exists),
+        Statement::DropSequence {
+            names,
+            if_exists,
+            cascade,
+        } => format!("{}{}", drop("sequence", names, *if_exists), cascaded(*cascade)),
+        Statement::DropTable {
+            names,
+            if_exists,
+            cascade,
+        } => format!("{}{}", drop("table", names, *if_exists), cascaded(*cascade)),
         Statement::DropIndex { names, if_exists } => drop("index", names, *if_exists),
         Statement::Truncate { tables } => format!("truncate {}", list(tables, object)),
         Statement::Explain {
@@ -127,7 +132,15 @@ pub(super) fn summary(statement: &Statement) -> String {
         Statement::ResetAll => "reset all".to_string(),
         Statement::Transaction(statement) => transaction(statement),
         Statement::Role(role) => format!("{role:?}"),
+        Statement::Schema(schema) => format!("{schema:?}"),
+        Statement::SetSchema {
+            kind, name, schema, ..
+        } => format!("move {kind:?} {} to {}", object(name), schema.text),
     }
+}
+
+fn cascaded(cascade: bool) -> &'static str {
+    if cascade { " cascade" } else { "" }
 }
 
 fn transaction(statement: &TransactionStatement) -> String {

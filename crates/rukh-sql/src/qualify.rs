@@ -1,0 +1,385 @@
+//! Names without a schema: which schema of the session's path they are found in.
+//!
+//! One pass over the tree of a statement, before anything looks at its names. It is left out where names
+//! without a schema are those of `public`, which is what all that follows takes them for:
+//!
+//! | a name without a schema                      | becomes                                         |
+//! |----------------------------------------------|-------------------------------------------------|
+//! | of something new                             | that of the first schema of the path            |
+//! | found in `public` first                      | as it is                                        |
+//! | found in another schema of the path first    | that of the schema                              |
+//! | in `public`, which is not in the path        | that of no schema: nobody finds it              |
+//! | of a query that WITH names; of nothing       | as it is                                        |
+//!
+//! Texts that name a relation are names, too: those of `nextval` and its kin, and casts to `regclass`.
+//!
+//! Deliberately not here: schemas that are named. Whether those are there is for whoever looks.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    self, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, TableFactor, Value, VisitMut,
+    VisitorMut,
+};
+use rukh_catalog::{Catalog, PUBLIC};
+
+use crate::SqlError;
+use crate::normalise::quoted;
+use crate::statement::{
+    AlterAction, CommentTarget, CopySource, GrantObjects, MergeAction, MergeStatement, ObjectName, Ownable,
+    RoleStatement, ShowStatement, Statement, folded, parse_object_name,
+};
+
+/// Functions whose first argument names a relation.
+const OF_RELATIONS: &[&str] = &[
+    "nextval",
+    "currval",
+    "setval",
+    "to_regclass",
+    "regclassin",
+    "regclassout",
+    "pg_get_serial_sequence",
+];
+
+/// The schema of what is there and not in the path.
+const NOWHERE: &str = "";
+
+/// Gives the names of a statement the schemas in which they are found; fails if something new has none.
+pub(crate) fn qualify(statement: &mut Statement, catalog: &Catalog, path: &[String]) -> Result<(), SqlError> {
+    let mut names = Names {
+        catalog,
+        path,
+        scopes: Vec::new(),
+    };
+    names.statement(statement)
+}
+
+/// The queries that one WITH names.
+struct Scope {
+    names: Vec<String>,
+    recursive: bool,
+    /// How many of them the visit has left behind: the others are not known yet.
+    known: usize,
+}
+
+struct Names<'a> {
+    catalog: &'a Catalog,
+    path: &'a [String],
+    scopes: Vec<Scope>,
+}
+
+impl Names<'_> {
+    fn statement(&mut self, statement: &mut Statement) -> Result<(), SqlError> {
+        match statement {
+            Statement::Query(query) => self.visit(query.as_mut()),
+            Statement::Insert(insert) => {
+                self.with(&mut insert.with);
+                if let ast::TableObject::TableName(name) = &mut insert.ast.table {
+                    self.ast_name(name);
+                }
+                self.visit(&mut insert.ast);
+            }
+            Statement::Update(update) => {
+                self.with(&mut update.with);
+                self.target(&mut update.ast.table.relation);
+                self.visit(&mut update.ast);
+            }
+            Statement::Delete(delete) => {
+                self.with(&mut delete.with);
+                let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) =
+                    &mut delete.ast.from;
+                from.iter_mut().for_each(|table| self.target(&mut table.relation));
+                self.visit(&mut delete.ast);
+            }
+            Statement::Merge(merge) => self.merge(merge),
+            Statement::Explain { statement, .. } => return self.statement(statement),
+            Statement::CreateTable(table) => {
+                self.new_name(&mut table.name)?;
+                for column in &mut table.columns {
+                    if let Some(default) = &mut column.default {
+                        self.visit(&mut default.expr);
+                    }
+                }
+                if let Some(source) = &mut table.source {
+                    self.visit(source.query.as_mut());
+                }
+            }
+            Statement::CreateView(view) => {
+                self.new_name(&mut view.name)?;
+                self.visit(view.query.as_mut());
+            }
+            Statement::CreateSequence { name, .. } => self.new_name(name)?,
+            Statement::CreateIndex(index) => self.name(&mut index.table),
+            Statement::AlterTable(alter) => {
+                self.name(&mut alter.name);
+                for action in &mut alter.actions {
+                    match action {
+                        AlterAction::AddColumn { column, .. } => {
+                            if let Some(default) = &mut column.default {
+                                self.visit(&mut default.expr);
+                            }
+                        }
+                        AlterAction::SetDefault {
+                            default: Some(default),
+                            ..
+                        } => self.visit(&mut default.expr),
+                        _ => {}
+                    }
+                }
+            }
+            Statement::AlterIndex { name, .. }
+            | Statement::ReindexIndex { name }
+            | Statement::ReindexTable { name }
+            | Statement::CheckTable { name }
+            | Statement::CheckIndex { name } => self.name(name),
+            Statement::Comment { on, .. } => match on {
+                CommentTarget::Table(name)
+                | CommentTarget::Index(name)
+                | CommentTarget::View(name)
+                | CommentTarget::Sequence(name) => self.name(name),
+                CommentTarget::Column { table, .. } => self.name(table),
+                CommentTarget::Schema(_) => {}
+            },
+            Statement::DropView { names, .. }
+            | Statement::DropSequence { names, .. }
+            | Statement::DropTable { names, .. }
+            | Statement::DropIndex { names, .. }
+            | Statement::Truncate { tables: names } => self.names(names),
+            Statement::Show(show) => match show {
+                ShowStatement::Indexes { table: Some(name) }
+                | ShowStatement::Stats { table: Some(name) }
+                | ShowStatement::CreateTable { name }
+                | ShowStatement::Columns { name } => self.name(name),
+                _ => {}
+            },
+            Statement::Analyze { table: Some(name) } | Statement::Compact { table: Some(name) } => {
+                self.name(name);
+            }
+            Statement::Copy(copy) => match &mut copy.source {
+                CopySource::Table { name, .. } => self.name(name),
+                CopySource::Query(query) => self.visit(query.as_mut()),
+            },
+            Statement::Role(role) => match role.as_mut() {
+                RoleStatement::Grant { on, .. } => match on {
+                    GrantObjects::Tables(names) | GrantObjects::Sequences(names) => self.names(names),
+                    _ => {}
+                },
+                RoleStatement::Owner { kind, object, .. } if *kind != Ownable::Schema => self.name(object),
+                _ => {}
+            },
+            Statement::SetSchema { name, .. } => self.name(name),
+            Statement::Analyze { table: None }
+            | Statement::Schema(_)
+            | Statement::Compact { table: None }
+            | Statement::Backup { .. }
+            | Statement::Checkpoint { .. }
+            | Statement::Set { .. }
+            | Statement::ResetAll
+            | Statement::Transaction(_) => {}
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, merge: &mut MergeStatement) {
+        self.with(&mut merge.with);
+        self.target(&mut merge.table);
+        self.visit(&mut merge.source);
+        self.visit(&mut merge.on);
+        for clause in &mut merge.clauses {
+            self.visit(&mut clause.condition);
+            match &mut clause.action {
+                MergeAction::Update(assignments) => self.visit(assignments),
+                MergeAction::Insert { values, .. } => self.visit(values),
+                MergeAction::Delete | MergeAction::Nothing => {}
+            }
+        }
+        self.visit(&mut merge.returning);
+    }
+
+    /// Visits the queries before a statement, whose names hold in all of it.
+    fn with(&mut self, with: &mut Option<ast::With>) {
+        if let Some(with) = with {
+            self.scopes.push(Scope::of(with));
+            self.visit(with);
+        }
+    }
+
+    /// What is changed is no query, whatever WITH names.
+    fn target(&self, factor: &mut TableFactor) {
+        if let TableFactor::Table { name, .. } = factor {
+            self.ast_name(name);
+        }
+    }
+
+    fn visit(&mut self, part: &mut impl VisitMut) {
+        let _ = part.visit(self);
+    }
+
+    fn names(&self, names: &mut [ObjectName]) {
+        names.iter_mut().for_each(|name| self.name(name));
+    }
+
+    fn name(&self, name: &mut ObjectName) {
+        if name.schema.is_none() {
+            name.schema = self.schema_of(&name.name);
+        }
+    }
+
+    fn new_name(&self, name: &mut ObjectName) -> Result<(), SqlError> {
+        if name.schema.is_some() {
+            return Ok(());
+        }
+        match self.path.first() {
+            Some(schema) => {
+                name.schema = Some(schema.clone());
+                Ok(())
+            }
+            None => {
+                let message = "no schema has been selected to create in";
+                Err(SqlError::statement("3F000", message).at(name.position))
+            }
+        }
+    }
+
+    fn ast_name(&self, name: &mut ast::ObjectName) {
+        let [part] = name.0.as_slice() else {
+            return;
+        };
+        let Some(ident) = part.as_ident() else {
+            return;
+        };
+        if let Some(schema) = self.schema_of(&folded(ident)) {
+            // The name keeps its place; errors point to it.
+            let schema = Ident {
+                value: schema,
+                quote_style: Some('"'),
+                span: ident.span,
+            };
+            name.0.insert(0, ast::ObjectNamePart::Identifier(schema));
+        }
+    }
+
+    /// Returns what a name without a schema is given; `None` if it stays as it is.
+    fn schema_of(&self, name: &str) -> Option<String> {
+        let is_in = |schema: &str| self.catalog.check_name_free(schema, name).is_err();
+        match self.path.iter().find(|schema| is_in(schema)) {
+            Some(schema) if schema == PUBLIC => None,
+            Some(schema) => Some(schema.clone()),
+            None if is_in(PUBLIC) => Some(NOWHERE.to_string()),
+            None => None,
+        }
+    }
+
+    /// Whether WITH names a query so, where the visit stands.
+    fn is_query(&self, name: &str) -> bool {
+        let known = |scope: &Scope| {
+            if scope.recursive {
+                scope.names.len()
+            } else {
+                scope.known
+            }
+        };
+        let mut scopes = self.scopes.iter();
+        scopes.any(|scope| scope.names[..known(scope)].iter().any(|query| query == name))
+    }
+
+    /// Gives a text that names a relation the schema in which it is found.
+    fn text(&self, expr: &mut Expr) {
+        let value = match expr {
+            Expr::Value(value) => &mut value.value,
+            Expr::Cast { expr, .. } => match expr.as_mut() {
+                Expr::Value(value) => &mut value.value,
+                _ => return,
+            },
+            _ => return,
+        };
+        let Value::SingleQuotedString(text) = value else {
+            return;
+        };
+        let Ok(ObjectName {
+            schema: None, name, ..
+        }) = parse_object_name(text)
+        else {
+            return;
+        };
+        if let Some(schema) = self.schema_of(&name).filter(|schema| schema != NOWHERE) {
+            *text = format!("{}.{}", quoted(&schema), quoted(&name));
+        }
+    }
+}
+
+impl Scope {
+    fn of(with: &ast::With) -> Self {
+        Scope {
+            names: with
+                .cte_tables
+                .iter()
+                .map(|table| folded(&table.alias.name))
+                .collect(),
+            recursive: with.recursive,
+            known: 0,
+        }
+    }
+}
+
+impl VisitorMut for Names<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        let none = Scope {
+            names: Vec::new(),
+            recursive: false,
+            known: 0,
+        };
+        self.scopes.push(query.with.as_ref().map_or(none, Scope::of));
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.scopes.pop();
+        // The queries of a WITH are visited first, in order, before what they are for.
+        if let Some(outer) = self.scopes.last_mut()
+            && outer.known < outer.names.len()
+        {
+            outer.known += 1;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        if let TableFactor::Table { name, args: None, .. } = factor {
+            let is_query = match name.0.as_slice() {
+                [part] => part.as_ident().is_some_and(|ident| self.is_query(&folded(ident))),
+                _ => false,
+            };
+            if !is_query {
+                self.ast_name(name);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Function(function) => {
+                let name = function
+                    .name
+                    .0
+                    .last()
+                    .and_then(|part| part.as_ident())
+                    .map(folded);
+                if name.is_some_and(|name| OF_RELATIONS.contains(&name.as_str()))
+                    && let FunctionArguments::List(list) = &mut function.args
+                    && let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(first))) = list.args.first_mut()
+                {
+                    self.text(first);
+                }
+            }
+            Expr::Cast { data_type, .. } if data_type.to_string().eq_ignore_ascii_case("regclass") => {
+                self.text(expr);
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}

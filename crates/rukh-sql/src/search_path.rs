@@ -1,0 +1,146 @@
+//! The setting `search_path`: the schemas in which names without one are looked up, in order.
+//!
+//! Schemas of the path that are not there are passed over, as in PostgreSQL; `"$user"` is the schema named as
+//! the user, if there is one. `pg_catalog` is looked at first, wherever it stands.
+
+use std::sync::Arc;
+
+use rukh_catalog::{Catalog, PUBLIC};
+
+use crate::normalise::quoted;
+
+/// The value of the setting by default.
+const DEFAULT: &str = "\"$user\", public";
+
+/// What stands for the schema named as the user.
+const USER: &str = "$user";
+
+/// The path as it was set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SearchPath {
+    text: Arc<str>,
+    names: Arc<[String]>,
+}
+
+impl Default for SearchPath {
+    fn default() -> Self {
+        SearchPath {
+            text: DEFAULT.into(),
+            names: [USER, PUBLIC].map(String::from).into(),
+        }
+    }
+}
+
+impl SearchPath {
+    /// Reads a list of names between commas; `None` if it is none. A text of blanks is the empty list.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        if text == "default" {
+            return Some(SearchPath::default());
+        }
+        let names = match text.trim() {
+            "" => Vec::new(),
+            list => names_of(list)?,
+        };
+        Some(SearchPath {
+            text: text.into(),
+            names: names.into(),
+        })
+    }
+
+    /// Returns the list as SHOW shows it.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the schemas of the path that are there and may hold tables, each once.
+    pub(crate) fn schemas(&self, catalog: &Catalog, user: &str) -> Vec<String> {
+        let mut schemas: Vec<String> = Vec::with_capacity(self.names.len());
+        for name in self.names.iter() {
+            let name = if name == USER { user } else { name };
+            if catalog.has_schema(name) && !schemas.iter().any(|known| known == name) {
+                schemas.push(name.to_string());
+            }
+        }
+        schemas
+    }
+
+    /// Whether names without a schema are those of `public`, and nothing else.
+    pub(crate) fn is_public(&self, catalog: &Catalog, user: &str) -> bool {
+        match catalog.schemas().next() {
+            None => self.names.iter().any(|name| name == PUBLIC),
+            Some(_) => self.schemas(catalog, user) == [PUBLIC],
+        }
+    }
+}
+
+/// Takes a list of names apart: folded to lower case unless quoted.
+fn names_of(list: &str) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    let mut rest = list;
+    loop {
+        rest = rest.trim_start();
+        let mut name = String::new();
+        match rest.strip_prefix('"') {
+            Some(quoted) => {
+                rest = quoted;
+                loop {
+                    let (part, after) = rest.split_once('"')?;
+                    name.push_str(part);
+                    rest = after;
+                    let Some(more) = rest.strip_prefix('"') else {
+                        break;
+                    };
+                    name.push('"');
+                    rest = more;
+                }
+            }
+            None => {
+                let end = |c: char| c == ',' || c == '"' || c.is_whitespace();
+                let (part, after) = rest.split_at(rest.find(end).unwrap_or(rest.len()));
+                if part.is_empty() {
+                    return None;
+                }
+                name = part.to_lowercase();
+                rest = after;
+            }
+        }
+        names.push(name);
+        rest = rest.trim_start();
+        if rest.is_empty() {
+            return Some(names);
+        }
+        rest = rest.strip_prefix(',')?;
+    }
+}
+
+/// Returns names as a value of the setting.
+pub(crate) fn path_text(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_lists_of_names() {
+        let names = |text: &str| SearchPath::parse(text).map(|path| path.names.to_vec());
+        let cases: [(&str, Option<&[&str]>); 10] = [
+            ("", Some(&[])),
+            ("\"\"", Some(&[""])),
+            ("\"a\"\"b\" ,c", Some(&["a\"b", "c"])),
+            ("\"a", None),
+            ("default", Some(&["$user", "public"])),
+            ("\"$user\", public", Some(&["$user", "public"])),
+            ("$user,public", Some(&["$user", "public"])),
+            ("A, \"B c\"", Some(&["a", "B c"])),
+            ("a,", None),
+            ("a b", None),
+        ];
+        for (text, expected) in cases {
+            let expected = expected.map(|names| names.iter().map(|name| name.to_string()).collect());
+            assert_eq!(names(text), expected, "{text}");
+        }
+    }
+}
