@@ -24,8 +24,8 @@ use serde::de::DeserializeOwned;
 /// | 3       | times in values, lifetimes; indexes disabled or broken; ranges in a note `load`   |
 /// |         | counters; columnar indexes                                                        |
 /// | 4       | columnar tables; versions of rows; roles and their rights; CHECK OPTION of views  |
-/// | 5       | heads of columnar blocks tell the identity of their columns; schemas; comments on   |
-/// |         | views and sequences                                                               |
+/// | 5       | heads of columnar blocks tell the identity of their columns; patches in values;   |
+/// |         | schemas; comments on views and sequences                                          |
 pub const FORMAT_VERSION: u32 = 5;
 
 /// Key of the format version in the `catalog` column family.

@@ -7,6 +7,7 @@ use crate::counter::{self, Sums};
 use crate::entry::IndexCodec;
 use crate::lifetime::Stamping;
 use crate::names;
+use crate::patch::{Patch, Patches};
 use crate::row::{self, RowDecodeError, RowShape, RowSlice, Times};
 use crate::{EngineError, Row};
 use rukh_catalog::{ColumnId, FamilyId, IndexId, KeyExpr, Table};
@@ -424,10 +425,10 @@ impl FamilyCodec {
     /// Checks the frame of a stored value.
     #[inline]
     pub(crate) fn open<'a>(&'a self, bytes: &'a [u8]) -> Result<FamilyValue<'a>, RowDecodeError> {
-        let (bytes, sums) = counter::split(bytes)?;
-        let (version, body) = match sums.is_empty() {
+        let (bytes, patches, sums) = counter::split(bytes)?;
+        let (version, body) = match patches.is_empty() && sums.is_empty() {
             true => row::open(bytes)?,
-            false => row::open_summed(bytes)?,
+            false => row::open_changed(bytes)?,
         };
         let known = self.versions.get(usize::from(version));
         let (shape, slots) = known.ok_or(RowDecodeError::UnknownLayout { version })?;
@@ -435,9 +436,9 @@ impl FamilyCodec {
             bytes,
             row: RowSlice::new(shape, body)?,
             slots,
-            missing: &self.missing,
+            family: self,
+            patches,
             sums,
-            columns: &self.columns,
         })
     }
 
@@ -458,6 +459,41 @@ impl FamilyCodec {
         let (shape, _) = self.versions.last().expect("a validated table has a row layout");
         let datum = |slot: usize| self.newest_ordinals[slot].map_or(&Datum::Null, |at| &datums[at]);
         shape.encode(None, datum, out)
+    }
+
+    /// Returns the patches that make columns at declared positions what they are in a row; those of other families are left
+    /// out.
+    pub(crate) fn patches(&self, positions: &[usize], row: &[Datum]) -> Result<Vec<u8>, ValueError> {
+        let (shape, slots) = self.versions.last().expect("a validated table has a row layout");
+        let layout = u16::try_from(self.versions.len() - 1).expect("layout versions are counted in 16 bits");
+        let mut columns: SmallVec<[(u32, usize, usize); 8]> = SmallVec::new();
+        for (ordinal, position) in self.positions.iter().enumerate() {
+            if let (Some(slot), true) = (slots[ordinal], positions.contains(position)) {
+                columns.push((self.columns[ordinal].0, slot, *position));
+            }
+        }
+        columns.sort_unstable();
+        let mut patches = Vec::new();
+        for (column, slot, position) in columns {
+            let bytes = shape.encode_one(slot, &row[position])?;
+            let bytes = bytes.as_deref();
+            Patch {
+                column,
+                layout,
+                bytes,
+            }
+            .append_to(&mut patches);
+        }
+        Ok(patches)
+    }
+
+    /// Returns the datum that a patch makes of the `ordinal`-th column.
+    fn patched<'a>(&self, ordinal: usize, patch: Patch<'a>) -> Result<DatumRef<'a>, RowDecodeError> {
+        let version = patch.layout;
+        let known = self.versions.get(usize::from(version));
+        let (shape, slots) = known.ok_or(RowDecodeError::UnknownLayout { version })?;
+        let slot = slots[ordinal].ok_or(RowDecodeError::InvalidPatches)?;
+        shape.decode_one(slot, patch.bytes)
     }
 
     /// Whether the family holds nothing of this row, and therefore has no entry; family 0 always has one.
@@ -482,10 +518,11 @@ pub(crate) struct FamilyValue<'a> {
     bytes: &'a [u8],
     row: RowSlice<'a>,
     slots: &'a [Option<usize>],
-    missing: &'a [Datum],
-    /// What was added to counters since the row was written.
+    family: &'a FamilyCodec,
+    /// Columns that were written since the row was.
+    patches: Patches<'a>,
+    /// What was added to counters since then.
     sums: Sums<'a>,
-    columns: &'a [ColumnId],
 }
 
 impl<'a> FamilyValue<'a> {
@@ -501,13 +538,18 @@ impl<'a> FamilyValue<'a> {
     /// Returns the datum of the `ordinal`-th live column; its missing value if the row is older than the column.
     #[inline]
     pub(crate) fn datum(&self, ordinal: usize) -> Result<DatumRef<'a>, RowDecodeError> {
-        let datum = match self.slots[ordinal] {
-            Some(slot) => self.row.datum(slot)?,
-            None => self.missing[ordinal].as_ref(),
+        let patch = match self.patches.is_empty() {
+            true => None,
+            false => self.patches.of(self.family.columns[ordinal])?,
+        };
+        let datum = match (patch, self.slots[ordinal]) {
+            (Some(patch), _) => self.family.patched(ordinal, patch)?,
+            (None, Some(slot)) => self.row.datum(slot)?,
+            (None, None) => self.family.missing[ordinal].as_ref(),
         };
         match self.sums.is_empty() {
             true => Ok(datum),
-            false => Ok(self.sums.on(self.columns[ordinal], datum)),
+            false => Ok(self.sums.on(self.family.columns[ordinal], datum)),
         }
     }
 }

@@ -1,22 +1,27 @@
-//! Counters: numbers that are added to without being read.
+//! What is written to rows without reading them: adds to counters, and patches of other columns.
 //!
-//! An add is a merge (`rukh_kv::MergeOperator`): storage keeps it beside the row's value and folds the
+//! Both are merges (`rukh_kv::MergeOperator`): storage keeps an operand beside the row's value and folds the
 //! two when the value is read, or when it tidies up. As where a column lies in a value depends on
-//! layouts that storage does not know, folding does not change the row's own bytes: the sums of what
-//! was added come behind them, and whoever opens the value adds them. Writing the row anew, for
-//! whatever reason, leaves no sums.
+//! layouts that storage does not know, folding does not change the row's own bytes: patches and the sums of what
+//! was added come behind them, and whoever opens the value applies them. Writing the row anew, for
+//! whatever reason, leaves neither.
 //!
 //! ```text
-//! value with sums    the value, with bit 0x80 set in its first byte, then the sums
-//! sums               n × (column u32, sum i128), ascending by column; then n, one byte, at least 1
-//! operand            kind 1 byte, sums, then for kind 2 the value
-//! kind 1             add to the row, which is there
-//! kind 2             add to the row or, if there is none, make it the value
+//! changed value      the value, with bits set in its first byte, then what they say:
+//! bit 0x40           patches (`patch`), then their length in bytes, u32
+//! bit 0x80           sums, then their number n, one byte, at least 1
+//! sums               n × (column u32, sum i128), ascending by column
+//! operand            kind 1 byte, n 1 byte, sums; for kinds 3 and 4 the length of patches u32, and patches; then
+//!                    for kinds 2 and 4 the value
+//! kinds 1, 3         change the row, which is there
+//! kinds 2, 4         change the row or, if there is none, make it the value
 //! ```
 //!
-//! All numbers are little-endian. Sums are kept in 128 bits, so that the order of adds does not matter;
+//! All numbers are little-endian. Patches are applied before sums: where both are of one column, the sum was added later.
+//! Sums are kept in 128 bits, so that the order of adds does not matter;
 //! a counter whose sum leaves 64 bits reads as the nearest number that they hold.
 
+use crate::patch::{Patch, Patches};
 use crate::row::{FORMAT_PLAIN, RowDecodeError};
 use rukh_catalog::ColumnId;
 use rukh_keys::DatumRef;
@@ -24,14 +29,25 @@ use rukh_kv::MergeOperator;
 use smallvec::SmallVec;
 
 /// Set in the first byte of a value that sums come behind.
-pub(crate) const SUMMED: u8 = 0x80;
+const SUMMED: u8 = 0x80;
+
+/// Set in the first byte of a value that patches come behind.
+const PATCHED: u8 = 0x40;
+
+/// The bits of the first byte that say what comes behind the row's own bytes.
+pub(crate) const CHANGED: u8 = SUMMED | PATCHED;
 
 /// Bytes of one sum.
 const SUM_LEN: usize = 4 + 16;
 
+/// Bytes of the length of patches.
+const PATCHES_LEN: usize = 4;
+
 /// The kinds of operands.
 const ADD: u8 = 1;
 const ADD_OR_PUT: u8 = 2;
+const CHANGE: u8 = 3;
+const CHANGE_OR_PUT: u8 = 4;
 
 /// What sums come behind if the row that was added to is not there. That is either dead, its table having
 /// a lifetime by now: then storage forgot it first, and this is as dead as it. Or it is corrupt, which
@@ -41,9 +57,9 @@ const NO_ROW: &[u8] = &[FORMAT_PLAIN];
 /// Sums by column, ascending.
 type Amounts = SmallVec<[(u32, i128); 2]>;
 
-/// Folds adds into rows; what a store has to be opened with for counters.
+/// Folds adds and patches into rows; what a store has to be opened with for both.
 ///
-/// Without it every add reads its row and writes it anew.
+/// Without it every one of them reads its row and writes it anew.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CounterMerge;
 
@@ -54,39 +70,84 @@ impl MergeOperator for CounterMerge {
 
     fn fold(&self, _: &[u8], value: Option<&[u8]>, operands: &[&[u8]]) -> Option<Vec<u8>> {
         let mut operands = operands.iter();
-        let mut amounts = Amounts::new();
+        let mut changes = Changes::default();
         let base = match value {
             Some(value) => value,
             None => {
                 let first = Operand::read(operands.next()?)?;
                 first.row.unwrap_or_else(|| {
-                    amounts = first.amounts;
+                    changes = first.changes;
                     NO_ROW
                 })
             }
         };
         for operand in operands {
-            amounts = sum(&amounts, &Operand::read(operand)?.amounts);
+            changes.then(&Operand::read(operand)?.changes);
         }
-        with_sums(base, &amounts)
+        with_changes(base, &changes)
     }
 
     fn combine(&self, _: &[u8], older: &[u8], newer: &[u8]) -> Option<Vec<u8>> {
         let (older, newer) = (Operand::read(older)?, Operand::read(newer)?);
-        let amounts = sum(&older.amounts, &newer.amounts);
         let row = match older.row {
-            // Where there is no row, the first makes it and the second adds to it.
-            Some(row) => Some(with_sums(row, &newer.amounts)?),
+            // Where there is no row, the first makes it and the second changes it.
+            Some(row) => Some(with_changes(row, &newer.changes)?),
             // The row was there for the first, so it is there for the second.
             None => None,
         };
-        Some(operand(&amounts, row.as_deref()))
+        let mut changes = older.changes;
+        changes.then(&newer.changes);
+        Some(changes.operand(row.as_deref()))
     }
 }
 
-/// An add, taken apart.
-struct Operand<'a> {
+/// What is done to a row without reading it.
+#[derive(Clone, Debug, Default)]
+struct Changes<'a> {
+    /// By column, ascending; applied first.
+    patches: SmallVec<[Patch<'a>; 4]>,
     amounts: Amounts,
+}
+
+impl<'a> Changes<'a> {
+    fn read(patches: Patches<'a>, sums: Sums<'_>) -> Option<Changes<'a>> {
+        let patches = patches.iter().collect::<Result<SmallVec<_>, _>>().ok()?;
+        Some(Changes {
+            patches,
+            amounts: sums.iter().collect(),
+        })
+    }
+
+    /// Makes this what it does, and then what others do.
+    fn then(&mut self, newer: &Changes<'a>) {
+        for patch in &newer.patches {
+            self.amounts.retain(|(column, _)| *column != patch.column);
+            match self
+                .patches
+                .binary_search_by_key(&patch.column, |known| known.column)
+            {
+                Ok(at) => self.patches[at] = *patch,
+                Err(at) => self.patches.insert(at, *patch),
+            }
+        }
+        self.amounts = sum(&self.amounts, &newer.amounts);
+    }
+
+    /// Returns the patches as they are stored.
+    fn patch_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.patches.iter().for_each(|patch| patch.append_to(&mut bytes));
+        bytes
+    }
+
+    fn operand(&self, row: Option<&[u8]>) -> Vec<u8> {
+        operand(&self.amounts, &self.patch_bytes(), row)
+    }
+}
+
+/// An operand, taken apart.
+struct Operand<'a> {
+    changes: Changes<'a>,
     /// What the row is where there is none.
     row: Option<&'a [u8]>,
 }
@@ -96,25 +157,42 @@ impl<'a> Operand<'a> {
         let (kind, rest) = bytes.split_first()?;
         let (count, rest) = rest.split_first()?;
         let (sums, rest) = rest.split_at_checked(usize::from(*count) * SUM_LEN)?;
+        let (patches, rest) = match *kind {
+            CHANGE | CHANGE_OR_PUT => {
+                let (len, rest) = rest.split_first_chunk()?;
+                rest.split_at_checked(u32::from_le_bytes(*len) as usize)?
+            }
+            _ => (&[][..], rest),
+        };
         let row = match *kind {
-            ADD if rest.is_empty() => None,
-            ADD_OR_PUT => Some(rest),
+            ADD | CHANGE if rest.is_empty() => None,
+            ADD_OR_PUT | CHANGE_OR_PUT => Some(rest),
             _ => return None,
         };
         Some(Operand {
-            amounts: Sums(sums).iter().collect(),
+            changes: Changes::read(Patches(patches), Sums(sums))?,
             row,
         })
     }
 }
 
-/// Returns the operand that adds to columns of one family and, given a value, makes the row if there is none.
-pub(crate) fn operand(amounts: &[(u32, i128)], row: Option<&[u8]>) -> Vec<u8> {
+/// Returns the operand that patches columns of one family and adds to others, and, given a value, makes the row if there is
+/// none.
+pub(crate) fn operand(amounts: &[(u32, i128)], patches: &[u8], row: Option<&[u8]>) -> Vec<u8> {
     let row_len = row.map_or(0, <[u8]>::len);
-    let mut bytes = Vec::with_capacity(2 + amounts.len() * SUM_LEN + row_len);
-    bytes.push(if row.is_some() { ADD_OR_PUT } else { ADD });
+    let mut bytes = Vec::with_capacity(2 + amounts.len() * SUM_LEN + PATCHES_LEN + patches.len() + row_len);
+    bytes.push(match (patches.is_empty(), row.is_some()) {
+        (true, false) => ADD,
+        (true, true) => ADD_OR_PUT,
+        (false, false) => CHANGE,
+        (false, true) => CHANGE_OR_PUT,
+    });
     bytes.push(count(amounts));
     put_sums(amounts, &mut bytes);
+    if !patches.is_empty() {
+        bytes.extend_from_slice(&length(patches));
+        bytes.extend_from_slice(patches);
+    }
     bytes.extend_from_slice(row.unwrap_or_default());
     bytes
 }
@@ -131,20 +209,37 @@ pub(crate) fn sum(one: &[(u32, i128)], other: &[(u32, i128)]) -> Amounts {
     amounts
 }
 
-/// Returns a value with more added to it; `None` if it is no value.
-fn with_sums(value: &[u8], amounts: &[(u32, i128)]) -> Option<Vec<u8>> {
-    let (row, sums) = split(value).ok()?;
-    let known: Amounts = sums.iter().collect();
-    let amounts = sum(&known, amounts);
-    if amounts.is_empty() {
-        return Some(value.to_vec());
-    }
-    let mut bytes = Vec::with_capacity(row.len() + amounts.len() * SUM_LEN + 1);
+/// Returns a value with more done to it; `None` if it is no value.
+fn with_changes<'a>(value: &'a [u8], newer: &Changes<'a>) -> Option<Vec<u8>> {
+    let (row, patches, sums) = split(value).ok()?;
+    let mut changes = Changes::read(patches, sums)?;
+    changes.then(newer);
+    let patches = changes.patch_bytes();
+    let mut bytes =
+        Vec::with_capacity(row.len() + patches.len() + PATCHES_LEN + changes.amounts.len() * SUM_LEN + 1);
     bytes.extend_from_slice(row);
-    *bytes.first_mut()? |= SUMMED;
-    put_sums(&amounts, &mut bytes);
-    bytes.push(count(&amounts));
+    let format = bytes.first_mut()?;
+    *format &= !CHANGED;
+    if !patches.is_empty() {
+        *format |= PATCHED;
+    }
+    if !changes.amounts.is_empty() {
+        *format |= SUMMED;
+    }
+    if !patches.is_empty() {
+        bytes.extend_from_slice(&patches);
+        bytes.extend_from_slice(&length(&patches));
+    }
+    if !changes.amounts.is_empty() {
+        put_sums(&changes.amounts, &mut bytes);
+        bytes.push(count(&changes.amounts));
+    }
     Some(bytes)
+}
+
+fn length(patches: &[u8]) -> [u8; PATCHES_LEN] {
+    let len = u32::try_from(patches.len()).expect("a statement holds less than storage takes as one value");
+    len.to_le_bytes()
 }
 
 fn count(amounts: &[(u32, i128)]) -> u8 {
@@ -192,22 +287,40 @@ impl Sums<'_> {
     }
 }
 
-/// Takes a stored value apart: the row's own bytes, and what was added.
+/// Takes a stored value apart: the row's own bytes, their first with bits of [`CHANGED`] if more comes, patches, and
+/// what was added.
 #[inline]
-pub(crate) fn split(value: &[u8]) -> Result<(&[u8], Sums<'_>), RowDecodeError> {
+pub(crate) fn split(value: &[u8]) -> Result<(&[u8], Patches<'_>, Sums<'_>), RowDecodeError> {
     match value.first() {
-        Some(format) if format & SUMMED != 0 => split_sums(value),
-        _ => Ok((value, Sums::default())),
+        Some(format) if format & CHANGED != 0 => split_changes(*format, value),
+        _ => Ok((value, Patches::default(), Sums::default())),
     }
 }
 
-fn split_sums(value: &[u8]) -> Result<(&[u8], Sums<'_>), RowDecodeError> {
-    let parts = value.split_last().and_then(|(count, rest)| {
-        let row_len = rest.len().checked_sub(usize::from(*count) * SUM_LEN)?;
-        (*count > 0).then(|| rest.split_at(row_len))
-    });
-    let (row, sums) = parts.ok_or(RowDecodeError::InvalidSums)?;
-    Ok((row, Sums(sums)))
+fn split_changes(format: u8, value: &[u8]) -> Result<(&[u8], Patches<'_>, Sums<'_>), RowDecodeError> {
+    let (row, sums) = match format & SUMMED {
+        0 => (value, Sums::default()),
+        _ => split_sums(value).ok_or(RowDecodeError::InvalidSums)?,
+    };
+    let (row, patches) = match format & PATCHED {
+        0 => (row, Patches::default()),
+        _ => split_patches(row).ok_or(RowDecodeError::InvalidPatches)?,
+    };
+    Ok((row, patches, sums))
+}
+
+fn split_sums(value: &[u8]) -> Option<(&[u8], Sums<'_>)> {
+    let (count, rest) = value.split_last()?;
+    let row_len = rest.len().checked_sub(usize::from(*count) * SUM_LEN)?;
+    let (row, sums) = rest.split_at(row_len);
+    (*count > 0).then_some((row, Sums(sums)))
+}
+
+fn split_patches(value: &[u8]) -> Option<(&[u8], Patches<'_>)> {
+    let (rest, len) = value.split_last_chunk()?;
+    let len = u32::from_le_bytes(*len) as usize;
+    let (row, patches) = rest.split_at(rest.len().checked_sub(len)?);
+    (len > 0).then_some((row, Patches(patches)))
 }
 
 #[cfg(test)]
@@ -218,13 +331,26 @@ mod tests {
 
     fn any_operand() -> impl Strategy<Value = Vec<u8>> {
         let amounts = prop::collection::btree_map(0_u32..3, any::<i64>(), 0..3);
+        let bytes = prop::option::of(prop::collection::vec(any::<u8>(), 0..3));
+        let patches = prop::collection::btree_map(1_u32..5, bytes, 0..3);
         let row = prop::option::of(Just(vec![1, 0, 0, 9]));
-        (amounts, row).prop_map(|(amounts, row)| {
+        (amounts, patches, row).prop_map(|(amounts, patches, row)| {
             let amounts: Vec<_> = amounts
                 .into_iter()
                 .map(|(column, amount)| (column, i128::from(amount)))
                 .collect();
-            operand(&amounts, row.as_deref())
+            let mut all = Vec::new();
+            for (column, bytes) in &patches {
+                let bytes = bytes.as_deref();
+                let (column, layout) = (*column, 0);
+                Patch {
+                    column,
+                    layout,
+                    bytes,
+                }
+                .append_to(&mut all);
+            }
+            operand(&amounts, &all, row.as_deref())
         })
     }
 
@@ -260,7 +386,7 @@ mod tests {
         #[test]
         fn any_bytes_fold_or_fail(
             value in prop::option::of(prop::collection::vec(any::<u8>(), 0..50)),
-            operand in prop::collection::vec(prop_oneof![0_u8..4, any::<u8>()], 0..50),
+            operand in prop::collection::vec(prop_oneof![0_u8..5, any::<u8>()], 0..50),
         ) {
             let _ = CounterMerge.fold(b"k", value.as_deref(), &[&operand]);
             let _ = CounterMerge.combine(b"k", &operand, &operand);
@@ -270,16 +396,39 @@ mod tests {
     #[test]
     fn a_counter_beyond_64_bits_reads_as_the_nearest_number() {
         let value = [1, 0, 0];
-        let add = operand(&[(3, i128::from(i64::MAX))], None);
+        let add = operand(&[(3, i128::from(i64::MAX))], &[], None);
         let folded = CounterMerge.fold(b"k", Some(&value), &[&add, &add]).unwrap();
-        let (row, sums) = split(&folded).unwrap();
+        let (row, _, sums) = split(&folded).unwrap();
         assert_eq!(row[0], 1 | SUMMED);
         assert_eq!(sums.on(ColumnId(3), DatumRef::Int(5)), DatumRef::Int(i64::MAX));
         assert_eq!(sums.on(ColumnId(4), DatumRef::Int(5)), DatumRef::Int(5));
         assert_eq!(sums.on(ColumnId(3), DatumRef::Null), DatumRef::Null);
-        let less = operand(&[(3, -2 * i128::from(i64::MAX))], None);
+        let less = operand(&[(3, -2 * i128::from(i64::MAX))], &[], None);
         let folded = CounterMerge.fold(b"k", Some(&folded), &[&less]).unwrap();
-        let (_, sums) = split(&folded).unwrap();
+        let (_, _, sums) = split(&folded).unwrap();
         assert_eq!(sums.on(ColumnId(3), DatumRef::Int(5)), DatumRef::Int(5));
+    }
+
+    #[test]
+    fn a_patch_wins_over_what_was_added_before_it() {
+        let value = [1, 0, 0];
+        let mut patch = Vec::new();
+        let (column, layout, bytes) = (3, 0, Some(&[7_u8][..]));
+        Patch {
+            column,
+            layout,
+            bytes,
+        }
+        .append_to(&mut patch);
+        let (add, set) = (operand(&[(3, 5), (4, 1)], &[], None), operand(&[], &patch, None));
+        let folded = CounterMerge
+            .fold(b"k", Some(&value), &[&add, &set, &add])
+            .unwrap();
+        let (row, patches, sums) = split(&folded).unwrap();
+        assert_eq!(row, [1 | CHANGED, 0, 0]);
+        assert_eq!(patches.of(ColumnId(3)).unwrap().unwrap().bytes, Some(&[7_u8][..]));
+        assert_eq!(patches.of(ColumnId(4)).unwrap(), None);
+        assert_eq!(sums.on(ColumnId(3), DatumRef::Int(7)), DatumRef::Int(12));
+        assert_eq!(sums.on(ColumnId(4), DatumRef::Int(0)), DatumRef::Int(2));
     }
 }

@@ -88,6 +88,12 @@ pub enum EngineError {
         /// The limit in bytes.
         limit_bytes: u64,
     },
+    /// A row of a table whose rows are only added and removed was to be changed (55000).
+    #[error("rows of table \"{table}\" cannot be changed")]
+    Immutable {
+        /// Name of the table.
+        table: String,
+    },
     /// A transaction changes more than may be held in memory (53400).
     #[error("transaction changes more than {} MiB", .limit_bytes >> 20)]
     TransactionTooLarge {
@@ -180,6 +186,9 @@ impl EngineError {
             }
             EngineError::TransactionTooLarge { .. } => {
                 Some("Commit in parts, or load the rows with COPY outside of a transaction.")
+            }
+            EngineError::Immutable { .. } => {
+                Some("Rows of a table with IMMUTABLE_ROWS can be added and removed.")
             }
             EngineError::Conflict { .. } => Some("The transaction might succeed if retried."),
             EngineError::HashCollision { .. } => Some("Use a longer HASH in the primary key."),

@@ -11,6 +11,7 @@
 use crate::EngineError;
 use crate::codec::TableCodec;
 use crate::engine::Inner;
+use crate::lifetime::Live;
 use crate::lookup::fetch_values;
 use crate::maintain::RowChange;
 use crate::row;
@@ -139,7 +140,13 @@ impl Inner {
             return Ok(());
         }
         let storage = &history.families[0].storage;
-        let mut cursor = self.store.snapshot().scan(storage, ScanSpec::all().keys_only())?;
+        // What is dead is not counted: whether storage has let go of it yet must not be seen.
+        let live = Live {
+            kv: self.store.snapshot(),
+            rules: before.lifetimes.clone(),
+            now: self.clock.now(),
+        };
+        let mut cursor = live.scan(storage, ScanSpec::all().keys_only())?;
         let (mut row, mut count, mut more) = (Vec::new(), 0, true);
         while more {
             let mut batch = WriteBatch::new();

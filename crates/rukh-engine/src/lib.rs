@@ -88,6 +88,7 @@ mod merge_write;
 mod merged;
 mod names;
 mod operations;
+mod patch;
 mod pending;
 mod points;
 mod progress;

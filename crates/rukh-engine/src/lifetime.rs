@@ -17,7 +17,7 @@ use crate::entry::ROW_KEY_LEN;
 use crate::row::{self, Times};
 use parking_lot::Mutex;
 use rukh_catalog::{Catalog, Table, TableId};
-use rukh_keys::{DAY_MICROS, Datum};
+use rukh_keys::{DAY_MICROS, Datum, KeyRange};
 use rukh_kv::{
     Durability, KeyValue, KvCursor, KvError, KvSnapshot, KvStore, ScanSpec, ScanStats, Visit, WriteBatch,
 };
@@ -197,6 +197,46 @@ impl Inner {
                     && !rule.is_alive(value, clock.horizon())
             };
             self.store.set_purge(&storage, Some(Arc::new(purge)))?;
+        }
+        Ok(())
+    }
+
+    /// Removes what is dead of a column family for all who read, letting others write between times: where a table
+    /// got its lifetime by ALTER TABLE, compaction does not know of it before the database is opened again.
+    pub(crate) fn remove_dead(&self, table: TableId, storage: &str) -> Result<(), EngineError> {
+        let mut next = Some(Vec::new());
+        while let Some(start) = next.take() {
+            let _guard = self.lock_writer()?;
+            let definitions = self.definitions();
+            let Some(rule) = definitions.lifetimes.get(storage) else {
+                return Ok(());
+            };
+            // It may have been dropped meanwhile, and somebody may read by a definition that lets rows live longer.
+            if !self.store.table_exists(storage) || !self.retired.of(table).is_empty() {
+                return Ok(());
+            }
+            let (horizon, mut seen, mut batch) = (self.clock.horizon(), 0, WriteBatch::new());
+            let range = KeyRange { start, limit: None };
+            let mut cursor = self
+                .store
+                .snapshot()
+                .scan(storage, ScanSpec::ranges(vec![range]))?;
+            cursor.for_each(&mut |key, value| {
+                if !rule.is_alive(value, horizon) {
+                    batch.delete(storage, key);
+                }
+                seen += 1;
+                match seen < BURIED_TOGETHER {
+                    true => ControlFlow::Continue(()),
+                    false => {
+                        next = Some([key, &[0]].concat());
+                        ControlFlow::Break(())
+                    }
+                }
+            })?;
+            if !batch.is_empty() {
+                self.store.write(batch, Durability::Buffered)?;
+            }
         }
         Ok(())
     }

@@ -58,7 +58,8 @@ impl Engine {
         Ok(self.inner.store.flush()?)
     }
 
-    /// Rewrites the parts of a table, or of all tables, in their most compact form; progress counts parts.
+    /// Rewrites the parts of a table, or of all tables, in their most compact form, without what is dead;
+    /// progress counts parts.
     pub fn compact(&self, table: Option<TableId>, progress: &dyn Progress) -> Result<(), EngineError> {
         self.inner.check_writable()?;
         let parts = self.stored_parts(table);
@@ -69,6 +70,7 @@ impl Engine {
             }
             // One that was dropped meanwhile needs no compaction.
             if self.inner.store.table_exists(&part.storage) {
+                self.inner.remove_dead(part.table.id, &part.storage)?;
                 self.inner.store.compact(&part.storage)?;
             }
             progress.advance(1);

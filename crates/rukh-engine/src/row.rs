@@ -18,7 +18,7 @@
 //! Deliberately not here: which columns a value has (`codec`), and columns that are read back from
 //! keys, which values do not repeat.
 
-use crate::counter::SUMMED;
+use crate::counter::CHANGED;
 use rukh_catalog::ColumnId;
 use rukh_keys::{
     DATE_MAX, DATE_MIN, DAY_MICROS, DataType, Datum, DatumRef, TIMESTAMP_MAX, TIMESTAMP_MIN, ValueError,
@@ -74,7 +74,7 @@ impl Times {
 #[inline]
 pub(crate) fn times(bytes: &[u8]) -> Option<Times> {
     let time = |at: usize| Some(i64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
-    match bytes.first()? & !SUMMED {
+    match bytes.first()? & !CHANGED {
         FORMAT_WRITTEN => Some(Times {
             written: time(1)?,
             counted: None,
@@ -106,6 +106,8 @@ pub(crate) enum RowDecodeError {
     InvalidTime { micros: i64 },
     #[error("value has invalid sums of counters")]
     InvalidSums,
+    #[error("value has invalid patches of columns")]
+    InvalidPatches,
     #[error("value has an invalid {} in column {slot}", .ty.postgres_name())]
     InvalidValue { slot: usize, ty: DataType },
 }
@@ -217,6 +219,41 @@ impl RowShape {
         }
     }
 
+    /// Returns the bytes that a datum takes in a slot; `None` for NULL.
+    pub(crate) fn encode_one(&self, slot: usize, datum: &Datum) -> Result<Option<Vec<u8>>, ValueError> {
+        let Slot { ty, place, .. } = &self.slots[slot];
+        if datum.is_null() {
+            return Ok(None);
+        }
+        Ok(Some(match (place, fixed_width(ty)) {
+            (Place::Fixed { .. }, Some(width)) => {
+                let mut bytes = vec![0; width];
+                write_fixed(ty, datum, &mut bytes)?;
+                bytes
+            }
+            _ => variable_bytes(ty, datum)?.to_vec(),
+        }))
+    }
+
+    /// Reads the datum of a slot from the bytes that [`RowShape::encode_one`] gave.
+    pub(crate) fn decode_one<'a>(
+        &self,
+        slot: usize,
+        bytes: Option<&'a [u8]>,
+    ) -> Result<DatumRef<'a>, RowDecodeError> {
+        let Slot { ty, place, .. } = &self.slots[slot];
+        let Some(bytes) = bytes else {
+            return Ok(DatumRef::Null);
+        };
+        match (place, fixed_width(ty)) {
+            (Place::Fixed { .. }, Some(width)) if bytes.len() == width => {
+                read_fixed(ty, bytes).ok_or(RowDecodeError::InvalidValue { slot, ty: *ty })
+            }
+            (Place::Fixed { .. }, _) => Err(RowDecodeError::InvalidPatches),
+            (Place::Variable { .. }, _) => read_variable(ty, slot, bytes),
+        }
+    }
+
     fn variable_count(&self) -> usize {
         (self.variable_start - self.ends_start) / 4
     }
@@ -229,9 +266,9 @@ pub(crate) fn open(bytes: &[u8]) -> Result<(u16, &[u8]), RowDecodeError> {
     open_as(bytes, bytes.first().copied())
 }
 
-/// As [`open`], for a value whose first byte says that sums came behind it.
-pub(crate) fn open_summed(bytes: &[u8]) -> Result<(u16, &[u8]), RowDecodeError> {
-    open_as(bytes, bytes.first().map(|format| format & !SUMMED))
+/// As [`open`], for a value whose first byte says that more came behind it.
+pub(crate) fn open_changed(bytes: &[u8]) -> Result<(u16, &[u8]), RowDecodeError> {
+    open_as(bytes, bytes.first().map(|format| format & !CHANGED))
 }
 
 #[inline]
@@ -299,12 +336,7 @@ impl<'a> RowSlice<'a> {
                 let bytes = self
                     .variable(*ordinal)
                     .ok_or(RowDecodeError::InvalidOffset { slot })?;
-                if !ty.is_text() {
-                    return Ok(DatumRef::Bytes(Cow::Borrowed(bytes)));
-                }
-                let text = std::str::from_utf8(bytes);
-                let text = text.map_err(|_| RowDecodeError::InvalidUtf8 { slot })?;
-                Ok(DatumRef::Text(Cow::Borrowed(text)))
+                read_variable(ty, slot, bytes)
             }
         }
     }
@@ -383,6 +415,16 @@ fn write_fixed(ty: &DataType, datum: &Datum, out: &mut [u8]) -> Result<(), Value
         true => Ok(()),
         false => Err(out_of_range(ty, ty.display(datum).to_string())),
     }
+}
+
+/// Reads a datum of the variable part.
+#[inline]
+fn read_variable<'a>(ty: &DataType, slot: usize, bytes: &'a [u8]) -> Result<DatumRef<'a>, RowDecodeError> {
+    if !ty.is_text() {
+        return Ok(DatumRef::Bytes(Cow::Borrowed(bytes)));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| RowDecodeError::InvalidUtf8 { slot })?;
+    Ok(DatumRef::Text(Cow::Borrowed(text)))
 }
 
 /// Reads a fixed-width datum; `None` if the bytes are outside of the type's domain.

@@ -36,6 +36,11 @@ impl Rules {
         Ok(Rules { generated, checks })
     }
 
+    /// Whether the table says nothing of the kind.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.generated.is_empty() && self.checks.is_empty()
+    }
+
     /// Computes the generated columns of rows, and checks that the rows fit the table.
     pub(crate) fn apply(&self, codec: &TableCodec, rows: &mut [Row]) -> Result<(), EngineError> {
         if !self.generated.is_empty() {

@@ -6,9 +6,11 @@
 //! that storage applies all at once.
 //!
 //! Rows are read before they are written only where something depends on it: an index that holds a
-//! column outside of the key, columns that the statement does not name, a hashed primary key.
+//! column outside of the key, CHECK constraints and generated columns, a hashed primary key, lifetimes and versions.
+//! Columns that the statement does not name are kept by `patch` where none of these is there.
 
 mod add;
+mod patch;
 
 use crate::analyze::Growth;
 use crate::codec::TableCodec;
@@ -78,8 +80,8 @@ pub struct Write {
     pub(crate) inner: Arc<Inner>,
     pub(crate) snapshot: Snapshot,
     pub(crate) tables: BTreeMap<TableId, PendingTable>,
-    /// What is added to counters, after all else.
-    adds: BTreeMap<TableId, add::PendingAdds>,
+    /// What is done to rows that are not read, after all else.
+    merges: BTreeMap<TableId, add::PendingMerges>,
     bytes: u64,
     bytes_max: u64,
     pub(crate) target: Target,
@@ -103,7 +105,7 @@ impl Write {
             inner,
             snapshot,
             tables: BTreeMap::new(),
-            adds: BTreeMap::new(),
+            merges: BTreeMap::new(),
             bytes: 0,
             bytes_max,
             target,
@@ -206,24 +208,37 @@ impl Write {
     /// Adds or replaces rows; returns how many were given. Of rows with one key the last stands.
     ///
     /// Columns not in `named` keep their stored values; new rows take them from `rows`. What is NOT
-    /// NULL is checked on the rows that come out.
+    /// NULL is checked on the rows that come out. A table whose rows do not change takes new ones only, as
+    /// [`Write::insert`] does.
     pub fn upsert(
         &mut self,
         table: &Arc<Table>,
         named: &[ColumnId],
         rows: Vec<Row>,
     ) -> Result<u64, EngineError> {
+        if table.options.immutable {
+            return self.insert(table, rows, OnConflict::Error);
+        }
         let pending = pending(&self.inner, &self.snapshot, &mut self.tables, table.id)?;
         pending.claims = None;
-        let codec = pending.maintainer.codec.clone();
+        let maintainer = pending.maintainer.clone();
+        if pending.rows.is_empty() && self.can_patch(&maintainer, named, &rows) {
+            return self.patch(table, &maintainer, named, &rows);
+        }
+        debug_assert!(
+            !self.merges.contains_key(&table.id),
+            "rows of one statement are patched, or none"
+        );
+        let codec = maintainer.codec.clone();
         let kept: Vec<usize> = (0..codec.table.columns.len())
             .filter(|at| !named.contains(&codec.table.columns[*at].id))
             .collect();
         let blind = kept.iter().all(|at| codec.is_key_column(*at))
             && codec.hashed_positions().next().is_none()
-            && !pending.maintainer.needs_old_row();
+            && !maintainer.needs_old_row();
         let mut upserted = 0;
         for chunk in chunks(rows) {
+            let pending = self::pending(&self.inner, &self.snapshot, &mut self.tables, table.id)?;
             let written = self.written.as_mut();
             let added = upsert_chunk(&self.snapshot, pending, chunk, &kept, blind, written)?;
             upserted += added.rows;
@@ -236,8 +251,12 @@ impl Write {
     /// Replaces rows, given as stored and as they shall be; keys may change. Returns how many.
     ///
     /// A key that two rows end up with is a `UniqueViolation`: of two that move there now, of one
-    /// that stays there at the end of the statement.
+    /// that stays there at the end of the statement. A table may say that its rows do not change.
     pub fn update(&mut self, table: &Arc<Table>, changes: Vec<(Row, Row)>) -> Result<u64, EngineError> {
+        if table.options.immutable && !changes.is_empty() {
+            let table = table.name.clone();
+            return Err(EngineError::Immutable { table });
+        }
         let pending = pending(&self.inner, &self.snapshot, &mut self.tables, table.id)?;
         pending.claims = None;
         let codec = pending.maintainer.codec.clone();
@@ -352,8 +371,8 @@ impl Write {
                 touch(commits, &maintainer, &changes, &entries, &mut touched);
             }
         }
-        self.stage_adds(&mut batch, commits, &mut touched)?;
-        changed.extend(self.adds.iter().map(|(id, adds)| (*id, adds.len() as u64)));
+        self.stage_merges(&mut batch, commits, &mut touched, &mut grown)?;
+        changed.extend(self.merges.iter().map(|(id, merges)| (*id, merges.len() as u64)));
         match &self.target {
             Target::Transaction(open) => open.apply(&batch, touched, &grown),
             Target::Store => {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use rukh_catalog::{Lifetime, Table, Versions};
 use rukh_engine::{Engine, EngineError, NoProgress, OnConflict, Row, ScanRequest, Snapshot, Source};
 use rukh_keys::{Datum, KeyRange, MaskedCompare};
-use rukh_kv::{Durability, KvStore, MemoryStore};
+use rukh_kv::{Durability, KvStore, MemoryStore, RocksOptions, RocksStore};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -99,7 +99,10 @@ struct World {
 
 impl World {
     fn new(lifetime: Option<i64>) -> World {
-        let store: Arc<dyn KvStore> = Arc::new(MemoryStore::new());
+        World::on(Arc::new(MemoryStore::new()), lifetime)
+    }
+
+    fn on(store: Arc<dyn KvStore>, lifetime: Option<i64>) -> World {
         let clock = Arc::new(AtomicI64::new(1000));
         let engine = open(&store, &clock);
         let columns =
@@ -478,6 +481,35 @@ fn a_shorter_life_waits_for_those_who_read_by_the_longer() {
         .unwrap()
         .0;
     assert_eq!(left, 0);
+    world.bury();
+    world.compare();
+}
+
+/// RocksDB asks what may be forgotten only in column families that were made, or opened, with that question.
+#[test]
+fn compact_removes_what_is_dead_of_a_lifetime_that_came_later() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = RocksStore::open(directory.path(), &RocksOptions::default()).unwrap();
+    let mut world = World::on(Arc::new(store), None);
+    (0..5).for_each(|k| world.insert(k, k, k, 0));
+    world.live(50, false);
+    let left = |world: &World| {
+        world.engine.compact(None, &NoProgress).unwrap();
+        let table = world.table();
+        let indexes = table.indexes.iter().map(|index| index.storage_name());
+        let parts = std::iter::once(table.storage_name(rukh_catalog::FamilyId(0))).chain(indexes);
+        let snapshot = world.store.snapshot();
+        let count = |part: String| snapshot.count(&part, rukh_kv::ScanSpec::all()).unwrap().0;
+        parts.map(count).collect::<Vec<_>>()
+    };
+    world.clock.fetch_add(49, Ordering::Relaxed);
+    assert_eq!(left(&world), [5, 5, 5]);
+    world.upsert(1, 3);
+    let reader = world.engine.snapshot();
+    world.clock.fetch_add(1, Ordering::Relaxed);
+    assert_eq!(left(&world), [5, 5, 5], "somebody reads as of before");
+    drop(reader);
+    assert_eq!(left(&world), [1, 1, 1]);
     world.bury();
     world.compare();
 }

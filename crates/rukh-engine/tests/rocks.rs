@@ -6,14 +6,18 @@ mod support;
 
 use proptest::prelude::*;
 use proptest::sample::subsequence;
-use rukh_engine::{Engine, NoProgress, OnConflict, ScanRequest, Source};
+use rukh_engine::{CounterMerge, Engine, NoProgress, OnConflict, ScanRequest, Source};
 use rukh_kv::{Durability, KvStore, RocksOptions, RocksStore};
 use std::path::Path;
 use std::sync::Arc;
 use support::model::{INDEXES, KEYS, op, run};
 
 fn store(path: &Path) -> Arc<dyn KvStore> {
-    Arc::new(RocksStore::open(path, &RocksOptions::default()).unwrap())
+    let options = RocksOptions {
+        merge: Some(Arc::new(CounterMerge)),
+        ..RocksOptions::default()
+    };
+    Arc::new(RocksStore::open(path, &options).unwrap())
 }
 
 proptest! {

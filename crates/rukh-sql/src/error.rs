@@ -215,6 +215,7 @@ impl From<EngineError> for SqlError {
             EngineError::IndexNotReady { .. } | EngineError::IndexDropped => {
                 SqlError::statement("55000", message)
             }
+            EngineError::Immutable { .. } => with_advice(SqlError::statement("55000", message), &error),
             EngineError::RowWidth { .. } => SqlError::internal(message),
             EngineError::Function { source, .. } => function_error(source),
             EngineError::Io { .. } => SqlError::io(message),

@@ -4,6 +4,7 @@
 //! (`Table::adds_blindly`), so there is nothing to maintain and nothing to check.
 
 use super::{PENDING_BYTES, Write, check_size, row_key};
+use crate::analyze::Growth;
 use crate::codec::{ColumnPlace, FamilyCodec, TableCodec};
 use crate::commits::{Commits, Touch};
 use crate::counter::{self, CounterMerge};
@@ -27,8 +28,18 @@ pub enum AddOutcome {
     OutOfRange,
 }
 
-/// By row key, an operand for each family.
-pub(super) type PendingAdds = BTreeMap<Vec<u8>, SmallVec<[Option<Vec<u8>>; 2]>>;
+/// By row key, what is done to rows.
+pub(super) type PendingMerges = BTreeMap<Vec<u8>, PendingMerge>;
+
+/// For each family an operand.
+type Operands = SmallVec<[Option<Vec<u8>>; 2]>;
+
+/// What is done to a row that is not read.
+pub(super) struct PendingMerge {
+    operands: Operands,
+    /// Whether it does more than add, so that others who do the same conflict with it.
+    changes: bool,
+}
 
 /// For each family, by position, columns of it with what is added to them.
 type FamilyAmounts = SmallVec<[SmallVec<[(u32, i128); 2]>; 2]>;
@@ -36,7 +47,9 @@ type FamilyAmounts = SmallVec<[SmallVec<[(u32, i128); 2]>; 2]>;
 impl Write {
     /// Whether [`Write::add`] is right for these columns: storage merges, and nothing depends on them.
     pub fn can_add(&self, table: &Table, columns: &[ColumnId]) -> bool {
-        self.inner.store.merge_operator().is_some() && columns.iter().all(|id| table.adds_blindly(*id))
+        self.inner.store.merge_operator().is_some()
+            && !table.options.immutable
+            && columns.iter().all(|id| table.adds_blindly(*id))
     }
 
     /// Whether [`Write::insert_or_add`] is right for these columns and rows like `row`.
@@ -84,10 +97,10 @@ impl Write {
             }
         }
         let operand = |amounts: &SmallVec<[(u32, i128); 2]>| {
-            (!amounts.is_empty()).then(|| counter::operand(amounts, None))
+            (!amounts.is_empty()).then(|| counter::operand(amounts, &[], None))
         };
         let operands = amounts.iter().map(operand).collect();
-        self.note_add(table.id, key, operands)?;
+        self.note_merge(table.id, key, operands, false)?;
         Ok(AddOutcome::Done)
     }
 
@@ -115,32 +128,35 @@ impl Write {
                     true => None,
                     false => {
                         family.encode(row, None, &mut value)?;
-                        Some(counter::operand(&amounts, Some(&value)))
+                        Some(counter::operand(&amounts, &[], Some(&value)))
                     }
                 });
             }
             self.bytes += row_bytes(row);
-            self.note_add(table.id, key, operands)?;
+            self.note_merge(table.id, key, operands, false)?;
         }
         Ok(rows.len() as u64)
     }
 
-    /// Keeps what is added to a row; what was added to it before stays.
-    fn note_add(
+    /// Keeps what is done to a row, after what was done to it before.
+    pub(super) fn note_merge(
         &mut self,
         table: TableId,
         key: Vec<u8>,
-        operands: SmallVec<[Option<Vec<u8>>; 2]>,
+        operands: Operands,
+        changes: bool,
     ) -> Result<(), EngineError> {
         use std::collections::btree_map::Entry;
         let operand_bytes: usize = operands.iter().flatten().map(Vec::len).sum();
         self.bytes += PENDING_BYTES + (key.len() + operand_bytes) as u64;
         check_size(self.bytes, self.bytes_max)?;
-        match self.adds.entry(table).or_default().entry(key) {
-            Entry::Vacant(new) => drop(new.insert(operands)),
+        match self.merges.entry(table).or_default().entry(key) {
+            Entry::Vacant(new) => drop(new.insert(PendingMerge { operands, changes })),
             Entry::Occupied(mut known) => {
                 let key = known.key().clone();
-                for (older, newer) in known.get_mut().iter_mut().zip(operands) {
+                let known = known.get_mut();
+                known.changes |= changes;
+                for (older, newer) in known.operands.iter_mut().zip(operands) {
                     *older = match (older.take(), newer) {
                         (Some(older), Some(newer)) => {
                             let both = CounterMerge.combine(&key, &older, &newer);
@@ -154,23 +170,30 @@ impl Write {
         Ok(())
     }
 
-    /// Puts all adds into a batch, behind what else the statement does, and notes the rows touched, also
-    /// where no transaction is open yet: one that begins meanwhile must not take them for changes.
-    pub(super) fn stage_adds(
+    /// Puts all merges into a batch, behind what else the statement does, and notes the rows touched; those that are only
+    /// added to also where no transaction is open yet: one that begins meanwhile must not take them for changes.
+    pub(super) fn stage_merges(
         &self,
         batch: &mut WriteBatch,
         commits: &Commits,
         touched: &mut Vec<Touch>,
+        grown: &mut Growth,
     ) -> Result<(), EngineError> {
-        for (table, adds) in &self.adds {
+        for (table, merges) in &self.merges {
             let codec = self.snapshot.definitions.codec(*table)?;
-            for (key, operands) in adds {
-                for (family, operand) in codec.families.iter().zip(operands) {
+            // Nobody knows which of them are new; so it is with rows that are put blindly.
+            let changes = merges.values().filter(|merge| merge.changes).count();
+            *grown.entry(*table).or_default() += changes as i64;
+            for (key, merge) in merges {
+                for (family, operand) in codec.families.iter().zip(&merge.operands) {
                     if let Some(operand) = operand {
                         batch.merge(&family.storage, key, operand);
                     }
                 }
-                touched.push(commits.added(*table, key));
+                touched.push(match merge.changes {
+                    true => commits.row(*table, key),
+                    false => commits.added(*table, key),
+                });
             }
         }
         Ok(())

@@ -16,7 +16,6 @@ use super::sequence::sequence;
 use super::stored::{check_constraint, check_stored, generated_column};
 use super::versions::set_versions;
 use crate::SqlError;
-use crate::context::Notice;
 use crate::expressions::evaluate_default;
 use crate::sequences::{calls_sequence, default_of, next_of};
 use crate::session::Session;
@@ -40,19 +39,10 @@ pub(super) fn create_table(session: &mut Session, statement: &CreateTableStateme
         .map_err(placed)?;
     let created = create_uniques(session, &table, &statement.uniques);
     match created {
-        Ok(()) => tell_what_has_no_effect(session, statement),
+        Ok(()) => {}
         Err(_) => session.engine().drop_table(table.id)?,
     }
     created
-}
-
-/// Options that are kept with the definition, but do nothing yet.
-fn tell_what_has_no_effect(session: &mut Session, statement: &CreateTableStatement) {
-    if statement.options.immutable {
-        session.notice(Notice::warning(
-            "IMMUTABLE_ROWS has no effect yet: rows may be changed and removed",
-        ));
-    }
 }
 
 /// Makes the draft of a table: names to ids, constants to datums.
