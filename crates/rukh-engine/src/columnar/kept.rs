@@ -90,9 +90,8 @@ impl KeptBlocks {
     ) -> Option<Arc<KeptBlock>> {
         let mut shard = self.shard(identity).lock();
         if let Some(kept) = shard.blocks.get(&identity) {
-            let same = kept.storage == storage
-                && kept.first_key == first_key
-                && kept.columns.len() == columns;
+            let same =
+                kept.storage == storage && kept.first_key == first_key && kept.columns.len() == columns;
             kept.used.store(true, Ordering::Relaxed);
             return same.then(|| kept.clone());
         }

@@ -103,11 +103,7 @@ fn pack_bits(values: impl Iterator<Item = i64>, base: i64, width: u8, out: &mut 
 
 impl<'a> Packed<'a> {
     /// Reads `len` packed integers from the start of `bytes`; returns what is behind them, too.
-    pub(super) fn parse(
-        bytes: &'a [u8],
-        len: usize,
-        trust: Trust,
-    ) -> Result<(Self, &'a [u8]), BlockError> {
+    pub(super) fn parse(bytes: &'a [u8], len: usize, trust: Trust) -> Result<(Self, &'a [u8]), BlockError> {
         let (kind, rest) = bytes.split_first().ok_or(BlockError::Truncated)?;
         let (base, rest) = rest.split_first_chunk().ok_or(BlockError::Truncated)?;
         let base = i64::from_le_bytes(*base);

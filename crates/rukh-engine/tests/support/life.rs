@@ -87,7 +87,13 @@ pub const STEPS: &[Step] = &[
             &["2, 21, 'other', NULL", "5, NULL, NULL, 'p'", "95, 1, 's', 'p'"],
         )
     },
-    |engine| load(engine, "c", &["11, 1, 'q', 'q'", "6, 2, 'q', 'q'", "99, 3, 'q', 'q'"]),
+    |engine| {
+        load(
+            engine,
+            "c",
+            &["11, 1, 'q', 'q'", "6, 2, 'q', 'q'", "99, 3, 'q', 'q'"],
+        )
+    },
     |engine| delete(engine, "c", "4"),
     |engine| repack(engine, Engine::layout_id(&super::table(engine, "c"))),
     |engine| {
