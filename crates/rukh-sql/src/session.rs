@@ -42,6 +42,7 @@ use crate::settings::{Opened, Settings, SharedSettings};
 use crate::slow_log::{Ran, SlowLog, Watch};
 use crate::statement::{Statement, parse};
 use crate::statistics::KnownStatistics;
+use crate::tally::{self, Counting};
 use crate::template::Templates;
 use crate::translate::constant_of_scalar;
 
@@ -56,6 +57,7 @@ pub struct Shared {
     slow_log: Arc<SlowLog>,
     opened: Opened,
     served: Served,
+    tally: Arc<tally::Entries>,
 }
 
 impl Shared {
@@ -72,6 +74,7 @@ impl Shared {
             slow_log: Arc::default(),
             opened: Opened::default(),
             served: Served::default(),
+            tally: Arc::default(),
         })
     }
 
@@ -93,9 +96,14 @@ impl Shared {
         Ok(())
     }
 
-    /// Says who serves the clients of the database, for those who ask what runs.
-    pub fn set_backends(&self, backends: Arc<dyn Backends>) {
-        self.served.set(backends);
+    /// Says who else serves the clients of the database, for those who ask what runs.
+    pub fn add_backends(&self, backends: Arc<dyn Backends>) {
+        self.served.add(backends);
+    }
+
+    /// Counts from now on what statements cost, for `pg_stat_statements`.
+    pub fn count_statements(&self) {
+        self.tally.start();
     }
 
     /// Returns the engine.
@@ -108,6 +116,7 @@ impl Shared {
         let asking = Asking {
             engine: self.engine.clone(),
             served: self.served.clone(),
+            tally: self.tally.clone(),
             who: Arc::default(),
         };
         let current = Arc::new(CurrentStatement::new(asking.clone()));
@@ -125,6 +134,8 @@ impl Shared {
             settings: Settings::new(self.opened).into(),
             client: Identity::default(),
             began: None,
+            counted_from: None,
+            known: tally::Known::default(),
             ran: None,
             block: None,
             last: None,
@@ -162,6 +173,10 @@ pub struct Session {
     client: Identity,
     /// When the running statement began, if slow ones are told.
     began: Option<Instant>,
+    /// The same, if statements are counted.
+    counted_from: Option<Instant>,
+    /// The statements that were counted before, by their texts.
+    known: tally::Known,
     /// How its query ran, if slow ones are told.
     ran: Option<Ran>,
     pub(crate) block: Option<Block>,
@@ -270,6 +285,21 @@ impl Session {
         self.notices.clear();
         self.began = self.settings.log_min_duration.map(|_| Instant::now());
         self.ran = None;
+        self.counted_from = self.shared.tally.is_on().then(Instant::now);
+    }
+
+    /// Returns what counts the running statement when it has ended, if statements are counted.
+    pub(crate) fn counting(&mut self, sql: &str) -> Option<Counting> {
+        let started = self.counted_from.take()?;
+        let who = self.who.read();
+        let entry = self.shared.tally.of(sql, who.as_deref(), &mut self.known)?;
+        let ran = self.last.as_ref();
+        Some(Counting {
+            entry,
+            started,
+            ran: ran.filter(|(context, _)| context.started >= started).cloned(),
+            rows: 0,
+        })
     }
 
     /// Returns what tells of the running statement, should it turn out to be slow; no log has a text that may

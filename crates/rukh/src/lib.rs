@@ -92,6 +92,7 @@ pub use rukh_sql::{
     ProgressReport, QueryStats, RunPath, Split, SqlError as Error, StatementKind, TransactionStatus,
     split_statements,
 };
+pub use rukh_sql::{TYPE_KEY, arrow_type, data_type_of};
 pub use rukh_sql::{array_elements, array_text};
 pub use rukh_sql::{arrow, binary, scram};
 pub use transaction::Transaction;

@@ -1,8 +1,9 @@
 //! Values that go in as parameters and come out of rows.
 
-use rukh_sql::{Scalar, scalar_of_datum};
+use rukh_sql::arrow::array::ArrayRef;
+use rukh_sql::{Scalar, parameters_of_array, scalar_of_datum};
 
-use crate::{DataType, Datum};
+use crate::{DataType, Datum, Result};
 
 /// A parameter: a datum with its type.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +24,18 @@ impl Value {
             datum: Datum::Null,
             ty: DataType::Varchar(None),
         }
+    }
+
+    /// Returns the values of an Arrow array as those of a parameter that is wanted to be of a type: strings
+    /// are read as its literals, integers take it where all of them fit, anything else keeps its own type.
+    pub fn of_array(array: &ArrayRef, wanted: &DataType) -> Result<Vec<Value>> {
+        let (datums, ty) = parameters_of_array(array, wanted)?;
+        Ok(datums.into_iter().map(|datum| Value { datum, ty }).collect())
+    }
+
+    /// Returns its type.
+    pub fn data_type(&self) -> &DataType {
+        &self.ty
     }
 
     pub(crate) fn scalar(&self) -> Scalar {
