@@ -102,6 +102,11 @@ pub enum Action {
     },
     /// Let clients of PostgreSQL in: psql, drivers, dashboards
     Serve(ServeArguments),
+    /// Show what a running server does: sessions, statements, rates
+    ///
+    /// On a terminal the view is renewed until Ctrl-C; elsewhere one is printed as plain text. The password is
+    /// read from RUKH_PASSWORD or PGPASSWORD.
+    Top(TopArguments),
     /// Add users, the first of them among these, and change passwords
     ///
     /// The password is read from RUKH_PASSWORD, the terminal, or standard input. Where a process has the
@@ -241,9 +246,36 @@ pub struct ServeArguments {
     /// Address and port for /health, /ready and /metrics
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub http: Option<String>,
+    /// Address and port for clients of Arrow Flight SQL, or a port on the address of --listen
+    #[cfg(feature = "flight")]
+    #[arg(long, visible_alias = "flight-port", value_name = "[ADDRESS:]PORT")]
+    pub flight: Option<String>,
     /// Configuration, TOML; variables RUKH_… come before it, and options before them
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+}
+
+/// Options of `top`.
+#[derive(Debug, Args)]
+pub struct TopArguments {
+    /// The server, as libpq names it; the user is rukh unless said otherwise
+    #[arg(default_value = "host=127.0.0.1 port=5432")]
+    pub target: String,
+    /// Seconds between two looks
+    #[arg(long, short = 'n', value_name = "SECONDS", default_value = "2", value_parser = seconds)]
+    pub interval: f64,
+    /// Looks until it ends; on a terminal for ever unless given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub count: Option<u32>,
+}
+
+/// Reads seconds between two looks.
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number".to_string())?;
+    match (0.05..=3600.0).contains(&seconds) {
+        true => Ok(seconds),
+        false => Err("from 0.05 to 3600 seconds".to_string()),
+    }
 }
 
 /// Options of running SQL.
@@ -374,6 +406,8 @@ mod tests {
             (vec!["rukh", "restore", "kept", "dir", "--backup", "2"], true),
             (vec!["rukh", "serve", "dir", "--listen", "127.0.0.1:0"], true),
             (vec!["rukh", "serve"], false),
+            (vec!["rukh", "top", "port=7", "-n", "0.5", "--count", "3"], true),
+            (vec!["rukh", "top", "-n", "0"], false),
             (vec!["rukh", "--format", "xml"], false),
             (vec!["rukh", "-c"], false),
             (vec!["rukh", "--memory", "1.5GB"], false),

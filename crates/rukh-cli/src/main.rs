@@ -35,6 +35,7 @@ mod serve;
 mod session;
 mod settings;
 mod terminal;
+mod top;
 mod user;
 mod validate;
 
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         None => run::run(&arguments.run),
         Some(Action::Dump { directory }) => dump::run(directory),
         Some(Action::Serve(arguments)) => serve::run(arguments),
+        Some(Action::Top(arguments)) => top::run(arguments),
         Some(Action::User(action)) => user::run(action),
         Some(Action::Check { directory, tables }) => check::run(directory, tables),
         Some(Action::Backup {

@@ -1,8 +1,11 @@
-//! `rukh serve DIR`: lets clients of PostgreSQL in, until SIGTERM or Ctrl-C.
+//! `rukh serve DIR`: lets clients of PostgreSQL in, and of Flight SQL if that is asked for, until SIGTERM or
+//! Ctrl-C.
 
-use std::path::Path;
+#[cfg(feature = "flight")]
+use std::time::Duration;
 
-use rukh_server::{Config, RunningServer, ServeError};
+use rukh::Database;
+use rukh_server::{Config, ServeError};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -24,20 +27,89 @@ fn serve(arguments: &ServeArguments) -> Result<(), Exit> {
     rukh_server::log_to_stderr(config.log_format);
     let mut signals =
         Signals::new([SIGINT, SIGTERM]).map_err(|source| complain(&ServeError::Thread { source }))?;
-    let server = start(&arguments.directory, config)?;
+    let database = open(&arguments.directory, Access::Write).map_err(|error| give_up(&error))?;
+    let flight = Flight::start(&database, &config)?;
+    let server = match rukh_server::start(database, config) {
+        Ok(server) => server,
+        Err(error) => {
+            flight.stop();
+            return Err(complain(&error));
+        }
+    };
     output::complain(&format!("listening on {}\n", server.address()));
+    flight.tell();
     if let Some(address) = server.http_address() {
         output::complain(&format!("monitors are answered on {address}\n"));
     }
     // The first signal ends it.
     signals.forever().next();
+    flight.stop();
     server.stop();
     Ok(())
 }
 
-fn start(directory: &Path, config: Config) -> Result<RunningServer, Exit> {
-    let database = open(directory, Access::Write).map_err(|error| give_up(&error))?;
-    rukh_server::start(database, config).map_err(|error| complain(&error))
+/// The server of Flight SQL, if there is to be one.
+#[cfg(feature = "flight")]
+struct Flight(Option<rukh_flight::RunningServer>);
+
+#[cfg(feature = "flight")]
+impl Flight {
+    fn start(database: &Database, config: &Config) -> Result<Self, Exit> {
+        let Some(listen) = config.flight_address() else {
+            return Ok(Flight(None));
+        };
+        let tls = config.tls.as_ref().map(rukh_server::encryption).transpose();
+        let settings = config.settings().into_iter();
+        let flight = rukh_flight::Config {
+            listen,
+            tls: tls.map_err(|error| complain(&error))?,
+            connections_max: config.connections_max,
+            message_bytes_max: config.message_bytes_max,
+            session_timeout: Duration::from_secs(config.flight_session_timeout_s.max(1)),
+            authentication_timeout: config.authentication_timeout(),
+            shutdown_timeout: config.shutdown_timeout(),
+            settings: settings
+                .map(|(name, value)| (name.to_string(), value.to_string()))
+                .collect(),
+        };
+        let started = rukh_flight::start(database.clone(), flight);
+        started
+            .map(|server| Flight(Some(server)))
+            .map_err(|error| complain(&error))
+    }
+
+    fn tell(&self) {
+        if let Some(server) = &self.0 {
+            output::complain(&format!("Flight SQL is served on {}\n", server.address()));
+        }
+    }
+
+    fn stop(self) {
+        if let Some(server) = self.0 {
+            server.stop();
+        }
+    }
+}
+
+/// This program was built without Flight SQL.
+#[cfg(not(feature = "flight"))]
+struct Flight;
+
+#[cfg(not(feature = "flight"))]
+impl Flight {
+    fn start(_: &Database, config: &Config) -> Result<Self, Exit> {
+        match config.flight_address() {
+            None => Ok(Flight),
+            Some(_) => {
+                let message = "this program was built without Flight SQL".to_string();
+                Err(complain(&ServeError::Config(message)))
+            }
+        }
+    }
+
+    fn tell(&self) {}
+
+    fn stop(self) {}
 }
 
 fn configured(arguments: &ServeArguments) -> Result<Config, ServeError> {
@@ -48,10 +120,14 @@ fn configured(arguments: &ServeArguments) -> Result<Config, ServeError> {
     if let Some(http) = &arguments.http {
         config.http = Some(http.clone());
     }
+    #[cfg(feature = "flight")]
+    if let Some(flight) = &arguments.flight {
+        config.flight = Some(flight.clone());
+    }
     Ok(config)
 }
 
-fn complain(error: &ServeError) -> Exit {
+fn complain(error: &dyn std::error::Error) -> Exit {
     output::complain(&format!("error: {error}\n"));
     Exit::Failed
 }

@@ -30,6 +30,11 @@ pub struct Config {
     pub listen: String,
     /// Address and port for `/health`, `/ready` and `/metrics`; none if it is not given.
     pub http: Option<String>,
+    /// Address and port for clients of Arrow Flight SQL, or a port on the address of `listen`; none if it is
+    /// not given. It is not this crate that serves them.
+    pub flight: Option<String>,
+    /// How long a session of Flight SQL is kept that is not used, seconds.
+    pub flight_session_timeout_s: u64,
     /// How log lines are written.
     pub log_format: LogFormat,
     /// Most connections at a time.
@@ -73,6 +78,8 @@ impl Default for Config {
         Config {
             listen: "127.0.0.1:5432".to_string(),
             http: None,
+            flight: None,
+            flight_session_timeout_s: 3_600,
             log_format: LogFormat::Text,
             connections_max: 1_000,
             message_bytes_max: 64 << 20,
@@ -97,6 +104,8 @@ impl Config {
         let names = [
             "listen",
             "http",
+            "flight",
+            "flight_session_timeout_s",
             "log_format",
             "connections_max",
             "message_bytes_max",
@@ -114,8 +123,18 @@ impl Config {
         extracted.map_err(|error| ServeError::Config(error.to_string().trim().to_string()))
     }
 
+    /// Returns the address and port for clients of Flight SQL, if there are to be any.
+    pub fn flight_address(&self) -> Option<String> {
+        let flight = self.flight.as_ref()?;
+        if flight.parse::<u16>().is_err() {
+            return Some(flight.clone());
+        }
+        let host = self.listen.rsplit_once(':').map_or("127.0.0.1", |(host, _)| host);
+        Some(format!("{host}:{flight}"))
+    }
+
     /// Returns settings that sessions start with, by name.
-    pub(crate) fn settings(&self) -> [(&'static str, &str); 4] {
+    pub fn settings(&self) -> [(&'static str, &str); 4] {
         [
             ("statement_timeout", &self.statement_timeout),
             (
@@ -127,11 +146,33 @@ impl Config {
         ]
     }
 
-    pub(crate) fn authentication_timeout(&self) -> Duration {
+    /// Returns the longest time to log in.
+    pub fn authentication_timeout(&self) -> Duration {
         Duration::from_secs(self.authentication_timeout_s.max(1))
     }
 
-    pub(crate) fn shutdown_timeout(&self) -> Duration {
+    /// Returns the time that running statements have to end when the server stops.
+    pub fn shutdown_timeout(&self) -> Duration {
         Duration::from_secs(self.shutdown_timeout_s)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_of_flight_is_one_of_the_same_address() {
+        let address = |listen: &str, flight: &str| {
+            let config = Config {
+                listen: listen.to_string(),
+                flight: Some(flight.to_string()),
+                ..Config::default()
+            };
+            config.flight_address()
+        };
+        assert_eq!(address("[::1]:5432", "32010").as_deref(), Some("[::1]:32010"));
+        assert_eq!(address("127.0.0.1:0", "0.0.0.0:7").as_deref(), Some("0.0.0.0:7"));
+        assert_eq!(Config::default().flight_address(), None);
     }
 }

@@ -43,3 +43,4 @@ pub use config::{Config, Tls};
 pub use error::ServeError;
 pub use log::{LogFormat, log_to_stderr};
 pub use server::{RunningServer, start};
+pub use tls::encryption;

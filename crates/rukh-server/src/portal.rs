@@ -72,6 +72,7 @@ impl Prepared {
                 parameters: Vec::new(),
                 arrays: Vec::new(),
                 columns: None,
+                schema: None,
             })),
         }
     }

@@ -85,7 +85,8 @@ pub fn start(database: Database, config: Config) -> Result<RunningServer, ServeE
     });
     server
         .database
-        .set_backends(Arc::new(OfServer(Arc::downgrade(&server))));
+        .add_backends(Arc::new(OfServer(Arc::downgrade(&server))));
+    server.database.count_statements();
     let http = server.config.http.as_ref();
     let http = http.map(|address| http::start(&server, address)).transpose()?;
     let accepting = {

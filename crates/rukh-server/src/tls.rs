@@ -10,6 +10,11 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use crate::ServeError;
 use crate::config::Tls;
 
+/// Reads certificate and key, for a server of another protocol; fails if they cannot be used.
+pub fn encryption(files: &Tls) -> Result<Arc<ServerConfig>, ServeError> {
+    load(files, Arc::new(provider())).map(|(config, _)| config)
+}
+
 /// Returns the algorithms used.
 pub(crate) fn provider() -> CryptoProvider {
     ring::default_provider()

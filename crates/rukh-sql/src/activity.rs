@@ -1,4 +1,5 @@
-//! What runs: `pg_stat_activity`, `pg_cancel_backend` and `pg_terminate_backend`.
+//! What runs: `pg_stat_activity`, `pg_cancel_backend` and `pg_terminate_backend`; what has run:
+//! `pg_stat_statements` and `pg_stat_statements_reset`.
 //!
 //! Sessions of clients are known to who serves them, and shown here; a database that is not served has none.
 //! Texts are shown to administrators and to the role itself, and never those that may have a password.
@@ -24,6 +25,7 @@ use rukh_engine::Engine;
 
 use crate::SqlError;
 use crate::roles::{Checker, has_password};
+use crate::tally;
 
 /// A session as others see it.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +54,7 @@ pub struct Backend {
     pub statement: String,
 }
 
-/// Who serves clients.
+/// Who serves clients by one protocol. Numbers of sessions are unique over all protocols.
 pub trait Backends: Send + Sync {
     /// Returns the sessions that there are.
     fn list(&self) -> Vec<Backend>;
@@ -62,18 +64,22 @@ pub trait Backends: Send + Sync {
     fn terminate(&self, pid: i32) -> bool;
 }
 
-/// Where the sessions of a database find who serves them.
+/// Where the sessions of a database find who serves them: one for each protocol.
 #[derive(Clone, Default)]
-pub(crate) struct Served(Arc<RwLock<Option<Arc<dyn Backends>>>>);
+pub(crate) struct Served(Arc<RwLock<Vec<Arc<dyn Backends>>>>);
 
 impl Served {
-    pub(crate) fn set(&self, backends: Arc<dyn Backends>) {
-        *self.0.write() = Some(backends);
+    pub(crate) fn add(&self, backends: Arc<dyn Backends>) {
+        self.0.write().push(backends);
+    }
+
+    fn all(&self) -> Vec<Arc<dyn Backends>> {
+        self.0.read().clone()
     }
 
     fn list(&self) -> Vec<Backend> {
-        let backends = self.0.read().clone();
-        let mut list = backends.map(|backends| backends.list()).unwrap_or_default();
+        let all = self.all();
+        let mut list: Vec<Backend> = all.iter().flat_map(|backends| backends.list()).collect();
         list.sort_by_key(|backend| backend.pid);
         list
     }
@@ -84,6 +90,7 @@ impl Served {
 pub(crate) struct Asking {
     pub(crate) engine: Engine,
     pub(crate) served: Served,
+    pub(crate) tally: Arc<tally::Entries>,
     /// The session's role.
     pub(crate) who: Arc<RwLock<Option<String>>>,
 }
@@ -161,32 +168,51 @@ impl Asking {
             .map_err(|error| SqlError::internal(error.to_string()))
     }
 
-    fn signal(&self, function: Function, pid: i32) -> Result<bool, SqlError> {
+    /// Returns the rows of `pg_stat_statements`.
+    fn statements(&self) -> Result<RecordBatch, SqlError> {
+        let user = self.who.read().clone().filter(|_| !self.is_superuser());
+        tally::rows(&self.tally.all(), &self.engine.catalog(), user.as_deref())
+    }
+
+    /// Forgets what statements have cost.
+    fn reset_statements(&self) -> Result<(), SqlError> {
+        if !self.is_superuser() {
+            let message = format!("permission denied for function {}", tally::RESET);
+            return Err(SqlError::statement("42501", message));
+        }
+        self.tally.reset();
+        Ok(())
+    }
+
+    fn signal(&self, signal: Signal, pid: i32) -> Result<bool, SqlError> {
         let Some(backend) = self.served.list().into_iter().find(|backend| backend.pid == pid) else {
             return Ok(false);
         };
         if !self.is_superuser() && backend.user != *self.who.read() {
-            let verb = match function {
-                Function::Terminate => "terminate process",
-                Function::Cancel => "cancel query",
+            let verb = match signal {
+                Signal::Terminate => "terminate process",
+                Signal::Cancel => "cancel query",
             };
             return Err(SqlError::statement(
                 "42501",
                 format!("permission denied to {verb}"),
             ));
         }
-        let backends = self.served.0.read().clone();
-        Ok(backends.is_some_and(|backends| match function {
-            Function::Terminate => backends.terminate(pid),
-            Function::Cancel => backends.cancel(pid),
+        Ok(self.served.all().iter().any(|backends| match signal {
+            Signal::Terminate => backends.terminate(pid),
+            Signal::Cancel => backends.cancel(pid),
         }))
     }
 }
 
 /// Adds the functions to a session.
 pub(crate) fn register(state: &mut SessionState, asking: &Asking) {
-    for function in [Function::Cancel, Function::Terminate] {
-        let types = TypeSignature::Exact(vec![ArrowType::Int64]);
+    let signals = [Signal::Cancel, Signal::Terminate].map(Function::Signal);
+    for function in signals.into_iter().chain([Function::Reset]) {
+        let types = match function {
+            Function::Signal(_) => TypeSignature::Exact(vec![ArrowType::Int64]),
+            Function::Reset => TypeSignature::Nullary,
+        };
         let signature = Signature::one_of(vec![types], Volatility::Volatile);
         let function = BackendFunction {
             function,
@@ -201,6 +227,13 @@ pub(crate) fn register(state: &mut SessionState, asking: &Asking) {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Function {
+    Signal(Signal),
+    /// Forgets what statements have cost.
+    Reset,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Signal {
     Cancel,
     Terminate,
 }
@@ -234,8 +267,9 @@ impl Hash for BackendFunction {
 impl ScalarUDFImpl for BackendFunction {
     fn name(&self) -> &str {
         match self.function {
-            Function::Cancel => "pg_cancel_backend",
-            Function::Terminate => "pg_terminate_backend",
+            Function::Signal(Signal::Cancel) => "pg_cancel_backend",
+            Function::Signal(Signal::Terminate) => "pg_terminate_backend",
+            Function::Reset => tally::RESET,
         }
     }
 
@@ -244,11 +278,20 @@ impl ScalarUDFImpl for BackendFunction {
     }
 
     fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
-        Ok(ArrowType::Boolean)
+        Ok(match self.function {
+            Function::Signal(_) => ArrowType::Boolean,
+            // As a function that gives nothing is shown.
+            Function::Reset => ArrowType::Utf8,
+        })
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
         let rows = args.number_rows;
+        let Function::Signal(signal) = self.function else {
+            let reset = self.asking.reset_statements();
+            reset.map_err(|error| DataFusionError::External(Box::new(error)))?;
+            return Ok(ColumnarValue::Array(Arc::new(StringArray::from(vec![""; rows]))));
+        };
         let Some(first) = args.args.first() else {
             return Err(DataFusionError::Internal("a number is missing".to_string()));
         };
@@ -260,7 +303,7 @@ impl ScalarUDFImpl for BackendFunction {
                 continue;
             };
             let signalled = match i32::try_from(pid) {
-                Ok(pid) => self.asking.signal(self.function, pid),
+                Ok(pid) => self.asking.signal(signal, pid),
                 Err(_) => Ok(false),
             };
             done.push(Some(
@@ -285,21 +328,22 @@ const ACTIVITY: &str = "pg_stat_activity";
 impl SchemaProvider for WithActivity {
     fn table_names(&self) -> Vec<String> {
         let mut names = self.inner.table_names();
-        names.push(ACTIVITY.to_string());
+        names.extend([ACTIVITY, tally::NAME].map(str::to_string));
         names
     }
 
     async fn table(&self, name: &str) -> DataFusionResult<Option<Arc<dyn TableProvider>>> {
-        if name != ACTIVITY {
-            return self.inner.table(name).await;
-        }
-        let rows = self.asking.activity();
+        let rows = match name {
+            ACTIVITY => self.asking.activity(),
+            tally::NAME => self.asking.statements(),
+            _ => return self.inner.table(name).await,
+        };
         let rows = rows.map_err(|error| DataFusionError::External(Box::new(error)))?;
         let table = MemTable::try_new(rows.schema(), vec![vec![rows]])?;
         Ok(Some(Arc::new(table)))
     }
 
     fn table_exist(&self, name: &str) -> bool {
-        name == ACTIVITY || self.inner.table_exist(name)
+        matches!(name, ACTIVITY | tally::NAME) || self.inner.table_exist(name)
     }
 }

@@ -16,6 +16,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field, Schema, SchemaRef};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ExprSchema};
 use datafusion::error::DataFusionError;
@@ -48,6 +49,8 @@ pub struct Description {
     pub arrays: Vec<usize>,
     /// The columns of its rows; `None` if it gives no rows.
     pub columns: Option<Arc<[ColumnInfo]>>,
+    /// The same as Arrow sees them. Whether values may be NULL is not known before it runs.
+    pub schema: Option<SchemaRef>,
 }
 
 /// What kind of statement it is, as far as who runs it must know.
@@ -191,7 +194,7 @@ impl Session {
                     .collect();
                 Some(texts(&["plan"]))
             }
-            Statement::Show(show) => Some(self.show(show)?.columns().into()),
+            Statement::Show(show) => Some(Columns::of(self.show(show)?.schema())),
             Statement::CheckTable { .. } | Statement::CheckIndex { .. } => {
                 Some(texts(&["finding", "value", "detail"]))
             }
@@ -201,7 +204,8 @@ impl Session {
         Ok(Description {
             arrays,
             parameters: parameters.finished(),
-            columns,
+            schema: columns.as_ref().map(|columns| columns.schema.clone()),
+            columns: columns.map(|columns| columns.info()),
         })
     }
 
@@ -209,7 +213,7 @@ impl Session {
         &mut self,
         shape: WriteShape,
         parameters: &mut Parameters,
-    ) -> Result<Option<Arc<[ColumnInfo]>>, SqlError> {
+    ) -> Result<Option<Columns>, SqlError> {
         for (expr, ty) in &shape.assigned {
             if let Some(number) = number_of(expr) {
                 parameters.tell(number, *ty);
@@ -238,11 +242,7 @@ impl Session {
     }
 
     /// Returns the columns of a query, its parameters being NULLs of their types.
-    fn columns_of(
-        &mut self,
-        query: &ast::Query,
-        parameters: &Parameters,
-    ) -> Result<Arc<[ColumnInfo]>, SqlError> {
+    fn columns_of(&mut self, query: &ast::Query, parameters: &Parameters) -> Result<Columns, SqlError> {
         let nulls: Vec<ScalarValue> = parameters.types.iter().map(null_of).collect::<Result<_, _>>()?;
         let query = &with_elements(query);
         let schema = match self.plan_with(query, &nulls) {
@@ -251,7 +251,7 @@ impl Session {
             Err(_) if !nulls.is_empty() => self.unoptimised_plan_of(query)?.schema().as_arrow().clone(),
             Err(error) => return Err(error),
         };
-        Ok(Columns::of(Arc::new(schema)).info())
+        Ok(Columns::of(Arc::new(schema)))
     }
 
     fn unoptimised_plan_of(&mut self, query: &ast::Query) -> Result<LogicalPlan, SqlError> {
@@ -285,13 +285,9 @@ fn null_of(ty: &Option<DataType>) -> Result<ScalarValue, SqlError> {
     Ok(ScalarValue::try_from(&arrow_type(&ty))?)
 }
 
-fn texts(names: &[&str]) -> Arc<[ColumnInfo]> {
-    let column = |name: &&str| ColumnInfo {
-        name: name.to_string(),
-        ty: DataType::Varchar(None),
-        oid: None,
-    };
-    names.iter().map(column).collect()
+fn texts(names: &[&str]) -> Columns {
+    let field = |name: &&str| Field::new(name.to_string(), ArrowType::Utf8, true);
+    Columns::of(Arc::new(Schema::new(names.iter().map(field).collect::<Vec<_>>())))
 }
 
 /// Tells of a star of a table that is not there as RETURNING does.

@@ -125,8 +125,13 @@ impl Session {
         let result = result.inspect_err(|_| self.abort());
         let watch = self.watch(sql);
         let (tag, mut rows) = result.map_err(|error| crate::place::located(error, sql))?;
-        if let Some(rows) = &mut rows {
-            rows.watch(watch);
+        let counting = self.counting(sql);
+        match &mut rows {
+            Some(rows) => {
+                rows.watch(watch);
+                rows.count_by(counting);
+            }
+            None => drop(counting.map(|counting| counting.changed(&tag))),
         }
         if let (Some(rows), Some(aborted)) = (&mut rows, self.aborted()) {
             rows.abort_on_error(aborted);

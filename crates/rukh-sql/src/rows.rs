@@ -18,6 +18,7 @@ use crate::output_names::shown_name;
 use crate::runtime::{Running, Runtime};
 use crate::scalars::datums_from_array;
 use crate::slow_log::Watch;
+use crate::tally::Counting;
 use crate::types::{data_type_of, wire_oid};
 
 /// Name and type of a result column.
@@ -43,6 +44,8 @@ pub struct Rows {
     block: Option<Aborted>,
     /// Tells of the statement, should it turn out to be slow.
     watch: Option<Watch>,
+    /// Counts what the statement has cost, when it is over.
+    counting: Option<Counting>,
 }
 
 enum Source {
@@ -157,12 +160,18 @@ impl Rows {
             pending: VecDeque::new(),
             block: None,
             watch: None,
+            counting: None,
         }
     }
 
     /// Lets the statement be told when it is over, should it turn out to be slow.
     pub(crate) fn watch(&mut self, watch: Option<Watch>) {
         self.watch = watch;
+    }
+
+    /// Lets the statement be counted when it is over.
+    pub(crate) fn count_by(&mut self, counting: Option<Counting>) {
+        self.counting = counting;
     }
 
     /// Lets an error among the rows abort the transaction block that they are read in.
@@ -257,8 +266,10 @@ impl Rows {
                 None => context.finished(),
             }
         }
-        if rows.is_none() {
-            self.watch = None;
+        match (rows, &mut self.counting) {
+            (Some(rows), Some(counting)) => counting.rows += rows as u64,
+            (Some(_), None) => {}
+            (None, _) => (self.watch, self.counting) = (None, None),
         }
     }
 }

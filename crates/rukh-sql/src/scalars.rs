@@ -311,6 +311,47 @@ pub(crate) fn datums_from_array(array: &ArrayRef, ty: &DataType) -> Result<Vec<D
     }
 }
 
+/// Returns the values of an array as those of a parameter that is wanted to be of a type, and their type.
+///
+/// | values   | wanted       | become                                                |
+/// |----------|--------------|-------------------------------------------------------|
+/// | strings  | any type     | what they say, read as literals of the type           |
+/// | integers | integers     | the type wanted if all of them fit, else as they are  |
+/// | others   | any type     | as they are                                           |
+///
+/// Lists become texts such as `{1,2}`.
+pub fn parameters_of_array(array: &ArrayRef, wanted: &DataType) -> Result<(Vec<Datum>, DataType), SqlError> {
+    let unpacked;
+    let array = match array.data_type() {
+        ArrowType::Dictionary(_, values) => {
+            unpacked = cast(array, values)?;
+            &unpacked
+        }
+        _ => array,
+    };
+    let from = array.data_type();
+    if from.is_null() {
+        return Ok((vec![Datum::Null; array.len()], *wanted));
+    }
+    if is_text(from) && !wanted.is_text() {
+        let values = texts(array)?.into_iter();
+        let values = values.map(|text| text.map_or(Ok(Datum::Null), |text| from_text(text, wanted)));
+        return Ok((values.collect::<Result<_, _>>()?, *wanted));
+    }
+    if from.is_nested() && !matches!(from, ArrowType::List(_)) {
+        return Err(SqlError::unsupported(format!(
+            "parameters of the Arrow type {from} are not supported"
+        )));
+    }
+    let own = data_type_of_arrow(from);
+    let values = datums_from_array(array, &own)?;
+    let fits = |value: &Datum| wanted.check(value.clone()).is_ok();
+    match own.is_integer() && wanted.is_integer() && values.iter().all(fits) {
+        true => Ok((values, *wanted)),
+        false => Ok((values, own)),
+    }
+}
+
 /// Returns arrays as PostgreSQL writes them.
 fn array_texts(array: &ArrayRef) -> Result<Vec<Datum>, SqlError> {
     let text = |values: ArrayRef| -> Result<Datum, SqlError> {

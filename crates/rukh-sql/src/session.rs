@@ -45,6 +45,7 @@ use crate::settings::{Opened, Settings, SharedSettings};
 use crate::slow_log::{Ran, SlowLog, Watch};
 use crate::statement::{Statement, parse};
 use crate::statistics::KnownStatistics;
+use crate::tally::{self, Counting, ReadBy};
 use crate::template::Templates;
 use crate::translate::constants_of;
 
@@ -61,6 +62,7 @@ pub struct Shared {
     served: Served,
     /// Ends when the last session does.
     background: Option<Arc<Background>>,
+    tally: Arc<tally::Entries>,
 }
 
 impl Shared {
@@ -78,6 +80,7 @@ impl Shared {
             opened: Opened::default(),
             served: Served::default(),
             background: None,
+            tally: Arc::default(),
         })
     }
 
@@ -112,9 +115,14 @@ impl Shared {
         Ok(())
     }
 
-    /// Says who serves the clients of the database, for those who ask what runs.
-    pub fn set_backends(&self, backends: Arc<dyn Backends>) {
-        self.served.set(backends);
+    /// Says who else serves the clients of the database, for those who ask what runs.
+    pub fn add_backends(&self, backends: Arc<dyn Backends>) {
+        self.served.add(backends);
+    }
+
+    /// Counts from now on what statements cost, for `pg_stat_statements`.
+    pub fn count_statements(&self) {
+        self.tally.start();
     }
 
     /// Returns the engine.
@@ -127,6 +135,7 @@ impl Shared {
         let asking = Asking {
             engine: self.engine.clone(),
             served: self.served.clone(),
+            tally: self.tally.clone(),
             who: Arc::default(),
         };
         let current = Arc::new(CurrentStatement::new(asking.clone()));
@@ -144,10 +153,13 @@ impl Shared {
             settings: Settings::new(self.opened).into(),
             client: Identity::default(),
             began: None,
+            counted_from: None,
+            known: tally::Known::default(),
             ran: None,
             block: None,
             last: None,
             last_stats: None,
+            is_point: false,
             notices: Vec::new(),
             plans: HashMap::new(),
             templates: Templates::default(),
@@ -182,12 +194,18 @@ pub struct Session {
     client: Identity,
     /// When the running statement began, if slow ones are told.
     began: Option<Instant>,
+    /// The same, if statements are counted.
+    counted_from: Option<Instant>,
+    /// The statements that were counted before, by their texts.
+    known: tally::Known,
     /// How its query ran, if slow ones are told.
     ran: Option<Ran>,
     pub(crate) block: Option<Block>,
     last: Option<(Arc<StatementContext>, RunPath)>,
     /// What the last query did, once its snapshot was let go.
     last_stats: Option<QueryStats>,
+    /// Whether the running statement read a point, of which only those numbers are left.
+    is_point: bool,
     notices: Vec<Notice>,
     plans: HashMap<String, CachedPlan>,
     pub(crate) templates: Templates,
@@ -293,6 +311,32 @@ impl Session {
         self.notices.clear();
         self.began = self.settings.log_min_duration.map(|_| Instant::now());
         self.ran = None;
+        self.is_point = false;
+        self.counted_from = self.shared.tally.is_on().then(Instant::now);
+    }
+
+    /// Returns what counts the running statement when it has ended, if statements are counted.
+    pub(crate) fn counting(&mut self, sql: &str) -> Option<Counting> {
+        let started = self.counted_from.take()?;
+        let who = self.who.read();
+        let entry = self.shared.tally.of(sql, who.as_deref(), &mut self.known)?;
+        let ran = match &self.last {
+            Some((context, path)) if context.started >= started => {
+                Some(ReadBy::Context(context.clone(), *path))
+            }
+            Some(_) => None,
+            None => self
+                .last_stats
+                .clone()
+                .filter(|_| self.is_point)
+                .map(ReadBy::Past),
+        };
+        Some(Counting {
+            entry,
+            started,
+            ran,
+            rows: 0,
+        })
     }
 
     /// Forgets what was planned for names as another search path finds them.
@@ -401,6 +445,7 @@ impl Session {
     pub(crate) fn ran_point(&mut self, stats: QueryStats) {
         self.last = None;
         self.last_stats = Some(stats);
+        self.is_point = true;
     }
 
     /// Plans a query: directly when it is one key access, generally otherwise.

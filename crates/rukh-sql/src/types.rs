@@ -23,13 +23,13 @@ use rukh_catalog::{Column, Table};
 use rukh_keys::DataType;
 
 /// Key of the SQL type in a field's metadata.
-pub(crate) const TYPE_KEY: &str = "rukh.type";
+pub const TYPE_KEY: &str = "rukh.type";
 
 /// Key of the number of PostgreSQL's type in a field's metadata, where its values do not tell it.
 pub(crate) const WIRE_KEY: &str = "rukh.wire";
 
 /// Returns the Arrow type that values of a type have.
-pub(crate) fn arrow_type(ty: &DataType) -> ArrowType {
+pub fn arrow_type(ty: &DataType) -> ArrowType {
     match ty {
         DataType::Boolean => ArrowType::Boolean,
         DataType::TinyInt => ArrowType::Int8,
@@ -59,7 +59,7 @@ fn field(column: &Column) -> Field {
 }
 
 /// Returns the SQL type of a field: the one in its metadata if its values have it, else by its Arrow type.
-pub(crate) fn data_type_of(field: &Field) -> DataType {
+pub fn data_type_of(field: &Field) -> DataType {
     let declared = field
         .metadata()
         .get(TYPE_KEY)

@@ -16,9 +16,11 @@
 //! | [`crash`]   | statements of a process that is killed, and their model                |
 //! | [`seed`]    | random cases that can be replayed                                      |
 //! | [`need`]    | tests that need something of the machine                               |
+//! | [`install`] | clients in other languages                                             |
 
 pub mod client;
 pub mod crash;
+pub mod install;
 pub mod load;
 pub mod need;
 pub mod paths;

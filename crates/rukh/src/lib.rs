@@ -94,11 +94,12 @@ pub use rukh_sql::{
     ProgressReport, QueryStats, RunPath, Split, SqlError as Error, StatementKind, TransactionStatus,
     split_statements,
 };
+pub use rukh_sql::{TYPE_KEY, arrow_type, data_type_of};
 pub use rukh_sql::{array_elements, array_text};
 pub use rukh_sql::{arrow, binary, scram};
 pub use transaction::Transaction;
 pub use users::User;
-pub use value::FromDatum;
+pub use value::{FromDatum, values_of_array};
 
 /// The result of an operation on a database.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

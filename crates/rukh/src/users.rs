@@ -47,10 +47,15 @@ impl Database {
 }
 
 impl Database {
-    /// Says who serves clients: then `pg_stat_activity` shows their sessions, which `pg_cancel_backend` and
-    /// `pg_terminate_backend` reach.
-    pub fn set_backends(&self, backends: std::sync::Arc<dyn Backends>) {
-        self.shared.set_backends(backends);
+    /// Counts from now on what statements cost, as `pg_stat_statements` shows it.
+    pub fn count_statements(&self) {
+        self.shared.count_statements();
+    }
+
+    /// Says who else serves clients: then `pg_stat_activity` shows their sessions, too, which
+    /// `pg_cancel_backend` and `pg_terminate_backend` reach.
+    pub fn add_backends(&self, backends: std::sync::Arc<dyn Backends>) {
+        self.shared.add_backends(backends);
     }
 }
 

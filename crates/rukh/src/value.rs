@@ -1,6 +1,16 @@
 //! Values that come out of rows; those that go in as parameters are [`crate::Value`].
 
-use crate::Datum;
+use rukh_sql::arrow::array::ArrayRef;
+use rukh_sql::parameters_of_array;
+
+use crate::{DataType, Datum, Result, Value};
+
+/// Returns the values of an Arrow array as those of a parameter that is wanted to be of a type: strings are read
+/// as its literals, integers take it where all of them fit, anything else keeps its own type.
+pub fn values_of_array(array: &ArrayRef, wanted: &DataType) -> Result<Vec<Value>> {
+    let (datums, ty) = parameters_of_array(array, wanted)?;
+    Ok(datums.into_iter().map(|datum| Value::new(datum, ty)).collect())
+}
 
 /// A Rust type that a datum can be taken as.
 pub trait FromDatum: Sized {

@@ -27,8 +27,9 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     ("rukh", &["rukh-sql", "rukh-engine", "rukh-kv", "rukh-keys"]),
-    ("rukh-cli", &["rukh", "rukh-server"]),
+    ("rukh-cli", &["rukh", "rukh-server", "rukh-flight"]),
     ("rukh-server", &["rukh"]),
+    ("rukh-flight", &["rukh"]),
     (
         "rukh-testkit",
         &[
@@ -62,6 +63,9 @@ const OWNERS: &[(&str, &str)] = &[
     ("datafusion", "rukh-sql"),
     ("pgwire", "rukh-server"),
     ("arrow-pg", "rukh-server"),
+    ("arrow-flight", "rukh-flight"),
+    ("tonic", "rukh-flight"),
+    ("prost", "rukh-flight"),
 ];
 
 /// Crates that no manifest may name, and what to use instead.

@@ -444,7 +444,10 @@ impl BlockScan {
                 return Ok(());
             }
             Some(mask) if self.columns.is_empty() => {
-                self.batch.rows += mask[start..end].iter().map(|left| usize::from(*left)).sum::<usize>();
+                self.batch.rows += mask[start..end]
+                    .iter()
+                    .map(|left| usize::from(*left))
+                    .sum::<usize>();
                 return Ok(());
             }
             None if start == 0 && end == block.rows && !self.reverse => None,

@@ -6,83 +6,21 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
 
+use rukh_testkit::install::{self, jdbc, succeed};
 use rukh_testkit::{need, paths, postgres};
 
 use crate::server;
 
-/// The packages of Python's clients.
-const PYTHON: &[&str] = &["psycopg[binary]==3.3.9", "asyncpg==0.32.0", "sqlalchemy==2.1.9"];
-/// The packages of node's client.
-const NODE: &[&str] = &["pg@8"];
-/// Where Debian puts JDBC's driver.
-const JDBC: &str = "/usr/share/java/postgresql.jar";
+/// Where what is installed is kept.
+const KEPT: &str = env!("CARGO_TARGET_TMPDIR");
 
-/// One installation at a time.
-static INSTALLING: Mutex<()> = Mutex::new(());
-
-/// Runs a command to its end; an error is what it said.
-fn succeed(command: &mut Command) -> Result<String, String> {
-    let output = command
-        .output()
-        .map_err(|error| format!("{:?} cannot be run: {error}", command.get_program()))?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    match output.status.success() {
-        true => Ok(text(&output.stdout)),
-        false => Err(text(&output.stdout) + &text(&output.stderr)),
-    }
-}
-
-/// Returns a directory that is kept between runs, filled by `install` if it was not.
-fn installed(
-    name: &str,
-    packages: &[&str],
-    install: impl FnOnce(&Path) -> Result<(), String>,
-) -> Result<PathBuf, String> {
-    let _one = INSTALLING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("clients").join(name);
-    let marker = directory.join("installed");
-    let wanted = packages.join("\n");
-    if std::fs::read_to_string(&marker).is_ok_and(|known| known == wanted) {
-        return Ok(directory);
-    }
-    let _ = std::fs::remove_dir_all(&directory);
-    std::fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
-    install(&directory)?;
-    std::fs::write(&marker, wanted).map_err(|error| error.to_string())?;
-    Ok(directory)
-}
-
-/// Returns a Python that has the clients.
 fn python() -> Result<PathBuf, String> {
-    let directory = installed("python", PYTHON, |directory| {
-        succeed(Command::new("python3").args(["-m", "venv"]).arg(directory))?;
-        let pip = directory.join("bin").join("pip");
-        succeed(Command::new(pip).args(["install", "--quiet"]).args(PYTHON)).map(|_| ())
-    })?;
-    Ok(directory.join("bin").join("python"))
+    install::python(Path::new(KEPT))
 }
 
-/// Returns the directory of node's packages.
 fn node() -> Result<PathBuf, String> {
-    let directory = installed("node", NODE, |directory| {
-        let mut npm = Command::new("npm");
-        npm.args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"]);
-        succeed(npm.arg(directory).args(NODE)).map(|_| ())
-    })?;
-    Ok(directory.join("node_modules"))
-}
-
-/// Returns the driver for Java.
-fn jdbc() -> Result<PathBuf, String> {
-    succeed(Command::new("java").arg("-version"))?;
-    match Path::new(JDBC).exists() {
-        true => Ok(PathBuf::from(JDBC)),
-        false => Err(format!(
-            "{JDBC} is not there; Debian has it in libpostgresql-jdbc-java"
-        )),
-    }
+    install::node(Path::new(KEPT))
 }
 
 /// Returns the example under a heading of `docs/server.md`: the block after it.
@@ -107,7 +45,7 @@ fn script(name: &str) -> String {
 fn run(name: &str, text: &str, start: impl FnOnce(&Path) -> Command) -> String {
     let server = server();
     let text = text.replace("5432", &server.address().port().to_string());
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("client-{}", std::process::id()));
+    let directory = Path::new(KEPT).join(format!("client-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("a directory can be made");
     let file = directory.join(name);
     std::fs::write(&file, text).expect("a program can be written");

@@ -3,6 +3,7 @@
 mod abuse;
 mod clients;
 mod copy;
+mod counts;
 mod killed;
 mod monitors;
 mod protocol;

@@ -151,7 +151,7 @@ fn sessions_of_others_are_their_own() {
             true
         }
     }
-    database.set_backends(std::sync::Arc::new(Two));
+    database.add_backends(std::sync::Arc::new(Two));
     let mut user = database.connect();
     user.set_user("u");
     let mut texts = |sql: &str| -> Result<Vec<String>, String> {

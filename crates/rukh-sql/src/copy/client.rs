@@ -50,17 +50,13 @@ impl FromClient<'_> {
 
 /// Fails on a format that clients do not have.
 pub(super) fn check_format(statement: &CopyStatement) -> Result<(), SqlError> {
-    let stream = match statement.direction {
-        CopyDirection::From => "FROM STDIN",
-        CopyDirection::To => "TO STDOUT",
+    let formats = match (statement.direction, statement.options.format) {
+        (_, CopyFormat::Text | CopyFormat::Csv | CopyFormat::Json | CopyFormat::Binary)
+        | (CopyDirection::From, CopyFormat::Arrow | CopyFormat::ArrowStream) => return Ok(()),
+        (CopyDirection::From, _) => "COPY FROM STDIN takes the formats text, csv, binary, json and arrow",
+        (CopyDirection::To, _) => "COPY TO STDOUT takes the formats text, csv, binary and json",
     };
-    match statement.options.format {
-        CopyFormat::Text | CopyFormat::Csv | CopyFormat::Json | CopyFormat::Binary => Ok(()),
-        CopyFormat::Parquet | CopyFormat::Arrow | CopyFormat::ArrowStream => {
-            let message = format!("COPY {stream} takes the formats text, csv, binary and json");
-            Err(SqlError::unsupported(message))
-        }
-    }
+    Err(SqlError::unsupported(formats))
 }
 
 /// Makes the error for a statement whose client cannot send or take rows.

@@ -320,7 +320,10 @@ impl<'a> Import<'a> {
         self.path = Path::new("STDIN");
         let shape = CopyShape {
             from_client: true,
-            is_binary: statement.options.format == CopyFormat::Binary,
+            is_binary: matches!(
+                statement.options.format,
+                CopyFormat::Binary | CopyFormat::Arrow | CopyFormat::ArrowStream
+            ),
             columns: self.columns.allowed.len(),
         };
         client.begin(shape).map_err(client_error)?;
@@ -328,6 +331,7 @@ impl<'a> Import<'a> {
         match statement.options.format {
             CopyFormat::Json => json::read(self, &mut input)?,
             CopyFormat::Binary => binary::read(self, &mut input)?,
+            CopyFormat::Arrow | CopyFormat::ArrowStream => ipc::read(self, &mut input)?,
             _ => {
                 let records = Records::new(&mut input, &statement.options).map_err(client_error)?;
                 self.records(records.ended_by_mark(), statement)?;

@@ -4,7 +4,6 @@
 //! Bytes are handed to the decoder as they come: what it holds in memory is what was read of one message,
 //! whatever lengths the message claims.
 
-use std::fs::File;
 use std::io::Read;
 
 use datafusion::arrow::array::RecordBatch;
@@ -31,7 +30,7 @@ const MESSAGE_BYTES_MAX: u64 = 1 << 30;
 const ROWS_PER_BYTE: u64 = 8;
 
 /// Reads all batches.
-pub(super) fn read(import: &mut Import<'_>, file: File) -> Result<(), SqlError> {
+pub(super) fn read(import: &mut Import<'_>, file: impl Read) -> Result<(), SqlError> {
     let path = import.path.display().to_string();
     let failed = |reason: String| {
         let message = format!("could not read Arrow file \"{path}\": {reason}");

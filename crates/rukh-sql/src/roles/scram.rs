@@ -82,6 +82,15 @@ impl Verifier {
         }
     }
 
+    /// Returns whether it is the verifier of a password, which the client has told.
+    pub fn fits(&self, password: &str) -> bool {
+        let Some(iterations) = NonZeroU32::new(self.iterations) else {
+            return false;
+        };
+        // Both are hashes: where they first differ tells nothing of the password.
+        Verifier::salted(password, self.salt.clone(), iterations).stored_key == self.stored_key
+    }
+
     /// Reads the stored form; `None` if the text is none.
     pub fn parse(text: &str) -> Option<Self> {
         let (mixing, keys) = text.strip_prefix(PREFIX)?.split_once('$')?;
@@ -161,6 +170,7 @@ mod tests {
             .expect("it is base64");
         assert!(verifier.is_proven(message, &proof));
         assert!(!verifier.is_proven(b"other", &proof));
+        assert!(verifier.fits("pencil") && !verifier.fits("Pencil") && !verifier.fits(""));
         assert!(!verifier.is_proven(message, &proof[1..]));
         assert_eq!(
             STANDARD.encode(verifier.signature(message)),

@@ -1,0 +1,115 @@
+//! Connections of clients: plain or encrypted streams of bytes, and what ends with them.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_rustls::server::TlsStream;
+use tonic::transport::server::Connected;
+
+use crate::sessions::Sessions;
+
+/// Where a call comes from, as its handler finds it.
+#[derive(Clone, Debug)]
+pub(crate) struct Peer {
+    /// The number of the connection.
+    pub(crate) connection: u64,
+    pub(crate) address: SocketAddr,
+}
+
+/// One connection.
+pub(crate) struct Connection {
+    stream: Stream,
+    peer: Peer,
+    _ending: Ending,
+    /// The connection counts for as long as it is there.
+    _place: OwnedSemaphorePermit,
+}
+
+/// What a connection's bytes go through.
+pub(crate) enum Stream {
+    Plain(TcpStream),
+    Encrypted(Box<TlsStream<TcpStream>>),
+}
+
+/// Ends the sessions of a connection with it.
+struct Ending {
+    connection: u64,
+    sessions: Weak<Sessions>,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if let Some(sessions) = self.sessions.upgrade() {
+            sessions.hang_up(self.connection);
+        }
+    }
+}
+
+impl Connection {
+    /// Takes up a connection, which has a place among those allowed.
+    pub(crate) fn new(
+        stream: Stream,
+        peer: Peer,
+        sessions: &Arc<Sessions>,
+        place: OwnedSemaphorePermit,
+    ) -> Self {
+        let ending = Ending {
+            connection: peer.connection,
+            sessions: Arc::downgrade(sessions),
+        };
+        Connection {
+            stream,
+            peer,
+            _ending: ending,
+            _place: place,
+        }
+    }
+}
+
+impl Connected for Connection {
+    type ConnectInfo = Peer;
+
+    fn connect_info(&self) -> Peer {
+        self.peer.clone()
+    }
+}
+
+/// Calls the same of whichever stream it is.
+macro_rules! on_stream {
+    ($self:expr, $method:ident $(, $argument:expr)*) => {
+        match &mut $self.get_mut().stream {
+            Stream::Plain(stream) => Pin::new(stream).$method($($argument),*),
+            Stream::Encrypted(stream) => Pin::new(stream.as_mut()).$method($($argument),*),
+        }
+    };
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        on_stream!(self, poll_read, context, buffer)
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        on_stream!(self, poll_write, context, bytes)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        on_stream!(self, poll_flush, context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        on_stream!(self, poll_shutdown, context)
+    }
+}

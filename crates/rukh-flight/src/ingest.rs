@@ -1,0 +1,264 @@
+//! Bulk ingest: batches go the way of COPY, as the messages that they come in.
+//!
+//! | the table      | `if_not_exist`        | `if_exists`                                                        |
+//! |----------------|-----------------------|--------------------------------------------------------------------|
+//! | is not there   | create it, or fail    |                                                                    |
+//! | is there       |                       | fail, append, or drop it and make it anew                          |
+//!
+//! A table that is made has the columns of the batches. Its primary key is what the option `primary_key` names,
+//! separated by commas, else the first column. If the load fails it is dropped again.
+
+use std::io;
+
+use arrow_flight::FlightData;
+use arrow_flight::sql::{CommandStatementIngest, TableExistsOption, TableNotExistOption};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use futures::StreamExt;
+use rukh::arrow::datatypes::{DataType as ArrowType, Field, Schema};
+use rukh::{Connection, CopyClient, CopyShape, Error, data_type_of};
+use tokio::sync::mpsc;
+use tonic::Status;
+
+use crate::error::malformed;
+use crate::prepared::count;
+
+/// The option that names the columns of the primary key.
+const PRIMARY_KEY: &str = "primary_key";
+/// What messages of Arrow's streams begin with.
+const CONTINUATION: u32 = u32::MAX;
+/// Heads of messages are padded to multiples of this.
+const PADDING: usize = 8;
+
+/// What is to be loaded, and where.
+pub(crate) struct Ingest {
+    command: CommandStatementIngest,
+    schema: Schema,
+}
+
+impl Ingest {
+    /// Reads what is wanted; `first` is the message with the schema.
+    pub(crate) fn new(command: CommandStatementIngest, first: &FlightData) -> Result<Self, Status> {
+        let schema = Schema::try_from(first);
+        let schema = schema.map_err(|error| malformed(format!("the schema cannot be read: {error}")))?;
+        Ok(Ingest { command, schema })
+    }
+
+    /// Loads the rows; returns how many there were.
+    pub(crate) fn run(self, connection: &mut Connection, messages: &mut Messages) -> Result<i64, Error> {
+        if self.command.temporary {
+            return Err(Error::unsupported("temporary tables are not supported"));
+        }
+        let name = self.name();
+        let options = self.command.table_definition_options.unwrap_or_default();
+        let exists = exists(connection, &name)?;
+        let is_made = match exists {
+            true if options.if_exists == TableExistsOption::Append as i32 => false,
+            true if options.if_exists == TableExistsOption::Replace as i32 => {
+                let definition = self.definition(&name)?;
+                connection.execute(&format!("DROP TABLE {name}"))?;
+                connection.execute(&definition)?;
+                true
+            }
+            true => {
+                let message = format!("relation \"{}\" already exists", self.command.table);
+                return Err(Error::statement("42P07", message));
+            }
+            false if options.if_not_exist == TableNotExistOption::Create as i32 => {
+                connection.execute(&self.definition(&name)?)?;
+                true
+            }
+            false => {
+                let message = format!("relation \"{}\" does not exist", self.command.table);
+                return Err(Error::statement("42P01", message));
+            }
+        };
+        let copy = connection.prepare(&format!("COPY {name} FROM STDIN (FORMAT arrow_stream)"))?;
+        match connection.execute_copy(&copy, messages) {
+            Ok(outcome) => Ok(count(&outcome.tag)),
+            Err(error) => {
+                if is_made {
+                    connection.execute(&format!("DROP TABLE {name}"))?;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn name(&self) -> String {
+        let table = quoted(&self.command.table);
+        match self.command.schema.as_deref().filter(|schema| !schema.is_empty()) {
+            Some(schema) => format!("{}.{table}", quoted(schema)),
+            None => table,
+        }
+    }
+
+    fn definition(&self, name: &str) -> Result<String, Error> {
+        let fields = self.schema.fields();
+        let columns = fields.iter().map(|field| {
+            let null = if field.is_nullable() { "" } else { " NOT NULL" };
+            Ok(format!("{} {}{null}", quoted(field.name()), column_type(field)?))
+        });
+        let columns = columns.collect::<Result<Vec<String>, Error>>()?;
+        let key: Vec<String> = match self.command.options.get(PRIMARY_KEY) {
+            Some(names) => names.split(',').map(|name| quoted(name.trim())).collect(),
+            None => fields
+                .first()
+                .map(|field| quoted(field.name()))
+                .into_iter()
+                .collect(),
+        };
+        let (columns, key) = (columns.join(", "), key.join(", "));
+        Ok(format!("CREATE TABLE {name} ({columns}, PRIMARY KEY ({key}))"))
+    }
+}
+
+/// Returns the type of the column that holds a field's values.
+fn column_type(field: &Field) -> Result<String, Error> {
+    let values = match field.data_type() {
+        ArrowType::Dictionary(_, values) => values.as_ref(),
+        other => other,
+    };
+    if values.is_nested() || matches!(values, ArrowType::Interval(_) | ArrowType::Duration(_)) {
+        let message = format!(
+            "column \"{}\" has the Arrow type {values}, which no column of a table holds",
+            field.name()
+        );
+        return Err(Error::unsupported(message));
+    }
+    let plain = Field::new(field.name(), values.clone(), true).with_metadata(field.metadata().clone());
+    Ok(data_type_of(&plain).to_string())
+}
+
+fn exists(connection: &mut Connection, name: &str) -> Result<bool, Error> {
+    let select = connection.prepare(&format!("SELECT * FROM {name}"))?;
+    match connection.describe(&select, &[]) {
+        Ok(_) => Ok(true),
+        Err(error) if error.sqlstate == "42P01" => Ok(false),
+        // Who may write need not be allowed to read.
+        Err(error) if error.sqlstate == "42501" => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes a name so that it is read as it is.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// The messages of a client as the bytes of Arrow's stream format.
+pub(crate) struct Messages {
+    receiver: mpsc::Receiver<Result<FlightData, Status>>,
+    /// What of the last message has not been taken: its head, and its body.
+    waiting: [Bytes; 2],
+}
+
+impl Messages {
+    pub(crate) fn new(receiver: mpsc::Receiver<Result<FlightData, Status>>) -> Self {
+        Messages {
+            receiver,
+            waiting: [Bytes::new(), Bytes::new()],
+        }
+    }
+}
+
+impl CopyClient for Messages {
+    fn begin(&mut self, _: CopyShape) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if let Some(waiting) = self.waiting.iter_mut().find(|waiting| !waiting.is_empty()) {
+                let length = waiting.len().min(buffer.len());
+                waiting.copy_to_slice(&mut buffer[..length]);
+                return Ok(length);
+            }
+            match self.receiver.blocking_recv() {
+                None => return Ok(0),
+                Some(Ok(data)) => self.waiting = [head(&data), data.data_body],
+                Some(Err(status)) => {
+                    let message = format!("COPY from stdin failed: {}", status.message());
+                    return Err(io::Error::other(Error::statement("57014", message)));
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, _: &[u8]) -> io::Result<()> {
+        Err(io::Error::other(Error::internal(
+            "nothing is copied to the client",
+        )))
+    }
+}
+
+/// Returns what stands before the body of a message in a stream; nothing for a message that has no head.
+fn head(data: &FlightData) -> Bytes {
+    if data.data_header.is_empty() {
+        return Bytes::new();
+    }
+    let length = data.data_header.len().next_multiple_of(PADDING);
+    let mut head = BytesMut::with_capacity(length + PADDING);
+    head.put_u32_le(CONTINUATION);
+    // A message is shorter than 4 GiB.
+    head.put_u32_le(length as u32);
+    head.put_slice(&data.data_header);
+    head.put_bytes(0, length - data.data_header.len());
+    head.freeze()
+}
+
+/// Hands messages on until there are no more, or nobody takes them.
+pub(crate) async fn feed<T>(
+    mut stream: impl futures::Stream<Item = Result<T, Status>> + Unpin,
+    sender: mpsc::Sender<Result<T, Status>>,
+) {
+    while let Some(item) = stream.next().await {
+        let last = item.is_err();
+        if sender.send(item).await.is_err() || last {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    fn definition(fields: Vec<Field>, options: &[(&str, &str)]) -> Result<String, Error> {
+        let options = options
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_string()));
+        let ingest = Ingest {
+            command: CommandStatementIngest {
+                table: "a \"t\"".to_string(),
+                schema: Some("s".to_string()),
+                options: options.collect::<HashMap<_, _>>(),
+                ..CommandStatementIngest::default()
+            },
+            schema: Schema::new(fields),
+        };
+        ingest.definition(&ingest.name())
+    }
+
+    #[test]
+    fn tables_have_the_columns_of_the_batches() {
+        let fields = || {
+            vec![
+                Field::new("a", ArrowType::Int64, false),
+                Field::new("B", ArrowType::LargeUtf8, true),
+            ]
+        };
+        assert_eq!(
+            definition(fields(), &[]).as_deref(),
+            Ok(r#"CREATE TABLE "s"."a ""t""" ("a" BIGINT NOT NULL, "B" VARCHAR, PRIMARY KEY ("a"))"#)
+        );
+        assert_eq!(
+            definition(fields(), &[(PRIMARY_KEY, "B, a")]).as_deref(),
+            Ok(r#"CREATE TABLE "s"."a ""t""" ("a" BIGINT NOT NULL, "B" VARCHAR, PRIMARY KEY ("B", "a"))"#)
+        );
+        let list = ArrowType::List(Field::new_list_field(ArrowType::Int64, true).into());
+        let refused = definition(vec![Field::new("a", list, true)], &[]);
+        assert_eq!(refused.map_err(|error| error.sqlstate), Err("0A000"));
+    }
+}

@@ -1,0 +1,274 @@
+//! Running statements: each on a thread that may wait, watched from the call that wants it.
+//!
+//! A call that is dropped, because its client has gone, cancels its statement. Batches of a result wait two at a
+//! time: a client that does not read stops the query.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use futures::Stream;
+use parking_lot::Mutex;
+use rukh::arrow::array::RecordBatch;
+use rukh::arrow::datatypes::SchemaRef;
+use rukh::{CancelHandle, Connection, Error, Rows};
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{AbortHandle, spawn_blocking};
+use tonic::Status;
+
+use crate::error::status;
+use crate::schema;
+use crate::session::{Place, Session, limit};
+
+/// Batches that are made before the client has taken them.
+const WAITING_MAX: usize = 2;
+
+/// A statement that runs, or is about to.
+pub(crate) struct Running {
+    number: u64,
+    /// The ticket that its result is fetched by.
+    pub(crate) ticket: Option<Bytes>,
+    phase: Mutex<Phase>,
+    timed_out: AtomicBool,
+}
+
+/// How far a statement is.
+enum Phase {
+    Waiting,
+    Runs {
+        cancel: CancelHandle,
+        place: Place,
+        timer: Option<AbortHandle>,
+    },
+    /// It has been told to end.
+    Cancelled,
+    Over,
+}
+
+impl Running {
+    pub(crate) fn new(number: u64, ticket: Option<Bytes>) -> Self {
+        Running {
+            number,
+            ticket,
+            phase: Mutex::new(Phase::Waiting),
+            timed_out: AtomicBool::new(false),
+        }
+    }
+
+    /// Ends the statement; does nothing if it has ended.
+    pub(crate) fn cancel(&self) {
+        let mut phase = self.phase.lock();
+        match &*phase {
+            Phase::Waiting => *phase = Phase::Cancelled,
+            Phase::Runs { cancel, place, .. } if place.is_latest(self.number) => cancel.cancel(),
+            _ => {}
+        }
+    }
+
+    fn time_out(&self) {
+        self.timed_out.store(true, Ordering::Relaxed);
+        self.cancel();
+    }
+
+    /// Notes that the statement runs on a connection, and until when it may.
+    fn start(self: &Arc<Self>, connection: &Connection, place: &Place) -> Result<(), Error> {
+        let mut phase = self.phase.lock();
+        let timer = match &*phase {
+            Phase::Waiting => limit(connection, "statement_timeout").map(|limit| {
+                let running = self.clone();
+                let timer = async move {
+                    tokio::time::sleep(limit).await;
+                    running.time_out();
+                };
+                Handle::current().spawn(timer).abort_handle()
+            }),
+            // It goes on with the next parameters.
+            Phase::Runs { .. } => {
+                place.begins(self.number);
+                return Ok(());
+            }
+            Phase::Cancelled | Phase::Over => return Err(Error::cancelled()),
+        };
+        place.begins(self.number);
+        *phase = Phase::Runs {
+            cancel: connection.cancel_handle(),
+            place: place.clone(),
+            timer,
+        };
+        Ok(())
+    }
+
+    /// Notes that the statement has ended: it is not to be cancelled any more.
+    fn end(&self) {
+        let mut phase = self.phase.lock();
+        if let Phase::Runs {
+            timer: Some(timer), ..
+        } = &*phase
+        {
+            timer.abort();
+        }
+        *phase = Phase::Over;
+    }
+
+    /// Returns an error as the client is told it.
+    fn told(&self, mut error: Error) -> Status {
+        if error.sqlstate == "57014" && self.timed_out.load(Ordering::Relaxed) {
+            error.message = "canceling statement due to statement timeout".to_string();
+        }
+        status(&error)
+    }
+}
+
+/// Cancels a statement unless it has ended, and forgets it.
+struct Watch {
+    session: Arc<Session>,
+    running: Arc<Running>,
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.running.cancel();
+        self.session.end(self.running.number);
+    }
+}
+
+fn watch(session: &Arc<Session>, text: &str, ticket: Option<Bytes>) -> Result<Watch, Status> {
+    let running = session.begin(text, ticket).map_err(|error| status(&error))?;
+    Ok(Watch {
+        session: session.clone(),
+        running,
+    })
+}
+
+/// Runs something on a connection; `text` is what others see of it.
+pub(crate) async fn run<T: Send + 'static>(
+    session: &Arc<Session>,
+    place: Place,
+    text: &str,
+    work: impl FnOnce(&mut Connection) -> Result<T, Error> + Send + 'static,
+) -> Result<T, Status> {
+    let watch = watch(session, text, None)?;
+    let (session, running) = (session.clone(), watch.running.clone());
+    let task = spawn_blocking(move || {
+        let mut taken = place.take(&session).map_err(|error| status(&error))?;
+        let started = running.start(taken.connection(), &place);
+        let result = started.and_then(|()| work(taken.connection()));
+        running.end();
+        result.map_err(|error| running.told(error))
+    });
+    let result = task.await.map_err(|_| broken())?;
+    drop(watch);
+    result
+}
+
+fn broken() -> Status {
+    status(&Error::internal("the statement broke off"))
+}
+
+/// Gives the rows of one run of a statement after another, until there are no more.
+pub(crate) type Runs = Box<dyn FnMut(&mut Connection) -> Result<Option<Rows>, Error> + Send>;
+
+/// The batches of a result, in the schema told before.
+pub(crate) struct Batches {
+    receiver: mpsc::Receiver<Result<RecordBatch, Status>>,
+    /// Dropped with the stream, which cancels what still runs.
+    _watch: Watch,
+}
+
+impl Stream for Batches {
+    type Item = Result<RecordBatch, Status>;
+
+    fn poll_next(
+        mut self: std::pin::Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Self::Item>> {
+        self.receiver.poll_recv(context)
+    }
+}
+
+/// Runs a statement that gives rows; `begin` tells their schema, and how to get them.
+pub(crate) async fn stream(
+    session: &Arc<Session>,
+    place: Place,
+    text: &str,
+    ticket: Option<Bytes>,
+    begin: impl FnOnce(&mut Connection) -> Result<(SchemaRef, Runs), Error> + Send + 'static,
+) -> Result<(SchemaRef, Batches), Status> {
+    let watch = watch(session, text, ticket)?;
+    let (head, told) = oneshot::channel();
+    let (sender, receiver) = mpsc::channel(WAITING_MAX);
+    let (session, running) = (session.clone(), watch.running.clone());
+    spawn_blocking(move || {
+        let mut out = Out {
+            head: Some(head),
+            sender,
+        };
+        let sent = send(&session, &running, &place, begin, &mut out);
+        running.end();
+        if let Err(error) = sent {
+            out.fail(running.told(error));
+        }
+    });
+    let schema = told.await.map_err(|_| broken())??;
+    let batches = Batches {
+        receiver,
+        _watch: watch,
+    };
+    Ok((schema, batches))
+}
+
+/// Where a result goes: its schema, then its batches.
+struct Out {
+    head: Option<oneshot::Sender<Result<SchemaRef, Status>>>,
+    sender: mpsc::Sender<Result<RecordBatch, Status>>,
+}
+
+impl Out {
+    fn fail(&mut self, status: Status) {
+        // There may be nobody who listens.
+        let _ = match self.head.take() {
+            Some(head) => head.send(Err(status)).is_ok(),
+            None => self.sender.blocking_send(Err(status)).is_ok(),
+        };
+    }
+}
+
+fn send(
+    session: &Arc<Session>,
+    running: &Arc<Running>,
+    place: &Place,
+    begin: impl FnOnce(&mut Connection) -> Result<(SchemaRef, Runs), Error>,
+    out: &mut Out,
+) -> Result<(), Error> {
+    let mut taken = Some(place.take(session)?);
+    let (told, mut runs) = {
+        let connection = taken.as_mut().expect("it was just taken").connection();
+        running.start(connection, place)?;
+        begin(connection)?
+    };
+    loop {
+        let mut now = match taken.take() {
+            Some(taken) => taken,
+            None => place.take(session)?,
+        };
+        running.start(now.connection(), place)?;
+        let rows = runs(now.connection())?;
+        // In a transaction others may run while rows are read; else the connection is this statement's.
+        taken = Some(now).filter(|_| matches!(place, Place::Alone));
+        if let Some(head) = out.head.take()
+            && head.send(Ok(told.clone())).is_err()
+        {
+            return Ok(());
+        }
+        let Some(mut rows) = rows else {
+            return Ok(());
+        };
+        while let Some(batch) = rows.next_batch()? {
+            let batch = schema::fit(batch, &told)?;
+            if out.sender.blocking_send(Ok(batch)).is_err() {
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Schemas as clients are told them: the same before a statement runs and when it does.
+//!
+//! Whether values may be NULL is not known before, so that all may be. Columns carry the name of their SQL type
+//! where Flight SQL puts it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_flight::{IpcMessage, SchemaAsIpc};
+use bytes::Bytes;
+use rukh::arrow::array::{RecordBatch, RecordBatchOptions};
+use rukh::arrow::compute::cast;
+use rukh::arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
+use rukh::arrow::ipc::writer::IpcWriteOptions;
+use rukh::{Error, TYPE_KEY, data_type_of};
+
+/// Where Flight SQL puts the name of a column's type.
+const TYPE_NAME: &str = "ARROW:FLIGHT:SQL:TYPE_NAME";
+
+/// Returns the schema that clients are told of a result's.
+pub(crate) fn told(schema: &Schema) -> SchemaRef {
+    let field = |field: &FieldRef| {
+        let mut metadata = HashMap::from([(TYPE_NAME.to_string(), data_type_of(field).to_string())]);
+        if let Some(exact) = field.metadata().get(TYPE_KEY) {
+            metadata.insert(TYPE_KEY.to_string(), exact.clone());
+        }
+        Field::new(field.name(), field.data_type().clone(), true).with_metadata(metadata)
+    };
+    Arc::new(Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>()))
+}
+
+/// Brings a batch into the schema that was told.
+pub(crate) fn fit(batch: RecordBatch, told: &SchemaRef) -> Result<RecordBatch, Error> {
+    if batch.num_columns() != told.fields().len() {
+        return Err(changed());
+    }
+    let columns = batch.columns().iter().zip(told.fields());
+    let columns = columns.map(|(array, field)| match array.data_type() == field.data_type() {
+        true => Ok(array.clone()),
+        false => cast(array, field.data_type()).map_err(|_| changed()),
+    });
+    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(told.clone(), columns, &options).map_err(|error| broken(&error))
+}
+
+fn changed() -> Error {
+    Error::unsupported("cached plan must not change result type")
+}
+
+/// Writes a schema as messages carry it.
+pub(crate) fn encoded(schema: &Schema) -> Result<Bytes, Error> {
+    let options = IpcWriteOptions::default();
+    let message: IpcMessage = SchemaAsIpc::new(schema, &options)
+        .try_into()
+        .map_err(|error| broken(&error))?;
+    Ok(message.0)
+}
+
+fn broken(error: &dyn std::fmt::Display) -> Error {
+    Error::internal(error.to_string())
+}

@@ -1,0 +1,146 @@
+//! Transactions and savepoints.
+
+use arrow_flight::Action;
+use arrow_flight::sql::{
+    ActionBeginSavepointRequest, ActionBeginSavepointResult, ActionEndSavepointRequest, Any, EndTransaction,
+    ProstMessageExt,
+};
+use bytes::Bytes;
+use futures::TryStreamExt;
+use prost::Message;
+use tonic::Code;
+
+use crate::{Client, error, fetch, lines, rows, served, told};
+
+async fn within(
+    client: &mut Client,
+    transaction: &Bytes,
+    sql: &str,
+) -> arrow_flight::error::Result<Vec<String>> {
+    let info = client.execute(sql.to_string(), Some(transaction.clone())).await?;
+    fetch(client, info).await.map(|batches| lines(&batches))
+}
+
+#[test]
+fn changes_are_seen_when_they_are_committed() {
+    served().run(|run| async move {
+        run.execute(&["CREATE TABLE t (id INT PRIMARY KEY)"]);
+        let mut client = run.client().await;
+        for (end, left) in [(EndTransaction::Rollback, "0"), (EndTransaction::Commit, "2")] {
+            let transaction = client.begin_transaction().await.expect("it begins");
+            let inserted = within(&mut client, &transaction, "INSERT INTO t VALUES (1), (2)").await;
+            inserted.expect("it runs");
+            let mine = within(&mut client, &transaction, "SELECT count(*) FROM t").await;
+            assert_eq!(mine.expect("it runs"), ["2"]);
+            let outside = rows(&mut client, "SELECT count(*) FROM t").await;
+            assert_eq!(outside.expect("it runs"), ["0"]);
+            let ended = client.end_transaction(transaction.clone(), end).await;
+            ended.expect("it ends");
+            let outside = rows(&mut client, "SELECT count(*) FROM t").await;
+            assert_eq!(outside.expect("it runs"), [left]);
+            let over = within(&mut client, &transaction, "SELECT 1").await;
+            assert_eq!(told(over), error(Code::FailedPrecondition, "25000"));
+        }
+    });
+}
+
+#[test]
+fn the_first_to_commit_wins() {
+    served().run(|run| async move {
+        run.execute(&[
+            "CREATE TABLE t (id INT PRIMARY KEY, v INT)",
+            "INSERT INTO t VALUES (1, 0)",
+        ]);
+        let mut client = run.client().await;
+        let one = client.begin_transaction().await.expect("it begins");
+        let two = client.begin_transaction().await.expect("it begins");
+        for transaction in [&one, &two] {
+            let updated = within(&mut client, transaction, "UPDATE t SET v = v + 1").await;
+            updated.expect("it runs");
+        }
+        let ended = client.end_transaction(two, EndTransaction::Commit).await;
+        ended.expect("it is the first");
+        let ended = client.end_transaction(one, EndTransaction::Commit).await;
+        assert_eq!(told(ended), error(Code::Aborted, "40001"));
+        assert_eq!(
+            rows(&mut client, "SELECT v FROM t").await.expect("it runs"),
+            ["1"]
+        );
+    });
+}
+
+#[test]
+fn an_aborted_transaction_is_not_committed() {
+    served().run(|run| async move {
+        run.execute(&["CREATE TABLE t (id INT PRIMARY KEY)"]);
+        let mut client = run.client().await;
+        let transaction = client.begin_transaction().await.expect("it begins");
+        let inserted = within(&mut client, &transaction, "INSERT INTO t VALUES (1)").await;
+        inserted.expect("it runs");
+        let failed = within(&mut client, &transaction, "INSERT INTO t VALUES (1)").await;
+        assert_eq!(told(failed), error(Code::AlreadyExists, "23505"));
+        let later = within(&mut client, &transaction, "SELECT 1").await;
+        assert_eq!(told(later), error(Code::FailedPrecondition, "25P02"));
+        let ended = client.end_transaction(transaction, EndTransaction::Commit).await;
+        assert_eq!(told(ended), error(Code::FailedPrecondition, "25P02"));
+        assert!(
+            rows(&mut client, "SELECT * FROM t")
+                .await
+                .expect("it runs")
+                .is_empty()
+        );
+    });
+}
+
+#[test]
+fn savepoints_are_rolled_back_to_and_released() {
+    served().run(|run| async move {
+        run.execute(&["CREATE TABLE t (id INT PRIMARY KEY)"]);
+        let mut client = run.client().await;
+        let transaction = client.begin_transaction().await.expect("it begins");
+        let insert = async |client: &mut Client, id: i32| {
+            let inserted = within(client, &transaction, &format!("INSERT INTO t VALUES ({id})")).await;
+            inserted.expect("it runs");
+        };
+        insert(&mut client, 1).await;
+        let begin = ActionBeginSavepointRequest {
+            transaction_id: transaction.clone(),
+            name: "a \"b\"".to_string(),
+        };
+        let body = begin.as_any().encode_to_vec();
+        let answers = client.do_action(Action::new("BeginSavepoint", body)).await;
+        let answers: Vec<_> = answers
+            .expect("it begins")
+            .try_collect()
+            .await
+            .expect("it is answered");
+        let any = Any::decode(&*answers[0].body).expect("it is a message");
+        let begun: ActionBeginSavepointResult = any.unpack().expect("it is one").expect("of this kind");
+        insert(&mut client, 2).await;
+        for (action, left) in [(2, vec!["1"]), (1, vec!["1", "3"])] {
+            if action == 1 {
+                insert(&mut client, 3).await;
+            }
+            let end = ActionEndSavepointRequest {
+                savepoint_id: begun.savepoint_id.clone(),
+                action,
+            };
+            let body = end.as_any().encode_to_vec();
+            let answers = client.do_action(Action::new("EndSavepoint", body)).await;
+            let answers: Result<Vec<_>, _> = answers.expect("it ends").try_collect().await;
+            assert_eq!(answers.expect("it is answered"), []);
+            let mine = within(&mut client, &transaction, "SELECT id FROM t ORDER BY id").await;
+            assert_eq!(mine.expect("it runs"), left);
+        }
+        let ended = client
+            .end_transaction(transaction.clone(), EndTransaction::Commit)
+            .await;
+        ended.expect("it is committed");
+        assert_eq!(
+            rows(&mut client, "SELECT id FROM t ORDER BY id")
+                .await
+                .expect("it runs"),
+            ["1", "3"]
+        );
+    });
+}

@@ -1,0 +1,89 @@
+//! Clients in other languages, installed once below a directory that is kept between runs.
+//!
+//! Python's and node's packages come from their registries; JDBC's driver is Debian's. What cannot be had is an
+//! error that says so, for [`crate::need::or_skip`].
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+/// The packages of Python's clients.
+const PYTHON: &[&str] = &[
+    "psycopg[binary]==3.3.9",
+    "asyncpg==0.32.0",
+    "sqlalchemy==2.1.9",
+    "adbc-driver-flightsql==1.13.0",
+    "adbc-driver-manager==1.13.0",
+    "pyarrow==26.0.1",
+];
+/// The packages of node's client.
+const NODE: &[&str] = &["pg@8"];
+/// Where Debian puts JDBC's driver.
+const JDBC: &str = "/usr/share/java/postgresql.jar";
+
+/// One installation at a time.
+static INSTALLING: Mutex<()> = Mutex::new(());
+
+/// Runs a command to its end, and returns what it printed; an error is what it said.
+pub fn succeed(command: &mut Command) -> Result<String, String> {
+    let output = command
+        .output()
+        .map_err(|error| format!("{:?} cannot be run: {error}", command.get_program()))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    match output.status.success() {
+        true => Ok(text(&output.stdout)),
+        false => Err(text(&output.stdout) + &text(&output.stderr)),
+    }
+}
+
+/// Returns a directory below `kept`, filled by `install` if it was not.
+fn installed(
+    kept: &Path,
+    name: &str,
+    packages: &[&str],
+    install: impl FnOnce(&Path) -> Result<(), String>,
+) -> Result<PathBuf, String> {
+    let _one = INSTALLING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let directory = kept.join("clients").join(name);
+    let marker = directory.join("installed");
+    let wanted = packages.join("\n");
+    if std::fs::read_to_string(&marker).is_ok_and(|known| known == wanted) {
+        return Ok(directory);
+    }
+    let _ = std::fs::remove_dir_all(&directory);
+    std::fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
+    install(&directory)?;
+    std::fs::write(&marker, wanted).map_err(|error| error.to_string())?;
+    Ok(directory)
+}
+
+/// Returns a Python that has the clients.
+pub fn python(kept: &Path) -> Result<PathBuf, String> {
+    let directory = installed(kept, "python", PYTHON, |directory| {
+        succeed(Command::new("python3").args(["-m", "venv"]).arg(directory))?;
+        let pip = directory.join("bin").join("pip");
+        succeed(Command::new(pip).args(["install", "--quiet"]).args(PYTHON)).map(|_| ())
+    })?;
+    Ok(directory.join("bin").join("python"))
+}
+
+/// Returns the directory of node's packages.
+pub fn node(kept: &Path) -> Result<PathBuf, String> {
+    let directory = installed(kept, "node", NODE, |directory| {
+        let mut npm = Command::new("npm");
+        npm.args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"]);
+        succeed(npm.arg(directory).args(NODE)).map(|_| ())
+    })?;
+    Ok(directory.join("node_modules"))
+}
+
+/// Returns the driver for Java.
+pub fn jdbc() -> Result<PathBuf, String> {
+    succeed(Command::new("java").arg("-version"))?;
+    match Path::new(JDBC).exists() {
+        true => Ok(PathBuf::from(JDBC)),
+        false => Err(format!(
+            "{JDBC} is not there; Debian has it in libpostgresql-jdbc-java"
+        )),
+    }
+}
