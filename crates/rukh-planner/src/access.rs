@@ -165,7 +165,7 @@ pub(crate) fn given_path_on(
     if is_full_scan(query, target) {
         return Some(full_scan(query, knowledge, target));
     }
-    let constraint = constrain(query, knowledge, target, &given, options(query));
+    let constraint = constrain(query, knowledge, target, &given, options(query, target));
     let columnar = target.index(query).filter(|index| index.is_columnar());
     if let Some(index) = columnar {
         return assemble_columnar(query, knowledge, target, Some(index), constraint);
@@ -185,8 +185,15 @@ pub(crate) fn given_path_on(
     Some(merged_path(query, knowledge, target, &path, all).unwrap_or(path))
 }
 
-fn options(query: &Query<'_>) -> SpanOptions {
+/// Most datums of all spans of a path: of keys with many elements there are fewer spans.
+const SPAN_DATUMS_MAX: usize = 131_072;
+
+fn options(query: &Query<'_>, target: &Target) -> SpanOptions {
     let usual = SpanOptions::usual();
+    let usual = SpanOptions {
+        budget: usual.budget.min(SPAN_DATUMS_MAX / target.slots.len().max(1)),
+        ..usual
+    };
     let is_range = query.hints.contains(&Hint::RangeScan);
     SpanOptions {
         small: if query.hints.contains(&Hint::SkipScan) && !is_range {
