@@ -10,6 +10,7 @@ use crate::columnar::{BATCHES, ColumnarRead, column_tests, cost_of_unpacking};
 use crate::constrain::{Constraint, constrain};
 use crate::cost::{Estimate, PathShape, estimate, estimate_columnar, is_whole_key, known_for_key};
 use crate::implication::given_by_index;
+use crate::intersect::Within;
 use crate::knowledge::Knowledge;
 use crate::loose::{LooseScan, loose_path};
 use crate::masked::{MaskedTest, Masks, masks};
@@ -54,8 +55,8 @@ impl ScanKind {
 
 /// One way to read the rows of a query.
 ///
-/// The rows are exactly those whose key lies in one of `ranges`, passes `masked`, and for which the
-/// conjuncts in `residual_index` and `residual` are true. Nothing that ranges and masked compares
+/// The rows are exactly those whose key lies in one of `ranges`, passes `masked`, for which the
+/// conjuncts in `residual_index` and `residual` are true, and which are among those of `within`. Nothing that ranges and masked compares
 /// prove is among the residual.
 #[derive(Clone, Debug)]
 pub struct AccessPath {
@@ -98,6 +99,8 @@ pub struct AccessPath {
     pub merge: Option<Merge>,
     /// What reading is likely to cost.
     pub estimate: Estimate,
+    /// What rows have to be among, beside all that.
+    pub within: Option<Arc<Within>>,
     /// What is read of a columnar index, if the source is one; its tests are proven, and in addition
     /// to those of keys.
     pub columnar: Option<ColumnarRead>,
@@ -141,14 +144,28 @@ pub(crate) fn path_on(query: &Query<'_>, knowledge: &Knowledge, target: &Target)
 
 /// The same for a query that wants all rows.
 fn plain_path_on(query: &Query<'_>, knowledge: &Knowledge, target: &Target) -> Option<AccessPath> {
-    let given = match target.source {
+    given_path_on(query, knowledge, target, &[])
+}
+
+/// The same for rows of which conjuncts are known to be true.
+pub(crate) fn given_path_on(
+    query: &Query<'_>,
+    knowledge: &Knowledge,
+    target: &Target,
+    known: &[bool],
+) -> Option<AccessPath> {
+    let mut given = match target.source {
         Source::Index(_) => given_by_index(query, knowledge, target.index(query)?)?,
         Source::Table => vec![false; query.conjuncts.len()],
     };
+    given
+        .iter_mut()
+        .zip(known)
+        .for_each(|(given, known)| *given |= known);
     if is_full_scan(query, target) {
         return Some(full_scan(query, knowledge, target));
     }
-    let constraint = constrain(query, knowledge, target, &given, options(query));
+    let constraint = constrain(query, knowledge, target, &given, options(query, target));
     let columnar = target.index(query).filter(|index| index.is_columnar());
     if let Some(index) = columnar {
         return assemble_columnar(query, knowledge, target, Some(index), constraint);
@@ -163,13 +180,20 @@ fn plain_path_on(query: &Query<'_>, knowledge: &Knowledge, target: &Target) -> O
             limit: None,
             ..*query
         };
-        Some(plain_path_on(&unordered, knowledge, target)?.estimate)
+        Some(given_path_on(&unordered, knowledge, target, known)?.estimate)
     };
     Some(merged_path(query, knowledge, target, &path, all).unwrap_or(path))
 }
 
-fn options(query: &Query<'_>) -> SpanOptions {
+/// Most datums of all spans of a path: of keys with many elements there are fewer spans.
+const SPAN_DATUMS_MAX: usize = 131_072;
+
+fn options(query: &Query<'_>, target: &Target) -> SpanOptions {
     let usual = SpanOptions::usual();
+    let usual = SpanOptions {
+        budget: usual.budget.min(SPAN_DATUMS_MAX / target.slots.len().max(1)),
+        ..usual
+    };
     let is_range = query.hints.contains(&Hint::RangeScan);
     SpanOptions {
         small: if query.hints.contains(&Hint::SkipScan) && !is_range {
@@ -258,6 +282,7 @@ fn assemble(
         ordered: order.satisfied,
         loose: None,
         merge: None,
+        within: None,
         estimate,
         columnar: None,
     }
@@ -354,6 +379,7 @@ fn assemble_columnar(
         ordered: order.satisfied,
         loose: None,
         merge: None,
+        within: None,
         estimate,
         columnar: Some(read),
     })

@@ -16,6 +16,7 @@ use rukh_keys::SortOrder;
 use crate::access::{AccessPath, ScanKind, path_on};
 use crate::cost::CostPart;
 use crate::domain::points;
+use crate::intersect::intersected;
 use crate::knowledge::Knowledge;
 use crate::plan::{Allowed, is_unbeatable, lacking};
 use crate::planner::Planner;
@@ -93,13 +94,21 @@ pub fn alternatives(query: &Query<'_>, chosen: &AccessPath, quote: QuoteName) ->
     let planner = Planner::new(query);
     for target in planner.targets() {
         match path_on(query, &knowledge, target) {
-            _ if target.source() == chosen.source => {}
+            _ if target.source() == chosen.source && chosen.within.is_none() => {}
             Some(path) => paths.push(Alternative {
                 why: why(query, &allowed, chosen, &path),
                 path,
             }),
             None => unusable.push((target.source(), lacking(target.index(query)).to_string())),
         }
+    }
+    if chosen.within.is_none()
+        && let Some(path) = intersected(query, &knowledge, planner.targets(), chosen, f64::INFINITY)
+    {
+        paths.push(Alternative {
+            why: why(query, &allowed, chosen, &path),
+            path,
+        });
     }
     let building = query.table.indexes.iter();
     let building = building.filter(|index| index.state == IndexState::Building);
@@ -126,6 +135,9 @@ fn why(query: &Query<'_>, allowed: &Allowed, chosen: &AccessPath, path: &AccessP
             ScanKind::Empty => "no row can pass the conditions".to_string(),
             _ => "the conditions name one key of the table".to_string(),
         };
+    }
+    if path.within.is_some() && path.estimate.cost <= chosen.estimate.cost {
+        return "saves too little".to_string();
     }
     if path.estimate.cost <= chosen.estimate.cost {
         return match path.estimate.cost < chosen.estimate.cost {

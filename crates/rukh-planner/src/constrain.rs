@@ -110,9 +110,22 @@ fn product_for_key(
     let mut order: Vec<usize> = (0..knowledge.conjuncts.len()).filter(several).collect();
     order.sort_by_key(|at| knowledge.conjuncts[*at].list.len());
     for at in order {
-        let narrowing = knowledge.conjuncts[at].list.iter().map(narrows);
-        let narrowing = simplify(narrowing.collect(), query);
+        let list = &knowledge.conjuncts[at].list;
+        // What is whole has been simplified before.
+        let narrowing = match list
+            .iter()
+            .all(|one| one.sets().iter().all(|(term, _)| concerns(*term)))
+        {
+            true => list.clone(),
+            false => simplify(list.iter().map(narrows).collect(), query),
+        };
         if narrowing.iter().any(TermBox::is_everything) {
+            continue;
+        }
+        if let [one] = boxes.as_slice()
+            && one.is_everything()
+        {
+            boxes = narrowing;
             continue;
         }
         boxes = match budget.product(&boxes, &narrowing) {
@@ -123,6 +136,10 @@ fn product_for_key(
                 boxes.iter().filter_map(|one| one.intersect(&hull)).collect()
             }
         };
+    }
+    // Without a hash, nothing is left to be dropped from boxes, and nothing comes to them.
+    if !slots.iter().any(|slot| slot.hash_of.is_some()) {
+        return (boxes, included);
     }
     let projected = boxes.into_iter().filter_map(|one| project(one, slots, query));
     (simplify(projected.collect(), query), included)

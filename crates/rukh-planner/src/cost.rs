@@ -318,7 +318,7 @@ const INTERSECTED_MAX: usize = 8;
 ///
 /// Conditions on different terms are taken to be independent, those on one term are not: `day >= 1`
 /// and `day < 2` together are the share of one interval.
-fn share_of_conjuncts<'a>(query: &Query<'_>, conjuncts: impl Iterator<Item = &'a Boxes>) -> f64 {
+pub(crate) fn share_of_conjuncts<'a>(query: &Query<'_>, conjuncts: impl Iterator<Item = &'a Boxes>) -> f64 {
     let mut terms: Vec<(TermId, Cow<'a, IntervalSet>)> = Vec::new();
     let mut others = 1.0;
     for conjunct in conjuncts {

@@ -17,7 +17,7 @@
 //! A line that has nothing to say is left out. Behind `ranges` stand `buckets` for a salted key, in
 //! which the ranges are read, and `masked`. A loose scan has `group`: what tells groups apart, and which
 //! row is read of each; where ranges are merged in order, `merge` tells by what they differ. `residual` before a lookup is checked on the index entry
-//! and says so. ANALYZE appends `actual` and `time`.
+//! and says so. `within` is another scan, which tells by their primary keys the rows that are to be read. ANALYZE appends `actual` and `time`.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -27,6 +27,7 @@ use rukh_keys::SortOrder;
 
 use crate::access::{AccessPath, ScanKind};
 use crate::columnar::ColumnarRead;
+use crate::intersect::Within;
 use crate::merge::Merge;
 use crate::query::{OrderKey, Query, Source};
 
@@ -128,6 +129,11 @@ fn text_of(query: &Query<'_>, path: &AccessPath, ranges: &[String], actuals: Opt
     if let Some(read) = path.columnar.as_ref().filter(|_| path.kind != ScanKind::Empty) {
         line("columns", &columns_text(query, read));
     }
+    if let Some(within) = &path.within {
+        for (at, part) in within_texts(query, within).iter().enumerate() {
+            line(if at == 0 { "within" } else { "" }, part);
+        }
+    }
     if !path.covering && path.kind != ScanKind::Empty {
         line("lookup", &lookup_text(query, path));
     }
@@ -152,6 +158,23 @@ fn text_of(query: &Query<'_>, path: &AccessPath, ranges: &[String], actuals: Opt
         );
     }
     text
+}
+
+/// What rows have to be among: the scan that tells, and below it what it reads.
+fn within_texts(query: &Query<'_>, within: &Within) -> Vec<String> {
+    let path = &within.path;
+    let mut texts = vec![format!(
+        "{} on {}",
+        path.kind_name(),
+        source_name(query, path.source)
+    )];
+    texts.extend(range_texts(path).into_iter().map(|range| format!("  {range}")));
+    let masked = masked_texts(path);
+    texts.extend(masked.iter().map(|test| format!("  masked {}", test.trim_end())));
+    let residual = path.residual.iter().map(|at| query.conjunct_sql(*at));
+    texts.extend(residual.map(|check| format!("  residual {check}")));
+    texts.push(format!("  {}", estimate_text(path)));
+    texts
 }
 
 /// `table t` or `index t@i`; of a columnar scan `t@i`.

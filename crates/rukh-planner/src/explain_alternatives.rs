@@ -13,7 +13,7 @@
 //!
 //! | member         | holds                                                                        |
 //! |----------------|------------------------------------------------------------------------------|
-//! | `alternatives` | array of `{"kind", "index", "ordered", "estimate", "why"}`, the cheapest first |
+//! | `alternatives` | array of `{"kind", "index", "within", "ordered", "estimate", "why"}`, the cheapest first |
 //! | `unusable`     | array of `{"index", "why"}`                                                  |
 //! | `suggestion`   | null, or `{"sql", "keys", "instead_of"}`                                     |
 
@@ -37,7 +37,11 @@ pub fn alternatives_text(query: &Query<'_>, chosen: &AccessPath, others: &Altern
     line("cost", &cost_text(chosen));
     for (at, other) in others.paths.iter().enumerate() {
         let path = &other.path;
-        let (kind, source) = (path.kind_name(), source_name(query, path.source));
+        let kind = path.kind_name();
+        let mut source = source_name(query, path.source);
+        if let Some(within) = &path.within {
+            source = format!("{source} within {}", source_name(query, within.path.source));
+        }
         let estimate = format!("{}, {}", estimate_text(path), cost_text(path));
         let word = if at == 0 { "not taken" } else { "" };
         line(word, &format!("{kind} on {source}: {estimate}"));
@@ -71,6 +75,7 @@ pub fn with_alternatives_json(query: &Query<'_>, mut path: Value, others: &Alter
         json!({
             "kind": other.path.kind_name(),
             "index": index_name(query, other.path.source),
+            "within": other.path.within.as_ref().and_then(|within| index_name(query, within.path.source)),
             "ordered": other.path.ordered,
             "estimate": estimate(&other.path),
             "why": other.why,

@@ -18,6 +18,7 @@
 //! | `lookup_columns` | array of column names                                                       |
 //! | `group`        | null, or `{"by", "rows"}`: what tells groups apart, `first`, `last` or `both` |
 //! | `merge`        | null, or `{"by", "runs"}`: what tells the runs apart that are merged, their number |
+//! | `within`       | null, or `{"kind", "index", "ranges", "masked", "residual", "estimate"}` of the scan that rows have to be among |
 //! | `reverse`      | whether it is read backwards                                                 |
 //! | `order`        | array of `{"expression", "descending", "nulls_first"}`: the order delivered  |
 //! | `ordered`      | whether that is the order asked for                                          |
@@ -60,6 +61,14 @@ pub fn explain_json(query: &Query<'_>, path: &AccessPath, actuals: Option<&Actua
         "merge": path.merge.as_ref().map(|merge| json!({
             "by": run_names(query, path, merge),
             "runs": merge.runs.len(),
+        })),
+        "within": path.within.as_ref().map(|within| json!({
+            "kind": within.path.kind_name(),
+            "index": index_name(query, within.path.source),
+            "ranges": within.path.spans.iter().take(RANGES_LISTED).map(|span| range(span, &within.path)).collect::<Vec<_>>(),
+            "masked": within.path.masked_tests.iter().map(masked).collect::<Vec<_>>(),
+            "residual": conditions(&within.path.residual),
+            "estimate": estimate(&within.path),
         })),
         "reverse": path.reverse,
         "order": path.order.iter().map(|key| order_key(query, key)).collect::<Vec<_>>(),

@@ -3,6 +3,7 @@
 use rukh_catalog::{Index, IndexState};
 
 use crate::access::{AccessPath, ScanKind, path_on};
+use crate::intersect::better_intersected;
 use crate::knowledge::Knowledge;
 use crate::planner::Planner;
 use crate::query::{Hint, Query, Source};
@@ -53,7 +54,10 @@ pub(crate) fn plan_with(query: &Query<'_>, targets: &[Target]) -> Plan {
             best = at;
         }
     }
-    let path = paths.remove(best);
+    let mut path = paths.remove(best);
+    if let Some(both) = better_intersected(query, &knowledge, targets, &path) {
+        paths.insert(best, std::mem::replace(&mut path, both));
+    }
     notices.extend(shape_notices(query, &path));
     Plan {
         path,

@@ -35,6 +35,7 @@ use rukh_keys::DataType;
 use crate::access::{AccessPath, path_on};
 use crate::boxes::TermBox;
 use crate::cost::least_cost_of_all;
+use crate::intersect::better_intersected;
 use crate::knowledge::Knowledge;
 use crate::plan::{Plan, is_unbeatable, plan_with};
 use crate::point::point_path;
@@ -91,7 +92,10 @@ impl Planner {
                 ..self.plan(query)
             };
         }
-        chosen(self.cheapest(query, &Knowledge::of(query)))
+        let knowledge = Knowledge::of(query);
+        let path = self.cheapest(query, &knowledge);
+        let both = better_intersected(query, &knowledge, &self.targets, &path);
+        chosen(both.unwrap_or(path))
     }
 
     /// The cheapest path, of equals the first.

@@ -70,6 +70,7 @@ pub(crate) fn point_path(query: &Query<'_>, target: &Target) -> Option<AccessPat
         ordered: true,
         loose: None,
         merge: None,
+        within: None,
         estimate: Reading::single_key(asked.share).estimate(query),
         columnar: None,
     })

@@ -30,6 +30,8 @@ pub struct Query<'a> {
     pub groups: Option<&'a Grouped>,
     /// What the user asks for against the planner's judgement.
     pub hints: &'a [Hint],
+    /// Whether two indexes may be read for two conditions.
+    pub intersect: bool,
     /// What is known about the rows.
     pub statistics: &'a Statistics,
     /// Index expressions that terms may stand for: [`TermId::expression`]`(i)` is the i-th.
@@ -51,6 +53,7 @@ impl<'a> Query<'a> {
             limit: None,
             groups: None,
             hints: &[],
+            intersect: true,
             statistics: &NOTHING_KNOWN,
             expressions: &[],
             index_predicates: &[],

@@ -134,6 +134,7 @@ impl Planner {
             conjuncts,
             order: &[],
             limit: None,
+            intersect: false,
             ..*query
         };
         self.choose(&query).path

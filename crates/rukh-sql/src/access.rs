@@ -16,6 +16,7 @@ use crate::context::{CancelHandle, Notice, StatementContext};
 use crate::expressions::parse_predicate;
 use crate::hints::TableHint;
 use crate::translate::{Translator, index_expressions};
+use crate::within::RowNames;
 
 /// The conditions on one table, translated once and planned as often as parameters change.
 #[derive(Clone, Debug)]
@@ -30,6 +31,8 @@ pub(crate) struct Conditions {
     planner: OnceLock<Arc<Planner>>,
     /// How many of the last predicates only narrow what is read: who asks checks them on the rows.
     narrowing: usize,
+    /// Whether two indexes may be read for two conditions.
+    intersect: bool,
 }
 
 /// What a statement wants of a table beside its conditions.
@@ -77,6 +80,7 @@ impl Conditions {
             index_predicates,
             planner: OnceLock::new(),
             narrowing: 0,
+            intersect: true,
         })
     }
 
@@ -84,6 +88,8 @@ impl Conditions {
     pub(crate) fn narrowed(&self, by: Vec<Predicate>) -> Self {
         let mut conditions = self.clone();
         conditions.narrowing += by.len();
+        // What is read for some rows at a time is not worth two indexes.
+        conditions.intersect = false;
         conditions.predicates.extend(by);
         conditions
     }
@@ -100,7 +106,10 @@ impl Conditions {
     pub(crate) fn plan(&self, wanted: &Wanted<'_>, context: &StatementContext) -> Plan {
         let hints = self.hints(context);
         let statistics = self.statistics(context);
-        let query = self.query(wanted, &hints, &statistics);
+        let query = Query {
+            intersect: self.intersect && context.methods.index_intersection,
+            ..self.query(wanted, &hints, &statistics)
+        };
         let plan = self
             .planner
             .get_or_init(|| Arc::new(Planner::new(&query)))
@@ -127,6 +136,7 @@ impl Conditions {
     pub(crate) fn with_predicates(&self, predicates: Vec<Predicate>) -> Self {
         Conditions {
             predicates,
+            intersect: false,
             ..self.clone()
         }
     }
@@ -178,6 +188,7 @@ impl Conditions {
             limit: wanted.limit,
             groups: wanted.groups,
             hints,
+            intersect: self.intersect,
             statistics,
             expressions: &self.expressions,
             index_predicates: &self.index_predicates,
@@ -229,14 +240,19 @@ impl Conditions {
 
     /// Makes the engine's request to read some ranges of a path.
     pub(crate) fn request(&self, path: &AccessPath, read: Read<'_>) -> ScanRequest {
-        let entry_columns = self.columns_read(read.entry_positions);
+        let mut entry_columns = self.columns_read(read.entry_positions);
+        if let Some(names) = &read.within {
+            entry_columns.retain(|column| !names.columns.contains(column));
+            entry_columns.splice(0..0, names.columns.iter().copied());
+        }
         let table = || self.table.clone();
         let part = |run: &Run| MergePart {
             ranges: run.ranges.clone(),
             prefix: run.prefix,
         };
+        let is_checked = !read.entry.is_empty() || read.within.is_some();
         let filter =
-            (!read.entry.is_empty()).then(|| entry_filter(table(), read.entry, entry_columns.clone()));
+            is_checked.then(|| entry_filter(table(), read.entry, entry_columns.clone(), read.within));
         ScanRequest {
             table: table(),
             source: engine_source(path.source),
@@ -279,6 +295,8 @@ pub(crate) struct Read<'a> {
     pub(crate) entry: Vec<Predicate>,
     /// Their positions among the conjuncts.
     pub(crate) entry_positions: &'a [usize],
+    /// The rows that an index has to be among.
+    pub(crate) within: Option<Arc<RowNames>>,
     /// Ends the scan.
     pub(crate) cancel: &'a CancelHandle,
 }
@@ -302,11 +320,24 @@ fn column_test(test: &rukh_planner::ColumnTest) -> rukh_engine::ColumnTest {
     }
 }
 
-fn entry_filter(table: Arc<Table>, predicates: Vec<Predicate>, columns: Vec<ColumnId>) -> EntryFilter {
+/// A test on index entries; the columns that name a row come first.
+fn entry_filter(
+    table: Arc<Table>,
+    predicates: Vec<Predicate>,
+    columns: Vec<ColumnId>,
+    within: Option<Arc<RowNames>>,
+) -> EntryFilter {
+    let named = within.as_ref().map_or(0, |names| names.columns.len());
     Box::new(move |view| {
-        let row = (0..columns.len()).map(|i| Ok(view.datum(i)?.into_owned()));
-        let row = row.collect::<Result<Vec<_>, rukh_engine::EngineError>>()?;
-        Ok(accepts(&table, &predicates, &columns, &row))
+        let mut row = Vec::with_capacity(columns.len());
+        for at in 0..columns.len() {
+            if at == named && within.as_ref().is_some_and(|names| !names.contains(&row)) {
+                return Ok(false);
+            }
+            row.push(view.datum(at)?.into_owned());
+        }
+        let is_among = || within.as_ref().is_none_or(|names| names.contains(&row));
+        Ok((columns.len() > named || is_among()) && accepts(&table, &predicates, &columns, &row))
     })
 }
 

@@ -181,6 +181,13 @@ pub struct QueryStats {
     pub elapsed_us: u64,
 }
 
+/// What one part of a direct plan did.
+#[derive(Debug, Default)]
+struct PartStats {
+    counters: Totals,
+    elapsed: Duration,
+}
+
 /// What one statement runs with.
 pub(crate) struct StatementContext {
     pub(crate) engine: Engine,
@@ -190,6 +197,8 @@ pub(crate) struct StatementContext {
     pub(crate) cancel: CancelHandle,
     pub(crate) notices: Mutex<Vec<Notice>>,
     pub(crate) totals: Totals,
+    /// What each part of a direct plan that has several did, by position.
+    parts: Mutex<Vec<PartStats>>,
     pub(crate) started: Instant,
     planning_us: AtomicU64,
     finished_us: AtomicU64,
@@ -230,6 +239,7 @@ impl StatementContext {
             cancel,
             notices: Mutex::default(),
             totals: Totals::default(),
+            parts: Mutex::default(),
             started: Instant::now(),
             planning_us: AtomicU64::new(0),
             finished_us: AtomicU64::new(0),
@@ -251,6 +261,24 @@ impl StatementContext {
         if !notices.contains(&notice) {
             notices.push(notice);
         }
+    }
+
+    /// Adds what a part of a direct plan did: counts, and the time that it took.
+    pub(crate) fn add_to_part(&self, at: usize, counters: &ScanCounters, elapsed: Duration) {
+        let mut parts = self.parts.lock();
+        let known = parts.len().max(at + 1);
+        parts.resize_with(known, PartStats::default);
+        parts[at].counters.add(counters);
+        parts[at].counters.add_rows(counters.rows);
+        parts[at].elapsed += elapsed;
+    }
+
+    /// Returns what a part of a direct plan did so far.
+    pub(crate) fn part(&self, at: usize) -> (ScanCounters, Duration) {
+        let parts = self.parts.lock();
+        parts
+            .get(at)
+            .map_or_else(Default::default, |part| (part.counters.load(), part.elapsed))
     }
 
     /// Marks the end of planning.

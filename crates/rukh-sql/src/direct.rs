@@ -6,6 +6,7 @@
 //! the query runs the general way, with the same rows.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::logical_expr::utils::split_conjunction;
@@ -22,6 +23,7 @@ use crate::point_read::PointRead;
 use crate::rows::Columns;
 use crate::shape::{Shape, Total, shape_of};
 use crate::totals::{TotalRead, Totals};
+use crate::within::RowNames;
 
 /// Most keys, by estimate, that a direct plan reads; larger scans gain from batches and both cores.
 const DIRECT_KEYS_MAX: f64 = 10_000.0;
@@ -133,6 +135,8 @@ impl DirectPlan {
         }
         let left = || path.residual.iter().chain(&path.residual_index);
         let exact = left().next().is_none();
+        // The index within is read to its end.
+        let stops = self.shape.fetch.is_some() && path.within.is_none();
         let counts = total.is_some_and(|at| self.shape.totals[at] == Total::Count);
         let grouped = self.shape.groups.is_none() || path.loose.as_ref().is_some_and(|loose| loose.exact);
         // Columns are read by batches, on both cores.
@@ -140,8 +144,8 @@ impl DirectPlan {
             && (self.shape.order.is_empty() || path.ordered)
             && grouped
             && left().all(|position| bound[*position].is_decidable())
-            && (path.estimate.keys <= DIRECT_KEYS_MAX || (self.shape.fetch.is_some() && exact))
-            && (exact || !counts);
+            && (path.estimate.keys <= DIRECT_KEYS_MAX || (stops && exact))
+            && (!counts || (exact && path.within.is_none()));
         holds.then_some(Chosen {
             plan,
             bound,
@@ -196,16 +200,7 @@ impl DirectPlan {
         let chosen = paths.remove(0);
         let path = chosen.plan.path;
         let (first, rest) = match chosen.union {
-            None => (
-                self.reading(
-                    &self.conditions,
-                    &path,
-                    &self.shape.output,
-                    &chosen.bound,
-                    context,
-                ),
-                Vec::new(),
-            ),
+            None => (self.reading_within(path, &chosen.bound, context)?, Vec::new()),
             Some(union) => {
                 let reading = |arm: UnionArm| {
                     let conditions = self.conditions.with_predicates(arm.conjuncts);
@@ -214,6 +209,7 @@ impl DirectPlan {
                         &arm.path,
                         &self.shape.output,
                         &conditions.predicates,
+                        None,
                         context,
                     )
                 };
@@ -231,6 +227,7 @@ impl DirectPlan {
             width: self.shape.output.len(),
             columns: first.columns,
             residual: first.residual,
+            part: (!rest.is_empty()).then_some(0),
             rest: rest.into_iter(),
             skip: self.shape.skip,
             left: self.shape.fetch,
@@ -249,7 +246,14 @@ impl DirectPlan {
             };
             let output = std::slice::from_ref(column);
             TotalRead::Extreme {
-                reading: Box::new(self.reading(&self.conditions, &path, output, &chosen.bound, context)),
+                reading: Box::new(self.reading(
+                    &self.conditions,
+                    &path,
+                    output,
+                    &chosen.bound,
+                    None,
+                    context,
+                )),
                 row: rows.row.clone(),
             }
         };
@@ -260,6 +264,7 @@ impl DirectPlan {
             width: 0,
             columns: Vec::new(),
             residual: Vec::new(),
+            part: None,
             rest: Vec::new().into_iter(),
             skip: 0,
             left: None,
@@ -269,6 +274,30 @@ impl DirectPlan {
         }
     }
 
+    /// Makes ready what the path of all rows is read by; reads what these have to be among.
+    fn reading_within(
+        &self,
+        path: AccessPath,
+        bound: &[Predicate],
+        context: &StatementContext,
+    ) -> Result<Reading, SqlError> {
+        let conditions = &self.conditions;
+        let reading = |path: &AccessPath, names| {
+            self.reading(conditions, path, &self.shape.output, bound, names, context)
+        };
+        let Some(within) = &path.within else {
+            return Ok(reading(&path, None));
+        };
+        let (names, counters) = conditions.names_within(within, bound, context)?;
+        context.totals.add(&counters);
+        if names.is_some() {
+            return Ok(reading(&path, names));
+        }
+        let alone = conditions.plan_on(path.source, &self.wanted(bound, None), context);
+        let alone = alone.ok_or_else(|| SqlError::internal("what was planned can be planned again"))?;
+        Ok(reading(&alone, None))
+    }
+
     /// Makes ready what a path is read by; `bound` are the conditions with parameters filled in.
     fn reading(
         &self,
@@ -276,6 +305,7 @@ impl DirectPlan {
         path: &AccessPath,
         output: &[ColumnId],
         bound: &[Predicate],
+        within: Option<Arc<RowNames>>,
         context: &StatementContext,
     ) -> Reading {
         let residual = conditions.residual(path);
@@ -292,6 +322,7 @@ impl DirectPlan {
             limit: self.shape.limit().filter(|_| residual.row.is_empty()),
             entry: picked(&residual.entry),
             entry_positions: &residual.entry,
+            within,
             cancel: &context.cancel,
         };
         Reading {
@@ -335,6 +366,8 @@ pub(crate) struct DirectCursor {
     width: usize,
     columns: Vec<ColumnId>,
     residual: Vec<Predicate>,
+    /// The position of the path being read, if there are several.
+    part: Option<usize>,
     /// Paths to be read after this one.
     rest: std::vec::IntoIter<Reading>,
     skip: u64,
@@ -379,15 +412,23 @@ impl DirectCursor {
         let mut rows = Vec::new();
         while rows.is_empty() && self.left != Some(0) {
             self.context.cancel.check()?;
+            let started = self.part.map(|_| Instant::now());
             let read = self.read_chunk(&mut cursor, &mut rows)?;
             self.context.cancel.check()?;
             let counters = cursor.counters();
-            self.context.totals.add(&counted_since(&counters, &self.seen));
+            let new = counted_since(&counters, &self.seen);
+            self.context.totals.add(&new);
             self.seen = counters;
+            if let (Some(part), Some(started)) = (self.part, started) {
+                let rows = rows.len() as u64;
+                let new = ScanCounters { rows, ..new };
+                self.context.add_to_part(part, &new, started.elapsed());
+            }
             if read == 0 {
                 let Some(next) = self.rest.next() else {
                     break;
                 };
+                self.part = self.part.map(|part| part + 1);
                 (self.columns, self.residual) = (next.columns, next.residual);
                 *cursor = self.context.snapshot.scan(next.request)?;
                 self.seen = ScanCounters::default();

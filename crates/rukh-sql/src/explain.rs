@@ -10,7 +10,7 @@ use datafusion::physical_plan::{ExecutionPlan, displayable};
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast;
 use rukh_planner::{
-    AccessPath, Actuals, Constant, Union, UnionArm, actual_text, alternatives, alternatives_text,
+    AccessPath, Actuals, Constant, Query, Union, UnionArm, actual_text, alternatives, alternatives_text,
     explain_json, explain_lookup_text, explain_text, missing_index, narrowed_text, with_alternatives_json,
 };
 use serde_json::{Value, json};
@@ -209,10 +209,15 @@ fn direct_node(
     asked: Asked,
 ) -> Option<Node> {
     let chosen = plan.paths(context, params)?;
-    // Several totals are counted together.
-    let actuals =
-        (asked.analyze && chosen.len() == 1).then(|| actuals_of(&context.totals.load(), context.elapsed()));
-    let node = |one: &Chosen| {
+    let actuals = |at: usize| {
+        let (counters, elapsed) = match chosen.len() {
+            1 => (context.totals.load(), context.elapsed()),
+            _ => context.part(at),
+        };
+        asked.analyze.then(|| actuals_of(&counters, elapsed))
+    };
+    let node = |(at, one): (usize, &Chosen)| {
+        let actuals = actuals(at);
         if let Some(union) = &one.union {
             return union_node(plan, union, actuals.as_ref(), context, asked);
         }
@@ -225,17 +230,17 @@ fn direct_node(
         scan_node(&scan, context, asked)
     };
     Some(match chosen.as_slice() {
-        [only] => node(only),
+        [only] => node((0, only)),
         totals => Node {
             name: "totals".to_string(),
             detail: plan.column_names().join(", "),
             scan: None,
-            children: totals.iter().map(node).collect(),
+            children: totals.iter().enumerate().map(node).collect(),
         },
     })
 }
 
-/// The paths for arms of an OR, with what they did together.
+/// The paths for arms of an OR, with what they did together and each.
 fn union_node(
     plan: &DirectPlan,
     union: &Union,
@@ -243,13 +248,14 @@ fn union_node(
     context: &StatementContext,
     asked: Asked,
 ) -> Node {
-    let arm = |arm: &UnionArm| {
+    let arm = |(at, arm): (usize, &UnionArm)| {
+        let (counters, elapsed) = context.part(at);
         let conditions = plan.conditions().with_predicates(arm.conjuncts.clone());
         let scan = Scan {
             wanted: plan.wanted(&arm.conjuncts, None),
             conditions: &conditions,
             path: &arm.path,
-            actuals: None,
+            actuals: asked.analyze.then(|| actuals_of(&counters, elapsed)),
         };
         scan_node(&scan, context, asked)
     };
@@ -257,7 +263,7 @@ fn union_node(
         name: "union".to_string(),
         detail: actuals.map(actual_text).unwrap_or_default(),
         scan: None,
-        children: union.arms.iter().map(arm).collect(),
+        children: union.arms.iter().enumerate().map(arm).collect(),
     }
 }
 
@@ -274,6 +280,10 @@ fn scan_node(scan: &Scan<'_>, context: &StatementContext, asked: Asked) -> Node 
     let statistics = conditions.statistics(context);
     let hints = conditions.hints(context);
     let query = conditions.query(&scan.wanted, &hints, &statistics);
+    let query = Query {
+        intersect: query.intersect && context.methods.index_intersection,
+        ..query
+    };
     let mut text = explain_text(&query, path, actuals);
     let mut json = explain_json(&query, path, actuals);
     if asked.alternatives {

@@ -23,7 +23,7 @@ use crate::expressions;
 use crate::functions;
 use crate::in_lists::{join_again, keep_apart};
 use crate::literals::type_literals;
-use crate::operators::{LookupJoins, OnePerGroup, OrderUse, RuntimeFilters, TopN};
+use crate::operators::{LookupJoins, MergeJoins, OnePerGroup, OrderUse, RuntimeFilters, TopN};
 use crate::provider::{CurrentStatement, RukhCatalog};
 use crate::rewrite::rewrite;
 use crate::subqueries::single_values;
@@ -78,6 +78,7 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
         rules.push(rule);
         if selects_joins {
             rules.push(Arc::new(LookupJoins));
+            rules.push(Arc::new(MergeJoins));
         }
     }
     rules

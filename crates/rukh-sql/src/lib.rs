@@ -82,6 +82,7 @@ mod types;
 mod vectors;
 mod views;
 mod window_frames;
+mod within;
 
 pub use activity::{Backend, Backends};
 pub use array_text::{array_text, elements as array_elements};

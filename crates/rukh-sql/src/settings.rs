@@ -18,6 +18,10 @@ pub(crate) struct Methods {
     pub(crate) lookup_join: bool,
     /// Joins by hash tables; off, lookups are taken wherever they can be.
     pub(crate) hash_join: bool,
+    /// Joins of inputs in one order without hash tables.
+    pub(crate) merge_join: bool,
+    /// Two indexes for two conditions.
+    pub(crate) index_intersection: bool,
     /// Several indexes for the arms of one OR.
     pub(crate) index_union: bool,
     /// Scans that are narrowed by what joins above them find out.
@@ -29,6 +33,8 @@ impl Default for Methods {
         Methods {
             lookup_join: true,
             hash_join: true,
+            merge_join: true,
+            index_intersection: true,
             index_union: true,
             runtime_filter: true,
         }
@@ -118,7 +124,7 @@ impl Settings {
 const ISOLATION: &str = "repeatable read";
 
 /// Names of all settings, with what they are for.
-const KNOWN: [(&str, &str); 15] = [
+const KNOWN: [(&str, &str); 17] = [
     ("auto_analyze", "whether COPY of many rows is followed by ANALYZE"),
     (
         "default_table_access_method",
@@ -137,12 +143,20 @@ const KNOWN: [(&str, &str); 15] = [
         "whether joins by hash tables are considered, where lookups could do",
     ),
     (
+        "enable_indexintersection",
+        "whether two indexes for two conditions are considered",
+    ),
+    (
         "enable_indexunion",
         "whether several indexes for the arms of one OR are considered",
     ),
     (
         "enable_lookupjoin",
         "whether joins that look up rows by key are considered",
+    ),
+    (
+        "enable_mergejoin",
+        "whether joins of large inputs in the order of what is compared are merges",
     ),
     (
         "enable_runtimefilter",
@@ -203,8 +217,10 @@ impl Settings {
             }
             "default_transaction_isolation" | "transaction_isolation" => check_isolation(name, value)?,
             "enable_hashjoin" => self.methods.hash_join = boolean(name, value, true)?,
+            "enable_indexintersection" => self.methods.index_intersection = boolean(name, value, true)?,
             "enable_indexunion" => self.methods.index_union = boolean(name, value, true)?,
             "enable_lookupjoin" => self.methods.lookup_join = boolean(name, value, true)?,
+            "enable_mergejoin" => self.methods.merge_join = boolean(name, value, true)?,
             "enable_runtimefilter" => self.methods.runtime_filter = boolean(name, value, true)?,
             "search_path" => {
                 self.search_path = SearchPath::parse(value)
@@ -238,8 +254,10 @@ impl Settings {
             "transaction_read_only" => Ok(on_or_off(self.transaction_read_only)),
             "default_transaction_isolation" | "transaction_isolation" => Ok(ISOLATION.to_string()),
             "enable_hashjoin" => Ok(on_or_off(self.methods.hash_join)),
+            "enable_indexintersection" => Ok(on_or_off(self.methods.index_intersection)),
             "enable_indexunion" => Ok(on_or_off(self.methods.index_union)),
             "enable_lookupjoin" => Ok(on_or_off(self.methods.lookup_join)),
+            "enable_mergejoin" => Ok(on_or_off(self.methods.merge_join)),
             "enable_runtimefilter" => Ok(on_or_off(self.methods.runtime_filter)),
             "search_path" => Ok(self.search_path.text().to_string()),
             "execution_path" => Ok(match self.path {

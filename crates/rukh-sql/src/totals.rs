@@ -4,8 +4,10 @@
 //! bucket or group there is, and takes the best.
 
 use std::cmp::Ordering;
+use std::time::Instant;
 
 use rukh_catalog::Table;
+use rukh_engine::ScanCounters;
 use rukh_keys::Datum;
 use rukh_planner::{AccessPath, GroupRow};
 
@@ -33,11 +35,18 @@ pub(crate) enum TotalRead {
 impl Totals {
     /// Reads the one row of all totals.
     pub(crate) fn row(self, table: &Table, context: &StatementContext) -> Result<Vec<Datum>, SqlError> {
-        let value = |part| match part {
-            TotalRead::Count(path) => count(&path, table, context),
-            TotalRead::Extreme { reading, row } => extreme(*reading, &row, table, context),
+        let value = |(at, part)| {
+            let started = Instant::now();
+            let (value, counters) = match part {
+                TotalRead::Count(path) => count(&path, table, context),
+                TotalRead::Extreme { reading, row } => extreme(*reading, &row, table, context),
+            }?;
+            context.totals.add(&counters);
+            let rows = ScanCounters { rows: 1, ..counters };
+            context.add_to_part(at, &rows, started.elapsed());
+            Ok(value)
         };
-        self.parts.into_iter().map(value).collect()
+        self.parts.into_iter().enumerate().map(value).collect()
     }
 }
 
@@ -47,7 +56,7 @@ fn extreme(
     row: &GroupRow,
     table: &Table,
     context: &StatementContext,
-) -> Result<Datum, SqlError> {
+) -> Result<(Datum, ScanCounters), SqlError> {
     let wanted = match row {
         GroupRow::Greatest(_) => Ordering::Greater,
         _ => Ordering::Less,
@@ -77,15 +86,17 @@ fn extreme(
         }
     }
     context.cancel.check()?;
-    context.totals.add(&cursor.counters());
-    Ok(best)
+    Ok((best, cursor.counters()))
 }
 
-fn count(path: &AccessPath, table: &Table, context: &StatementContext) -> Result<Datum, SqlError> {
+fn count(
+    path: &AccessPath,
+    table: &Table,
+    context: &StatementContext,
+) -> Result<(Datum, ScanCounters), SqlError> {
     let source = engine_source(path.source);
     let ranges = path.ranges.clone();
     let counted = context.snapshot.count(table, source, ranges, path.masked.clone());
     let (rows, counters) = counted?;
-    context.totals.add(&counters);
-    Ok(Datum::Int(i64::try_from(rows).unwrap_or(i64::MAX)))
+    Ok((Datum::Int(i64::try_from(rows).unwrap_or(i64::MAX)), counters))
 }

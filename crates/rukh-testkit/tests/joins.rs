@@ -3,7 +3,7 @@
 //! A case draws three tables whose key columns are of one type, with edge values among few others, so
 //! that joins find partners and NULLs, and asks joins of all types over them: of two and three tables,
 //! with groups and unions on one side, on one column and on two. Each is run with lookups, with hash
-//! tables alone, and with hash tables that narrow the scan of the other side while it runs.
+//! tables alone, with hash tables that narrow the scan of the other side while it runs, and with merges.
 
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -20,8 +20,13 @@ const QUERIES: usize = 30;
 
 /// Settings that change how a join is run, and what they are set to in turn; the first way is the
 /// judge of the others.
-const SETTINGS: [&str; 2] = ["enable_lookupjoin", "enable_runtimefilter"];
-const WAYS: [[&str; 2]; 3] = [["off", "off"], ["off", "on"], ["on", "on"]];
+const SETTINGS: [&str; 3] = ["enable_lookupjoin", "enable_runtimefilter", "enable_hashjoin"];
+const WAYS: [[&str; 3]; 4] = [
+    ["off", "off", "on"],
+    ["off", "on", "on"],
+    ["on", "on", "on"],
+    ["off", "on", "off"],
+];
 
 /// Types of key columns, and values of each.
 const TYPES: [(&str, &[&str]); 10] = [

@@ -1,4 +1,5 @@
-//! Statistics that follow the rows: plans change when they are gathered, and at no other time.
+//! Statistics that follow the rows: plans change when they are gathered, and at no other time. And what
+//! EXPLAIN ANALYZE tells of plans of several paths.
 
 use rukh::{Database, Value};
 use rukh_testkit::client::Client;
@@ -32,7 +33,7 @@ fn plans_follow_the_rows_once_statistics_are_refreshed() {
         .connection()
         .prepare("SELECT count(b) FROM t WHERE a = $1")
         .unwrap();
-    let mut examined = |client: &mut Client| {
+    let examined = |client: &mut Client| {
         let rows = client
             .connection()
             .query_prepared(&statement, &[Value::from(1)])
@@ -69,4 +70,36 @@ fn few_changes_leave_statistics_as_they_are() {
     database.refresh_statistics().unwrap();
     let after = plan(&mut client);
     assert!(after.contains("4952 keys"), "{after}");
+}
+
+#[test]
+fn each_path_of_a_direct_plan_says_what_it_did() {
+    let (database, mut client) = client();
+    client.run("UPDATE t SET a = id % 500").unwrap();
+    client.run("CREATE INDEX t_b ON t (b)").unwrap();
+    client.run("UPDATE t SET b = 'rare' WHERE id % 1000 = 7").unwrap();
+    database.refresh_statistics().unwrap();
+    let actuals = |client: &mut Client, sql: &str| {
+        let plan = client
+            .query(&format!("EXPLAIN ANALYZE {sql}"))
+            .unwrap()
+            .to_string();
+        let lines = plan.lines().filter(|line| line.contains("actual"));
+        let keys = lines.map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let at = words.iter().position(|word| *word == "keys").unwrap();
+            let rows = words.iter().position(|word| word.starts_with("rows")).unwrap();
+            format!("{} keys, {} rows", words[at - 1], words[rows - 1])
+        });
+        (keys.collect::<Vec<String>>(), plan)
+    };
+    let (arms, plan) = actuals(&mut client, "SELECT id FROM t WHERE a = 3 OR b = 'rare'");
+    assert_eq!(arms, ["10 keys, 10 rows", "5 keys, 5 rows"], "{plan}");
+    let (totals, plan) = actuals(&mut client, "SELECT count(*), max(id) FROM t WHERE id > 4990");
+    assert_eq!(totals.len(), 2, "{plan}");
+    assert_eq!(totals[0], "10 keys, 1 rows", "{plan}");
+    assert!(
+        totals[1] != totals[0] && totals[1].ends_with("keys, 1 rows"),
+        "{plan}"
+    );
 }

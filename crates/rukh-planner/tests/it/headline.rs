@@ -164,6 +164,11 @@ pub fn run<'a>(world: &'a World, conjuncts: &[Predicate], path: &AccessPath) -> 
     if path.reverse {
         read.reverse();
     }
+    let among = path
+        .within
+        .as_ref()
+        .map(|within| run(world, conjuncts, &within.path));
+    read.retain(|(_, row)| among.as_ref().is_none_or(|rows| rows.contains(row)));
     let residual: Vec<_> = path.residual_index.iter().chain(&path.residual).collect();
     let passes = |row: &&Row| residual.iter().all(|at| world.passes(row, &conjuncts[**at]));
     read.into_iter().map(|(_, row)| row).filter(passes).collect()

@@ -203,6 +203,7 @@ impl Runner {
             limit: asked.limit,
             groups: asked.groups.as_ref(),
             hints: &asked.hints,
+            intersect: true,
             statistics: &self.statistics,
             expressions: &self.expressions,
             index_predicates: &self.index_predicates,

@@ -3,6 +3,7 @@
 mod lookup_join;
 mod lookup_rule;
 mod lookup_side;
+mod merge_rule;
 mod one_per_group;
 mod order_use;
 mod parts;
@@ -15,6 +16,7 @@ mod top_n;
 pub(crate) use lookup_join::LookupJoinExec;
 pub(crate) use lookup_rule::LookupJoins;
 pub(crate) use lookup_side::LookupSide;
+pub(crate) use merge_rule::MergeJoins;
 pub(crate) use one_per_group::{OnePerGroup, both};
 pub(crate) use order_use::OrderUse;
 pub(crate) use runtime_rule::RuntimeFilters;

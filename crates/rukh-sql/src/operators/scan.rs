@@ -29,6 +29,7 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, ReplaceChildrenOptions,
     SortOrderPushdownResult, StatisticsArgs,
 };
+use parking_lot::Mutex;
 use rukh_catalog::{ColumnId, Table};
 use rukh_engine::{FirstRows, ScanCounters, ScanRequest};
 use rukh_keys::DataType;
@@ -40,9 +41,12 @@ use crate::access::{Conditions, Read, Wanted};
 use crate::batch::BatchBuilder;
 use crate::context::{StatementContext, Totals};
 use crate::types::table_schema;
+use crate::within::RowNames;
+use among::Among;
 use partition::{Reader, RowReader, ScanState};
 use run_time::RunTime;
 
+mod among;
 mod arms;
 mod first;
 mod partition;
@@ -78,6 +82,8 @@ pub(crate) struct ScanExec {
     run_time: RunTime,
     /// The only rows of a columnar scan that matter to the operators above, if not all do.
     first: Arc<[FirstRows]>,
+    /// The rows that it has to be among, once they are known.
+    among: Arc<Mutex<Option<Among>>>,
 }
 
 /// What a scan is asked for.
@@ -196,6 +202,7 @@ impl ScanExec {
             busy_ns: Arc::default(),
             run_time: RunTime::default(),
             first: Arc::default(),
+            among: Arc::default(),
             conditions,
         })
     }
@@ -246,13 +253,28 @@ impl ScanExec {
         Duration::from_nanos(self.busy_ns.load(Ordering::Relaxed))
     }
 
-    fn start(&self, partition: usize) -> Result<ScanState, SqlError> {
+    /// Starts a partition; `None` if there is nothing to read in it.
+    fn start(&self, partition: usize) -> Result<Option<ScanState>, SqlError> {
+        match self.among()? {
+            Some(Among::TooMany(scan)) => scan.start_among(partition, None),
+            Some(Among::Names(names)) => self.start_among(partition, Some(names)),
+            None => self.start_among(partition, None),
+        }
+    }
+
+    fn start_among(
+        &self,
+        partition: usize,
+        within: Option<Arc<RowNames>>,
+    ) -> Result<Option<ScanState>, SqlError> {
+        let Some(Part { ranges, reverse }) = self.partitions.get(partition).cloned() else {
+            return Ok(None);
+        };
         let left = self.conditions.residual(&self.path);
         let entry = left
             .entry
             .iter()
             .map(|position| self.conditions.predicates[*position].clone());
-        let Part { ranges, reverse } = self.partitions[partition].clone();
         let read = Read {
             ranges,
             columns: self.columns.clone(),
@@ -262,6 +284,7 @@ impl ScanExec {
                 .map(|fetch| fetch as u64),
             entry: entry.collect(),
             entry_positions: &left.entry,
+            within,
             cancel: &self.context.cancel,
         };
         let request = ScanRequest {
@@ -285,7 +308,7 @@ impl ScanExec {
                 columns: types.len(),
             })),
         };
-        Ok(ScanState {
+        Ok(Some(ScanState {
             reader,
             residual: self.residual.clone(),
             output: (0..self.output.len()).collect(),
@@ -294,7 +317,7 @@ impl ScanExec {
             counters: self.counters.clone(),
             busy_ns: self.busy_ns.clone(),
             seen: ScanCounters::default(),
-        })
+        }))
     }
 }
 
@@ -454,6 +477,7 @@ impl ExecutionPlan for ScanExec {
     fn reset_state(self: Arc<Self>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         Ok(Arc::new(ScanExec {
             run_time: RunTime::default(),
+            among: Arc::default(),
             ..self.as_ref().clone()
         }))
     }
@@ -567,10 +591,7 @@ impl Begun {
             Begun::Not(scan, partition) => {
                 let narrowed = scan.narrowed_at_run_time()?;
                 let scan = narrowed.as_deref().unwrap_or(&scan);
-                match partition < scan.partitions.len() {
-                    true => Ok(Some(Box::new(scan.start(partition)?))),
-                    false => Ok(None),
-                }
+                Ok(scan.start(partition)?.map(Box::new))
             }
         }
     }

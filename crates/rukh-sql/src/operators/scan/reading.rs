@@ -39,7 +39,9 @@ impl ScanExec {
         show: &mut dyn FnMut(RecordBatch) -> Result<bool, SqlError>,
     ) -> Result<(), SqlError> {
         for partition in 0..self.partitions.len() {
-            let mut state = self.start(partition)?;
+            let Some(mut state) = self.start(partition)? else {
+                continue;
+            };
             while let Some(batch) = state.next_batch()? {
                 if !show(batch)? {
                     return Ok(());
