@@ -22,7 +22,7 @@ RUKH  := cargo run $(QUIET) $(RELEASE) --bin rukh --
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test fast check update dump scrub data bench crash deps
+.PHONY: help run test fast check update dump scrub data bench bench-writes crash deps
 
 help:          ## print this list
 	@sed -n 's/^\([a-z-]*\): *## \(.*\)/  make \1	\2/p' Makefile | expand -t 22
@@ -59,6 +59,9 @@ data:          ## fetch the public flight data sets into data/
 
 bench:         ## measure Rukh beside SQLite and raw RocksDB; ARGS='--rows 1000000' is quick
 	@$(DEPS) build && CARGO_TARGET_DIR='$(TARGET)' exec cargo run $(RELEASE) --manifest-path bench-peers/Cargo.toml -- $(ARGS)
+
+bench-writes:  ## measure writes beside PostgreSQL and SQLite; ARGS='--rows 10000 upserts counters' is quick
+	@$(DEPS) test && exec cargo run $(RELEASE) --bin rukh-bench-writes -- $(ARGS)
 
 crash:         ## kill writers at random and at every point, fail writes, damage files: RUKH_CRASH_ROUNDS, _POINTS, RUKH_DAMAGE, RUKH_SEED
 	@$(DEPS) build && RUKH_CRASH_ROUNDS=$${RUKH_CRASH_ROUNDS:-500} RUKH_CRASH_POINTS=$${RUKH_CRASH_POINTS:-all} \

@@ -42,7 +42,7 @@ pub struct PostgresError {
 pub fn server() -> Result<&'static PostgresServer, String> {
     static SERVER: OnceLock<Result<PostgresServer, String>> = OnceLock::new();
     SERVER
-        .get_or_init(PostgresServer::start)
+        .get_or_init(|| PostgresServer::start("-F"))
         .as_ref()
         .map_err(Clone::clone)
 }
@@ -76,7 +76,12 @@ impl PostgresServer {
         self.directory.join(".s.PGSQL.5432")
     }
 
-    fn start() -> Result<Self, String> {
+    /// Starts a server whose commits are on disk when they are acknowledged, as benches compare; that of tests does not wait.
+    pub fn durable() -> Result<Self, String> {
+        PostgresServer::start("-cfsync=on")
+    }
+
+    fn start(fsync: &str) -> Result<Self, String> {
         let binaries = binaries()?;
         let user = unprivileged_user()?;
         let directory = new_directory(user.as_ref())?;
@@ -93,7 +98,7 @@ impl PostgresServer {
             "-D",
         ]);
         succeed(initdb.arg(directory.join("data")))?;
-        let keeper = keep(user.as_ref(), &binaries, &directory)?;
+        let keeper = keep(user.as_ref(), &binaries, &directory, fsync)?;
         let server = PostgresServer {
             directory,
             _keeper: keeper,
@@ -102,7 +107,8 @@ impl PostgresServer {
         Ok(server)
     }
 
-    fn connect(&self, database: &str) -> Result<Client, String> {
+    /// Connects to a database of the server, such as `postgres`, which is there from the start.
+    pub fn connect(&self, database: &str) -> Result<Client, String> {
         let mut config = Config::new();
         config.host_path(&self.directory).user("rukh").dbname(database);
         config.connect(NoTls).map_err(|error| error.to_string())
@@ -275,9 +281,9 @@ fn as_user(user: Option<&User>, program: &Path) -> Command {
 }
 
 /// Starts the server under a shell that stops it when its own input ends.
-fn keep(user: Option<&User>, binaries: &Path, directory: &Path) -> Result<Child, String> {
+fn keep(user: Option<&User>, binaries: &Path, directory: &Path, fsync: &str) -> Result<Child, String> {
     const SCRIPT: &str = r#"
-        "$1/postgres" -D "$2/data" -k "$2" -h '' -F -c timezone=UTC -c jit=off \
+        "$1/postgres" -D "$2/data" -k "$2" -h '' "$3" -c timezone=UTC -c jit=off \
             -c log_min_messages=fatal -c shared_buffers=64MB -c max_wal_size=4GB >"$2/log" 2>&1 </dev/null &
         cat >/dev/null
         kill -QUIT $!
@@ -285,7 +291,11 @@ fn keep(user: Option<&User>, binaries: &Path, directory: &Path) -> Result<Child,
         rm -rf "$2"
     "#;
     let mut shell = as_user(user, Path::new("/bin/sh"));
-    shell.args(["-c", SCRIPT, "sh"]).arg(binaries).arg(directory);
+    shell
+        .args(["-c", SCRIPT, "sh"])
+        .arg(binaries)
+        .arg(directory)
+        .arg(fsync);
     shell
         .stdin(Stdio::piped())
         .stdout(Stdio::null())

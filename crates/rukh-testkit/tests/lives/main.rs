@@ -17,7 +17,7 @@ use rand::rngs::StdRng;
 use rukh_testkit::seed::{Case, Cases};
 
 /// Cases of a usual run.
-const CASES: u64 = 6;
+const CASES: u64 = 4;
 /// Steps of a case.
 const STEPS: usize = 25;
 /// Configurations of a case.
