@@ -116,7 +116,8 @@ pub use builds::{BuildPhase, BuildProgress};
 pub use changes::DefinitionChanges;
 pub use clock::TimeSource;
 pub use columnar::{
-    ColumnBatch, ColumnTest, ColumnVector, ColumnarDebt, Strings, Values, ranked_float, ranked_real,
+    ColumnBatch, ColumnTest, ColumnVector, ColumnarDebt, FirstRows, NullsWanted, Strings, Values,
+    ranked_float, ranked_real,
 };
 pub use conflict::Obstacle;
 pub use counter::CounterMerge;

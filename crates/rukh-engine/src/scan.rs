@@ -7,7 +7,7 @@
 
 use crate::EngineError;
 use crate::codec::{ColumnPlace, DatumRefs, DecodeError, FamilyValue, TableCodec};
-use crate::columnar::{BlockScan, ColumnBatch, ColumnTest};
+use crate::columnar::{BlockScan, ColumnBatch, ColumnTest, FirstRows};
 use crate::entry::{EntryPlace, EntryView, IndexCodec};
 use crate::groups::{Grouping, Groups};
 use crate::lookup::Batch;
@@ -70,6 +70,8 @@ pub struct ScanRequest {
     pub entry_columns: Vec<ColumnId>,
     /// Tests on columns, which a columnar index or table evaluates on encoded values; empty for other sources.
     pub tests: Vec<ColumnTest>,
+    /// Of a scan by columns, the only rows wanted, if not all are: others may be left out. A row is wanted that one of them wants.
+    pub first: Vec<FirstRows>,
     /// Ends the scan with [`EngineError::Cancelled`] soon after it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,
 }
@@ -90,6 +92,7 @@ impl ScanRequest {
             entry_filter: None,
             entry_columns: Vec::new(),
             tests: Vec::new(),
+            first: Vec::new(),
             cancel: None,
         }
     }

@@ -6,7 +6,8 @@ mod support;
 
 use rukh_catalog::Table;
 use rukh_engine::{
-    Engine, EngineError, FindingKind, NoProgress, OnConflict, Row, ScanRequest, Snapshot, Source,
+    Engine, EngineError, FindingKind, FirstRows, NoProgress, NullsWanted, OnConflict, Row, ScanCounters,
+    ScanRequest, Snapshot, Source, Values,
 };
 use rukh_kv::{Durability, KvStore, MemoryStore, ScanSpec, WriteBatch};
 use std::collections::BTreeMap;
@@ -386,4 +387,134 @@ fn a_flipped_bit_in_a_columnar_table_is_an_error_on_every_way_to_its_rows() {
         put(key, value);
     }
     assert!(engine.check_table(table.id, &NoProgress).unwrap().is_clean());
+}
+
+/// Reads a column of the table by blocks, only as far as some of its rows matter; NULL as `None`, numbers as ordered bytes.
+fn read_first(engine: &Engine, column: usize, first: Vec<FirstRows>) -> (Vec<Option<Vec<u8>>>, ScanCounters) {
+    let table = support::table(engine, "t");
+    let mut request = ScanRequest::all(table.clone(), vec![table.columns[column].id]);
+    request.first = first;
+    let mut cursor = engine.snapshot().scan_columnar(request).unwrap();
+    let mut rows = Vec::new();
+    while let Some(batch) = cursor.next_batch(4).unwrap() {
+        let vector = &batch.columns[0];
+        for row in 0..batch.rows {
+            let is_null = vector.nulls().is_some_and(|nulls| nulls[row]);
+            let value = match vector.values() {
+                Values::Int(values) => (values[row] ^ i64::MIN).to_be_bytes().to_vec(),
+                Values::Wide(values) => (values[row] ^ i128::MIN).to_be_bytes().to_vec(),
+                Values::Bytes(strings) => strings.get(row).to_vec(),
+            };
+            rows.push((!is_null).then_some(value));
+        }
+    }
+    (rows, cursor.counters())
+}
+
+/// The rows that are wanted of these, in their order.
+fn wanted_of(mut rows: Vec<Option<Vec<u8>>>, first: &FirstRows) -> Vec<Option<Vec<u8>>> {
+    rows.retain(|row| row.is_some() || first.nulls != NullsWanted::Never);
+    rows.sort_by(|left, right| {
+        let nulls = left.is_none().cmp(&right.is_none());
+        let nulls = match first.nulls {
+            NullsWanted::First => nulls.reverse(),
+            _ => nulls,
+        };
+        let values = left.cmp(right);
+        nulls.then(if first.descending {
+            values.reverse()
+        } else {
+            values
+        })
+    });
+    if let (true, Some(last)) = (first.ties, rows.get(first.count - 1)) {
+        let last = last.clone();
+        let end = rows.iter().rposition(|row| *row == last).unwrap() + 1;
+        rows.truncate(end);
+    }
+    if !first.ties {
+        rows.truncate(first.count);
+    }
+    rows
+}
+
+#[test]
+fn scans_for_first_rows_give_these_and_pass_over_blocks() {
+    let engine = support::engine();
+    engine.set_repack_rows(1000);
+    support::create_table(&engine, "t", COLUMNS, "COLUMNAR k, s");
+    let table = support::table(&engine, "t");
+    let text = |key: i64, round: i64| {
+        let seen = key * 37 % 101;
+        let a = if seen % 9 == 0 {
+            "NULL".to_string()
+        } else {
+            (seen - 50).to_string()
+        };
+        // Long texts differ behind what heads keep of them.
+        let b = match seen % 7 {
+            0 => "NULL".to_string(),
+            rest => format!("'{}{rest}{seen}'", "x".repeat(30 + rest as usize)),
+        };
+        support::row(
+            &table,
+            &format!("{key}, 's', {a}, {b}, {}", (seen + round) * 1_000_000_007),
+        )
+    };
+    let mut write = engine.load(table.id).unwrap();
+    write.add((0..300).map(|key| text(key, 0)).collect()).unwrap();
+    write.finish().unwrap();
+    let mut pruned = 0;
+    for changed in [false, true] {
+        if changed {
+            // The best rows go, and others come.
+            let all: Vec<_> = table.columns.iter().map(|column| column.id).collect();
+            let mut write = engine.begin().unwrap();
+            let rows = (0..300).filter(|key| key * 37 % 101 > 95 || key * 37 % 101 < 4);
+            write
+                .upsert(&table, &all, rows.map(|key| text(key, 50)).collect())
+                .unwrap();
+            let gone = (0..300)
+                .filter(|key| key * 37 % 101 == 95)
+                .map(|key| text(key, 0))
+                .collect();
+            write.delete(&table, gone).unwrap();
+            write.commit(Durability::Buffered).unwrap();
+        }
+        for column in [0, 2, 3, 4] {
+            let (all, whole) = read_first(&engine, column, Vec::new());
+            assert_eq!(whole.blocks_pruned, 0);
+            for descending in [false, true] {
+                for nulls in [NullsWanted::First, NullsWanted::Last, NullsWanted::Never] {
+                    for (count, ties) in [(1, false), (1, true), (3, true), (40, true), (1000, true)] {
+                        let first = FirstRows {
+                            column: table.columns[column].id,
+                            descending,
+                            nulls,
+                            count,
+                            ties,
+                        };
+                        let (given, counters) = read_first(&engine, column, vec![first]);
+                        assert_eq!(
+                            wanted_of(given, &first),
+                            wanted_of(all.clone(), &first),
+                            "{first:?}, {counters:?}"
+                        );
+                        assert_eq!(counters.blocks_read + counters.blocks_pruned, whole.blocks_read);
+                        pruned += counters.blocks_pruned;
+                        // Either end, for one scan.
+                        let other = FirstRows {
+                            descending: !descending,
+                            ..first
+                        };
+                        let (given, _) = read_first(&engine, column, vec![first, other]);
+                        for one in [first, other] {
+                            assert_eq!(wanted_of(given.clone(), &one), wanted_of(all.clone(), &one));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(pruned > 1000, "{pruned}");
 }

@@ -7,6 +7,8 @@ pub struct TableUsage {
     pub keys: u64,
     /// Size of its sorted files, in bytes.
     pub file_bytes: u64,
+    /// Size of the keys and values in them before they are compressed, in bytes.
+    pub raw_bytes: u64,
     /// Size of its files of large values, in bytes.
     pub blob_bytes: u64,
     /// Memory for what is not yet in files, in bytes.

@@ -261,6 +261,7 @@ impl Conditions {
                 .flat_map(|read| &read.tests)
                 .map(column_test)
                 .collect(),
+            first: Vec::new(),
             cancel: Some(read.cancel.flag()),
         }
     }

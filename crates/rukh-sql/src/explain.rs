@@ -302,6 +302,7 @@ fn physical_node(plan: &Arc<dyn ExecutionPlan>, context: &StatementContext, aske
             actuals: asked.analyze.then(|| actuals_of(&exec.counters(), exec.busy())),
         };
         let mut node = scan_node(&scan, context, asked);
+        tell_first(&mut node, exec);
         tell_run_time(&mut node, exec, context, asked);
         return node;
     }
@@ -328,6 +329,18 @@ fn physical_node(plan: &Arc<dyn ExecutionPlan>, context: &StatementContext, aske
         detail: without_threads(detail),
         scan: None,
         children,
+    }
+}
+
+/// Tells which rows of a scan matter, if not all do.
+fn tell_first(node: &mut Node, exec: &ScanExec) {
+    let told = exec.first_texts();
+    let Some((text, json)) = node.scan.as_mut().filter(|_| !told.is_empty()) else {
+        return;
+    };
+    text.push_str(&format!("  {:<10} {}\n", "wanted", told.join(", ")));
+    if let Some(scan) = json.as_object_mut() {
+        scan.insert("wanted".to_string(), json!(told));
     }
 }
 

@@ -100,9 +100,16 @@ pub(crate) fn indexes(
 
 /// Says what a columnar index has stored.
 fn debt_text(debt: &ColumnarDebt) -> String {
+    let compressed = match debt.block_file_bytes {
+        0 => String::new(),
+        bytes => format!(
+            ", compressed {:.1} to 1",
+            debt.block_raw_bytes as f64 / bytes as f64
+        ),
+    };
     format!(
-        "columnar: {} blocks, {} delta rows, {} bytes",
-        debt.blocks, debt.delta_rows, debt.bytes
+        "columnar: {} blocks of {} rows, {} delta rows, {} bytes{compressed}",
+        debt.blocks, debt.block_rows, debt.delta_rows, debt.bytes
     )
 }
 

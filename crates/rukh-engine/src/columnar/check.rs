@@ -33,6 +33,7 @@ impl EntryReader {
             tests: Vec::new(),
             columns,
             reverse: false,
+            first: Vec::new(),
             cancel: None,
         };
         let scan = BlockScan::new(kv, index.clone(), spec)?;

@@ -161,7 +161,22 @@ fn known<'a>(reader: &mut Reader<'a>, rows: usize) -> Result<Known<'a>, BlockErr
     Ok(Known { nulls, rows, bounds })
 }
 
-impl Known<'_> {
+impl<'a> Known<'a> {
+    /// Whether some rows are NULL.
+    pub(super) fn has_nulls(&self) -> bool {
+        self.nulls > 0
+    }
+
+    /// Returns what the values lie between; of long byte strings the first bytes.
+    pub(super) fn bounds(&self) -> Bounds<'a> {
+        self.bounds
+    }
+
+    /// Whether a byte string may be the beginning of a longer one.
+    pub(super) fn is_cut(bytes: &[u8]) -> bool {
+        bytes.len() >= PREFIX_MAX
+    }
+
     /// Whether a row can pass the test.
     pub(crate) fn meets(&self, test: &Test) -> bool {
         let values = match self.bounds {

@@ -5,7 +5,7 @@
 //! | what the bytes are                          | `block`, `head`, `column`, `packed` |
 //! | values in memory                            | `vector`            |
 //! | conditions on encoded values                | `test`              |
-//! | how blocks and changes are read as one      | `scan`, `open`, `changes` |
+//! | how blocks and changes are read as one      | `scan`, `open`, `changes`, `first` |
 //! | how tables in blocks look as if in rows     | `view`, `kept`      |
 //! | how blocks are made                         | `build`, `load`     |
 //! | how changes become blocks, and when         | `repack`, `debts`   |
@@ -20,6 +20,7 @@ mod check;
 mod column;
 mod debts;
 mod error;
+mod first;
 mod head;
 mod kept;
 mod load;
@@ -35,6 +36,7 @@ pub(crate) use build::BlockBuilder;
 pub(crate) use check::{EntryReader, check_blocks, piece_name, piece_value};
 pub(crate) use debts::Debts;
 pub(crate) use error::BlockError;
+pub use first::{FirstRows, NullsWanted};
 pub(crate) use kept::KeptBlocks;
 pub(crate) use load::BlockLoad;
 pub(crate) use open::first_keys;

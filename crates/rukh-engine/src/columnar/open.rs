@@ -3,6 +3,7 @@
 use super::BlockError;
 use super::block::Piece;
 use super::column::{self, Column};
+use super::first::Best;
 use super::head::Head;
 use super::kept::{KeptBlock, KeptBlocks};
 use crate::EngineError;
@@ -21,8 +22,12 @@ pub(super) struct Block {
     pub(super) stored: usize,
     /// Whether a row may be left after the tests.
     pub(super) alive: bool,
+    /// Whether it was counted as read or as pruned.
+    pub(super) counted: bool,
     /// The tests that its head leaves open.
     pub(super) open: Vec<usize>,
+    /// The best it may have for those who want first rows only.
+    pub(super) bests: Vec<Best>,
     /// A byte of 0 or 1 for each row, if not all are left.
     pub(super) mask: Option<Vec<u8>>,
     /// Columns that were read and checked, by slot.
@@ -54,6 +59,8 @@ impl Block {
             rows: head.rows,
             stored: head.columns(),
             alive: true,
+            bests: Vec::new(),
+            counted: false,
             mask: None,
             open: Vec::new(),
             read: Vec::new(),

@@ -43,6 +43,12 @@ const SMALL_SHARE: usize = 4;
 pub struct ColumnarDebt {
     /// Blocks.
     pub blocks: u64,
+    /// Rows in them; those of blocks that do not decode are left out.
+    pub block_rows: u64,
+    /// Bytes of blocks in files, and what these had before storage compressed them; both 0 while blocks are in memory only.
+    pub block_file_bytes: u64,
+    /// See there.
+    pub block_raw_bytes: u64,
     /// Changes that are in no block yet.
     pub delta_rows: u64,
     /// Bytes of blocks and changes, in memory and on disk, about.
@@ -97,10 +103,20 @@ impl Engine {
             return Ok(None);
         };
         let blocks = layout(&index);
-        let heads = ScanSpec::ranges(vec![Piece::Head.range(&KeyRange::all())]).keys_only();
+        let heads = ScanSpec::ranges(vec![Piece::Head.range(&KeyRange::all())]);
         let (store, all) = (&self.inner.store, KeyRange::all());
+        let (mut count, mut rows) = (0, 0);
+        let mut cursor = snapshot.raw.scan(&blocks.storage, heads)?;
+        while let Some(head) = cursor.next()? {
+            count += 1;
+            rows += Head::parse(head.key, head.value).map_or(0, |head| head.rows as u64);
+        }
+        let usage = store.table_usage(&blocks.storage)?;
         Ok(Some(ColumnarDebt {
-            blocks: snapshot.raw.count(&blocks.storage, heads)?.0,
+            blocks: count,
+            block_rows: rows,
+            block_file_bytes: usage.file_bytes,
+            block_raw_bytes: usage.raw_bytes,
             delta_rows: snapshot.raw.count(&index.storage, ScanSpec::all().keys_only())?.0,
             bytes: store.approximate_size(&blocks.storage, &all)?
                 + store.approximate_size(&index.storage, &all)?,

@@ -16,6 +16,7 @@
 
 use super::block::Piece;
 use super::changes::Changes;
+use super::first::{Best, FirstRows, Firsts};
 use super::head::Head;
 use super::open::{Block, KeyColumns, block_at, corruption};
 use super::test::{ColumnTest, Test};
@@ -67,6 +68,8 @@ pub(crate) struct BlockScanSpec {
     pub(crate) columns: Vec<usize>,
     /// Whether entries come in descending order.
     pub(crate) reverse: bool,
+    /// The only rows wanted, by slot: others may be left out; all rows if there is none. A row is wanted that one of them wants.
+    pub(crate) first: Vec<(usize, FirstRows)>,
     pub(crate) cancel: Option<Arc<AtomicBool>>,
 }
 
@@ -77,6 +80,7 @@ pub(crate) struct BlockScan {
     tests: Vec<(usize, Test)>,
     columns: Vec<usize>,
     reverse: bool,
+    firsts: Vec<Firsts>,
     ranges: std::vec::IntoIter<KeyRange>,
     range: Option<RangeScan>,
     group: VecDeque<Block>,
@@ -120,6 +124,11 @@ impl BlockScan {
         if spec.reverse {
             ranges.reverse();
         }
+        let firsts = spec.first.iter().filter_map(|(slot, wanted)| {
+            let nth = spec.columns.iter().position(|column| column == slot)?;
+            Some(Firsts::new(*wanted, *slot, nth))
+        });
+        let firsts: Vec<Firsts> = firsts.collect();
         Ok(BlockScan {
             batch: ColumnBatch {
                 columns: columns.collect(),
@@ -127,6 +136,12 @@ impl BlockScan {
             },
             kv,
             tests,
+            // Who wants rows that cannot be told by a column given out wants all.
+            firsts: if firsts.len() == spec.first.len() {
+                firsts
+            } else {
+                Vec::new()
+            },
             columns: spec.columns,
             reverse: spec.reverse,
             ranges: ranges.into_iter(),
@@ -155,6 +170,7 @@ impl BlockScan {
                 tests: Vec::new(),
                 columns,
                 reverse: false,
+                first: Vec::new(),
                 cancel: None,
             },
         )?;
@@ -222,7 +238,9 @@ impl BlockScan {
         self.read_heads(&mut range)?;
         if self.group.is_empty() {
             let (changes, more) = range.changes.take(CHANGES_MAX, |_| true)?;
+            let shown = self.batch.rows;
             self.show_changes(&changes)?;
+            self.see(shown);
             self.range = more.then_some(range);
             return Ok(true);
         }
@@ -276,22 +294,34 @@ impl BlockScan {
                     None => alive &= test.takes(blocks.types[*slot], &blocks.missing[*slot].as_ref()),
                 }
             }
+            let best = |firsts: &Firsts| match head.column(blocks.numbers[firsts.slot]) {
+                Some(known) => firsts.best(known),
+                None => Best::Unknown,
+            };
             let mut block = Block::new(&head, first_key);
+            block.bests = self.firsts.iter().map(best).collect();
+            alive &= self.wants(&block);
             block.alive = alive;
             block.mask = (alive && !open.is_empty()).then(|| vec![1; head.rows]);
             block.open = open;
-            self.group.push_back(block);
-            match alive {
-                true => self.counters.blocks_read += 1,
-                false => self.counters.blocks_pruned += 1,
+            if !alive {
+                self.count(&mut block);
             }
-            self.counters.keys_examined += if alive { head.rows as u64 } else { 0 };
+            self.group.push_back(block);
         }
         Ok(())
     }
 
     /// Evaluates the tests on the blocks of the group, column by column.
     fn test_group(&mut self) -> Result<(), EngineError> {
+        let mut group = std::mem::take(&mut self.group);
+        for block in &mut group {
+            // Others may turn out to have nothing that is wanted before a column of theirs is read.
+            if block.alive && (self.firsts.is_empty() || !block.open.is_empty()) {
+                self.count(block);
+            }
+        }
+        self.group = group;
         let blocks = self.index.blocks().expect("the index is columnar");
         for (nth, (slot, test)) in self.tests.iter().enumerate() {
             let tested = |block: &&mut Block| block.alive && block.open.contains(&nth);
@@ -319,6 +349,9 @@ impl BlockScan {
     /// Shows what is left of a block, merged with changes; or a part, if there are many of these.
     fn show_block(&mut self, mut block: Block) -> Result<(), EngineError> {
         let mut range = self.range.take().expect("a block is one of a range");
+        block.alive &= block.placed || self.wants(&block);
+        self.count(&mut block);
+        let shown = self.batch.rows;
         if !block.placed && block.alive {
             self.place(&mut block, &range.range)?;
         }
@@ -341,7 +374,34 @@ impl BlockScan {
         if more {
             self.group.push_front(block);
         }
+        self.see(shown);
         Ok(())
+    }
+
+    /// Counts a block as read, or as pruned if nothing is left of it.
+    fn count(&mut self, block: &mut Block) {
+        match (block.counted, block.alive) {
+            (true, _) => {}
+            (false, false) => self.counters.blocks_pruned += 1,
+            (false, true) => {
+                self.counters.blocks_read += 1;
+                self.counters.keys_examined += block.rows as u64;
+            }
+        }
+        block.counted = true;
+    }
+
+    /// Whether a block may have a row that is wanted.
+    fn wants(&self, block: &Block) -> bool {
+        let mut pairs = self.firsts.iter().zip(&block.bests);
+        self.firsts.is_empty() || pairs.any(|(firsts, best)| firsts.wants(best))
+    }
+
+    /// Takes note of the rows of the batch from `start` on.
+    fn see(&mut self, start: usize) {
+        for firsts in &mut self.firsts {
+            firsts.see(&self.batch.columns[firsts.nth], start..self.batch.rows);
+        }
     }
 
     /// Finds the rows of a block that lie in the range.
@@ -381,6 +441,10 @@ impl BlockScan {
         let mut selected = match &block.mask {
             None if self.columns.is_empty() => {
                 self.batch.rows += end - start;
+                return Ok(());
+            }
+            Some(mask) if self.columns.is_empty() => {
+                self.batch.rows += mask[start..end].iter().map(|left| usize::from(*left)).sum::<usize>();
                 return Ok(());
             }
             None if start == 0 && end == block.rows && !self.reverse => None,

@@ -101,6 +101,7 @@ impl KvSnapshot for Unpacked {
             tests: Vec::new(),
             columns: Vec::new(),
             reverse: false,
+            first: Vec::new(),
             cancel: spec.cancel,
         };
         let mut scan = BlockScan::new(self.kv.clone(), index.clone(), blocks)?;

@@ -30,7 +30,12 @@ impl ColumnarCursor {
             let message = "the source is not columnar".to_string();
             return Err(CatalogError::Unsupported { message }.into());
         };
-        let spec = block_scan_spec(&mut plan, &mut request)?;
+        let mut spec = block_scan_spec(&mut plan, &mut request)?;
+        for first in request.first {
+            let slot = request.columns.iter().position(|column| *column == first.column);
+            let slot = slot.ok_or_else(|| plan.unknown_column(first.column))?;
+            spec.first.push((spec.columns[slot], first));
+        }
         Ok(ColumnarCursor {
             blocks: BlockScan::new(kv, index, spec)?,
         })
@@ -120,6 +125,7 @@ fn block_scan_spec(plan: &mut Plan, request: &mut ScanRequest) -> Result<BlockSc
         tests,
         columns,
         reverse: request.reverse,
+        first: Vec::new(),
         cancel: request.cancel.clone(),
     })
 }

@@ -7,6 +7,11 @@ use rocksdb::{Cache, DB};
 use std::fs;
 use std::path::Path;
 
+/// Sums over all sorted files of a table.
+const TABLE_SUMS: &str = "rocksdb.aggregated-table-properties";
+/// The sizes of keys and values among these.
+const RAW_SIZES: [&str; 2] = ["raw key size", "raw value size"];
+
 /// Says how often writes to a table were slowed down or stopped.
 const TABLE_STALLS: &str = "rocksdb.cf-write-stall-stats";
 /// The two lines of it that count.
@@ -20,7 +25,9 @@ pub(super) fn of_table(table: &TableHandle) -> Result<TableUsage, KvError> {
         value.map(Option::unwrap_or_default).map_err(fail)
     };
     let stalls = table.db.property_value_cf(&table.family, TABLE_STALLS);
+    let sums = table.db.property_value_cf(&table.family, TABLE_SUMS);
     Ok(TableUsage {
+        raw_bytes: raw_bytes(&sums.map_err(fail)?.unwrap_or_default()),
         keys: number("rocksdb.estimate-num-keys")?,
         file_bytes: number("rocksdb.live-sst-files-size")?,
         blob_bytes: number("rocksdb.live-blob-file-size")?,
@@ -48,6 +55,14 @@ fn level_files(table: &TableHandle) -> Result<Vec<u64>, KvError> {
         files.pop();
     }
     Ok(files)
+}
+
+/// Adds up the sizes of keys and values in a text `# entries=2; raw key size=18; raw value size=30; …`.
+fn raw_bytes(text: &str) -> u64 {
+    let sums = text.split(';').filter_map(|sum| sum.split_once('='));
+    sums.filter(|(name, _)| RAW_SIZES.contains(&name.trim()))
+        .filter_map(|(_, bytes)| bytes.trim().parse::<u64>().ok())
+        .sum()
 }
 
 /// Adds up the lines `total-delays: 3` and `total-stops: 1` of a text.

@@ -7,6 +7,8 @@
 //! | `DISTINCT ON (a) … ORDER BY a, b`, `first_value(c ORDER BY b)` | the first in this order |
 //! | `row_number() OVER (PARTITION BY a ORDER BY b) = 1`   | the same                        |
 //!
+//! `min` and `max` over all rows, of any columns, let a columnar scan pass over blocks that lie between what it has seen.
+//!
 //! The operators stay where they are: they see fewer rows, and find among them what they would have
 //! found among all. Only the scan is replaced, where the planner knows a cheaper one for the question.
 
@@ -27,6 +29,9 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec, WindowUDFExpr};
 use datafusion::physical_plan::{ExecutionPlan, ReplaceChildrenOptions};
 use datafusion::scalar::ScalarValue;
+use rukh_catalog::ColumnId;
+use rukh_engine::{FirstRows, NullsWanted};
+use rukh_keys::DataType;
 use rukh_planner::{GroupRow, Grouped, OrderKey, TermId};
 
 use super::ScanExec;
@@ -61,21 +66,26 @@ impl PhysicalOptimizerRule for OnePerGroup {
 
 /// Returns the node with another scan below it, if there is one that serves it and is cheaper.
 fn replaced(node: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
+    let extremes = || {
+        let (scan, first) = extremes(node.downcast_ref::<AggregateExec>()?)?;
+        scan.with_first(first)
+    };
     let grouped = match node.downcast_ref::<AggregateExec>() {
         Some(aggregate) => of_aggregate(aggregate),
         None => node.downcast_ref::<FilterExec>().and_then(of_filter),
     };
-    let Some((scan, grouped)) = grouped else {
-        return Ok(None);
+    let cheaper = match grouped {
+        Some((scan, grouped)) => scan.one_per_group(grouped)?,
+        None => None,
     };
-    match scan.one_per_group(grouped)? {
+    match cheaper.or_else(extremes) {
         Some(scan) => with_scan(node, &(Arc::new(scan) as Arc<dyn ExecutionPlan>)).map(Some),
         None => Ok(None),
     }
 }
 
 /// Returns the plan, a chain of operators of one input, with another scan at its end.
-fn with_scan(
+pub(super) fn with_scan(
     plan: &Arc<dyn ExecutionPlan>,
     scan: &Arc<dyn ExecutionPlan>,
 ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
@@ -90,13 +100,13 @@ fn with_scan(
 }
 
 /// A scan, with projections of its columns above it.
-struct Input<'a> {
-    plan: &'a Arc<dyn ExecutionPlan>,
+pub(super) struct Input<'a> {
+    pub(super) plan: &'a Arc<dyn ExecutionPlan>,
 }
 
 impl<'a> Input<'a> {
     /// The scan below the projections.
-    fn scan(&self) -> Option<&'a ScanExec> {
+    pub(super) fn scan(&self) -> Option<&'a ScanExec> {
         match self.plan.downcast_ref::<ProjectionExec>() {
             Some(projection) => Input {
                 plan: projection.input(),
@@ -122,6 +132,11 @@ impl<'a> Input<'a> {
                 scan.output_column(column.index()).map(TermId::column)
             }
         }
+    }
+
+    /// The id of the column that an expression is.
+    pub(super) fn column(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<ColumnId> {
+        self.term(expr)?.as_column()
     }
 
     fn order(&self, order: &[PhysicalSortExpr]) -> Option<Vec<OrderKey>> {
@@ -161,6 +176,42 @@ fn of_aggregate(aggregate: &AggregateExec) -> Option<(&ScanExec, Grouped)> {
         row = both(row, wanted, &by)?;
     }
     Some((scan, Grouped { by, row }))
+}
+
+/// The scan below an aggregate over all rows, and the rows of it that matter: the least and greatest of some columns.
+///
+/// Floats are left out: only those who compare them know where NaN is.
+fn extremes(aggregate: &AggregateExec) -> Option<(&ScanExec, Vec<FirstRows>)> {
+    let is_plain = matches!(aggregate.mode().input_mode(), AggregateInputMode::Raw)
+        && aggregate.group_expr().is_single()
+        && aggregate.group_expr().expr().is_empty()
+        && aggregate.filter_expr().iter().all(Option::is_none);
+    let input = Input {
+        plan: aggregate.input(),
+    };
+    let scan = input.scan().filter(|_| is_plain)?;
+    let mut first = Vec::new();
+    for call in aggregate.aggr_expr() {
+        let [argument] = call.expressions().try_into().ok()?;
+        let column = input.column(&argument)?;
+        let ty = scan.table().column(column)?.ty;
+        if matches!(ty, DataType::Real | DataType::Double) {
+            return None;
+        }
+        let descending = match call.fun().name() {
+            "min" => false,
+            "max" => true,
+            _ => return None,
+        };
+        first.push(FirstRows {
+            column,
+            descending,
+            nulls: NullsWanted::Never,
+            count: 1,
+            ties: false,
+        });
+    }
+    Some((scan, first))
 }
 
 /// The rows that serve two aggregates over groups by `by`, if one kind of rows does.

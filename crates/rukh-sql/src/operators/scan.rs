@@ -30,7 +30,7 @@ use datafusion::physical_plan::{
     SortOrderPushdownResult, StatisticsArgs,
 };
 use rukh_catalog::{ColumnId, Table};
-use rukh_engine::{ScanCounters, ScanRequest};
+use rukh_engine::{FirstRows, ScanCounters, ScanRequest};
 use rukh_keys::DataType;
 use rukh_planner::{AccessPath, Grouped, OrderKey, Source, TermId};
 
@@ -44,6 +44,7 @@ use partition::{Reader, RowReader, ScanState};
 use run_time::RunTime;
 
 mod arms;
+mod first;
 mod partition;
 mod reading;
 mod run_time;
@@ -75,6 +76,8 @@ pub(crate) struct ScanExec {
     busy_ns: Arc<AtomicU64>,
     /// What operators above find out while they run.
     run_time: RunTime,
+    /// The only rows of a columnar scan that matter to the operators above, if not all do.
+    first: Arc<[FirstRows]>,
 }
 
 /// What a scan is asked for.
@@ -192,6 +195,7 @@ impl ScanExec {
             counters: Arc::default(),
             busy_ns: Arc::default(),
             run_time: RunTime::default(),
+            first: Arc::default(),
             conditions,
         })
     }
@@ -262,6 +266,7 @@ impl ScanExec {
         };
         let request = ScanRequest {
             reverse,
+            first: self.first.to_vec(),
             ..self.conditions.request(&self.path, read)
         };
         let types: Vec<DataType> = self

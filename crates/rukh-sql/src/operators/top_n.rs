@@ -2,7 +2,7 @@
 //!
 //! DataFusion sorts what a scan gives and keeps the first rows. Here the planner is asked anew, for the
 //! order and the limit together: if the cheapest way is a path in that order, the scan takes it, stops
-//! after so many rows, and the sort goes. Computed columns between sort and scan stay where they are,
+//! after so many rows, and the sort goes. If a columnar scan stays below a sort, it leaves out blocks that have none of the first rows. Computed columns between sort and scan stay where they are,
 //! as long as none is sorted by.
 
 use std::sync::Arc;
@@ -18,7 +18,10 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{ExecutionPlan, ReplaceChildrenOptions};
 
+use rukh_engine::{FirstRows, NullsWanted};
+
 use super::ScanExec;
+use super::one_per_group::{Input, with_scan};
 
 /// Replaces sorts of a few rows by scans in order. Runs before work is spread over threads.
 #[derive(Debug)]
@@ -39,7 +42,10 @@ impl PhysicalOptimizerRule for TopN {
             };
             Ok(match scan.transpose()?.flatten() {
                 Some(scan) => Transformed::yes(scan),
-                None => Transformed::no(node),
+                None => match with_first_rows(&node)? {
+                    Some(sort) => Transformed::yes(sort),
+                    None => Transformed::no(node),
+                },
             })
         })
         .data()
@@ -51,6 +57,34 @@ impl PhysicalOptimizerRule for TopN {
 
     fn schema_check(&self) -> bool {
         true
+    }
+}
+
+/// Returns a sort of a few rows of a columnar scan with a scan below it that leaves out blocks which have none of them.
+fn with_first_rows(node: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
+    let Some(sort) = node.downcast_ref::<SortExec>() else {
+        return Ok(None);
+    };
+    let (Some(count), input) = (sort.fetch(), Input { plan: sort.input() }) else {
+        return Ok(None);
+    };
+    let order = sort.expr().first();
+    let (Some(scan), Some(column)) = (input.scan(), input.column(&order.expr)) else {
+        return Ok(None);
+    };
+    let first = FirstRows {
+        column,
+        descending: order.options.descending,
+        nulls: match order.options.nulls_first {
+            true => NullsWanted::First,
+            false => NullsWanted::Last,
+        },
+        count,
+        ties: true,
+    };
+    match scan.with_first(vec![first]) {
+        Some(scan) => with_scan(node, &(Arc::new(scan) as Arc<dyn ExecutionPlan>)).map(Some),
+        None => Ok(None),
     }
 }
 

@@ -1,0 +1,178 @@
+//! Blocks that have nothing for whoever wants the first rows of some order only.
+//!
+//! `ORDER BY a DESC LIMIT 10` and `max(a)` need few rows, and whoever asks for them finds these among any rows that
+//! have them. So the best values that a scan has given out are kept, as many as are wanted. A block whose best value, as its
+//! head tells it, comes behind all of these has no such row, and is not read. Changes are given out in any case.
+//!
+//! | wanted             | the best value of a block | it is passed over where                         |
+//! |--------------------|---------------------------|-------------------------------------------------|
+//! | ascending          | the smallest              | it is greater than the last of those kept       |
+//! | descending         | the greatest              | it is smaller; of a long text the head has the first bytes, and all that begins so may be in the block |
+//! | NULLs first        | NULL, where it has some   | never, until enough of them were given out      |
+//! | NULLs never        | as without                |                                                 |
+
+use super::column::Bounds;
+use super::head::Known;
+use super::vector::{ColumnVector, Values};
+use rukh_catalog::ColumnId;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+/// Rows wanted: the first so many in the order of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FirstRows {
+    /// The column, which the scan gives out.
+    pub column: ColumnId,
+    /// Whether the greatest come first.
+    pub descending: bool,
+    /// Where NULLs are.
+    pub nulls: NullsWanted,
+    /// How many rows are wanted, 1 at least.
+    pub count: usize,
+    /// Whether rows are wanted, too, that equal the last of these.
+    pub ties: bool,
+}
+
+/// Where NULLs are among rows wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NullsWanted {
+    /// Before all values.
+    First,
+    /// Behind all values.
+    Last,
+    /// Not wanted at all.
+    Never,
+}
+
+/// A value in the order of its column; text and byte strings by their bytes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Value {
+    Int(i128),
+    Bytes(Vec<u8>),
+}
+
+/// A place in the order wanted: what is less comes first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    NullFirst,
+    Ascending(Value),
+    Descending(Reverse<Value>),
+    NullLast,
+}
+
+/// The best that a block may have of a column.
+#[derive(Clone, Debug)]
+pub(super) enum Best {
+    /// Nothing is known.
+    Unknown,
+    /// Nothing that is wanted.
+    Nothing,
+    At(Place),
+    /// Anything that begins with these bytes, the greatest of which come first.
+    BeginsWith(Vec<u8>),
+}
+
+/// The best rows given out so far.
+pub(super) struct Firsts {
+    wanted: FirstRows,
+    pub(super) slot: usize,
+    /// Which of the columns given out it is.
+    pub(super) nth: usize,
+    /// The best places, the last of them on top.
+    kept: BinaryHeap<Place>,
+}
+
+impl Firsts {
+    pub(super) fn new(wanted: FirstRows, slot: usize, nth: usize) -> Self {
+        Firsts {
+            wanted,
+            slot,
+            nth,
+            kept: BinaryHeap::new(),
+        }
+    }
+
+    fn place(&self, value: Value) -> Place {
+        match self.wanted.descending {
+            false => Place::Ascending(value),
+            true => Place::Descending(Reverse(value)),
+        }
+    }
+
+    /// Says what the best of a block may be.
+    pub(super) fn best(&self, known: &Known<'_>) -> Best {
+        if known.has_nulls() && self.wanted.nulls == NullsWanted::First {
+            return Best::At(Place::NullFirst);
+        }
+        let value = match (known.bounds(), self.wanted.descending) {
+            (Bounds::None, _) if known.has_nulls() && self.wanted.nulls == NullsWanted::Last => {
+                return Best::At(Place::NullLast);
+            }
+            (Bounds::None, _) => return Best::Nothing,
+            (Bounds::Integers { low, .. }, false) => Value::Int(low),
+            (Bounds::Integers { high, .. }, true) => Value::Int(high),
+            // What the head has of it is its beginning: not greater than it.
+            (Bounds::Bytes { low, .. }, false) => Value::Bytes(low.to_vec()),
+            (Bounds::Bytes { high, .. }, true) if Known::is_cut(high) => {
+                return Best::BeginsWith(high.to_vec());
+            }
+            (Bounds::Bytes { high, .. }, true) => Value::Bytes(high.to_vec()),
+        };
+        Best::At(self.place(value))
+    }
+
+    /// Whether a block with this best may have a row that is wanted.
+    pub(super) fn wants(&self, best: &Best) -> bool {
+        if let Best::Nothing = best {
+            return false;
+        }
+        let Some(last) = self.kept.peek().filter(|_| self.kept.len() >= self.wanted.count) else {
+            return true;
+        };
+        match (best, last) {
+            (Best::At(best), last) => match best.cmp(last) {
+                Ordering::Less => true,
+                Ordering::Equal => self.wanted.ties,
+                Ordering::Greater => false,
+            },
+            (Best::BeginsWith(start), Place::Descending(Reverse(Value::Bytes(last)))) => {
+                start > last || last.starts_with(start)
+            }
+            (Best::BeginsWith(_), Place::NullFirst) => false,
+            _ => true,
+        }
+    }
+
+    /// Takes note of rows that are given out.
+    pub(super) fn see(&mut self, column: &ColumnVector, rows: std::ops::Range<usize>) {
+        for row in rows {
+            let place = match (column.is_null(row), self.wanted.nulls, column.values()) {
+                (true, NullsWanted::First, _) => Place::NullFirst,
+                (true, NullsWanted::Last, _) => Place::NullLast,
+                (true, NullsWanted::Never, _) => continue,
+                (false, _, Values::Int(values)) => self.place(Value::Int(values[row].into())),
+                (false, _, Values::Wide(values)) => self.place(Value::Int(values[row])),
+                (false, _, Values::Bytes(strings)) if self.is_behind(strings.get(row)) => continue,
+                (false, _, Values::Bytes(strings)) => self.place(Value::Bytes(strings.get(row).to_vec())),
+            };
+            if self.kept.len() < self.wanted.count {
+                self.kept.push(place);
+            } else if let Some(mut last) = self.kept.peek_mut()
+                && place < *last
+            {
+                *last = place;
+            }
+        }
+    }
+
+    /// Whether a byte string comes behind all that are kept, of which there are enough.
+    fn is_behind(&self, value: &[u8]) -> bool {
+        let last = self.kept.peek().filter(|_| self.kept.len() >= self.wanted.count);
+        match last {
+            Some(Place::Ascending(Value::Bytes(last))) => value >= last.as_slice(),
+            Some(Place::Descending(Reverse(Value::Bytes(last)))) => value <= last.as_slice(),
+            Some(Place::NullFirst) => true,
+            _ => false,
+        }
+    }
+}
