@@ -7,7 +7,7 @@
 use crate::engine::{Engine, Inner};
 use crate::{DefinitionChanges, EngineError, stored};
 use parking_lot::Mutex;
-use rukh_catalog::{CatalogError, Sequence, SequenceId, View, ViewId};
+use rukh_catalog::{Catalog, CatalogError, Sequence, SequenceId, View, ViewId};
 use rukh_kv::{Durability, WriteBatch};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -113,6 +113,27 @@ impl Engine {
         stored::put_sequence(&mut batch, &sequence);
         stored::put_sequence_state(&mut batch, id, Some(sequence.start));
         inner.commit_definitions(batch, catalog.with_sequence(sequence))
+    }
+
+    /// Changes a sequence as `change` says, which is given all definitions, its own, and the number that it gives
+    /// next; numbers that others have reserved before are given as they were.
+    pub fn alter_sequence<E: From<EngineError>>(
+        &self,
+        id: SequenceId,
+        change: impl FnOnce(&Catalog, &Sequence, Option<i64>) -> Result<(Sequence, Option<i64>), E>,
+    ) -> Result<(), E> {
+        let inner = &self.inner;
+        let _guard = inner.lock_writer()?;
+        let known = inner.known_sequence(id)?;
+        let mut next = known.lock();
+        let catalog = inner.definitions().catalog.clone();
+        let (sequence, value) = change(&catalog, inner.sequence(id)?.as_ref(), next.value)?;
+        let mut batch = WriteBatch::new();
+        stored::put_sequence(&mut batch, &sequence);
+        stored::put_sequence_state(&mut batch, id, value);
+        inner.commit_definitions(batch, catalog.with_sequence(sequence))?;
+        *next = Next::of(value);
+        Ok(())
     }
 
     /// Drops a sequence.

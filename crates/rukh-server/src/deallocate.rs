@@ -59,12 +59,13 @@ impl Session {
             Released::Statements => {
                 // The unnamed statement goes with the next one.
                 self.prepared.retain(|name, _| name.is_empty());
+                self.connection.execute("DEALLOCATE ALL")?;
                 "DEALLOCATE ALL"
             }
             Released::Statement(name) => {
+                // What is not the protocol's may be one of PREPARE.
                 if self.prepared.remove(&name).is_none() {
-                    let message = format!("prepared statement \"{name}\" does not exist");
-                    return Err(Error::statement("26000", message).into());
+                    return Ok(None);
                 }
                 "DEALLOCATE"
             }
@@ -73,7 +74,7 @@ impl Session {
                     let message = "DISCARD ALL cannot run inside a transaction block";
                     return Err(Error::statement("25001", message).into());
                 }
-                self.connection.execute("RESET ALL")?;
+                self.connection.execute("DISCARD ALL")?;
                 self.prepared.clear();
                 self.portals.clear();
                 "DISCARD ALL"

@@ -87,7 +87,7 @@ pub(crate) fn complete(tag: &str, rows: u64) -> Message {
 fn shown_tag(tag: &str, rows: u64) -> String {
     match tag.strip_prefix("UPSERT ") {
         Some(count) => format!("INSERT 0 {count}"),
-        None if tag == "SELECT" => format!("SELECT {rows}"),
+        None if tag == "SELECT" || tag == "FETCH" => format!("{tag} {rows}"),
         None => tag.to_string(),
     }
 }

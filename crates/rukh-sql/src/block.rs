@@ -23,7 +23,8 @@ use crate::context::Notice;
 use crate::session::Session;
 use crate::settings::Settings;
 use crate::statement::{
-    CopyDirection, Name, Ownable, SchemaStatement, Statement, TransactionModes, TransactionStatement,
+    CopyDirection, KeptStatement, Name, Ownable, SchemaStatement, Statement, TransactionModes,
+    TransactionStatement,
 };
 
 /// Where a session stands, as PostgreSQL tells its clients.
@@ -130,6 +131,11 @@ impl Session {
             None => self.engine().begin()?,
             Some(_) => self.transaction().write()?,
         })
+    }
+
+    /// Returns how many savepoints the block has; `None` outside of a block.
+    pub(crate) fn savepoints(&self) -> Option<usize> {
+        self.block.as_ref().map(|block| block.savepoints.len())
     }
 
     /// Whether the session is in a transaction block.
@@ -283,7 +289,10 @@ impl Session {
             return Err(SqlError::statement("25P01", message));
         }
         match self.block {
-            Some(_) => self.forget_snapshot(),
+            Some(_) => {
+                self.kept.close_cursors();
+                self.forget_snapshot();
+            }
             None => self.warn("there is no transaction in progress"),
         }
         Ok(self.block.take())
@@ -325,6 +334,7 @@ impl Session {
         let block = self.block_for("RELEASE SAVEPOINT")?;
         let at = block.savepoint(name)?;
         block.savepoints.truncate(at);
+        self.kept.release(at);
         Ok("RELEASE")
     }
 
@@ -341,6 +351,7 @@ impl Session {
         block.aborted = Aborted::default();
         let settings = savepoint.settings.clone();
         self.settings = settings.into();
+        self.kept.close_cursors_after(at);
         Ok("ROLLBACK")
     }
 
@@ -428,6 +439,9 @@ fn ends_aborted(statement: &Statement) -> bool {
 
 /// Whether a statement works on the block's transaction, or on none.
 pub(crate) fn may_be_in_block(statement: &Statement) -> bool {
+    if matches!(statement, Statement::Kept(kept) if **kept == KeptStatement::DiscardAll) {
+        return false;
+    }
     matches!(
         statement,
         Statement::Insert(_)
@@ -452,6 +466,7 @@ pub(crate) fn only_reads(statement: &Statement) -> bool {
         | Statement::CheckIndex { .. }
         | Statement::Set { .. }
         | Statement::ResetAll
+        | Statement::Kept(_)
         | Statement::Transaction(_) => true,
         _ => false,
     }
@@ -489,7 +504,9 @@ fn command(statement: &Statement) -> &'static str {
             SchemaStatement::Rename { .. } => "ALTER SCHEMA",
             SchemaStatement::Drop { .. } => "DROP SCHEMA",
         },
-        Statement::SetSchema { kind, .. } => match kind {
+        Statement::Kept(_) => "DISCARD ALL",
+        Statement::AlterSequence(_) => "ALTER SEQUENCE",
+        Statement::SetSchema { kind, .. } | Statement::Rename { kind, .. } => match kind {
             Ownable::View => "ALTER VIEW",
             Ownable::Sequence => "ALTER SEQUENCE",
             _ => "ALTER TABLE",

@@ -34,7 +34,7 @@ use crate::dml::{self, WriteShape};
 use crate::general;
 use crate::rows::{ColumnInfo, Columns};
 use crate::session::{PLANS_MAX, Session};
-use crate::statement::{Statement, TransactionStatement, data_type};
+use crate::statement::{KeptStatement, Statement, TransactionStatement, data_type};
 use crate::types::{arrow_type, data_type_of, data_type_of_arrow};
 
 /// Most parameters of a statement, as the protocol counts them.
@@ -107,6 +107,8 @@ impl Prepared {
             ) => StatementKind::End,
             Statement::Transaction(_) => StatementKind::Transaction,
             Statement::Set { .. } | Statement::ResetAll => StatementKind::Setting,
+            Statement::Kept(kept) if matches!(**kept, KeptStatement::Execute { .. }) => StatementKind::Write,
+            Statement::Kept(kept) if **kept == KeptStatement::DiscardAll => StatementKind::Alone,
             statement if crate::block::only_reads(statement) => StatementKind::Read,
             statement if crate::block::may_be_in_block(statement) => StatementKind::Write,
             _ => StatementKind::Alone,
@@ -145,7 +147,10 @@ impl Session {
             given: given.to_vec(),
             description: description.clone(),
         };
-        self.described.keep(prepared.sql(), described);
+        // What these give depends on more than their text.
+        if !matches!(prepared.statement(), Statement::Kept(_)) {
+            self.described.keep(prepared.sql(), described);
+        }
         Ok(description)
     }
 
@@ -194,6 +199,16 @@ impl Session {
                     .collect();
                 Some(texts(&["plan"]))
             }
+            Statement::Kept(kept) => match kept.as_ref() {
+                KeptStatement::Execute { name, .. } => {
+                    let schema = self.describe_executed(name)?.schema.clone();
+                    schema.map(Columns::of)
+                }
+                KeptStatement::Fetch {
+                    name, moves: false, ..
+                } => Some(Columns::of(self.cursor_schema(name)?)),
+                _ => None,
+            },
             Statement::Show(show) => Some(Columns::of(self.show(show)?.schema())),
             Statement::CheckTable { .. } | Statement::CheckIndex { .. } => {
                 Some(texts(&["finding", "value", "detail"]))

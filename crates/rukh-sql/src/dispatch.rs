@@ -16,7 +16,7 @@ use crate::progress::Task;
 use crate::rows::Rows;
 use crate::scalars::scalar_from_datum;
 use crate::session::{Outcome, Session};
-use crate::statement::{ObjectName, ShowStatement, Statement, parse};
+use crate::statement::{KeptStatement, ObjectName, ShowStatement, Statement, parse};
 use crate::{copy, ddl, dml, explain, operations, point_write, roles, show};
 
 /// A statement parsed once, to be run with parameters.
@@ -79,6 +79,15 @@ impl Session {
         params: &[Constant],
     ) -> Result<Outcome, SqlError> {
         self.begin_statement();
+        if let Statement::Kept(kept) = prepared.statement()
+            && let KeptStatement::Execute { name, arguments } = kept.as_ref()
+        {
+            let found = self.check_allowed(&prepared.statement);
+            return match found.and_then(|()| self.executed(name, arguments)) {
+                Ok((inner, params)) => self.execute_prepared(&inner, &params),
+                Err(error) => self.outcome(&prepared.sql, Err(error)),
+            };
+        }
         let result = self
             .check_allowed(&prepared.statement)
             .and_then(|()| prepared.qualified(self))
@@ -237,6 +246,7 @@ impl Session {
                 Ok(("RESET".to_string(), None))
             }
             Statement::Transaction(statement) => Ok((self.run_transaction(statement)?.to_string(), None)),
+            Statement::Kept(statement) => self.run_kept(statement),
             Statement::Role(statement) => Ok((roles::run(self, statement)?.to_string(), None)),
             definition => {
                 let before = self.engine().catalog();

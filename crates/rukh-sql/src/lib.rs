@@ -43,6 +43,7 @@ mod hints;
 mod in_lists;
 mod information_schema;
 mod intervals;
+mod kept;
 mod literals;
 mod normalise;
 mod operand_types;

@@ -27,7 +27,7 @@ use crate::SqlError;
 use crate::normalise::quoted;
 use crate::statement::{
     AlterAction, CommentTarget, CopySource, GrantObjects, MergeAction, MergeStatement, ObjectName, Ownable,
-    RoleStatement, ShowStatement, Statement, folded, parse_object_name,
+    OwnedBy, RoleStatement, ShowStatement, Statement, folded, parse_object_name,
 };
 
 /// Functions whose first argument names a relation.
@@ -167,9 +167,16 @@ impl Names<'_> {
                 RoleStatement::Owner { kind, object, .. } if *kind != Ownable::Schema => self.name(object),
                 _ => {}
             },
-            Statement::SetSchema { name, .. } => self.name(name),
+            Statement::SetSchema { name, .. } | Statement::Rename { name, .. } => self.name(name),
+            Statement::AlterSequence(alter) => {
+                self.name(&mut alter.name);
+                if let Some(OwnedBy::Column { table, .. }) = &mut alter.owned_by {
+                    self.name(table);
+                }
+            }
             Statement::Analyze { table: None }
             | Statement::Schema(_)
+            | Statement::Kept(_)
             | Statement::Compact { table: None }
             | Statement::Backup { .. }
             | Statement::Checkpoint { .. }

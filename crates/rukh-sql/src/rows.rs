@@ -14,6 +14,7 @@ use crate::batch::batch_of_rows;
 use crate::block::Aborted;
 use crate::context::StatementContext;
 use crate::direct::DirectCursor;
+use crate::kept::Fetch;
 use crate::output_names::shown_name;
 use crate::runtime::{Running, Runtime};
 use crate::scalars::datums_from_array;
@@ -53,6 +54,8 @@ enum Source {
     Stream(Running, Arc<StatementContext>),
     /// A running direct plan.
     Direct(Box<DirectCursor>),
+    /// What FETCH takes of a cursor.
+    Fetch(Fetch),
     /// Batches made in advance: SHOW, EXPLAIN and the like.
     Ready(VecDeque<RecordBatch>),
 }
@@ -151,6 +154,11 @@ impl Rows {
         Self::new(Columns::of(schema), Source::Ready(batches.into()), None)
     }
 
+    /// Makes rows of what FETCH takes of a cursor.
+    pub(crate) fn fetched(schema: SchemaRef, fetch: Fetch) -> Self {
+        Self::new(Columns::of(schema), Source::Fetch(fetch), None)
+    }
+
     fn new(columns: Columns, source: Source, context: Option<Arc<StatementContext>>) -> Self {
         Rows {
             schema: columns.schema,
@@ -216,6 +224,7 @@ impl Rows {
                 let named = |batch: RecordBatch| named(batch, &self.schema);
                 batch.map(named).transpose()?
             }
+            Source::Fetch(fetch) => fetch.next()?,
             Source::Ready(batches) => batches.pop_front(),
             Source::Direct(cursor) => {
                 let rows = cursor.next_rows()?;

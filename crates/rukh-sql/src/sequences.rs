@@ -51,6 +51,16 @@ impl Sequences {
         }
     }
 
+    /// Forgets all numbers that were taken and given.
+    pub(crate) fn forget(&self) {
+        *self.taken.lock() = Taken::default();
+    }
+
+    /// Forgets the numbers of a sequence that were taken and not given.
+    pub(crate) fn forget_block(&self, id: SequenceId) {
+        self.taken.lock().blocks.remove(&id);
+    }
+
     /// Returns a sequence by its name as SQL writes it.
     pub(crate) fn named(&self, name: &str) -> Result<Arc<Sequence>, SqlError> {
         let catalog = self.engine.catalog();

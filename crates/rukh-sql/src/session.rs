@@ -31,6 +31,7 @@ use crate::explain::direct_lines;
 use crate::expressions::Functions;
 use crate::general;
 use crate::hints::{TableHint, hints_of};
+use crate::kept::Kept;
 use crate::pg_catalog;
 use crate::progress::ProgressSink;
 use crate::provider::CurrentStatement;
@@ -166,6 +167,7 @@ impl Shared {
             described: Descriptions::default(),
             progress: ProgressSink::default(),
             who: asking.who,
+            kept: Kept::default(),
             permitted: HashMap::new(),
             planned_path: SearchPath::default(),
         }
@@ -211,6 +213,8 @@ pub struct Session {
     pub(crate) templates: Templates,
     pub(crate) described: Descriptions,
     pub(crate) progress: ProgressSink,
+    /// Prepared statements and cursors that SQL names.
+    pub(crate) kept: Kept,
     /// The role that the session is; none for an administrator's of the library.
     pub(crate) who: Arc<RwLock<Option<String>>>,
     /// Texts that the role may run, by the version of the catalog.

@@ -15,6 +15,7 @@ use rukh_keys::{DataType, Datum};
 use super::alter_type::retyped;
 use super::create_table::{checked_default, create_uniques};
 use super::lifetime::set_lifetime;
+use super::moves::rename;
 use super::remove::check_no_views;
 use super::run::column_id;
 use super::stored::{check_constraint, stored_expression};
@@ -26,12 +27,15 @@ use crate::rows::rows_of_batch;
 use crate::sequences::calls_sequence;
 use crate::session::Session;
 use crate::statement::{
-    AlterAction, AlterTableStatement, ColumnDefinition, Name, ObjectName, folded, parse_expression,
+    AlterAction, AlterTableStatement, ColumnDefinition, Name, ObjectName, Ownable, folded, parse_expression,
 };
 use crate::views::views_on;
 
 /// Runs ALTER TABLE.
 pub(super) fn alter_table(session: &mut Session, statement: &AlterTableStatement) -> Result<(), SqlError> {
+    if let [AlterAction::RenameTo(new)] = statement.actions.as_slice() {
+        return rename(session, Ownable::Table, &statement.name, statement.if_exists, new);
+    }
     let table = match session.table(&statement.name) {
         Ok(table) => table,
         Err(_) if statement.if_exists => return skipped(session, &statement.name),
@@ -103,12 +107,6 @@ fn repack(session: &mut Session, table: &Table) -> Result<(), SqlError> {
 impl Change<'_> {
     fn act(&mut self, action: &AlterAction) -> Result<(), SqlError> {
         match action {
-            AlterAction::RenameTo(name) => {
-                check_free(self.catalog, &self.next.schema, name)?;
-                self.check_not_viewed(None)?;
-                self.next.name = name.text.clone();
-                Ok(())
-            }
             AlterAction::RenameColumn { old, new } => self.rename_column(old, new),
             AlterAction::RenameConstraint { old, new } => self.rename_constraint(old, new),
             AlterAction::AddColumn {
@@ -145,8 +143,8 @@ impl Change<'_> {
                 None => Err(SqlError::statement("42703", self.no_column(name)).at(name.position)),
             },
             AlterAction::AddCheck(check) => self.add_check(check),
-            AlterAction::AddUnique(_) | AlterAction::Repack => {
-                Err(SqlError::internal("ADD UNIQUE and REPACK stand alone"))
+            AlterAction::RenameTo(_) | AlterAction::AddUnique(_) | AlterAction::Repack => {
+                Err(SqlError::internal("RENAME TO, ADD UNIQUE and REPACK stand alone"))
             }
             AlterAction::DropConstraint { name, if_exists } => self.drop_constraint(name, *if_exists),
             AlterAction::SetDefault { column, default } => {
@@ -219,7 +217,7 @@ impl Change<'_> {
         if self.next.column_named(&new.text).is_some() {
             return Err(self.taken(new));
         }
-        self.check_not_viewed(Some(id))?;
+        self.check_not_viewed(id)?;
         for column in self.next.columns.iter_mut().filter(|column| column.id == id) {
             column.name = new.text.clone();
         }
@@ -247,16 +245,16 @@ impl Change<'_> {
     }
 
     /// Views hold the names of what they read, so these cannot change.
-    fn check_not_viewed(&self, column: Option<ColumnId>) -> Result<(), SqlError> {
-        let views = views_on(self.catalog, self.next.id, column);
+    fn check_not_viewed(&self, column: ColumnId) -> Result<(), SqlError> {
+        let views = views_on(self.catalog, self.next.id, Some(column));
         let Some(view) = views.first() else {
             return Ok(());
         };
-        let what = match column {
-            Some(id) => format!("column \"{}\"", self.next.column_name(id)),
-            None => format!("table \"{}\"", self.next.name),
-        };
-        let message = format!("cannot rename {what} because view \"{}\" reads it", view.name);
+        let column = self.next.column_name(column);
+        let message = format!(
+            "cannot rename column \"{column}\" because view \"{}\" reads it",
+            view.name
+        );
         Err(SqlError::unsupported(message).with_hint("Drop the view, and create it again afterwards."))
     }
 

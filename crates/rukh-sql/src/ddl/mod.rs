@@ -5,12 +5,14 @@
 
 mod alter;
 mod alter_index;
+mod alter_sequence;
 mod alter_type;
 mod comment;
 mod create_as;
 mod create_index;
 mod create_table;
 mod lifetime;
+mod moves;
 mod remove;
 mod run;
 mod schema;

@@ -4,12 +4,14 @@ use rukh_catalog::{Catalog, Column, ColumnId, Table};
 
 use super::alter::alter_table;
 use super::alter_index::{alter_index, reindex_index, reindex_table};
+use super::alter_sequence::alter_sequence;
 use super::comment::comment;
 use super::create_as::create_table_as;
 use super::create_index::create_index;
 use super::create_table::create_table;
+use super::moves::{rename, set_schema};
 use super::remove::{drop_indexes, drop_sequences, drop_tables, drop_views, truncate};
-use super::schema::{schema, set_schema, unknown};
+use super::schema::{schema, unknown};
 use super::sequence::create_sequence;
 use super::view::create_view;
 use crate::SqlError;
@@ -60,6 +62,16 @@ pub(crate) fn run(session: &mut Session, statement: &Statement) -> Result<String
             cascade,
         } => drop_tables(session, names, *if_exists, *cascade).map(|()| "DROP TABLE"),
         Statement::Schema(statement) => schema(session, statement),
+        Statement::AlterSequence(statement) => alter_sequence(session, statement).map(|()| "ALTER SEQUENCE"),
+        Statement::Rename {
+            kind,
+            name,
+            if_exists,
+            new,
+        } => rename(session, *kind, name, *if_exists, new).map(|()| match kind {
+            Ownable::View => "ALTER VIEW",
+            _ => "ALTER SEQUENCE",
+        }),
         Statement::SetSchema {
             kind,
             name,

@@ -32,15 +32,7 @@ pub(super) fn sequence(
     ty: DataType,
     options: &SequenceOptions,
 ) -> Result<Sequence, SqlError> {
-    let (lowest, highest) = match ty {
-        DataType::SmallInt => (i64::from(i16::MIN), i64::from(i16::MAX)),
-        DataType::Integer => (i64::from(i32::MIN), i64::from(i32::MAX)),
-        DataType::BigInt => (i64::MIN, i64::MAX),
-        _ => {
-            let message = "sequence type must be smallint, integer, or bigint";
-            return Err(SqlError::statement("22023", message));
-        }
-    };
+    let (lowest, highest) = bounds_of(ty)?;
     let increment = options.increment.unwrap_or(1);
     let (min, max) = match increment < 0 {
         true => (lowest, -1),
@@ -71,4 +63,17 @@ pub(super) fn sequence(
         comment: None,
     };
     Ok(sequence.checked()?)
+}
+
+/// Returns the least and the greatest number of a sequence's type.
+pub(super) fn bounds_of(ty: DataType) -> Result<(i64, i64), SqlError> {
+    match ty {
+        DataType::SmallInt => Ok((i64::from(i16::MIN), i64::from(i16::MAX))),
+        DataType::Integer => Ok((i64::from(i32::MIN), i64::from(i32::MAX))),
+        DataType::BigInt => Ok((i64::MIN, i64::MAX)),
+        _ => {
+            let message = "sequence type must be smallint, integer, or bigint";
+            Err(SqlError::statement("22023", message))
+        }
+    }
 }

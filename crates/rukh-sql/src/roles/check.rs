@@ -26,7 +26,7 @@ use rukh_catalog::{Catalog, Rights, Role, Table, View};
 use crate::SqlError;
 use crate::statement::{
     CommentTarget, CopyDirection, CopySource, CopyStatement, MergeAction, MergeStatement, Name, ObjectName,
-    SchemaStatement, ShowStatement, Statement, folded, parse,
+    OwnedBy, SchemaStatement, ShowStatement, Statement, folded, parse,
 };
 
 /// Most views inside of one another.
@@ -117,6 +117,8 @@ impl<'a> Checker<'a> {
                 let message = format!("permission denied to set parameter \"{name}\"");
                 Err(denied(message))
             }
+            // What they run is checked when it is run.
+            Statement::Kept(_) => Ok(()),
             Statement::Show(_) | Statement::Set { .. } | Statement::ResetAll | Statement::Transaction(_) => {
                 Ok(())
             }
@@ -171,6 +173,13 @@ impl<'a> Checker<'a> {
                     names.iter().try_for_each(|name| self.own_schema(name))
                 }
             },
+            Statement::AlterSequence(alter) => {
+                if let Some(OwnedBy::Column { table, .. }) = &alter.owned_by {
+                    self.own(table)?;
+                }
+                self.own(&alter.name)
+            }
+            Statement::Rename { name, .. } => self.own(name),
             Statement::SetSchema { name, schema, .. } => {
                 self.own(name)?;
                 self.create_in(&ObjectName {

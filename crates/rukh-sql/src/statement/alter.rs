@@ -3,6 +3,7 @@
 //! ```text
 //! ALTER TABLE [IF EXISTS] [ONLY] t action, …
 //! ALTER TABLE | VIEW | SEQUENCE [IF EXISTS] t SET SCHEMA s
+//! ALTER VIEW | SEQUENCE [IF EXISTS] t RENAME TO name
 //! ALTER INDEX [IF EXISTS] i RENAME TO name | REBUILD | DISABLE | ENABLE
 //! REINDEX INDEX [CONCURRENTLY] i | TABLE [CONCURRENTLY] t
 //!
@@ -25,7 +26,7 @@ use super::lifetime::lifetime;
 use super::reader::Reader;
 use super::{
     AlterAction, AlterTableStatement, CreateTableStatement, Expression, IndexAction, LifetimeDefinition,
-    Ownable, Statement, TableOptionsDefinition, UniqueDefinition, create_table, data_type, schema,
+    Ownable, Statement, TableOptionsDefinition, UniqueDefinition, create_table, data_type, schema, sequence,
 };
 use crate::SqlError;
 
@@ -67,10 +68,19 @@ pub(super) fn alter(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
             schema: reader.name()?,
         });
     }
+    if kind != Ownable::Table && reader.accept(&["rename", "to"]) {
+        return Ok(Statement::Rename {
+            kind,
+            name,
+            if_exists,
+            new: reader.name()?,
+        });
+    }
     match kind {
         Ownable::Table => {}
+        Ownable::Sequence => return sequence::alter_sequence(reader, name, if_exists),
         Ownable::View => return Err(reader.unsupported("this form of ALTER VIEW is not supported")),
-        _ => return Err(reader.unsupported("this form of ALTER SEQUENCE is not supported")),
+        Ownable::Schema => return Err(SqlError::internal("schemas are altered elsewhere")),
     }
     let actions = reader.list(action)?;
     let alone = |action: &AlterAction| {

@@ -12,7 +12,7 @@
 //! | `create_index` | CREATE INDEX                                                           |
 //! | `alter`        | ALTER TABLE, ALTER INDEX                                               |
 //! | `schema`       | CREATE SCHEMA, ALTER SCHEMA, DROP SCHEMA                               |
-//! | `sequence`     | CREATE SEQUENCE, options of identity columns                           |
+//! | `sequence`     | CREATE SEQUENCE, ALTER SEQUENCE, options of identity columns                           |
 //! | `data_type`    | names of types                                                         |
 //! | `copy`         | COPY                                                                   |
 //! | `query`        | queries and writes, by sqlparser; refuses clauses that would be ignored |
@@ -21,6 +21,7 @@
 //! | `parse`        | the entries                                                            |
 //! | `transaction`  | BEGIN, COMMIT, SAVEPOINT and their kin                                 |
 //! | `operations`   | BACKUP, CHECKPOINT, COMPACT                                            |
+//! | `kept`         | PREPARE, EXECUTE, DECLARE, FETCH and their kin                          |
 //! | `role`         | CREATE USER, GRANT and their kin                                       |
 //! | `utility`      | everything else                                                        |
 //! | `casts`        | spells out casts to types that DataFusion does not have               |
@@ -36,6 +37,7 @@ mod create_index;
 mod create_table;
 mod data_type;
 mod depth;
+mod kept;
 mod lifetime;
 mod merge;
 mod number;
@@ -55,6 +57,7 @@ mod tree;
 mod utility;
 
 pub(crate) use data_type::data_type;
+pub use kept::{FetchedRows, KeptStatement};
 pub use lifetime::LifetimeDefinition;
 pub use merge::{MergeAction, MergeClause, MergeKind, MergeStatement};
 pub use parse::{parse, parse_expression, parse_object_name};
@@ -62,6 +65,7 @@ pub(crate) use past::Period;
 pub(crate) use reader::is_reserved;
 pub use role::{GrantObjects, Ownable, RoleOptions, RoleStatement, Secret};
 pub use schema::SchemaStatement;
+pub use sequence::{AlterSequenceStatement, OwnedBy, Restart};
 pub(crate) use source::place_of;
 pub(crate) use transaction::serializable;
 pub use transaction::{TransactionModes, TransactionStatement};

@@ -75,6 +75,14 @@ impl<'a> Reader<'a> {
         SqlError::unsupported(message).at(self.position())
     }
 
+    /// Returns the text from the next token on.
+    pub(super) fn rest(&self) -> String {
+        self.source
+            .text_from(self.peek())
+            .trim_end_matches([';', ' ', '\n'])
+            .to_string()
+    }
+
     /// Whether the token `n` places after the next is this word, unquoted, in any case.
     pub(super) fn peeks_at(&self, n: usize, word: &str) -> bool {
         is_word(self.peek_at(n), word)
@@ -205,6 +213,23 @@ impl<'a> Reader<'a> {
             name: second.text,
             position: first.position,
         })
+    }
+
+    /// Takes the name of a column behind that of its table.
+    pub(super) fn column_of_table(&mut self) -> Result<(ObjectName, Name), SqlError> {
+        let mut parts = vec![self.name()?];
+        while parts.len() < 3 && self.accept_token(&Token::Period) {
+            parts.push(self.name()?);
+        }
+        let (Some(column), Some(table)) = (parts.pop(), parts.pop()) else {
+            return Err(self.unexpected());
+        };
+        let table = ObjectName {
+            position: parts.first().map_or(table.position, |schema| schema.position),
+            schema: parts.pop().map(|schema| schema.text),
+            name: table.text,
+        };
+        Ok((table, column))
     }
 
     /// Takes any word, reserved or not, folded to lower case unless quoted.

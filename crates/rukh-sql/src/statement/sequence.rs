@@ -1,7 +1,8 @@
-//! CREATE SEQUENCE, and the options that identity columns share with it.
+//! CREATE SEQUENCE, ALTER SEQUENCE, and the options that identity columns share with it.
 //!
 //! ```text
 //! CREATE SEQUENCE [IF NOT EXISTS] [schema.]s option …
+//! ALTER SEQUENCE [IF EXISTS] [schema.]s {option | RESTART [[WITH] n] | OWNED BY {t.column | NONE}} …
 //!
 //! option:  AS type | INCREMENT [BY] n | MINVALUE n | NO MINVALUE | MAXVALUE n | NO MAXVALUE
 //!          | START [WITH] n | CACHE n | [NO] CYCLE
@@ -11,8 +12,99 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::data_type::data_type;
 use super::reader::Reader;
-use super::{SequenceOptions, Statement};
+use super::{Name, ObjectName, SequenceOptions, Statement};
 use crate::SqlError;
+
+/// ALTER SEQUENCE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AlterSequenceStatement {
+    /// The sequence.
+    pub name: ObjectName,
+    /// Whether an unknown name is only worth a notice.
+    pub if_exists: bool,
+    /// Options that change.
+    pub options: SequenceOptions,
+    /// NO MINVALUE.
+    pub no_min: bool,
+    /// NO MAXVALUE.
+    pub no_max: bool,
+    /// NO CYCLE.
+    pub no_cycle: bool,
+    /// RESTART.
+    pub restart: Option<Restart>,
+    /// OWNED BY.
+    pub owned_by: Option<OwnedBy>,
+}
+
+/// Where a sequence begins anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restart {
+    /// RESTART: where it began first.
+    Start,
+    /// RESTART WITH n.
+    With(i64),
+}
+
+/// The column that a sequence goes with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OwnedBy {
+    /// NONE.
+    None,
+    /// A column of a table.
+    Column {
+        /// The table.
+        table: ObjectName,
+        /// The column.
+        column: Name,
+    },
+}
+
+/// Reads ALTER SEQUENCE, after the name.
+pub(super) fn alter_sequence(
+    reader: &mut Reader<'_>,
+    name: ObjectName,
+    if_exists: bool,
+) -> Result<Statement, SqlError> {
+    let mut statement = AlterSequenceStatement {
+        name,
+        if_exists,
+        options: SequenceOptions::default(),
+        no_min: false,
+        no_max: false,
+        no_cycle: false,
+        restart: None,
+        owned_by: None,
+    };
+    let mut count = 0;
+    loop {
+        match () {
+            () if reader.accept(&["no", "minvalue"]) => statement.no_min = true,
+            () if reader.accept(&["no", "maxvalue"]) => statement.no_max = true,
+            () if reader.accept(&["no", "cycle"]) => statement.no_cycle = true,
+            () if reader.accept(&["restart"]) => {
+                let with = reader.accept(&["with"]);
+                let is_number = matches!(reader.peek_at(0), Token::Number(..) | Token::Minus | Token::Plus);
+                statement.restart = Some(match with || is_number {
+                    true => Restart::With(number(reader)?),
+                    false => Restart::Start,
+                });
+            }
+            () if reader.accept(&["owned", "by"]) => statement.owned_by = Some(owned_by(reader)?),
+            () if option(reader, &mut statement.options)? => {}
+            () if count == 0 => return Err(reader.unexpected()),
+            () => return Ok(Statement::AlterSequence(Box::new(statement))),
+        }
+        count += 1;
+    }
+}
+
+fn owned_by(reader: &mut Reader<'_>) -> Result<OwnedBy, SqlError> {
+    if reader.accept(&["none"]) {
+        return Ok(OwnedBy::None);
+    }
+    let (table, column) = reader.column_of_table()?;
+    Ok(OwnedBy::Column { table, column })
+}
 
 /// Reads CREATE SEQUENCE.
 pub(super) fn create_sequence(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
@@ -65,7 +157,7 @@ fn option(reader: &mut Reader<'_>, options: &mut SequenceOptions) -> Result<bool
     } else if reader.accept(&["cycle"]) {
         options.cycle = true;
     } else if reader.peeks(&["owned"]) {
-        return Err(reader.unsupported("OWNED BY is not supported"));
+        return Err(reader.unsupported("OWNED BY is for ALTER SEQUENCE, once the sequence is there"));
     } else {
         let no = [&["no", "minvalue"][..], &["no", "maxvalue"], &["no", "cycle"]];
         return Ok(no.iter().any(|words| reader.accept(words)));

@@ -69,6 +69,11 @@ impl<'a> Source<'a> {
         self.sql.get(start..end).unwrap_or_default()
     }
 
+    /// Returns the text from a token on.
+    pub(super) fn text_from(&self, token: &TokenWithSpan) -> &'a str {
+        self.sql.get(self.byte_of(token.span.start)..).unwrap_or_default()
+    }
+
     /// Makes the error for a token that cannot stand where it stands.
     pub(super) fn unexpected(&self, token: &TokenWithSpan) -> SqlError {
         let message = match token.token {

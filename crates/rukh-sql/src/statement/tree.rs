@@ -164,6 +164,21 @@ pub enum Statement {
     Transaction(TransactionStatement),
     /// CREATE USER, GRANT and their kin.
     Role(Box<super::RoleStatement>),
+    /// PREPARE, EXECUTE, DECLARE, FETCH and their kin.
+    Kept(Box<super::KeptStatement>),
+    /// ALTER SEQUENCE.
+    AlterSequence(Box<super::AlterSequenceStatement>),
+    /// ALTER VIEW or SEQUENCE … RENAME TO.
+    Rename {
+        /// What gets another name.
+        kind: super::Ownable,
+        /// Its name.
+        name: ObjectName,
+        /// Whether an unknown name is only worth a notice.
+        if_exists: bool,
+        /// Its new name.
+        new: Name,
+    },
     /// CREATE SCHEMA and its kin.
     Schema(Box<super::SchemaStatement>),
     /// ALTER TABLE, VIEW or SEQUENCE … SET SCHEMA.

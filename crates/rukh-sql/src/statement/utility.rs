@@ -8,7 +8,7 @@ use super::{
     CommentTarget, CreateViewStatement, ExplainFormat, Name, ObjectName, ShowStatement, Statement, query,
 };
 use super::{
-    alter, copy, create_index, create_table, merge, operations, role, schema, sequence, transaction,
+    alter, copy, create_index, create_table, kept, merge, operations, role, schema, sequence, transaction,
 };
 use crate::SqlError;
 use crate::search_path::path_text;
@@ -24,6 +24,9 @@ pub(super) fn statement(reader: &mut Reader<'_>) -> Result<Statement, SqlError> 
     let statement = word.value.to_ascii_lowercase();
     if role::is_next(reader) {
         return role::role(reader).map(|role| Statement::Role(Box::new(role)));
+    }
+    if kept::is_next(reader) {
+        return kept::kept(reader).map(|kept| Statement::Kept(Box::new(kept)));
     }
     match statement.as_str() {
         "select" | "with" | "values" | "table" => query::query(reader),
@@ -62,27 +65,8 @@ pub(super) fn statement(reader: &mut Reader<'_>) -> Result<Statement, SqlError> 
 
 /// First words of statements that PostgreSQL has and Rukh has not.
 const NOT_DONE: &[&str] = &[
-    "call",
-    "close",
-    "cluster",
-    "deallocate",
-    "declare",
-    "discard",
-    "do",
-    "execute",
-    "fetch",
-    "import",
-    "listen",
-    "load",
-    "lock",
-    "move",
-    "notify",
-    "prepare",
-    "reassign",
-    "refresh",
-    "security",
-    "unlisten",
-    "vacuum",
+    "call", "cluster", "do", "import", "listen", "load", "lock", "notify", "reassign", "refresh", "security",
+    "unlisten", "vacuum",
 ];
 
 fn create(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
@@ -217,21 +201,8 @@ fn comment(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     } else if reader.accept(&["schema"]) {
         CommentTarget::Schema(reader.name()?)
     } else if reader.accept(&["column"]) {
-        let mut parts = vec![reader.name()?];
-        while parts.len() < 3 && reader.accept_token(&Token::Period) {
-            parts.push(reader.name()?);
-        }
-        let (Some(column), Some(table)) = (parts.pop(), parts.pop()) else {
-            return Err(reader.unexpected());
-        };
-        CommentTarget::Column {
-            table: ObjectName {
-                position: parts.first().map_or(table.position, |schema| schema.position),
-                schema: parts.pop().map(|schema| schema.text),
-                name: table.text,
-            },
-            column,
-        }
+        let (table, column) = reader.column_of_table()?;
+        CommentTarget::Column { table, column }
     } else {
         return Err(reader.unsupported("COMMENT ON takes a table, column, index, view, sequence or schema"));
     };

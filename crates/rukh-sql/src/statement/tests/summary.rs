@@ -133,6 +133,11 @@ pub(super) fn summary(statement: &Statement) -> String {
         Statement::Transaction(statement) => transaction(statement),
         Statement::Role(role) => format!("{role:?}"),
         Statement::Schema(schema) => format!("{schema:?}"),
+        Statement::Kept(kept) => format!("{kept:?}"),
+        Statement::AlterSequence(alter) => format!("{alter:?}"),
+        Statement::Rename { kind, name, new, .. } => {
+            format!("rename {kind:?} {} to {}", object(name), new.text)
+        }
         Statement::SetSchema {
             kind, name, schema, ..
         } => format!("move {kind:?} {} to {}", object(name), schema.text),

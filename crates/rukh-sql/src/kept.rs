@@ -1,0 +1,326 @@
+//! Prepared statements and cursors of a session, which SQL names: PREPARE, EXECUTE, DECLARE, FETCH and their kin.
+//!
+//! A prepared statement is its text, parsed once; EXECUTE runs it as a client does that keeps the statement
+//! itself, with the same plans. A cursor is the rows of a query that has begun, on the state of its transaction
+//! when it was declared: what is fetched is made then, so that a cursor takes no more memory than a query. It goes
+//! with its transaction, or with the savepoint that it was declared after.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use parking_lot::Mutex;
+use rukh_keys::{DataType, Datum};
+use rukh_planner::Constant;
+
+use crate::SqlError;
+use crate::describe::Description;
+use crate::dispatch::Prepared;
+use crate::rows::Rows;
+use crate::scalars::datums_from_array;
+use crate::session::Session;
+use crate::statement::{Expression, FetchedRows, KeptStatement, Name, parse_expression};
+
+/// Most prepared statements, and most cursors, of one session.
+const KEPT_MAX: usize = 10_000;
+
+/// What a session keeps by name.
+#[derive(Default)]
+pub(crate) struct Kept {
+    statements: HashMap<String, KeptPrepared>,
+    cursors: HashMap<String, KeptCursor>,
+}
+
+#[derive(Clone)]
+struct KeptPrepared {
+    prepared: Prepared,
+    types: Vec<Option<DataType>>,
+}
+
+/// A cursor as its session knows it.
+struct KeptCursor {
+    cursor: Arc<Mutex<Cursor>>,
+    /// How many savepoints there were when it was declared.
+    savepoints: usize,
+}
+
+/// The rows of a query that has begun.
+pub(crate) struct Cursor {
+    rows: Rows,
+    /// Rows that were made and not fetched.
+    rest: Option<RecordBatch>,
+    /// How many rows were fetched or passed over.
+    position: u64,
+    is_over: bool,
+}
+
+/// The rows that one FETCH asks for, made as they are read.
+pub(crate) struct Fetch {
+    cursor: Arc<Mutex<Cursor>>,
+    left: u64,
+}
+
+impl Fetch {
+    /// Returns the next rows, or `None` after the last.
+    pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, SqlError> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        let batch = self.cursor.lock().next(self.left)?;
+        self.left -= batch.as_ref().map_or(self.left, |batch| batch.num_rows() as u64);
+        Ok(batch)
+    }
+}
+
+impl Kept {
+    /// Closes all cursors: their transaction is over.
+    pub(crate) fn close_cursors(&mut self) {
+        self.cursors.clear();
+    }
+
+    /// Closes cursors that were declared after a savepoint which is rolled back to.
+    pub(crate) fn close_cursors_after(&mut self, savepoint: usize) {
+        self.cursors.retain(|_, cursor| cursor.savepoints <= savepoint);
+    }
+
+    /// Takes note that a savepoint, and those after it, are released.
+    pub(crate) fn release(&mut self, savepoint: usize) {
+        for cursor in self.cursors.values_mut() {
+            cursor.savepoints = cursor.savepoints.min(savepoint);
+        }
+    }
+
+    fn statement(&self, name: &Name) -> Result<KeptPrepared, SqlError> {
+        let known = self.statements.get(&name.text).cloned();
+        known.ok_or_else(|| {
+            let message = format!("prepared statement \"{}\" does not exist", name.text);
+            SqlError::statement("26000", message)
+        })
+    }
+
+    fn cursor(&self, name: &Name) -> Result<Arc<Mutex<Cursor>>, SqlError> {
+        let kept = self.cursors.get(&name.text);
+        kept.map(|kept| kept.cursor.clone())
+            .ok_or_else(|| no_cursor(name))
+    }
+}
+
+fn no_cursor(name: &Name) -> SqlError {
+    SqlError::statement("34000", format!("cursor \"{}\" does not exist", name.text))
+}
+
+impl Session {
+    /// Runs a statement about what the session keeps, but for EXECUTE; returns its tag and rows.
+    pub(crate) fn run_kept(&mut self, statement: &KeptStatement) -> Result<(String, Option<Rows>), SqlError> {
+        let tag = match statement {
+            KeptStatement::Prepare { name, types, sql } => {
+                self.keep_statement(name, types, sql)?;
+                "PREPARE"
+            }
+            KeptStatement::Execute { .. } => {
+                return Err(SqlError::internal("EXECUTE runs as the statement that it names"));
+            }
+            KeptStatement::Deallocate(None) => {
+                self.kept.statements.clear();
+                "DEALLOCATE ALL"
+            }
+            KeptStatement::Deallocate(Some(name)) => {
+                self.kept.statement(name)?;
+                self.kept.statements.remove(&name.text);
+                "DEALLOCATE"
+            }
+            KeptStatement::Declare { name, sql } => {
+                self.declare(name, sql)?;
+                "DECLARE CURSOR"
+            }
+            KeptStatement::Fetch { name, rows, moves } => return self.fetch(name, *rows, *moves),
+            KeptStatement::Close(None) => {
+                self.kept.close_cursors();
+                "CLOSE CURSOR ALL"
+            }
+            KeptStatement::Close(Some(name)) => {
+                self.kept
+                    .cursors
+                    .remove(&name.text)
+                    .ok_or_else(|| no_cursor(name))?;
+                "CLOSE CURSOR"
+            }
+            KeptStatement::DiscardAll => {
+                self.reset_settings();
+                self.kept = Kept::default();
+                self.sequences.forget();
+                "DISCARD ALL"
+            }
+        };
+        Ok((tag.to_string(), None))
+    }
+
+    fn keep_statement(&mut self, name: &Name, types: &[DataType], sql: &str) -> Result<(), SqlError> {
+        if self.kept.statements.contains_key(&name.text) {
+            let message = format!("prepared statement \"{}\" already exists", name.text);
+            return Err(SqlError::statement("42P05", message));
+        }
+        check_room(self.kept.statements.len(), "prepared statements")?;
+        let prepared = self.prepare(sql)?;
+        let types: Vec<Option<DataType>> = types.iter().map(|ty| Some(*ty)).collect();
+        self.describe(&prepared, &types)?;
+        let kept = KeptPrepared { prepared, types };
+        self.kept.statements.insert(name.text.clone(), kept);
+        Ok(())
+    }
+
+    /// Returns the statement that EXECUTE names, with its parameters.
+    pub(crate) fn executed(
+        &mut self,
+        name: &Name,
+        arguments: &[Expression],
+    ) -> Result<(Prepared, Vec<Constant>), SqlError> {
+        let KeptPrepared { prepared, types } = self.kept.statement(name)?;
+        let description = self.describe(&prepared, &types)?;
+        let expected = description.parameters.len();
+        if expected != arguments.len() {
+            let message = format!(
+                "wrong number of parameters for prepared statement \"{}\"",
+                name.text
+            );
+            let detail = format!("Expected {expected} parameters but got {}.", arguments.len());
+            return Err(SqlError::syntax(message).with_detail(detail));
+        }
+        if !description.arrays.is_empty() && expected > 0 {
+            return Err(SqlError::unsupported(
+                "EXECUTE with parameters that are arrays is not supported",
+            ));
+        }
+        let snapshot = self.snapshot();
+        let mut params = Vec::with_capacity(expected);
+        for (argument, ty) in arguments.iter().zip(&description.parameters) {
+            let cast = parse_expression(&format!("CAST(({}) AS {ty})", argument.expr))?;
+            let value = self.evaluate(&snapshot, None, &cast, &[]);
+            let value = value.map_err(|error| error.at(argument.position))?;
+            let mut datums = datums_from_array(&value.to_array()?, ty)?.into_iter();
+            params.push(Constant::new(datums.next().unwrap_or(Datum::Null), *ty));
+        }
+        Ok((prepared, params))
+    }
+
+    /// Tells what EXECUTE gives.
+    pub(crate) fn describe_executed(&mut self, name: &Name) -> Result<Arc<Description>, SqlError> {
+        let KeptPrepared { prepared, types } = self.kept.statement(name)?;
+        self.describe(&prepared, &types)
+    }
+
+    /// Tells the columns of a cursor's rows.
+    pub(crate) fn cursor_schema(&mut self, name: &Name) -> Result<SchemaRef, SqlError> {
+        Ok(self.kept.cursor(name)?.lock().rows.schema())
+    }
+
+    fn declare(&mut self, name: &Name, sql: &str) -> Result<(), SqlError> {
+        let Some(savepoints) = self.savepoints() else {
+            let message = "DECLARE CURSOR can only be used in transaction blocks";
+            return Err(SqlError::statement("25P01", message));
+        };
+        if self.kept.cursors.contains_key(&name.text) {
+            let message = format!("cursor \"{}\" already exists", name.text);
+            return Err(SqlError::statement("42P03", message));
+        }
+        check_room(self.kept.cursors.len(), "cursors")?;
+        let prepared = self.prepare(sql)?;
+        let outcome = self.execute_prepared(&prepared, &[])?;
+        let Some(rows) = outcome.rows else {
+            return Err(SqlError::internal("a query has no rows"));
+        };
+        let cursor = Cursor {
+            rows,
+            rest: None,
+            position: 0,
+            is_over: false,
+        };
+        let kept = KeptCursor {
+            cursor: Arc::new(Mutex::new(cursor)),
+            savepoints,
+        };
+        self.kept.cursors.insert(name.text.clone(), kept);
+        Ok(())
+    }
+
+    fn fetch(
+        &mut self,
+        name: &Name,
+        rows: FetchedRows,
+        moves: bool,
+    ) -> Result<(String, Option<Rows>), SqlError> {
+        let shared = self.kept.cursor(name)?;
+        let mut cursor = shared.lock();
+        let backward = || {
+            SqlError::statement("55000", "cursor can only scan forward")
+                .with_hint("Declare the cursor anew to read from the beginning.")
+        };
+        let (passed, wanted) = match rows {
+            FetchedRows::Next(rows) => (0, rows),
+            FetchedRows::All => (0, u64::MAX),
+            FetchedRows::Relative(rows) => (rows - 1, 1),
+            FetchedRows::Absolute(row) if row > cursor.position => (row - 1 - cursor.position, 1),
+            FetchedRows::Absolute(_) | FetchedRows::Backward => return Err(backward()),
+        };
+        cursor.pass(passed)?;
+        if moves {
+            return Ok((format!("MOVE {}", cursor.pass(wanted)?), None));
+        }
+        let schema = cursor.rows.schema();
+        drop(cursor);
+        let rows = Fetch {
+            cursor: shared,
+            left: wanted,
+        };
+        Ok(("FETCH".to_string(), Some(Rows::fetched(schema, rows))))
+    }
+}
+
+fn check_room(count: usize, what: &str) -> Result<(), SqlError> {
+    match count < KEPT_MAX {
+        true => Ok(()),
+        false => Err(SqlError::statement(
+            "54000",
+            format!("a session has {KEPT_MAX} {what} at most"),
+        )),
+    }
+}
+
+impl Cursor {
+    /// Returns the next rows, at most so many; `None` at the end.
+    fn next(&mut self, rows_max: u64) -> Result<Option<RecordBatch>, SqlError> {
+        let mut batch = match self.rest.take() {
+            Some(batch) => batch,
+            None if self.is_over => return Ok(None),
+            None => match self.rows.next_batch()? {
+                Some(batch) => batch,
+                None => {
+                    self.is_over = true;
+                    return Ok(None);
+                }
+            },
+        };
+        let rows = batch
+            .num_rows()
+            .min(usize::try_from(rows_max).unwrap_or(usize::MAX));
+        if rows < batch.num_rows() {
+            self.rest = Some(batch.slice(rows, batch.num_rows() - rows));
+            batch = batch.slice(0, rows);
+        }
+        self.position += rows as u64;
+        Ok(Some(batch))
+    }
+
+    /// Passes over rows; returns how many there were, at most so many.
+    fn pass(&mut self, rows_max: u64) -> Result<u64, SqlError> {
+        let mut passed = 0;
+        while passed < rows_max {
+            match self.next(rows_max - passed)? {
+                Some(batch) => passed += batch.num_rows() as u64,
+                None => break,
+            }
+        }
+        Ok(passed)
+    }
+}
