@@ -180,6 +180,10 @@ impl Rows {
     /// Lets the statement be counted when it is over.
     pub(crate) fn count_by(&mut self, counting: Option<Counting>) {
         self.counting = counting;
+        // A row that was read by its key is at hand before anybody asks for it.
+        if let Some(counting) = &mut self.counting {
+            counting.rows += self.pending.len() as u64;
+        }
     }
 
     /// Lets an error among the rows abort the transaction block that they are read in.
