@@ -160,10 +160,10 @@ impl Names<'_> {
                 CopySource::Query(query) => self.visit(query.as_mut()),
             },
             Statement::Role(role) => match role.as_mut() {
-                RoleStatement::Grant { on, .. } => match on {
-                    GrantObjects::Tables(names) | GrantObjects::Sequences(names) => self.names(names),
-                    _ => {}
-                },
+                RoleStatement::Grant {
+                    on: GrantObjects::Tables(names) | GrantObjects::Sequences(names),
+                    ..
+                } => self.names(names),
                 RoleStatement::Owner { kind, object, .. } if *kind != Ownable::Schema => self.name(object),
                 _ => {}
             },

@@ -79,11 +79,11 @@ const INDEXES: &[&str] = &[
 ];
 
 #[test]
-fn options_without_effect_are_told() {
+fn no_option_is_taken_with_a_warning() {
     let mut session = session();
-    for (position, warnings) in [(0, 0), (1, 1), (3, 0)] {
-        let outcome = session.execute(TABLES[position]).unwrap();
-        assert_eq!(outcome.notices.len(), warnings, "{}", TABLES[position]);
+    for sql in TABLES {
+        let outcome = session.execute(sql).unwrap();
+        assert_eq!(outcome.notices, [], "{sql}");
         run(&mut session, "DROP TABLE t");
     }
 }
