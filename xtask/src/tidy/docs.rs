@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn the_format_version_is_the_one_in_force() {
-        assert!(check_page("docs/row-format.md", "This is format version 5.\n").is_empty());
+        assert!(check_page("docs/row-format.md", "This is format version 4.\n").is_empty());
         assert!(check_page("docs/key-encoding.md", "Key encoding version: 4. Done.\n").is_empty());
         assert_eq!(
             check_page("docs/operations.md", "a\nFormat version **2**\n"),
@@ -213,7 +213,7 @@ mod tests {
         );
         assert_eq!(
             check_page("docs/row-format.md", "a newer format version is refused\n"),
-            ["docs/row-format.md:0: the page does not state \"format version 5\""]
+            ["docs/row-format.md:0: the page does not state \"format version 4\""]
         );
         assert_eq!(
             lines(&check(&[SourceFile::new(

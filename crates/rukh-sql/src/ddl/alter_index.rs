@@ -1,6 +1,6 @@
 //! ALTER INDEX and REINDEX: the names of indexes, and whether they are filled.
 
-use rukh_catalog::{IndexId, IndexState, Table};
+use rukh_catalog::{Index, IndexId, IndexState, Table, TableId};
 
 use super::alter::{check_free, skipped};
 use super::create_index::index_error;
@@ -25,7 +25,25 @@ pub(super) fn alter_index(
         let message = format!("relation \"{}\" does not exist", name.name);
         return Err(SqlError::statement("42P01", message).at(name.position));
     };
-    let (table, id, state, columnar) = (table.id, index.id, index.state, index.is_columnar());
+    let (table, id) = (table.id, index.id);
+    let done = alter_found(session, name, table, index, action);
+    let catalog = session.engine().catalog();
+    if done.is_err() && catalog.index(id).is_none() && catalog.index_named(schema, &name.name).is_ok() {
+        // A rebuild has ended meanwhile, and the index has another id.
+        return alter_index(session, name, if_exists, action);
+    }
+    done
+}
+
+fn alter_found(
+    session: &mut Session,
+    name: &ObjectName,
+    table: TableId,
+    index: &Index,
+    action: &IndexAction,
+) -> Result<(), SqlError> {
+    let schema = name.schema.as_deref().unwrap_or(PUBLIC);
+    let (id, state, columnar) = (index.id, index.state, index.is_columnar());
     let placed = |error: SqlError| error.at(name.position);
     match action {
         IndexAction::RenameTo(new_name) => {
