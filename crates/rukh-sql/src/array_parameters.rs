@@ -10,11 +10,12 @@ use std::ops::ControlFlow;
 
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::{
-    Array, BinaryOperator, DataType, Expr, Query, Value, Visit, VisitMut, Visitor, VisitorMut,
+    Array, BinaryOperator, DataType, Expr, Query, Value, Visitor, VisitorMut,
 };
 
 use crate::SqlError;
 use crate::array_text::elements;
+use crate::walk::{Walk, WalkMut};
 
 /// Returns the number of a parameter that is all of an expression, or all of a cast to an array.
 fn number_of(expr: &Expr) -> Option<usize> {
@@ -46,10 +47,10 @@ fn array_parameter(expr: &Expr) -> Option<usize> {
 }
 
 /// Returns the numbers of the parameters that are arrays.
-pub(crate) fn array_parameters(tree: &impl Visit) -> Vec<usize> {
+pub(crate) fn array_parameters(tree: &impl Walk) -> Vec<usize> {
     let mut finder = Finder(Vec::new());
     // The finder never stops.
-    let _ = tree.visit(&mut finder);
+    let _ = tree.walk(&mut finder);
     finder.0
 }
 
@@ -71,7 +72,7 @@ pub(crate) fn with_elements(query: &Query) -> Cow<'_, Query> {
         return Cow::Borrowed(query);
     }
     let mut query = query.clone();
-    let ControlFlow::Continue(()) = VisitMut::visit(&mut query, &mut Elements);
+    let ControlFlow::Continue(()) = query.walk_mut(&mut Elements);
     Cow::Owned(query)
 }
 
@@ -114,7 +115,7 @@ pub(crate) fn with_arrays<'a>(query: &'a Query, params: &[ScalarValue]) -> Resul
         return Ok(Cow::Borrowed(query));
     }
     let mut query = query.clone();
-    match VisitMut::visit(&mut query, &mut Arrays { params }) {
+    match query.walk_mut(&mut Arrays { params }) {
         ControlFlow::Continue(()) => Ok(Cow::Owned(query)),
         ControlFlow::Break(error) => Err(error),
     }

@@ -19,7 +19,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::{
-    self, Ident, Query, SelectItem, SelectItemQualifiedWildcardKind, Visit, Visitor,
+    self, Ident, Query, SelectItem, SelectItemQualifiedWildcardKind, Visitor,
 };
 use rukh_engine::Snapshot;
 
@@ -30,6 +30,7 @@ use crate::rewrite::select_joined;
 use crate::sequences::calls_sequence;
 use crate::session::Session;
 use crate::statement::folded;
+use crate::walk::Walk;
 
 /// One relation of the rows: the name that expressions know it by, and its columns.
 #[derive(Clone, Debug)]
@@ -313,7 +314,7 @@ fn holds_query(expr: &ast::Expr) -> bool {
             ControlFlow::Break(())
         }
     }
-    expr.visit(&mut Finder).is_break()
+    expr.walk(&mut Finder).is_break()
 }
 
 /// Refuses aggregates and window functions, but not those of subqueries.
@@ -351,7 +352,7 @@ fn check_scalar(expr: &ast::Expr, clause: Clause) -> Result<(), SqlError> {
             }
         }
     }
-    match expr.visit(&mut Finder { depth: 0, clause }) {
+    match expr.walk(&mut Finder { depth: 0, clause }) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }

@@ -23,7 +23,7 @@ use datafusion::error::DataFusionError;
 use datafusion::logical_expr::expr::{Between, InList, Placeholder};
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator};
 use datafusion::scalar::ScalarValue;
-use datafusion::sql::sqlparser::ast::{self, Value, Visit, Visitor};
+use datafusion::sql::sqlparser::ast::{self, Value, Visitor};
 use rukh_keys::DataType;
 
 use crate::SqlError;
@@ -36,6 +36,7 @@ use crate::rows::{ColumnInfo, Columns};
 use crate::session::{PLANS_MAX, Session};
 use crate::statement::{KeptStatement, Statement, TransactionStatement, data_type};
 use crate::types::{arrow_type, data_type_of, data_type_of_arrow};
+use crate::walk::Walk;
 
 /// Most parameters of a statement, as the protocol counts them.
 const PARAMETERS_MAX: usize = 65_535;
@@ -350,10 +351,10 @@ impl Parameters {
     }
 
     /// Makes room for the parameters of a statement, and notes casts around them.
-    fn count(&mut self, tree: &impl Visit) -> Result<(), SqlError> {
+    fn count(&mut self, tree: &impl Walk) -> Result<(), SqlError> {
         let mut finder = Finder::default();
         // The finder never stops.
-        let _ = tree.visit(&mut finder);
+        let _ = tree.walk(&mut finder);
         let count = finder.numbers.iter().copied().max().unwrap_or(0);
         if count > PARAMETERS_MAX {
             return Err(too_many());

@@ -36,6 +36,7 @@ use crate::scalars::{assigned_datums, datum_from_scalar, datums_from_array};
 use crate::sequences::calls_sequence;
 use crate::statement::parse_expression;
 use crate::types::{data_type_of, data_type_of_arrow, table_schema};
+use crate::walk::Walk;
 
 /// DataFusion's functions and typing rules, without any table.
 static STATE: LazyLock<SessionState> = LazyLock::new(|| {
@@ -241,13 +242,24 @@ pub(crate) fn evaluate_constant(expr: &ast::Expr) -> Result<Option<ScalarValue>,
 
 /// Whether an expression holds a subquery or a parameter.
 fn needs_a_query(expr: &ast::Expr) -> bool {
-    use ast::Expr as E;
-    let found = ast::visit_expressions(expr, |part| match part {
-        E::Subquery(_) | E::Exists { .. } | E::InSubquery { .. } => ControlFlow::Break(()),
-        E::Value(value) if matches!(value.value, ast::Value::Placeholder(_)) => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    });
-    found.is_break()
+    struct Finder;
+
+    impl ast::Visitor for Finder {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &ast::Expr) -> ControlFlow<()> {
+            use ast::Expr as E;
+            match expr {
+                E::Subquery(_) | E::Exists { .. } | E::InSubquery { .. } => ControlFlow::Break(()),
+                E::Value(value) if matches!(value.value, ast::Value::Placeholder(_)) => {
+                    ControlFlow::Break(())
+                }
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+
+    expr.walk(&mut Finder).is_break()
 }
 
 /// Evaluates a default for one statement; fails with 42703 when it names a column.

@@ -3,11 +3,12 @@
 //! A hint may name a table, by name or alias, in parentheses; without a name it holds for every
 //! table of the query. What is not understood gives a notice, never silence.
 
-use datafusion::sql::sqlparser::ast::{Query, Select, TableFactor, TableWithJoins, Visit, Visitor};
+use datafusion::sql::sqlparser::ast::{Query, Select, TableFactor, TableWithJoins, Visitor};
 use rukh_planner::Hint;
 use std::ops::ControlFlow;
 
 use crate::context::Notice;
+use crate::walk::Walk;
 
 /// A hint for one table, or for all.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub(crate) struct TableHint {
 /// Returns all hints of a query, its subqueries included, with notices for those not understood.
 pub(crate) fn hints_of(query: &Query) -> (Vec<TableHint>, Vec<Notice>) {
     let mut collector = Collector::default();
-    let _ = query.visit(&mut collector);
+    let _ = query.walk(&mut collector);
     (collector.hints, collector.notices)
 }
 

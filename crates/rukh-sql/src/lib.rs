@@ -82,6 +82,7 @@ mod translate;
 mod types;
 mod vectors;
 mod views;
+mod walk;
 mod window_frames;
 mod within;
 

@@ -14,7 +14,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{Ident, Query, TableAlias, TableFactor, VisitMut, VisitorMut};
+use datafusion::sql::sqlparser::ast::{Ident, Query, TableAlias, TableFactor, VisitorMut};
 use rukh_catalog::{Catalog, ROW_END, ROW_START, Table};
 
 use crate::SqlError;
@@ -22,6 +22,7 @@ use crate::normalise::quoted;
 use crate::output_names::HIDDEN;
 use crate::statement::{Period, Statement, folded, parse, place_of};
 use crate::views::names_of_with;
+use crate::walk::WalkMut;
 
 /// What follows the name of a table where its rows show when they were written.
 const STANDING: &str = "standing";
@@ -47,7 +48,7 @@ pub(crate) fn expand(query: &mut Query, catalog: &Catalog) -> Result<(), SqlErro
         catalog,
         scopes: Vec::new(),
     };
-    match VisitMut::visit(query, &mut expander) {
+    match query.walk_mut(&mut expander) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }

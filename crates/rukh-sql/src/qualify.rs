@@ -18,8 +18,7 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    self, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, TableFactor, Value, VisitMut,
-    VisitorMut,
+    self, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, TableFactor, Value, VisitorMut,
 };
 use rukh_catalog::{Catalog, PUBLIC};
 
@@ -29,6 +28,7 @@ use crate::statement::{
     AlterAction, CommentTarget, CopySource, GrantObjects, MergeAction, MergeStatement, ObjectName, Ownable,
     OwnedBy, RoleStatement, ShowStatement, Statement, folded, parse_object_name,
 };
+use crate::walk::WalkMut;
 
 /// Functions whose first argument names a relation.
 const OF_RELATIONS: &[&str] = &[
@@ -218,8 +218,8 @@ impl Names<'_> {
         }
     }
 
-    fn visit(&mut self, part: &mut impl VisitMut) {
-        let _ = part.visit(self);
+    fn visit(&mut self, part: &mut impl WalkMut) {
+        let _ = part.walk_mut(self);
     }
 
     fn names(&self, names: &mut [ObjectName]) {

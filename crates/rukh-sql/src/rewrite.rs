@@ -22,15 +22,16 @@ use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, GroupByExpr, Ident, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Query,
     Select, SelectFlavor, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins,
-    UnaryOperator, Value, Visit, VisitMut, Visitor, VisitorMut, WildcardAdditionalOptions,
+    UnaryOperator, Value, Visitor, VisitorMut, WildcardAdditionalOptions,
 };
 
 use crate::SqlError;
 use crate::output_names::{HIDDEN, name_outputs, order_by_outputs};
+use crate::walk::{Walk, WalkMut};
 
 /// Rewrites in place; fails on rows of unequal length, as PostgreSQL does.
-pub(crate) fn rewrite(node: &mut impl VisitMut) -> Result<(), SqlError> {
-    match node.visit(&mut Rewriter) {
+pub(crate) fn rewrite(node: &mut impl WalkMut) -> Result<(), SqlError> {
+    match node.walk_mut(&mut Rewriter) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }
@@ -412,7 +413,7 @@ fn empty_select() -> Select {
 
 /// Refuses what DataFusion would silently ignore.
 pub(crate) fn check_supported(query: &Query) -> Result<(), SqlError> {
-    match query.visit(&mut Checker) {
+    match query.walk(&mut Checker) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }
@@ -436,7 +437,7 @@ impl Visitor for Checker {
 /// Returns whether a query calls a function whose value changes from one run to the next: the optimiser
 /// replaces these by constants, so a plan that has them must not be kept.
 pub(crate) fn uses_clock(query: &Query) -> bool {
-    query.visit(&mut ClockFinder).is_break()
+    query.walk(&mut ClockFinder).is_break()
 }
 
 struct ClockFinder;

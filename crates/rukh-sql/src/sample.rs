@@ -12,17 +12,18 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     Ident, Query, TableAlias, TableFactor, TableSample, TableSampleKind, TableSampleMethod,
-    TableSampleModifier, VisitMut, VisitorMut,
+    TableSampleModifier, VisitorMut,
 };
 use rukh_catalog::{Catalog, Table};
 
 use crate::SqlError;
 use crate::normalise::quoted;
 use crate::statement::{Statement, folded, parse};
+use crate::walk::WalkMut;
 
 /// Spells out samples; views are in their places already, and the past is not.
 pub(crate) fn expand(query: &mut Query, catalog: &Catalog) -> Result<(), SqlError> {
-    match VisitMut::visit(query, &mut Expander { catalog }) {
+    match query.walk_mut(&mut Expander { catalog }) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }

@@ -16,7 +16,7 @@ use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
 };
-use datafusion::sql::sqlparser::ast::{self, Visit, Visitor};
+use datafusion::sql::sqlparser::ast::{self, Visitor};
 use parking_lot::Mutex;
 use rukh_catalog::{PUBLIC, Sequence, SequenceId};
 use rukh_engine::{Engine, SequenceBlock};
@@ -24,6 +24,7 @@ use rukh_engine::{Engine, SequenceBlock};
 use crate::SqlError;
 use crate::normalise::quoted;
 use crate::statement::{parse_expression, parse_object_name};
+use crate::walk::Walk;
 
 /// The functions of this file.
 const FUNCTIONS: &[&str] = &["nextval", "currval", "lastval", "setval"];
@@ -191,7 +192,7 @@ pub(crate) fn calls_sequence(expr: &ast::Expr) -> bool {
             }
         }
     }
-    expr.visit(&mut Finder).is_break()
+    expr.walk(&mut Finder).is_break()
 }
 
 /// Returns the name in `nextval('name')`, if an expression is that and nothing else.

@@ -10,8 +10,7 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::sqlparser::ast::{
-    Ident, Query, SelectItem, TableAlias, TableFactor, TableWithJoins, VisitMut, VisitorMut,
-    WildcardAdditionalOptions,
+    Ident, Query, SelectItem, TableAlias, TableFactor, TableWithJoins, VisitorMut, WildcardAdditionalOptions,
 };
 use rukh_catalog::{Catalog, ColumnId, TableId, View, ViewId};
 
@@ -20,6 +19,7 @@ use crate::past;
 use crate::provider::RukhTable;
 use crate::rewrite;
 use crate::statement::{Statement, folded, parse};
+use crate::walk::WalkMut;
 
 /// Most views that one statement may stand for, those within views counted each time.
 const VIEWS_MAX: usize = 200;
@@ -39,7 +39,7 @@ pub(crate) fn expand(query: &mut Query, catalog: &Catalog) -> Result<Vec<ViewId>
         count: 0,
         named: Vec::new(),
     };
-    match VisitMut::visit(query, &mut expander) {
+    match query.walk_mut(&mut expander) {
         ControlFlow::Continue(()) => Ok(expander.named),
         ControlFlow::Break(error) => Err(error),
     }
@@ -261,7 +261,7 @@ pub(crate) fn qualify(query: &mut Query, catalog: &Catalog) {
         catalog,
         scopes: Vec::new(),
     };
-    let _ = VisitMut::visit(query, &mut qualifier);
+    let _ = query.walk_mut(&mut qualifier);
 }
 
 /// Returns the tables that a plan reads, with the columns.

@@ -5,7 +5,7 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{self, Ident, VisitMut, VisitorMut};
+use datafusion::sql::sqlparser::ast::{self, Ident, VisitorMut};
 use rukh_catalog::{
     Catalog, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, Index, KeyExpr, Table,
 };
@@ -30,6 +30,7 @@ use crate::statement::{
     AlterAction, AlterTableStatement, ColumnDefinition, Name, ObjectName, Ownable, folded, parse_expression,
 };
 use crate::views::views_on;
+use crate::walk::WalkMut;
 
 /// Runs ALTER TABLE.
 pub(super) fn alter_table(session: &mut Session, statement: &AlterTableStatement) -> Result<(), SqlError> {
@@ -588,6 +589,6 @@ fn renamed_expression(
         }
     }
     let mut expr = parse_expression(sql)?;
-    let _ = VisitMut::visit(&mut expr, &mut Renamer(old, new));
+    let _ = expr.walk_mut(&mut Renamer(old, new));
     stored_expression(table, &expr, what).map(|(_, sql)| sql)
 }

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     Expr, Ident, ObjectName as AstName, ObjectNamePart, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, TableAlias, TableFactor, VisitMut, VisitorMut,
+    SelectItemQualifiedWildcardKind, TableAlias, TableFactor, VisitorMut,
 };
 use rukh_catalog::{Catalog, Table, View};
 use rukh_engine::DefinitionChanges;
@@ -22,6 +22,7 @@ use crate::context::Notice;
 use crate::sequences::{default_of, sequence_named_in_default};
 use crate::session::Session;
 use crate::statement::{Name, ObjectName, Ownable, Statement, folded, parse};
+use crate::walk::WalkMut;
 
 /// Runs ALTER TABLE, VIEW or SEQUENCE … RENAME TO; as a table any of them may be named.
 pub(super) fn rename(
@@ -192,7 +193,7 @@ fn moved_query(sql: &str, moves: &Moves) -> Result<Option<String>, SqlError> {
         has_moved: false,
     };
     let query: &mut Query = query.as_mut();
-    let _ = VisitMut::visit(query, &mut mover);
+    let _ = query.walk_mut(&mut mover);
     Ok(mover.has_moved.then(|| query.to_string()))
 }
 

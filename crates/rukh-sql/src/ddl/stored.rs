@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use datafusion::arrow::array::new_empty_array;
 use datafusion::common::DFSchema;
 use datafusion::logical_expr::ExprSchemable;
-use datafusion::sql::sqlparser::ast::{self, Visit, Visitor};
+use datafusion::sql::sqlparser::ast::{self, Visitor};
 use rukh_catalog::{Check, Column, Generated, Table};
 use rukh_keys::DataType;
 
@@ -14,6 +14,7 @@ use crate::expressions::{TypedExpression, normalise, typed_as, typed_on};
 use crate::scalars::assigned_datums;
 use crate::statement::{CheckDefinition, Expression, Name, parse_expression};
 use crate::types::table_schema;
+use crate::walk::Walk;
 
 /// Types an expression and returns the text that is stored, which must be read as the same again.
 pub(super) fn stored_expression(
@@ -107,7 +108,7 @@ pub(super) fn generated_column(
 /// Refuses what cannot be part of a definition: subqueries, parameters, and functions that would give
 /// one value to all rows of a statement.
 pub(super) fn check_stored(expr: &ast::Expr, what: &str) -> Result<(), SqlError> {
-    match expr.visit(&mut StoredChecker { what }) {
+    match expr.walk(&mut StoredChecker { what }) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }

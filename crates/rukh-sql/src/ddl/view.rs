@@ -1,6 +1,6 @@
 //! CREATE VIEW.
 
-use datafusion::sql::sqlparser::ast::{self, Visit, Visitor};
+use datafusion::sql::sqlparser::ast::{self, Visitor};
 use rukh_catalog::{Catalog, View, ViewColumn, ViewId};
 use std::ops::ControlFlow;
 
@@ -12,6 +12,7 @@ use crate::session::Session;
 use crate::statement::{CreateViewStatement, Statement, parse};
 use crate::types::data_type_of;
 use crate::views::{expand, qualify, tables_read};
+use crate::walk::Walk;
 
 /// Runs CREATE VIEW.
 pub(super) fn create_view(session: &mut Session, statement: &CreateViewStatement) -> Result<(), SqlError> {
@@ -120,7 +121,7 @@ pub(super) fn check_no_parameters(query: &ast::Query) -> Result<(), SqlError> {
             }
         }
     }
-    match query.visit(&mut Finder) {
+    match query.walk(&mut Finder) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }

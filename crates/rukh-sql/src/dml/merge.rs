@@ -15,7 +15,7 @@ use datafusion::error::DataFusionError;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::{
     self, Expr, Ident, Join, JoinConstraint, JoinOperator, SelectItem, SelectItemQualifiedWildcardKind,
-    TableWithJoins, VisitMut, VisitorMut,
+    TableWithJoins, VisitorMut,
 };
 use rukh_catalog::{Catalog, ColumnId, Table};
 use rukh_engine::{OnConflict, Row, Write};
@@ -35,6 +35,7 @@ use crate::scalars::assigned_datums;
 use crate::session::Session;
 use crate::statement::{MergeAction, MergeClause, MergeKind, MergeStatement, folded};
 use crate::types::table_schema;
+use crate::walk::WalkMut;
 
 /// Runs MERGE.
 pub(crate) fn merge(
@@ -196,7 +197,7 @@ impl<'a> MergeReading<'a> {
                 }
                 other => {
                     let mut item = other.clone();
-                    let _ = VisitMut::visit(&mut item, &mut NameAction);
+                    let _ = item.walk_mut(&mut NameAction);
                     items.push(item);
                 }
             }

@@ -7,8 +7,7 @@
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{
-    self, BinaryOperator, Expr, GroupByExpr, Ident, SelectItem, SetExpr, TableFactor, TableWithJoins, Visit,
-    Visitor,
+    self, BinaryOperator, Expr, GroupByExpr, Ident, SelectItem, SetExpr, TableFactor, TableWithJoins, Visitor,
 };
 use rukh_catalog::{Catalog, CheckOption, ColumnId, Table, View};
 use rukh_engine::{Row, Write};
@@ -24,6 +23,7 @@ use crate::scalars::datum_from_scalar;
 use crate::session::Session;
 use crate::statement::{ObjectName, Statement, folded, parse};
 use crate::types::table_schema;
+use crate::walk::Walk;
 
 /// What a statement does with a view, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,7 +200,7 @@ fn plain_select(query: &ast::Query) -> Result<&ast::Select, &'static str> {
         select
             .projection
             .iter()
-            .any(|item| item.visit(&mut Calls { test, depth: 0 }).is_break())
+            .any(|item| item.walk(&mut Calls { test, depth: 0 }).is_break())
     };
     match () {
         () if select.distinct.is_some() => Err("Views containing DISTINCT are not automatically updatable."),

@@ -17,7 +17,7 @@ use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CaseWhen, DataType, Expr, FunctionArg, FunctionArgExpr, GroupByExpr, Ident, Join,
     JoinConstraint, JoinOperator, Query, Select, SelectItem, SetExpr, TableAlias, TableFactor,
-    TableWithJoins, Value, Visit, VisitMut, Visitor, VisitorMut,
+    TableWithJoins, Value, Visitor, VisitorMut,
 };
 
 use crate::expressions::is_aggregate;
@@ -25,6 +25,7 @@ use crate::output_names::name_of;
 
 use super::definition;
 use super::syntax::{call, system_name};
+use crate::walk::{Walk, WalkMut};
 
 /// Columns of texts that are NULL in every row.
 const ALWAYS_NULL: &[&str] = &[
@@ -42,8 +43,8 @@ const ALWAYS_NULL: &[&str] = &[
 ];
 
 /// Rewrites the subqueries of a tree.
-pub(crate) fn spell_out_subqueries(node: &mut impl VisitMut) {
-    let ControlFlow::Continue(()) = node.visit(&mut Rewrite { joined: 0 });
+pub(crate) fn spell_out_subqueries(node: &mut impl WalkMut) {
+    let ControlFlow::Continue(()) = node.walk_mut(&mut Rewrite { joined: 0 });
 }
 
 struct Rewrite {
@@ -197,7 +198,7 @@ fn aggregates(select: &Select) -> bool {
         || select
             .projection
             .iter()
-            .any(|item| Visit::visit(item, &mut finder).is_break())
+            .any(|item| item.walk(&mut finder).is_break())
 }
 
 struct Aggregates {
@@ -232,7 +233,7 @@ impl Visitor for Aggregates {
 /// Leaves of a query that has no rows the names of its columns and its parameters.
 fn without_rows(select: &mut Select) {
     let mut parameters = Parameters::default();
-    let _ = Visit::visit(&select.selection, &mut parameters);
+    let _ = select.selection.walk(&mut parameters);
     for item in &mut select.projection {
         let expr = match item {
             SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => expr,
@@ -244,7 +245,7 @@ fn without_rows(select: &mut Select) {
         ) {
             continue;
         }
-        let _ = Visit::visit(expr, &mut parameters);
+        let _ = expr.walk(&mut parameters);
         let name = name_of(expr);
         *expr = null();
         if let (SelectItem::UnnamedExpr(expr), Some(name)) = (&mut *item, name) {
@@ -297,10 +298,10 @@ impl Rewrite {
             joins: Vec::new(),
         };
         for item in &mut select.projection {
-            let ControlFlow::Continue(()) = VisitMut::visit(item, &mut joins);
+            let ControlFlow::Continue(()) = item.walk_mut(&mut joins);
         }
         joins.in_projection = false;
-        let ControlFlow::Continue(()) = VisitMut::visit(&mut select.selection, &mut joins);
+        let ControlFlow::Continue(()) = select.selection.walk_mut(&mut joins);
         self.joined = joins.joined;
         if joins.joins.is_empty() {
             return;
@@ -326,8 +327,8 @@ fn has_subquery(select: &Select) -> bool {
     let in_columns = select
         .projection
         .iter()
-        .any(|item| Visit::visit(item, &mut finder).is_break());
-    in_columns || Visit::visit(&select.selection, &mut finder).is_break()
+        .any(|item| item.walk(&mut finder).is_break());
+    in_columns || select.selection.walk(&mut finder).is_break()
 }
 
 struct Subqueries;
@@ -531,7 +532,7 @@ impl Joins {
             alias: Ident::with_quote('"', format!("pg_subquery_{}", self.joined + 1)),
             found: Vec::new(),
         };
-        let ControlFlow::Continue(()) = VisitMut::visit(&mut item, &mut columns);
+        let ControlFlow::Continue(()) = item.walk_mut(&mut columns);
         let all = columns.found.into_iter().enumerate();
         let all = all.map(|(at, expr)| SelectItem::ExprWithAlias {
             expr,

@@ -27,18 +27,19 @@ use datafusion::sql::sqlparser::ast::{
     AccessExpr, Array, ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg,
     FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident,
     ObjectName, OrderByKind, Query, Select, SelectItem, SetExpr, Subscript, TableFactor, Value,
-    ValueWithSpan, VisitMut, VisitorMut,
+    ValueWithSpan, VisitorMut,
 };
 
 use crate::array_text::elements;
 use crate::output_names::name_of;
+use crate::walk::WalkMut;
 
 /// Types whose values are numbers of objects, written by name.
 const OBJECT_TYPES: &[&str] = &["regclass", "regtype", "regproc", "regnamespace", "regrole"];
 
 /// Spells out what a tree says in PostgreSQL's own words.
-pub(crate) fn spell_out(node: &mut impl VisitMut) {
-    let ControlFlow::Continue(()) = node.visit(&mut Spell);
+pub(crate) fn spell_out(node: &mut impl WalkMut) {
+    let ControlFlow::Continue(()) = node.walk_mut(&mut Spell);
 }
 
 struct Spell;

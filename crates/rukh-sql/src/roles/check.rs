@@ -19,7 +19,7 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    self, Expr, FunctionArg, FunctionArgExpr, Query, TableFactor, Value, Visit, Visitor,
+    self, Expr, FunctionArg, FunctionArgExpr, Query, TableFactor, Value, Visitor,
 };
 use rukh_catalog::{Catalog, Rights, Role, Table, View};
 
@@ -28,6 +28,7 @@ use crate::statement::{
     CommentTarget, CopyDirection, CopySource, CopyStatement, MergeAction, MergeStatement, Name, ObjectName,
     OwnedBy, SchemaStatement, ShowStatement, Statement, folded, parse,
 };
+use crate::walk::Walk;
 
 /// Most views inside of one another.
 const DEPTH_MAX: usize = 64;
@@ -253,13 +254,13 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks what a part of a statement reads; the first table is the one that it changes if `skips` says so.
-    fn reads(&self, part: &impl Visit, skips: bool) -> Result<(), SqlError> {
+    fn reads(&self, part: &impl Walk, skips: bool) -> Result<(), SqlError> {
         let mut reads = Reads {
             checker: self,
             scopes: Vec::new(),
             skips,
         };
-        match part.visit(&mut reads) {
+        match part.walk(&mut reads) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(error) => Err(*error),
         }
@@ -431,7 +432,7 @@ fn names_columns(expr: &Expr) -> bool {
             }
         }
     }
-    expr.visit(&mut Names).is_break()
+    expr.walk(&mut Names).is_break()
 }
 
 fn literal(value: &Value) -> Option<&String> {

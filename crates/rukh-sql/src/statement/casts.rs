@@ -13,16 +13,17 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     self, CastKind, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
-    Ident, TypedString, Value, VisitMut, VisitorMut,
+    Ident, TypedString, Value, VisitorMut,
 };
 use rukh_keys::DataType;
 
 use super::data_type;
 use super::number::is_double;
+use crate::walk::WalkMut;
 
 /// Spells out the casts of a tree.
-pub(super) fn spell_out(node: &mut impl VisitMut) {
-    let ControlFlow::Continue(()) = node.visit(&mut Spell);
+pub(super) fn spell_out(node: &mut impl WalkMut) {
+    let ControlFlow::Continue(()) = node.walk_mut(&mut Spell);
 }
 
 struct Spell;

@@ -12,12 +12,11 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Query, Select, SetExpr, Visit, VisitMut, Visitor, VisitorMut,
-};
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Query, Select, SetExpr, Visitor, VisitorMut};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::SqlError;
+use crate::walk::{Walk, WalkMut};
 
 /// Most tokens between two commas, parentheses around them counted in. No token makes a tree more
 /// than one level deeper, and dropping a tree of so many levels takes half a megabyte of stack.
@@ -66,16 +65,16 @@ pub(super) fn check_tokens(tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
 }
 
 /// Fails with 54001 if a tree is too deep to be planned.
-pub(super) fn check_tree(node: &impl Visit) -> Result<(), SqlError> {
-    match node.visit(&mut Depth::default()) {
+pub(super) fn check_tree(node: &impl Walk) -> Result<(), SqlError> {
+    match node.walk(&mut Depth::default()) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(()) => Err(too_complex()),
     }
 }
 
 /// Turns every chain of AND, and of OR, in a tree into a balanced one.
-pub(super) fn balance(node: &mut impl VisitMut) {
-    let ControlFlow::Continue(()) = node.visit(&mut Balance);
+pub(super) fn balance(node: &mut impl WalkMut) {
+    let ControlFlow::Continue(()) = node.walk_mut(&mut Balance);
 }
 
 fn too_complex() -> SqlError {

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{
     self, Expr, Fetch, FromTable, Ident, LimitClause, ObjectName, ObjectNamePart, OnConflict,
     OnConflictAction, OnInsert, Query, Select, SetExpr, TableFactor, TableObject, TableWithJoins, Value,
-    VisitMut, VisitorMut,
+    VisitorMut,
 };
 use datafusion::sql::sqlparser::parser::Parser;
 
@@ -19,6 +19,7 @@ use super::reader::{Reader, is_reserved};
 use super::{DeleteStatement, InsertStatement, Statement, UpdateStatement, casts, depth};
 use crate::SqlError;
 use crate::pg_catalog;
+use crate::walk::{Walk, WalkMut};
 
 /// Reads a query, or a statement that writes with WITH before it.
 pub(super) fn query(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
@@ -211,14 +212,14 @@ fn checked(reader: &Reader<'_>, mut query: Query, position: usize) -> Result<Que
 /// Makes a tree shallow and free of clauses that nothing behind it reads.
 pub(super) fn settle<T>(reader: &Reader<'_>, tree: &mut T, position: usize) -> Result<(), SqlError>
 where
-    T: VisitMut + ast::Visit,
+    T: WalkMut + Walk,
 {
     depth::balance(tree);
     depth::check_tree(tree)?;
     pg_catalog::spell_out(tree);
     pg_catalog::spell_out_subqueries(tree);
     casts::spell_out(tree);
-    match VisitMut::visit(tree, &mut Refuse { reader }) {
+    match tree.walk_mut(&mut Refuse { reader }) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error.at(position)),
     }
