@@ -7,8 +7,8 @@
 //! `docs/decisions/0001-one-optimised-profile.md`.
 //!
 //! The check compares what `cargo tree` prints for single packages, for the programs of the workspace
-//! and for its tests. It does not look at what build scripts are built from, and cannot tell a package
-//! for the target from the same package for a build script.
+//! and for its tests. It tells a package for the target from the same package for a build script only
+//! by the one that has more features.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,6 +23,11 @@ const CHOICES: &[(&str, &[&str], &str)] = &[
     ("rukh alone", &["--package", "rukh"], "datafusion"),
     ("rukh-cli alone", &["--package", "rukh-cli"], "datafusion"),
     ("the programs of the workspace", &["--workspace"], "datafusion"),
+    (
+        "bench-peers",
+        &["--manifest-path", "bench-peers/Cargo.toml"],
+        "datafusion",
+    ),
 ];
 
 /// Packages with their features, one a line: `memchr v2.8.3 [alloc,default,std]`.
@@ -49,7 +54,10 @@ pub fn run(root: &Path) -> Result<(), String> {
 }
 
 /// Returns a line for each package of the tree `heavy` whose features in `choice` are none of those
-/// in `tests`.
+/// in `tests`, or are fewer in all.
+///
+/// A package that is built twice, for the target and for the programs that run while building, is printed
+/// twice. Where only the poorer of the two is in `choice`, its target has features less.
 fn compare(name: &str, choice: &Features, tests: &Features, heavy: &Features) -> Vec<String> {
     let heavy: BTreeSet<&str> = heavy.iter().map(|line| package(line)).collect();
     let alien = choice
@@ -66,7 +74,37 @@ fn compare(name: &str, choice: &Features, tests: &Features, heavy: &Features) ->
             others.join(" and ")
         )
     };
-    alien.map(describe).collect()
+    let mut found: Vec<String> = alien.map(describe).collect();
+    for name_and_version in heavy {
+        let asked = asked(tests, name_and_version);
+        let missing: Vec<&str> = match asked_somewhere(choice, name_and_version) {
+            Some(here) => asked.difference(&here).copied().collect(),
+            None => Vec::new(),
+        };
+        if !missing.is_empty() {
+            found.push(format!(
+                "{name}: {name_and_version} lacks {}, which the tests of the workspace ask",
+                missing.join(", ")
+            ));
+        }
+    }
+    found
+}
+
+/// Returns all features that a package has, in whichever of its builds.
+fn asked<'a>(features: &'a Features, name_and_version: &str) -> BTreeSet<&'a str> {
+    let of_it = features.iter().filter(|line| package(line) == name_and_version);
+    let listed = of_it.filter_map(|line| line.split_once(" [")?.1.strip_suffix(']'));
+    listed
+        .flat_map(|list| list.split(','))
+        .filter(|one| !one.is_empty())
+        .collect()
+}
+
+/// Returns the same, or nothing if the package is not there.
+fn asked_somewhere<'a>(features: &'a Features, name_and_version: &str) -> Option<BTreeSet<&'a str>> {
+    let is_there = features.iter().any(|line| package(line) == name_and_version);
+    is_there.then(|| asked(features, name_and_version))
 }
 
 /// Returns the part of a line before the features.
@@ -124,7 +162,21 @@ mod tests {
         let heavy = lines("a v1.0.0 []\n");
         assert_eq!(
             compare("a alone", &choice, &tests, &heavy),
-            ["a alone: a v1.0.0 [], but in the tests of the workspace: a v1.0.0 [alloc] and a v1.0.0 [std]"]
+            [
+                "a alone: a v1.0.0 [], but in the tests of the workspace: a v1.0.0 [alloc] and a v1.0.0 [std]",
+                "a alone: a v1.0.0 lacks alloc, std, which the tests of the workspace ask",
+            ]
         );
+    }
+
+    #[test]
+    fn features_of_a_build_script_do_not_stand_for_those_of_the_target() {
+        let choice = lines("a v1.0.0 [alloc]\n");
+        let tests = lines("a v1.0.0 [alloc]\na v1.0.0 [alloc,std]\n");
+        assert_eq!(
+            compare("a alone", &choice, &tests, &choice),
+            ["a alone: a v1.0.0 lacks std, which the tests of the workspace ask"]
+        );
+        assert!(compare("a alone", &tests, &choice, &choice).len() == 1);
     }
 }
