@@ -57,7 +57,7 @@ scrub:         ## compare every table of DIR with its indexes, both ways
 data:          ## fetch the public flight data sets into data/
 	@exec $(XTASK) data $(ARGS)
 
-bench:         ## measure Rukh beside SQLite and raw RocksDB; ARGS='--rows 1000000' is quick
+bench:         ## measure Rukh beside SQLite and raw RocksDB, with --columnar beside DuckDB; ARGS='--rows 1000000' is quick
 	@$(DEPS) build && CARGO_TARGET_DIR='$(TARGET)' exec cargo run $(RELEASE) --manifest-path bench-peers/Cargo.toml -- $(ARGS)
 
 bench-writes:  ## measure writes beside PostgreSQL and SQLite; ARGS='--rows 10000 upserts counters' is quick

@@ -32,6 +32,9 @@ pub struct Arguments {
     /// Ask Rukh alone, of tables that are kept: for profiles and counts of instructions.
     #[arg(long, requires = "keep")]
     pub alone: bool,
+    /// Compare layouts of tables, beside DuckDB: see `columnar`.
+    #[arg(long, conflicts_with_all = ["alone", "question"])]
+    pub columnar: bool,
     /// Ask only questions whose names contain this.
     #[arg(long, default_value = "")]
     pub question: String,
@@ -54,16 +57,18 @@ impl Arguments {
             dir,
             keep,
             alone,
+            columnar,
             question,
         } = self;
         let keep = if *keep { " --keep" } else { "" };
         let alone = if *alone { " --alone" } else { "" };
+        let columnar = if *columnar { " --columnar" } else { "" };
         let question = match question.as_str() {
             "" => String::new(),
             text => format!(" --question '{text}'"),
         };
         format!(
-            "bench-peers --rows {rows} --seed {seed} --rounds {rounds} --reads {reads} --cache-mib {cache_mib} --dir {}{keep}{alone}{question}",
+            "bench-peers --rows {rows} --seed {seed} --rounds {rounds} --reads {reads} --cache-mib {cache_mib} --dir {}{keep}{alone}{columnar}{question}",
             dir.display()
         )
     }

@@ -8,11 +8,12 @@
 //! with one index by day and code; see `scans` for both engines' definitions. Each question is asked in
 //! rounds, and the median round counts. The rows of the answers are compared: a peer that gives other
 //! rows ends the run. "Raw" is RocksDB through `rukh-kv` on Rukh's own files: what the storage takes for
-//! the same keys, without SQL.
+//! the same keys, without SQL. With `--columnar` layouts of tables are compared, beside DuckDB.
 //!
 //! Not here: the generator (`rukh-bench`), and asserted limits; a person reads the figures.
 
 mod arguments;
+mod columnar;
 mod measure;
 mod peer;
 mod raw;
@@ -29,7 +30,12 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    match run::run(&arguments::parse()) {
+    let arguments = arguments::parse();
+    let outcome = match arguments.columnar {
+        true => columnar::run(&arguments),
+        false => run::run(&arguments),
+    };
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("bench-peers: {error}");

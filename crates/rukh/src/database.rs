@@ -16,9 +16,10 @@ pub struct Options {
     pub read_only: bool,
     /// Makes the directory and an empty database when there is none.
     pub create: bool,
-    /// Memory for blocks read from disk, bytes.
+    /// Memory for blocks read from disk, bytes; blocks of columnar tables that are kept open for reads by key take half as
+    /// much beside it.
     pub cache_bytes: usize,
-    /// One budget for cache, write buffers, queries, loads and statements, bytes, in place of what each
+    /// One budget for caches, write buffers, queries, loads and statements, bytes, in place of what each
     /// has by itself, `cache_bytes` too. At least 64 MiB; less counts as that.
     pub memory_bytes: Option<u64>,
     /// From which duration on statements are logged, unless a session says otherwise by
@@ -80,11 +81,13 @@ impl Database {
             let part = |share: u64| usize::try_from(bytes / share).unwrap_or(usize::MAX);
             (rocks.block_cache_bytes, rocks.write_buffer_bytes) = (part(4), part(8));
         }
+        let open_blocks_bytes = rocks.block_cache_bytes / 2;
         let store = RocksStore::open(path.as_ref(), &rocks).map_err(rukh_sql::storage_error)?;
         let mut database = Self::over(Arc::new(store), options.read_only)?;
         if let Some(bytes) = budget {
-            database.shared.set_memory(bytes, bytes - bytes / 4 - bytes / 8)?;
+            database.shared.set_memory(bytes, bytes / 2)?;
         }
+        database.shared.engine().set_open_blocks_bytes(open_blocks_bytes);
         let log = match &options.log_file {
             Some(file) => SlowLog::to_file(file)?,
             None => SlowLog::to_stderr(),
