@@ -34,6 +34,8 @@ const TABLE_BUFFER_BYTES_MAX: usize = 64 * MIB;
 const BUFFER_STEP_BYTES: usize = 64 << 10;
 /// Sorted files grow to this size. In bytes.
 const FILE_BYTES: u64 = 64 << 20;
+/// Threads that open files, all tables of a database together, unless there are more tables.
+const OPENING_THREADS_MAX: usize = 64;
 /// Files kept open where the system's limit is not known.
 const OPEN_FILES_UNKNOWN: i32 = 512;
 /// Files kept open at most.
@@ -116,8 +118,8 @@ impl From<Compression> for DBCompressionType {
     }
 }
 
-/// Returns the options of the database as a whole.
-pub(super) fn database(options: &RocksOptions) -> Options {
+/// Returns the options of the database as a whole, of which so many tables are to be opened.
+pub(super) fn database(options: &RocksOptions, tables: usize) -> Options {
     let mut db = Options::default();
     db.create_if_missing(options.create_if_missing && !options.read_only);
     db.set_paranoid_checks(true);
@@ -127,6 +129,7 @@ pub(super) fn database(options: &RocksOptions) -> Options {
     // its own it would be four times the buffers of all tables there could be.
     db.set_max_total_wal_size(2 * options.write_buffer_bytes as u64);
     db.set_max_open_files(open_files());
+    db.set_max_file_opening_threads(opening_threads(tables));
     db.set_bytes_per_sync(MIB as u64);
     // A reader that is the last to need a file does not wait for its removal.
     db.set_avoid_unnecessary_blocking_io(true);
@@ -234,6 +237,13 @@ fn set_merge_operator(family: &mut Options, merge: &Arc<dyn MergeOperator>) {
     };
     family.set_merge_operator(name.as_str(), fold, combine);
     family.set_max_successive_merges(MERGES_MAX);
+}
+
+/// Returns how many threads open the files of one table. RocksDB starts them anew for each table, one table
+/// after the other: with many tables, that takes longer than what they share.
+fn opening_threads(tables: usize) -> i32 {
+    let share = OPENING_THREADS_MAX / tables.clamp(1, OPENING_THREADS_MAX);
+    i32::try_from(share.min(16)).unwrap_or(1)
 }
 
 /// Returns how many files to keep open: half of what the system lets the process have.

@@ -258,7 +258,8 @@ fn is_left_by_creation(name: &OsStr) -> bool {
 
 /// Returns the names of all column families that are tables.
 fn table_names(path: &Path, options: &RocksOptions) -> Result<Vec<String>, KvError> {
-    let names = DB::list_cf(&options::database(options), path).map_err(|error| open_failure(path, error))?;
+    let names =
+        DB::list_cf(&options::database(options, 0), path).map_err(|error| open_failure(path, error))?;
     Ok(names.into_iter().filter(|name| name != RESERVED).collect())
 }
 
@@ -269,7 +270,7 @@ fn open_database(
     cache: &Cache,
     purges: &Purges,
 ) -> Result<DB, KvError> {
-    let database = options::database(options);
+    let database = options::database(options, names.len());
     let names = names.iter().map(String::as_str).chain([RESERVED]);
     let families = names.map(|name| {
         ColumnFamilyDescriptor::new(
