@@ -35,13 +35,16 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Whether two answers are the same, numbers up to what sums of floats differ in; cells of other types are spelled
-    /// differently and not compared.
+    /// Whether two answers are the same: whole numbers exactly, others up to a millionth, in which averages of decimals differ;
+    /// cells of other types are spelled differently and not compared.
     pub fn agrees(&self, other: &Answer) -> bool {
-        let same = |(one, two): (&String, &String)| match (one.parse::<f64>(), two.parse::<f64>()) {
-            (Ok(one), Ok(two)) => (one - two).abs() <= 1e-9 * two.abs().max(1.0),
-            (Err(_), Err(_)) => true,
-            _ => false,
+        let same = |(one, two): (&String, &String)| match (one.parse::<i64>(), two.parse::<i64>()) {
+            (Ok(one), Ok(two)) => one == two,
+            _ => match (one.parse::<f64>(), two.parse::<f64>()) {
+                (Ok(one), Ok(two)) => (one - two).abs() <= 1e-6 * two.abs().max(1.0),
+                (Err(_), Err(_)) => true,
+                _ => false,
+            },
         };
         self.rows == other.rows
             && self.cells.len() == other.cells.len()

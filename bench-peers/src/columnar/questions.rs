@@ -44,7 +44,8 @@ const NAMED: &[(&str, Option<Bar>, &str)] = &[
     (
         "whole rows of two conditions",
         Some(Bar::Below(1.0)),
-        "SELECT * FROM scans WHERE code = 410 AND sdate = DATE '2016-12-05' ORDER BY stime",
+        "SELECT sitecode, md5url, status, code, sdate, type, free, close, queue, scantype, stime, url, ip, port, intime, scanmemo
+         FROM scans WHERE code = 410 AND sdate = DATE '2016-12-05' ORDER BY stime",
     ),
     (
         "range, group by two columns",
