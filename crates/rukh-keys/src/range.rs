@@ -1,6 +1,7 @@
 //! Intervals: [`Span`]s over datums, [`KeyRange`]s over bytes, and the way from one to the other.
 
-use crate::datum::Datum;
+use crate::datum::{Datum, DatumRef};
+use crate::error::ValueError;
 use crate::layout::{Form, KeyLayout, Slot};
 use std::cmp::Ordering;
 use std::fmt;
@@ -261,6 +262,27 @@ impl KeyLayout {
                 .map(|bucket| self.range(span, Some(bucket)))
                 .collect(),
         }
+    }
+
+    /// Returns the range of all keys whose leading elements have these datums, exactly; of a layout without
+    /// salt, and of fewer datums than elements.
+    ///
+    /// | layout             | datums | range           |
+    /// |--------------------|--------|-----------------|
+    /// | (VARCHAR, INTEGER) | `'a'`  | `[6100 - 6101)` |
+    /// | (BOOLEAN, BOOLEAN) | `true` | `[80 - ]`       |
+    ///
+    /// # Errors
+    /// As [`KeyLayout::encode_prefix_into`], which datums that no key has make fail.
+    pub fn prefix_range(&self, datums: &[DatumRef<'_>]) -> Result<KeyRange, ValueError> {
+        let mut start = Vec::with_capacity(32);
+        self.encode_prefix_into(datums, &mut start)?;
+        let mut limit = start.clone();
+        let bounded = self.pass_prefix(&mut limit, datums.len());
+        Ok(KeyRange {
+            start,
+            limit: bounded.then_some(limit),
+        })
     }
 
     /// Encodes as many leading datums as can be, after the bucket; returns how many.

@@ -1,7 +1,7 @@
 //! Prefixes of keys: the first columns in the form that they have in a whole key.
 
 use proptest::prelude::*;
-use rukh_keys::{DataType, Datum, DatumRef, KeyColumn, KeyDecodeError, KeyLayout, SortOrder};
+use rukh_keys::{DataType, Datum, DatumRef, KeyColumn, KeyDecodeError, KeyLayout, SortOrder, Span};
 
 fn layout(columns: &[(DataType, SortOrder, bool)]) -> KeyLayout {
     let column = |(ty, order, nullable): &(DataType, SortOrder, bool)| KeyColumn {
@@ -61,6 +61,10 @@ proptest! {
         if n == datums.len() {
             prop_assert_eq!(layout.encode(&datums), Ok(prefix));
         }
+        // The range of a span is exact where all datums can be encoded, as here.
+        let refs: Vec<DatumRef<'_>> = datums[..n].iter().map(Datum::as_ref).collect();
+        let range = layout.range(&Span::prefix(datums[..n].to_vec()), None);
+        prop_assert_eq!(layout.prefix_range(&refs), Ok(range));
     }
 }
 

@@ -20,6 +20,7 @@ use crate::SqlError;
 use crate::access::{Conditions, Read, Wanted, accepts};
 use crate::context::{StatementContext, counted_since};
 use crate::point_read::PointRead;
+use crate::prefix_read::PrefixRead;
 use crate::rows::Columns;
 use crate::shape::{Shape, Total, shape_of};
 use crate::totals::{TotalRead, Totals};
@@ -43,6 +44,8 @@ pub(crate) struct DirectPlan {
     shown: Columns,
     /// It is nothing but the read of one row by its key.
     point: Option<PointRead>,
+    /// It may be nothing but the read of a key prefix.
+    prefix: Option<PrefixRead>,
 }
 
 impl DirectPlan {
@@ -60,6 +63,7 @@ impl DirectPlan {
         let shown = Columns::of(schema);
         Ok(Some(DirectPlan {
             point: PointRead::of(&conditions, &shape, &shown),
+            prefix: PrefixRead::of(&conditions, &shape, &shown),
             conditions,
             shape,
             shown,
@@ -69,6 +73,11 @@ impl DirectPlan {
     /// Returns the read of one row by its key that this is, if so.
     pub(crate) fn point(&self) -> Option<&PointRead> {
         self.point.as_ref()
+    }
+
+    /// Returns the read of a key prefix that this may be, if so.
+    pub(crate) fn prefix(&self) -> Option<&PrefixRead> {
+        self.prefix.as_ref()
     }
 
     /// Returns the table read.

@@ -55,6 +55,7 @@ mod pg_catalog;
 mod place;
 mod point_read;
 mod point_write;
+mod prefix_read;
 mod progress;
 mod provider;
 mod qualify;

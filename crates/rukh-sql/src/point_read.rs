@@ -31,8 +31,7 @@ use crate::shape::Shape;
 #[derive(Debug)]
 pub(crate) struct PointRead {
     table: TableId,
-    /// What each element of the key is equal to, and its type.
-    key: Vec<(Sought, DataType)>,
+    key: SoughtKey,
     output: Vec<ColumnId>,
     shown: Columns,
     /// Made when the plan first runs.
@@ -53,25 +52,38 @@ impl PointRead {
         if !plain || shape.fetch == Some(0) || conditions.predicates.len() != table.primary_key.len() {
             return None;
         }
-        let mut key = Vec::with_capacity(table.primary_key.len());
-        for element in &table.primary_key {
+        Some(PointRead {
+            table: table.id,
+            key: SoughtKey::of(conditions)?,
+            output: shape.output.clone(),
+            shown: shown.clone(),
+            reader: OnceLock::new(),
+        })
+    }
+}
+
+/// What each leading element of a primary key is equal to, and its type.
+#[derive(Debug)]
+pub(crate) struct SoughtKey(Vec<(Sought, DataType)>);
+
+impl SoughtKey {
+    /// Returns what the conditions say leading elements are equal to, if that is all that they say.
+    pub(crate) fn of(conditions: &Conditions) -> Option<SoughtKey> {
+        let table = &conditions.table;
+        let leading = table.primary_key.get(..conditions.predicates.len())?;
+        let mut key = Vec::with_capacity(leading.len());
+        for element in leading {
             let KeyExpr::Column(id) = &element.expr else {
                 return None;
             };
             let sought = conditions.predicates.iter().find_map(|one| sought(one, *id))?;
             key.push((sought, table.column(*id)?.ty));
         }
-        Some(PointRead {
-            table: table.id,
-            key,
-            output: shape.output.clone(),
-            shown: shown.clone(),
-            reader: OnceLock::new(),
-        })
+        Some(SoughtKey(key))
     }
 
-    /// Returns the key's datums for these parameters; `None` if one is no value of its column.
-    fn datums<'a>(&'a self, params: &'a [Constant]) -> Option<SmallVec<[Cow<'a, Datum>; 10]>> {
+    /// Returns the datums for these parameters; `None` if one is no value of its column.
+    pub(crate) fn datums<'a>(&'a self, params: &'a [Constant]) -> Option<SmallVec<[Cow<'a, Datum>; 10]>> {
         let datum = |(sought, ty): &'a (Sought, DataType)| {
             let constant = match sought {
                 Sought::Parameter(at) => params.get(*at)?,
@@ -83,19 +95,37 @@ impl PointRead {
                 constant => equal_datum(*ty, constant).map(Cow::Owned),
             }
         };
-        self.key.iter().map(datum).collect()
+        self.0.iter().map(datum).collect()
     }
 }
 
 /// Returns what a conjunct says that a column is equal to, if that is all it says.
 fn sought(conjunct: &Predicate, id: ColumnId) -> Option<Sought> {
-    let Predicate::Compare {
-        op: CompareOp::Eq,
-        left,
-        right,
-    } = conjunct
-    else {
-        return None;
+    let truth = |value| {
+        Some(Sought::Constant(Constant::new(
+            Datum::Boolean(value),
+            DataType::Boolean,
+        )))
+    };
+    let (left, right) = match conjunct {
+        Predicate::IsTrue {
+            operand: Operand::Term(term),
+            negated: false,
+        } if *term == TermId::column(id) => {
+            return truth(true);
+        }
+        Predicate::IsFalse {
+            operand: Operand::Term(term),
+            negated: false,
+        } if *term == TermId::column(id) => {
+            return truth(false);
+        }
+        Predicate::Compare {
+            op: CompareOp::Eq,
+            left,
+            right,
+        } => (left, right),
+        _ => return None,
     };
     let other = match (left, right) {
         (Operand::Term(term), other) | (other, Operand::Term(term)) if *term == TermId::column(id) => other,
@@ -133,7 +163,7 @@ impl Session {
             return Ok(None);
         }
         let started = Instant::now();
-        let Some(key) = point.datums(params) else {
+        let Some(key) = point.key.datums(params) else {
             return Ok(None);
         };
         let key: SmallVec<[DatumRef<'_>; 10]> = key.iter().map(|datum| datum.as_ref().as_ref()).collect();

@@ -597,6 +597,12 @@ impl Session {
         {
             return Ok(Some(rows));
         }
+        if let Some(prefix) = plan.prefix()
+            && hints.is_empty()
+            && let Some(rows) = self.read_prefix(plan, prefix, version, params)?
+        {
+            return Ok(Some(rows));
+        }
         let snapshot = self.snapshot();
         if snapshot.catalog.version != version {
             return Ok(None);

@@ -1,4 +1,5 @@
-//! SELECT by the whole key: the short way gives what the general one does, whatever the parameters.
+//! SELECT by the whole key or a prefix of it: the short way gives what the general one does, whatever the
+//! parameters.
 
 use rukh::{DataType, Datum, Value};
 use rukh_testkit::client::Client;
@@ -126,9 +127,18 @@ fn every_value_against_every_type_of_key() {
             client
                 .run(&format!("INSERT INTO t VALUES ({first}, 1), ({second}, 2)"))
                 .unwrap();
+            let sql = format!("CREATE TABLE p (k {ty}, n INT, PRIMARY KEY (k, n)){options}");
+            client.run(&sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+            client
+                .run(&format!(
+                    "INSERT INTO p VALUES ({first}, 1), ({first}, 2), ({second}, 2)"
+                ))
+                .unwrap();
             for value in values() {
-                let answer = ask_both(&mut client, "SELECT v, k FROM t WHERE k = $1", &[value]);
+                let answer = ask_both(&mut client, "SELECT v, k FROM t WHERE k = $1", &[value.clone()]);
                 found += answer.map_or(0, |rows| rows.len());
+                let sql = "SELECT n, k FROM p WHERE k = $1 ORDER BY n";
+                found += ask_both(&mut client, sql, &[value]).map_or(0, |rows| rows.len());
             }
         }
     }
@@ -153,6 +163,14 @@ fn own_writes_families_and_definitions() {
         "SELECT c FROM t WHERE a = $1 AND b = $2 AND c = 10",
         "SELECT count(*) FROM t WHERE a = $1 AND b = $2",
         "SELECT c FROM t WHERE a = $1 AND a = $1 AND b = $2",
+        "SELECT c, b FROM t WHERE a = $1",
+        "SELECT c FROM t WHERE a = $1 ORDER BY b",
+        "SELECT far, c FROM t WHERE a = $1 ORDER BY b DESC LIMIT 1",
+        "SELECT c FROM t WHERE a = $1 ORDER BY b OFFSET 1",
+        "SELECT b FROM t WHERE a = $1 ORDER BY b LIMIT 0",
+        "SELECT b FROM t WHERE a = $1 ORDER BY c, b LIMIT 1",
+        "SELECT c FROM t WHERE a = $1 AND a = $1",
+        "SELECT max(c), count(*) FROM t WHERE a = $1",
     ];
     let keys = [(1, "x"), (1, "y"), (2, "x"), (1, "")];
     let all = |client: &mut Client| -> Vec<Answer> {
@@ -204,6 +222,65 @@ fn own_writes_families_and_definitions() {
 }
 
 #[test]
+fn prefixes_of_every_length() {
+    let mut client = Client::in_memory();
+    for options in [
+        "",
+        " USING columnar",
+        " WITH (SALT_BUCKETS = 4)",
+        " WITH (TTL = 3600)",
+    ] {
+        client
+            .run(&format!(
+                "CREATE TABLE t (a INT, f BOOLEAN, g BOOLEAN, b INT, c TEXT, PRIMARY KEY (a, f, g, b)){options}"
+            ))
+            .unwrap();
+        let rows = "SELECT v / 1500, v % 2 = 0, v % 4 < 2, v, 'c' || v FROM generate_series(0, 3099) AS s(v)";
+        client.run(&format!("INSERT INTO t {rows}")).unwrap();
+        client
+            .run("INSERT INTO t VALUES (2147483647, true, true, 1, 'last')")
+            .unwrap();
+        let mut found = 0;
+        for a in [0, 1, 2, 3, i32::MAX] {
+            for sql in [
+                "SELECT b, c FROM t WHERE a = $1 ORDER BY f, g, b",
+                "SELECT b FROM t WHERE a = $1 AND f = true ORDER BY g, b LIMIT 1000",
+                "SELECT b FROM t WHERE f AND a = $1 AND NOT g ORDER BY b DESC LIMIT 2000 OFFSET 3",
+                "SELECT b FROM t WHERE a = $1 AND f ORDER BY g DESC, b DESC LIMIT 7",
+                "SELECT b FROM t WHERE a = $1 AND f IS NOT TRUE ORDER BY g DESC, b LIMIT 7",
+                "SELECT f, g FROM t WHERE a = $1 AND f = false AND g = true ORDER BY b OFFSET 5000",
+            ] {
+                found += ask_both(&mut client, sql, &[a.into()]).unwrap().len();
+            }
+        }
+        assert!(found > 5000, "{found} rows of {options}");
+        client.run("DROP TABLE t").unwrap();
+    }
+}
+
+#[test]
+fn an_index_that_begins_alike_is_still_chosen() {
+    let mut client = Client::in_memory();
+    client
+        .run("CREATE TABLE t (a INT, b INT, c INT, PRIMARY KEY (a, b))")
+        .unwrap();
+    client
+        .run("INSERT INTO t SELECT 1, v, -v FROM generate_series(1, 3000) AS s(v)")
+        .unwrap();
+    client.run("CREATE INDEX by_c ON t (a, c)").unwrap();
+    for _ in 0..2 {
+        let answer = ask_both(
+            &mut client,
+            "SELECT b FROM t WHERE a = $1 ORDER BY c LIMIT 1",
+            &[1.into()],
+        );
+        assert_eq!(answer, Ok(vec![vec![Some("3000".to_string())]]));
+        let stats = client.connection().last_query_stats().unwrap();
+        assert!(stats.counters.keys_examined < 10, "{stats:?}");
+    }
+}
+
+#[test]
 fn a_point_read_says_what_it_did() {
     let mut client = Client::in_memory();
     client.run("CREATE TABLE t (a INT PRIMARY KEY, b INT)").unwrap();
@@ -219,6 +296,23 @@ fn a_point_read_says_what_it_did() {
                 stats.counters.keys_examined,
             );
             assert_eq!(counted, (1, 1, keys_examined));
+        }
+    }
+    client
+        .run("CREATE TABLE p (a INT, b INT, PRIMARY KEY (a, b))")
+        .unwrap();
+    client.run("INSERT INTO p VALUES (1, 2), (1, 3), (2, 4)").unwrap();
+    for _ in 0..2 {
+        for (key, keys_examined) in [(1, 2), (5, 0)] {
+            ask(&mut client, "auto", "SELECT b FROM p WHERE a = $1", &[key.into()]).unwrap();
+            let stats = client.connection().last_query_stats().unwrap();
+            assert_eq!(stats.path, rukh::RunPath::Direct);
+            let counters = stats.counters;
+            assert_eq!((counters.ranges, counters.seeks), (1, 1));
+            assert_eq!(
+                (counters.keys_examined, counters.rows),
+                (keys_examined, keys_examined)
+            );
         }
     }
 }

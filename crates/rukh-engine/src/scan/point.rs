@@ -1,19 +1,22 @@
-//! Reads of one row by its whole key: prepared once, asked often.
+//! Reads of one row by its whole key, and of the rows of a short key prefix: prepared once, asked often.
 //!
-//! A scan of one point comes to the same row. What it prepares for each question, this prepares once for
-//! all of them: where the columns are, which families are read.
+//! A scan comes to the same rows. What it prepares for each question, this prepares once for all of them: where
+//! the columns are, which families are read.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use rukh_catalog::{ColumnId, TableId};
 use rukh_keys::DatumRef;
+use rukh_kv::ScanSpec;
 use smallvec::SmallVec;
 
+use super::visit::visit_rows;
 use super::{Plan, ScanCounters, ScanRequest};
 use crate::snapshot::Snapshot;
 use crate::{EngineError, Row};
 
-/// Reads columns of rows by whole keys.
+/// Reads columns of rows by whole keys, or by prefixes of them.
 pub struct PointReader {
     plan: Plan,
 }
@@ -83,5 +86,50 @@ impl PointReader {
             row.push(view.datum(column)?.into_owned());
         }
         Ok((Some(row), counters))
+    }
+
+    /// Whether the rows of a prefix are read by one scan that gives all columns asked for, so that
+    /// [`PointReader::read_prefix`] serves, with [`crate::Engine::latest`] as well as with a snapshot.
+    pub fn is_single_scan(&self) -> bool {
+        !self.plan.batched && self.plan.codec.key.salt().is_none()
+    }
+
+    /// Returns the columns of the rows whose primary keys begin with these datums, one for each leading element,
+    /// in the order of the key or against it; and what was read. No rows if there are more than `most`.
+    ///
+    /// The snapshot must be one that [`PointReader::fits`], the reader [`PointReader::is_single_scan`]. Fails as
+    /// [`PointReader::read`], and with [`EngineError::Cancelled`].
+    pub fn read_prefix(
+        &self,
+        snapshot: &Snapshot,
+        key: &[DatumRef<'_>],
+        reverse: bool,
+        fetch: Option<u64>,
+        most: usize,
+        cancel: Arc<AtomicBool>,
+    ) -> Result<(Option<Vec<Row>>, ScanCounters), EngineError> {
+        let (plan, codec) = (&self.plan, &self.plan.codec);
+        let spec = ScanSpec {
+            reverse,
+            limit: Some(fetch.map_or(most as u64 + 1, |fetch| fetch.min(most as u64 + 1))),
+            keys_only: !plan.values,
+            cancel: Some(cancel),
+            ..ScanSpec::ranges(vec![codec.key.prefix_range(key)?])
+        };
+        let mut cursor = snapshot.kv.scan(plan.storage(), spec)?;
+        let mut rows = Vec::new();
+        visit_rows(cursor.as_mut(), plan, &mut |view| {
+            let mut row = Row::with_capacity(plan.columns.len());
+            for column in 0..plan.columns.len() {
+                row.push(view.datum(column)?.into_owned());
+            }
+            rows.push(row);
+            Ok(())
+        })?;
+        let counters = ScanCounters {
+            rows: rows.len() as u64,
+            ..cursor.stats().into()
+        };
+        Ok(((rows.len() <= most).then_some(rows), counters))
     }
 }

@@ -42,6 +42,30 @@ pub(super) fn open_cursor(
     Ok(Box::new(MergedCursor::new(cursors, request.reverse)))
 }
 
+/// Shows all entries that are left, as rows.
+pub(super) fn visit_rows(
+    cursor: &mut dyn KvCursor,
+    plan: &Plan,
+    visit: &mut dyn FnMut(&RowView<'_>) -> Result<(), EngineError>,
+) -> Result<(), EngineError> {
+    let mut outcome = Ok(());
+    cursor.for_each(&mut |key, value| {
+        let place = plan.entry(key, value);
+        outcome = place.and_then(|place| {
+            visit(&RowView {
+                plan,
+                columns: &plan.columns,
+                place,
+            })
+        });
+        match outcome {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    })?;
+    outcome
+}
+
 /// Shows further entries that are chosen to `visit`, until it returns `false`.
 pub(super) fn visit_entries(
     cursor: &mut dyn KvCursor,
