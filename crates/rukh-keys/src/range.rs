@@ -243,7 +243,10 @@ impl KeyLayout {
         if passes_start && !self.pass_prefix(&mut start, start_columns) {
             return KeyRange::empty();
         }
-        let (mut limit, end_columns) = self.encode_prefix(&span.end, bucket);
+        let (mut limit, end_columns) = match span.start_edge == Edge::Included && span.start == span.end {
+            true => (start.clone(), start_columns),
+            false => self.encode_prefix(&span.end, bucket),
+        };
         let whole = end_columns == span.end.len();
         let stops_at_end = whole && end_columns > 0 && span.end_edge == Edge::Excluded;
         let bounded = stops_at_end || self.pass_prefix(&mut limit, end_columns);

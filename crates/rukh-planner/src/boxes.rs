@@ -9,11 +9,12 @@
 //! result is wider than asked for, never narrower.
 
 use std::cell::Cell;
-use std::collections::{BTreeSet, HashMap};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::interval::IntervalSet;
+use crate::mix::Mix;
 use crate::term::{TermId, TermTypes};
 
 /// Most boxes in a list.
@@ -43,6 +44,13 @@ impl TermBox {
     /// The box of all rows.
     pub(crate) fn everything() -> TermBox {
         TermBox::default()
+    }
+
+    /// The box of all rows, with room for the sets of some terms.
+    pub(crate) fn with_capacity(terms: usize) -> TermBox {
+        TermBox {
+            sets: Vec::with_capacity(terms),
+        }
     }
 
     /// The box of one constrained term; `None` if no value is left.
@@ -108,18 +116,35 @@ impl TermBox {
     /// Narrows the box to the rows that are in the other too; `false` if there are none, and the box
     /// is of no use then.
     pub(crate) fn narrow(&mut self, other: &TermBox) -> bool {
-        for (term, set) in &other.sets {
-            match self.sets.binary_search_by_key(term, |(term, _)| *term) {
-                Ok(position) => {
-                    let Some(both) = intersect_sets(&self.sets[position].1, set) else {
-                        return false;
-                    };
-                    self.sets[position].1 = both;
-                }
-                Err(position) => self.sets.insert(position, (*term, set.clone())),
+        other.sets.iter().all(|(term, set)| self.narrow_term(*term, set))
+    }
+
+    /// Narrows the box to the rows with a term in a set; `false` as above.
+    pub(crate) fn narrow_term(&mut self, term: TermId, set: &Arc<IntervalSet>) -> bool {
+        match self.sets.binary_search_by_key(&term, |(term, _)| *term) {
+            Ok(position) => {
+                let Some(both) = intersect_sets(&self.sets[position].1, set) else {
+                    return false;
+                };
+                self.sets[position].1 = both;
             }
+            Err(position) => self.sets.insert(position, (term, set.clone())),
         }
         true
+    }
+
+    /// Whether some row may lie in both boxes.
+    pub(crate) fn meets(&self, other: &TermBox) -> bool {
+        let meets = |(term, set): &(TermId, Arc<IntervalSet>)| {
+            let own = self.get(*term);
+            own.is_none_or(|own| Arc::ptr_eq(own, set) || own.meets(set))
+        };
+        other.sets.iter().all(meets)
+    }
+
+    /// Whether the boxes constrain a term that is the same.
+    pub(crate) fn shares_term(&self, other: &TermBox) -> bool {
+        other.sets.iter().any(|(term, _)| self.get(*term).is_some())
     }
 
     /// Whether every row of this box lies in the other.
@@ -243,7 +268,15 @@ impl Boxes {
             return Boxes::all();
         }
         let exact = parts.iter().all(|part| part.exact);
-        let list: Vec<_> = parts.into_iter().flat_map(|part| part.list).collect();
+        Boxes::united(
+            parts.into_iter().flat_map(|part| part.list).collect(),
+            exact,
+            types,
+        )
+    }
+
+    /// The rows in any of the boxes.
+    pub(crate) fn united(list: Vec<TermBox>, exact: bool, types: &dyn TermTypes) -> Boxes {
         let list = simplify(list, types);
         match list.len() <= BOXES_MAX {
             true => Boxes { list, exact },
@@ -316,10 +349,7 @@ pub(crate) fn simplify(boxes: Vec<TermBox>, types: &dyn TermTypes) -> Vec<TermBo
     if boxes.iter().any(TermBox::is_everything) {
         return vec![TermBox::everything()];
     }
-    let terms: BTreeSet<TermId> = boxes
-        .iter()
-        .flat_map(|b| b.sets.iter().map(|(t, _)| *t))
-        .collect();
+    let terms = terms_of(&boxes);
     if boxes.len() <= FEW {
         return drop_contained(join_few(boxes, &terms, types));
     }
@@ -343,8 +373,19 @@ pub(crate) fn simplify(boxes: Vec<TermBox>, types: &dyn TermTypes) -> Vec<TermBo
     drop_contained(hashed.into_iter().map(|hashed| hashed.one).collect())
 }
 
+/// The terms that any of the boxes constrains, in order.
+fn terms_of(boxes: &[TermBox]) -> Vec<TermId> {
+    let mut terms: Vec<TermId> = Vec::new();
+    for (term, _) in boxes.iter().flat_map(|one| &one.sets) {
+        if let Err(position) = terms.binary_search(term) {
+            terms.insert(position, *term);
+        }
+    }
+    terms
+}
+
 /// Joins boxes that differ in one term, by comparing each with each.
-fn join_few(mut boxes: Vec<TermBox>, terms: &BTreeSet<TermId>, types: &dyn TermTypes) -> Vec<TermBox> {
+fn join_few(mut boxes: Vec<TermBox>, terms: &[TermId], types: &dyn TermTypes) -> Vec<TermBox> {
     loop {
         let before = boxes.len();
         for term in terms {
@@ -420,8 +461,7 @@ impl SetHashes {
 }
 
 fn hash_set(set: &(TermId, Arc<IntervalSet>)) -> u64 {
-    // Without keys of its own: the same boxes give the same hashes in every run.
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = Mix::default();
     set.hash(&mut hasher);
     hasher.finish()
 }
@@ -492,6 +532,9 @@ fn drop_contained(boxes: Vec<TermBox>) -> Vec<TermBox> {
         return kept.map(|at| boxes[at].clone()).collect();
     }
     let wide: Vec<TermBox> = boxes.iter().filter(|one| one.sets.len() == 1).cloned().collect();
+    if wide.is_empty() {
+        return boxes;
+    }
     let lies_in_wide = |one: &TermBox| {
         one.sets.len() > 1 && wide.iter().take(PAIRWISE_MAX).any(|other| one.is_subset(other))
     };

@@ -12,6 +12,7 @@
 //!    passes it: the spans are exactly boxes it took part in, or the box that a span stands for lies
 //!    in one of its boxes.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use rukh_keys::{DataType, Datum, hash_datum};
@@ -63,7 +64,7 @@ pub(crate) fn constrain(
     }
     let boxes = match options.expand {
         true => taken_apart(paired_hashes(boxes, slots), slots),
-        false => vec![hull(&boxes)],
+        false => Cow::Owned(vec![hull(&boxes)]),
     };
     let mut spans = spans_of_boxes(&boxes, slots, options);
     if range_count(&spans, target) > options.budget {
@@ -71,7 +72,7 @@ pub(crate) fn constrain(
         let budget = (options.budget / buckets).max(1);
         let mut boxes = boxes;
         if boxes.len() > budget {
-            boxes = vec![hull(&boxes)];
+            boxes = Cow::Owned(vec![hull(&boxes)]);
             let is_single = |conjunct: &Boxes| conjunct.list.len() < 2;
             included
                 .iter_mut()
@@ -90,12 +91,12 @@ pub(crate) fn constrain(
 
 /// Intersects all conjuncts over the elements of a key; tells per conjunct whether each of the
 /// resulting boxes lies in one of its own.
-fn product_for_key(
+fn product_for_key<'k>(
     query: &Query<'_>,
-    knowledge: &Knowledge,
+    knowledge: &'k Knowledge,
     mut start: Vec<TermBox>,
     slots: &[Slot],
-) -> (Vec<TermBox>, Vec<bool>) {
+) -> (Cow<'k, [TermBox]>, Vec<bool>) {
     let budget = Budget::new();
     let whole = |boxes: &Boxes| {
         let in_key = |one: &TermBox| one.sets().iter().all(|(term, _)| has_term(slots, *term));
@@ -105,7 +106,7 @@ fn product_for_key(
     let concerns = |term| has_term(slots, term) || is_hashed(slots, term);
     let narrows = |one: &TermBox| one.retained(|term, _| concerns(term));
     start.iter_mut().for_each(|one| one.retain(concerns));
-    let mut boxes = simplify(start, query);
+    let mut boxes: Cow<'k, [TermBox]> = Cow::Owned(simplify(start, query));
     let several = |at: &usize| knowledge.conjuncts[*at].list.len() > 1;
     let mut order: Vec<usize> = (0..knowledge.conjuncts.len()).filter(several).collect();
     order.sort_by_key(|at| knowledge.conjuncts[*at].list.len());
@@ -116,24 +117,24 @@ fn product_for_key(
             .iter()
             .all(|one| one.sets().iter().all(|(term, _)| concerns(*term)))
         {
-            true => list.clone(),
-            false => simplify(list.iter().map(narrows).collect(), query),
+            true => Cow::Borrowed(list.as_slice()),
+            false => Cow::Owned(simplify(list.iter().map(narrows).collect(), query)),
         };
         if narrowing.iter().any(TermBox::is_everything) {
             continue;
         }
-        if let [one] = boxes.as_slice()
-            && one.is_everything()
+        if let [one] = boxes.as_ref()
+            && narrowing.iter().all(|narrow| narrow.is_subset(one))
         {
             boxes = narrowing;
             continue;
         }
         boxes = match budget.product(&boxes, &narrowing) {
-            Some(product) => simplify(product, query),
+            Some(product) => Cow::Owned(simplify(product, query)),
             None => {
                 included[at] = false;
                 let hull = hull(&narrowing);
-                boxes.iter().filter_map(|one| one.intersect(&hull)).collect()
+                Cow::Owned(boxes.iter().filter_map(|one| one.intersect(&hull)).collect())
             }
         };
     }
@@ -141,8 +142,11 @@ fn product_for_key(
     if !slots.iter().any(|slot| slot.hash_of.is_some()) {
         return (boxes, included);
     }
-    let projected = boxes.into_iter().filter_map(|one| project(one, slots, query));
-    (simplify(projected.collect(), query), included)
+    let projected = boxes
+        .into_owned()
+        .into_iter()
+        .filter_map(|one| project(one, slots, query));
+    (Cow::Owned(simplify(projected.collect(), query)), included)
 }
 
 fn has_term(slots: &[Slot], term: TermId) -> bool {
@@ -232,7 +236,7 @@ fn hashed(
 
 /// Where a key has both the hash of a column and the column, splits boxes so that each value stands
 /// with its own hash only.
-fn paired_hashes(boxes: Vec<TermBox>, slots: &[Slot]) -> Vec<TermBox> {
+fn paired_hashes<'k>(boxes: Cow<'k, [TermBox]>, slots: &[Slot]) -> Cow<'k, [TermBox]> {
     let mut boxes = boxes;
     for slot in slots {
         let (Some((column, bytes)), Some(term)) = (slot.hash_of, slot.term) else {
@@ -246,7 +250,7 @@ fn paired_hashes(boxes: Vec<TermBox>, slots: &[Slot]) -> Vec<TermBox> {
         let split = |one: &TermBox| split_by_hash(one, term, column, own.ty, bytes, hashing);
         let split: Vec<_> = boxes.iter().flat_map(split).collect();
         if split.len() <= SPANS_MAX {
-            boxes = split;
+            boxes = Cow::Owned(split);
         }
     }
     boxes
@@ -292,7 +296,7 @@ fn is_proven(conjunct: &Boxes, included: bool, boxes: &[BoxSpans]) -> bool {
         (included && spans.exact)
             || conjunct.list.iter().any(|one| {
                 work += 1;
-                work <= PROOF_WORK_MAX && spans.proven.is_subset(one)
+                work <= PROOF_WORK_MAX && spans.proven().is_subset(one)
             })
     })
 }

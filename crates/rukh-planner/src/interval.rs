@@ -178,6 +178,19 @@ impl IntervalSet {
         IntervalSet { intervals, null }
     }
 
+    /// Whether some value, or NULL, is in both sets.
+    pub(crate) fn meets(&self, other: &IntervalSet) -> bool {
+        let (few, many) = match self.intervals.len() <= other.intervals.len() {
+            true => (&self.intervals, &other.intervals),
+            false => (&other.intervals, &self.intervals),
+        };
+        let is_met = |one: &Interval| {
+            let at = many.partition_point(|interval| interval.high <= one.low);
+            many.get(at).is_some_and(|interval| interval.low < one.high)
+        };
+        (self.null && other.null) || few.iter().any(is_met)
+    }
+
     /// Whether one interval of this set, and NULL if need be, holds all of the other.
     pub(crate) fn encloses(&self, other: &IntervalSet) -> bool {
         let [own] = self.intervals.as_slice() else {
@@ -198,14 +211,26 @@ impl IntervalSet {
     /// The values in any of the sets.
     pub(crate) fn union<'a>(sets: impl IntoIterator<Item = &'a IntervalSet>) -> IntervalSet {
         let mut null = false;
-        let mut intervals = Vec::new();
+        let mut intervals: Vec<&Interval> = Vec::new();
         for set in sets {
             null |= set.null;
-            intervals.extend_from_slice(&set.intervals);
+            intervals.extend(&set.intervals);
+        }
+        intervals.sort_unstable_by(|a, b| a.low.cmp(&b.low));
+        let mut joined: Vec<Interval> = Vec::with_capacity(intervals.len());
+        for interval in intervals {
+            match joined.last_mut() {
+                Some(last) if last.high >= interval.low => {
+                    if interval.high > last.high {
+                        last.high = interval.high.clone();
+                    }
+                }
+                _ => joined.push(interval.clone()),
+            }
         }
         IntervalSet {
             null,
-            ..IntervalSet::from_intervals(intervals)
+            intervals: joined,
         }
     }
 

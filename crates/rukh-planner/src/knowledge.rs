@@ -13,6 +13,7 @@
 //! | (a, b) IN ((1, 2)), (a, b) <> (1, 2)   | first | lose all their arms | nothing          |
 //! | a = 5, a = b, b < c                    | a = 5 |                     | a, b 5; c from 5 |
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::boxes::{Boxes, TermBox, hull, simplify};
@@ -125,8 +126,11 @@ impl Knowledge {
             if base.is_everything() {
                 return grown;
             }
+            if !conjunct.list.iter().any(|one| one.shares_term(base)) {
+                continue;
+            }
             let open = |one: &TermBox| one.retained(|term, set| !implied(base, term, set));
-            let possible = conjunct.list.iter().filter(|one| one.intersect(base).is_some());
+            let possible = conjunct.list.iter().filter(|one| one.meets(base));
             conjunct.list = simplify(possible.map(open).collect(), query);
             match conjunct.list.as_slice() {
                 [] => self.base = None,
@@ -149,20 +153,25 @@ impl Knowledge {
         if several.is_empty() {
             return Some(base);
         }
-        let mut common = vec![base];
+        let mut common: Cow<'_, [TermBox]> = Cow::Owned(vec![base]);
         let mut work = COMMON_WORK_MAX;
         several.sort_by_key(|conjunct| conjunct.list.len());
         for conjunct in several {
             let pairs = common.len().saturating_mul(conjunct.list.len());
             if pairs > work || common.len() > COMMON_BOXES_MAX {
-                common = vec![hull(&common)];
+                common = Cow::Owned(vec![hull(&common)]);
             }
             work = work.saturating_sub(pairs);
             let list = &conjunct.list;
-            let both = common
-                .iter()
-                .flat_map(|a| list.iter().filter_map(|b| a.intersect(b)));
-            common = both.collect();
+            common = match common.as_ref() {
+                [one] if one.is_everything() => Cow::Borrowed(list.as_slice()),
+                common => {
+                    let both = common
+                        .iter()
+                        .flat_map(|a| list.iter().filter_map(|b| a.intersect(b)));
+                    Cow::Owned(both.collect())
+                }
+            };
             if common.is_empty() {
                 return None;
             }

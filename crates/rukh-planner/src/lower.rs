@@ -6,12 +6,13 @@
 
 use rukh_keys::{DataType, Datum};
 
-use crate::boxes::{Boxes, Budget};
+use crate::boxes::{Boxes, Budget, TermBox};
 use crate::domain::{self, bytes_prefix, text_prefix};
 use crate::evaluate::evaluate;
 use crate::functions::Chain;
 use crate::interval::IntervalSet;
 use crate::like::Pattern;
+use crate::points::PointLists;
 use crate::predicate::{CompareOp, Constant, Function, Operand, Predicate};
 use crate::term::{TermId, TermKind, TermTypes};
 
@@ -65,10 +66,7 @@ impl Lowering<'_> {
             Predicate::False => truth(negated),
             Predicate::And(all) if !negated => self.all(all, negated),
             Predicate::Or(all) if negated => self.all(all, negated),
-            Predicate::And(all) | Predicate::Or(all) => {
-                let parts = all.iter().map(|part| self.predicate(part, negated));
-                Boxes::or(parts.collect(), self.types)
-            }
+            Predicate::And(all) | Predicate::Or(all) => self.any(all, negated),
             Predicate::Not(inner) => self.predicate(inner, !negated),
             Predicate::NotTrue(inner) if negated => self.predicate(inner, false),
             Predicate::NotTrue(_) => Boxes::unknown(),
@@ -82,6 +80,28 @@ impl Lowering<'_> {
     fn all(&self, parts: &[Predicate], negated: bool) -> Boxes {
         let parts = parts.iter().map(|part| self.predicate(part, negated));
         parts.fold(Boxes::all(), |all, part| all.and(part, &self.budget))
+    }
+
+    fn any(&self, parts: &[Predicate], negated: bool) -> Boxes {
+        let mut lists = PointLists::new(self.types);
+        let mut list = Vec::with_capacity(parts.len());
+        let mut exact = true;
+        for part in parts {
+            if let Some(arm) = lists.arm(part, negated) {
+                if arm.as_ref().is_some_and(TermBox::is_everything) {
+                    return Boxes::all();
+                }
+                list.extend(arm);
+                continue;
+            }
+            let boxes = self.predicate(part, negated);
+            if boxes.is_all() {
+                return boxes;
+            }
+            exact &= boxes.exact;
+            list.extend(boxes.list);
+        }
+        Boxes::united(list, exact, self.types)
     }
 
     /// The answer of a comparison that speaks about no term.
@@ -325,6 +345,11 @@ impl Lowering<'_> {
     }
 
     fn row_in(&self, left: &[Operand], list: &[Vec<Operand>]) -> Boxes {
+        let mut lists = PointLists::new(self.types);
+        let arms: Option<Vec<_>> = list.iter().map(|row| lists.row(left, row)).collect();
+        if let Some(arms) = arms {
+            return Boxes::united(arms.into_iter().flatten().collect(), true, self.types);
+        }
         let parts = list.iter().map(|row| self.row_compare(CompareOp::Eq, left, row));
         Boxes::or(parts.collect(), self.types)
     }

@@ -115,7 +115,12 @@ fn is_tested(
 }
 
 pub(crate) fn spans_prove(constraint: &Constraint, term: TermId, set: &IntervalSet) -> bool {
-    let holds = |spans: &BoxSpans| spans.proven.get(term).is_some_and(|proven| proven.is_subset(set));
+    let holds = |spans: &BoxSpans| {
+        spans
+            .proven()
+            .get(term)
+            .is_some_and(|proven| proven.is_subset(set))
+    };
     constraint.boxes.iter().all(holds)
 }
 

@@ -10,6 +10,7 @@
 //! | `a > 1 OR a >= 1 AND b > 5`    | a > 1; a >= 1, b > 5   | a > 1; a = 1, b > 5          |
 //! | `a = 1 OR b = 2`               | a = 1; b = 2           | the same: a <> 1 is wide     |
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::boxes::TermBox;
@@ -25,10 +26,11 @@ const PAIRWISE_MAX: usize = 128;
 const VALUES_MAX: usize = 64;
 
 /// Takes boxes apart; the rows in them stay the same.
-pub(crate) fn taken_apart(mut boxes: Vec<TermBox>, slots: &[Slot]) -> Vec<TermBox> {
+pub(crate) fn taken_apart<'k>(boxes: Cow<'k, [TermBox]>, slots: &[Slot]) -> Cow<'k, [TermBox]> {
     if boxes.len() < 2 || boxes.len() > PAIRWISE_MAX {
         return boxes;
     }
+    let mut boxes = boxes.into_owned();
     for at in 0..boxes.len() {
         let mut one = boxes[at].clone();
         for slot in wide_slots(&one, slots) {
@@ -42,7 +44,7 @@ pub(crate) fn taken_apart(mut boxes: Vec<TermBox>, slots: &[Slot]) -> Vec<TermBo
         }
         boxes[at] = one;
     }
-    boxes
+    Cow::Owned(boxes)
 }
 
 /// The elements before the last constrained one that have more values than can be written out.

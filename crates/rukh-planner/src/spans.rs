@@ -43,10 +43,43 @@ pub(crate) struct BoxSpans {
     pub(crate) spans: Vec<PrefixSpan>,
     /// Whether the spans are exactly the box.
     pub(crate) exact: bool,
-    /// A box that holds all rows in the spans: what the spans prove.
-    pub(crate) proven: TermBox,
+    /// A box that holds all rows in the spans, if that is not the box itself.
+    widened: Option<TermBox>,
     /// The box itself.
     pub(crate) source: TermBox,
+}
+
+impl BoxSpans {
+    /// A box that holds all rows in the spans: what the spans prove.
+    pub(crate) fn proven(&self) -> &TermBox {
+        self.widened.as_ref().unwrap_or(&self.source)
+    }
+
+    /// The span of a box that fixes each of some leading elements to one value, and no others;
+    /// `None` of any other box. No two elements of a key are the same term: the catalog sees to that.
+    fn of_point(one: &TermBox, slots: &[Slot]) -> Option<BoxSpans> {
+        let mut datums = Vec::with_capacity(one.sets().len());
+        for slot in slots.iter().take(one.sets().len()) {
+            let set = one.get(slot.term?)?;
+            datums.push(match (set.intervals(), set.null) {
+                ([interval], false) => as_point(slot.ty, interval)?,
+                ([], true) => Datum::Null,
+                _ => return None,
+            });
+        }
+        if datums.is_empty() || datums.len() != one.sets().len() {
+            return None;
+        }
+        Some(BoxSpans {
+            spans: vec![PrefixSpan {
+                fixed: datums.len(),
+                span: Span::prefix(datums),
+            }],
+            exact: true,
+            widened: None,
+            source: one.clone(),
+        })
+    }
 }
 
 /// A span and how many of its leading datums are the same at both ends.
@@ -80,34 +113,44 @@ impl SpanOptions {
 /// Returns the spans of boxes whose terms are those of `slots`.
 pub(crate) fn spans_of_boxes(boxes: &[TermBox], slots: &[Slot], options: SpanOptions) -> Vec<BoxSpans> {
     let mut narrow = Counts::new(SMALL_INTERVAL);
-    let split = |one: &TermBox| match options.expand {
-        true => SlotBox::split(one, slots, &mut narrow),
-        false => vec![SlotBox::new(one.clone(), slots)],
-    };
-    let mut split: Vec<SlotBox> = boxes.iter().flat_map(split).collect();
-    if split.len() > options.budget {
-        split = boxes.iter().map(|one| SlotBox::new(one.clone(), slots)).collect();
+    let mut pieces = Vec::with_capacity(boxes.len());
+    for one in boxes {
+        match BoxSpans::of_point(one, slots) {
+            Some(point) => pieces.push(Piece::Point(point)),
+            None if options.expand => SlotBox::split(one, slots, &mut narrow, &mut pieces),
+            None => pieces.push(Piece::Box(SlotBox::new(one.clone(), slots))),
+        }
     }
-    let boxes = split;
+    if pieces.len() > options.budget {
+        let whole = |one: &TermBox| Piece::Box(SlotBox::new(one.clone(), slots));
+        pieces = boxes.iter().map(whole).collect();
+    }
     let mut counts = Counts::new(options.small);
-    let wanted = boxes.iter().map(|one| one.wanted(slots, &mut counts));
+    let wanted = pieces.iter().map(|piece| match piece {
+        Piece::Point(_) => 1,
+        Piece::Box(one) => one.wanted(slots, &mut counts),
+    });
     let total = wanted.fold(0_usize, usize::saturating_add);
     let each = match total <= options.budget {
         true => options.budget,
-        false => (options.budget / boxes.len().max(1)).max(1),
+        false => (options.budget / pieces.len().max(1)).max(1),
     };
-    boxes
-        .into_iter()
-        .map(|one| {
-            one.spans(
-                slots,
-                SpanOptions {
-                    budget: each,
-                    ..options
-                },
-            )
-        })
-        .collect()
+    let options = SpanOptions {
+        budget: each,
+        ..options
+    };
+    let spans = pieces.into_iter().map(|piece| match piece {
+        Piece::Point(point) => point,
+        Piece::Box(one) => one.spans(slots, options),
+    });
+    spans.collect()
+}
+
+/// A box, or a part of one.
+enum Piece {
+    /// One value of each of some leading elements, which is one span.
+    Point(BoxSpans),
+    Box(SlotBox),
 }
 
 /// How many values the sets of elements have, if each interval has few; long sets that many boxes
@@ -175,7 +218,7 @@ impl SlotBox {
 
     /// Splits a box where an element has both points and intervals and later ones are constrained,
     /// so that the points can be written out.
-    fn split(one: &TermBox, slots: &[Slot], counts: &mut Counts) -> Vec<SlotBox> {
+    fn split(one: &TermBox, slots: &[Slot], counts: &mut Counts, into: &mut Vec<Piece>) {
         let whole = SlotBox::new(one.clone(), slots);
         for (at, slot) in slots.iter().enumerate().take(whole.constrained.saturating_sub(1)) {
             let Some(set) = &whole.sets[at] else { break };
@@ -194,11 +237,11 @@ impl SlotBox {
                 }
                 one
             };
-            let mut boxes = SlotBox::split(&part(narrow), slots, counts);
-            boxes.push(SlotBox::new(part(wide), slots));
-            return boxes;
+            SlotBox::split(&part(narrow), slots, counts, into);
+            into.push(Piece::Box(SlotBox::new(part(wide), slots)));
+            return;
         }
-        vec![whole]
+        into.push(Piece::Box(whole));
     }
 
     /// The number of spans without a bound.
@@ -239,11 +282,11 @@ impl SlotBox {
             );
         }
         let exact = segments.exact && at + 1 >= self.constrained;
-        let proven = self.proven(at, segments.set, slots);
+        let widened = Some(self.proven(at, segments.set, slots));
         BoxSpans {
             spans,
             exact,
-            proven,
+            widened,
             source: self.source,
         }
     }
