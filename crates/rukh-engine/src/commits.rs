@@ -4,7 +4,8 @@
 //! commit: keys of rows changed, also of those put back as they were, and UNIQUE keys taken. A
 //! transaction remembers the number at its beginning, and may commit if none of the keys it touched
 //! itself was noted since. Adds to counters are notes of their own kind: they conflict with any other
-//! change of the row, not with one another. Of a key a fingerprint of 64 bits is kept; two keys that share one are
+//! change of the row, not with one another. Rows that were only locked are touched, too: as if changed
+//! (`FOR UPDATE`), or so that a change by another is a conflict and the lock is none for others (`FOR SHARE`). Of a key a fingerprint of 64 bits is kept; two keys that share one are
 //! taken for a conflict that is none, never the other way round. What no open transaction is older
 //! than is forgotten, and without open transactions nothing is noted at all.
 //!
@@ -37,6 +38,19 @@ enum Kind {
     Changed,
     /// Added to, and nothing else.
     Added,
+    /// Locked as if it were changed.
+    Locked,
+    /// Read, and to be as it was at the commit.
+    Shared,
+}
+
+/// How rows are locked that a transaction reads, until its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowLock {
+    /// As if they were changed: two transactions that do so conflict.
+    Update,
+    /// So that nobody else may change them; others may do the same.
+    Share,
 }
 
 /// The last commits that touched a key, each kind by itself; 0 is none.
@@ -78,6 +92,13 @@ pub(crate) struct Registration {
 impl Default for Commits {
     fn default() -> Self {
         Commits::with_keys_max(KEYS_MAX)
+    }
+}
+
+impl Touch {
+    /// Whether the row was changed, not only locked.
+    pub(crate) fn is_change(&self) -> bool {
+        matches!(self.kind, Kind::Changed | Kind::Added)
     }
 }
 
@@ -127,6 +148,17 @@ impl Commits {
         }
     }
 
+    /// Names the key of a row that is locked.
+    pub(crate) fn locked(&self, table: TableId, key: &[u8], lock: RowLock) -> Touch {
+        Touch {
+            kind: match lock {
+                RowLock::Update => Kind::Locked,
+                RowLock::Share => Kind::Shared,
+            },
+            ..self.row(table, key)
+        }
+    }
+
     /// Names a key of a UNIQUE index.
     pub(crate) fn unique(&self, table: TableId, index: IndexId, key: &[u8]) -> Touch {
         Touch {
@@ -144,11 +176,11 @@ impl Commits {
         let mut notes = self.notes.lock();
         notes.number += 1;
         let number = notes.number;
-        for touch in touched {
+        for touch in touched.iter().filter(|touch| touch.kind != Kind::Shared) {
             let last = notes.keys.entry(touch.fingerprint).or_default();
             match touch.kind {
-                Kind::Changed => last.changed = number,
                 Kind::Added => last.added = number,
+                _ => last.changed = number,
             }
             notes.order.push_back((number, *touch));
             if notes.order.len() > self.keys_max {
@@ -194,8 +226,8 @@ impl Registration {
         let last = |touch: &Touch| {
             let last = notes.keys.get(&touch.fingerprint)?;
             Some(match touch.kind {
-                Kind::Changed => last.changed.max(last.added),
                 Kind::Added => last.changed,
+                _ => last.changed.max(last.added),
             })
         };
         let conflict = touched
@@ -276,6 +308,26 @@ mod tests {
         commits.note(&[changed]);
         commits.note(&[added]);
         assert_eq!(transaction.conflict(&[added]), Some(T));
+    }
+
+    #[test]
+    fn locks_conflict_with_changes_and_those_for_update_with_each_other() {
+        let commits = Arc::new(Commits::default());
+        let [changed, update, share] = [
+            commits.row(T, b"a"),
+            commits.locked(T, b"a", RowLock::Update),
+            commits.locked(T, b"a", RowLock::Share),
+        ];
+        let transaction = commits.register();
+        commits.note(&[share]);
+        assert_eq!(transaction.conflict(&[changed, update, share]), None);
+        commits.note(&[update]);
+        for touch in [changed, update, share] {
+            assert_eq!(transaction.conflict(&[touch]), Some(T));
+        }
+        let next = commits.register();
+        commits.note(&[commits.added(T, b"a")]);
+        assert_eq!(next.conflict(&[share]), Some(T));
     }
 
     #[test]

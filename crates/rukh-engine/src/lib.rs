@@ -119,6 +119,7 @@ pub use columnar::{
     ColumnBatch, ColumnTest, ColumnVector, ColumnarDebt, FirstRows, NullsWanted, Strings, Values,
     ranked_float, ranked_real,
 };
+pub use commits::RowLock;
 pub use conflict::Obstacle;
 pub use counter::CounterMerge;
 pub use dump::DumpLine;

@@ -14,8 +14,9 @@
 //! What snapshot isolation lets through is told in `docs/transactions.md`.
 
 use crate::EngineError;
+use crate::Row;
 use crate::analyze::Growth;
-use crate::commits::{Registration, Touch};
+use crate::commits::{Registration, RowLock, Touch};
 use crate::engine::{Engine, Inner};
 use crate::lock::WriterLock;
 use crate::snapshot::Snapshot;
@@ -101,6 +102,25 @@ impl Transaction {
         ))
     }
 
+    /// Locks rows of a table that were read through [`Transaction::snapshot`], until the end of the
+    /// transaction or a return to a savepoint before: its commit fails with [`EngineError::Conflict`] if
+    /// another has committed a change of one of them. Of the rows the columns of the primary key are read.
+    ///
+    /// Fails with [`EngineError::ReadOnly`], and with [`EngineError::TransactionTooLarge`].
+    pub fn lock_rows(&self, table: &Table, rows: &[Row], lock: RowLock) -> Result<(), EngineError> {
+        let Open { inner, base, .. } = &*self.open;
+        inner.check_writable()?;
+        let codec = base.definitions.codec(table.id)?;
+        let mut touched = Vec::with_capacity(rows.len());
+        let mut key = Vec::new();
+        for row in rows {
+            key.clear();
+            codec.row_key(row, &mut key)?;
+            touched.push(inner.commits.locked(table.id, &key, lock));
+        }
+        self.open.apply(&WriteBatch::new(), touched, &Growth::new())
+    }
+
     /// Remembers the present state.
     pub fn savepoint(&self) -> Savepoint {
         Savepoint {
@@ -150,7 +170,7 @@ impl Transaction {
         })?;
         inner.note_all_growth(&grown.lock());
         let mut changed: BTreeMap<TableId, u64> = BTreeMap::new();
-        for touch in &touched {
+        for touch in touched.iter().filter(|touch| touch.is_change()) {
             *changed.entry(touch.table).or_default() += 1;
         }
         for (table, rows) in changed {

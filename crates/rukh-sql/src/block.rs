@@ -15,8 +15,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rukh_catalog::Catalog;
-use rukh_engine::{Savepoint, Snapshot, Transaction, Write};
+use rukh_catalog::{Catalog, Table};
+use rukh_engine::{Row, RowLock, Savepoint, Snapshot, Transaction, Write};
 
 use crate::SqlError;
 use crate::context::Notice;
@@ -131,6 +131,11 @@ impl Session {
             None => self.engine().begin()?,
             Some(_) => self.transaction().write()?,
         })
+    }
+
+    /// Locks rows, of which the columns of the primary key are read, until the block's transaction ends.
+    pub(crate) fn lock_rows(&mut self, table: &Table, rows: &[Row], lock: RowLock) -> Result<(), SqlError> {
+        Ok(self.transaction().lock_rows(table, rows, lock)?)
     }
 
     /// Returns how many savepoints the block has; `None` outside of a block.
@@ -448,6 +453,7 @@ pub(crate) fn may_be_in_block(statement: &Statement) -> bool {
             | Statement::Update(_)
             | Statement::Delete(_)
             | Statement::Merge(_)
+            | Statement::Query(_)
             | Statement::Copy(_)
     ) || matches!(statement, Statement::Explain { .. })
         || only_reads(statement)
@@ -460,8 +466,8 @@ pub(crate) fn only_reads(statement: &Statement) -> bool {
         Statement::Explain {
             analyze, statement, ..
         } => !analyze || only_reads(statement),
-        Statement::Query(_)
-        | Statement::Show(_)
+        Statement::Query(query) => query.locks.is_empty(),
+        Statement::Show(_)
         | Statement::CheckTable { .. }
         | Statement::CheckIndex { .. }
         | Statement::Set { .. }
@@ -475,6 +481,7 @@ pub(crate) fn only_reads(statement: &Statement) -> bool {
 /// Returns the command that messages name.
 fn command(statement: &Statement) -> &'static str {
     match statement {
+        Statement::Query(_) => "SELECT FOR UPDATE",
         Statement::Insert(insert) if insert.upsert => "UPSERT",
         Statement::Insert(_) => "INSERT",
         Statement::Update(_) => "UPDATE",

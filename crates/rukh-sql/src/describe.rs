@@ -163,9 +163,11 @@ impl Session {
         let mut parameters = Parameters::new(given)?;
         let columns = match statement {
             Statement::Query(query) => {
+                let mut query = query.clone();
+                query.locks.clear();
                 parameters.count(query.as_ref())?;
-                self.infer(query, &mut parameters)?;
-                Some(self.columns_of(query, &parameters)?)
+                self.infer(&query, &mut parameters)?;
+                Some(self.columns_of(&query, &parameters)?)
             }
             Statement::Insert(insert) => {
                 parameters.count(&insert.with)?;

@@ -17,7 +17,7 @@ use crate::rows::Rows;
 use crate::scalars::scalar_from_datum;
 use crate::session::{Outcome, Session};
 use crate::statement::{KeptStatement, ObjectName, ShowStatement, Statement, parse};
-use crate::{copy, ddl, dml, explain, operations, point_write, roles, show};
+use crate::{copy, ddl, dml, explain, locking, operations, point_write, roles, show};
 
 /// A statement parsed once, to be run with parameters.
 #[derive(Clone, Debug)]
@@ -158,6 +158,7 @@ impl Session {
         params: &[Constant],
     ) -> Result<(String, Option<Rows>), SqlError> {
         if let Statement::Query(query) = prepared.statement.as_ref()
+            && query.locks.is_empty()
             && let Some(rows) = self.query_direct(&prepared.sql, query, params)?
         {
             return Ok(("SELECT".to_string(), Some(rows)));
@@ -167,6 +168,9 @@ impl Session {
             return Ok((tag, None));
         }
         match prepared.statement.as_ref() {
+            Statement::Query(query) if !query.locks.is_empty() => {
+                Ok(("SELECT".to_string(), Some(locking::query(self, query, params)?)))
+            }
             Statement::Query(query) => {
                 let snapshot = self.snapshot();
                 let context = self.context(snapshot, query)?;

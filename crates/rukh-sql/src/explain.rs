@@ -21,6 +21,7 @@ use crate::context::StatementContext;
 use crate::direct::{Chosen, DirectPlan};
 use crate::dispatch::text_batch;
 use crate::dml;
+use crate::locking;
 use crate::normalise::quoted;
 use crate::operators::{LookupJoinExec, ScanExec};
 use crate::rows::Rows;
@@ -92,7 +93,14 @@ fn explained_query(
     statement: &Statement,
 ) -> Result<(ast::Query, Option<String>), SqlError> {
     match statement {
-        Statement::Query(query) => Ok((query.as_ref().clone(), None)),
+        Statement::Query(query) => {
+            let mut query = query.as_ref().clone();
+            if !query.locks.is_empty() {
+                locking::check(&session.catalog(), &query)?;
+                query.locks.clear();
+            }
+            Ok((query, None))
+        }
         Statement::Insert(insert) => {
             let query = insert.ast.source.clone();
             let query = query.ok_or_else(|| SqlError::unsupported("EXPLAIN of INSERT ... DEFAULT VALUES"))?;

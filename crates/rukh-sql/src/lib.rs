@@ -45,6 +45,7 @@ mod information_schema;
 mod intervals;
 mod kept;
 mod literals;
+mod locking;
 mod normalise;
 mod operand_types;
 mod operations;

@@ -428,7 +428,7 @@ impl Visitor for Checker {
         match query.locks.is_empty() {
             true => ControlFlow::Continue(()),
             false => ControlFlow::Break(SqlError::unsupported(
-                "SELECT ... FOR UPDATE/SHARE is not supported",
+                "FOR UPDATE and FOR SHARE are not supported here",
             )),
         }
     }

@@ -70,6 +70,19 @@ impl World {
         assert_eq!(rows.join(", "), expected, "T{session}: {sql}");
     }
 
+    /// As `sees`, with the rows locked.
+    fn sees_locked(&mut self, session: usize, condition: &str, lock: &str, expected: &str) {
+        let sql = format!("SELECT id, value FROM test WHERE {condition} ORDER BY id {lock}");
+        let table = self.sessions[session].query(&sql).unwrap();
+        assert_eq!(table.columns, ["id", "value"]);
+        let text = |row: &Vec<Option<String>>| {
+            let value = |at: usize| row[at].clone().unwrap_or_default();
+            format!("{} => {}", value(0), value(1))
+        };
+        let rows: Vec<String> = table.rows.iter().map(text).collect();
+        assert_eq!(rows.join(", "), expected, "T{session}: {sql}");
+    }
+
     fn commits(&mut self, session: usize) {
         let output = self.sessions[session].run("COMMIT").unwrap();
         assert_eq!(output.tag, "COMMIT");
@@ -102,6 +115,57 @@ fn in_all_worlds(case: impl Fn(World)) {
     for (index, general) in [(false, false), (true, false), (true, true)] {
         case(World::new(index, general));
     }
+}
+
+#[test]
+fn locked_rows_prevent_write_skew_on_items() {
+    for lock in ["FOR UPDATE", "FOR SHARE", "FOR SHARE OF test NOWAIT"] {
+        in_all_worlds(|mut world| {
+            world.begin(2);
+            world.sees_locked(1, "id IN (1, 2)", lock, "1 => 10, 2 => 20");
+            world.sees_locked(2, "id IN (1, 2)", lock, "1 => 10, 2 => 20");
+            world.update(1, 1, 11);
+            world.update(2, 2, 21);
+            world.commits(1);
+            world.conflicts(2);
+            world.ends("1 => 11, 2 => 20");
+        });
+    }
+}
+
+#[test]
+fn rows_locked_for_update_conflict_and_those_for_share_do_not() {
+    in_all_worlds(|mut world| {
+        world.begin(3);
+        world.sees_locked(1, "value > 15", "FOR SHARE", "2 => 20");
+        world.sees_locked(2, "id = 2", "FOR SHARE", "2 => 20");
+        world.sees_locked(3, "id = 2", "FOR UPDATE", "2 => 20");
+        world.commits(1);
+        world.commits(2);
+        world.commits(3);
+        world.begin(3);
+        world.sees_locked(1, "id = 2", "FOR SHARE", "2 => 20");
+        world.sees_locked(2, "id = 2", "FOR UPDATE", "2 => 20");
+        world.sees_locked(3, "id = 2", "FOR UPDATE SKIP LOCKED", "2 => 20");
+        world.commits(3);
+        world.conflicts(1);
+        world.conflicts(2);
+        world.ends("1 => 10, 2 => 20");
+    });
+}
+
+#[test]
+fn a_savepoint_gives_locks_back() {
+    in_all_worlds(|mut world| {
+        world.begin(1);
+        world.run(1, "SAVEPOINT s");
+        world.sees_locked(1, "id = 1", "FOR UPDATE", "1 => 10");
+        world.run(1, "ROLLBACK TO s");
+        world.update(1, 2, 21);
+        world.update(2, 1, 11);
+        world.commits(1);
+        world.ends("1 => 11, 2 => 21");
+    });
 }
 
 #[test]

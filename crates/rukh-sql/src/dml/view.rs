@@ -196,20 +196,14 @@ fn plain_select(query: &ast::Query) -> Result<&ast::Select, &'static str> {
         GroupByExpr::Expressions(by, modifiers) => !by.is_empty() || !modifiers.is_empty(),
         GroupByExpr::All(_) => true,
     };
-    let calls = |test: fn(&ast::Function) -> bool| {
-        select
-            .projection
-            .iter()
-            .any(|item| item.walk(&mut Calls { test, depth: 0 }).is_break())
-    };
     match () {
         () if select.distinct.is_some() => Err("Views containing DISTINCT are not automatically updatable."),
         () if is_grouped => Err("Views containing GROUP BY are not automatically updatable."),
         () if select.having.is_some() => Err("Views containing HAVING are not automatically updatable."),
-        () if calls(|call| call.over.is_some()) => {
+        () if calls(select, |call| call.over.is_some()) => {
             Err("Views that return window functions are not automatically updatable.")
         }
-        () if calls(|call| is_aggregate(&call.name.to_string())) => {
+        () if calls(select, |call| is_aggregate(&call.name.to_string())) => {
             Err("Views that return aggregate functions are not automatically updatable.")
         }
         () => Ok(select),
@@ -217,6 +211,12 @@ fn plain_select(query: &ast::Query) -> Result<&ast::Select, &'static str> {
 }
 
 const NOT_ONE: &str = "Views that do not select from a single table or view are not automatically updatable.";
+
+/// Whether a SELECT gives what such a function returns, subqueries aside.
+pub(crate) fn calls(select: &ast::Select, test: fn(&ast::Function) -> bool) -> bool {
+    let mut items = select.projection.iter();
+    items.any(|item| item.walk(&mut Calls { test, depth: 0 }).is_break())
+}
 
 /// Looks for a call outside of subqueries.
 struct Calls {

@@ -24,6 +24,7 @@ use datafusion::sql::sqlparser::ast::{
 use rukh_catalog::{Catalog, Rights, Role, Table, View};
 
 use crate::SqlError;
+use crate::locking;
 use crate::statement::{
     CommentTarget, CopyDirection, CopySource, CopyStatement, MergeAction, MergeStatement, Name, ObjectName,
     OwnedBy, SchemaStatement, ShowStatement, Statement, folded, parse,
@@ -74,7 +75,12 @@ impl<'a> Checker<'a> {
             return Ok(());
         }
         match statement {
-            Statement::Query(query) => self.reads(query.as_ref(), false),
+            Statement::Query(query) => {
+                for table in locking::names(query) {
+                    self.object(&table, Rights::UPDATE)?;
+                }
+                self.reads(query.as_ref(), false)
+            }
             Statement::Insert(insert) => {
                 let ast = &insert.ast;
                 let mut rights = Rights::INSERT;

@@ -1,7 +1,7 @@
 //! Queries, INSERT, UPSERT, UPDATE and DELETE: read by sqlparser, then checked.
 //!
 //! sqlparser reads clauses of a dozen databases, and DataFusion passes over many of them in silence
-//! (`FOR UPDATE`, `SELECT INTO`, hints of MySQL …). A clause that would be ignored is refused here.
+//! (`SELECT INTO`, `FOR UPDATE` in a subquery, hints of MySQL …). A clause that would be ignored is refused here.
 //! `FETCH FIRST n ROWS ONLY` becomes LIMIT. Hints and TABLESAMPLE stay in the tree.
 
 use std::ops::ControlFlow;
@@ -27,8 +27,12 @@ pub(super) fn query(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
         return write_after_with(reader);
     }
     let position = reader.position();
-    let query = reader.parse(Parser::parse_query)?;
-    Ok(Statement::Query(Box::new(checked(reader, *query, position)?)))
+    let mut query = reader.parse(Parser::parse_query)?;
+    // Rows are locked by the statement itself, never within it.
+    let locks = std::mem::take(&mut query.locks);
+    let mut query = checked(reader, *query, position)?;
+    query.locks = locks;
+    Ok(Statement::Query(Box::new(query)))
 }
 
 /// Reads a query that must not write, such as that of a COPY.

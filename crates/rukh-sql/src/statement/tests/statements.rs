@@ -122,7 +122,7 @@ fn queries_and_writes() {
 #[test]
 fn clauses_that_would_be_ignored() {
     let cases = [
-        ("SELECT 1 FOR UPDATE", "FOR UPDATE is not supported"),
+        ("SELECT (SELECT 1 FOR UPDATE)", "FOR UPDATE is not supported"),
         (
             "SELECT * FROM (SELECT 1 FOR SHARE) x",
             "FOR SHARE is not supported",
