@@ -22,7 +22,7 @@ RUKH  := cargo run $(QUIET) $(RELEASE) --bin rukh --
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test fast check update dump scrub data bench bench-writes crash deps
+.PHONY: help run test fast check update dump scrub data bench bench-writes bench-wire soak crash deps
 
 help:          ## print this list
 	@sed -n 's/^\([a-z-]*\): *## \(.*\)/  make \1	\2/p' Makefile | expand -t 22
@@ -40,6 +40,7 @@ check:         ## fmt, tidy, features, clippy and docs, all without a warning
 	@$(DEPS) build
 	cargo fmt --all --check
 	cargo fmt --manifest-path bench-peers/Cargo.toml --check
+	cargo fmt --manifest-path tests/clients/sqlx/Cargo.toml --check
 	$(XTASK) tidy
 	$(XTASK) features
 	cargo clippy $(RELEASE) --workspace --all-targets -- -D warnings -A clippy::unwrap_used
@@ -62,6 +63,12 @@ bench:         ## measure Rukh beside SQLite and raw RocksDB, with --columnar be
 
 bench-writes:  ## measure writes beside PostgreSQL and SQLite; ARGS='--rows 10000 upserts counters' is quick
 	@$(DEPS) test && exec cargo run $(RELEASE) --bin rukh-bench-writes -- $(ARGS)
+
+bench-wire:    ## measure what clients see beside PostgreSQL; ARGS='--seconds 3 --scale 1 --rows 100000 points' is quick
+	@$(DEPS) test && cargo build $(RELEASE) --bin rukh --bin rukh-bench-wire && exec '$(TARGET)/release/rukh-bench-wire' $(ARGS)
+
+soak:          ## let clients of every kind work on a server, and fail if it grows; ARGS='--minutes 20'
+	@$(DEPS) build && cargo build $(RELEASE) --bin rukh --bin rukh-soak && exec '$(TARGET)/release/rukh-soak' $(ARGS)
 
 crash:         ## kill writers at random and at every point, fail writes, damage files: RUKH_CRASH_ROUNDS, _POINTS, RUKH_DAMAGE, RUKH_SEED
 	@$(DEPS) build && RUKH_CRASH_ROUNDS=$${RUKH_CRASH_ROUNDS:-500} RUKH_CRASH_POINTS=$${RUKH_CRASH_POINTS:-all} \

@@ -2,6 +2,7 @@
 import asyncio
 import datetime
 import decimal
+import io
 import uuid
 
 import asyncpg
@@ -34,6 +35,12 @@ async def main():
     print(await connection.fetchval("SELECT count(*) FROM kinds"))
     print(await connection.fetch("SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute"
                                  " WHERE attrelid = 'kinds'::regclass AND attnum < 3 ORDER BY attnum"))
+    # COPY.
+    print(await connection.copy_records_to_table("kinds", records=[(n, f"c{n}") for n in range(100, 103)], columns=["id", "t"]))
+    output = io.BytesIO()
+    print(await connection.copy_from_query("SELECT id, t FROM kinds WHERE id >= $1 ORDER BY id", 101, output=output, format="csv"), output.getvalue())
+    prepared = await connection.prepare("SELECT id, n FROM kinds WHERE id > $1")
+    print([parameter.name for parameter in prepared.get_parameters()], [(a.name, a.type.name) for a in prepared.get_attributes()])
     await connection.close()
 
 

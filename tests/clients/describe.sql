@@ -30,9 +30,15 @@ COMMENT ON COLUMN accounts.name IS 'unique';
 \dn+
 \du
 \dp
+\dd
+\dd positive
 \l
 \l+
 \df
+\df lower
+\df+ pg_get_indexdef
+\da count
+\dRs
 \dT
 \dx
 \db

@@ -17,24 +17,30 @@ use crate::types::{WireType, element_of, type_of};
 
 /// The number of `int2vector`, which counts from 0 and has blanks between its elements.
 const VECTOR: u32 = 22;
+/// The number of `oidvector`, likewise.
+const OID_VECTOR: u32 = 30;
 /// The number of `smallint`.
 const INT2: u32 = 21;
+/// The number of `oid`.
+const OID: u32 = 26;
 
 /// Appends a text: an array in the form of its type, anything else as it is.
 pub(crate) fn write_text_value(text: &str, wire: WireType, format: Format, out: &mut BytesMut) {
+    let is_vector = matches!(wire.oid, VECTOR | OID_VECTOR);
     let element = match wire.oid {
         VECTOR => Some(INT2),
+        OID_VECTOR => Some(OID),
         oid => element_of(oid),
     };
     let elements = element.and_then(|element| Some((element, array_elements(text)?)));
     match elements {
         Some((element, elements)) if format == Format::Binary => {
-            if let Some(bytes) = binary(&elements, element, i32::from(wire.oid != VECTOR)) {
+            if let Some(bytes) = binary(&elements, element, i32::from(!is_vector)) {
                 put(&bytes, out);
                 return;
             }
         }
-        Some((_, elements)) if wire.oid == VECTOR => {
+        Some((_, elements)) if is_vector => {
             let words: Vec<&str> = elements.iter().flatten().map(String::as_str).collect();
             return put(words.join(" ").as_bytes(), out);
         }
@@ -65,7 +71,14 @@ fn binary(elements: &[Option<String>], oid: u32, first: i32) -> Option<BytesMut>
             Some(text) if ty.is_text() => Datum::Text(text.clone()),
             Some(text) => ty.parse_text(text).ok()?,
         };
-        write_value(&datum, &ty, Format::Binary, &mut out);
+        match datum {
+            // Numbers of objects have 32 bits.
+            Datum::Int(number) if oid == OID => {
+                out.put_i32(4);
+                out.put_u32(number as u32);
+            }
+            datum => write_value(&datum, &ty, Format::Binary, &mut out),
+        }
     }
     Some(out)
 }
@@ -150,6 +163,7 @@ mod tests {
         check("{}", 23);
         check("{1,NULL,-3}", 23);
         check("{1,2}", 20);
+        check("{1,4000000000}", 26);
         check("{a,\"b c\",NULL}", 25);
         check("{t,f}", 16);
         check("{2020-01-02}", 1082);

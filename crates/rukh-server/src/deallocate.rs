@@ -67,6 +67,7 @@ impl Session {
                 if self.prepared.remove(&name).is_none() {
                     return Ok(None);
                 }
+                self.connection.forget_prepared(&name);
                 "DEALLOCATE"
             }
             Released::Everything => {

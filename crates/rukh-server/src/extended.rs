@@ -10,13 +10,13 @@ use pgwire::messages::extendedquery::{
     TARGET_TYPE_BYTE_PORTAL, TARGET_TYPE_BYTE_STATEMENT,
 };
 use pgwire::messages::response::EmptyQueryResponse;
-use rukh::{Description, Error, Outcome, TransactionStatus};
+use rukh::{Description, Error, TransactionStatus};
 
 use crate::messages;
 use crate::output::{Format, write_row};
 use crate::portal::{Portal, Prepared, Run};
 use crate::session::{Failure, Session};
-use crate::types::wire_types;
+use crate::types::{WireType, wire_types};
 
 /// The type of a Sync message.
 const SYNC: u8 = b'S';
@@ -49,6 +49,9 @@ impl Session {
         let prepared = Prepared::parse(connection, message, |connection, sql| {
             Session::parse(connection, parsed, sql)
         })?;
+        if !name.is_empty() {
+            prepared.name(&mut self.connection, &name)?;
+        }
         self.prepared.insert(name, Arc::new(prepared));
         Ok(self.wire.push(Message::ParseComplete(ParseComplete::new()))?)
     }
@@ -136,6 +139,8 @@ impl Session {
         match &portal.run {
             Run::Ready => self.start_portal(portal)?,
             Run::Rows { .. } => {}
+            // A query has no rows left, which is no error.
+            Run::Over(tag) => return Ok(self.wire.push(messages::complete(tag, 0))?),
             Run::Done => {
                 let message = "portal cannot be run anymore";
                 return Err(Error::statement("55000", message).into());
@@ -189,7 +194,14 @@ impl Session {
         let Run::Rows { rows, next, tag } = &mut portal.run else {
             return Ok(());
         };
-        let types = wire_types(rows.columns());
+        let mut types = wire_types(rows.columns());
+        // As the client was told: what was said to be a name may come as any text.
+        for (wire, told) in types
+            .iter_mut()
+            .zip(portal.description.columns.iter().flat_map(|told| told.iter()))
+        {
+            wire.oid = WireType::from(told).oid;
+        }
         let mut sent = 0;
         loop {
             let row = match next.take() {
@@ -207,20 +219,19 @@ impl Session {
                 self.check_cancelled()?;
             }
         }
-        let outcome = Outcome {
-            tag: std::mem::take(tag),
-            rows: None,
-            notices: Vec::new(),
-        };
-        portal.run = Run::Done;
-        Ok(self.complete(outcome, sent)?)
+        let tag = std::mem::take(tag);
+        self.wire.push(messages::complete(&tag, sent))?;
+        portal.run = Run::Over(tag);
+        Ok(())
     }
 
     fn close(&mut self, close: Close) -> Result<(), Failure> {
         let name = close.name.unwrap_or_default();
         match close.target_type {
             TARGET_TYPE_BYTE_STATEMENT => {
-                self.prepared.remove(&name);
+                if self.prepared.remove(&name).is_some() {
+                    self.connection.forget_prepared(&name);
+                }
             }
             TARGET_TYPE_BYTE_PORTAL => {
                 self.portals.remove(&name);

@@ -30,7 +30,26 @@ pub(crate) fn error(error: &Error, severity: Severity, offset: usize) -> Message
     fields.extend(error.hint.iter().map(|hint| (b'H', clean(hint))));
     let position = error.position.map(|position| position + offset);
     fields.extend(position.map(|position| (b'P', position.to_string())));
+    fields.extend(objects(error).map(|(code, name)| (code, clean(name))));
     Message::ErrorResponse(ErrorResponse::new(fields))
+}
+
+/// Returns the names of what a violated constraint is about, which clients ask for by themselves.
+///
+/// The messages are PostgreSQL's, and name the objects between quotes.
+fn objects(error: &Error) -> impl Iterator<Item = (u8, &str)> {
+    let after = |word: &str| {
+        let (_, rest) = error.message.split_once(word)?;
+        let (name, _) = rest.split_once('"')?;
+        Some(name)
+    };
+    let (column, table, constraint) = match error.sqlstate {
+        "23502" => (after("column \""), after("relation \""), None),
+        "23505" | "23514" => (None, after("relation \""), after("constraint \"")),
+        _ => (None, None, None),
+    };
+    let named = [(b't', table), (b'c', column), (b'n', constraint)];
+    named.into_iter().filter_map(|(code, name)| Some((code, name?)))
 }
 
 /// Makes the message of a notice.

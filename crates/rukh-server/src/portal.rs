@@ -39,7 +39,9 @@ pub(crate) enum Run {
         next: Option<Row>,
         tag: String,
     },
-    /// It has run to its end.
+    /// It has given all its rows; what it ended with.
+    Over(String),
+    /// It has run to its end, and gives no rows.
     Done,
 }
 
@@ -62,6 +64,14 @@ impl Prepared {
         };
         prepared.describe(connection)?;
         Ok(prepared)
+    }
+
+    /// Gives the statement its name for EXECUTE; a text without one has none.
+    pub(crate) fn name(&self, connection: &mut Connection, name: &str) -> Result<(), Error> {
+        match &self.statement {
+            Some(statement) => connection.name_prepared(name, statement, &self.given),
+            None => Ok(()),
+        }
     }
 
     /// Tells what the statement takes and gives now.
@@ -166,10 +176,11 @@ impl Portal {
     ) -> Result<rukh::Outcome, Error> {
         let outcome = connection.execute_prepared(statement, &self.values)?;
         if let (Some(rows), Some(told)) = (&outcome.rows, &self.description.columns) {
-            let oids = |columns: &[rukh::ColumnInfo]| -> Vec<u32> {
-                columns.iter().map(|column| WireType::from(column).oid).collect()
+            let same = |(is, told): (&rukh::ColumnInfo, &rukh::ColumnInfo)| {
+                is.ty == told.ty || WireType::from(is).oid == WireType::from(told).oid
             };
-            if oids(rows.columns()) != oids(told) {
+            let columns = rows.columns();
+            if columns.len() != told.len() || !columns.iter().zip(told.iter()).all(same) {
                 return Err(Error::unsupported("cached plan must not change result type"));
             }
         }

@@ -273,6 +273,7 @@ impl Session {
             Ok(()) => block.kept,
             Err(_) => block.before,
         });
+        self.kept.end_transaction(committed.is_ok());
         committed?;
         self.chain(chain, modes)?;
         Ok("COMMIT")
@@ -282,6 +283,7 @@ impl Session {
         if let Some(block) = self.end_block("ROLLBACK", chain)? {
             let modes = self.modes();
             self.leave_block(block.before);
+            self.kept.end_transaction(false);
             self.chain(chain, modes)?;
         }
         Ok("ROLLBACK")
@@ -294,10 +296,7 @@ impl Session {
             return Err(SqlError::statement("25P01", message));
         }
         match self.block {
-            Some(_) => {
-                self.kept.close_cursors();
-                self.forget_snapshot();
-            }
+            Some(_) => self.forget_snapshot(),
             None => self.warn("there is no transaction in progress"),
         }
         Ok(self.block.take())

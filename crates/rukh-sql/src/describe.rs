@@ -31,10 +31,11 @@ use crate::array_parameters::{array_parameters, with_elements};
 use crate::block::TransactionStatus;
 use crate::dispatch::Prepared;
 use crate::dml::{self, WriteShape};
+use crate::explain::json_column;
 use crate::general;
 use crate::rows::{ColumnInfo, Columns};
 use crate::session::{PLANS_MAX, Session};
-use crate::statement::{KeptStatement, Statement, TransactionStatement, data_type};
+use crate::statement::{ExplainFormat, KeptStatement, Statement, TransactionStatement, data_type};
 use crate::types::{arrow_type, data_type_of, data_type_of_arrow};
 use crate::walk::Walk;
 
@@ -193,14 +194,19 @@ impl Session {
                 parameters.count(&shape.returning)?;
                 self.describe_write(shape, &mut parameters)?
             }
-            Statement::Explain { statement, .. } => {
+            Statement::Explain {
+                statement, format, ..
+            } => {
                 parameters.types = self
                     .description_of(statement, given)?
                     .parameters
                     .into_iter()
                     .map(Some)
                     .collect();
-                Some(texts(&["plan"]))
+                Some(match format {
+                    ExplainFormat::Text => texts(&["plan"]),
+                    ExplainFormat::Json | ExplainFormat::JsonList => Columns::of(json_column()),
+                })
             }
             Statement::Kept(kept) => match kept.as_ref() {
                 KeptStatement::Execute { name, .. } => {

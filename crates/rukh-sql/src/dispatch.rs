@@ -16,7 +16,7 @@ use crate::progress::Task;
 use crate::rows::Rows;
 use crate::scalars::scalar_from_datum;
 use crate::session::{Outcome, Session};
-use crate::statement::{KeptStatement, ObjectName, ShowStatement, Statement, parse};
+use crate::statement::{ExplainFormat, KeptStatement, ObjectName, ShowStatement, Statement, parse};
 use crate::{copy, ddl, dml, explain, locking, operations, point_write, roles, show};
 
 /// A statement parsed once, to be run with parameters.
@@ -85,6 +85,35 @@ impl Session {
             let found = self.check_allowed(&prepared.statement);
             return match found.and_then(|()| self.executed(name, arguments)) {
                 Ok((inner, params)) => self.execute_prepared(&inner, &params),
+                Err(error) => self.outcome(&prepared.sql, Err(error)),
+            };
+        }
+        if let Statement::Explain {
+            analyze,
+            alternatives,
+            format,
+            statement,
+        } = prepared.statement()
+            && let Statement::Kept(kept) = statement.as_ref()
+            && let KeptStatement::Execute { name, arguments } = kept.as_ref()
+        {
+            let found = self.check_allowed(&prepared.statement);
+            return match found.and_then(|()| self.executed(name, arguments)) {
+                Ok((inner, params)) => {
+                    let explained = Prepared {
+                        sql: prepared.sql.clone(),
+                        statement: Arc::new(Statement::Explain {
+                            analyze: *analyze,
+                            alternatives: *alternatives,
+                            format: match format {
+                                ExplainFormat::Json => ExplainFormat::JsonList,
+                                other => *other,
+                            },
+                            statement: Box::new(inner.statement().clone()),
+                        }),
+                    };
+                    self.execute_prepared(&explained, &params)
+                }
                 Err(error) => self.outcome(&prepared.sql, Err(error)),
             };
         }

@@ -6,6 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::physical_plan::{ExecutionPlan, displayable};
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast;
@@ -24,6 +26,7 @@ use crate::dml;
 use crate::locking;
 use crate::normalise::quoted;
 use crate::operators::{LookupJoinExec, ScanExec};
+use crate::pg_catalog;
 use crate::rows::Rows;
 use crate::session::{Planned, Session};
 use crate::statement::{ExplainFormat, Statement};
@@ -37,6 +40,11 @@ pub(crate) struct Asked {
     pub(crate) alternatives: bool,
     /// How the plan is printed.
     pub(crate) format: ExplainFormat,
+}
+
+/// Returns the column of `FORMAT JSON`.
+pub(crate) fn json_column() -> SchemaRef {
+    Arc::new(Schema::new(vec![pg_catalog::Kind::Json.field("plan")]))
 }
 
 /// Explains a statement.
@@ -79,10 +87,18 @@ pub(crate) fn explain(
             }
             Ok(Rows::ready(text_batch(&["plan"], [lines])?))
         }
-        ExplainFormat::Json => {
-            let text = serde_json::to_string_pretty(&tree.json())
-                .map_err(|error| SqlError::internal(error.to_string()))?;
-            Ok(Rows::ready(text_batch(&["plan"], [vec![text]])?))
+        ExplainFormat::Json | ExplainFormat::JsonList => {
+            let tree = match format {
+                ExplainFormat::JsonList => json!([tree.json()]),
+                _ => tree.json(),
+            };
+            let text =
+                serde_json::to_string_pretty(&tree).map_err(|error| SqlError::internal(error.to_string()))?;
+            let column: ArrayRef = Arc::new(StringArray::from(vec![text]));
+            let batch = RecordBatch::try_new(json_column(), vec![column]);
+            Ok(Rows::ready(
+                batch.map_err(|error| SqlError::internal(error.to_string()))?,
+            ))
         }
     }
 }

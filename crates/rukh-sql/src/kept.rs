@@ -3,7 +3,8 @@
 //! A prepared statement is its text, parsed once; EXECUTE runs it as a client does that keeps the statement
 //! itself, with the same plans. A cursor is the rows of a query that has begun, on the state of its transaction
 //! when it was declared: what is fetched is made then, so that a cursor takes no more memory than a query. It goes
-//! with its transaction, or with the savepoint that it was declared after.
+//! with its transaction, or with the savepoint that it was declared after. One WITH HOLD stays when its transaction
+//! is committed, and goes on reading that state.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,8 +42,21 @@ struct KeptPrepared {
 /// A cursor as its session knows it.
 struct KeptCursor {
     cursor: Arc<Mutex<Cursor>>,
-    /// How many savepoints there were when it was declared.
+    /// How many savepoints there were when it was declared; none once its transaction is over.
     savepoints: usize,
+    /// How long it stays.
+    hold: Hold,
+}
+
+/// How long a cursor stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hold {
+    /// As long as its transaction.
+    Transaction,
+    /// For good if its transaction is committed.
+    IfCommitted,
+    /// Until it is closed.
+    Session,
 }
 
 /// The rows of a query that has begun.
@@ -74,9 +88,16 @@ impl Fetch {
 }
 
 impl Kept {
-    /// Closes all cursors: their transaction is over.
-    pub(crate) fn close_cursors(&mut self) {
-        self.cursors.clear();
+    /// Closes the cursors of a transaction that is over, but for those that outlive its commit.
+    pub(crate) fn end_transaction(&mut self, committed: bool) {
+        self.cursors.retain(|_, cursor| match cursor.hold {
+            Hold::Transaction => false,
+            Hold::IfCommitted => committed,
+            Hold::Session => true,
+        });
+        for cursor in self.cursors.values_mut() {
+            (cursor.hold, cursor.savepoints) = (Hold::Session, 0);
+        }
     }
 
     /// Closes cursors that were declared after a savepoint which is rolled back to.
@@ -130,13 +151,13 @@ impl Session {
                 self.kept.statements.remove(&name.text);
                 "DEALLOCATE"
             }
-            KeptStatement::Declare { name, sql } => {
-                self.declare(name, sql)?;
+            KeptStatement::Declare { name, sql, holds } => {
+                self.declare(name, sql, *holds)?;
                 "DECLARE CURSOR"
             }
             KeptStatement::Fetch { name, rows, moves } => return self.fetch(name, *rows, *moves),
             KeptStatement::Close(None) => {
-                self.kept.close_cursors();
+                self.kept.cursors.clear();
                 "CLOSE CURSOR ALL"
             }
             KeptStatement::Close(Some(name)) => {
@@ -168,6 +189,31 @@ impl Session {
         let kept = KeptPrepared { prepared, types };
         self.kept.statements.insert(name.text.clone(), kept);
         Ok(())
+    }
+
+    /// Keeps a statement by a name, as PREPARE does, for a protocol in which statements have names.
+    pub fn name_prepared(
+        &mut self,
+        name: &str,
+        prepared: &Prepared,
+        types: &[Option<DataType>],
+    ) -> Result<(), SqlError> {
+        if self.kept.statements.contains_key(name) {
+            let message = format!("prepared statement \"{name}\" already exists");
+            return Err(SqlError::statement("42P05", message));
+        }
+        check_room(self.kept.statements.len(), "prepared statements")?;
+        let kept = KeptPrepared {
+            prepared: prepared.clone(),
+            types: types.to_vec(),
+        };
+        self.kept.statements.insert(name.to_string(), kept);
+        Ok(())
+    }
+
+    /// Lets go of a statement with a name; nothing happens if there is none.
+    pub fn forget_prepared(&mut self, name: &str) {
+        self.kept.statements.remove(name);
     }
 
     /// Returns the statement that EXECUTE names, with its parameters.
@@ -215,10 +261,15 @@ impl Session {
         Ok(self.kept.cursor(name)?.lock().rows.schema())
     }
 
-    fn declare(&mut self, name: &Name, sql: &str) -> Result<(), SqlError> {
-        let Some(savepoints) = self.savepoints() else {
-            let message = "DECLARE CURSOR can only be used in transaction blocks";
-            return Err(SqlError::statement("25P01", message));
+    fn declare(&mut self, name: &Name, sql: &str, holds: bool) -> Result<(), SqlError> {
+        let (savepoints, hold) = match (self.savepoints(), holds) {
+            (Some(savepoints), true) => (savepoints, Hold::IfCommitted),
+            (Some(savepoints), false) => (savepoints, Hold::Transaction),
+            (None, true) => (0, Hold::Session),
+            (None, false) => {
+                let message = "DECLARE CURSOR can only be used in transaction blocks";
+                return Err(SqlError::statement("25P01", message));
+            }
         };
         if self.kept.cursors.contains_key(&name.text) {
             let message = format!("cursor \"{}\" already exists", name.text);
@@ -239,6 +290,7 @@ impl Session {
         let kept = KeptCursor {
             cursor: Arc::new(Mutex::new(cursor)),
             savepoints,
+            hold,
         };
         self.kept.cursors.insert(name.text.clone(), kept);
         Ok(())

@@ -145,6 +145,7 @@ impl Shared {
         sequences::register(&mut state, &sequences);
         pg_catalog::register(&mut state, &current);
         activity::register(&mut state, &asking);
+        pg_catalog::learn_functions(&state);
         Session {
             shared: self.clone(),
             state,

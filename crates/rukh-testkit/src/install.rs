@@ -1,7 +1,7 @@
 //! Clients in other languages, installed once below a directory that is kept between runs.
 //!
-//! Python's and node's packages come from their registries; JDBC's driver is Debian's. What cannot be had is an
-//! error that says so, for [`crate::need::or_skip`].
+//! Python's, node's and Rust's packages come from their registries; JDBC's and ODBC's drivers are Debian's. What
+//! cannot be had is an error that says so, for [`crate::need::or_skip`].
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,11 +15,15 @@ const PYTHON: &[&str] = &[
     "adbc-driver-flightsql==1.13.0",
     "adbc-driver-manager==1.13.0",
     "pyarrow==26.0.1",
+    "pyodbc==5.5.0",
+    "pgcli==4.7.1",
 ];
 /// The packages of node's client.
 const NODE: &[&str] = &["pg@8"];
 /// Where Debian puts JDBC's driver.
 const JDBC: &str = "/usr/share/java/postgresql.jar";
+/// Where Debian puts ODBC's driver, below the directory of libraries.
+const ODBC: &str = "odbc/psqlodbcw.so";
 
 /// One installation at a time.
 static INSTALLING: Mutex<()> = Mutex::new(());
@@ -86,4 +90,38 @@ pub fn jdbc() -> Result<PathBuf, String> {
             "{JDBC} is not there; Debian has it in libpostgresql-jdbc-java"
         )),
     }
+}
+
+/// Returns the driver for ODBC.
+pub fn odbc() -> Result<PathBuf, String> {
+    let library = format!("/usr/lib/{}-linux-gnu/{ODBC}", std::env::consts::ARCH);
+    match Path::new(&library).exists() {
+        true => Ok(PathBuf::from(library)),
+        false => Err(format!(
+            "{library} is not there; Debian has it in odbc-postgresql"
+        )),
+    }
+}
+
+/// Builds a program in Rust that is a workspace of its own, from its directory; returns it.
+///
+/// Its build outputs are kept, so that only the first time takes long.
+pub fn rust(kept: &Path, source: &Path, name: &str) -> Result<PathBuf, String> {
+    let _one = INSTALLING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let target = kept.join("clients").join("rust");
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--quiet", "--locked", "--manifest-path"]);
+    cargo
+        .arg(source.join("Cargo.toml"))
+        .arg("--target-dir")
+        .arg(&target);
+    // What cargo has set for the package of the test is not the other one's.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            cargo.env_remove(&name);
+        }
+    }
+    succeed(&mut cargo)?;
+    Ok(target.join("debug").join(name))
 }

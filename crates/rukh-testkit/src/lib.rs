@@ -17,6 +17,7 @@
 //! | [`seed`]    | random cases that can be replayed                                      |
 //! | [`need`]    | tests that need something of the machine                               |
 //! | [`install`] | clients in other languages                                             |
+//! | [`served`]  | `rukh serve` in a process of its own, its memory and descriptors       |
 
 pub mod client;
 pub mod crash;
@@ -28,6 +29,7 @@ pub mod postgres;
 pub mod random;
 pub mod scripts;
 pub mod seed;
+pub mod served;
 pub mod slt;
 pub mod table;
 pub mod tokens;

@@ -14,10 +14,15 @@ use postgres::{Client, Config, NoTls, SimpleQueryMessage};
 
 use crate::table::{ColumnKind, Table};
 
+/// The port that names the socket of a server which listens on none.
+const SOCKET_PORT: u16 = 5432;
+
 /// A running server.
 #[derive(Debug)]
 pub struct PostgresServer {
     directory: PathBuf,
+    /// The port, which is a part of the socket's name too.
+    port: u16,
     /// Holds the server; its input is the pipe whose end stops everything.
     _keeper: Child,
 }
@@ -42,7 +47,7 @@ pub struct PostgresError {
 pub fn server() -> Result<&'static PostgresServer, String> {
     static SERVER: OnceLock<Result<PostgresServer, String>> = OnceLock::new();
     SERVER
-        .get_or_init(|| PostgresServer::start("-F"))
+        .get_or_init(|| PostgresServer::start(&["-F"], None))
         .as_ref()
         .map_err(Clone::clone)
 }
@@ -73,15 +78,28 @@ pub fn program(name: &str) -> Result<PathBuf, String> {
 impl PostgresServer {
     /// Returns the socket that the server listens on.
     pub fn socket(&self) -> PathBuf {
-        self.directory.join(".s.PGSQL.5432")
+        self.directory.join(format!(".s.PGSQL.{}", self.port))
     }
 
     /// Starts a server whose commits are on disk when they are acknowledged, as benches compare; that of tests does not wait.
     pub fn durable() -> Result<Self, String> {
-        PostgresServer::start("-cfsync=on")
+        PostgresServer::start(&["-cfsync=on"], None)
     }
 
-    fn start(fsync: &str) -> Result<Self, String> {
+    /// As [`PostgresServer::durable`], and it listens on a port of this machine, for benches of connections.
+    pub fn durable_on_a_port() -> Result<Self, String> {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let port = free.map_err(|error| error.to_string())?.port();
+        let settings = ["-cfsync=on", "-cshared_buffers=512MB", "-cmax_connections=200"];
+        PostgresServer::start(&settings, Some(port))
+    }
+
+    /// Returns the port that one of [`PostgresServer::durable_on_a_port`] listens on.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    fn start(settings: &[&str], port: Option<u16>) -> Result<Self, String> {
         let binaries = binaries()?;
         let user = unprivileged_user()?;
         let directory = new_directory(user.as_ref())?;
@@ -98,9 +116,10 @@ impl PostgresServer {
             "-D",
         ]);
         succeed(initdb.arg(directory.join("data")))?;
-        let keeper = keep(user.as_ref(), &binaries, &directory, fsync)?;
+        let keeper = keep(user.as_ref(), &binaries, &directory, settings, port)?;
         let server = PostgresServer {
             directory,
+            port: port.unwrap_or(SOCKET_PORT),
             _keeper: keeper,
         };
         server.wait_until_it_answers()?;
@@ -110,7 +129,8 @@ impl PostgresServer {
     /// Connects to a database of the server, such as `postgres`, which is there from the start.
     pub fn connect(&self, database: &str) -> Result<Client, String> {
         let mut config = Config::new();
-        config.host_path(&self.directory).user("rukh").dbname(database);
+        config.host_path(&self.directory).port(self.port);
+        config.user("rukh").dbname(database);
         config.connect(NoTls).map_err(|error| error.to_string())
     }
 
@@ -281,21 +301,32 @@ fn as_user(user: Option<&User>, program: &Path) -> Command {
 }
 
 /// Starts the server under a shell that stops it when its own input ends.
-fn keep(user: Option<&User>, binaries: &Path, directory: &Path, fsync: &str) -> Result<Child, String> {
+fn keep(
+    user: Option<&User>,
+    binaries: &Path,
+    directory: &Path,
+    settings: &[&str],
+    port: Option<u16>,
+) -> Result<Child, String> {
     const SCRIPT: &str = r#"
-        "$1/postgres" -D "$2/data" -k "$2" -h '' "$3" -c timezone=UTC -c jit=off \
-            -c log_min_messages=fatal -c shared_buffers=64MB -c max_wal_size=4GB >"$2/log" 2>&1 </dev/null &
+        binaries=$1 directory=$2 host=$3 port=$4
+        shift 4
+        "$binaries/postgres" -D "$directory/data" -k "$directory" -h "$host" -p "$port" -c timezone=UTC -c jit=off \
+            -c log_min_messages=fatal -c shared_buffers=64MB -c max_wal_size=4GB "$@" \
+            >"$directory/log" 2>&1 </dev/null &
         cat >/dev/null
         kill -QUIT $!
         wait $!
-        rm -rf "$2"
+        rm -rf "$directory"
     "#;
     let mut shell = as_user(user, Path::new("/bin/sh"));
     shell
         .args(["-c", SCRIPT, "sh"])
         .arg(binaries)
         .arg(directory)
-        .arg(fsync);
+        .arg(if port.is_some() { "127.0.0.1" } else { "" })
+        .arg(port.unwrap_or(SOCKET_PORT).to_string())
+        .args(settings);
     shell
         .stdin(Stdio::piped())
         .stdout(Stdio::null())

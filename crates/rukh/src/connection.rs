@@ -100,6 +100,22 @@ impl Connection {
         self.session.describe(&statement.0, given)
     }
 
+    /// Gives a prepared statement a name, by which `EXECUTE` finds it, as `PREPARE` does; `types` are those of
+    /// [`Connection::describe`]. Fails with 42P05 if there is such a name.
+    pub fn name_prepared(
+        &mut self,
+        name: &str,
+        statement: &Statement,
+        types: &[Option<DataType>],
+    ) -> Result<()> {
+        self.session.name_prepared(name, &statement.0, types)
+    }
+
+    /// Lets go of a name; nothing happens if there is none.
+    pub fn forget_prepared(&mut self, name: &str) {
+        self.session.forget_prepared(name);
+    }
+
     /// Says who runs the statements from now on, as `current_user` and `pg_backend_pid()` tell it: the
     /// name of a user, and the number of its connection.
     pub fn set_client(&mut self, user: &str, pid: i32) {

@@ -144,6 +144,39 @@ fn asyncpg_reads_and_writes() {
 }
 
 #[test]
+fn odbc_reads_and_writes() {
+    let test = "odbc_reads_and_writes";
+    let Some(driver) = need::or_skip(test, install::odbc()) else {
+        return;
+    };
+    let text = script("odbc_client.py").replace("psqlodbcw.so", &driver.to_string_lossy());
+    if let Some(printed) = run_python(test, "odbc_client.py", &text) {
+        compare("odbc", &printed);
+    }
+}
+
+#[test]
+fn pgcli_completes_and_runs() {
+    let test = "pgcli_completes_and_runs";
+    if let Some(printed) = run_python(test, "pgcli_client.py", &script("pgcli_client.py")) {
+        compare("pgcli", &printed);
+    }
+}
+
+#[test]
+fn sqlx_reads_and_writes() {
+    let source = paths::tests().join("clients").join("sqlx");
+    let program = install::rust(Path::new(KEPT), &source, "sqlx-client");
+    let Some(program) = need::or_skip("sqlx_reads_and_writes", program) else {
+        return;
+    };
+    let server = server();
+    let printed = succeed(Command::new(program).arg(server.address().port().to_string()));
+    server.stop();
+    compare("sqlx", &printed.unwrap_or_else(|error| panic!("sqlx: {error}")));
+}
+
+#[test]
 fn sqlalchemy_reflects() {
     if let Some(printed) = run_python("sqlalchemy_reflects", "alchemy.py", &script("alchemy.py")) {
         compare("sqlalchemy", &printed);

@@ -11,6 +11,7 @@ mod psql;
 mod raw;
 mod slt;
 mod tls;
+mod tokio_client;
 mod users;
 mod values;
 

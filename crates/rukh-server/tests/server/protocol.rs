@@ -184,6 +184,7 @@ fn statements_and_portals_are_described() {
 fn portals_stream_on() {
     let server = server();
     let mut client = Raw::connect(server.address());
+    client.simple("CREATE TABLE t (id INT PRIMARY KEY)");
     client.simple("BEGIN");
     let first = all(
         &mut client,
@@ -205,7 +206,26 @@ fn portals_stream_on() {
     assert_eq!(second.kinds(), "DDsDCZ");
     let values: Vec<_> = second.texts().concat().into_iter().flatten().collect();
     assert_eq!(values, ["3", "4", "5"]);
-    assert_eq!(all(&mut client, &[execute("p", 0), sync()]).sqlstate(), "55000");
+    // A query that has given all its rows gives none; what gives no rows runs once.
+    let over = all(&mut client, &[execute("p", 0), sync()]);
+    assert_eq!(
+        (over.kinds().as_str(), over.tags.as_slice()),
+        ("CZ", ["SELECT 0".to_string()].as_slice())
+    );
+    let twice = all(
+        &mut client,
+        &[
+            parse("", "DELETE FROM t", &[]),
+            bind("q", "", &[], 0, 0),
+            execute("q", 0),
+            execute("q", 0),
+            sync(),
+        ],
+    );
+    assert_eq!(
+        (twice.kinds().as_str(), twice.sqlstate().as_str()),
+        ("12CEZ", "55000")
+    );
     client.simple("ROLLBACK");
     assert_eq!(all(&mut client, &[execute("p", 0), sync()]).sqlstate(), "34000");
 }

@@ -158,17 +158,22 @@ fn write_lines(
     let lines = Lines::new(options, &columns);
     let mut count = 0;
     let mut line = lines.head();
-    write(&line)?;
+    // Clients of the binary format expect its head to come with the first row, as text and CSV need not: there it is a line.
+    if options.format != CopyFormat::Binary {
+        write(&line)?;
+        line.clear();
+    }
     while let Some(batch) = rows.next_batch()? {
         for row in rows_of_batch(&batch, &columns)? {
-            line.clear();
             lines.row(&row, &mut line);
             write(&line)?;
+            line.clear();
         }
         count += batch.num_rows() as u64;
         report(task, batch.num_rows())?;
     }
-    write(&lines.tail())?;
+    line.extend(lines.tail());
+    write(&line)?;
     Ok(count)
 }
 

@@ -163,7 +163,9 @@ pub(super) const TABLES: &[Definition] = &[
     ),
     empty(
         "pg_subscription",
-        "oid oid, subdbid oid, subname name, subowner oid, subenabled bool",
+        "oid oid, subdbid oid, subskiplsn text, subname name, subowner oid, subenabled bool, subbinary bool, \
+         substream bool, subtwophasestate char, subdisableonerr bool, subconninfo text, subslotname name, \
+         subsynccommit text, subpublications text[]",
     ),
     empty(
         "pg_transform",

@@ -25,7 +25,7 @@ use crate::provider::CurrentStatement;
 use super::lookup::{self, Sized};
 use super::relations::{Relation, relation};
 use super::table::{Cell, Kind, array, cells};
-use super::{DATABASE, Source, arrays, oids, texts, types};
+use super::{DATABASE, Source, arrays, oids, procs, texts, types};
 
 /// Gives the value of a call.
 type Run = fn(&Source<'_>, &[Cell]) -> Result<Cell, SqlError>;
@@ -75,6 +75,11 @@ const fn with_nulls(
 const YES: Run = |_, _| Ok(Cell::Bool(true));
 const NO: Run = |_, _| Ok(Cell::Bool(false));
 const NONE: Run = |_, _| Ok(Cell::Null);
+const ARGUMENTS: Run = |_, given| {
+    Ok(procs::numbered(oid(&given[0]))
+        .map(procs::Proc::shown_arguments)
+        .into())
+};
 
 const FUNCTIONS: &[Definition] = &[
     // Who and where.
@@ -160,9 +165,13 @@ const FUNCTIONS: &[Definition] = &[
     stable("pg_get_ruledef", 1..=2, Kind::Text, NONE),
     stable("pg_get_triggerdef", 1..=2, Kind::Text, NONE),
     stable("pg_get_functiondef", 1..=1, Kind::Text, NONE),
-    stable("pg_get_function_result", 1..=1, Kind::Text, NONE),
-    stable("pg_get_function_arguments", 1..=1, Kind::Text, NONE),
-    stable("pg_get_function_identity_arguments", 1..=1, Kind::Text, NONE),
+    stable("pg_get_function_result", 1..=1, Kind::Text, |_, given| {
+        Ok(procs::numbered(oid(&given[0]))
+            .map(procs::Proc::shown_result)
+            .into())
+    }),
+    stable("pg_get_function_arguments", 1..=1, Kind::Text, ARGUMENTS),
+    stable("pg_get_function_identity_arguments", 1..=1, Kind::Text, ARGUMENTS),
     stable("pg_get_function_sqlbody", 1..=1, Kind::Text, NONE),
     stable("pg_get_partkeydef", 1..=1, Kind::Text, NONE),
     stable("pg_get_partition_constraintdef", 1..=1, Kind::Text, NONE),
@@ -369,6 +378,18 @@ const FUNCTIONS: &[Definition] = &[
             })
             .into())
     }),
+    // Many types at once, `x::regtype[]`.
+    stable("regtypesout", 1..=1, Kind::TextArray, |_, given| {
+        let Cell::Texts(numbers) = &given[0] else {
+            return Ok(Cell::Null);
+        };
+        let name = |number: &Option<String>| {
+            let number = number.as_deref()?;
+            let known = lookup::number(number).and_then(|number| types::sql_name(number, None));
+            Some(known.unwrap_or_else(|| number.to_string()))
+        };
+        Ok(Cell::Texts(numbers.iter().map(name).collect()))
+    }),
     stable("to_regtype", 1..=1, Kind::Oid, |_, given| {
         Ok(types::oid_named(&text(&given[0])).into())
     }),
@@ -409,22 +430,43 @@ const FUNCTIONS: &[Definition] = &[
         Ok(lookup::role_name(source, oid(&given[0])).into())
     }),
     stable("regprocin", 1..=1, Kind::Oid, |_, given| match &given[0] {
-        Cell::Text(name) => match lookup::number(name).or_else(|| types::input_function(name)) {
-            Some(number) => Ok(Cell::Int(number)),
-            None => {
-                let message = format!("function \"{name}\" does not exist");
-                Err(SqlError::statement("42883", message))
-            }
-        },
+        Cell::Text(name) => function_number(name).map(Cell::Int),
         number => Ok(number.clone()),
     }),
     stable("regprocout", 1..=1, Kind::Text, |_, given| {
         Ok(match oid(&given[0]) {
             0 => "-".into(),
-            number => number.to_string().into(),
+            number => match procs::numbered(number) {
+                Some(proc) => proc.name().into(),
+                None => number.to_string().into(),
+            },
         })
     }),
 ];
+
+/// Returns the number of the type that a function of this file gives.
+pub(super) fn result_of(name: &str) -> Option<i64> {
+    let found = FUNCTIONS.iter().find(|definition| definition.name == name);
+    found.map(|definition| definition.gives.oid())
+}
+
+/// Returns the number of the function that a text names.
+fn function_number(name: &str) -> Result<i64, SqlError> {
+    if let Some(number) = lookup::number(name).or_else(|| types::input_function(name)) {
+        return Ok(number);
+    }
+    match procs::named(name).as_slice() {
+        [] => {
+            let message = format!("function \"{name}\" does not exist");
+            Err(SqlError::statement("42883", message))
+        }
+        [one] => Ok(*one),
+        _ => {
+            let message = format!("more than one function named \"{name}\"");
+            Err(SqlError::statement("42725", message))
+        }
+    }
+}
 
 /// When this process began to look, in microseconds of the epoch.
 static STARTED: std::sync::LazyLock<i64> = std::sync::LazyLock::new(|| {

@@ -6,6 +6,7 @@
 //! | the index of a primary key           | 2^30 and the id of its table                        |
 //! | constraints                          | 5 * 2^28, and the id of the table or index          |
 //! | CHECK constraints                    | 6 * 2^28, by table and place                        |
+//! | functions                            | 2 * 2^28, and their place in the list of them       |
 //! | roles                                | 8 * 2^28, and their id; who owns what no role does is 10 |
 //! | defaults                             | 7 * 2^28, by table and column                       |
 //! | tables of `pg_catalog`               | PostgreSQL's, where clients know it                 |
@@ -18,6 +19,8 @@ use rukh_catalog::{ColumnId, RoleId, Table, TableId};
 
 /// The first number of what users make.
 const FIRST: i64 = 16_384;
+/// Functions have numbers from this one on.
+pub(crate) const PROCS: i64 = 2 << 28;
 const SCHEMAS: i64 = 3 << 28;
 const PRIMARY_KEYS: i64 = 4 << 28;
 const CONSTRAINTS: i64 = 5 << 28;

@@ -1,14 +1,20 @@
 //! Tables of `pg_catalog` that have rows.
 
+use datafusion::sql::sqlparser::keywords::ALL_KEYWORDS;
 use rukh_catalog::{Identity, KeyElement, Table};
 use rukh_keys::{DataType, Datum, SortOrder};
+
+use crate::statement::is_reserved;
 
 use super::lookup::{self, schemas, settings};
 use super::relations::{Attribute, Relation, relations};
 use super::table::{Cell, row};
 use super::texts::{constraints, index_definition, place, places};
 use super::types::{self, collation_of, length_of};
-use super::{DATABASE, Definition, Maker, Source, oids};
+use super::{DATABASE, Definition, Maker, Source, oids, procs};
+
+/// The table that stands for `pg_get_keywords()`.
+pub(super) const KEYWORDS: &str = "pg_get_keywords";
 
 const fn with(name: &'static str, columns: &'static str, rows: Maker) -> Definition {
     Definition {
@@ -158,6 +164,33 @@ pub(super) const TABLES: &[Definition] = &[
             tables.chain(other_descriptions(source)).collect()
         },
     ),
+    with(
+        KEYWORDS,
+        "word text, catcode char, barelabel bool, catdesc text, baredesc text",
+        |_| {
+            let row = |word: &&str| {
+                let word = word.to_ascii_lowercase();
+                let reserved = is_reserved(&word);
+                let (code, about) = if reserved {
+                    ("R", "reserved")
+                } else {
+                    ("U", "unreserved")
+                };
+                row![
+                    word,
+                    code,
+                    !reserved,
+                    about,
+                    if reserved {
+                        "requires AS"
+                    } else {
+                        "can be bare label"
+                    }
+                ]
+            };
+            ALL_KEYWORDS.iter().map(row).collect()
+        },
+    ),
     with("pg_group", "groname name, grosysid oid, grolist oid[]", |_| {
         Vec::new()
     }),
@@ -197,11 +230,12 @@ pub(super) const TABLES: &[Definition] = &[
     ),
     with(
         "pg_language",
-        "oid oid, lanname name, lanowner oid, lanispl bool, lanpltrusted bool",
+        "oid oid, lanname name, lanowner oid, lanispl bool, lanpltrusted bool, lanplcallfoid oid, laninline oid, \
+         lanvalidator oid, lanacl text[]",
         |_| {
             vec![
-                row![12, "internal", oids::OWNER, false, false],
-                row![14, "sql", oids::OWNER, false, true],
+                row![12, "internal", oids::OWNER, false, false, 0, 0, 0, Cell::Null],
+                row![14, "sql", oids::OWNER, false, true, 0, 0, 0, Cell::Null],
             ]
         },
     ),
@@ -226,7 +260,7 @@ pub(super) const TABLES: &[Definition] = &[
          prorettype oid, proargtypes oidvector, proallargtypes oid[], proargmodes char[], proargnames text[], \
          proargdefaults text, protrftypes oid[], prosrc text, probin text, prosqlbody text, proconfig text[], \
          proacl text[]",
-        |_| Vec::new(),
+        |_| procs::rows(),
     ),
     with("pg_roles", ROLE, roles),
     with(

@@ -3,6 +3,7 @@
 //! 1. A query that joins with a table which never has rows has none. Its conditions and computed columns,
 //!    which need not be planned, go: `SELECT f(x) AS a FROM pg_policy WHERE …` becomes
 //!    `SELECT NULL AS a FROM pg_policy WHERE false`. As a subquery it is NULL, an empty array, or false.
+//!    So has one that asks `pg_constraint` for foreign keys, which do not exist.
 //! 2. DataFusion plans a correlated subquery only where it aggregates, and EXISTS only in WHERE. Elsewhere
 //!    they become lateral joins: `SELECT (SELECT d.x FROM pg_attrdef d WHERE d.y = a.y) FROM pg_attribute a`
 //!    is `SELECT s.x FROM pg_attribute a LEFT JOIN LATERAL (SELECT …) s ON true`. That is the same as long
@@ -15,32 +16,15 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CaseWhen, DataType, Expr, FunctionArg, FunctionArgExpr, GroupByExpr, Ident, Join,
-    JoinConstraint, JoinOperator, Query, Select, SelectItem, SetExpr, TableAlias, TableFactor,
-    TableWithJoins, Value, Visitor, VisitorMut,
+    BinaryOperator, CaseWhen, Expr, Ident, Join, JoinConstraint, JoinOperator, Query, Select, SelectItem,
+    SetExpr, TableAlias, TableFactor, TableWithJoins, Value, Visitor, VisitorMut,
 };
 
-use crate::expressions::is_aggregate;
-use crate::output_names::name_of;
-
 use super::definition;
+use super::nothing::{aggregates, boolean, gives_nothing, has_no_rows, is_never, null, without_rows};
 use super::syntax::{call, system_name};
+use super::tableoids;
 use crate::walk::{Walk, WalkMut};
-
-/// Columns of texts that are NULL in every row.
-const ALWAYS_NULL: &[&str] = &[
-    "reloptions",
-    "relacl",
-    "attacl",
-    "attoptions",
-    "attfdwoptions",
-    "nspacl",
-    "datacl",
-    "proacl",
-    "typacl",
-    "spcacl",
-    "spcoptions",
-];
 
 /// Rewrites the subqueries of a tree.
 pub(crate) fn spell_out_subqueries(node: &mut impl WalkMut) {
@@ -56,7 +40,8 @@ impl VisitorMut for Rewrite {
     type Break = Infallible;
 
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Infallible> {
-        if select.from.iter().any(is_empty) && !aggregates(select) {
+        tableoids::spell_out(select);
+        if has_no_rows(select) && !aggregates(select) {
             without_rows(select);
             return ControlFlow::Continue(());
         }
@@ -66,7 +51,7 @@ impl VisitorMut for Rewrite {
 
     fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Infallible> {
         let nothing = matches!(query.body.as_ref(), SetExpr::Select(select)
-            if select.from.iter().any(is_empty) && !aggregates(select));
+            if (has_no_rows(select) || is_never(select)) && !aggregates(select));
         if nothing {
             // No rows have any order.
             query.order_by = None;
@@ -85,197 +70,6 @@ impl VisitorMut for Rewrite {
         };
         if let Some(replacement) = replacement {
             *expr = replacement;
-        }
-        ControlFlow::Continue(())
-    }
-}
-
-fn null() -> Expr {
-    Expr::Cast {
-        kind: datafusion::sql::sqlparser::ast::CastKind::Cast,
-        expr: Box::new(Expr::Value(Value::Null.into())),
-        data_type: DataType::Varchar(None),
-        array: false,
-        format: None,
-    }
-}
-
-fn boolean(value: bool) -> Expr {
-    Expr::Value(Value::Boolean(value).into())
-}
-
-/// Whether a FROM item never has rows.
-fn is_empty(item: &TableWithJoins) -> bool {
-    let mut empty = is_empty_factor(&item.relation);
-    for join in &item.joins {
-        let right = is_empty_factor(&join.relation);
-        empty = match join.join_operator {
-            JoinOperator::Join(_) | JoinOperator::Inner(_) | JoinOperator::CrossJoin(_) => empty || right,
-            JoinOperator::Right(_) | JoinOperator::RightOuter(_) => right,
-            JoinOperator::FullOuter(_) => empty && right,
-            _ => empty,
-        };
-    }
-    empty
-}
-
-fn is_empty_factor(factor: &TableFactor) -> bool {
-    match factor {
-        TableFactor::Table { name, args: None, .. } => match system_name(name) {
-            Some((Some(schema), name)) => {
-                schema == "pg_catalog" && definition(&name).is_some_and(|table| table.rows.is_none())
-            }
-            _ => false,
-        },
-        TableFactor::Table {
-            name,
-            args: Some(arguments),
-            ..
-        } => {
-            let is_unnest = system_name(name).is_some_and(|(_, name)| name == "unnest");
-            is_unnest && matches!(arguments.args.as_slice(), [argument] if is_null_argument(argument))
-        }
-        TableFactor::Function { name, args, .. } => {
-            let is_unnest = system_name(name).is_some_and(|(_, name)| name == "unnest");
-            is_unnest && matches!(args.as_slice(), [argument] if is_null_argument(argument))
-        }
-        TableFactor::UNNEST { array_exprs, .. } => {
-            matches!(array_exprs.as_slice(), [expr] if is_always_null(expr))
-        }
-        TableFactor::Derived { subquery, .. } => gives_nothing(subquery),
-        TableFactor::NestedJoin { table_with_joins, .. } => is_empty(table_with_joins),
-        _ => false,
-    }
-}
-
-fn is_null_argument(argument: &FunctionArg) -> bool {
-    matches!(argument, FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) if is_always_null(expr))
-}
-
-fn is_always_null(expr: &Expr) -> bool {
-    match expr {
-        Expr::CompoundIdentifier(parts) if parts.len() == 2 => {
-            let name = parts.last().map(|name| name.value.to_lowercase());
-            name.is_some_and(|name| ALWAYS_NULL.contains(&name.as_str()))
-        }
-        _ => false,
-    }
-}
-
-/// Whether a query never has rows, or one that aggregates nothing to NULL.
-fn gives_nothing(query: &Query) -> bool {
-    let SetExpr::Select(select) = query.body.as_ref() else {
-        return false;
-    };
-    if !select.from.iter().any(is_empty) {
-        return false;
-    }
-    match select.projection.as_slice() {
-        _ if !aggregates(select) => true,
-        [
-            SelectItem::UnnamedExpr(Expr::Function(call))
-            | SelectItem::ExprWithAlias {
-                expr: Expr::Function(call),
-                ..
-            },
-        ] => {
-            let name = call.name.to_string();
-            matches!(name.as_str(), "array_agg" | "string_agg" | "min" | "max") && is_ungrouped(select)
-        }
-        _ => false,
-    }
-}
-
-fn is_ungrouped(select: &Select) -> bool {
-    matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty())
-}
-
-/// Whether a query gives a row where there are none.
-fn aggregates(select: &Select) -> bool {
-    let mut finder = Aggregates { depth: 0 };
-    !is_ungrouped(select)
-        || select.having.is_some()
-        || select
-            .projection
-            .iter()
-            .any(|item| item.walk(&mut finder).is_break())
-}
-
-struct Aggregates {
-    depth: usize,
-}
-
-impl Visitor for Aggregates {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-        self.depth += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-        self.depth -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        match expr {
-            Expr::Function(call)
-                if self.depth == 0 && call.over.is_none() && is_aggregate(&call.name.to_string()) =>
-            {
-                ControlFlow::Break(())
-            }
-            _ => ControlFlow::Continue(()),
-        }
-    }
-}
-
-/// Leaves of a query that has no rows the names of its columns and its parameters.
-fn without_rows(select: &mut Select) {
-    let mut parameters = Parameters::default();
-    let _ = select.selection.walk(&mut parameters);
-    for item in &mut select.projection {
-        let expr = match item {
-            SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => expr,
-            _ => continue,
-        };
-        if matches!(
-            expr,
-            Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_)
-        ) {
-            continue;
-        }
-        let _ = expr.walk(&mut parameters);
-        let name = name_of(expr);
-        *expr = null();
-        if let (SelectItem::UnnamedExpr(expr), Some(name)) = (&mut *item, name) {
-            let expr = std::mem::replace(expr, boolean(false));
-            let alias = Ident::with_quote('"', name);
-            *item = SelectItem::ExprWithAlias { expr, alias };
-        }
-    }
-    let nothing = |selection, name: String| Expr::BinaryOp {
-        left: Box::new(selection),
-        op: BinaryOperator::And,
-        right: Box::new(Expr::IsNull(Box::new(Expr::Value(
-            Value::Placeholder(name).into(),
-        )))),
-    };
-    select.selection = Some(parameters.0.into_iter().fold(boolean(false), nothing));
-}
-
-#[derive(Default)]
-struct Parameters(Vec<String>);
-
-impl Visitor for Parameters {
-    type Break = ();
-
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        if let Expr::Value(value) = expr
-            && let Value::Placeholder(name) = &value.value
-            && !self.0.contains(name)
-        {
-            self.0.push(name.clone());
         }
         ControlFlow::Continue(())
     }

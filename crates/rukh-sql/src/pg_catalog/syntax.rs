@@ -8,6 +8,7 @@
 //! | `'t'::regclass`, `$1::regtype`         | `regclassin('t')`, a number               |
 //! | `c.oid::regclass::text`                | `regclassout(c.oid)`, a name              |
 //! | `SELECT c.oid::regclass`               | the same                                  |
+//! | `x::regtype[]`                         | `regtypesout(x)`, names                   |
 //! | `x::name`, `x::"char"`, `x::oid`       | casts to VARCHAR and BIGINT               |
 //! | `x::pg_catalog.int2[]`                 | `x::smallint[]`                           |
 //! | `'{1,2}'::int[]`                       | `ARRAY['1','2']::int[]`                   |
@@ -18,6 +19,7 @@
 //! | `generate_subscripts(x, 1)`            | `unnest(array_subscripts(x, 1, 1))`        |
 //! | `_pg_expandarray(x)`                   | `unnest(array_with_places(x))`             |
 //! | `x LIKE y ESCAPE '/'`                  | `x LIKE replace(…)`, with backslashes      |
+//! | `FROM pg_get_keywords()`               | `FROM pg_catalog.pg_get_keywords`          |
 //! | `(f(x)).n`                             | `get_field(f(x), 'n')`                    |
 
 use std::convert::Infallible;
@@ -33,6 +35,8 @@ use datafusion::sql::sqlparser::ast::{
 use crate::array_text::elements;
 use crate::output_names::name_of;
 use crate::walk::WalkMut;
+
+use super::rows::KEYWORDS;
 
 /// Types whose values are numbers of objects, written by name.
 const OBJECT_TYPES: &[&str] = &["regclass", "regtype", "regproc", "regnamespace", "regrole"];
@@ -70,6 +74,13 @@ impl VisitorMut for Spell {
         | TableFactor::Function { name, .. } = factor
         {
             drop_schema(name);
+        }
+        if let TableFactor::Table { name, args, .. } = factor
+            && args.as_ref().is_some_and(|arguments| arguments.args.is_empty())
+            && name.to_string().eq_ignore_ascii_case(KEYWORDS)
+        {
+            *args = None;
+            *name = ObjectName::from(vec![Ident::new("pg_catalog"), Ident::new(KEYWORDS)]);
         }
         ControlFlow::Continue(())
     }
@@ -267,6 +278,11 @@ fn cast(expr: &Expr) -> Option<Expr> {
     };
     if let Some(object) = object_type(data_type) {
         return Some(call(&format!("{object}in"), vec![as_input(inner)]));
+    }
+    if let DataType::Array(ArrayElemTypeDef::SquareBracket(of, _)) = data_type
+        && object_type(of).as_deref() == Some("regtype")
+    {
+        return Some(call("regtypesout", vec![inner.as_ref().clone()]));
     }
     let to = known_type(data_type);
     let is_text = |ty: &DataType| matches!(ty, DataType::Text | DataType::Varchar(None));

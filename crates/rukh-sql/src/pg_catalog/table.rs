@@ -36,8 +36,12 @@ pub(crate) enum Kind {
     Json,
     TextArray,
     IntArray,
-    /// Numbers that are shown with blanks between them: `int2vector`, `oidvector`.
+    Int2Array,
+    OidArray,
+    /// Numbers that are shown with blanks between them: `int2vector`.
     Vector,
+    /// As those, of objects: `oidvector`.
+    OidVector,
 }
 
 impl Kind {
@@ -54,8 +58,10 @@ impl Kind {
             "char" => Kind::Char,
             "json" => Kind::Json,
             "text[]" | "name[]" | "char[]" => Kind::TextArray,
-            "int2[]" | "oid[]" => Kind::IntArray,
-            "int2vector" | "oidvector" => Kind::Vector,
+            "int2[]" => Kind::Int2Array,
+            "oid[]" => Kind::OidArray,
+            "int2vector" => Kind::Vector,
+            "oidvector" => Kind::OidVector,
             _ => Kind::Text,
         }
     }
@@ -72,7 +78,9 @@ impl Kind {
             Kind::Text | Kind::Name | Kind::Char | Kind::Json => ArrowType::Utf8,
             Kind::TimestampTz => ArrowType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
             Kind::TextArray => list(ArrowType::Utf8),
-            Kind::IntArray | Kind::Vector => list(ArrowType::Int64),
+            Kind::IntArray | Kind::Int2Array | Kind::OidArray | Kind::Vector | Kind::OidVector => {
+                list(ArrowType::Int64)
+            }
         }
     }
 
@@ -83,7 +91,10 @@ impl Kind {
             Kind::Name => Some(19),
             Kind::Char => Some(18),
             Kind::Json => Some(114),
+            Kind::Int2Array => Some(1005),
+            Kind::OidArray => Some(1028),
             Kind::Vector => Some(22),
+            Kind::OidVector => Some(30),
             _ => None,
         }
     }
@@ -104,7 +115,10 @@ impl Kind {
             Kind::Json => 114,
             Kind::TextArray => 1009,
             Kind::IntArray => 1016,
+            Kind::Int2Array => 1005,
+            Kind::OidArray => 1028,
             Kind::Vector => 22,
+            Kind::OidVector => 30,
         }
     }
 
@@ -245,7 +259,7 @@ pub(crate) fn array<'a>(kind: Kind, cells: impl Iterator<Item = &'a Cell>) -> Ar
             }
             Arc::new(lists.finish())
         }
-        Kind::IntArray | Kind::Vector => {
+        Kind::IntArray | Kind::Int2Array | Kind::OidArray | Kind::Vector | Kind::OidVector => {
             let mut lists = ListBuilder::new(Int64Builder::new());
             for cell in cells {
                 if let Cell::Ints(numbers) = cell {

@@ -59,7 +59,14 @@ const TYPES: &[Type] = &[
     ty(2205, "regclass", "regclass", 4, "N", 2210),
     ty(2206, "regtype", "regtype", 4, "N", 2211),
     ty(2249, "record", "record", -1, "P", 2287),
+    ty(2275, "cstring", "cstring", -2, "P", 1263),
+    ty(2276, "any", "\"any\"", 4, "P", 0),
+    ty(2277, "anyarray", "anyarray", -1, "P", 0),
+    ty(2279, "trigger", "trigger", 4, "P", 0),
+    ty(2281, "internal", "internal", 8, "P", 0),
+    ty(2283, "anyelement", "anyelement", 4, "P", 0),
     ty(2278, "void", "void", 4, "P", 0),
+    ty(3838, "event_trigger", "event_trigger", 4, "P", 0),
     ty(2950, "uuid", "uuid", 16, "U", 2951),
 ];
 

@@ -4,7 +4,7 @@
 //! PREPARE name [(type, …)] AS statement
 //! EXECUTE name [(expression, …)]
 //! DEALLOCATE [PREPARE] {name | ALL}
-//! DECLARE name [ASENSITIVE | INSENSITIVE] [NO SCROLL] CURSOR [WITHOUT HOLD] FOR query
+//! DECLARE name [ASENSITIVE | INSENSITIVE] [NO SCROLL] CURSOR [{WITH | WITHOUT} HOLD] FOR query
 //! {FETCH | MOVE} [NEXT | n | ALL | FORWARD [n | ALL] | ABSOLUTE n | RELATIVE n] [FROM | IN] name
 //! CLOSE {name | ALL}
 //! DISCARD ALL
@@ -44,6 +44,8 @@ pub enum KeptStatement {
         name: Name,
         /// The text of the query.
         sql: String,
+        /// Whether it outlives its transaction, if that is committed.
+        holds: bool,
     },
     /// FETCH and MOVE.
     Fetch {
@@ -171,16 +173,14 @@ fn declare(reader: &mut Reader<'_>) -> Result<KeptStatement, SqlError> {
         }
     }
     reader.expect(&["cursor"])?;
-    if reader.peeks(&["with", "hold"]) {
-        return Err(
-            reader.unsupported("cursors that outlive their transaction (WITH HOLD) are not supported")
-        );
+    let holds = reader.accept(&["with", "hold"]);
+    if !holds {
+        reader.accept(&["without", "hold"]);
     }
-    reader.accept(&["without", "hold"]);
     reader.expect(&["for"])?;
     let sql = reader.rest();
     match utility::statement(reader)? {
-        Statement::Query(_) => Ok(KeptStatement::Declare { name, sql }),
+        Statement::Query(_) => Ok(KeptStatement::Declare { name, sql, holds }),
         _ => Err(SqlError::syntax("a cursor is declared for a query").at(name.position)),
     }
 }

@@ -639,6 +639,8 @@ pub enum ExplainFormat {
     Text,
     /// For programs.
     Json,
+    /// The same in a list, as clients of PostgreSQL read it: what `FORMAT JSON` of EXECUTE gives.
+    JsonList,
 }
 
 /// SHOW and DESCRIBE.

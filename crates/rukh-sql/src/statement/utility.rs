@@ -5,7 +5,8 @@ use rukh_catalog::CheckOption;
 
 use super::reader::Reader;
 use super::{
-    CommentTarget, CreateViewStatement, ExplainFormat, Name, ObjectName, ShowStatement, Statement, query,
+    CommentTarget, CreateViewStatement, ExplainFormat, KeptStatement, Name, ObjectName, ShowStatement,
+    Statement, query,
 };
 use super::{
     alter, copy, create_index, create_table, kept, merge, operations, role, schema, sequence, transaction,
@@ -286,12 +287,17 @@ fn explain(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
         true => return Err(reader.unexpected()),
         false => statement(reader)?,
     };
+    let is_execute =
+        matches!(&statement, Statement::Kept(kept) if matches!(**kept, KeptStatement::Execute { .. }));
     match statement {
         Statement::Query(_)
         | Statement::Insert(_)
         | Statement::Update(_)
         | Statement::Delete(_)
-        | Statement::Merge(_) => {
+        | Statement::Merge(_)
+        | Statement::Kept(_)
+            if is_execute || !matches!(statement, Statement::Kept(_)) =>
+        {
             let ExplainOptions {
                 analyze,
                 alternatives,
@@ -304,10 +310,10 @@ fn explain(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
                 statement: Box::new(statement),
             })
         }
-        _ => Err(
-            SqlError::unsupported("EXPLAIN takes a query, INSERT, UPSERT, UPDATE, DELETE or MERGE")
-                .at(position),
-        ),
+        _ => Err(SqlError::unsupported(
+            "EXPLAIN takes a query, INSERT, UPSERT, UPDATE, DELETE, MERGE or EXECUTE",
+        )
+        .at(position)),
     }
 }
 
