@@ -434,7 +434,11 @@ const FUNCTIONS: &[Definition] = &[
         number => Ok(number.clone()),
     }),
     stable("regprocout", 1..=1, Kind::Text, |_, given| {
-        Ok(match oid(&given[0]) {
+        let number = match &given[0] {
+            Cell::Text(name) => function_number(name)?,
+            number => oid(number),
+        };
+        Ok(match number {
             0 => "-".into(),
             number => match procs::numbered(number) {
                 Some(proc) => proc.name().into(),
