@@ -8,6 +8,9 @@ use rukh_kv::KvSnapshot;
 /// Rows of the first batch, small for the sake of LIMIT.
 const ROWS_FIRST: usize = 16;
 
+/// Rows of the first batch where at least so many are wanted; their size is not known yet.
+const ROWS_FIRST_LIMITED: usize = 128;
+
 /// Rows of a batch at most.
 const ROWS_MAX: usize = 1024;
 
@@ -70,8 +73,12 @@ impl Batch {
         self.next >= self.len
     }
 
-    /// Begins a new batch of at most `most` rows; returns how many to collect.
-    pub(crate) fn start(&mut self, most: usize) -> usize {
+    /// Begins a new batch of at most `most` rows; returns how many to collect. `limited` says that so many are
+    /// sure to be wanted, if they are there: the first batch need not feel its way.
+    pub(crate) fn start(&mut self, most: usize, limited: bool) -> usize {
+        if limited && self.len == 0 {
+            self.size = most.clamp(1, ROWS_FIRST_LIMITED);
+        }
         if let Some(row_bytes) = self.bytes.checked_div(self.len) {
             let affordable = BYTES_AIM / row_bytes.max(1);
             self.size = (2 * self.size).min(affordable).clamp(1, ROWS_MAX);

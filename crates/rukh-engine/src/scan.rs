@@ -615,7 +615,10 @@ impl RowCursor {
     /// Collects the next entries, at most `most`, and fetches what they lack; returns how many there
     /// were. Points that hold no row count, too: more may follow them.
     fn fill(&mut self, most: u64) -> Result<usize, EngineError> {
-        let size = self.batch.start(usize::try_from(most).unwrap_or(usize::MAX));
+        let limited = self.remaining < u64::MAX / 2;
+        let size = self
+            .batch
+            .start(usize::try_from(most).unwrap_or(usize::MAX), limited);
         let (plan, batch) = (&*self.plan, &mut self.batch);
         let collected;
         match &mut self.entries {
