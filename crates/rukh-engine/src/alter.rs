@@ -37,12 +37,11 @@ impl Engine {
         if other_lifetime {
             inner.end_lifetime(before)?;
         }
-        inner.forget_surplus(&definitions, &next)?;
+        let mut batch = inner.forget_surplus(&definitions, &next)?;
         let is_new = |name: &String| !inner.store.table_exists(name);
         let names = next.storage_names();
         let new: Vec<String> = names.into_iter().filter(is_new).collect();
         inner.create_storage(&new, &next)?;
-        let mut batch = WriteBatch::new();
         crate::stored::put_table(&mut batch, &next);
         let mut catalog = definitions.catalog.with_table(next.clone());
         // The sequences of columns that are gone go, too.

@@ -36,7 +36,7 @@ use rukh_kv::{Compression, Durability, KvSnapshot, KvStore, TableOptions, WriteB
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Bytes of pending changes that one statement may hold, unless set otherwise: 512 MiB.
 const STATEMENT_BYTES_MAX: u64 = 512 << 20;
@@ -83,6 +83,8 @@ pub(crate) struct Inner {
     pub(crate) kept: Arc<KeptBlocks>,
     load_directory: RwLock<PathBuf>,
     load_bytes_max: AtomicUsize,
+    /// Ids below this one are not given again, see [`Inner::pass_over`].
+    least_id: AtomicU32,
     /// Set when storage may show half of a load: nothing is read or written any more.
     halted: Arc<AtomicBool>,
     recovered: Vec<Recovery>,
@@ -132,6 +134,7 @@ impl Engine {
             kept: Arc::default(),
             load_directory: RwLock::new(std::env::temp_dir()),
             load_bytes_max: AtomicUsize::new(LOAD_BYTES_MAX),
+            least_id: AtomicU32::new(0),
             halted: Arc::default(),
             recovered: Vec::new(),
         };
@@ -248,9 +251,10 @@ impl Engine {
         let _guard = inner.lock_writer()?;
         let definitions = inner.definitions();
         definitions.catalog.check_name_free(&draft.schema, &draft.name)?;
-        let id = TableId(stored::next_id(inner.store.as_ref())?);
+        let id = TableId(inner.next_storage_id()?);
         let table = validate_table(draft, id)?;
-        inner.create_storage(&table.storage_names(), &table)?;
+        let created = inner.create_storage(&table.storage_names(), &table);
+        created.inspect_err(|_| inner.pass_over(id.0))?;
         let mut batch = WriteBatch::new();
         stored::put_table(&mut batch, &table);
         let mut next = definitions.catalog.with_table(table);
@@ -441,6 +445,18 @@ impl Inner {
         stored::put_table(&mut batch, &table);
         let next = self.definitions().catalog.with_table(table);
         self.commit_definitions(batch, next)
+    }
+
+    /// Returns the next id to give to a table or index.
+    pub(crate) fn next_storage_id(&self) -> Result<u32, EngineError> {
+        let stored = stored::next_id(self.store.as_ref())?;
+        Ok(stored.max(self.least_id.load(Ordering::Relaxed)))
+    }
+
+    /// Does not give an id again: storage may have half of a column family of that name, which the next open
+    /// drops, and until then refuses another.
+    pub(crate) fn pass_over(&self, id: u32) {
+        self.least_id.fetch_max(id.saturating_add(1), Ordering::Relaxed);
     }
 
     /// Creates column families of a table, empty: what an earlier failure left under their names goes first.

@@ -131,13 +131,18 @@ fn forget_oldest(
 impl Inner {
     /// Removes the images that are too many once a table keeps fewer, as `next` says; nobody writes meanwhile.
     ///
-    /// Done before that is stored: there are never more images than a definition says.
-    pub(crate) fn forget_surplus(&self, before: &Definitions, next: &Table) -> Result<(), EngineError> {
+    /// Done with what stores that, and what does not fit into one batch before: there are never more images than a
+    /// definition says. Returns the batch.
+    pub(crate) fn forget_surplus(
+        &self,
+        before: &Definitions,
+        next: &Table,
+    ) -> Result<WriteBatch, EngineError> {
         let (Some(history), kept) = (before.history(next.id), kept(next)) else {
-            return Ok(());
+            return Ok(WriteBatch::new());
         };
         if next.options.versions.is_none() || kept >= self::kept(&history.table) {
-            return Ok(());
+            return Ok(WriteBatch::new());
         }
         let storage = &history.families[0].storage;
         // What is dead is not counted: whether storage has let go of it yet must not be seen.
@@ -147,10 +152,10 @@ impl Inner {
             now: self.clock.now(),
         };
         let mut cursor = live.scan(storage, ScanSpec::all().keys_only())?;
-        let (mut row, mut count, mut more) = (Vec::new(), 0, true);
-        while more {
+        let (mut row, mut count) = (Vec::new(), 0);
+        loop {
             let mut batch = WriteBatch::new();
-            more = !cursor.for_each(&mut |key, _| {
+            let more = !cursor.for_each(&mut |key, _| {
                 let of_row = &key[..key.len().saturating_sub(END_LEN)];
                 if row != of_row {
                     row.clear();
@@ -167,10 +172,10 @@ impl Inner {
                     false => ControlFlow::Break(()),
                 }
             })?;
-            if !batch.is_empty() {
-                self.store.write(batch, Durability::Synced)?;
+            if !more {
+                return Ok(batch);
             }
+            self.store.write(batch, Durability::Synced)?;
         }
-        Ok(())
     }
 }

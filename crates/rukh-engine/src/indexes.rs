@@ -31,14 +31,15 @@ impl Engine {
         definitions
             .catalog
             .check_name_free(&codec.table.schema, &draft.name)?;
-        let id = IndexId(stored::next_id(inner.store.as_ref())?);
+        let id = IndexId(inner.next_storage_id()?);
         let index = validate_index(draft, &codec.table, id)?;
         // An expression that does not compile is told before anything is stored.
         let mut building = Table::clone(&codec.table);
         building.indexes.push(index.clone());
         let compiled = Arc::new(TableCodec::new(Arc::new(building.clone())));
         Maintainer::of_all(compiled, &*inner.functions)?;
-        inner.create_storage(&index.storage_names(), &building)?;
+        let created = inner.create_storage(&index.storage_names(), &building);
+        created.inspect_err(|_| inner.pass_over(id.0))?;
         let mut batch = WriteBatch::new();
         stored::put_next_id(&mut batch, id.0 + 1);
         let built = match inner.commit_table(batch, building) {
@@ -68,7 +69,7 @@ impl Engine {
         inner.idle_index(id)?;
         let catalog = inner.definitions().catalog.clone();
         let (table, index) = catalog.index(id).ok_or_else(|| unknown(id))?;
-        let filled = IndexId(stored::next_id(inner.store.as_ref())?);
+        let filled = IndexId(inner.next_storage_id()?);
         let mut batch = WriteBatch::new();
         stored::put_next_id(&mut batch, filled.0 + 1);
         inner.store.write(batch, Durability::Synced)?;

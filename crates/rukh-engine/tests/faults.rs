@@ -5,13 +5,13 @@
 
 mod support;
 
-use rukh_kv::{Fault, FaultStore, KvStore, MemoryStore};
+use rukh_kv::{Fault, FaultStore};
 use std::sync::Arc;
 use support::life::{STEPS, state};
 
 /// Runs all steps without a fault; returns the state before each and at the end, and the writes.
 fn undisturbed(rows_at_once: u64) -> (Vec<Vec<String>>, u64) {
-    let store = Arc::new(FaultStore::new(Arc::new(MemoryStore::new())));
+    let store = Arc::new(FaultStore::new(support::memory()));
     let engine = support::open(store.clone());
     engine.set_rows_at_once(rows_at_once);
     store.fail_write(u64::MAX, Fault::Refuse);
@@ -33,7 +33,7 @@ fn sweep_with(fault: Fault, rows_at_once: u64) {
     let (states, writes) = undisturbed(rows_at_once);
     assert!(writes > 40, "{writes}");
     for n in 1..=writes {
-        let memory: Arc<dyn KvStore> = Arc::new(MemoryStore::new());
+        let memory = support::memory();
         let store = Arc::new(FaultStore::new(memory.clone()));
         let engine = support::open(store.clone());
         engine.set_rows_at_once(rows_at_once);
@@ -55,7 +55,7 @@ fn sweep_with(fault: Fault, rows_at_once: u64) {
             .tables()
             .map(|table| {
                 let indexes = table.indexes.iter().flat_map(rukh_catalog::Index::storage_names);
-                table.families.len() + indexes.count() + usize::from(table.is_columnar())
+                table.storage_names().len() + indexes.count()
             })
             .sum::<usize>();
         assert_eq!(
@@ -88,7 +88,7 @@ fn a_lost_answer() {
 fn a_refused_write_can_be_tried_again() {
     let (states, writes) = undisturbed(0);
     for n in 1..=writes {
-        let store = Arc::new(FaultStore::new(Arc::new(MemoryStore::new())));
+        let store = Arc::new(FaultStore::new(support::memory()));
         let engine = support::open(store.clone());
         engine.set_rows_at_once(0);
         store.fail_write(n, Fault::Refuse);

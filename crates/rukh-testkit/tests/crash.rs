@@ -13,7 +13,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use rukh::Database;
 use rukh_testkit::client::Client;
-use rukh_testkit::crash::{Model, Step, contents, setup};
+use rukh_testkit::crash::{Difference, Kind, State};
 use rukh_testkit::seed::{Cases, number};
 
 /// Kills of a usual run.
@@ -21,15 +21,20 @@ const ROUNDS: u64 = 12;
 
 #[test]
 fn crash_leaves_every_acknowledged_statement_and_no_half_one() {
-    crash(false);
+    crash(Kind::Rows);
 }
 
 #[test]
 fn crash_leaves_every_acknowledged_statement_in_a_columnar_table() {
-    crash(true);
+    crash(Kind::Columnar);
 }
 
-fn crash(columnar: bool) {
+#[test]
+fn crash_leaves_what_was_written_without_being_read_and_what_has_lifetimes() {
+    crash(Kind::Meter);
+}
+
+fn crash(kind: Kind) {
     let case = Cases::from_environment("crash", 1)
         .iter()
         .next()
@@ -37,36 +42,36 @@ fn crash(columnar: bool) {
     let rounds = number("RUKH_CRASH_ROUNDS").unwrap_or(ROUNDS);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("db");
-    make_table(&path, columnar);
+    make_tables(&path, kind);
     let mut random = StdRng::seed_from_u64(case.seed);
-    let mut model = Model::after_setup(columnar);
+    let mut model = kind.model();
     let mut next = 0;
     for round in 0..rounds {
-        let acknowledged = run_and_kill(&path, case.seed, next, columnar, &mut random);
+        let acknowledged = run_and_kill(&path, case.seed, next, kind, &mut random);
         for number in next..acknowledged {
-            model.apply(&Step::of(case.seed, number));
+            model.apply(case.seed, number);
         }
-        next = reopen_and_compare(&path, case.seed, acknowledged, &mut model)
+        next = reopen_and_compare(&path, case.seed, acknowledged, kind, model.as_mut())
             .unwrap_or_else(|error| panic!("{}\nround {round}: {error}", case.replay()));
     }
-    println!("crash: {rounds} kills, {next} statements");
+    println!("crash: {}: {rounds} kills, {next} statements", kind.name());
 }
 
-fn make_table(path: &Path, columnar: bool) {
+fn make_tables(path: &Path, kind: Kind) {
     let database = Database::open(path).unwrap();
     let mut client = Client::new(&database);
-    for sql in setup(columnar) {
+    for sql in kind.setup() {
         client.run(&sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 }
 
 /// Starts the child at statement `first`, kills it some time after a random number of commits, and
 /// returns the number behind the last one acknowledged.
-fn run_and_kill(path: &Path, seed: u64, first: u64, columnar: bool, random: &mut StdRng) -> u64 {
+fn run_and_kill(path: &Path, seed: u64, first: u64, kind: Kind, random: &mut StdRng) -> u64 {
     let mut child = Command::new(env!("CARGO_BIN_EXE_rukh-crash-child"))
         .arg(path)
         .args([seed.to_string(), first.to_string()])
-        .arg(if columnar { "columnar" } else { "rows" })
+        .arg(kind.name())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -107,21 +112,27 @@ fn acknowledged_by(line: &str) -> Option<u64> {
 
 /// Compares the database with the model after the acknowledged statements, or one more; returns the
 /// number of the next statement.
-fn reopen_and_compare(path: &Path, seed: u64, acknowledged: u64, model: &mut Model) -> Result<u64, String> {
+fn reopen_and_compare(
+    path: &Path,
+    seed: u64,
+    acknowledged: u64,
+    kind: Kind,
+    model: &mut dyn State,
+) -> Result<u64, String> {
     let database = Database::open(path).map_err(|error| format!("open: {error}"))?;
     let mut client = Client::new(&database);
-    client.check("ledger")?;
-    let table = contents(&mut client, model.versions)?;
-    let Err(difference) = table.clone().same_rows(model.table(), true) else {
-        return Ok(acknowledged);
+    let difference = match model.compare(&mut client) {
+        Ok(()) => return Ok(acknowledged),
+        Err(Difference::Damage(finding)) => return Err(finding),
+        Err(Difference::Rows(difference)) => difference,
     };
-    let step = Step::of(seed, acknowledged);
-    model.apply(&step);
-    match table.same_rows(model.table(), true) {
+    model.apply(seed, acknowledged);
+    match model.compare(&mut client) {
         Ok(()) => Ok(acknowledged + 1),
-        Err(with_one_more) => Err(format!(
+        Err(Difference::Damage(finding)) => Err(finding),
+        Err(Difference::Rows(with_one_more)) => Err(format!(
             "after {acknowledged} statements: {difference}\nafter the next, {}: {with_one_more}",
-            step.sql()
+            kind.statements(seed, acknowledged).join("; ")
         )),
     }
 }

@@ -1,7 +1,10 @@
 //! The life of a database, statement by statement, for runs in which writes fail or the process ends.
 
-use rukh_engine::{Engine, EngineError, NoProgress, OnConflict, ScanRequest};
+use rukh_catalog::{Lifetime, Versions};
+use rukh_engine::{Engine, EngineError, NoProgress, OnConflict, ScanRequest, Write};
+use rukh_keys::Datum;
 use rukh_kv::Durability;
+use std::sync::Arc;
 
 /// A statement.
 pub type Step = fn(&Engine) -> Result<(), EngineError>;
@@ -115,7 +118,125 @@ pub const STEPS: &[Step] = &[
     |engine| engine.truncate(super::table(engine, "c").id),
     |engine| load(engine, "c", &["1, 1, '1', '1'"]),
     |engine| engine.drop_table(super::table(engine, "c").id),
+    // What is written without being read: adds to counters, and columns that no index holds.
+    |engine| {
+        engine
+            .create_table(super::table_draft("m", METER, "k", None))
+            .map(drop)
+    },
+    |engine| insert(engine, "m", &["1, 0, 10, 'p'", "2, 5, NULL, NULL"]),
+    |engine| add(engine, &[(1, 3), (2, -1)]),
+    |engine| patch(engine, &["k", "a"], &["1, 0, 11, NULL", "9, 0, 90, NULL"]),
+    |engine| patch(engine, &["k", "p"], &["9, 0, NULL, 'patched'", "7, 0, NULL, 'q'"]),
+    |engine| meter(engine),
+    |engine| engine.compact(None, &NoProgress),
+    |engine| index(engine, "m", "m_a", "a DESC", false),
+    |engine| patch(engine, &["k", "a"], &["2, 0, 22, NULL", "7, 0, 70, NULL"]),
+    |engine| add(engine, &[(9, 9), (1, 1)]),
+    // Lifetimes and versions that come and change by ALTER TABLE.
+    |engine| {
+        engine
+            .create_table(super::table_draft("v", COLUMNS, "k", None))
+            .map(drop)
+    },
+    |engine| index(engine, "v", "v_a", "a", false),
+    |engine| {
+        insert(
+            engine,
+            "v",
+            &["1, 10, 'x', 'p'", "2, 20, 'y', NULL", "3, 30, 'z', 'q'"],
+        )
+    },
+    |engine| promise(engine, Some(TTL_MICROS), None),
+    |engine| upsert(engine, "v", &["1, 11, 'x', 'p'", "4, 40, 'w', NULL"]),
+    |engine| promise(engine, Some(TTL_MICROS), Some(3)),
+    |engine| upsert(engine, "v", &["1, 12, 'x', 'p'", "2, 21, 'y', NULL"]),
+    |engine| upsert(engine, "v", &["1, 13, 'x', 'p'"]),
+    |engine| delete(engine, "v", "3"),
+    |engine| promise(engine, Some(2 * TTL_MICROS), Some(3)),
+    |engine| promise(engine, Some(2 * TTL_MICROS), Some(2)),
+    |engine| engine.compact(None, &NoProgress),
+    |engine| upsert(engine, "v", &["2, 22, 'y', NULL", "3, 33, NULL, NULL"]),
+    |engine| promise(engine, None, None),
+    |engine| delete(engine, "v", "1"),
+    |engine| engine.drop_table(super::table(engine, "v").id),
+    |engine| engine.compact(None, &NoProgress),
 ];
+
+/// A table with a counter, and a column in a family of its own.
+const METER: &str = "k INTEGER, c COUNTER, a INTEGER NULL, p VARCHAR NULL IN payload";
+
+/// Ten years.
+const TTL_MICROS: i64 = 10 * 365 * 86_400 * 1_000_000;
+
+/// Adds to counters, which reads nothing but whether the rows are there.
+fn add(engine: &Engine, amounts: &[(i64, i64)]) -> Result<(), EngineError> {
+    let table = super::table(engine, "m");
+    let counter = table.column_named("c").unwrap().id;
+    let mut write = engine.begin()?;
+    for (key, amount) in amounts {
+        write.add(&table, &[Datum::Int(*key)], &[(counter, *amount)])?;
+    }
+    write.commit(Durability::Synced)
+}
+
+/// Writes some columns, and keeps what others there are.
+fn patch(engine: &Engine, named: &[&str], rows: &[&str]) -> Result<(), EngineError> {
+    let mut write = engine.begin()?;
+    patch_rows(&mut write, engine, named, rows)?;
+    write.commit(Durability::Synced)
+}
+
+fn patch_rows(write: &mut Write, engine: &Engine, named: &[&str], rows: &[&str]) -> Result<(), EngineError> {
+    let table = super::table(engine, "m");
+    let named: Vec<_> = named
+        .iter()
+        .map(|name| table.column_named(name).unwrap().id)
+        .collect();
+    let rows = rows.iter().map(|row| super::row(&table, row)).collect();
+    write.upsert(&table, &named, rows).map(drop)
+}
+
+/// Adds and patches as one, some of which are undone.
+fn meter(engine: &Engine) -> Result<(), EngineError> {
+    let table = super::table(engine, "m");
+    let counter = table.column_named("c").unwrap().id;
+    let transaction = engine.transaction();
+    let mut write = transaction.write()?;
+    write.add(&table, &[Datum::Int(1)], &[(counter, 100)])?;
+    write.commit(Durability::Buffered)?;
+    let mut write = transaction.write()?;
+    patch_rows(
+        &mut write,
+        engine,
+        &["k", "p"],
+        &["1, 0, NULL, 'in a transaction'"],
+    )?;
+    write.commit(Durability::Buffered)?;
+    let savepoint = transaction.savepoint();
+    let mut write = transaction.write()?;
+    write.add(&table, &[Datum::Int(2)], &[(counter, 1000)])?;
+    write.commit(Durability::Buffered)?;
+    transaction.roll_back_to(&savepoint);
+    transaction.commit(Durability::Synced)
+}
+
+/// Says how long rows live, and how many images are kept of each.
+fn promise(engine: &Engine, ttl_micros: Option<i64>, kept: Option<u32>) -> Result<(), EngineError> {
+    let since_micros = engine.snapshot().now();
+    let altered = engine.alter_table(super::table(engine, "v").id, |_, before| {
+        let mut next = before.clone();
+        next.options.lifetime = ttl_micros.map(|ttl_micros| Lifetime {
+            ttl_micros,
+            from: None,
+            since_micros,
+        });
+        next.options.versions = kept.map(|kept| Versions { kept, since_micros });
+        next.options.timed = true;
+        Ok::<_, EngineError>(next)
+    });
+    altered.map(drop)
+}
 
 /// Rows of several blocks.
 const FIRST: &[&str] = &[
@@ -227,7 +348,7 @@ fn erase(engine: &Engine) -> Result<(), EngineError> {
     erase.finish(&NoProgress).map(drop)
 }
 
-/// Everything that a user sees: tables, their indexes, their rows.
+/// Everything that a user sees: tables, their indexes, their rows, and how many images there are of what was.
 pub fn state(engine: &Engine) -> Vec<String> {
     let mut state = Vec::new();
     for table in engine.catalog().tables() {
@@ -239,6 +360,11 @@ pub fn state(engine: &Engine) -> Vec<String> {
         state.push(format!("{} {indexes:?}", table.name));
         let rows = super::read(&engine.snapshot(), ScanRequest::all(table.clone(), Vec::new()));
         state.extend(rows.iter().map(|row| super::show_row(table, row)));
+        if let Some(history) = table.history() {
+            let images = ScanRequest::all(Arc::new(history), Vec::new());
+            let images = super::read(&engine.snapshot(), images);
+            state.push(format!("{} images", images.len()));
+        }
         let report = engine.check_table(table.id, &NoProgress).unwrap();
         assert!(report.is_clean(), "{report:?}");
     }

@@ -17,10 +17,15 @@ use rukh_catalog::{
     Column, ColumnId, ColumnValues, Family, FamilyId, IndexDraft, IndexLayout, IndexPredicate, KeyElement,
     KeyExpr, SaltOptions, Table, TableDraft, TableOptions,
 };
-use rukh_engine::{Engine, NoProgress, Row, ScanRequest, Snapshot};
+use rukh_engine::{CounterMerge, Engine, NoProgress, Row, ScanRequest, Snapshot};
 use rukh_keys::{DataType, Datum, KeyLayout, SortOrder};
 use rukh_kv::{KvStore, MemoryStore};
 use std::sync::Arc;
+
+/// Makes an empty store in memory that can merge.
+pub fn memory() -> Arc<dyn KvStore> {
+    Arc::new(MemoryStore::with_merge_operator(Arc::new(CounterMerge)))
+}
 
 /// Makes an empty database in memory.
 pub fn engine() -> Engine {

@@ -408,16 +408,23 @@ impl KvStore for RocksStore {
     }
 
     fn flush(&self) -> Result<(), KvError> {
-        let (db, tables) = {
-            let open = self.writable()?;
-            (Arc::clone(&open.db), Arc::clone(&open.tables))
-        };
-        let families: Vec<_> = tables.values().map(|table| &table.family).collect();
-        if families.is_empty() {
-            return Ok(());
+        loop {
+            let (db, tables) = {
+                let open = self.writable()?;
+                (Arc::clone(&open.db), Arc::clone(&open.tables))
+            };
+            let families: Vec<_> = tables.values().map(|table| &table.family).collect();
+            if families.is_empty() {
+                return Ok(());
+            }
+            let Err(error) = db.flush_cfs_opt(&families, &FlushOptions::default()) else {
+                return Ok(());
+            };
+            // One of them was dropped meanwhile: RocksDB then flushes none.
+            if Arc::ptr_eq(&tables, &self.writable()?.tables) {
+                return Err(failure("flush", error));
+            }
         }
-        db.flush_cfs_opt(&families, &FlushOptions::default())
-            .map_err(|error| failure("flush", error))
     }
 
     fn compact(&self, table: &str) -> Result<(), KvError> {

@@ -1,0 +1,199 @@
+//! A disk that is full: what does not fit is refused and changes nothing, what is there can be read, and
+//! once there is space again the same process writes on.
+//!
+//! The test runs itself as a child process with a file system of its own, in memory and small, which takes a mount
+//! namespace: root, or a user that may make one. Storage looks for space every five seconds and wants as much as one write
+//! buffer has, so the test waits that long; what it waits for is the first write that succeeds.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use rukh::{Database, Error, ErrorKind};
+use rukh_testkit::client::Client;
+use rukh_testkit::need;
+
+/// The directory that the child mounts its file system on.
+const DIRECTORY: &str = "RUKH_FULL_DISK";
+const TEST: &str = "a_full_disk_refuses_and_goes_on_when_there_is_space";
+/// Size of the file system, in MiB: what storage asks for before it goes on, and some more.
+const SIZE_MIB: usize = 160;
+/// How long storage may take to see that there is space.
+const WAIT_MAX: Duration = Duration::from_secs(60);
+
+/// Returns how a process gets a namespace in which it may mount, or why there is none.
+fn namespace() -> Result<&'static [&'static str], String> {
+    const WAYS: [&[&str]; 2] = [&["--mount"], &["--mount", "--map-root-user"]];
+    let works = |way: &&[&str]| {
+        let place = tempfile::tempdir().unwrap();
+        let tried = Command::new("unshare")
+            .args(*way)
+            .args(["mount", "-t", "tmpfs", "-o", "size=1m", "none"])
+            .arg(place.path())
+            .output();
+        tried.is_ok_and(|output| output.status.success())
+    };
+    let way = WAYS.into_iter().find(|way| works(way));
+    way.ok_or_else(|| "this user cannot mount a small file system (unshare --mount)".to_owned())
+}
+
+#[test]
+fn a_full_disk_refuses_and_goes_on_when_there_is_space() {
+    if let Some(directory) = std::env::var_os(DIRECTORY) {
+        return live(Path::new(&directory));
+    }
+    let Some(way) = need::or_skip(TEST, namespace()) else {
+        return;
+    };
+    let place = tempfile::tempdir().unwrap();
+    let script = format!("mount -t tmpfs -o size={SIZE_MIB}m none \"${DIRECTORY}\" && exec \"$@\"");
+    let output = Command::new("unshare")
+        .args(way)
+        .args(["sh", "-c", &script, "sh"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", TEST, "--nocapture"])
+        .env(DIRECTORY, place.path())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}\n{errors}");
+    let told = text.lines().find(|line| line.starts_with("full disk:"));
+    println!("{}", told.expect("the child has run the test"));
+}
+
+/// Takes all space that there is, until dropped.
+struct Ballast(PathBuf);
+
+impl Ballast {
+    fn fill(directory: &Path) -> Ballast {
+        let path = directory.join("ballast");
+        let mut file = File::create(&path).unwrap();
+        let mut piece = vec![7; 1 << 20];
+        while !piece.is_empty() {
+            if file.write_all(&piece).is_err() {
+                piece.truncate(piece.len() / 2);
+            }
+        }
+        Ballast(path)
+    }
+}
+
+impl Drop for Ballast {
+    fn drop(&mut self) {
+        std::fs::remove_file(&self.0).unwrap();
+    }
+}
+
+/// Counts the rows, which nothing is missing of.
+fn rows(client: &mut Client) -> u64 {
+    client.check("t").unwrap();
+    let table = client.query("SELECT count(*) FROM t").unwrap();
+    let by_index = client
+        .query("SELECT /*+ INDEX(t t_p) */ count(p) FROM t")
+        .unwrap();
+    assert_eq!(table.rows, by_index.rows);
+    table.rows[0][0].as_deref().unwrap().parse().unwrap()
+}
+
+fn refused(error: &Error, sql: &str) {
+    assert_eq!(
+        (error.sqlstate, error.kind),
+        ("53100", ErrorKind::Io),
+        "{sql}: {error}"
+    );
+}
+
+/// What the child does in its small file system.
+fn live(directory: &Path) {
+    let path = directory.join("db");
+    let database = Database::open(&path).unwrap();
+    let mut client = Client::new(&database);
+    for sql in [
+        "CREATE TABLE t (id BIGINT PRIMARY KEY, p VARCHAR)",
+        "CREATE INDEX t_p ON t (p)",
+        "INSERT INTO t SELECT n, md5(CAST(n AS VARCHAR)) FROM generate_series(1, 1000) AS s(n)",
+    ] {
+        client.run(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+    let source = directory.join("rows.csv");
+    let lines = (100_000..130_000).map(|n| format!("{n},{n:032}\n"));
+    std::fs::write(&source, lines.collect::<String>()).unwrap();
+    let load = format!("COPY t FROM '{}'", source.display());
+
+    let ballast = Ballast::fill(directory);
+    // Sorted files find no space, and storage itself has not failed yet.
+    for sql in [load.as_str(), "CREATE INDEX t_late ON t (p DESC, id)"] {
+        refused(&client.run(sql).unwrap_err(), sql);
+    }
+    assert_eq!(rows(&mut client), 1000);
+    // The log has some space that it asked for before.
+    let mut before = 1000;
+    let error = loop {
+        assert!(before < 1_000_000, "the disk is full");
+        let sql = format!(
+            "INSERT INTO t SELECT n, repeat(md5(CAST(n AS VARCHAR)), 40) FROM generate_series({}, {}) AS s(n)",
+            1_000_000 + before,
+            1_000_000 + before + 999
+        );
+        match client.run(&sql) {
+            Ok(_) => before += 1000,
+            Err(error) => break error,
+        }
+    };
+    refused(&error, "INSERT of many rows");
+    assert_eq!(rows(&mut client), before);
+    let statements = [
+        load.as_str(),
+        "CREATE INDEX t_late ON t (p DESC, id)",
+        "UPDATE t SET p = 'other' || p WHERE id < 100",
+        "UPDATE t SET p = 'other' WHERE id = 7",
+        "DELETE FROM t WHERE id % 2 = 0",
+        "CREATE TABLE u (a INTEGER PRIMARY KEY)",
+        "ALTER TABLE t ADD COLUMN x INTEGER",
+        "TRUNCATE t",
+        "CHECKPOINT",
+        "INSERT INTO t VALUES (5000, 'one row')",
+    ];
+    for sql in statements {
+        refused(&client.run(sql).unwrap_err(), sql);
+        assert_eq!(rows(&mut client), before, "{sql}");
+    }
+    assert_eq!(
+        client
+            .query("SELECT p FROM t WHERE p LIKE 'other%'")
+            .unwrap()
+            .rows
+            .len(),
+        0
+    );
+    let refusals = statements.len();
+
+    drop(ballast);
+    let started = Instant::now();
+    while let Err(error) = client.run("INSERT INTO t VALUES (6000, 'again')") {
+        refused(&error, "INSERT");
+        assert!(started.elapsed() < WAIT_MAX, "no write succeeds: {error}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let waited = started.elapsed();
+    for sql in [
+        load.as_str(),
+        "UPDATE t SET p = 'other' || p WHERE id <= 10",
+        "CHECKPOINT",
+    ] {
+        client.run(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+    assert_eq!(rows(&mut client), before + 1 + 30_000);
+    drop((client, database));
+    let mut client = Client::new(&Database::open(&path).unwrap());
+    assert_eq!(rows(&mut client), before + 1 + 30_000);
+    println!(
+        "full disk: {refusals} statements refused, {before} rows kept, written again {:.1} s after there was space",
+        waited.as_secs_f64()
+    );
+}
