@@ -9,8 +9,8 @@ const COUNTERS_MAX: usize = 255;
 
 impl Table {
     /// Whether adding to a column is all that an UPDATE of it has to do: it is a counter, never NULL, and
-    /// no index, CHECK constraint or generated column reads it; and rows do not carry times, which a write
-    /// renews.
+    /// no index, CHECK constraint or generated column reads it; rows do not carry times, which a write
+    /// renews; and they are not in blocks, beside which whole rows are written.
     pub fn adds_blindly(&self, id: ColumnId) -> bool {
         let Some(column) = self.column(id) else {
             return false;
@@ -24,7 +24,8 @@ impl Table {
                 let generated = column.values.generated.as_ref();
                 generated.is_some_and(|generated| generated.columns.contains(&id))
             });
-        column.values.counter && !column.nullable && !is_read && !self.options.timed
+        let options = &self.options;
+        column.values.counter && !column.nullable && !is_read && !options.timed && !options.columnar
     }
 
     /// Checks that counters are 64-bit integers outside of the primary key, and not too many.

@@ -26,7 +26,8 @@ use serde::de::DeserializeOwned;
 /// | 4       | columnar tables; versions of rows; roles and their rights; CHECK OPTION of views  |
 /// | 5       | heads of columnar blocks tell the identity of their columns; patches in values;   |
 /// |         | schemas; comments on views and sequences                                          |
-pub const FORMAT_VERSION: u32 = 5;
+/// | 6       | times in columnar blocks: lifetimes and versions of columnar tables and indexes   |
+pub const FORMAT_VERSION: u32 = 6;
 
 /// Key of the format version in the `catalog` column family.
 pub const FORMAT_KEY: &[u8] = b"format";

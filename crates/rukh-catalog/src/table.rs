@@ -302,8 +302,7 @@ impl Table {
             .collect()
     }
 
-    /// Checks that a columnar table has nothing that blocks cannot serve: rows are one value, which knows no
-    /// times and is not added to.
+    /// Checks that a columnar table has nothing that blocks cannot serve: rows are one value.
     ///
     /// Fails with [`CatalogError::Unsupported`].
     pub fn check_layout(&self) -> Result<(), CatalogError> {
@@ -312,12 +311,6 @@ impl Table {
         }
         let what = if self.families.len() > 1 {
             "more than one family"
-        } else if self.options.versions.is_some() {
-            "VERSIONS"
-        } else if self.options.lifetime.is_some() || self.options.timed {
-            "a TTL"
-        } else if self.columns.iter().any(|column| column.values.counter) {
-            "counters"
         } else if self.next_column > BLOCK_COLUMNS_MAX {
             "so many columns that were added and dropped"
         } else {

@@ -122,7 +122,7 @@ pub fn validate_index(draft: IndexDraft, table: &Table, id: IndexId) -> Result<I
         state: IndexState::Building,
         layout: draft.layout,
     };
-    check_columnar(&index, table)?;
+    check_columnar(&index)?;
     check_index_families(&index, table)?;
     match index.key_elements(table).len() <= KEY_COLUMNS_MAX {
         true => Ok(index),
@@ -132,20 +132,17 @@ pub fn validate_index(draft: IndexDraft, table: &Table, id: IndexId) -> Result<I
     }
 }
 
-/// Checks that a columnar index, and the table it is of, are such as it can serve: it finds rows by no
-/// key, computes nothing, and knows no times.
+/// Checks that a columnar index is such as it can serve: it finds rows by no
+/// key, and computes nothing.
 ///
 /// Fails with [`CatalogError::Unsupported`].
-pub fn check_columnar(index: &Index, table: &Table) -> Result<(), CatalogError> {
+pub fn check_columnar(index: &Index) -> Result<(), CatalogError> {
     let is_computed = |element: &KeyElement| matches!(element.expr, KeyExpr::Expression { .. });
     let what = match index.layout {
         IndexLayout::Rows => return Ok(()),
         IndexLayout::Columnar if index.unique => "unique indexes",
         IndexLayout::Columnar if index.predicate.is_some() => "partial indexes",
         IndexLayout::Columnar if index.elements.iter().any(is_computed) => "index expressions",
-        IndexLayout::Columnar if table.options.lifetime.is_some() || table.options.timed => {
-            "tables with a TTL"
-        }
         IndexLayout::Columnar => return Ok(()),
     };
     Err(CatalogError::Unsupported {

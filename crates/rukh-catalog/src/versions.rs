@@ -49,6 +49,9 @@ impl ColumnId {
 
     /// When a former image ended, the last element of its key.
     pub const ENDED: ColumnId = ColumnId(COLUMN_IDS_MAX - 2);
+
+    /// Since when the life of a row counts, in blocks of columnar tables and indexes; nobody but the engine reads it.
+    pub const LIFE: ColumnId = ColumnId(COLUMN_IDS_MAX - 3);
 }
 
 impl TableId {
@@ -71,6 +74,8 @@ impl Table {
         }
         let mut history = self.standing()?;
         history.id = self.id.history();
+        // Former images are looked for by key, and go one by one.
+        history.options.columnar = false;
         history.name = format!("{}:history", self.name);
         history.columns.push(period_column(ColumnId::ENDED, ROW_END));
         // The bucket of a row is that of its images.

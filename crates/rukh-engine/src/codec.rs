@@ -454,11 +454,16 @@ impl FamilyCodec {
         shape.encode(times, datum, out)
     }
 
-    /// Appends the value that holds these datums, one for each live column of the family.
-    pub(crate) fn encode_ordinals(&self, datums: &[Datum], out: &mut Vec<u8>) -> Result<(), ValueError> {
+    /// Appends the value that holds these datums, one for each live column of the family, and these times.
+    pub(crate) fn encode_ordinals(
+        &self,
+        datums: &[Datum],
+        times: Option<Times>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ValueError> {
         let (shape, _) = self.versions.last().expect("a validated table has a row layout");
         let datum = |slot: usize| self.newest_ordinals[slot].map_or(&Datum::Null, |at| &datums[at]);
-        shape.encode(None, datum, out)
+        shape.encode(times, datum, out)
     }
 
     /// Returns the patches that make columns at declared positions what they are in a row; those of other families are left

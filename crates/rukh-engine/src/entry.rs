@@ -12,6 +12,7 @@
 
 use crate::EngineError;
 use crate::codec::{DatumRefs, DecodeError, FamilyCodec, TableCodec};
+use crate::columnar::hidden;
 use crate::maintain::KeyedRow;
 use crate::names;
 use crate::row::{self, RowShape, RowSlice};
@@ -54,6 +55,8 @@ pub(crate) struct IndexCodec {
     row_key_offset: Option<usize>,
     /// Whether a declared element can be NULL.
     nullable: bool,
+    /// Whether rows carry times.
+    timed: bool,
     /// Of a columnar index, how its blocks are stored.
     blocks: Option<Blocks>,
     /// Of a columnar table, which is one index of all of its columns: the family whose values stand
@@ -65,7 +68,7 @@ pub(crate) struct IndexCodec {
 pub(crate) struct Blocks {
     /// Name of the column family: `i9.c`, `t7.c`.
     pub(crate) storage: String,
-    /// Types of the columns by slot: the elements of the key, then the columns included.
+    /// Types of the columns by slot: the elements of the key, then the columns included, then those of times.
     pub(crate) types: Vec<DataType>,
     /// By slot, the number under which blocks have the column. Of a table it depends on the column's id, so
     /// that older blocks lack columns that were added, and have those that were dropped.
@@ -82,6 +85,15 @@ pub(crate) const DELETED: &[u8] = &[0];
 /// from one counter.
 pub(crate) fn id_of_table(table: &Table) -> IndexId {
     IndexId(table.id.0)
+}
+
+/// Returns how many columns of times blocks of a table have.
+fn times_of(table: &Table) -> usize {
+    if table.options.timed { hidden::COUNT } else { 0 }
+}
+
+fn numbers_of_times(table: &Table) -> std::ops::Range<usize> {
+    hidden::FIRST..hidden::FIRST + times_of(table)
 }
 
 impl IndexCodec {
@@ -111,15 +123,17 @@ impl IndexCodec {
                 .collect(),
             row_key_offset: row_key_offset(table, &layout, &primary_key, declared),
             nullable: layout.columns()[..declared].iter().any(|column| column.nullable),
+            timed: table.options.timed,
             blocks: index.is_columnar().then(|| {
                 let slots = layout.columns().len() + types.len();
                 Blocks {
                     storage: index.blocks_name(),
                     types: (layout.columns().iter().map(|column| column.ty))
                         .chain(types.iter().map(|(_, ty)| *ty))
+                        .chain(hidden::TYPES.into_iter().take(times_of(table)))
                         .collect(),
-                    numbers: (0..slots).collect(),
-                    missing: vec![Datum::Null; slots],
+                    numbers: (0..slots).chain(numbers_of_times(table)).collect(),
+                    missing: vec![Datum::Null; slots + times_of(table)],
                 }
             }),
             family: None,
@@ -154,9 +168,11 @@ impl IndexCodec {
             storage: table.blocks_name(),
             numbers: (0..elements)
                 .chain(included().map(|column| elements + column.id.0 as usize))
+                .chain(numbers_of_times(table))
                 .collect(),
             missing: std::iter::repeat_n(Datum::Null, elements)
                 .chain(included().map(|column| column.values.missing.clone().unwrap_or(Datum::Null)))
+                .chain(std::iter::repeat_n(Datum::Null, times_of(table)))
                 .collect(),
             ..blocks
         });
@@ -191,15 +207,24 @@ impl IndexCodec {
         }
     }
 
+    /// Returns the slot of blocks that tells since when the life of rows counts, if they carry times.
+    pub(crate) fn life_slot(&self) -> Option<usize> {
+        let slots = self.layout.columns().len() + self.index.include.len();
+        (self.timed && self.blocks.is_some()).then_some(slots)
+    }
+
     /// Names the column that a slot of blocks has.
     pub(crate) fn slot_name(&self, table: &Table, slot: usize) -> String {
         let elements = self.index.key_elements(table);
         match (elements.get(slot), slot.checked_sub(elements.len())) {
             (Some(element), _) => element.expr.sql(table),
-            (None, Some(included)) => {
-                let column = self.index.include.get(included);
-                column.map_or_else(String::new, |column| table.column_name(*column).to_string())
-            }
+            (None, Some(included)) => match self.index.include.get(included) {
+                Some(column) => table.column_name(*column).to_string(),
+                None => {
+                    let of_times = hidden::NAMES.get(included - self.index.include.len());
+                    of_times.copied().unwrap_or_default().to_string()
+                }
+            },
             (None, None) => String::new(),
         }
     }
@@ -211,12 +236,14 @@ impl IndexCodec {
         value: &'a [u8],
         out: &mut Vec<DatumRef<'a>>,
     ) -> Result<(), DecodeError> {
+        let times = self.timed.then(|| hidden::datums(row::times(value)));
         if let Some(family) = &self.family {
             let value = family.open(value)?;
             self.layout.decode_refs(key, out)?;
             for ordinal in 0..family.positions.len() {
                 out.push(value.datum(ordinal)?);
             }
+            out.extend(times.into_iter().flatten());
             return Ok(());
         }
         let (_, included) = row::open(value)?;
@@ -225,6 +252,7 @@ impl IndexCodec {
         for slot in 0..self.included_positions.len() {
             out.push(included.datum(slot)?);
         }
+        out.extend(times.into_iter().flatten());
         Ok(())
     }
 
@@ -244,9 +272,12 @@ impl IndexCodec {
     /// Appends the value of the entry of a columnar index that has these datums by slot.
     pub(crate) fn encode_included(&self, datums: &[Datum], value: &mut Vec<u8>) -> Result<(), ValueError> {
         let included = &datums[self.layout.columns().len()..];
+        let (included, times) =
+            included.split_at(included.len() - if self.timed { hidden::COUNT } else { 0 });
+        let times = hidden::times(times);
         match &self.family {
-            None => self.included.encode(None, |slot| &included[slot], value),
-            Some(family) => family.encode_ordinals(included, value),
+            None => self.included.encode(times, |slot| &included[slot], value),
+            Some(family) => family.encode_ordinals(included, times, value),
         }
     }
 

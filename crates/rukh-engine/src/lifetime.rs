@@ -12,8 +12,9 @@
 
 use crate::EngineError;
 use crate::codec::TableCodec;
+use crate::columnar::{self, ColumnTest, life_test};
 use crate::engine::Inner;
-use crate::entry::ROW_KEY_LEN;
+use crate::entry::{IndexCodec, ROW_KEY_LEN};
 use crate::row::{self, Times};
 use parking_lot::Mutex;
 use rukh_catalog::{Catalog, Table, TableId};
@@ -96,10 +97,27 @@ impl Rule {
         let counted = value
             .and_then(row::times)
             .map_or(self.since_micros, Times::counted_from);
-        counted
-            .checked_add(self.ttl_micros)
-            .is_none_or(|end| now < end || counted == i64::MAX)
+        is_alive(counted, self.ttl_micros, now)
     }
+}
+
+impl Rule {
+    /// Returns the test on the lives of rows in blocks that is passed by those alive at a time.
+    pub(crate) fn test(&self, now: i64) -> ColumnTest {
+        let is_alive = |counted: i64| is_alive(counted, self.ttl_micros, now);
+        // What lives began when this is still to come, or later.
+        let least = now
+            .checked_sub(self.ttl_micros)
+            .and_then(|dead| dead.checked_add(1));
+        debug_assert!(least.is_none_or(is_alive));
+        life_test(least, is_alive(self.since_micros))
+    }
+}
+
+/// Whether a life that counts from a time has not ended.
+fn is_alive(counted: i64, ttl_micros: i64, now: i64) -> bool {
+    let end = counted.checked_add(ttl_micros);
+    end.is_none_or(|end| now < end || counted == i64::MAX)
 }
 
 fn behind_row_key(value: &[u8]) -> Option<&[u8]> {
@@ -141,6 +159,13 @@ pub(crate) fn table_rules(table: &Table) -> Vec<(String, Rule)> {
     // A former image lives for as long as it would have lived as row.
     rules.extend(table.history().iter().flat_map(table_rules));
     rules
+}
+
+/// Returns the columnar index or table that has its changes in a column family: what is dead of them may stand for a row
+/// in blocks, and goes with that row only.
+fn packed_in<'a>(codec: &'a TableCodec, storage: &str) -> Option<&'a Arc<IndexCodec>> {
+    let mut columnar = codec.indexes.iter().chain(&codec.blocks);
+    columnar.find(|index| index.blocks().is_some() && index.storage == storage)
 }
 
 /// Removes what is dead at `now` of column families whose rules are about to change.
@@ -187,9 +212,12 @@ impl Retired {
 impl Inner {
     /// Lets storage forget what is dead of a table, by its present definition and for all who read.
     pub(crate) fn set_purges(&self, id: TableId) -> Result<(), EngineError> {
-        let table = self.definitions().codec(id)?.table.clone();
+        let codec = self.definitions().codec(id)?.clone();
+        let table = codec.table.clone();
         let retired: Arc<[_]> = self.retired.of(id).into();
-        let stored = |(storage, _): &(String, Rule)| self.store.table_exists(storage);
+        let stored = |(storage, _): &(String, Rule)| {
+            self.store.table_exists(storage) && packed_in(&codec, storage).is_none()
+        };
         for (storage, rule) in table_rules(&table).into_iter().filter(stored) {
             let (clock, retired) = (self.clock.clone(), retired.clone());
             let purge = move |value: &[u8]| {
@@ -204,6 +232,11 @@ impl Inner {
     /// Removes what is dead of a column family for all who read, letting others write between times: where a table
     /// got its lifetime by ALTER TABLE, compaction does not know of it before the database is opened again.
     pub(crate) fn remove_dead(&self, table: TableId, storage: &str) -> Result<(), EngineError> {
+        if let Ok(codec) = self.definitions().codec(table)
+            && let Some(index) = packed_in(codec, storage)
+        {
+            return columnar::remove_dead(self, index.index.id);
+        }
         let mut next = Some(Vec::new());
         while let Some(start) = next.take() {
             let _guard = self.lock_writer()?;
@@ -245,9 +278,16 @@ impl Inner {
     /// before it could come back.
     pub(crate) fn end_lifetime(&self, table: &Table) -> Result<(), EngineError> {
         let stored = |(storage, _): &(String, Rule)| self.store.table_exists(storage);
-        let rules: Vec<_> = table_rules(table).into_iter().filter(stored).collect();
+        let definitions = self.definitions();
+        let codec = definitions.codec(table.id)?;
+        let rules = table_rules(table).into_iter().filter(stored);
+        let (packed, rules): (Vec<_>, Vec<_>) =
+            rules.partition(|(storage, _)| packed_in(codec, storage).is_some());
         for (storage, _) in &rules {
             self.store.set_purge(storage, None)?;
+        }
+        for index in packed.iter().filter_map(|(storage, _)| packed_in(codec, storage)) {
+            columnar::bury_index(self, index, self.clock.now())?;
         }
         bury(self.store.as_ref(), &rules, self.clock.now())
     }

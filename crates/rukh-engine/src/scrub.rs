@@ -387,13 +387,14 @@ impl<'a> Scrub<'a> {
 
     /// Starts reading the entries of an index, after looking at the blocks of a columnar one.
     fn stored_entries(&mut self, index: &IndexMaintainer) -> Result<StoredEntries, EngineError> {
-        let (kv, codec) = (&self.snapshot.kv, &index.codec);
+        let (kv, raw, codec) = (&self.snapshot.kv, &self.snapshot.raw, &index.codec);
         if codec.blocks().is_none() {
             return Ok(StoredEntries::Rows(kv.scan(&codec.storage, ScanSpec::all())?));
         }
         let report = &mut self.report;
-        columnar::check_blocks(kv.as_ref(), codec, &mut |error| report.note_error(error))?;
-        let entries = columnar::EntryReader::new(kv.clone(), codec.clone())?;
+        columnar::check_blocks(raw.as_ref(), codec, &mut |error| report.note_error(error))?;
+        let life = self.snapshot.life_test(codec);
+        let entries = columnar::EntryReader::new(raw.clone(), codec.clone(), life)?;
         Ok(StoredEntries::Columnar(Box::new(entries)))
     }
 

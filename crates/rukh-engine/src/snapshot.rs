@@ -2,7 +2,8 @@
 
 use crate::clock::{Clock, Moment};
 use crate::codec::TableCodec;
-use crate::columnar::{self, KeptBlocks, Packed, Unpacked};
+use crate::columnar::{self, ColumnTest, KeptBlocks, Packed, Unpacked};
+use crate::entry::IndexCodec;
 use crate::lifetime::{self, Live};
 use crate::scan::{self, ColumnarCursor, RowCursor, ScanCounters, ScanRequest, Source};
 use crate::{EngineError, Row};
@@ -205,8 +206,13 @@ impl Snapshot {
     /// Starts a scan of a table, through its own key order or that of an index.
     ///
     /// Fails on a column or index that the table does not have, and on an index that is not ready.
-    pub fn scan(&self, request: ScanRequest) -> Result<RowCursor, EngineError> {
+    pub fn scan(&self, mut request: ScanRequest) -> Result<RowCursor, EngineError> {
         let codec = self.codec(request.table.id)?;
+        if let (Source::Index(_), Some(index)) =
+            (request.source, scan::columnar_index(codec, request.source)?)
+        {
+            request.tests.extend(self.life_test(index));
+        }
         RowCursor::new(codec.clone(), self.kv.clone(), &self.raw, request)
     }
 
@@ -252,9 +258,18 @@ impl Snapshot {
     /// must be in the index.
     ///
     /// Fails as [`Snapshot::scan`] does, and on an index that is not columnar. `masked`, `limit` and `entry_filter` of the request are not looked at.
-    pub fn scan_columnar(&self, request: ScanRequest) -> Result<ColumnarCursor, EngineError> {
+    pub fn scan_columnar(&self, mut request: ScanRequest) -> Result<ColumnarCursor, EngineError> {
         let codec = self.codec(request.table.id)?;
+        if let Some(index) = scan::columnar_index(codec, request.source)? {
+            request.tests.extend(self.life_test(index));
+        }
         ColumnarCursor::new(codec.clone(), self.raw.clone(), request)
+    }
+
+    /// Returns the test that what is alive of a columnar index or table passes, if any of it may be dead.
+    pub(crate) fn life_test(&self, index: &IndexCodec) -> Option<ColumnTest> {
+        let rule = self.definitions.lifetimes.get(&index.storage)?;
+        Some(rule.test(self.now()))
     }
 
     /// Returns the row whose primary key has these datums: one for each element, in key order; for

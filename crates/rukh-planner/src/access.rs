@@ -304,9 +304,15 @@ fn columnar_table_path(
         return rows;
     }
     match assemble_columnar(query, knowledge, target, None, constraint) {
-        Some(columns) if columns.estimate.cost < rows.estimate.cost => columns,
+        // When a row was written is read with the row.
+        Some(columns) if columns.estimate.cost < rows.estimate.cost && !reads_times(&columns) => columns,
         _ => rows,
     }
+}
+
+fn reads_times(path: &AccessPath) -> bool {
+    let read = path.columnar.iter().flat_map(|read| &read.columns);
+    read.into_iter().any(|column| *column == ColumnId::WRITTEN)
 }
 
 /// Plans a columnar index, or without one a columnar table; `None` if the index lacks a column that the query

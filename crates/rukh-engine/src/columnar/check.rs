@@ -7,6 +7,8 @@ use super::column::{self, Column};
 use super::head::{self, Head};
 use super::open::corruption;
 use super::scan::{BlockScan, BlockScanSpec};
+use super::test::ColumnTest;
+use super::times::{self, Numbers};
 use super::vector::ColumnVector;
 use crate::EngineError;
 use crate::entry::IndexCodec;
@@ -26,11 +28,17 @@ pub(crate) struct EntryReader {
 }
 
 impl EntryReader {
-    pub(crate) fn new(kv: Arc<dyn KvSnapshot>, index: Arc<IndexCodec>) -> Result<Self, EngineError> {
+    /// Begins to read; of entries that carry times those that pass `life`.
+    pub(crate) fn new(
+        kv: Arc<dyn KvSnapshot>,
+        index: Arc<IndexCodec>,
+        life: Option<ColumnTest>,
+    ) -> Result<Self, EngineError> {
         let columns = (0..index.blocks().expect("the index is columnar").types.len()).collect();
+        let life = life.and_then(|test| Some((index.life_slot()?, test)));
         let spec = BlockScanSpec {
             ranges: vec![KeyRange::all()],
-            tests: Vec::new(),
+            tests: life.into_iter().collect(),
             columns,
             reverse: false,
             first: Vec::new(),
@@ -74,13 +82,13 @@ pub(crate) fn check_blocks(
     let heads = Piece::Head.range(&KeyRange::all());
     let mut cursor = kv.scan(&blocks.storage, ScanSpec::ranges(vec![heads]))?;
     let mut last_key: Option<Vec<u8>> = None;
-    // By first key, one more than the highest number of a column.
+    // By first key, the numbers of its columns.
     let mut known = BTreeMap::new();
     while let Some((key, value)) = owned(cursor.as_mut())? {
         let (_, first) = Piece::of(&key).map_err(|e| corruption(index, &[], None, e))?;
         known.insert(
             first.to_vec(),
-            Head::parse(&key, &value).map_or(usize::MAX, |head| head.columns()),
+            Head::parse(&key, &value).map_or(Numbers::ANY, |head| head.numbers()),
         );
         let checked = check_block(kv, index, first, &value, last_key.as_deref());
         match checked {
@@ -93,7 +101,9 @@ pub(crate) fn check_blocks(
     cursor.for_each(&mut |key, _| {
         let belongs = match Piece::of(key) {
             Ok((Piece::Head, first)) => known.contains_key(first),
-            Ok((Piece::Column(number), first)) => known.get(first).is_some_and(|columns| number < *columns),
+            Ok((Piece::Column(number), first)) => {
+                known.get(first).is_some_and(|numbers| numbers.contains(number))
+            }
             Err(_) => false,
         };
         strays += u64::from(!belongs);
@@ -124,12 +134,13 @@ fn check_block(
     let blocks = index.blocks().expect("the index is columnar");
     let head_key = Piece::Head.key(first);
     let parsed = Head::parse(&head_key, head).map_err(failed(None))?;
-    let mut columns = Vec::with_capacity(blocks.types.len());
+    let (mut numbers, mut columns) = (Vec::new(), Vec::with_capacity(blocks.types.len()));
     for (slot, ty) in blocks.types.iter().enumerate() {
-        if blocks.numbers[slot] >= parsed.columns() {
-            // The block is older than the column, as only a table's can be.
-            match index.is_table() {
-                true => break,
+        let number = blocks.numbers[slot];
+        if !parsed.numbers().contains(number) {
+            // The block is older than the column, as only a table's can be, and older than times.
+            match index.is_table() || number >= times::FIRST {
+                true => continue,
                 false => return Err(wrong("another number of columns")),
             }
         }
@@ -142,6 +153,7 @@ fn check_block(
         if vector.len() != parsed.rows {
             return Err(wrong("columns of different length"));
         }
+        numbers.push(number);
         columns.push(vector);
     }
     let elements = index.layout.columns().len();
@@ -164,9 +176,8 @@ fn check_block(
     if last != parsed.last_key {
         return Err(wrong("another last key"));
     }
-    let numbers = &blocks.numbers[..columns.len()];
     let identity = parsed.identity.unwrap_or_default();
-    let made = head::encode(&head_key, numbers, &columns, 0..parsed.rows, &last, identity);
+    let made = head::encode(&head_key, &numbers, &columns, 0..parsed.rows, &last, identity);
     let made = Head::parse(&head_key, &made).map_err(failed(None))?;
     match numbers
         .iter()
@@ -188,9 +199,8 @@ fn check_identity(
         return Ok(());
     };
     let storage = &index.blocks().expect("the index is columnar").storage;
-    let keys: Vec<Vec<u8>> = (0..head.columns())
-        .map(|number| Piece::Column(number).key(first))
-        .collect();
+    let numbers = head.numbers().iter();
+    let keys: Vec<Vec<u8>> = numbers.map(|number| Piece::Column(number).key(first)).collect();
     let values = kv.multi_get(storage, &keys)?;
     let found = column::identity(values.iter().flatten().map(Vec::as_slice));
     match found {

@@ -7,7 +7,7 @@
 //! database. What a commit has done is not undone by a repack that fails: the next one tries again.
 
 use super::block::Piece;
-use super::repack;
+use super::repack::{self, Want};
 use crate::engine::{Engine, Inner};
 use crate::snapshot::Snapshot;
 use parking_lot::Mutex;
@@ -57,6 +57,8 @@ struct Debt {
     credit: i64,
     /// Where the next step begins.
     next: Vec<u8>,
+    /// Where to look next for blocks with rows that have died; once all changes had their turn, all blocks have theirs.
+    dead: Option<Vec<u8>>,
 }
 
 impl Engine {
@@ -107,16 +109,20 @@ impl Inner {
         debt.credit = debt.credit.saturating_add(mine).min(CREDIT_MAX);
         let mut wrapped = false;
         while debt.credit > 0 && debt.changes > limit / 2 {
-            let (folded, next) = repack::step(self, id, &debt.next)?;
+            let (folded, next) = repack::step(self, id, &debt.next, Want::Changes)?;
             debt.credit -= i64::try_from(folded.max(1)).unwrap_or(i64::MAX);
             debt.changes = debt.changes.saturating_sub(folded);
             debt.next = next.unwrap_or_default();
             if debt.next.is_empty() {
+                debt.dead = debt.dead.or_else(|| Some(Vec::new()));
                 if wrapped {
                     debt.changes = 0;
                 }
                 wrapped = true;
             }
+        }
+        if let Some(from) = debt.dead.take() {
+            (_, debt.dead) = repack::step(self, id, &from, Want::Dead)?;
         }
         let mut known = self.debts.known.lock();
         if let Some(noted) = known.get_mut(&id) {

@@ -1,7 +1,7 @@
 //! The head of a block: how many rows it has, its last key, and what is known of each column.
 //!
 //! ```text
-//! format     1 byte   0x02; 0x01 is a head without identity
+//! format     1 byte   0x03 with times, 0x02 without; 0x01 is a head without identity
 //! rows       4 bytes  number of rows
 //! last key   4 bytes  its length, then the key of the last row
 //! columns    2 bytes  one more than the highest number of a column, then for each of them
@@ -9,6 +9,7 @@
 //!   bounds   1 byte   0 none, 1 integers, 2 bytes; then
 //!            32 bytes smallest and greatest value, 16 bytes each; or
 //!            1 + n    length and bytes of the smallest, then of the greatest value, of each the first 32
+//! times              of a head 0x03: nulls and bounds of the two columns of times (`times`)
 //! identity   8 bytes  XXH3 of the checksums of all columns of the block, in ascending order of their numbers
 //! checksum   8 bytes  as that of a column
 //! ```
@@ -16,11 +17,15 @@
 use super::BlockError;
 use super::column::{Bounds, ROWS_MAX, bounds, seal, unseal};
 use super::test::Test;
+use super::times::{self, Numbers};
 use super::vector::ColumnVector;
 use std::ops::Range;
 
-/// The first byte of a head.
+/// The first byte of a head without times.
 const FORMAT: u8 = 2;
+
+/// The first byte of a head of a block with times.
+const FORMAT_TIMED: u8 = 3;
 
 /// The first byte of heads of databases of format 4 and before, which have no identity.
 const FORMAT_WITHOUT_IDENTITY: u8 = 1;
@@ -50,6 +55,8 @@ pub(crate) struct Head<'a> {
     /// What tells the contents of the block from others under the same key; not known of old blocks.
     pub(crate) identity: Option<u64>,
     columns: Vec<Known<'a>>,
+    /// Whether the last of the columns are those of times.
+    timed: bool,
 }
 
 /// Encodes the head of a block of some rows of these columns, which have these ascending numbers, to be
@@ -62,13 +69,18 @@ pub(super) fn encode(
     last_key: &[u8],
     identity: u64,
 ) -> Vec<u8> {
-    let mut out = vec![FORMAT];
+    let named = numbers.partition_point(|number| *number < times::FIRST);
+    let count = numbers[..named].last().map_or(0, |last| last + 1);
+    let all = Numbers {
+        named: count,
+        timed: named < numbers.len(),
+    };
+    let mut out = vec![if all.timed { FORMAT_TIMED } else { FORMAT }];
     out.extend_from_slice(&(rows.len() as u32).to_le_bytes());
     out.extend_from_slice(&(last_key.len() as u32).to_le_bytes());
     out.extend_from_slice(last_key);
-    let count = numbers.last().map_or(0, |last| last + 1);
     out.extend_from_slice(&(count as u16).to_le_bytes());
-    for number in 0..count {
+    for number in all.iter() {
         let Ok(slot) = numbers.binary_search(&number) else {
             out.extend_from_slice(&(rows.len() as u32).to_le_bytes());
             out.push(NO_BOUNDS);
@@ -103,7 +115,7 @@ impl<'a> Head<'a> {
     /// Reads the head that is stored under `key`.
     pub(crate) fn parse(key: &[u8], value: &'a [u8]) -> Result<Self, BlockError> {
         let (format, body) = unseal(key, value)?;
-        if !matches!(format, FORMAT | FORMAT_WITHOUT_IDENTITY) {
+        if !matches!(format, FORMAT | FORMAT_TIMED | FORMAT_WITHOUT_IDENTITY) {
             return Err(BlockError::UnknownFormat { format });
         }
         let mut reader = Reader(body);
@@ -115,10 +127,12 @@ impl<'a> Head<'a> {
         let last_key = reader.take(length)?;
         let [low, high] = reader.array()?;
         let count = u16::from_le_bytes([low, high]);
-        let columns = (0..count).map(|_| known(&mut reader, rows));
+        let timed = format == FORMAT_TIMED;
+        let times = if timed { times::COUNT } else { 0 };
+        let columns = (0..usize::from(count) + times).map(|_| known(&mut reader, rows));
         let columns = columns.collect::<Result<_, _>>()?;
         let identity = match format {
-            FORMAT => Some(u64::from_le_bytes(reader.array()?)),
+            FORMAT | FORMAT_TIMED => Some(u64::from_le_bytes(reader.array()?)),
             _ => None,
         };
         match reader.0.is_empty() {
@@ -127,6 +141,7 @@ impl<'a> Head<'a> {
                 last_key,
                 identity,
                 columns,
+                timed,
             }),
             false => Err(BlockError::Invalid("bytes behind its end")),
         }
@@ -134,12 +149,16 @@ impl<'a> Head<'a> {
 
     /// Returns what is known of the column with a number; `None` if the block is older than the column.
     pub(crate) fn column(&self, number: usize) -> Option<&Known<'a>> {
-        self.columns.get(number)
+        self.columns.get(self.numbers().place(number)?)
     }
 
-    /// Returns one more than the highest number of a column.
-    pub(crate) fn columns(&self) -> usize {
-        self.columns.len()
+    /// Returns the numbers of its columns.
+    pub(crate) fn numbers(&self) -> Numbers {
+        let times = if self.timed { times::COUNT } else { 0 };
+        Numbers {
+            named: self.columns.len() - times,
+            timed: self.timed,
+        }
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) struct KeptBlock {
     identity: u64,
     storage: String,
     first_key: Vec<u8>,
-    /// By number, the columns that were read and checked.
+    /// By their place among the columns of the block, those that were read and checked.
     columns: Box<[OnceLock<Arc<Vec<u8>>>]>,
     bytes: AtomicUsize,
     /// Whether it was asked for since it was last thought of as one to go.
@@ -110,9 +110,9 @@ impl KeptBlocks {
         Some(block)
     }
 
-    /// Keeps a column of a block, whose bytes were checked.
-    pub(crate) fn keep(&self, block: &Arc<KeptBlock>, number: usize, value: &Arc<Vec<u8>>) {
-        let Some(column) = block.columns.get(number) else {
+    /// Keeps a column of a block by its place, whose bytes were checked.
+    pub(crate) fn keep(&self, block: &Arc<KeptBlock>, place: usize, value: &Arc<Vec<u8>>) {
+        let Some(column) = block.columns.get(place) else {
             return;
         };
         let mut shard = self.shard(block.identity).lock();
@@ -149,9 +149,9 @@ impl Shard {
 }
 
 impl KeptBlock {
-    /// Returns a column, if it is kept.
-    pub(crate) fn column(&self, number: usize) -> Option<&Arc<Vec<u8>>> {
-        self.columns.get(number)?.get()
+    /// Returns a column by its place, if it is kept.
+    pub(crate) fn column(&self, place: usize) -> Option<&Arc<Vec<u8>>> {
+        self.columns.get(place)?.get()
     }
 }
 

@@ -5,6 +5,7 @@
 //! | what the bytes are                          | `block`, `head`, `column`, `packed` |
 //! | values in memory                            | `vector`            |
 //! | conditions on encoded values                | `test`              |
+//! | when rows were written, and since when they live | `times`        |
 //! | how blocks and changes are read as one      | `scan`, `open`, `changes`, `first` |
 //! | how tables in blocks look as if in rows     | `view`, `kept`      |
 //! | how blocks are made                         | `build`, `load`     |
@@ -29,6 +30,7 @@ mod packed;
 mod repack;
 mod scan;
 mod test;
+mod times;
 mod vector;
 mod view;
 
@@ -41,8 +43,15 @@ pub(crate) use kept::KeptBlocks;
 pub(crate) use load::BlockLoad;
 pub(crate) use open::first_keys;
 pub use repack::ColumnarDebt;
+pub(crate) use repack::{bury_index, remove_dead};
 pub use scan::ColumnBatch;
 pub(crate) use scan::{BlockScan, BlockScanSpec};
 pub use test::ColumnTest;
+pub(crate) use times::life_test;
 pub use vector::{ColumnVector, Strings, Values, ranked_float, ranked_real};
 pub(crate) use view::{Packed, Unpacked};
+
+/// Columns of times in blocks: numbers, types and names, and how rows have them.
+pub(crate) mod hidden {
+    pub(crate) use super::times::{COUNT, FIRST, NAMES, TYPES, datums, times};
+}

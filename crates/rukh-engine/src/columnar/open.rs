@@ -6,6 +6,7 @@ use super::column::{self, Column};
 use super::first::Best;
 use super::head::Head;
 use super::kept::{KeptBlock, KeptBlocks};
+use super::times::Numbers;
 use crate::EngineError;
 use crate::entry::{Blocks, IndexCodec};
 use rukh_keys::{DatumRef, KeyRange, SortOrder};
@@ -18,8 +19,8 @@ pub(super) struct Block {
     pub(super) first_key: Vec<u8>,
     pub(super) last_key: Vec<u8>,
     pub(super) rows: usize,
-    /// Columns with lower numbers than this are stored, others are newer.
-    pub(super) stored: usize,
+    /// The columns that are stored, others are newer.
+    pub(super) stored: Numbers,
     /// Whether a row may be left after the tests.
     pub(super) alive: bool,
     /// Whether it was counted as read or as pruned.
@@ -57,7 +58,7 @@ impl Block {
             first_key: first_key.to_vec(),
             last_key: head.last_key.to_vec(),
             rows: head.rows,
-            stored: head.columns(),
+            stored: head.numbers(),
             alive: true,
             bests: Vec::new(),
             counted: false,
@@ -75,7 +76,7 @@ impl Block {
     /// Has its columns kept, and takes those that are.
     pub(super) fn keep(mut self, kept: &Arc<KeptBlocks>, index: &IndexCodec) -> Self {
         let storage = &index.blocks().expect("the index is columnar").storage;
-        let place = |identity| kept.block(storage, &self.first_key, identity, self.stored);
+        let place = |identity| kept.block(storage, &self.first_key, identity, self.stored.len());
         self.kept = self.identity.and_then(place).map(|block| (kept.clone(), block));
         self
     }
@@ -97,14 +98,14 @@ impl Block {
         }
         let blocks = index.blocks().expect("the index is columnar");
         let number = blocks.numbers[slot];
-        if number >= self.stored {
+        let Some(place) = self.stored.place(number) else {
             // The block is older than the column.
             let key = blocks.key(slot, &self.first_key);
             let value = column::encode_constant(&key, blocks.types[slot], &blocks.missing[slot], self.rows)?;
             self.read.push((slot, Arc::new(value)));
             return Ok(0);
-        }
-        if let Some(value) = self.kept.as_ref().and_then(|(_, block)| block.column(number)) {
+        };
+        if let Some(value) = self.kept.as_ref().and_then(|(_, block)| block.column(place)) {
             let value = value.clone();
             self.read.push((slot, value));
             return Ok(0);
@@ -132,8 +133,8 @@ impl Block {
         }
         let bytes = value.len() as u64;
         let value = Arc::new(value);
-        if let Some((kept, block)) = &self.kept {
-            kept.keep(block, blocks.numbers[slot], &value);
+        if let (Some((kept, block)), Some(place)) = (&self.kept, self.stored.place(blocks.numbers[slot])) {
+            kept.keep(block, place, &value);
         }
         self.read.push((slot, value));
         Ok(bytes)

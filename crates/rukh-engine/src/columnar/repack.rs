@@ -11,6 +11,9 @@
 //! A step holds one block and [`CHANGE_BLOCKS_MAX`] times as many changes in memory; changes beyond that are left to the
 //! next step, beside the new blocks. Nothing but whole steps is ever stored, so that whoever is
 //! killed leaves an index as exact as before, and the next repack goes on.
+//!
+//! Rows whose lifetime has ended for all who read are left out of new blocks. Blocks that have some and no changes get steps of
+//! their own. A change that has died stays until then: without it the row that it replaced would be seen again.
 
 use super::block::Piece;
 use super::build::BlockBuilder;
@@ -18,10 +21,13 @@ use super::changes::{Change, Changes};
 use super::head::Head;
 use super::open::{block_at, corruption};
 use super::scan::BlockScan;
+use super::test::Test;
+use super::times;
 use crate::engine::{Engine, Inner};
 use crate::entry::{Blocks, DELETED, IndexCodec, id_of_table};
-use crate::progress::check_cancelled;
-use crate::snapshot::Snapshot;
+use crate::progress::{NoProgress, check_cancelled};
+use crate::row;
+use crate::snapshot::{Definitions, Snapshot};
 use crate::{EngineError, Progress};
 use rukh_catalog::{CatalogError, IndexId, IndexState, Table, TableId};
 use rukh_keys::{DatumRef, KeyRange};
@@ -55,6 +61,53 @@ pub struct ColumnarDebt {
     pub bytes: u64,
 }
 
+/// What a step is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Want {
+    /// Changes become part of blocks.
+    Changes,
+    /// Rows that have died leave blocks.
+    Dead,
+}
+
+/// Which rows are left out because they have died.
+struct Dying {
+    slot: usize,
+    alive: Test,
+}
+
+impl Dying {
+    /// Returns who is dead of an index at a time, if any of its rows can be.
+    fn at(definitions: &Definitions, index: &IndexCodec, now: i64) -> Result<Option<Dying>, EngineError> {
+        let rule = definitions.lifetimes.get(&index.storage);
+        let (Some(rule), Some(slot)) = (rule, index.life_slot()) else {
+            return Ok(None);
+        };
+        Ok(Some(Dying {
+            slot,
+            alive: Test::new(times::TYPES[0], &rule.test(now))?,
+        }))
+    }
+
+    fn is_dead(&self, life: &DatumRef<'_>) -> bool {
+        !self.alive.takes(times::TYPES[0], life)
+    }
+
+    /// Whether a change has died.
+    fn is_dead_change(&self, value: &[u8]) -> bool {
+        let [life, _] = times::datums(row::times(value));
+        self.is_dead(&life)
+    }
+
+    /// Whether a block has rows that have died.
+    fn has_dead(&self, head: &Head<'_>) -> bool {
+        match head.column(times::FIRST) {
+            Some(known) => !known.holds(&self.alive),
+            None => self.is_dead(&DatumRef::Null),
+        }
+    }
+}
+
 /// One step on its way.
 struct Step {
     /// Pieces of the old block with their values: of the head the value, of columns the key only.
@@ -73,22 +126,7 @@ impl Engine {
     /// index as far as it was repacked.
     pub fn repack_index(&self, id: IndexId, progress: &dyn Progress) -> Result<u64, EngineError> {
         self.inner.check_writable()?;
-        let _repack = self.inner.repack.lock();
-        let mut start = Vec::new();
-        let mut folded = 0;
-        loop {
-            check_cancelled(progress)?;
-            let (done, next) = step(&self.inner, id, &start)?;
-            folded += done;
-            progress.advance(done);
-            match next {
-                Some(next) => start = next,
-                None => {
-                    self.inner.forget_debt(id);
-                    return Ok(folded);
-                }
-            }
-        }
+        repack_all(&self.inner, id, progress)
     }
 
     /// Returns the id by which a columnar table is repacked.
@@ -122,6 +160,56 @@ impl Engine {
                 + store.approximate_size(&index.storage, &all)?,
         }))
     }
+}
+
+fn repack_all(inner: &Inner, id: IndexId, progress: &dyn Progress) -> Result<u64, EngineError> {
+    let _repack = inner.repack.lock();
+    let mut folded = 0;
+    for want in [Want::Changes, Want::Dead] {
+        let mut start = Some(Vec::new());
+        while let Some(from) = start {
+            check_cancelled(progress)?;
+            let (done, next) = step(inner, id, &from, want)?;
+            folded += done;
+            progress.advance(done);
+            start = next;
+        }
+    }
+    inner.forget_debt(id);
+    Ok(folded)
+}
+
+/// Removes what has died of a columnar index or table, and folds its changes; others write meanwhile.
+pub(crate) fn remove_dead(inner: &Inner, id: IndexId) -> Result<(), EngineError> {
+    match repack_all(inner, id, &NoProgress) {
+        // Nobody reads it, or it was dropped meanwhile.
+        Err(EngineError::IndexNotReady { .. } | EngineError::Catalog(CatalogError::UnknownIndex { .. })) => {
+            Ok(())
+        }
+        done => done.map(|_| ()),
+    }
+}
+
+/// Removes what has died at `now` of a columnar index or table whose lifetime is about to change; the caller holds the
+/// writer lock.
+pub(crate) fn bury_index(inner: &Inner, index: &Arc<IndexCodec>, now: i64) -> Result<(), EngineError> {
+    let block_rows = inner.debts.block_rows.load(Relaxed);
+    for want in [Want::Changes, Want::Dead] {
+        let mut start = Some(Vec::new());
+        while let Some(from) = start {
+            let snapshot = inner.snapshot();
+            let dying = Dying::at(&snapshot.definitions, index, now)?;
+            let Some(step) = prepare(&snapshot.raw, index, &from, block_rows, dying.as_ref(), want)? else {
+                break;
+            };
+            if let Some(batch) = batch_of(&snapshot, index, &step)? {
+                inner.store.write(batch, Durability::Synced)?;
+            }
+            start = step.next;
+        }
+    }
+    inner.forget_debt(index.index.id);
+    Ok(())
 }
 
 pub(super) fn layout(index: &IndexCodec) -> &Blocks {
@@ -160,13 +248,20 @@ pub(super) fn columnar_index(snapshot: &Snapshot, id: IndexId) -> Result<Arc<Ind
 /// Times that a step is tried while its table is truncated.
 const ATTEMPTS: usize = 8;
 
-/// Folds the first changes from `start` on; returns how many, and where to go on.
-pub(super) fn step(inner: &Inner, id: IndexId, start: &[u8]) -> Result<(u64, Option<Vec<u8>>), EngineError> {
+/// Folds the first changes from `start` on, or takes what is dead from the first block that has some; returns how many
+/// changes were folded, and where to go on.
+pub(super) fn step(
+    inner: &Inner,
+    id: IndexId,
+    start: &[u8],
+    want: Want,
+) -> Result<(u64, Option<Vec<u8>>), EngineError> {
     let block_rows = inner.debts.block_rows.load(Relaxed);
     for _ in 0..ATTEMPTS {
         let snapshot = inner.snapshot();
         let index = columnar_index(&snapshot, id)?;
-        let Some(step) = prepare(&snapshot.raw, &index, start, block_rows)? else {
+        let dying = Dying::at(&snapshot.definitions, &index, inner.clock.horizon())?;
+        let Some(step) = prepare(&snapshot.raw, &index, start, block_rows, dying.as_ref(), want)? else {
             return Ok((0, None));
         };
         if apply(inner, &index, &step)? {
@@ -176,24 +271,40 @@ pub(super) fn step(inner: &Inner, id: IndexId, start: &[u8]) -> Result<(u64, Opt
     Ok((0, None))
 }
 
-/// Makes the new blocks of the first changes from `start` on; `None` if there are no changes.
+/// Makes the new blocks of the first changes from `start` on, or of the first block with rows that are dead; `None` if
+/// there are none.
 fn prepare(
     kv: &Arc<dyn KvSnapshot>,
     index: &Arc<IndexCodec>,
     start: &[u8],
     block_rows: usize,
+    dying: Option<&Dying>,
+    want: Want,
 ) -> Result<Option<Step>, EngineError> {
     let storage = &layout(index).storage;
     let from = |start: &[u8]| KeyRange {
         start: start.to_vec(),
         limit: None,
     };
-    let mut changes = Changes::new(kv.scan(&index.storage, ScanSpec::ranges(vec![from(start)]))?);
-    let Some((first_change, _)) = changes.peek()? else {
-        return Ok(None);
+    let changes_from = |start: &[u8]| -> Result<Changes, EngineError> {
+        let changes = kv.scan(&index.storage, ScanSpec::ranges(vec![from(start)]))?;
+        Ok(Changes::new(changes))
     };
-    // The block whose rows the first change lies among or behind; before all blocks, the first one.
-    let at = block_at(kv.as_ref(), storage, first_change)?.unwrap_or_default();
+    let (at, mut changes) = match want {
+        Want::Changes => {
+            let mut changes = changes_from(start)?;
+            let Some((first_change, _)) = changes.peek()? else {
+                return Ok(None);
+            };
+            // The block whose rows the first change lies among or behind; before all blocks, the first one.
+            let at = block_at(kv.as_ref(), storage, first_change)?.unwrap_or_default();
+            (at, changes)
+        }
+        Want::Dead => match first_with_dead(kv.as_ref(), index, from(start), dying)? {
+            Some(at) => (at.clone(), changes_from(&at)?),
+            None => return Ok(None),
+        },
+    };
     let heads = Piece::Head.range(&from(&at));
     let mut heads = kv.scan(storage, ScanSpec::ranges(vec![heads]))?;
     let mut next_head = || -> Result<Option<(Vec<u8>, Vec<u8>)>, EngineError> {
@@ -234,12 +345,13 @@ fn prepare(
     };
     let mut builder = BlockBuilder::new(index, block_rows);
     step.pieces = match step.old_heads.first().map(first_key) {
-        None => fold(kv, index, None, &step.folded, &mut builder)?,
+        None => fold(kv, index, None, &step.folded, dying, &mut builder)?,
         Some(first) => fold(
             kv,
             index,
             Some(range_of_block(&first, limit.as_deref())),
             &step.folded,
+            dying,
             &mut builder,
         )?,
     };
@@ -250,11 +362,33 @@ fn prepare(
             &first_key(&behind),
             next_head()?.as_ref().map(first_key).as_deref(),
         );
-        step.pieces = fold(kv, index, Some(range), &[], &mut builder)?;
+        step.pieces = fold(kv, index, Some(range), &[], dying, &mut builder)?;
         step.old_heads.push(behind);
     }
     step.pieces.extend(builder.finish());
     Ok(Some(step))
+}
+
+/// Returns the first key of the first block in a range that has rows which are dead.
+fn first_with_dead(
+    kv: &dyn KvSnapshot,
+    index: &IndexCodec,
+    range: KeyRange,
+    dying: Option<&Dying>,
+) -> Result<Option<Vec<u8>>, EngineError> {
+    let Some(dying) = dying else {
+        return Ok(None);
+    };
+    let heads = Piece::Head.range(&range);
+    let mut heads = kv.scan(&layout(index).storage, ScanSpec::ranges(vec![heads]))?;
+    while let Some(entry) = heads.next()? {
+        let (_, first) = Piece::of(entry.key).map_err(|e| corruption(index, &[], None, e))?;
+        let head = Head::parse(entry.key, entry.value).map_err(|e| corruption(index, first, None, e))?;
+        if dying.has_dead(&head) {
+            return Ok(Some(first.to_vec()));
+        }
+    }
+    Ok(None)
 }
 
 /// The range of keys that a block has alone.
@@ -265,18 +399,20 @@ fn range_of_block(first: &[u8], limit: Option<&[u8]>) -> KeyRange {
     }
 }
 
-/// Adds the rows of the blocks in a range, merged with changes, to a builder; returns the pieces of
-/// the blocks that were full.
+/// Adds the rows of the blocks in a range, merged with changes and without what is dead, to a builder; returns the pieces
+/// of the blocks that were full.
 fn fold(
     kv: &Arc<dyn KvSnapshot>,
     index: &Arc<IndexCodec>,
     range: Option<KeyRange>,
     changes: &[Change],
+    dying: Option<&Dying>,
     builder: &mut BlockBuilder<'_>,
 ) -> Result<Vec<(Vec<u8>, Vec<u8>)>, EngineError> {
     let mut pieces = Vec::new();
     let mut changes = changes.iter().peekable();
-    let put = |builder: &mut BlockBuilder<'_>, (key, value): &Change| match value == DELETED {
+    let is_gone = |value: &[u8]| value == DELETED || dying.is_some_and(|dying| dying.is_dead_change(value));
+    let put = |builder: &mut BlockBuilder<'_>, (key, value): &Change| match is_gone(value) {
         true => Ok(()),
         false => builder.add_entry(key, value),
     };
@@ -297,6 +433,7 @@ fn fold(
                 }
                 match changes.next_if(|(changed, _)| *changed == key) {
                     Some(change) => put(builder, change)?,
+                    None if dying.is_some_and(|dying| dying.is_dead(&datums[dying.slot])) => {}
                     None => builder.add(&key, &datums)?,
                 }
             }
@@ -330,32 +467,41 @@ fn is_alone(now: &Snapshot, index: &IndexCodec, step: &Step) -> Result<bool, Eng
 
 /// Writes a step, unless what it is made of has gone; returns whether it did.
 fn apply(inner: &Inner, index: &IndexCodec, step: &Step) -> Result<bool, EngineError> {
-    let blocks = layout(index);
     let guard = inner.lock_writer()?;
     let now = inner.snapshot();
     if columnar_index(&now, index.index.id).is_err() {
         return Ok(false);
     }
+    let Some(batch) = batch_of(&now, index, step)? else {
+        return Ok(false);
+    };
+    inner.commit(batch, Durability::Buffered, guard, |_| ())?;
+    Ok(true)
+}
+
+/// Returns what a step writes, unless what it is made of has gone; nobody writes meanwhile.
+fn batch_of(now: &Snapshot, index: &IndexCodec, step: &Step) -> Result<Option<WriteBatch>, EngineError> {
+    let blocks = layout(index);
     let heads: Vec<Vec<u8>> = step.old_heads.iter().map(|(key, _)| key.clone()).collect();
     let stored = now.raw.multi_get(&blocks.storage, &heads)?;
     let same = |(old, stored): (&(Vec<u8>, Vec<u8>), Option<Vec<u8>>)| stored.as_ref() == Some(&old.1);
     if !step.old_heads.iter().zip(stored).all(same) {
-        return Ok(false);
+        return Ok(None);
     }
     let keys: Vec<Vec<u8>> = step.folded.iter().map(|(key, _)| key.clone()).collect();
     let stored = now.raw.multi_get(&index.storage, &keys)?;
     if stored.iter().any(Option::is_none) {
-        return Ok(false);
+        return Ok(None);
     }
-    if !is_alone(&now, index, step)? {
-        return Ok(false);
+    if !is_alone(now, index, step)? {
+        return Ok(None);
     }
     let mut batch = WriteBatch::new();
     for (key, head) in &step.old_heads {
         let first = &key[2..];
         let head = Head::parse(key, head).map_err(|e| corruption(index, first, None, e))?;
         batch.delete(&blocks.storage, key);
-        for number in 0..head.columns() {
+        for number in head.numbers().iter() {
             batch.delete(&blocks.storage, &Piece::Column(number).key(first));
         }
     }
@@ -367,6 +513,5 @@ fn apply(inner: &Inner, index: &IndexCodec, step: &Step) -> Result<bool, EngineE
             batch.delete(&index.storage, key);
         }
     }
-    inner.commit(batch, Durability::Buffered, guard, |_| ())?;
-    Ok(true)
+    Ok(Some(batch))
 }

@@ -93,6 +93,9 @@ fn block_scan_spec(plan: &mut Plan, request: &mut ScanRequest) -> Result<BlockSc
     let index = plan.index.clone().expect("the plan is of an index");
     let codec = plan.codec.clone();
     let slot = |column: ColumnId| {
+        if let (ColumnId::LIFE, Some(slot)) = (column, index.life_slot()) {
+            return Ok(slot);
+        }
         let place = codec
             .table
             .position(column)

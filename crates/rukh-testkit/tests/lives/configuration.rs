@@ -32,25 +32,22 @@ pub struct Configuration {
     directory: Option<TempDir>,
     pub is_columnar: bool,
     note_in_family: bool,
-    /// Whether rows may carry times; columnar indexes are not for them.
-    timed: bool,
     /// All that was run.
     pub log: String,
 }
 
 impl Configuration {
-    /// Draws one, and makes the table with these options; `timed` where not all layouts can have them.
-    pub fn draw(random: &mut StdRng, options: &str, family: &str, timed: bool, clock: &str) -> Configuration {
+    /// Draws one, and makes the table with these options; with a family it is not columnar.
+    pub fn draw(random: &mut StdRng, options: &str, family: &str, clock: &str) -> Configuration {
         let directory = random
             .random_bool(0.6)
             .then(|| tempfile::tempdir().expect("a directory can be made"));
-        let is_columnar = !timed && random.random_bool(0.5);
+        let is_columnar = family.is_empty() && random.random_bool(0.5);
         let mut configuration = Configuration {
             client: open(directory.as_ref()),
             directory,
             is_columnar,
             note_in_family: !is_columnar && random.random_bool(0.3),
-            timed,
             log: String::new(),
         };
         configuration.client.set_clock(clock);
@@ -60,10 +57,6 @@ impl Configuration {
         let salt = ["", "SALT_BUCKETS = 4", "SALT_BUCKETS = 3 ON (g)"]
             .choose(random)
             .expect("there are salts");
-        let counter = match is_columnar {
-            true => "BIGINT NOT NULL DEFAULT 0",
-            false => "COUNTER",
-        };
         let note = if configuration.note_in_family {
             ", FAMILY notes (note)"
         } else {
@@ -79,7 +72,7 @@ impl Configuration {
             .filter(|option| !option.is_empty())
             .collect();
         configuration.must(&format!(
-            "CREATE TABLE t (g INTEGER, k VARCHAR, a BIGINT, note VARCHAR, c {counter}, ts TIMESTAMP, tag VARCHAR, \
+            "CREATE TABLE t (g INTEGER, k VARCHAR, a BIGINT, note VARCHAR, c COUNTER, ts TIMESTAMP, tag VARCHAR, \
              PRIMARY KEY ({key}){note}{family}) {layout} {}",
             with(&options)
         ));
@@ -132,7 +125,7 @@ impl Configuration {
     }
 
     fn can_have(&self, definition: &str) -> bool {
-        !(self.note_in_family && definition.contains("note") || self.timed && definition.contains("columnar"))
+        !(self.note_in_family && definition.contains("note"))
     }
 
     fn reopen(&mut self, clock: &str) {

@@ -69,7 +69,7 @@ impl World {
         let options = options.join(", ");
         let clock = time(0);
         let all = (0..CONFIGURATIONS)
-            .map(|_| Configuration::draw(&mut random, &options, &family, timed, &clock))
+            .map(|_| Configuration::draw(&mut random, &options, &family, &clock))
             .collect();
         World {
             random,
