@@ -5,7 +5,6 @@ use crate::codec::TableCodec;
 use crate::engine::Engine;
 use crate::maintain::Maintainer;
 use rukh_catalog::{Catalog, Table, TableId, check_columnar};
-use rukh_kv::WriteBatch;
 use std::sync::Arc;
 
 impl Engine {
