@@ -90,10 +90,19 @@ impl Groups {
     }
 
     /// Notes that a row of the group of `key` was shown; returns whether to seek at once.
-    pub(crate) fn shown(&mut self, layout: &KeyLayout, key: &[u8]) -> Result<bool, KeyDecodeError> {
+    pub(crate) fn shown(
+        &mut self,
+        layout: &KeyLayout,
+        key: &[u8],
+        reverse: bool,
+    ) -> Result<bool, KeyDecodeError> {
         let Grouping { columns, null_tag } = self.grouping;
         self.done.become_group_of(layout, key, columns, null_tag)?;
         self.stepped = 0;
+        if columns == 0 && self.is_last(reverse) {
+            self.ended = true;
+            return Ok(true);
+        }
         if self.steps == 0 {
             self.untried += 1;
             if self.untried >= RETRIAL {
@@ -104,8 +113,19 @@ impl Groups {
         Ok(self.steps == 0)
     }
 
+    /// Whether no key lies behind the group that was shown last.
+    fn is_last(&mut self, reverse: bool) -> bool {
+        match reverse {
+            true => self.done.start().is_empty(),
+            false => !self.done.end(&mut self.bound),
+        }
+    }
+
     /// Sends the cursor behind the group that was shown last.
     pub(crate) fn seek(&mut self, cursor: &mut dyn KvCursor, reverse: bool) -> Result<(), EngineError> {
+        if self.ended {
+            return Ok(());
+        }
         if self.stepped > 0 {
             self.steps /= 2;
             self.stepped = 0;

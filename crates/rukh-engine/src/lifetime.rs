@@ -18,7 +18,7 @@ use crate::entry::{IndexCodec, ROW_KEY_LEN};
 use crate::row::{self, Times};
 use parking_lot::Mutex;
 use rukh_catalog::{Catalog, Table, TableId};
-use rukh_keys::{DAY_MICROS, Datum, KeyRange};
+use rukh_keys::{DAY_MICROS, Datum, KeyRange, MaskedCompare};
 use rukh_kv::{
     Durability, KeyValue, KvCursor, KvError, KvSnapshot, KvStore, ScanSpec, ScanStats, Visit, WriteBatch,
 };
@@ -424,6 +424,10 @@ impl KvCursor for LiveCursor {
 
     fn skip_to(&mut self, bound: &[u8]) -> Result<(), KvError> {
         self.cursor.skip_to(bound)
+    }
+
+    fn narrow(&mut self, ranges: Vec<KeyRange>, masked: MaskedCompare) -> bool {
+        self.cursor.narrow(ranges, masked)
     }
 
     fn stats(&self) -> ScanStats {

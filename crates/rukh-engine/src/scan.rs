@@ -552,6 +552,15 @@ impl RowCursor {
         Ok(shown)
     }
 
+    /// Leaves out, of what is ahead, keys outside of `ranges` and those that fail `masked`, which replaces the
+    /// request's; returns whether it does. Rows that were collected before are shown all the same.
+    pub fn narrow(&mut self, ranges: Vec<KeyRange>, masked: MaskedCompare) -> bool {
+        match &mut self.entries {
+            Entries::Cursor(cursor) if self.choice.groups.is_none() => cursor.narrow(ranges, masked),
+            _ => false,
+        }
+    }
+
     /// Returns what the scan did so far.
     pub fn counters(&self) -> ScanCounters {
         let entries = match &self.entries {

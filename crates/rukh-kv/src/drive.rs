@@ -21,6 +21,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+mod narrow;
+
 /// Masked misses in a row that are stepped over before the first seek past them.
 const PATIENCE_MIN: u32 = 4;
 /// Masked misses in a row that are stepped over at most.
@@ -83,6 +85,8 @@ pub(crate) struct Driver<P> {
     /// In scan order. Invariant: none empty, sorted, disjoint.
     ranges: Vec<KeyRange>,
     at: usize,
+    /// Ranges begun before the scan was narrowed.
+    passed: u64,
     phase: Phase,
     /// Whether the position keeps to the current range by itself.
     bounded: bool,
@@ -120,6 +124,7 @@ impl<P: Position> Driver<P> {
             phase: Phase::Begin,
             ranges,
             at: 0,
+            passed: 0,
             bounded: false,
             one_key: false,
             masked: (!spec.masked.is_empty()).then_some(spec.masked),
@@ -436,9 +441,14 @@ impl<P: Position + Send> KvCursor for Driver<P> {
         Driver::skip_to(self, bound)
     }
 
+    fn narrow(&mut self, ranges: Vec<KeyRange>, masked: MaskedCompare) -> bool {
+        Driver::narrow(self, ranges, masked);
+        true
+    }
+
     fn stats(&self) -> ScanStats {
         ScanStats {
-            ranges: if self.started { self.at as u64 + 1 } else { 0 },
+            ranges: self.passed + if self.started { self.at as u64 + 1 } else { 0 },
             ..self.stats
         }
     }

@@ -4,7 +4,7 @@ use crate::{
     Backup, Compression, KeyValue, KvError, LoadFile, MergeOperator, ScanSpec, ScanStats, StoreUsage,
     TableName, TableUsage, WriteBatch,
 };
-use rukh_keys::KeyRange;
+use rukh_keys::{KeyRange, MaskedCompare};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -178,6 +178,15 @@ pub trait KvCursor: Send {
     fn skip_to(&mut self, bound: &[u8]) -> Result<(), KvError> {
         let _ = bound;
         Ok(())
+    }
+
+    /// Leaves out, of what is ahead, keys outside of `ranges` and those that fail `masked`, which replaces the
+    /// masked compare of the scan; returns whether it does.
+    ///
+    /// A wish: `false` from a cursor that goes on as it was.
+    fn narrow(&mut self, ranges: Vec<KeyRange>, masked: MaskedCompare) -> bool {
+        let _ = (ranges, masked);
+        false
     }
 
     /// Returns what the scan did so far.

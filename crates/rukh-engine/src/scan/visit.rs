@@ -105,7 +105,7 @@ pub(super) fn visit_entries(
         })?;
         return outcome;
     };
-    while !groups.ended && visit_group_rows(cursor, plan, groups, &mut step)? {
+    while !groups.ended && visit_group_rows(cursor, plan, groups, *reverse, &mut step)? {
         groups.seek(cursor, *reverse)?;
     }
     Ok(())
@@ -116,6 +116,7 @@ fn visit_group_rows(
     cursor: &mut dyn KvCursor,
     plan: &Plan,
     groups: &mut Groups,
+    reverse: bool,
     step: &mut dyn FnMut(&[u8], &[u8]) -> Result<Option<bool>, EngineError>,
 ) -> Result<bool, EngineError> {
     let mut outcome = Ok(false);
@@ -128,7 +129,7 @@ fn visit_group_rows(
             }
             Next::Look => match step(key, value) {
                 Ok(None) => Ok(true),
-                Ok(Some(more)) => match groups.shown(plan.layout(), key) {
+                Ok(Some(more)) => match groups.shown(plan.layout(), key, reverse) {
                     Ok(seek) => {
                         outcome = Ok(seek && more);
                         Ok(more && !seek)

@@ -231,6 +231,49 @@ pub fn show_with_skips(snapshot: &dyn KvSnapshot, table: &str, scan: &Scan) -> E
     entries
 }
 
+/// What a scan of a store shows that is narrowed, after some entries, to what another scan asks for.
+pub fn show_narrowed(snapshot: &dyn KvSnapshot, table: &str, scan: &Scan, to: &ScanSpec) -> Option<Entries> {
+    let spec = ScanSpec {
+        limit: None,
+        ..scan.spec.clone()
+    };
+    let mut cursor = snapshot.scan(table, spec).unwrap();
+    let mut entries = Vec::new();
+    while entries.len() < scan.singly
+        && let Some(entry) = cursor.next().unwrap()
+    {
+        entries.push((entry.key.to_vec(), entry.value.to_vec()));
+    }
+    if !cursor.narrow(to.ranges.clone(), to.masked.clone()) {
+        return None;
+    }
+    visit_all(&mut *cursor, &mut entries);
+    Some(entries)
+}
+
+/// What a scan of a map shows that is narrowed so.
+pub fn filter_narrowed(model: &BTreeMap<Vec<u8>, Vec<u8>>, scan: &Scan, to: &ScanSpec) -> Entries {
+    let spec = |masked: &MaskedCompare| ScanSpec {
+        limit: None,
+        masked: masked.clone(),
+        ..scan.spec.clone()
+    };
+    let mut entries = filter(model, &spec(&scan.spec.masked));
+    let ended = entries.len() < scan.singly;
+    entries.truncate(scan.singly);
+    let last = entries.last().map(|(key, _)| key.clone());
+    let is_ahead = |key: &[u8]| {
+        last.as_deref().is_none_or(|last| match scan.spec.reverse {
+            true => key < last,
+            false => key > last,
+        })
+    };
+    let is_in = |key: &[u8]| to.ranges.iter().any(|range| range.contains(key));
+    let rest = filter(model, &spec(&to.masked)).into_iter();
+    entries.extend(rest.filter(|(key, _)| !ended && is_ahead(key) && is_in(key)));
+    entries
+}
+
 fn visit_all(cursor: &mut dyn KvCursor, entries: &mut Entries) {
     let done = cursor.for_each(&mut |key, value| {
         entries.push((key.to_vec(), value.to_vec()));
@@ -269,6 +312,11 @@ pub fn scans_are_filters(
                 "{:?}",
                 scan
             );
+            for to in scans.iter().map(|other| &other.spec) {
+                if let Some(shown) = show_narrowed(snapshot, table, scan, to) {
+                    prop_assert_eq!(shown, filter_narrowed(&model, scan, to), "{:?} to {:?}", scan, to);
+                }
+            }
             let (count, counted) = snapshot.count(table, scan.spec.clone()).unwrap();
             prop_assert_eq!(count, expected.len() as u64);
             prop_assert_eq!(stats.keys_examined, count + stats.masked_misses);

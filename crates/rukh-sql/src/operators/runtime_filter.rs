@@ -21,6 +21,9 @@ use super::ScanExec;
 use super::scan_column::{CastColumn, ScanColumn};
 use crate::SqlError;
 
+/// The operator that knows all it will find out before it asks for the first row of a scan.
+pub(super) const HASH_JOIN: &str = "hash join";
+
 /// The columns that a filter speaks of: of its own input, and what they are of the plan at hand.
 pub(super) type Columns = BTreeMap<usize, CastColumn>;
 
@@ -42,6 +45,16 @@ impl RuntimeFilter {
     /// Returns the filter as DataFusion knows it.
     pub(super) fn expr(&self) -> Arc<dyn PhysicalExpr> {
         self.filter.clone()
+    }
+
+    /// Returns how often what is known has changed.
+    pub(super) fn generation(&self) -> u64 {
+        self.filter.snapshot_generation()
+    }
+
+    /// Whether it comes closer while rows go up, and is not known before the first of them.
+    pub(super) fn moves(&self) -> bool {
+        self.by != HASH_JOIN
     }
 
     /// Returns the operator that finds it out, in words.

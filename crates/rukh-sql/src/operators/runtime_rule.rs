@@ -1,4 +1,4 @@
-//! Tells scans what hash joins above them find out while they run.
+//! Tells scans what hash joins, and sorts that keep the first rows only, find out above them while they run.
 //!
 //! The columns that a join compares are followed down the plan, by position: through projections,
 //! filters, groups, unions and other joins, as far as a row that is left out below is a row left out of
@@ -34,11 +34,11 @@ use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 
 use super::order_use::replaced;
-use super::runtime_filter::{Columns, RuntimeFilter};
+use super::runtime_filter::{Columns, HASH_JOIN, RuntimeFilter};
 use super::scan_column::CastColumn;
 use super::{LookupJoinExec, ScanExec};
 
-/// Gives scans the filters of the joins above them. Runs when the plan is complete.
+/// Gives scans the filters of the joins and sorts above them. Runs when the plan is complete.
 #[derive(Debug)]
 pub(crate) struct RuntimeFilters;
 
@@ -48,7 +48,7 @@ impl PhysicalOptimizerRule for RuntimeFilters {
         plan: Arc<dyn ExecutionPlan>,
         _: &ConfigOptions,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        below_joins(plan)
+        below_operators(plan)
     }
 
     fn name(&self) -> &str {
@@ -60,8 +60,8 @@ impl PhysicalOptimizerRule for RuntimeFilters {
     }
 }
 
-/// Gives the filter of each join in a plan to the scans of its other side.
-fn below_joins(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+/// Gives the filter of each join in a plan to the scans of its other side, that of each sort to those below.
+fn below_operators(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
     // The operators of a recursive query run again and again, with what they found out before.
     if plan.downcast_ref::<RecursiveQueryExec>().is_some() {
         return Ok(plan);
@@ -74,11 +74,23 @@ fn below_joins(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn Executi
         let columns = spoken_of(&filter);
         let told = Told {
             filter,
-            by: "hash join",
+            by: HASH_JOIN,
         };
         changed[1] = told.below(changed[1].clone(), columns)?;
     }
-    let changed = changed.into_iter().map(below_joins);
+    if let Some(sort) = plan
+        .downcast_ref::<SortExec>()
+        .filter(|sort| sort.fetch().is_some())
+        && let Some(filter) = found_out_by(sort)
+    {
+        let columns = spoken_of(&filter);
+        let told = Told {
+            filter,
+            by: "first rows",
+        };
+        changed[0] = told.below(changed[0].clone(), columns)?;
+    }
+    let changed = changed.into_iter().map(below_operators);
     let changed = changed.collect::<DataFusionResult<Vec<_>>>()?;
     replaced(plan, &children, changed)
 }

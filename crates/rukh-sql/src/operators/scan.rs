@@ -49,9 +49,11 @@ use run_time::RunTime;
 mod among;
 mod arms;
 mod first;
+mod order;
 mod partition;
 mod reading;
 mod run_time;
+mod watch;
 
 /// Scans one access path of one table.
 #[derive(Clone)]
@@ -317,6 +319,7 @@ impl ScanExec {
             counters: self.counters.clone(),
             busy_ns: self.busy_ns.clone(),
             seen: ScanCounters::default(),
+            watch: None,
         }))
     }
 }
@@ -510,72 +513,6 @@ impl ExecutionPlan for ScanExec {
     }
 }
 
-impl ScanExec {
-    /// Plans the scan anew for an order and a limit.
-    fn ordered_by(&self, order: &[OrderKey], limit: Option<usize>) -> Result<Self, SqlError> {
-        let (context, conditions) = (self.context.clone(), self.conditions.clone());
-        let ask = Ask {
-            groups: self.groups.clone(),
-            order,
-            limit,
-            ..Ask::all(&context, self.output.clone())
-        };
-        Self::choose(context, conditions, self.conjuncts.clone(), ask)
-    }
-
-    /// Returns a scan that gives the first rows in this order and no more, if that is the cheapest way
-    /// to them.
-    pub(crate) fn first_in_order(
-        &self,
-        order: &[PhysicalSortExpr],
-        fetch: usize,
-    ) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
-        let Some(order) = self.order_keys(order).filter(|_| self.fetch.is_none()) else {
-            return Ok(None);
-        };
-        let scan = self.ordered_by(&order, Some(fetch)).map_err(external)?;
-        Ok(scan
-            .path
-            .ordered
-            .then(|| Arc::new(scan) as Arc<dyn ExecutionPlan>))
-    }
-
-    /// Returns a scan that gives the rows that matter, one of each group, and few others, if that is
-    /// cheaper than to give all.
-    pub(crate) fn one_per_group(&self, groups: Grouped) -> DataFusionResult<Option<ScanExec>> {
-        if self.fetch.is_some() || self.groups.is_some() {
-            return Ok(None);
-        }
-        let ask = Ask {
-            groups: Some(Arc::new(groups)),
-            order: &self.order,
-            ..Ask::all(&self.context, self.output.clone())
-        };
-        let (context, conditions) = (self.context.clone(), self.conditions.clone());
-        let scan = Self::choose(context, conditions, self.conjuncts.clone(), ask).map_err(external)?;
-        Ok(scan.path.loose.is_some().then_some(scan))
-    }
-
-    /// Returns the column given out at a position.
-    pub(crate) fn output_column(&self, position: usize) -> Option<ColumnId> {
-        self.columns[..self.output.len()].get(position).copied()
-    }
-
-    /// Returns an order over plain columns as the planner asks for it.
-    fn order_keys(&self, order: &[PhysicalSortExpr]) -> Option<Vec<OrderKey>> {
-        let key = |sort: &PhysicalSortExpr| {
-            let column = (sort.expr.as_ref() as &dyn std::any::Any).downcast_ref::<PhysicalColumn>()?;
-            let term = TermId::column(*self.columns.get(column.index())?);
-            Some(OrderKey {
-                term,
-                descending: sort.options.descending,
-                nulls_first: sort.options.nulls_first,
-            })
-        };
-        order.iter().map(key).collect()
-    }
-}
-
 /// One partition, which begins to be read when its first batch is asked for: what operators above find
 /// out before that narrows it.
 enum Begun {
@@ -590,8 +527,12 @@ impl Begun {
             Begun::Yes(state) => Ok(Some(state)),
             Begun::Not(scan, partition) => {
                 let narrowed = scan.narrowed_at_run_time()?;
-                let scan = narrowed.as_deref().unwrap_or(&scan);
-                Ok(scan.start(partition)?.map(Box::new))
+                let reading = narrowed.as_deref().unwrap_or(&scan);
+                let Some(mut state) = reading.start(partition)? else {
+                    return Ok(None);
+                };
+                state.watch = scan.watch(reading);
+                Ok(Some(Box::new(state)))
             }
         }
     }

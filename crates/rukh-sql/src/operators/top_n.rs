@@ -2,7 +2,7 @@
 //!
 //! DataFusion sorts what a scan gives and keeps the first rows. Here the planner is asked anew, for the
 //! order and the limit together: if the cheapest way is a path in that order, the scan takes it, stops
-//! after so many rows, and the sort goes. If a columnar scan stays below a sort, it leaves out blocks that have none of the first rows. Computed columns between sort and scan stay where they are,
+//! after so many rows, and the sort goes. Rows in the order of the first columns alone let the sort end early. If a columnar scan stays below a sort, it leaves out blocks that have none of the first rows. Computed columns between sort and scan stay where they are,
 //! as long as none is sorted by.
 
 use std::sync::Arc;
@@ -42,7 +42,9 @@ impl PhysicalOptimizerRule for TopN {
             };
             Ok(match scan.transpose()?.flatten() {
                 Some(scan) => Transformed::yes(scan),
-                None => match with_first_rows(&node)? {
+                None => match with_first_rows(&node)?
+                    .map_or_else(|| partly_in_order(&node), |sort| Ok(Some(sort)))?
+                {
                     Some(sort) => Transformed::yes(sort),
                     None => Transformed::no(node),
                 },
@@ -58,6 +60,28 @@ impl PhysicalOptimizerRule for TopN {
     fn schema_check(&self) -> bool {
         true
     }
+}
+
+/// Returns a sort of a few rows with its scan read in the other direction, if rows then come in the order of the
+/// first columns sorted by: `ORDER BY a DESC, b` on the key (a, b). The sort ends with the last row that is equal
+/// in these to one it keeps.
+fn partly_in_order(node: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
+    let Some(sort) = node
+        .downcast_ref::<SortExec>()
+        .filter(|sort| sort.fetch().is_some())
+    else {
+        return Ok(None);
+    };
+    let order = sort.expr();
+    for count in (1..order.len()).rev() {
+        if let Some(input) = on_scan(sort.input(), &order[..count], &|scan, order| {
+            scan.turned_round(order)
+        })? {
+            let anew = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+            return node.clone().replace_children(vec![input], anew).map(Some);
+        }
+    }
+    Ok(None)
 }
 
 /// Returns a sort of a few rows of a columnar scan with a scan below it that leaves out blocks which have none of them.
@@ -95,8 +119,21 @@ fn in_order(
     order: &[PhysicalSortExpr],
     fetch: usize,
 ) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
+    on_scan(plan, order, &|scan, order| scan.first_in_order(order, fetch))
+}
+
+/// What becomes of a scan for an order.
+type Reordered<'a> =
+    &'a dyn Fn(&ScanExec, &[PhysicalSortExpr]) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>>;
+
+/// Returns the plan, a scan below projections, with another scan for the order that it is to have.
+fn on_scan(
+    plan: &Arc<dyn ExecutionPlan>,
+    order: &[PhysicalSortExpr],
+    reordered: Reordered<'_>,
+) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
     if let Some(scan) = plan.downcast_ref::<ScanExec>() {
-        return scan.first_in_order(order, fetch);
+        return reordered(scan, order);
     }
     let Some(projection) = plan.downcast_ref::<ProjectionExec>() else {
         return Ok(None);
@@ -113,7 +150,7 @@ fn in_order(
     let Some(order) = order.iter().map(below).collect::<Option<Vec<_>>>() else {
         return Ok(None);
     };
-    let input = in_order(projection.input(), &order, fetch)?;
+    let input = on_scan(projection.input(), &order, reordered)?;
     let around = |input| {
         let anew = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
         plan.clone().replace_children(vec![input], anew)

@@ -11,6 +11,7 @@ use datafusion::error::DataFusionError;
 use datafusion::physical_expr::PhysicalExpr;
 use rukh_engine::{ColumnarCursor, RowCursor, ScanCounters};
 
+use super::watch::{self, Watch};
 use crate::SqlError;
 use crate::batch::BatchBuilder;
 use crate::context::{StatementContext, Totals, counted_since};
@@ -35,9 +36,9 @@ pub(super) struct RowReader {
 
 impl Reader {
     /// Reads the next rows, about as many as asked for; `None` at the end.
-    fn read(&mut self, max: usize) -> Result<Option<RecordBatch>, SqlError> {
+    fn read(&mut self, max: usize, watch: Option<&mut Watch>) -> Result<Option<RecordBatch>, SqlError> {
         match self {
-            Reader::Rows(rows) => rows.read(max),
+            Reader::Rows(rows) => rows.read(max, watch),
             Reader::Columns(cursor, schema) => {
                 let batch = cursor.next_batch(max)?;
                 batch.map(|batch| record_batch(schema.clone(), batch)).transpose()
@@ -54,10 +55,18 @@ impl Reader {
 }
 
 impl RowReader {
-    fn read(&mut self, max: usize) -> Result<Option<RecordBatch>, SqlError> {
+    fn read(&mut self, max: usize, mut watch: Option<&mut Watch>) -> Result<Option<RecordBatch>, SqlError> {
+        if let Some(watch) = &mut watch {
+            watch.look(&mut self.cursor)?;
+        }
         let (builder, columns) = (&mut self.builder, self.columns);
         let mut failed = None;
         let read = self.cursor.next_rows(max, &mut |row| {
+            if let Some(watch) = &watch
+                && !watch.passes(row)?
+            {
+                return Ok(());
+            }
             for column in 0..columns {
                 if let Err(error) = builder.append(column, row.datum(column)?) {
                     failed.get_or_insert(error);
@@ -85,6 +94,8 @@ pub(super) struct ScanState {
     pub(super) counters: Arc<Totals>,
     pub(super) busy_ns: Arc<AtomicU64>,
     pub(super) seen: ScanCounters,
+    /// What operators above come to know.
+    pub(super) watch: Option<Watch>,
 }
 
 impl ScanState {
@@ -115,12 +126,14 @@ impl ScanState {
     }
 
     fn read(&mut self) -> Result<Option<RecordBatch>, SqlError> {
-        let max = self
-            .left
-            .filter(|_| self.residual.is_none())
-            .unwrap_or(BATCH_ROWS)
-            .min(BATCH_ROWS);
-        let batch = self.reader.read(max)?;
+        let most = match self.watch {
+            Some(_) => watch::BATCH_ROWS,
+            None => BATCH_ROWS,
+        };
+        let wanted = self.left.filter(|_| self.residual.is_none());
+        let batch = self
+            .reader
+            .read(wanted.unwrap_or(most).min(most), self.watch.as_mut())?;
         self.context.cancel.check()?;
         Ok(batch)
     }

@@ -3,7 +3,7 @@
 //! A hash join knows all keys of one side before it asks for the first row of the other. The scan of
 //! that other side plans anew when it is asked: with the keys, or what lies between the least and the
 //! greatest of them, as if that stood in the statement. It takes the new path where that costs less. The
-//! rows are not checked for it; the join does that.
+//! rows are not checked for it; the join does that. What comes closer only while rows go up is watched (`watch`).
 
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use rukh_catalog::{ColumnId, IndexState, KeyElement, KeyExpr};
 use rukh_planner::{AccessPath, Predicate, Source};
 
+use super::watch::Watch;
 use super::{Ask, ScanExec};
 use crate::SqlError;
 use crate::operators::runtime_filter::RuntimeFilter;
@@ -53,8 +54,14 @@ impl ScanExec {
 
     /// Returns the scan with something to be found out while it runs; `None` if that would not narrow it.
     pub(crate) fn with_filter(&self, filter: RuntimeFilter) -> Option<ScanExec> {
-        let is_whole = self.fetch.is_none() && self.groups.is_none() && self.path.merge.is_none();
-        if !is_whole || self.is_volatile() || !self.can_narrow(&filter.columns_of(self)) {
+        let is_whole = self.fetch.is_none() && self.groups.is_none();
+        let columns = filter.columns_of(self);
+        let is_of_use = match filter.moves() {
+            // Rows are passed over, and perhaps keys.
+            true => self.path.columnar.is_none() && self.first.is_empty() && !columns.is_empty(),
+            false => self.path.merge.is_none() && self.can_narrow(&columns),
+        };
+        if !is_whole || self.is_volatile() || !is_of_use {
             return None;
         }
         let mut scan = self.clone();
@@ -82,10 +89,7 @@ impl ScanExec {
     /// path will do, some key begins with one.
     fn can_narrow(&self, columns: &[ColumnId]) -> bool {
         let table = self.table();
-        let is_one = |element: &KeyElement| match &element.expr {
-            KeyExpr::Column(id) | KeyExpr::Hash { column: id, .. } => columns.contains(id),
-            KeyExpr::Expression { .. } => false,
-        };
+        let is_one = |element: &KeyElement| is_one_of(element, columns);
         let own = match self.path.source {
             // Tests on any column rule blocks out.
             Source::Table => table.is_columnar() || table.primary_key.iter().any(is_one),
@@ -100,10 +104,28 @@ impl ScanExec {
         own || (self.run_time.order_free && any)
     }
 
+    /// Whether the key that the scan walks over has one of these columns.
+    pub(super) fn key_has(&self, columns: &[ColumnId]) -> bool {
+        let table = self.table();
+        let is_one = |element: &KeyElement| is_one_of(element, columns);
+        match self.path.source {
+            Source::Table => table.primary_key.iter().any(is_one),
+            Source::Index(id) => table
+                .index(id)
+                .is_some_and(|index| index.key_elements(table).iter().any(is_one)),
+        }
+    }
+
+    /// Returns what comes closer while the scan runs, to be looked at by a scan that reads for it.
+    pub(super) fn watch(&self, reading: &ScanExec) -> Option<Watch> {
+        let moving = self.run_time.filters.iter().filter(|filter| filter.moves());
+        Watch::new(reading, &moving.cloned().collect::<Vec<_>>())
+    }
+
     /// Plans the scan anew with what has been found out by now, once for all partitions; `None` if that
     /// gives no cheaper path.
     pub(super) fn narrowed_at_run_time(&self) -> Result<Option<Arc<ScanExec>>, SqlError> {
-        if self.run_time.filters.is_empty() {
+        if self.run_time.filters.iter().all(|filter| filter.moves()) {
             return Ok(None);
         }
         let mut narrowed = self.run_time.narrowed.lock();
@@ -117,7 +139,7 @@ impl ScanExec {
 
     fn narrowed_by_filters(&self) -> Result<Option<ScanExec>, SqlError> {
         let mut found = Vec::new();
-        for filter in &self.run_time.filters {
+        for filter in self.run_time.filters.iter().filter(|filter| !filter.moves()) {
             found.push(filter.predicate(self)?);
         }
         found.retain(|predicate| *predicate != Predicate::True);
@@ -138,8 +160,15 @@ impl ScanExec {
     }
 }
 
+fn is_one_of(element: &KeyElement, columns: &[ColumnId]) -> bool {
+    match &element.expr {
+        KeyExpr::Column(id) | KeyExpr::Hash { column: id, .. } => columns.contains(id),
+        KeyExpr::Expression { .. } => false,
+    }
+}
+
 /// Whether two paths over one source walk its keys in the same way.
-fn same_order(one: &AccessPath, other: &AccessPath) -> bool {
+pub(super) fn same_order(one: &AccessPath, other: &AccessPath) -> bool {
     let is_plain = |path: &AccessPath| path.merge.is_none() && path.loose.is_none();
     one.source == other.source && one.reverse == other.reverse && is_plain(one) && is_plain(other)
 }
