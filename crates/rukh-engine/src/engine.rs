@@ -190,6 +190,17 @@ impl Engine {
         *self.inner.load_directory.write() = directory.into();
     }
 
+    /// Makes a file without a name in that directory, which goes with the process: for what comes from elsewhere
+    /// and must be kept until it is all there.
+    pub fn temporary_file(&self) -> Result<std::fs::File, EngineError> {
+        let path = self.inner.load_directory()?;
+        tempfile::tempfile_in(&path).map_err(|source| EngineError::Io {
+            operation: "create a file in",
+            path,
+            source,
+        })
+    }
+
     /// Takes time from elsewhere than the system, for tests and simulations. Time still never goes back.
     pub fn set_time_source(&self, source: TimeSource) {
         self.inner.clock.set_source(source);

@@ -161,6 +161,10 @@ impl Session {
                 .wire
                 .push(Message::EmptyQueryResponse(EmptyQueryResponse::new()))?);
         };
+        if let Some(done) = self.deallocate(statement.sql())? {
+            portal.run = Run::Done;
+            return Ok(self.wire.push(done)?);
+        }
         // Outside of a block it matters whether anything else comes before the Sync.
         let idle = self.connection.transaction_status() == TransactionStatus::Idle;
         let alone = !idle || self.wire.peek_type()? == SYNC;

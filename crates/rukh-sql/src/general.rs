@@ -23,7 +23,9 @@ use crate::expressions;
 use crate::functions;
 use crate::in_lists::{join_again, keep_apart};
 use crate::literals::type_literals;
-use crate::operators::{LookupJoins, MergeJoins, OnePerGroup, OrderUse, RuntimeFilters, TopN};
+use crate::operators::{
+    Abandoned, LookupJoins, MergeJoins, OnePerGroup, OrderUse, RuntimeFilters, TopN, ends_with,
+};
 use crate::provider::{CurrentStatement, RukhCatalog};
 use crate::rewrite::rewrite;
 use crate::subqueries::single_values;
@@ -139,10 +141,11 @@ pub(crate) async fn physical_plan(
     Ok(state.query_planner().create_physical_plan(plan, state).await?)
 }
 
-/// Starts a physical plan.
+/// Starts a physical plan, which ends when it is abandoned.
 pub(crate) fn start(
     state: &SessionState,
     plan: Arc<dyn ExecutionPlan>,
+    abandoned: &Abandoned,
 ) -> Result<datafusion::execution::SendableRecordBatchStream, SqlError> {
-    Ok(execute_stream(plan, state.task_ctx())?)
+    Ok(execute_stream(ends_with(plan, abandoned)?, state.task_ctx())?)
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
 use datafusion::error::DataFusionError;
-use datafusion::execution::SendableRecordBatchStream;
 use rukh_keys::{DataType, Datum};
 
 use crate::SqlError;
@@ -16,7 +15,7 @@ use crate::context::StatementContext;
 use crate::direct::DirectCursor;
 use crate::kept::Fetch;
 use crate::output_names::shown_name;
-use crate::runtime::{Running, Runtime};
+use crate::runtime::Running;
 use crate::scalars::datums_from_array;
 use crate::slow_log::Watch;
 use crate::tally::Counting;
@@ -118,14 +117,9 @@ fn named(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, SqlError
 
 impl Rows {
     /// Makes rows of a running DataFusion plan.
-    pub(crate) fn stream(
-        stream: SendableRecordBatchStream,
-        runtime: &Runtime,
-        context: Arc<StatementContext>,
-    ) -> Self {
-        let schema = stream.schema();
-        let running = Source::Stream(runtime.run(stream), context.clone());
-        Self::new(Columns::of(schema), running, Some(context))
+    pub(crate) fn running(running: Running, context: Arc<StatementContext>) -> Self {
+        let columns = Columns::of(running.schema());
+        Self::new(columns, Source::Stream(running, context.clone()), Some(context))
     }
 
     /// Makes rows of a running direct plan.

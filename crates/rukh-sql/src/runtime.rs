@@ -7,6 +7,7 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::SendableRecordBatchStream;
 use futures::StreamExt;
@@ -15,6 +16,7 @@ use tokio::task::JoinHandle;
 
 use crate::SqlError;
 use crate::context::CancelHandle;
+use crate::operators::Abandoned;
 
 /// Longest time that a cancelled statement goes unnoticed by the thread that waits for it.
 const CANCEL_WAIT: Duration = Duration::from_millis(20);
@@ -50,7 +52,8 @@ impl Runtime {
     }
 
     /// Starts a plan on the pool.
-    pub(crate) fn run(&self, mut stream: SendableRecordBatchStream) -> Running {
+    pub(crate) fn run(&self, mut stream: SendableRecordBatchStream, abandoned: Abandoned) -> Running {
+        let schema = stream.schema();
         let (sender, batches) = mpsc::channel(BATCHES_AHEAD);
         let task = self.pool().spawn(async move {
             while let Some(batch) = stream.next().await {
@@ -60,8 +63,10 @@ impl Runtime {
             }
         });
         Running {
+            schema,
             batches,
             task,
+            abandoned,
             ended: false,
         }
     }
@@ -76,15 +81,26 @@ impl Runtime {
 /// The reader waits beside it, so that a cancelled statement ends at once even while an operator, such
 /// as a join of everything with everything, computes for seconds without a pause.
 pub(crate) struct Running {
+    schema: SchemaRef,
     batches: mpsc::Receiver<DataFusionResult<RecordBatch>>,
     task: JoinHandle<()>,
+    /// What ends operators that do not pause.
+    abandoned: Abandoned,
     ended: bool,
 }
 
 impl Running {
+    /// Returns the schema of the batches.
+    pub(crate) fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
     /// Waits for the next batch; `None` at the end. Fails with 57014 when the statement is cancelled.
     pub(crate) fn next(&mut self, cancel: &CancelHandle) -> Result<Option<RecordBatch>, SqlError> {
-        let next = wait_for(self.batches.recv(), Some(cancel)).inspect_err(|_| self.task.abort())?;
+        let next = wait_for(self.batches.recv(), Some(cancel)).inspect_err(|_| {
+            self.abandoned.set();
+            self.task.abort();
+        })?;
         match next {
             Some(batch) => Ok(Some(batch?)),
             None => self.end(cancel),
@@ -107,6 +123,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
+        self.abandoned.set();
         self.task.abort();
     }
 }

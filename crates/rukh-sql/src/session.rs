@@ -32,6 +32,7 @@ use crate::expressions::Functions;
 use crate::general;
 use crate::hints::{TableHint, hints_of};
 use crate::kept::Kept;
+use crate::operators::Abandoned;
 use crate::pg_catalog;
 use crate::progress::ProgressSink;
 use crate::provider::CurrentStatement;
@@ -533,9 +534,11 @@ impl Session {
                     self.ran = Some(Ran::General(physical.clone(), context.clone()));
                 }
                 // Operators spawn tasks as they start, which takes the query threads' context.
-                let start = async { general::start(&self.state, physical.clone()) };
+                let abandoned = Abandoned::default();
+                let start = async { general::start(&self.state, physical.clone(), &abandoned) };
                 let stream = self.runtime().block_on(start)?;
-                Ok(Rows::stream(stream, self.runtime(), context.clone()))
+                let running = self.runtime().run(stream, abandoned);
+                Ok(Rows::running(running, context.clone()))
             }
         }
     }

@@ -191,3 +191,21 @@ fn five_hundred_idle_clients() {
     assert_eq!(third.answer().sqlstate(), "53300");
     drop(held);
 }
+
+/// A join that finds nothing computes without a pause; once it is cancelled others have its threads.
+#[test]
+fn joins_that_are_cancelled_end() {
+    let server = server();
+    let mut client = Raw::connect(server.address());
+    client.simple("CREATE TABLE t (id INT PRIMARY KEY, a INT)");
+    client.simple("INSERT INTO t SELECT value, value FROM generate_series(1, 5000) AS t(value)");
+    client.simple("SET statement_timeout = 200");
+    for _ in 0..6 {
+        let answer = client.simple("SELECT count(*) FROM t a, t b, t c WHERE a.a + b.a + c.a < 0");
+        assert_eq!(answer.sqlstate(), "57014");
+    }
+    let mut other = Raw::connect(server.address());
+    let answer = other.simple("SELECT count(*) FROM t a JOIN t b ON a.id = b.id + 1");
+    assert_eq!(answer.texts(), [[Some("4999".to_string())]]);
+    server.stop();
+}

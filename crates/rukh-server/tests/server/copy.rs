@@ -81,7 +81,7 @@ fn the_answer_tells_the_shape() {
     let answer = raw.simple("COPY t TO STDOUT (FORMAT binary)");
     assert_eq!(
         (answer.kinds().as_str(), &answer.messages[0].body),
-        ("HdddcCZ", &vec![1, 0, 2, 0, 1, 0, 1])
+        ("HddcCZ", &vec![1, 0, 2, 0, 1, 0, 1])
     );
     let answer = raw.simple("COPY (SELECT 1 WHERE false) TO STDOUT");
     assert_eq!(
@@ -434,5 +434,41 @@ fn many_rows_go_in_and_out() {
     assert!(other.read().is_some(), "the answer begins");
     drop(other);
     assert_eq!(rows(&mut raw, "SELECT count(*) FROM t"), ["30000"]);
+    server.stop();
+}
+
+/// A client that has begun a COPY of many rows, and takes its time, keeps nobody from writing.
+#[test]
+fn nobody_waits_for_a_client() {
+    let server = server();
+    let mut slow = Raw::connect(server.address());
+    let mut other = Raw::connect(server.address());
+    slow.simple("CREATE TABLE t (id INT PRIMARY KEY, name TEXT); CREATE TABLE u (id INT PRIMARY KEY)");
+    slow.send(b'Q', &text("COPY t FROM STDIN"));
+    let lines =
+        |from: i32, to: i32| -> String { (from..to).map(|id| format!("{id}\tname {id}\n")).collect() };
+    // More than what is written at once without a load.
+    slow.send(b'd', lines(0, 25_000).as_bytes());
+    for id in 0..20 {
+        assert_eq!(
+            other.simple(&format!("INSERT INTO u VALUES ({id})")).tags,
+            ["INSERT 0 1"]
+        );
+    }
+    // What another writes meanwhile counts: the key is taken when the load begins.
+    assert_eq!(
+        other.simple("INSERT INTO t VALUES (30000, 'mine')").tags,
+        ["INSERT 0 1"]
+    );
+    slow.send(b'd', lines(25_000, 30_000).as_bytes());
+    slow.send(b'c', b"");
+    assert_eq!(slow.answer().tags, ["COPY 30000"]);
+    assert_eq!(rows(&mut other, "SELECT count(*) FROM t"), ["30001"]);
+    slow.send(b'Q', &text("COPY t FROM STDIN"));
+    slow.send(b'd', lines(100_000, 112_000).as_bytes());
+    slow.send(b'd', lines(7, 8).as_bytes());
+    slow.send(b'c', b"");
+    assert_eq!(slow.answer().sqlstate(), "23505");
+    assert_eq!(rows(&mut other, "SELECT count(*) FROM t"), ["30001"]);
     server.stop();
 }

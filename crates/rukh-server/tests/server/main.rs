@@ -4,6 +4,7 @@ mod abuse;
 mod clients;
 mod copy;
 mod counts;
+mod kept;
 mod killed;
 mod monitors;
 mod protocol;

@@ -20,6 +20,7 @@ use rukh_catalog::{Sequence, Table};
 use rukh_engine::{Engine, Progress, Row};
 use rukh_keys::{DataType, Datum};
 
+use super::arriving::Arriving;
 use super::client::{CopyClient, CopyShape, FromClient, client_error};
 use super::csv::{ReadError, Record, Records};
 use super::lines::csv_line;
@@ -108,7 +109,7 @@ pub(super) struct Import<'a> {
     several: bool,
     engine: Engine,
     pub(super) columns: Columns,
-    sink: Sink,
+    sink: Sink<'a>,
     pub(super) rejects: Rejects,
     task: Task,
     total: u64,
@@ -327,7 +328,8 @@ impl<'a> Import<'a> {
             columns: self.columns.allowed.len(),
         };
         client.begin(shape).map_err(client_error)?;
-        let mut input = FromClient(client);
+        let mut input = Arriving::new(FromClient(client));
+        self.sink.wait_for(input.clone());
         match statement.options.format {
             CopyFormat::Json => json::read(self, &mut input)?,
             CopyFormat::Binary => binary::read(self, &mut input)?,

@@ -5,6 +5,7 @@
 //! | `import`  | COPY FROM: which field fills which column, defaults, row numbers  |
 //! | `sink`    | rows to the engine: one write if they are few, else a bulk load   |
 //! | `client`  | STDIN and STDOUT: rows from and to a client                       |
+//! | `arriving`| what a client sends, waited for before a bulk load                |
 //! | `csv`     | splits CSV into records                                           |
 //! | `text`    | splits PostgreSQL's text format into records                      |
 //! | `binary`  | reads PostgreSQL's binary format                                  |
@@ -21,6 +22,7 @@
 //! A COPY is atomic: all rows of the file are there afterwards, or none. Memory is bounded by a few
 //! megabytes and what the engine sorts in.
 
+mod arriving;
 mod batches;
 mod binary;
 mod client;

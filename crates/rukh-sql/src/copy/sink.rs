@@ -9,6 +9,7 @@ use rukh_engine::{Engine, Load, OnConflict, Progress, Row, Write};
 use rukh_keys::Datum;
 use rukh_kv::Durability;
 
+use super::arriving::Arriving;
 use crate::SqlError;
 use crate::progress::Task;
 use crate::session::Session;
@@ -26,19 +27,21 @@ const LOAD_ROWS: usize = 4096;
 const LOAD_BYTES: usize = 4 << 20;
 
 /// Takes the rows of one COPY and makes them visible all at once.
-pub(super) struct Sink {
+pub(super) struct Sink<'a> {
     engine: Engine,
     table: Arc<Table>,
     durability: Durability,
     waiting: Vec<Row>,
     waiting_bytes: usize,
     load: Option<Load>,
+    /// Who sends the rows, and has to have sent all of them before a load begins.
+    arriving: Option<Arriving<'a>>,
     /// The statement of the transaction that all rows go to.
     write: Option<Write>,
     rows: u64,
 }
 
-impl Sink {
+impl<'a> Sink<'a> {
     pub(super) fn new(session: &mut Session, table: &Arc<Table>) -> Result<Self, SqlError> {
         let write = match session.is_in_block() {
             true => Some(session.begin_write()?),
@@ -51,9 +54,15 @@ impl Sink {
             waiting: Vec::new(),
             waiting_bytes: 0,
             load: None,
+            arriving: None,
             write,
             rows: 0,
         })
+    }
+
+    /// Says who sends the rows.
+    pub(super) fn wait_for(&mut self, arriving: Arriving<'a>) {
+        self.arriving = Some(arriving);
     }
 
     /// Adds a row of all columns in declared order.
@@ -79,6 +88,9 @@ impl Sink {
             return Ok(());
         }
         if self.load.is_none() {
+            if let Some(arriving) = &self.arriving {
+                arriving.wait(&self.engine)?;
+            }
             self.load = Some(self.engine.load(self.table.id)?);
         }
         self.waiting_bytes = 0;

@@ -1,5 +1,6 @@
 //! DataFusion operators of our own, and the rules that place them: scans of an access path.
 
+mod abandon;
 mod lookup_join;
 mod lookup_rule;
 mod lookup_side;
@@ -13,6 +14,7 @@ mod scan;
 mod scan_column;
 mod top_n;
 
+pub(crate) use abandon::{Abandoned, ends_with};
 pub(crate) use lookup_join::LookupJoinExec;
 pub(crate) use lookup_rule::LookupJoins;
 pub(crate) use lookup_side::LookupSide;
