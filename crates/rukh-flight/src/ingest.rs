@@ -6,7 +6,8 @@
 //! | is there       |                       | fail, append, or drop it and make it anew                          |
 //!
 //! A table that is made has the columns of the batches. Its primary key is what the option `primary_key` names,
-//! separated by commas, else the first column. If the load fails it is dropped again.
+//! separated by commas, else the first column. If the load fails it is dropped again. One that replaces another is
+//! loaded under a name of its own, and takes the other's place when all rows are there.
 
 use std::io;
 
@@ -15,7 +16,7 @@ use arrow_flight::sql::{CommandStatementIngest, TableExistsOption, TableNotExist
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use futures::StreamExt;
 use rukh::arrow::datatypes::{DataType as ArrowType, Field, Schema};
-use rukh::{Connection, CopyClient, CopyShape, Error, data_type_of};
+use rukh::{Connection, CopyClient, CopyShape, Error, TransactionStatus, data_type_of};
 use tokio::sync::mpsc;
 use tonic::Status;
 
@@ -54,10 +55,7 @@ impl Ingest {
         let is_made = match exists {
             true if options.if_exists == TableExistsOption::Append as i32 => false,
             true if options.if_exists == TableExistsOption::Replace as i32 => {
-                let definition = self.definition(&name)?;
-                connection.execute(&format!("DROP TABLE {name}"))?;
-                connection.execute(&definition)?;
-                true
+                return self.replace(connection, messages, &name);
             }
             true => {
                 let message = format!("relation \"{}\" already exists", self.command.table);
@@ -72,20 +70,59 @@ impl Ingest {
                 return Err(Error::statement("42P01", message));
             }
         };
-        let copy = connection.prepare(&format!("COPY {name} FROM STDIN (FORMAT arrow_stream)"))?;
-        match connection.execute_copy(&copy, messages) {
-            Ok(outcome) => Ok(count(&outcome.tag)),
+        let loaded = load(connection, messages, &name);
+        if loaded.is_err() && is_made {
+            connection.execute(&format!("DROP TABLE {name}"))?;
+        }
+        loaded
+    }
+
+    /// Loads the rows into a new table, and puts it in the place of the one with this name.
+    fn replace(
+        &self,
+        connection: &mut Connection,
+        messages: &mut Messages,
+        name: &str,
+    ) -> Result<i64, Error> {
+        if connection.transaction_status() != TransactionStatus::Idle {
+            return Err(Error::statement(
+                "25001",
+                "a table cannot be replaced inside a transaction block",
+            ));
+        }
+        let mut number = 0;
+        let fresh = loop {
+            let table = format!("{} (new {number})", self.command.table);
+            let fresh = self.name_of(&table);
+            if !exists(connection, &fresh)? {
+                break fresh;
+            }
+            number += 1;
+        };
+        connection.execute(&self.definition(&fresh)?)?;
+        let replaced = load(connection, messages, &fresh).and_then(|count| {
+            connection.execute(&format!("DROP TABLE {name}"))?;
+            Ok(count)
+        });
+        match replaced {
+            Ok(count) => {
+                let table = quoted(&self.command.table);
+                connection.execute(&format!("ALTER TABLE {fresh} RENAME TO {table}"))?;
+                Ok(count)
+            }
             Err(error) => {
-                if is_made {
-                    connection.execute(&format!("DROP TABLE {name}"))?;
-                }
+                connection.execute(&format!("DROP TABLE {fresh}"))?;
                 Err(error)
             }
         }
     }
 
     fn name(&self) -> String {
-        let table = quoted(&self.command.table);
+        self.name_of(&self.command.table)
+    }
+
+    fn name_of(&self, table: &str) -> String {
+        let table = quoted(table);
         match self.command.schema.as_deref().filter(|schema| !schema.is_empty()) {
             Some(schema) => format!("{}.{table}", quoted(schema)),
             None => table,
@@ -110,6 +147,13 @@ impl Ingest {
         let (columns, key) = (columns.join(", "), key.join(", "));
         Ok(format!("CREATE TABLE {name} ({columns}, PRIMARY KEY ({key}))"))
     }
+}
+
+/// Loads rows into a table that is there; returns how many there were.
+fn load(connection: &mut Connection, messages: &mut Messages, name: &str) -> Result<i64, Error> {
+    let copy = connection.prepare(&format!("COPY {name} FROM STDIN (FORMAT arrow_stream)"))?;
+    let outcome = connection.execute_copy(&copy, messages)?;
+    Ok(count(&outcome.tag))
 }
 
 /// Returns the type of the column that holds a field's values.

@@ -65,6 +65,14 @@ fn tables_are_made_appended_to_and_replaced() {
         assert_eq!(load(&mut client, replace, vec![batch(5, 2)]).await.ok(), Some(2));
         let left = rows(&mut client, "SELECT * FROM t").await;
         assert_eq!(left.expect("it runs"), ["5, n5", "6, n6"]);
+        // If the load fails the table is as it was, and nothing else is left.
+        let replace = command("t", Missing::Create, There::Replace);
+        let failed = load(&mut client, replace, vec![batch(0, 3), batch(2, 3)]).await;
+        assert_eq!(told(failed.map(drop)), error(Code::AlreadyExists, "23505"));
+        let left = rows(&mut client, "SELECT * FROM t").await;
+        assert_eq!(left.expect("it runs"), ["5, n5", "6, n6"]);
+        let tables = rows(&mut client, "SELECT count(*) FROM pg_tables").await;
+        assert_eq!(tables.expect("it runs"), ["1"]);
         let missing = command("u", Missing::Fail, There::Append);
         let refused = load(&mut client, missing, vec![batch(0, 1)]).await;
         assert_eq!(told(refused.map(drop)), error(Code::NotFound, "42P01"));
