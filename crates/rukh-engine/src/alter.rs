@@ -23,7 +23,7 @@ impl Engine {
         let definitions = inner.definitions();
         let before = &definitions.codec(id)?.table;
         let next = change(&definitions.catalog, before)?;
-        let columnar = next.indexes.iter().try_for_each(|index| check_columnar(index));
+        let columnar = next.indexes.iter().try_for_each(check_columnar);
         columnar
             .and_then(|()| next.check_layout())
             .map_err(EngineError::from)?;
