@@ -4,7 +4,7 @@ use rukh_catalog::Table;
 use rukh_keys::{DataType, Datum};
 use rukh_planner::{Constant, Operand, Predicate, TermKind};
 
-use super::cut::Literal;
+use super::cut::{Literal, LiteralType};
 use crate::scalars::scalar_from_datum;
 use crate::translate::constant_of_scalar;
 
@@ -35,6 +35,14 @@ fn note_types(table: &Table, predicate: &Predicate, types: &mut [Option<DataType
         Predicate::In { operand, list, .. } => list
             .iter()
             .try_for_each(|element| note_pair(table, operand, element, types)),
+        Predicate::Like {
+            operand: Operand::Term(_),
+            pattern,
+            ..
+        } => match pattern {
+            Operand::Parameter(number) => note(*number, DataType::Varchar(None), types),
+            _ => Some(()),
+        },
         Predicate::IsNull {
             operand: Operand::Term(_),
             ..
@@ -69,14 +77,21 @@ fn note_pair(
     let TermKind::Column(column) = term.kind() else {
         return None;
     };
-    let noted = types.get_mut(number)?;
+    note(number, table.column(column)?.ty, types)
+}
+
+fn note(parameter: usize, ty: DataType, types: &mut [Option<DataType>]) -> Option<()> {
+    let noted = types.get_mut(parameter)?;
     // Used twice, it would have to have both types.
     if noted.is_some() {
         return None;
     }
-    *noted = Some(table.column(column)?.ty);
+    *noted = Some(ty);
     Some(())
 }
+
+/// Most integers that a DOUBLE tells apart from all others.
+const DOUBLE_INTEGER_MAX: u64 = 1 << 53;
 
 /// Returns a literal as the constant that it is beside a column; `None` where PostgreSQL's rules
 /// for that are not these: the value does not fit the type, or its kind is another one.
@@ -98,6 +113,9 @@ pub(crate) fn constant_of_literal(literal: &Literal, ty: DataType) -> Option<Con
                 DataType::SmallInt => i16::try_from(*value).is_ok(),
                 DataType::Integer => i32::try_from(*value).is_ok(),
                 DataType::BigInt => true,
+                DataType::Decimal { .. } | DataType::Double => {
+                    return constant_of_number(i128::from(*value), 0, ty);
+                }
                 _ => return None,
             };
             match fits {
@@ -105,10 +123,41 @@ pub(crate) fn constant_of_literal(literal: &Literal, ty: DataType) -> Option<Con
                 false => return None,
             }
         }
+        Literal::Decimal { unscaled, scale } => return constant_of_number(*unscaled, *scale, ty),
+        Literal::Typed(of, text) => match (of, ty) {
+            (LiteralType::Date, DataType::Date) | (LiteralType::Timestamp, DataType::Timestamp) => {
+                ty.parse_text(text).ok()?
+            }
+            _ => return None,
+        },
     };
     let ty = match ty {
         DataType::Varchar(_) => DataType::Varchar(None),
         ty => ty,
+    };
+    constant_of_scalar(&scalar_from_datum(&datum, &ty))
+}
+
+/// Returns `unscaled / 10^scale` as a constant beside a column; `None` if the column does not tell it from
+/// all other numbers.
+fn constant_of_number(unscaled: i128, scale: u8, ty: DataType) -> Option<Constant> {
+    let datum = match ty {
+        DataType::Double => {
+            let digits = unscaled.unsigned_abs();
+            let is_exact = digits <= u128::from(DOUBLE_INTEGER_MAX) && scale <= 22;
+            // Both are exact, so the quotient is the DOUBLE nearest to the number.
+            is_exact.then(|| Datum::Float(unscaled as f64 / 10_f64.powi(i32::from(scale))))?
+        }
+        DataType::Decimal {
+            precision,
+            scale: own,
+        } => {
+            let more = own.checked_sub(scale)?;
+            let scaled = unscaled.checked_mul(10_i128.checked_pow(u32::from(more))?)?;
+            let limit = 10_i128.checked_pow(u32::from(precision))?;
+            (scaled.abs() < limit).then_some(Datum::Decimal(scaled))?
+        }
+        _ => return None,
     };
     constant_of_scalar(&scalar_from_datum(&datum, &ty))
 }

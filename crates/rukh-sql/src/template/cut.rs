@@ -1,8 +1,8 @@
 //! Cutting a text into template and literals.
 //!
 //! Deliberately not here: a whole lexer of SQL. What the walk does not know for certain (a second
-//! SELECT, `E''` and `$$` strings, parameters) gives no template; numbers with a fraction and literals
-//! behind a type's name stay part of it.
+//! SELECT, `E''` and `$$` strings, parameters) gives no template; numbers with an exponent, intervals and
+//! what stands beside an arithmetic operator stay part of it.
 
 /// Longest text that is cut, in bytes; longer ones are mostly lists, each of a length of its own.
 const TEXT_MAX: usize = 4096;
@@ -17,7 +17,23 @@ pub(crate) enum Literal {
     Text(String),
     /// Digits, perhaps with a sign.
     Integer(i64),
+    /// Digits with a fraction, perhaps with a sign: the number times ten to the power of `scale`.
+    Decimal { unscaled: i128, scale: u8 },
+    /// A string behind the name of its type.
+    Typed(LiteralType, String),
 }
+
+/// A type whose name may stand before a literal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LiteralType {
+    /// `DATE '2024-01-01'`
+    Date,
+    /// `TIMESTAMP '2024-01-01 10:00'`
+    Timestamp,
+}
+
+/// Most digits of a number with a fraction.
+const DECIMAL_DIGITS_MAX: usize = 30;
 
 /// A text cut into template and literals; kept from text to text for its memory.
 #[derive(Debug, Default)]
@@ -154,8 +170,11 @@ impl<'a> Cutter<'a> {
         let end = self.at + digits;
         let goes_on =
             |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_') || *byte >= 0x80;
+        if let Some((literal, end)) = self.decimal(end).filter(|_| self.is_parameter()) {
+            return self.signed(literal, end);
+        }
         if bytes.get(end).is_some_and(goes_on) {
-            // A fraction, an exponent, hexadecimal digits: the number stays part of the template.
+            // An exponent, hexadecimal digits: the number stays part of the template.
             let len = bytes[end..].iter().take_while(|byte| goes_on(byte)).count();
             self.copy_to(end + len, Before::Other);
             return Some(());
@@ -168,15 +187,62 @@ impl<'a> Cutter<'a> {
             self.copy_to(end, Before::Other);
             return Some(());
         };
-        if self.before == Before::Sign {
-            let sign = self.cut.template.rfind('-')?;
-            if !self.cut.template[sign + 1..].is_empty() {
-                return None;
-            }
-            self.cut.template.truncate(sign);
-            return self.parameter(Literal::Integer(-value), end);
+        self.signed(Literal::Integer(value), end)
+    }
+
+    /// A number as a parameter, with the sign before it if there is one.
+    fn signed(&mut self, literal: Literal, end: usize) -> Option<()> {
+        if self.before != Before::Sign {
+            return self.parameter(literal, end);
         }
-        self.parameter(Literal::Integer(value), end)
+        let sign = self.cut.template.rfind('-')?;
+        if !self.cut.template[sign + 1..].trim().is_empty() {
+            return None;
+        }
+        self.cut.template.truncate(sign);
+        let negative = match literal {
+            Literal::Integer(value) => Literal::Integer(-value),
+            Literal::Decimal { unscaled, scale } => Literal::Decimal {
+                unscaled: -unscaled,
+                scale,
+            },
+            Literal::Text(_) | Literal::Typed(..) => return None,
+        };
+        self.parameter(negative, end)
+    }
+
+    /// The number from here on, if its whole part ends at `point` and a fraction follows; and its end.
+    fn decimal(&self, point: usize) -> Option<(Literal, usize)> {
+        let bytes = self.sql.as_bytes();
+        let fraction = bytes
+            .get(point + 1..)
+            .filter(|_| bytes.get(point) == Some(&b'.'))?;
+        let digits = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let end = point + 1 + digits;
+        let goes_on =
+            |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_') || *byte >= 0x80;
+        let is_plain = digits > 0 && end - self.at <= DECIMAL_DIGITS_MAX;
+        if !is_plain || bytes.get(end).is_some_and(goes_on) {
+            return None;
+        }
+        let whole = &self.sql[self.at..point];
+        let unscaled = format!("{whole}{}", &self.sql[point + 1..end]).parse().ok()?;
+        let scale = u8::try_from(digits).ok()?;
+        Some((Literal::Decimal { unscaled, scale }, end))
+    }
+
+    /// A literal behind the name of its type, which ends at `name`.
+    fn typed(&mut self, ty: LiteralType, name: usize) -> Option<Option<()>> {
+        let rest = &self.sql.as_bytes()[name..];
+        let gap = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let start = name + gap;
+        if gap == 0 || rest.get(gap) != Some(&b'\'') || !self.is_parameter() || self.before == Before::Sign {
+            return None;
+        }
+        let end = closing_quote(self.sql.as_bytes(), start, b'\'')?;
+        let inner = &self.sql[start + 1..end - 1];
+        let is_plain = !inner.contains('\'');
+        is_plain.then(|| self.parameter(Literal::Typed(ty, inner.to_string()), end))
     }
 
     fn word(&mut self) -> Option<()> {
@@ -201,6 +267,14 @@ impl<'a> Cutter<'a> {
         }
         if self.selects > 1 {
             return None;
+        }
+        let ty = match () {
+            () if is(&["DATE"]) => Some(LiteralType::Date),
+            () if is(&["TIMESTAMP"]) => Some(LiteralType::Timestamp),
+            () => None,
+        };
+        if let Some(done) = ty.and_then(|ty| self.typed(ty, end)) {
+            return done;
         }
         let before = match is(OPERAND_FOLLOWS) {
             true => Before::Operand,
@@ -228,7 +302,7 @@ const WHERE_ENDS: &[&str] = &[
 ];
 
 /// Words behind which a literal is an operand of its own.
-const OPERAND_FOLLOWS: &[&str] = &["AND", "OR", "NOT", "WHERE", "BETWEEN", "FROM"];
+const OPERAND_FOLLOWS: &[&str] = &["AND", "OR", "NOT", "WHERE", "BETWEEN", "FROM", "LIKE", "ILIKE"];
 
 /// Returns the end of a quoted token, past its closing quote; doubled quotes are part of it.
 fn closing_quote(bytes: &[u8], start: usize, quote: u8) -> Option<usize> {
@@ -274,15 +348,23 @@ mod tests {
     }
 
     #[test]
-    fn typed_and_computed_literals_stay() {
+    fn typed_literals_are_cut_and_computed_ones_stay() {
         for (sql, template) in [
             (
                 "SELECT a FROM t WHERE d = DATE '2024-01-01' AND b = 1",
-                "SELECT a FROM t WHERE d = DATE '2024-01-01' AND b = $1",
+                "SELECT a FROM t WHERE d = $1 AND b = $2",
             ),
             (
-                "SELECT a FROM t WHERE b = 1.5 AND c = 2e3 AND d = 4",
-                "SELECT a FROM t WHERE b = 1.5 AND c = 2e3 AND d = $1",
+                "SELECT a FROM t WHERE b = 1.5 AND c = 2e3 AND d = 1.5e3 AND e = 4",
+                "SELECT a FROM t WHERE b = $1 AND c = 2e3 AND d = 1.5e3 AND e = $2",
+            ),
+            (
+                "SELECT a FROM t WHERE b < - 0.50 AND c LIKE 'x%' AND d > now() - INTERVAL '1 day'",
+                "SELECT a FROM t WHERE b < $1 AND c LIKE $2 AND d > now() - INTERVAL '1 day'",
+            ),
+            (
+                "SELECT a FROM t WHERE date = 1 AND b = x.date AND timestamp '2024-01-01' < c",
+                "SELECT a FROM t WHERE date = $1 AND b = x.date AND $2 < c",
             ),
             (
                 "SELECT a FROM t WHERE b - 1 = 2",

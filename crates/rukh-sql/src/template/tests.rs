@@ -103,6 +103,32 @@ fn literals_are_read_in_the_types_of_their_columns() {
         "'2024-01-02'",
         "'25:00'",
     ];
+    let doubles = [
+        "1.5",
+        "2",
+        "0.0",
+        "-1.5",
+        "- 1.5",
+        "1.50",
+        "'2'",
+        "1e0",
+        "123456789012345678.5",
+    ];
+    let decimals = [
+        "1.25",
+        "2",
+        "1.250",
+        "2.001",
+        "-1.25",
+        "99999.99",
+        "'2'",
+        "1.2",
+        "12345678901234567890.5",
+    ];
+    let patterns = [
+        "'x%'", "'it%'", "'%'", "''", "'x'", "'_'", "'it''%'", "'%s'", "'x\\%'", "'\\'", "'a\\_b'", "5",
+        "'x%'",
+    ];
     let uuids = [
         "'00000000-0000-0000-0000-00000000000A'",
         "'{00000000-0000-0000-0000-00000000000a}'",
@@ -115,6 +141,32 @@ fn literals_are_read_in_the_types_of_their_columns() {
         ("SELECT a FROM t WHERE d = %", &days[..]),
         ("SELECT a FROM t WHERE d BETWEEN '2024-01-01' AND %", &days[..]),
         ("SELECT a FROM t WHERE a = 'x' AND z >= %", &times[..]),
+        (
+            "SELECT a FROM t WHERE d >= DATE %",
+            &[
+                "'2024-01-01'",
+                "'2024-01-02'",
+                "'2024-02-30'",
+                "'x'",
+                "'2024-02-29'",
+            ][..],
+        ),
+        (
+            "SELECT a FROM t WHERE a = 'x' AND z > TIMESTAMP %",
+            &[
+                "'2024-01-01 10:00'",
+                "'2024-01-02'",
+                "'25:00'",
+                "'2023-12-31 23:59:59.999999'",
+            ][..],
+        ),
+        ("SELECT a, n FROM t WHERE a = 'x' AND f = %", &doubles[..]),
+        ("SELECT a, n FROM t WHERE f > %", &doubles[..]),
+        ("SELECT a, n FROM t WHERE a = 'x' AND m = %", &decimals[..]),
+        ("SELECT a, n FROM t WHERE m <= %", &decimals[..]),
+        ("SELECT a, n FROM t WHERE a LIKE %", &patterns[..]),
+        ("SELECT a, n FROM t WHERE a NOT LIKE % AND n < 9", &patterns[..]),
+        ("SELECT a, n FROM t WHERE a ILIKE %", &patterns[..]),
         ("SELECT a, n FROM t WHERE a = 'x' AND u = %", &uuids[..]),
         ("SELECT a FROM t WHERE a IN ('x', %) AND n < 7", &words[..]),
         (
@@ -144,12 +196,8 @@ fn what_is_no_column_beside_a_literal_has_no_plan() {
             &["'x'", "'i'", "''"][..],
         ),
         (
-            "SELECT a FROM t WHERE a = 'x' AND f = %",
-            &["1.5", "2", "'2'", "1"][..],
-        ),
-        (
-            "SELECT a FROM t WHERE a = 'x' AND m = %",
-            &["1.25", "2", "1.250", "2.001"][..],
+            "SELECT a FROM t WHERE a = 'x' AND z > now() - INTERVAL %",
+            &["'1 day'", "'2 days'", "'1 day'"][..],
         ),
         ("SELECT a FROM t WHERE % = %", &["1", "2", "2"][..]),
         ("SELECT a FROM t ORDER BY %", &["1", "2", "1"][..]),
