@@ -41,7 +41,8 @@ pub(crate) fn result_type(function: &Function, operand: DataType) -> Option<Data
         Function::Substr(_) if operand.is_bytes() => Some(DataType::Varbinary(None)),
         Function::Hash(bytes) => Some(DataType::Binary(u32::from(*bytes))),
         Function::Cast(to) if keeps_order(operand, *to) => Some(*to),
-        Function::Floor | Function::Ceil => match operand {
+        Function::Round if !is_exact_number(operand) => None,
+        Function::Floor | Function::Ceil | Function::Round => match operand {
             DataType::Decimal { precision, .. } => Some(DataType::Decimal { precision, scale: 0 }),
             ty if ty.is_integer() || ty.is_float() => Some(ty),
             _ => None,
@@ -127,6 +128,9 @@ pub(crate) fn apply<'a>(function: &Function, value: Value<'a>) -> Option<Value<'
         Function::Cast(to) => cast(value, *to),
         Function::Floor => round(value, f64::floor, |value, unit| value.div_euclid(unit)),
         Function::Ceil => round(value, f64::ceil, |value, unit| -(-value).div_euclid(unit)),
+        Function::Round => round(value, f64::round, |value, unit| {
+            value.signum() * (value.saturating_abs().saturating_add(unit / 2) / unit)
+        }),
     }
 }
 

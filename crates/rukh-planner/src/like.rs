@@ -23,6 +23,9 @@ pub(crate) struct Pattern {
     case_insensitive: bool,
 }
 
+/// Most starts of texts that a pattern without regard to case is taken apart into.
+const STARTS_MAX: usize = 16;
+
 impl Pattern {
     /// Takes a pattern apart. The escape character is a backslash unless another is given; at the
     /// end of the pattern it stands for itself.
@@ -63,6 +66,12 @@ impl Pattern {
         let prefix: String = literals.collect();
         let rest = &self.pieces[prefix.chars().count()..];
         let only_any = !rest.is_empty() && rest.iter().all(|piece| *piece == Piece::Any);
+        if matches!(ty, DataType::Varchar(_))
+            && let Some(starts) = self.starts()
+        {
+            let sets: Vec<IntervalSet> = starts.iter().map(|start| text_prefix(ty, start)).collect();
+            return (IntervalSet::union(&sets), false);
+        }
         match ty {
             DataType::Char(_) => {
                 let trimmed = prefix.trim_end_matches(' ');
@@ -81,6 +90,27 @@ impl Pattern {
             _ if rest.is_empty() => (point_text(ty, &prefix), true),
             _ => (text_prefix(ty, &prefix), only_any),
         }
+    }
+
+    /// What texts may begin with where case does not count and the pattern begins with letters, as long as
+    /// that is little; `None` if it does not.
+    fn starts(&self) -> Option<Vec<String>> {
+        let mut starts = vec![String::new()];
+        for piece in &self.pieces {
+            let Piece::Literal(c) = piece else { break };
+            let cases = match self.fixed(piece) {
+                Some(c) => vec![c],
+                // These have forms that are no ASCII letters: the Kelvin sign, a long s, an i without its dot.
+                None if !c.is_ascii() || matches!(c.to_ascii_lowercase(), 'i' | 'k' | 's') => break,
+                None => vec![c.to_ascii_uppercase(), c.to_ascii_lowercase()],
+            };
+            if starts.len() * cases.len() > STARTS_MAX {
+                break;
+            }
+            let with = |start: &String| cases.iter().map(|c| format!("{start}{c}")).collect::<Vec<_>>();
+            starts = starts.iter().flat_map(with).collect();
+        }
+        (starts.len() > 1).then_some(starts)
     }
 
     /// The character that a text must have for this piece. Without regard to case, only ASCII
@@ -211,7 +241,11 @@ mod tests {
     #[test]
     fn case_may_not_count() {
         assert!(Pattern::new("ÄB%", None, true).matches("äbc"));
-        let (set, exact) = Pattern::new("12a%", None, true).set(DataType::Varchar(None));
-        assert_eq!((set, exact), (text_prefix(DataType::Varchar(None), "12"), false));
+        let ty = DataType::Varchar(None);
+        let (set, exact) = Pattern::new("12k%", None, true).set(ty);
+        assert_eq!((set, exact), (text_prefix(ty, "12"), false));
+        let (set, exact) = Pattern::new("12a-b%", None, true).set(ty);
+        let starts = ["12A-B", "12A-b", "12a-B", "12a-b"].map(|start| text_prefix(ty, start));
+        assert_eq!((set, exact), (IntervalSet::union(&starts), false));
     }
 }

@@ -69,7 +69,7 @@ impl Lowering<'_> {
             Predicate::And(all) | Predicate::Or(all) => self.any(all, negated),
             Predicate::Not(inner) => self.predicate(inner, !negated),
             Predicate::NotTrue(inner) if negated => self.predicate(inner, false),
-            Predicate::NotTrue(_) => Boxes::unknown(),
+            Predicate::NotTrue(inner) => self.not_true(inner),
             Predicate::Opaque(_) => Boxes::unknown(),
             leaf => self
                 .constant_truth(leaf, negated)
@@ -102,6 +102,25 @@ impl Lowering<'_> {
             list.extend(boxes.list);
         }
         Boxes::united(list, exact, self.types)
+    }
+
+    /// The rows for which a predicate is false or NULL: where it is about one term, all that are not in its
+    /// set.
+    fn not_true(&self, inner: &Predicate) -> Boxes {
+        let holds = self.predicate(inner, false);
+        match holds.list.as_slice() {
+            [] => Boxes::all(),
+            _ if holds.is_all() => Boxes::none(),
+            [one] if holds.exact => match one.sets() {
+                [(term, set)] => {
+                    let nullable = self.types.term_type(*term).is_none_or(|ty| ty.nullable);
+                    let rest = set.complement(nullable && !set.null);
+                    Boxes::of(*term, rest, nullable, true)
+                }
+                _ => Boxes::unknown(),
+            },
+            _ => Boxes::unknown(),
+        }
     }
 
     /// The answer of a comparison that speaks about no term.

@@ -207,6 +207,8 @@ pub enum Function {
     Floor,
     /// `ceil(x)` of a number.
     Ceil,
+    /// `round(x)` of an integer or decimal: halves go away from zero.
+    Round,
 }
 
 /// One side of a comparison.

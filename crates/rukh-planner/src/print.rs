@@ -155,5 +155,6 @@ fn function_sql(function: &Function, of: &str) -> String {
         Function::Cast(ty) => format!("CAST({of} AS {ty})"),
         Function::Floor => format!("floor({of})"),
         Function::Ceil => format!("ceil({of})"),
+        Function::Round => format!("round({of})"),
     }
 }

@@ -9,7 +9,7 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{InList, Like, Placeholder};
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
 use rukh_catalog::{KeyExpr, Table};
-use rukh_keys::{DataType, Datum};
+use rukh_keys::{DAY_MICROS, DataType, Datum};
 use rukh_planner::{
     CompareOp, Constant, Function, IndexExpression, OpaquePredicate, Operand, Predicate, TermId, TimeUnit,
 };
@@ -103,9 +103,12 @@ impl<'t> Translator<'t> {
                 operand: self.operand(inner)?,
                 negated: true,
             }),
-            Expr::IsTrue(inner) => Some(Predicate::IsTrue {
-                operand: self.operand(inner)?,
-                negated: false,
+            Expr::IsTrue(inner) => Some(match self.operand(inner) {
+                Some(operand) => Predicate::IsTrue {
+                    operand,
+                    negated: false,
+                },
+                None => is_true(self.predicate(inner)),
             }),
             Expr::IsNotTrue(inner) => Some(match self.operand(inner) {
                 Some(operand) => Predicate::IsTrue {
@@ -114,13 +117,19 @@ impl<'t> Translator<'t> {
                 },
                 None => Predicate::NotTrue(Box::new(self.predicate(inner))),
             }),
-            Expr::IsFalse(inner) => Some(Predicate::IsFalse {
-                operand: self.operand(inner)?,
-                negated: false,
+            Expr::IsFalse(inner) => Some(match self.operand(inner) {
+                Some(operand) => Predicate::IsFalse {
+                    operand,
+                    negated: false,
+                },
+                None => is_true(Predicate::Not(Box::new(self.predicate(inner)))),
             }),
-            Expr::IsNotFalse(inner) => Some(Predicate::IsFalse {
-                operand: self.operand(inner)?,
-                negated: true,
+            Expr::IsNotFalse(inner) => Some(match self.operand(inner) {
+                Some(operand) => Predicate::IsFalse {
+                    operand,
+                    negated: true,
+                },
+                None => Predicate::NotTrue(Box::new(Predicate::Not(Box::new(self.predicate(inner))))),
             }),
             Expr::IsUnknown(inner) => Some(Predicate::IsNull {
                 operand: self.operand(inner)?,
@@ -164,6 +173,7 @@ impl<'t> Translator<'t> {
                     negated,
                 });
             }
+            Operator::RegexMatch => return self.regex(binary),
             Operator::Eq => CompareOp::Eq,
             Operator::NotEq => CompareOp::NotEq,
             Operator::Lt => CompareOp::Lt,
@@ -215,6 +225,20 @@ impl<'t> Translator<'t> {
         })
     }
 
+    /// A regular expression whose matches all begin alike; it is checked nevertheless.
+    fn regex(&mut self, binary: &BinaryExpr) -> Option<Predicate> {
+        let Expr::Literal(pattern, _) = binary.right.as_ref() else {
+            return None;
+        };
+        let prefix = regex_prefix(text_of(pattern)?)?;
+        let starts = Predicate::StartsWith {
+            operand: self.operand(&binary.left)?,
+            prefix: Operand::text(prefix),
+        };
+        let whole = self.opaque(&Expr::BinaryExpr(binary.clone()));
+        Some(Predicate::And(vec![starts, whole]))
+    }
+
     fn starts_with(&mut self, arguments: &[Expr]) -> Option<Predicate> {
         let [operand, prefix] = arguments else { return None };
         Some(Predicate::StartsWith {
@@ -236,6 +260,13 @@ impl<'t> Translator<'t> {
             Expr::Literal(value, _) => constant_of_scalar(value).map(Operand::Constant),
             Expr::Placeholder(placeholder) => parameter(placeholder).map(Operand::Parameter),
             Expr::Cast(cast) => self.cast(&cast.expr, cast.field.data_type()),
+            Expr::Negative(inner) => match self.operand(inner)? {
+                Operand::Constant(_) => None,
+                operand => {
+                    let zero = Constant::new(Datum::Int(0), DataType::BigInt);
+                    Some(function(Function::SubFrom(zero), operand))
+                }
+            },
             Expr::BinaryExpr(BinaryExpr {
                 left,
                 op: Operator::Plus,
@@ -296,7 +327,27 @@ impl<'t> Translator<'t> {
         }
     }
 
+    /// A date or timestamp moved by a constant interval without months.
+    fn moved(&self, moment: &Expr, by: &Expr, make: fn(Constant) -> Function) -> Option<Operand> {
+        let Expr::Literal(by, _) = by else { return None };
+        let micros = micros_of(by)?;
+        let k = match self.type_of(moment)? {
+            DataType::Timestamp => micros,
+            DataType::Date if micros % DAY_MICROS == 0 => micros / DAY_MICROS,
+            _ => return None,
+        };
+        let k = Constant::new(Datum::Int(k), DataType::BigInt);
+        match self.operand(moment)? {
+            Operand::Constant(_) | Operand::Parameter(_) => None,
+            operand => Some(function(make(k), operand)),
+        }
+    }
+
     fn sum(&self, left: &Expr, right: &Expr) -> Option<Operand> {
+        let moved = self.moved(left, right, Function::Add);
+        if let Some(moved) = moved.or_else(|| self.moved(right, left, Function::Add)) {
+            return Some(moved);
+        }
         match (self.operand(left)?, self.operand(right)?) {
             (operand, Operand::Constant(k)) | (Operand::Constant(k), operand) if is_number(&k) => {
                 Some(function(Function::Add(k), operand))
@@ -306,6 +357,9 @@ impl<'t> Translator<'t> {
     }
 
     fn difference(&self, left: &Expr, right: &Expr) -> Option<Operand> {
+        if let Some(moved) = self.moved(left, right, Function::Subtract) {
+            return Some(moved);
+        }
         match (self.operand(left)?, self.operand(right)?) {
             (operand, Operand::Constant(k)) if is_number(&k) => {
                 Some(function(Function::Subtract(k), operand))
@@ -338,6 +392,7 @@ impl<'t> Translator<'t> {
             }
             ("floor", [operand]) => Some(function(Function::Floor, self.operand(operand)?)),
             ("ceil", [operand]) => Some(function(Function::Ceil, self.operand(operand)?)),
+            ("round", [operand]) => Some(function(Function::Round, self.operand(operand)?)),
             ("hash", [Expr::Column(column), Expr::Literal(bytes, _)]) => {
                 let column = self.table.column_named(&column.name)?;
                 match int_of(bytes)? {
@@ -432,6 +487,48 @@ fn is_own_constant(param: &Constant) -> bool {
 fn unknown() -> Predicate {
     let null = || Operand::Constant(Constant::new(Datum::Null, DataType::Boolean));
     Predicate::compare(CompareOp::Eq, null(), null())
+}
+
+/// Returns a predicate that is true where another is, and false elsewhere.
+fn is_true(predicate: Predicate) -> Predicate {
+    Predicate::Not(Box::new(Predicate::NotTrue(Box::new(predicate))))
+}
+
+/// Returns the microseconds of an interval without months.
+fn micros_of(value: &ScalarValue) -> Option<i64> {
+    let whole = |nanos: i64| (nanos % 1_000 == 0).then_some(nanos / 1_000);
+    match value {
+        ScalarValue::IntervalMonthDayNano(Some(interval)) if interval.months == 0 => {
+            let days = i64::from(interval.days).checked_mul(DAY_MICROS)?;
+            days.checked_add(whole(interval.nanoseconds)?)
+        }
+        ScalarValue::DurationSecond(Some(seconds)) => seconds.checked_mul(1_000_000),
+        ScalarValue::DurationMillisecond(Some(millis)) => millis.checked_mul(1_000),
+        ScalarValue::DurationMicrosecond(Some(micros)) => Some(*micros),
+        ScalarValue::DurationNanosecond(Some(nanos)) => whole(*nanos),
+        _ => None,
+    }
+}
+
+/// Returns what all matches of a regular expression begin with, if it says so plainly.
+fn regex_prefix(pattern: &str) -> Option<String> {
+    let anchored = pattern.strip_prefix('^').filter(|_| !pattern.contains('|'))?;
+    let mut prefix = String::new();
+    let mut rest = anchored.chars().peekable();
+    while let Some(c) = rest.next() {
+        let literal = match c {
+            '\\' => rest.next().filter(char::is_ascii_punctuation),
+            '.' | '^' | '$' | '*' | '+' | '?' | '(' | ')' | '[' | ']' | '{' | '}' => None,
+            c => Some(c),
+        };
+        let Some(literal) = literal else { break };
+        // What may be there or not is no part of the prefix.
+        if matches!(rest.peek(), Some('*' | '?' | '{')) {
+            break;
+        }
+        prefix.push(literal);
+    }
+    (!prefix.is_empty()).then_some(prefix)
 }
 
 fn is_number(constant: &Constant) -> bool {

@@ -509,6 +509,7 @@ impl Parser<'_> {
             "year" => Function::Year,
             "floor" => Function::Floor,
             "ceil" => Function::Ceil,
+            "round" => Function::Round,
             "left" | "hash" | "substr" => {
                 self.symbol(",")?;
                 if name == "substr" {
