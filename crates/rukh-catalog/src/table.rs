@@ -157,6 +157,10 @@ pub struct TableOptions {
     /// Whether rows are stored in blocks, column by column, with what changes beside them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub columnar: bool,
+    /// Whether the statement that makes the table is still writing its rows: CREATE TABLE … AS. A database that is
+    /// opened with such a table drops it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub filling: bool,
     /// VERSIONS: how former images of rows are kept; they are not if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versions: Option<Versions>,

@@ -1,9 +1,9 @@
 //! What opening a database clears up after a crash.
 
 use crate::engine::{Inner, storage_names};
-use crate::{EngineError, NoProgress, ingest};
+use crate::{EngineError, NoProgress, ingest, stored};
 use rukh_catalog::{Catalog, IndexId, IndexState};
-use rukh_kv::KvStore;
+use rukh_kv::{KvStore, WriteBatch};
 use std::collections::BTreeSet;
 
 /// Something that was found half done when the database was opened.
@@ -15,6 +15,11 @@ pub enum Recovery {
     DroppedStorage {
         /// Its name, such as `t7` or `i9`.
         name: String,
+    },
+    /// A table whose rows were being written by the statement that made it was dropped.
+    DroppedTable {
+        /// Name of the table.
+        table: String,
     },
     /// An index whose filling was cut short was filled again.
     FilledIndex {
@@ -36,6 +41,7 @@ pub(crate) fn recover(inner: &Inner) -> Result<Vec<Recovery>, EngineError> {
     if ingest::recover(inner.store.as_ref())? {
         done.push(Recovery::CompletedLoad);
     }
+    drop_filling(inner, &mut done)?;
     drop_unnamed(inner, &mut done)?;
     let catalog = inner.definitions().catalog.clone();
     let building = catalog
@@ -65,6 +71,21 @@ fn resume(inner: &Inner, id: IndexId, name: &str) -> Result<Recovery, EngineErro
             })
         }
     }
+}
+
+/// Drops tables that are half made; their column families have no name then.
+fn drop_filling(inner: &Inner, done: &mut Vec<Recovery>) -> Result<(), EngineError> {
+    let catalog = inner.definitions().catalog.clone();
+    for table in catalog.tables().filter(|table| table.options.filling) {
+        let mut batch = WriteBatch::new();
+        stored::delete_table(&mut batch, table.id);
+        let next = inner.definitions().catalog.without_table(table.id);
+        inner.commit_definitions(batch, next)?;
+        done.push(Recovery::DroppedTable {
+            table: table.name.clone(),
+        });
+    }
+    Ok(())
 }
 
 fn drop_unnamed(inner: &Inner, done: &mut Vec<Recovery>) -> Result<(), EngineError> {

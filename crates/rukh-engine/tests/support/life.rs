@@ -161,6 +161,7 @@ pub const STEPS: &[Step] = &[
     |engine| delete(engine, "v", "1"),
     |engine| engine.drop_table(super::table(engine, "v").id),
     |engine| engine.compact(None, &NoProgress),
+    |engine| create_filled(engine),
 ];
 
 /// A table with a counter, and a column in a family of its own.
@@ -168,6 +169,24 @@ const METER: &str = "k INTEGER, c COUNTER, a INTEGER NULL, p VARCHAR NULL IN pay
 
 /// Ten years.
 const TTL_MICROS: i64 = 10 * 365 * 86_400 * 1_000_000;
+
+/// Makes a table with rows: both are there or neither.
+fn create_filled(engine: &Engine) -> Result<(), EngineError> {
+    let mut draft = super::table_draft("f", "k INTEGER", "k", None);
+    draft.options.filling = true;
+    let id = engine.create_table(draft)?.id;
+    let filled = index(engine, "f", "f_k", "k DESC", true)
+        .and_then(|()| insert(engine, "f", &["1", "2"]))
+        .and_then(|()| {
+            let filled = engine.alter_table(id, |_, filling| {
+                let mut filled = filling.clone();
+                filled.options.filling = false;
+                Ok::<_, EngineError>(filled)
+            });
+            filled.map(drop)
+        });
+    filled.inspect_err(|_| drop(engine.drop_table(id)))
+}
 
 /// Adds to counters, which reads nothing but whether the rows are there.
 fn add(engine: &Engine, amounts: &[(i64, i64)]) -> Result<(), EngineError> {

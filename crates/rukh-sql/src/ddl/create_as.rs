@@ -1,12 +1,12 @@
 //! CREATE TABLE … AS: a table of the columns of a query, and its rows.
 //!
 //! The primary key is the one that is declared, or else the first column of the query. The table is made
-//! before its rows are written; when that fails, it is dropped again.
+//! before its rows are written; when that fails, it is dropped again, and so it is by the next open after a crash.
 
 use datafusion::scalar::ScalarValue;
 use rukh_keys::SortOrder;
 
-use super::create_table::create_table;
+use super::create_table::create_table_to_fill;
 use super::run::{PUBLIC, is_taken};
 use super::view::check_no_parameters;
 use crate::SqlError;
@@ -43,15 +43,22 @@ pub(super) fn create_table_as(
             }]
         });
     }
-    create_table(session, &whole)?;
+    create_table_to_fill(session, &whole, source.with_data)?;
     if !source.with_data {
         return Ok("CREATE TABLE AS".to_string());
     }
-    let filled = fill(session, statement, source);
+    let table = session.table(&statement.name)?.id;
+    let filled = fill(session, statement, source).and_then(|count| {
+        let filled = session.engine().alter_table(table, |_, filling| {
+            let mut filled = filling.clone();
+            filled.options.filling = false;
+            Ok::<_, SqlError>(filled)
+        });
+        filled.map(|_| count)
+    });
     match filled {
         Ok(count) => Ok(format!("SELECT {count}")),
         Err(error) => {
-            let table = session.table(&statement.name)?.id;
             session.engine().drop_table(table)?;
             Err(error)
         }

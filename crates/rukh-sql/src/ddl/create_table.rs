@@ -25,12 +25,22 @@ use crate::statement::{
 };
 
 pub(super) fn create_table(session: &mut Session, statement: &CreateTableStatement) -> Result<(), SqlError> {
+    create_table_to_fill(session, statement, false)
+}
+
+/// Creates a table; if it is to be filled by the same statement, a crash before the end of that leaves none.
+pub(super) fn create_table_to_fill(
+    session: &mut Session,
+    statement: &CreateTableStatement,
+    filling: bool,
+) -> Result<(), SqlError> {
     let catalog = session.engine().catalog();
     let name = &statement.name;
     if is_taken(session, &catalog, name, statement.if_not_exists)? {
         return Ok(());
     }
-    let (draft, sequences) = table_draft(&catalog, statement, session)?;
+    let (mut draft, sequences) = table_draft(&catalog, statement, session)?;
+    draft.options.filling = filling;
     check_uniques(statement)?;
     let placed = |error: rukh_engine::EngineError| SqlError::from(error).at(name.position);
     let table = session

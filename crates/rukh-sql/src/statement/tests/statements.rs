@@ -295,7 +295,7 @@ fn utility_errors() {
         (
             "EXPLAIN DROP TABLE t",
             "0A000",
-            "EXPLAIN takes a query, INSERT, UPSERT, UPDATE, DELETE or MERGE",
+            "EXPLAIN takes a query, INSERT, UPSERT, UPDATE, DELETE, MERGE or EXECUTE",
             9,
         ),
         (

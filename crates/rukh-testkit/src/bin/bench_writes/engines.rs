@@ -95,7 +95,8 @@ pub fn sqlite(
     feed(&file, statements)
 }
 
-fn feed(file: &PathBuf, statements: &[String]) -> Result<Option<Duration>, Failure> {
+/// Has `sqlite3` run statements, and commands of its own, which begin with a dot; returns how long that took.
+pub fn feed(file: &PathBuf, statements: &[String]) -> Result<Option<Duration>, Failure> {
     let started = Instant::now();
     let spawned = Command::new("sqlite3")
         .arg("-bail")
@@ -110,13 +111,28 @@ fn feed(file: &PathBuf, statements: &[String]) -> Result<Option<Duration>, Failu
     let mut input = std::io::BufWriter::new(child.stdin.take().ok_or("sqlite3 has no input")?);
     writeln!(input, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
     for sql in statements {
-        writeln!(input, "{sql};")?;
+        let end = if sql.starts_with('.') { "" } else { ";" };
+        writeln!(input, "{sql}{end}")?;
     }
     drop(input);
     match child.wait()?.success() {
         true => Ok(Some(started.elapsed())),
         false => Err("sqlite3 failed".into()),
     }
+}
+
+/// Makes the system forget how much memory this process has had, where it can.
+pub fn forget_peak() {
+    // Without it the figure is that of all works so far.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+/// Returns the most memory that this process has had, in bytes, where the system tells.
+pub fn peak_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kib << 10)
 }
 
 /// Bytes of all files below a directory.

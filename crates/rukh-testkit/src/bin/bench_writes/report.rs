@@ -47,7 +47,54 @@ pub struct Line {
     pub rukh: Figure,
     pub postgres: Option<Figure>,
     pub sqlite: Option<Figure>,
-    pub bar: String,
+    pub bar: Bar,
+}
+
+/// What is to be reached.
+#[derive(Clone, Copy, Debug)]
+pub enum Bar {
+    /// To be so many times better than PostgreSQL, and than SQLite.
+    Better(Option<f64>, Option<f64>),
+    AtLeast(f64),
+    AtMost(f64),
+    /// Megabytes, at most.
+    Megabytes(f64),
+}
+
+impl fmt::Display for Bar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bar::Better(postgres, sqlite) => {
+                let name = |times: &Option<f64>, name| times.map(|times| format!("{times}x {name}"));
+                let names: Vec<String> = [name(postgres, "PostgreSQL"), name(sqlite, "SQLite")]
+                    .into_iter()
+                    .flatten()
+                    .collect();
+                f.write_str(&names.join(", "))
+            }
+            Bar::AtLeast(times) => write!(f, "at least {times}x"),
+            Bar::AtMost(times) => write!(f, "at most {times}x"),
+            Bar::Megabytes(megabytes) => write!(f, "at most {megabytes} MB"),
+        }
+    }
+}
+
+impl Line {
+    /// Whether the bar is reached, as far as there are engines to compare with; `None` if there are none.
+    fn is_reached(&self) -> Option<bool> {
+        let better = |figure: Option<Figure>, times: Option<f64>| Some(self.rukh.against(figure?) >= times?);
+        match self.bar {
+            Bar::AtLeast(times) => Some(self.rukh.rate() >= times),
+            Bar::AtMost(times) => Some(self.rukh.rate() <= times),
+            Bar::Megabytes(megabytes) => Some(self.rukh.rate() <= megabytes * 1e6),
+            Bar::Better(postgres, sqlite) => {
+                let all = [better(self.postgres, postgres), better(self.sqlite, sqlite)];
+                let mut known = all.into_iter().flatten().peekable();
+                known.peek()?;
+                Some(known.all(|reached| reached))
+            }
+        }
+    }
 }
 
 impl fmt::Display for Line {
@@ -59,10 +106,18 @@ impl fmt::Display for Line {
         let Line { work, rukh, bar, .. } = self;
         let (postgres, sqlite) = (peer(self.postgres), peer(self.sqlite));
         let rukh = rukh.to_string();
-        write!(f, "| {work} | {rukh} | {postgres} | {sqlite} | {bar} |")
+        let reached = match self.is_reached() {
+            Some(true) => "yes",
+            Some(false) => "NO",
+            None => "-",
+        };
+        write!(
+            f,
+            "| {work} | {rukh} | {postgres} | {sqlite} | {bar} | {reached} |"
+        )
     }
 }
 
 /// The head of the report.
 pub const HEAD: &str =
-    "| work | Rukh | PostgreSQL (Rukh is) | SQLite (Rukh is) | bar |\n|---|---|---|---|---|";
+    "| work | Rukh | PostgreSQL (Rukh is) | SQLite (Rukh is) | bar | reached |\n|---|---|---|---|---|---|";

@@ -11,8 +11,8 @@ use rukh::Value;
 use rukh_bench::UrlScans;
 use rukh_testkit::postgres::PostgresServer;
 
-use crate::engines::{Engine, Failure, at_once, bytes_below, rukh, sqlite};
-use crate::report::{Figure, Line};
+use crate::engines::{Engine, Failure, at_once, bytes_below, feed, forget_peak, peak_bytes, rukh, sqlite};
+use crate::report::{Bar, Figure, Line};
 
 /// Rows of a batch.
 const BATCH: usize = 1000;
@@ -82,7 +82,7 @@ pub fn counters(setting: &Setting<'_>) -> Result<Vec<Line>, Failure> {
         rukh: per_second(ours),
         postgres: theirs.map(per_second),
         sqlite: None,
-        bar: "3x PostgreSQL".to_owned(),
+        bar: Bar::Better(Some(3.0), None),
     }])
 }
 
@@ -136,7 +136,7 @@ pub fn upserts(setting: &Setting<'_>) -> Result<Vec<Line>, Failure> {
         rukh: per_second(ours),
         postgres: theirs.map(per_second),
         sqlite: lite.map(per_second),
-        bar: "2x both".to_owned(),
+        bar: Bar::Better(Some(2.0), Some(2.0)),
     }])
 }
 
@@ -165,7 +165,7 @@ pub fn commits(setting: &Setting<'_>) -> Result<Vec<Line>, Failure> {
             rukh: per_second(ours),
             postgres: theirs.map(per_second),
             sqlite: lite.map(per_second),
-            bar: "1x both".to_owned(),
+            bar: Bar::Better(Some(1.0), Some(1.0)),
         });
     }
     Ok(lines)
@@ -191,7 +191,7 @@ pub fn covering(setting: &Setting<'_>) -> Result<Vec<Line>, Failure> {
             rukh: Figure::Times(time.as_secs_f64() / none.as_secs_f64()),
             postgres: None,
             sqlite: None,
-            bar: format!("at most {:.1}", count as f64 + 1.5),
+            bar: Bar::AtMost(count as f64 + 1.5),
         });
     }
     Ok(lines)
@@ -236,7 +236,7 @@ pub fn online(setting: &Setting<'_>) -> Result<Vec<Line>, Failure> {
         rukh: Figure::Times(during / alone),
         postgres: None,
         sqlite: None,
-        bar: "at least 0.7".to_owned(),
+        bar: Bar::AtLeast(0.7),
     }])
 }
 
@@ -280,7 +280,7 @@ pub fn reads(setting: &Setting<'_>) -> Result<Vec<Line>, Failure> {
         rukh: Figure::Times(loading / idle),
         postgres: None,
         sqlite: None,
-        bar: "at most 5".to_owned(),
+        bar: Bar::AtMost(5.0),
     }])
 }
 
@@ -291,6 +291,16 @@ const URL_SCANS: &str = "md5url CHAR(32) NOT NULL, sitecode CHAR(10) NOT NULL, s
 const URL_SCANS_KEY: &str =
     "PRIMARY KEY (md5url, sitecode, status, code, sdate, type, free, close, queue, scantype, stime)";
 
+const URL_SCANS_INDEX: &str = "CREATE INDEX by_site ON url_scans (sitecode, sdate)";
+
+/// What one engine did with the CSV: all of it, the index alone, and the bytes on disk.
+#[derive(Clone, Copy)]
+struct Imported {
+    all: Duration,
+    index: Duration,
+    bytes: u64,
+}
+
 /// A table of sixteen columns from CSV, with its primary key and an index.
 pub fn import(setting: &Setting<'_>) -> Result<Vec<Line>, Failure> {
     let rows = setting.rows * 10;
@@ -298,51 +308,101 @@ pub fn import(setting: &Setting<'_>) -> Result<Vec<Line>, Failure> {
     let mut file = BufWriter::new(std::fs::File::create(&csv)?);
     UrlScans::new(rows as u64, 1).write_csv(&mut file)?;
     drop(file);
-    let csv = csv.display();
+    forget_peak();
+    let ours = import_into_rukh(setting, &csv)?;
+    let peak = peak_bytes();
+    let postgres = setting.postgres.map(|server| import_into_postgres(server, &csv));
+    let postgres = postgres.transpose()?;
+    let sqlite = import_into_sqlite(setting, &csv)?;
+    std::fs::remove_file(&csv)?;
+    let line = |what: &str, figure: &dyn Fn(Imported) -> Figure, bar| Line {
+        work: format!("{what} of {rows} url_scans"),
+        rukh: figure(ours),
+        postgres: postgres.map(figure),
+        sqlite: sqlite.map(figure),
+        bar,
+    };
+    let per_second = |time| Figure::PerSecond(rows, time);
+    let mut lines = vec![
+        line(
+            "import with primary key and index",
+            &|imported| per_second(imported.all),
+            Bar::Better(Some(3.0), Some(5.0)),
+        ),
+        line(
+            "CREATE INDEX",
+            &|imported| per_second(imported.index),
+            Bar::Better(Some(1.0), None),
+        ),
+        line(
+            "bytes on disk",
+            &|imported| Figure::Bytes(imported.bytes),
+            Bar::Better(Some(4.0), Some(3.0)),
+        ),
+    ];
+    lines.extend(peak.map(|peak| Line {
+        work: format!("most memory during the import of {rows} url_scans"),
+        rukh: Figure::Bytes(peak),
+        postgres: None,
+        sqlite: None,
+        bar: Bar::Megabytes(2000.0),
+    }));
+    Ok(lines)
+}
+
+fn import_into_rukh(setting: &Setting<'_>, csv: &Path) -> Result<Imported, Failure> {
     let engine = rukh(setting.directory, "import")?;
     let started = Instant::now();
     must_run(
         &engine,
         &[
             format!("CREATE TABLE url_scans ({URL_SCANS}, {URL_SCANS_KEY})"),
-            format!("COPY url_scans FROM '{csv}' WITH (FORMAT csv, HEADER true)"),
-            "CREATE INDEX by_site ON url_scans (sitecode, sdate)".to_owned(),
+            format!(
+                "COPY url_scans FROM '{}' WITH (FORMAT csv, HEADER true)",
+                csv.display()
+            ),
         ],
     )?;
-    let ours = started.elapsed();
+    let index = Instant::now();
+    must_run(&engine, &[URL_SCANS_INDEX.to_owned()])?;
+    let (all, index) = (started.elapsed(), index.elapsed());
     must_run(&engine, &["CHECKPOINT".to_owned(), "COMPACT".to_owned()])?;
-    let our_bytes = bytes_below(&setting.directory.join("import"))?;
-    let mut theirs = None;
-    if let Some(server) = setting.postgres {
-        let mut client = PostgresServer::connect(server, "postgres")?;
-        client.batch_execute("DROP TABLE IF EXISTS url_scans")?;
-        let started = Instant::now();
-        client.batch_execute(&format!("CREATE TABLE url_scans ({URL_SCANS})"))?;
-        let mut writer = client.copy_in("COPY url_scans FROM STDIN WITH (FORMAT csv, HEADER true)")?;
-        std::io::copy(&mut std::fs::File::open(csv.to_string())?, &mut writer)?;
-        writer.finish()?;
-        client.batch_execute(&format!(
-            "ALTER TABLE url_scans ADD {URL_SCANS_KEY}; CREATE INDEX by_site ON url_scans (sitecode, sdate)"
-        ))?;
-        let time = started.elapsed();
-        let row = client.query_one("SELECT pg_total_relation_size('url_scans')", &[])?;
-        theirs = Some((time, row.get::<_, i64>(0) as u64));
-    }
-    let work = |what: &str| format!("{what} of {rows} url_scans with primary key and index");
-    Ok(vec![
-        Line {
-            work: work("import"),
-            rukh: Figure::PerSecond(rows, ours),
-            postgres: theirs.map(|(time, _)| Figure::PerSecond(rows, time)),
-            sqlite: None,
-            bar: "3x PostgreSQL".to_owned(),
-        },
-        Line {
-            work: work("bytes on disk"),
-            rukh: Figure::Bytes(our_bytes),
-            postgres: theirs.map(|(_, bytes)| Figure::Bytes(bytes)),
-            sqlite: None,
-            bar: "4x less than PostgreSQL".to_owned(),
-        },
-    ])
+    let bytes = bytes_below(&setting.directory.join("import"))?;
+    Ok(Imported { all, index, bytes })
+}
+
+fn import_into_postgres(server: &PostgresServer, csv: &Path) -> Result<Imported, Failure> {
+    let mut client = PostgresServer::connect(server, "postgres")?;
+    client.batch_execute("DROP TABLE IF EXISTS url_scans")?;
+    let started = Instant::now();
+    client.batch_execute(&format!("CREATE TABLE url_scans ({URL_SCANS})"))?;
+    let mut writer = client.copy_in("COPY url_scans FROM STDIN WITH (FORMAT csv, HEADER true)")?;
+    std::io::copy(&mut std::fs::File::open(csv)?, &mut writer)?;
+    writer.finish()?;
+    client.batch_execute(&format!("ALTER TABLE url_scans ADD {URL_SCANS_KEY}"))?;
+    let index = Instant::now();
+    client.batch_execute(URL_SCANS_INDEX)?;
+    let (all, index) = (started.elapsed(), index.elapsed());
+    let row = client.query_one("SELECT pg_total_relation_size('url_scans')", &[])?;
+    let bytes = row.get::<_, i64>(0) as u64;
+    Ok(Imported { all, index, bytes })
+}
+
+/// `None` where SQLite is not installed.
+fn import_into_sqlite(setting: &Setting<'_>, csv: &Path) -> Result<Option<Imported>, Failure> {
+    let file = setting.directory.join("sqlite-import");
+    let rows = [
+        format!("CREATE TABLE url_scans ({URL_SCANS}, {URL_SCANS_KEY})"),
+        format!(".import --csv --skip 1 \"{}\" url_scans", csv.display()),
+    ];
+    let Some(copied) = feed(&file, &rows)? else {
+        return Ok(None);
+    };
+    let index = feed(&file, &[URL_SCANS_INDEX.to_owned()])?.unwrap_or_default();
+    let bytes = std::fs::metadata(&file)?.len();
+    Ok(Some(Imported {
+        all: copied + index,
+        index,
+        bytes,
+    }))
 }
