@@ -227,12 +227,14 @@ impl Build {
         }
     }
 
-    /// Whether a column family holds rows of the table: `t7` or a family of it, `t7.f2`.
+    /// Whether a column family holds rows of the table: `t7` or a family of it, `t7.f2`; blocks (`t7.c`) and history
+    /// (`t7.h`) have other keys.
     fn is_of_table(&self, storage: &str) -> bool {
-        let number = storage
-            .strip_prefix('t')
-            .map(|rest| rest.split('.').next().unwrap_or(rest));
-        number.and_then(|number| number.parse().ok()) == Some(self.table.0)
+        let Some(rest) = storage.strip_prefix('t') else {
+            return false;
+        };
+        let (number, part) = rest.split_once('.').unwrap_or((rest, ""));
+        number.parse() == Ok(self.table.0) && (part.is_empty() || part.starts_with('f'))
     }
 
     fn note(&self, batch: &WriteBatch, touched: &mut WriteBatch) {
@@ -310,6 +312,9 @@ mod tests {
                 batch.put(storage, b"k", b"v");
             }
             batch.delete("t7", b"l");
+            // Blocks and history have keys that are no row's.
+            batch.put("t7.c", b"c", b"v");
+            batch.put("t7.h", b"h", b"v");
             builds.note(&mut batch);
             let ops = batch.ops().filter(|op| op.table() == "i12.d");
             ops.map(|op| op.to_string()).collect::<Vec<_>>()
