@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use rukh_catalog::{ColumnId, KeyExpr, TableId};
+use rukh_catalog::{ColumnId, Index, KeyExpr, TableId};
 use rukh_engine::PointReader;
 use rukh_keys::DatumRef;
 use rukh_planner::{Constant, Source};
@@ -63,13 +63,10 @@ impl PrefixRead {
             return None;
         }
         let named = &table.primary_key[..count];
-        let begins_alike =
-            |index: &rukh_catalog::Index| match index.elements.first().map(|element| &element.expr) {
-                Some(KeyExpr::Column(first)) => {
-                    named.iter().any(|one| one.expr == KeyExpr::Column(first.clone()))
-                }
-                _ => true,
-            };
+        let begins_alike = |index: &Index| match index.elements.first().map(|element| &element.expr) {
+            Some(first @ KeyExpr::Column(_)) => named.iter().any(|one| one.expr == *first),
+            _ => true,
+        };
         if table.indexes.iter().any(|index| begins_alike(index)) {
             return None;
         }
