@@ -69,7 +69,7 @@ impl Kind {
     /// Returns what must be there after [`Kind::setup`].
     pub fn model(self) -> Box<dyn State> {
         match self {
-            Kind::Rows | Kind::Columnar => Box::new(ledger::Model::after_setup(self == Kind::Columnar)),
+            Kind::Rows | Kind::Columnar => Box::new(ledger::Model::after_setup()),
             Kind::Meter => Box::new(meter::Model::after_setup()),
         }
     }

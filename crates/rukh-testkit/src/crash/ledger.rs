@@ -10,7 +10,7 @@
 //! | REPACK, beside these   | some   | rows lost between blocks and changes                       |
 //! | transactions of these  | some   | some of its statements; what it rolled back                |
 //!
-//! A table that is not columnar keeps all versions: a crash must not leave a row without what it was, or that without the row.
+//! The table keeps all versions, columnar or not: a crash must not leave a row without what it was, or that without the row.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -182,11 +182,10 @@ fn row_sql((bucket, id, amount, note): &WrittenRow) -> String {
 pub fn setup(columnar: bool) -> Vec<String> {
     let per_bucket = FIRST_ROWS / BUCKETS;
     let using = if columnar { " USING columnar" } else { "" };
-    let versions = if columnar { "" } else { " VERSIONS 1000000" };
     let mut statements = vec![
         format!(
             "CREATE TABLE ledger (bucket INTEGER NOT NULL, id BIGINT NOT NULL, amount BIGINT NOT NULL, \
-             note VARCHAR, PRIMARY KEY (bucket, id DESC)){using}{versions}"
+             note VARCHAR, PRIMARY KEY (bucket, id DESC)){using} VERSIONS 1000000"
         ),
         format!("CREATE INDEX ledger_by_amount ON ledger{using} (amount) INCLUDE (note)"),
     ];
@@ -206,21 +205,18 @@ pub fn setup(columnar: bool) -> Vec<String> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {
     rows: BTreeMap<(i64, i64), RowValue>,
-    /// Whether former images are kept.
-    versions: bool,
     /// How many images of each row there were, the present one counted.
     images: BTreeMap<(i64, i64), i64>,
 }
 
 impl Model {
     /// Returns the state after [`setup`].
-    pub fn after_setup(columnar: bool) -> Self {
+    pub fn after_setup() -> Self {
         let keys = || (0..BUCKETS).flat_map(|bucket| (0..FIRST_ROWS / BUCKETS).map(move |id| (bucket, id)));
         Model {
             rows: keys()
                 .map(|(bucket, id)| ((bucket, id), (id % 100, None)))
                 .collect(),
-            versions: !columnar,
             images: keys().map(|key| (key, 1)).collect(),
         }
     }
@@ -265,8 +261,7 @@ impl Model {
         let rows = self.rows.iter().map(|((bucket, id), (amount, note))| {
             vec![text(*bucket), text(*id), text(*amount), note.clone()]
         });
-        let images = self.images.iter().filter(|_| self.versions);
-        let images = images.map(|((bucket, id), images)| {
+        let images = self.images.iter().map(|((bucket, id), images)| {
             vec![text(*bucket), text(*id), text(*images), Some("images".to_owned())]
         });
         let columns = ["bucket", "id", "amount", "note"].map(str::to_owned).to_vec();
@@ -285,15 +280,15 @@ impl State for Model {
 
     fn compare(&self, client: &mut Client) -> Result<(), Difference> {
         client.check("ledger").map_err(Difference::Damage)?;
-        let table = contents(client, self.versions).map_err(Difference::Damage)?;
+        let table = contents(client).map_err(Difference::Damage)?;
         table.same_rows(self.table(), true).map_err(Difference::Rows)
     }
 }
 
-/// Reads the table by its primary key, and the same rows by its first index; then counts the images of each row, if they are kept.
+/// Reads the table by its primary key, and the same rows by its first index; then counts the images of each row.
 ///
 /// Fails when the two differ or the table cannot be read.
-fn contents(client: &mut Client, versions: bool) -> Result<Table, String> {
+fn contents(client: &mut Client) -> Result<Table, String> {
     const ALL: &str = "bucket, id, amount, note FROM ledger";
     let mut read = |sql: String| client.query(&sql).map_err(|error| format!("{sql}: {error}"));
     let mut table = read(format!("SELECT /*+ FULL_SCAN */ {ALL} ORDER BY bucket, id"))?;
@@ -303,9 +298,6 @@ fn contents(client: &mut Client, versions: bool) -> Result<Table, String> {
     by_index
         .same_rows(table.clone(), true)
         .map_err(|difference| format!("by index: {difference}"))?;
-    if !versions {
-        return Ok(table);
-    }
     let images = read(
         "SELECT bucket, id, count(*), 'images' FROM ledger FOR SYSTEM_TIME ALL \
          GROUP BY bucket, id ORDER BY bucket, id"
