@@ -79,6 +79,7 @@ mod statistics;
 mod subqueries;
 mod tally;
 mod template;
+mod text_casts;
 mod totals;
 mod translate;
 mod types;

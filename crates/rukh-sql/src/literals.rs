@@ -12,6 +12,7 @@
 //! | frames over TIME and BINARY | an error                      | groups of equals                 |
 //! | sums of integers too large | wrap around                    | error 22003                      |
 //! | floats divided by zero     | Infinity                       | error 22012                      |
+//! | values cast to text        | Arrow's texts                  | PostgreSQL's (`text_casts`)      |
 //!
 //! `day >= '2015-10-01'` compares dates, `n = '5'` integers, and `n = 'five'` is an error that says so
 //! (DataFusion would compare texts). Literals compared with UUIDs and CHARs get their stored form.
@@ -36,6 +37,7 @@ use crate::SqlError;
 use crate::functions;
 use crate::operand_types::{self, check_union};
 use crate::scalars::{datum_of_scalar, scalar_from_datum};
+use crate::text_casts::{cast_to_text, concatenated, is_text};
 use crate::types::data_type_of;
 use crate::window_frames::framed;
 
@@ -93,6 +95,22 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
                 changed,
             ))
         }
+        Expr::BinaryExpr(BinaryExpr {
+            left,
+            op: op @ Operator::StringConcat,
+            right,
+        }) => {
+            let beside_text = |side: &Expr, other: &Expr| {
+                let other = other.get_type(schema).ok()?;
+                (is_text(&other)).then(|| cast_to_text(side, schema)).flatten()
+            };
+            let (new_left, new_right) = (beside_text(&left, &right), beside_text(&right, &left));
+            let changed = new_left.is_some() || new_right.is_some();
+            let left = new_left.map_or(left, Box::new);
+            let right = new_right.map_or(right, Box::new);
+            let joined = Expr::BinaryExpr(BinaryExpr { left, op, right });
+            Ok(Transformed::new_transformed(joined, changed))
+        }
         Expr::WindowFunction(function) => framed(function, schema),
         Expr::Between(Between {
             expr,
@@ -134,6 +152,12 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
         Expr::Cast(Cast { expr, field }) if changes_nothing(&expr, &field, schema) => {
             Ok(Transformed::yes(*expr))
         }
+        Expr::Cast(Cast { expr, field }) if is_text(field.data_type()) => {
+            Ok(match cast_to_text(&expr, schema) {
+                Some(text) => Transformed::yes(text),
+                None => Transformed::no(Expr::Cast(Cast { expr, field })),
+            })
+        }
         Expr::Cast(Cast { expr, field }) if field.data_type().is_signed_integer() => {
             let whole = rounded(&expr, schema);
             let changed = whole.is_some();
@@ -147,6 +171,12 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
         Expr::ScalarFunction(ScalarFunction { func, args }) if takes_alike(&func) => {
             let (args, changed) = alike(args, schema)?;
             Ok(Transformed::new_transformed(func.call(args), changed))
+        }
+        Expr::ScalarFunction(ScalarFunction { func, args })
+            if matches!(func.name(), "concat" | "concat_ws") =>
+        {
+            let text = |arg: Expr| concatenated(&arg, schema).unwrap_or(arg);
+            Ok(Transformed::yes(func.call(args.into_iter().map(text).collect())))
         }
         other => Ok(Transformed::no(other)),
     }

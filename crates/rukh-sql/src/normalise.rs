@@ -16,7 +16,7 @@
 //!
 //! What has no SQL (lambdas, structs) is printed as DataFusion prints it; such text is never stored.
 
-use datafusion::arrow::datatypes::{Field, IntervalMonthDayNano};
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field, IntervalMonthDayNano};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{Case, InList, Like};
 use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, Operator};
@@ -25,6 +25,7 @@ use rukh_keys::DataType;
 use crate::functions::checked_operator;
 use crate::scalars::datum_of_scalar;
 use crate::statement::is_reserved;
+use crate::text_casts::is_cast_to_text;
 use crate::types::{arrow_type, data_type_of, data_type_of_arrow};
 
 /// Returns an expression as SQL text.
@@ -207,6 +208,9 @@ fn print(expr: &Expr) -> Option<(String, Binding)> {
         Expr::ScalarFunction(call) => {
             if let (Some(op), [left, right]) = (checked_operator(&call.func), call.args.as_slice()) {
                 return binary_text(left, op, right);
+            }
+            if let (true, [inner]) = (is_cast_to_text(&call.func), call.args.as_slice()) {
+                return cast(&printed(inner, Loosest)?, &Field::new("", ArrowType::Utf8, true));
             }
             let name = if is_plain_function(call.name()) {
                 call.name().to_string()
