@@ -67,7 +67,7 @@ impl PrefixRead {
             Some(first @ KeyExpr::Column(_)) => named.iter().any(|one| one.expr == *first),
             _ => true,
         };
-        if table.indexes.iter().any(|index| begins_alike(index)) {
+        if table.indexes.iter().any(begins_alike) {
             return None;
         }
         Some(PrefixRead {

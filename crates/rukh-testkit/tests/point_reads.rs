@@ -135,7 +135,11 @@ fn every_value_against_every_type_of_key() {
                 ))
                 .unwrap();
             for value in values() {
-                let answer = ask_both(&mut client, "SELECT v, k FROM t WHERE k = $1", &[value.clone()]);
+                let answer = ask_both(
+                    &mut client,
+                    "SELECT v, k FROM t WHERE k = $1",
+                    std::slice::from_ref(&value),
+                );
                 found += answer.map_or(0, |rows| rows.len());
                 let sql = "SELECT n, k FROM p WHERE k = $1 ORDER BY n";
                 found += ask_both(&mut client, sql, &[value]).map_or(0, |rows| rows.len());

@@ -282,7 +282,7 @@ fn a_statement_is_cancelled() {
         let mut long = pin!(long);
         let error = loop {
             match tokio::time::timeout(Duration::from_millis(20), long.as_mut()).await {
-                Ok(result) => break result.err().expect("it is cancelled"),
+                Ok(result) => break result.expect_err("it is cancelled"),
                 Err(_) => token.cancel_query(NoTls).await?,
             }
         };

@@ -59,12 +59,11 @@ fn main() -> Result<(), Failure> {
     for fault in &faults {
         println!("FAULT {fault}");
     }
-    match faults.is_empty() {
-        true => Ok(println!(
-            "nothing has grown, and every table is as its indexes say"
-        )),
-        false => Err(format!("{} faults", faults.len()).into()),
+    if !faults.is_empty() {
+        return Err(format!("{} faults", faults.len()).into());
     }
+    println!("nothing has grown, and every table is as its indexes say");
+    Ok(())
 }
 
 type Counts = BTreeMap<&'static str, (u64, u64)>;
