@@ -89,6 +89,9 @@ pub(crate) fn constrain(
     Constraint { boxes: spans, proven }
 }
 
+/// Most boxes of a conjunct that are simplified once more where nothing else narrows them.
+const SIMPLIFIED_MAX: usize = 1_000;
+
 /// Intersects all conjuncts over the elements of a key; tells per conjunct whether each of the
 /// resulting boxes lies in one of its own.
 fn product_for_key<'k>(
@@ -126,7 +129,11 @@ fn product_for_key<'k>(
         if let [one] = boxes.as_ref()
             && narrowing.iter().all(|narrow| narrow.is_subset(one))
         {
-            boxes = narrowing;
+            // What two conditions of one conjunct leave may be less than its boxes say.
+            boxes = match one.is_everything() || narrowing.len() > SIMPLIFIED_MAX {
+                true => narrowing,
+                false => Cow::Owned(simplify(narrowing.into_owned(), query)),
+            };
             continue;
         }
         boxes = match budget.product(&boxes, &narrowing) {
