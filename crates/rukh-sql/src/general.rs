@@ -27,6 +27,7 @@ use crate::operators::{
     Abandoned, LookupJoins, MergeJoins, OnePerGroup, OrderUse, RuntimeFilters, TopN, ends_with,
 };
 use crate::provider::{CurrentStatement, RukhCatalog};
+use crate::push_down::logical_rules;
 use crate::rewrite::rewrite;
 use crate::subqueries::single_values;
 use crate::{past, sample, views};
@@ -57,6 +58,7 @@ pub(crate) fn session_state(env: Arc<RuntimeEnv>, current: Arc<CurrentStatement>
         .with_default_features()
         .with_catalog_list(catalogs)
         .with_type_planner(Arc::new(functions::Types))
+        .with_optimizer_rules(logical_rules())
         .with_physical_optimizer_rules(physical_rules())
         .build();
     expressions::register_functions(&mut state);

@@ -59,6 +59,7 @@ mod point_write;
 mod prefix_read;
 mod progress;
 mod provider;
+mod push_down;
 mod qualify;
 mod rewrite;
 mod roles;

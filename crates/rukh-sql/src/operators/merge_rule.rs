@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::compute::SortOptions;
+use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::common::JoinType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
@@ -16,6 +17,7 @@ use datafusion::error::Result as DataFusionResult;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::joins::utils::JoinFilter;
 use datafusion::physical_plan::joins::{HashJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, StatisticsArgs, StatisticsContext};
@@ -75,7 +77,7 @@ fn merged(join: &HashJoinExec) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>
         join.left().clone(),
         join.right().clone(),
         on,
-        join.filter().cloned(),
+        join.filter().map(of_nullable_columns),
         *join.join_type(),
         options,
         join.null_equality(),
@@ -91,6 +93,20 @@ fn merged(join: &HashJoinExec) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>
     };
     let columns: Vec<ProjectionExpr> = projection.iter().map(column).collect();
     Ok(Some(Arc::new(ProjectionExec::try_new(columns, merge)?)))
+}
+
+/// Returns a condition for which any column may be NULL: DataFusion's merge evaluates it for rows without
+/// a partner too, before it puts these right.
+fn of_nullable_columns(filter: &JoinFilter) -> JoinFilter {
+    let fields = filter.schema().fields().iter();
+    let nullable: Vec<Field> = fields
+        .map(|field| field.as_ref().clone().with_nullable(true))
+        .collect();
+    JoinFilter::new(
+        filter.expression().clone(),
+        filter.column_indices().to_vec(),
+        Arc::new(Schema::new(nullable)),
+    )
 }
 
 /// What a join compares, in an order that both its inputs have, and the directions of that order.

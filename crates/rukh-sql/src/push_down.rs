@@ -1,0 +1,82 @@
+//! DataFusion's push-down of filters, given comparisons with their column on the left only.
+//!
+//! Of several bounds of one column it keeps the narrowest, and of two with the same constant the one
+//! whose operator is `<` or `>`. It does not see that `1 > x` is such a bound: `x <= 1 AND 1 > x`
+//! becomes `x <= 1`. Its simplifier turns most comparisons round before, but not those whose constant
+//! comes to be later, of a cast or of a projection. So they are turned round where filters meet.
+
+use std::sync::Arc;
+
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::logical_expr::logical_plan::Filter;
+use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan};
+use datafusion::optimizer::optimizer::{ApplyOrder, Optimizer};
+use datafusion::optimizer::push_down_filter::PushDownFilter;
+use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+
+/// Returns DataFusion's rules for logical plans, with the push-down of filters as it is here.
+pub(crate) fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+    let ours: Arc<dyn OptimizerRule + Send + Sync> = Arc::new(PushDown(PushDownFilter::new()));
+    Optimizer::new()
+        .rules
+        .into_iter()
+        .map(|rule| match rule.name() == ours.name() {
+            true => ours.clone(),
+            false => rule,
+        })
+        .collect()
+}
+
+/// Pushes filters down, their columns on the left.
+#[derive(Debug)]
+struct PushDown(PushDownFilter);
+
+impl OptimizerRule for PushDown {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        self.0.apply_order()
+    }
+
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        config: &dyn OptimizerConfig,
+    ) -> DataFusionResult<Transformed<LogicalPlan>> {
+        columns_left(plan)?.transform_data(|plan| self.0.rewrite(plan, config))
+    }
+}
+
+/// Turns comparisons round in a filter, and in those right below it, which will be one with it.
+fn columns_left(plan: LogicalPlan) -> DataFusionResult<Transformed<LogicalPlan>> {
+    let LogicalPlan::Filter(Filter { predicate, input, .. }) = plan else {
+        return Ok(Transformed::no(plan));
+    };
+    let input = match input.as_ref() {
+        LogicalPlan::Filter(_) => columns_left(Arc::unwrap_or_clone(input))?.update_data(Arc::new),
+        _ => Transformed::no(input),
+    };
+    let predicate = predicate.transform(|expr| Ok(turned(expr)))?;
+    let is_changed = input.transformed || predicate.transformed;
+    let filter = Filter::try_new(predicate.data, input.data)?;
+    Ok(Transformed::new_transformed(
+        LogicalPlan::Filter(filter),
+        is_changed,
+    ))
+}
+
+/// Returns `x < k` for `k > x`, if k is a constant and x a column.
+fn turned(expr: Expr) -> Transformed<Expr> {
+    let Expr::BinaryExpr(BinaryExpr { left, op, right }) = expr else {
+        return Transformed::no(expr);
+    };
+    match (left.as_ref(), op.swap(), right.as_ref()) {
+        (Expr::Literal(..), Some(swapped), Expr::Column(_)) => {
+            Transformed::yes(Expr::BinaryExpr(BinaryExpr::new(right, swapped, left)))
+        }
+        _ => Transformed::no(Expr::BinaryExpr(BinaryExpr::new(left, op, right))),
+    }
+}
