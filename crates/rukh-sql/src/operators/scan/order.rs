@@ -14,13 +14,15 @@ use super::{Ask, ScanExec, external};
 use crate::SqlError;
 
 impl ScanExec {
-    /// Plans the scan anew for an order and a limit.
+    /// Plans the scan anew for an order and a limit, with no more partitions than it has: of one partition nobody
+    /// above would merge two.
     pub(super) fn ordered_by(&self, order: &[OrderKey], limit: Option<usize>) -> Result<Self, SqlError> {
         let (context, conditions) = (self.context.clone(), self.conditions.clone());
         let ask = Ask {
             groups: self.groups.clone(),
             order,
             limit,
+            partitions: self.partitions.len(),
             ..Ask::all(&context, self.output.clone())
         };
         Self::choose(context, conditions, self.conjuncts.clone(), ask)
