@@ -14,6 +14,7 @@ use crate::pending::row_bytes;
 use crate::progress::check_cancelled;
 use crate::sample::{Reservoir, ValueSample, ValueStatistics};
 use crate::scan::{RowView, ScanRequest};
+use crate::stale::Analyzing;
 use crate::stored::{self, STATISTICS};
 use crate::{EngineError, Progress, Row, RowFunction, RowFunctions};
 use rukh_catalog::{CatalogError, ColumnId, IndexState, KeyExpr, Table, TableId, table_key};
@@ -119,6 +120,7 @@ impl Engine {
         if self.is_read_only() {
             return Err(EngineError::ReadOnly);
         }
+        let _analyzing = Analyzing::new(inner, id);
         let grown_before = self.growth(id);
         let changed_before = inner.changed_rows(id);
         let statistics = self.gather(id, progress)?;

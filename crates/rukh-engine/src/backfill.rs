@@ -1,7 +1,7 @@
 //! Filling the empty column family of an index from the rows of a snapshot.
 //!
-//! Rows are read in key order, a thousand at a time; their entries are sorted in bounded memory
-//! and go into storage as one sorted load. Until the definition says that the index is ready
+//! Rows are read by a thread for each core, a thousand at a time; their entries are sorted in bounded
+//! memory and go into storage as one sorted load. Until the definition says that the index is ready
 //! nobody reads it. A crash in between is found at the next open, which fills the index again from
 //! nothing.
 
@@ -9,16 +9,23 @@ use crate::builds::{Build, BuildPhase};
 use crate::columnar::BlockBuilder;
 use crate::engine::Inner;
 use crate::entry::IndexCodec;
-use crate::maintain::{KeyedRow, Maintainer};
+use crate::maintain::{IndexMaintainer, KeyedRow, Maintainer};
 use crate::merge_write::{Destination, Target, write_sorted};
 use crate::progress::check_cancelled;
 use crate::rows::RowReader;
 use crate::snapshot::Snapshot;
-use crate::sorter::Sorter;
+use crate::sorter::{self, Merge, Sorter};
+use crate::split::split;
 use crate::{EngineError, Progress};
 use rukh_keys::KeyRange;
 use rukh_kv::{Durability, KvStore, LoadFile, ScanSpec, TableName, WriteBatch};
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc;
+use std::thread;
+
+/// Threads that read rows at most.
+const THREADS_MAX: usize = 8;
 
 /// Fills the one index of `maintainer` with the entries of the rows that `snapshot` shows.
 ///
@@ -41,37 +48,31 @@ pub(crate) fn backfill(
     let rows = store.approximate_keys(&maintainer.codec.families[0].storage)?;
     progress.total(Some(rows));
     build.enter(BuildPhase::Reading, rows);
-    let mut sorter = Sorter::new(&inner.load_directory()?);
-    let mut reader = RowReader::new(snapshot, maintainer.codec.clone())?;
-    while let Some(rows) = reader.next()? {
-        check_cancelled(progress)?;
-        build.check()?;
-        let keyed: Vec<KeyedRow<'_>> = rows.keyed().collect();
-        index.visit_entries(&keyed, &mut |_, key, value| {
-            sorter.add(key, value);
-            Ok(())
-        })?;
-        if sorter.buffered_bytes() > inner.load_bytes_max() {
-            sorter.spill()?;
-        }
-        progress.advance(rows.len() as u64);
-        build.advance(rows.len() as u64);
-    }
-    build.enter(BuildPhase::Writing, sorter.entries());
+    let filling = Filling {
+        inner,
+        snapshot,
+        maintainer,
+        index,
+        build,
+        stop: AtomicBool::new(false),
+    };
+    let sorters = filling.sorters(progress)?;
+    build.enter(BuildPhase::Writing, sorters.iter().map(Sorter::entries).sum());
+    let entries = sorter::merged(sorters)?;
     let tick = &mut |entries| {
         build.advance(entries);
         build.check()?;
         check_cancelled(progress)
     };
     let (storage, files) = match blocks {
-        Some(blocks) => (blocks, write_blocks(inner, &index.codec, sorter, tick)?),
+        Some(blocks) => (blocks, write_blocks(inner, &index.codec, entries, tick)?),
         None => {
             let to = Destination {
                 target: Target::Index(0),
                 blocks: None,
                 beside: Vec::new(),
             };
-            let loads = write_sorted(store, snapshot, maintainer, sorter, to, tick)?;
+            let loads = write_sorted(store, snapshot, maintainer, entries, to, tick)?;
             let files = loads.into_iter().flat_map(|(_, files)| files).collect();
             (&index.codec.storage, files)
         }
@@ -87,6 +88,95 @@ pub(crate) fn backfill(
     })
 }
 
+/// The reading of rows for an index, by as many threads as there are cores.
+struct Filling<'a> {
+    inner: &'a Inner,
+    snapshot: &'a Snapshot,
+    maintainer: &'a Maintainer,
+    index: &'a IndexMaintainer,
+    build: &'a Build,
+    /// Set when all should give up.
+    stop: AtomicBool,
+}
+
+impl Filling<'_> {
+    /// Returns the entries of all rows: for each part of the table a sorter.
+    fn sorters(&self, progress: &dyn Progress) -> Result<Vec<Sorter>, EngineError> {
+        let storage = &self.maintainer.codec.families[0].storage;
+        let threads = thread::available_parallelism()
+            .map_or(1, usize::from)
+            .min(THREADS_MAX);
+        let parts = split(self.inner.store.as_ref(), storage, vec![KeyRange::all()], threads)?;
+        let bytes_max = self.inner.load_bytes_max() / parts.len();
+        let (told, done) = mpsc::channel();
+        thread::scope(|scope| {
+            let read = |ranges| {
+                let told = told.clone();
+                scope.spawn(move || {
+                    let sorter = self.part(ranges, bytes_max, &told);
+                    if sorter.is_err() {
+                        self.stop.store(true, Relaxed);
+                    }
+                    sorter
+                })
+            };
+            let parts: Vec<_> = parts.into_iter().map(read).collect();
+            drop(told);
+            // Ends when all parts have.
+            for rows in done {
+                progress.advance(rows);
+                self.build.advance(rows);
+                if progress.cancelled() {
+                    self.stop.store(true, Relaxed);
+                }
+            }
+            let (mut sorters, mut failed) = (Vec::new(), None);
+            for part in parts {
+                match part.join() {
+                    Ok(Ok(sorter)) => sorters.push(sorter),
+                    // What the others say is that they were told to stop.
+                    Ok(Err(EngineError::Cancelled)) => {
+                        failed.get_or_insert(EngineError::Cancelled);
+                    }
+                    Ok(Err(error)) => failed = Some(error),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            failed.map_or(Ok(sorters), Err)
+        })
+    }
+
+    /// Reads the rows of one part, and tells how many they are bit by bit.
+    fn part(
+        &self,
+        ranges: Vec<KeyRange>,
+        bytes_max: usize,
+        told: &mpsc::Sender<u64>,
+    ) -> Result<Sorter, EngineError> {
+        let mut sorter = Sorter::new(&self.inner.load_directory()?);
+        let reader = RowReader::within(self.snapshot, self.maintainer.codec.clone(), ranges)?;
+        let mut reader = reader.only(self.index.needed());
+        while let Some(rows) = reader.next()? {
+            if self.stop.load(Relaxed) {
+                return Err(EngineError::Cancelled);
+            }
+            self.build.check()?;
+            let keyed: Vec<KeyedRow<'_>> = rows.keyed().collect();
+            self.index.visit_entries(&keyed, &mut |_, key, value| {
+                sorter.add(key, value);
+                Ok(())
+            })?;
+            if sorter.buffered_bytes() > bytes_max {
+                sorter.spill()?;
+            }
+            // The other end waits for this one.
+            let _ = told.send(rows.len() as u64);
+        }
+        sorter.sort();
+        Ok(sorter)
+    }
+}
+
 /// Writes sorted entries of a columnar index as blocks, to files that wait to be ingested.
 ///
 /// Storage has the columns apart: pieces of blocks, which are made in key order of their entries, are
@@ -94,10 +184,9 @@ pub(crate) fn backfill(
 fn write_blocks(
     inner: &Inner,
     index: &IndexCodec,
-    sorter: Sorter,
+    mut entries: Merge,
     tick: &mut dyn FnMut(u64) -> Result<(), EngineError>,
 ) -> Result<Vec<LoadFile>, EngineError> {
-    let mut entries = sorter.finish()?;
     let mut pieces = Sorter::new(&inner.load_directory()?);
     let mut builder = BlockBuilder::new(index, inner.debts.block_rows.load(Relaxed));
     loop {

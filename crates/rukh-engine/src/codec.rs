@@ -226,6 +226,25 @@ impl TableCodec {
         key: &[u8],
         values: &[Option<V>],
     ) -> Result<Row, EngineError> {
+        self.decode_where(key, values, |_| true)
+    }
+
+    /// As [`TableCodec::decode_row`]; columns that are not wanted, by declared position, are NULL.
+    pub(crate) fn decode_columns<V: AsRef<[u8]>>(
+        &self,
+        key: &[u8],
+        values: &[Option<V>],
+        wanted: &[bool],
+    ) -> Result<Row, EngineError> {
+        self.decode_where(key, values, |at| wanted[at])
+    }
+
+    fn decode_where<V: AsRef<[u8]>>(
+        &self,
+        key: &[u8],
+        values: &[Option<V>],
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> Result<Row, EngineError> {
         let opened = self.families.iter().zip(values).map(|(family, value)| {
             let value = value
                 .as_ref()
@@ -234,11 +253,14 @@ impl TableCodec {
             value.map_err(|e| self.family_corruption(family, key, e.into()))
         });
         let values = opened.collect::<Result<SmallVec<[_; 2]>, _>>()?;
-        let key_datums = self.key.decode(key).map_err(|e| self.corruption(key, e.into()))?;
+        let mut elements = Vec::with_capacity(self.key_sources.len());
+        let decoded = self.key.decode_refs(key, &mut elements);
+        decoded.map_err(|e| self.corruption(key, e.into()))?;
         let mut row = Row::with_capacity(self.places.len());
-        for place in &self.places {
+        for (position, place) in self.places.iter().enumerate() {
             row.push(match *place {
-                ColumnPlace::Key(at) => key_datums[at].clone(),
+                _ if !is_wanted(position) => Datum::Null,
+                ColumnPlace::Key(at) => elements[at].to_owned(),
                 ColumnPlace::Written => match values.first() {
                     Some(Some(value)) => {
                         let written = value.written(self.since());

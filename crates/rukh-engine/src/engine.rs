@@ -71,6 +71,8 @@ pub(crate) struct Inner {
     pub(crate) statistics: RwLock<KnownStatistics>,
     /// Rows changed since statistics were gathered, or since the database was opened.
     pub(crate) changed_rows: Mutex<ChangedRows>,
+    /// Tables that are being analyzed.
+    pub(crate) analyzing: Mutex<Vec<TableId>>,
     pub(crate) sequences: Mutex<KnownSequences>,
     /// Indexes that are being built beside writers.
     pub(crate) builds: Builds,
@@ -126,6 +128,7 @@ impl Engine {
             transaction_bytes_max: AtomicU64::new(TRANSACTION_BYTES_MAX),
             statistics: RwLock::default(),
             changed_rows: Mutex::default(),
+            analyzing: Mutex::default(),
             sequences: Mutex::default(),
             builds: Builds::default(),
             rows_at_once: AtomicU64::new(ROWS_AT_ONCE),

@@ -39,7 +39,8 @@ const WATCH_INTERVAL: Duration = Duration::from_millis(50);
 pub struct Load {
     inner: Arc<Inner>,
     maintainer: Arc<Maintainer>,
-    snapshot: Snapshot,
+    /// What was there before; until files go in.
+    snapshot: Option<Snapshot>,
     rows: u64,
     encoder: Option<Encoder>,
     _guard: WriterGuard,
@@ -75,7 +76,7 @@ impl Engine {
         Ok(Load {
             inner,
             maintainer,
-            snapshot,
+            snapshot: Some(snapshot),
             rows: 0,
             encoder,
             _guard: guard,
@@ -120,7 +121,10 @@ impl Load {
     pub fn finish_watched(mut self, progress: &dyn Progress) -> Result<u64, EngineError> {
         let sorters = self.join_encoder()?;
         progress.total(Some(sorters.entries()));
-        let loads = self.write_files(sorters, progress)?;
+        // Files that go in while nobody has a snapshot are as good as compacted.
+        let snapshot = self.snapshot.take().ok_or(EngineError::Cancelled)?;
+        let loads = self.write_files(&snapshot, sorters, progress)?;
+        drop(snapshot);
         let id = self.maintainer.codec.table.id;
         let ingested = ingest::ingest(&self.inner, loads, Vec::new());
         self.inner.commits.note_tables([id]);
@@ -159,7 +163,12 @@ impl Load {
     /// Writes the files of all column families, each in a thread, and returns them in the order of
     /// ingest: a row's other families before the one that says it exists, and that before its
     /// entries.
-    fn write_files(&self, sorters: Sorters, progress: &dyn Progress) -> Result<Loads, EngineError> {
+    fn write_files(
+        &self,
+        snapshot: &Snapshot,
+        sorters: Sorters,
+        progress: &dyn Progress,
+    ) -> Result<Loads, EngineError> {
         let shared = Shared {
             stop: AtomicBool::new(false),
             written: AtomicU64::new(0),
@@ -179,7 +188,7 @@ impl Load {
                 scope.spawn(move || {
                     let store = self.inner.store.as_ref();
                     let tick = &mut |entries| shared.tick(entries);
-                    let (snapshot, maintainer) = (&self.snapshot, &self.maintainer);
+                    let maintainer = &self.maintainer;
                     let blocks = target.layout(maintainer).map(|index| {
                         // As they are stored, not as they look.
                         BlockLoad::new(&self.inner, snapshot.raw.clone(), index)
@@ -190,7 +199,7 @@ impl Load {
                             blocks,
                             beside,
                         };
-                        write_sorted(store, snapshot, maintainer, sorter, to, tick)
+                        write_sorted(store, snapshot, maintainer, sorter.finish()?, to, tick)
                     });
                     // The other end waits for every thread.
                     let _ = done.send((target, files));

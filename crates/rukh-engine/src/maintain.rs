@@ -9,8 +9,10 @@ use crate::entry::IndexCodec;
 use crate::row::Times;
 use crate::rules::Rules;
 use crate::{EngineError, RowFunction, RowFunctions};
-use rukh_catalog::{ColumnId, KeyExpr, Table};
-use rukh_keys::{DataType, Datum};
+use rukh_catalog::{ColumnId, Index, KeyExpr, Table};
+use rukh_keys::{DataType, Datum, DatumRef, SortOrder};
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A row under its key, with its times if it carries any.
@@ -103,6 +105,8 @@ pub(crate) struct IndexMaintainer {
     predicate: Option<Compiled>,
     /// Declared positions of all columns that an entry depends on.
     read: Vec<usize>,
+    /// Those of them that are needed beside the row key.
+    needed: Vec<usize>,
     /// Whether an entry, or at least its key in a columnar index, depends on columns of the row key
     /// only.
     from_key: bool,
@@ -110,7 +114,12 @@ pub(crate) struct IndexMaintainer {
 
 /// What an element of the entry's key is computed from.
 enum Element {
-    Column { position: usize, hash_bytes: Option<u8> },
+    Column {
+        position: usize,
+        hash_bytes: Option<u8>,
+    },
+    /// A hash that row keys have, in these bytes: it need not be computed again.
+    RowKey(Range<usize>),
     Expression(Compiled),
 }
 
@@ -155,7 +164,8 @@ impl IndexMaintainer {
     ) -> Result<Self, EngineError> {
         let definition = &table.table;
         let elements = codec.index.key_elements(definition);
-        let elements = elements.iter().map(|e| element(definition, &e.expr, functions));
+        let elements = elements.iter().map(|e| element(table, &e.expr, functions));
+        let elements: Vec<Element> = elements.collect::<Result<_, _>>()?;
         let predicate = codec.index.predicate.as_ref();
         let predicate = predicate.map(|p| Compiled::new(definition, &p.sql, &DataType::Boolean, functions));
         let read = codec.index.columns_read(definition);
@@ -169,16 +179,21 @@ impl IndexMaintainer {
                 .all(|element| in_key(&element.expr.columns())),
             false => in_key(&read),
         };
+        let read = read.iter().filter_map(|column| definition.position(*column));
+        let read: Vec<usize> = read.collect();
         Ok(IndexMaintainer {
-            elements: elements.collect::<Result<_, _>>()?,
+            needed: needed(definition, &codec.index, &elements),
+            elements,
             predicate: predicate.transpose()?,
             from_key,
-            read: read
-                .iter()
-                .filter_map(|column| definition.position(*column))
-                .collect(),
+            read,
             codec,
         })
+    }
+
+    /// Returns the declared positions of the columns that [`IndexMaintainer::visit_entries`] looks at.
+    pub(crate) fn needed(&self) -> &[usize] {
+        &self.needed
     }
 
     /// Shows the entry of each row that has one to `visit`: position of the row, key, value.
@@ -195,6 +210,10 @@ impl IndexMaintainer {
             let mut columns = computed.iter();
             let datum = |element: &Element| match element {
                 Element::Column { position, hash_bytes } => element_datum(&row[*position], *hash_bytes),
+                Element::RowKey(bytes) => {
+                    let hash = rows[*at].key.get(bytes.clone()).unwrap_or_default();
+                    DatumRef::Bytes(Cow::Borrowed(hash))
+                }
                 Element::Expression(_) => {
                     let column = columns
                         .next()
@@ -294,7 +313,7 @@ impl IndexMaintainer {
     fn computed(&self, rows: &[KeyedRow<'_>], chosen: &[usize]) -> Result<Vec<Vec<Datum>>, EngineError> {
         let expressions = self.elements.iter().filter_map(|element| match element {
             Element::Expression(compiled) => Some(compiled),
-            Element::Column { .. } => None,
+            Element::Column { .. } | Element::RowKey(_) => None,
         });
         let mut expressions = expressions.peekable();
         if expressions.peek().is_none() {
@@ -334,17 +353,50 @@ impl IndexMaintainer {
     }
 }
 
-fn element(table: &Table, expr: &KeyExpr, functions: &dyn RowFunctions) -> Result<Element, EngineError> {
-    let position = |id| table.position(id).expect("a validated index knows its columns");
+fn element(table: &TableCodec, expr: &KeyExpr, functions: &dyn RowFunctions) -> Result<Element, EngineError> {
+    let definition = &table.table;
+    let position = |id| {
+        definition
+            .position(id)
+            .expect("a validated index knows its columns")
+    };
     Ok(match expr {
         KeyExpr::Column(id) => Element::Column {
             position: position(*id),
             hash_bytes: None,
         },
-        KeyExpr::Hash { column, bytes } => Element::Column {
-            position: position(*column),
-            hash_bytes: Some(*bytes),
+        KeyExpr::Hash { column, bytes } => match hash_in_row_key(table, expr) {
+            Some(range) => Element::RowKey(range),
+            None => Element::Column {
+                position: position(*column),
+                hash_bytes: Some(*bytes),
+            },
         },
-        KeyExpr::Expression { sql, ty, .. } => Element::Expression(Compiled::new(table, sql, ty, functions)?),
+        KeyExpr::Expression { sql, ty, .. } => {
+            Element::Expression(Compiled::new(definition, sql, ty, functions)?)
+        }
     })
+}
+
+/// Returns where row keys have a hash, if its bytes are there as they are.
+fn hash_in_row_key(table: &TableCodec, hash: &KeyExpr) -> Option<Range<usize>> {
+    let at = (table.table.primary_key.iter()).position(|element| element.expr == *hash)?;
+    let column = table.key.columns()[at];
+    let field = table.key.field(at)?;
+    let is_plain = column.order == SortOrder::Asc && !column.nullable;
+    is_plain.then_some(field.offset..field.offset + field.width?)
+}
+
+/// Returns the declared positions of the columns that entries of an index are made of, row keys given.
+fn needed(table: &Table, index: &Index, elements: &[Element]) -> Vec<usize> {
+    let in_elements = index.key_elements(table).into_iter().zip(elements);
+    let in_elements = in_elements
+        .filter(|(_, element)| !matches!(element, Element::RowKey(_)))
+        .flat_map(|(element, _)| element.expr.columns());
+    let predicate = index.predicate.iter().flat_map(|p| p.columns.iter().copied());
+    let columns = in_elements.chain(index.include.iter().copied()).chain(predicate);
+    let mut needed: Vec<usize> = columns.filter_map(|column| table.position(column)).collect();
+    needed.sort_unstable();
+    needed.dedup();
+    needed
 }

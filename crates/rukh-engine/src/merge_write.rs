@@ -8,7 +8,7 @@ use crate::existing::check_collision;
 use crate::ingest::Loads;
 use crate::maintain::Maintainer;
 use crate::snapshot::Snapshot;
-use crate::sorter::Sorter;
+use crate::sorter::Merge;
 use parking_lot::Mutex;
 use rukh_keys::KeyRange;
 use rukh_kv::{KvStore, LoadFile, ScanSpec, SortedWriter};
@@ -76,7 +76,7 @@ pub(crate) fn write_sorted(
     store: &dyn KvStore,
     snapshot: &Snapshot,
     maintainer: &Maintainer,
-    sorter: Sorter,
+    mut merge: Merge,
     to: Destination<'_>,
     tick: &mut dyn FnMut(u64) -> Result<(), EngineError>,
 ) -> Result<Loads, EngineError> {
@@ -85,7 +85,6 @@ pub(crate) fn write_sorted(
         blocks,
         mut beside,
     } = to;
-    let mut merge = sorter.finish()?;
     let mut output = match blocks {
         Some(blocks) => Output::Blocks(Box::new(blocks)),
         None => Output::Rows(store.sorted_writer(target.storage(maintainer))?),

@@ -8,6 +8,7 @@ use crate::snapshot::Snapshot;
 use crate::{EngineError, Row};
 use rukh_keys::KeyRange;
 use rukh_kv::{KvCursor, KvSnapshot, ScanSpec};
+use smallvec::SmallVec;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -54,6 +55,8 @@ pub(crate) struct RowReader {
     codec: Arc<TableCodec>,
     kv: Arc<dyn KvSnapshot>,
     cursor: Box<dyn KvCursor>,
+    /// By declared position, the columns that are wanted.
+    wanted: Vec<bool>,
 }
 
 impl RowReader {
@@ -70,10 +73,19 @@ impl RowReader {
         let storage = &codec.families[0].storage;
         let cursor = snapshot.kv.scan(storage, ScanSpec::ranges(ranges))?;
         Ok(RowReader {
+            wanted: vec![true; codec.table.columns.len()],
             codec,
             kv: snapshot.kv.clone(),
             cursor,
         })
+    }
+
+    /// Reads these columns only, by declared position: in the rows all others are NULL.
+    pub(crate) fn only(mut self, columns: &[usize]) -> Self {
+        for (at, wanted) in self.wanted.iter_mut().enumerate() {
+            *wanted = columns.contains(&at);
+        }
+        self
     }
 
     /// Reads further rows without decoding them; `None` at the end.
@@ -106,7 +118,7 @@ impl RowReader {
         let mut rows = Vec::with_capacity(raw.keys.len());
         let mut times = Vec::with_capacity(raw.keys.len());
         for at in 0..raw.keys.len() {
-            rows.push(raw.decode(&self.codec, at)?);
+            rows.push(raw.decode_columns(&self.codec, at, &self.wanted)?);
             times.push(raw.times(at));
         }
         Ok(Some(RowBatch {
@@ -125,7 +137,16 @@ impl RawRows {
 
     /// Decodes the row at a position.
     pub(crate) fn decode(&self, codec: &TableCodec, at: usize) -> Result<Row, EngineError> {
-        let values: Vec<Option<&[u8]>> = self.values.iter().map(|family| family[at].as_deref()).collect();
-        codec.decode_row(&self.keys[at], &values)
+        codec.decode_row(&self.keys[at], &self.of_row(at))
+    }
+
+    /// Decodes some columns of the row at a position; the others are NULL.
+    fn decode_columns(&self, codec: &TableCodec, at: usize, wanted: &[bool]) -> Result<Row, EngineError> {
+        codec.decode_columns(&self.keys[at], &self.of_row(at), wanted)
+    }
+
+    /// Returns what each family has of the row at a position.
+    fn of_row(&self, at: usize) -> SmallVec<[Option<&[u8]>; 2]> {
+        self.values.iter().map(|family| family[at].as_deref()).collect()
     }
 }

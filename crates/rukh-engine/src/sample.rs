@@ -18,6 +18,7 @@ use datasketches::hll::{HllSketch, HllType};
 use rukh_keys::{Datum, DatumRef};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Rows of a sample, if columns are not so many that it has fewer.
 const SAMPLE_ROWS_MAX: usize = 30_000;
@@ -39,6 +40,9 @@ const WIDTH_MAX: usize = 128;
 
 /// Longest bytes of a character: texts that were cut are at least so much shorter than the most.
 const CHARACTER_BYTES_MAX: usize = 4;
+
+/// Values of a column that are remembered as seen.
+const RECENT: usize = 64;
 
 /// Registers of a sketch, as a power of two: an error of 1.6 %.
 const SKETCH_LG_K: u8 = 12;
@@ -101,9 +105,7 @@ impl Reservoir {
     /// The generator SplitMix64 of Steele, Lea and Flood.
     fn random(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        mixed(self.state)
     }
 }
 
@@ -115,6 +117,8 @@ pub(crate) struct ValueSample {
     max: Option<Datum>,
     /// By place in the sample.
     sample: Vec<Datum>,
+    /// Fingerprints of values seen of late, by their last bits: these tell nothing new.
+    recent: [u64; RECENT],
 }
 
 impl ValueSample {
@@ -126,6 +130,7 @@ impl ValueSample {
             min: None,
             max: None,
             sample: Vec::new(),
+            recent: [0; RECENT],
         }
     }
 
@@ -141,7 +146,13 @@ impl ValueSample {
             self.nulls += 1;
             return;
         }
-        self.sketch.update(datum);
+        let fingerprint = fingerprint(datum);
+        let recent = &mut self.recent[fingerprint as usize % RECENT];
+        if *recent == fingerprint {
+            return;
+        }
+        *recent = fingerprint;
+        self.sketch.update(fingerprint);
         if self.min.as_ref().is_none_or(|min| *datum < min.as_ref()) {
             self.min = Some(shortened(datum));
         }
@@ -280,6 +291,32 @@ fn groups(values: &[Datum]) -> Vec<Group> {
         group
     };
     values.chunk_by(|a, b| a == b).map(group).collect()
+}
+
+/// Returns a number that differs between values, but for once in 2^64 pairs of them; never 0.
+fn fingerprint(datum: &DatumRef<'_>) -> u64 {
+    let of_number = |bits: u64| mixed(bits ^ 0x9e37_79b9_7f4a_7c15);
+    let found = match datum {
+        DatumRef::Null => 0,
+        DatumRef::Boolean(v) => of_number(u64::from(*v)),
+        DatumRef::Int(v) | DatumRef::Time(v) | DatumRef::Timestamp(v) => of_number(*v as u64),
+        DatumRef::Float(v) if v.is_nan() => of_number(f64::NAN.to_bits()),
+        // One zero of the two.
+        DatumRef::Float(v) => of_number((v + 0.0).to_bits()),
+        DatumRef::Date(v) => of_number(u64::from(*v as u32)),
+        DatumRef::Decimal(v) => xxh3_64(&v.to_le_bytes()),
+        DatumRef::Uuid(v) => xxh3_64(v),
+        DatumRef::Text(v) => xxh3_64(v.as_bytes()),
+        DatumRef::Bytes(v) => xxh3_64(v),
+    };
+    found.max(1)
+}
+
+/// Spreads the bits of a number over all bits; different numbers stay different.
+fn mixed(number: u64) -> u64 {
+    let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
 }
 
 /// A value, of a long one the first bytes.

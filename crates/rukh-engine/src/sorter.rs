@@ -1,6 +1,6 @@
 //! External sort: any number of keys and values, brought into key order in bounded memory.
 //!
-//! Entries collect in one buffer. When it is full it is sorted and written to a *run*, a file
+//! Entries collect in a buffer of chunks, so that it grows without being copied. When it is full it is sorted and written to a *run*, a file
 //! without a name that the system removes with the process. Reading merges all runs and what is
 //! left in the buffer; before runs become too many to be open at once they are merged into one.
 //!
@@ -27,19 +27,29 @@ const FILE_BUFFER: usize = 256 << 10;
 /// Bytes of the lengths before an entry.
 const HEADER_LEN: usize = 8;
 
+/// Bytes of a chunk of the buffer, and of its first; an entry that is larger has one of its own.
+const CHUNK_BYTES: usize = 1 << 20;
+const CHUNK_BYTES_MIN: usize = 4 << 10;
+
 /// An entry in the buffer: where it is, and the first bytes of its key for quick comparison.
 #[derive(Clone, Copy)]
 struct Item {
     prefix: u64,
-    offset: usize,
+    chunk: u32,
+    offset: u32,
     key_len: u32,
     value_len: u32,
 }
 
+/// Entries one after another.
+type Chunks = Vec<Vec<u8>>;
+
 /// Sorts entries by key.
 pub(crate) struct Sorter {
     directory: PathBuf,
-    data: Vec<u8>,
+    chunks: Chunks,
+    /// Bytes that the chunks take.
+    chunk_bytes: usize,
     items: Vec<Item>,
     runs: Vec<File>,
     entries: u64,
@@ -51,7 +61,8 @@ impl Sorter {
         let directory = directory.to_path_buf();
         Sorter {
             directory,
-            data: Vec::new(),
+            chunks: Chunks::new(),
+            chunk_bytes: 0,
             items: Vec::new(),
             runs: Vec::new(),
             entries: 0,
@@ -60,15 +71,25 @@ impl Sorter {
 
     /// Adds an entry; keys and values are shorter than 4 GiB.
     pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) {
-        let item = Item {
+        let bytes = key.len() + value.len();
+        let has_room = |chunk: &Vec<u8>| chunk.capacity() - chunk.len() >= bytes;
+        if !self.chunks.last().is_some_and(has_room) {
+            let usual = self.chunk_bytes.clamp(CHUNK_BYTES_MIN, CHUNK_BYTES);
+            let chunk = Vec::with_capacity(bytes.max(usual));
+            self.chunk_bytes += chunk.capacity();
+            self.chunks.push(chunk);
+        }
+        let last = self.chunks.len() - 1;
+        let chunk = &mut self.chunks[last];
+        self.items.push(Item {
             prefix: prefix(key),
-            offset: self.data.len(),
+            chunk: last as u32,
+            offset: chunk.len() as u32,
             key_len: key.len() as u32,
             value_len: value.len() as u32,
-        };
-        self.items.push(item);
-        self.data.extend_from_slice(key);
-        self.data.extend_from_slice(value);
+        });
+        chunk.extend_from_slice(key);
+        chunk.extend_from_slice(value);
         self.entries += 1;
     }
 
@@ -79,7 +100,7 @@ impl Sorter {
 
     /// Returns the bytes that the buffer takes.
     pub(crate) fn buffered_bytes(&self) -> usize {
-        self.data.len() + self.items.len() * size_of::<Item>()
+        self.chunk_bytes + self.items.len() * size_of::<Item>()
     }
 
     /// Sorts the buffer and writes it to a run.
@@ -90,11 +111,12 @@ impl Sorter {
         self.sort();
         let mut run = RunWriter::new(&self.directory)?;
         for item in &self.items {
-            let (key, value) = item.parts(&self.data);
+            let (key, value) = item.parts(&self.chunks);
             run.add(key, value)?;
         }
         self.items.clear();
-        self.data.clear();
+        self.chunks.clear();
+        self.chunk_bytes = 0;
         self.runs.push(run.finish()?);
         match self.runs.len() < RUNS_MAX {
             true => Ok(()),
@@ -103,23 +125,17 @@ impl Sorter {
     }
 
     /// Returns all entries in key order.
-    pub(crate) fn finish(mut self) -> Result<Merge, EngineError> {
-        self.sort();
-        let mut sources = open_runs(std::mem::take(&mut self.runs));
-        let memory = Memory {
-            data: self.data,
-            items: self.items.into_iter(),
-        };
-        sources.push(Source::new(Input::Memory(memory)));
-        Merge::new(sources, &self.directory)
+    pub(crate) fn finish(self) -> Result<Merge, EngineError> {
+        merged(vec![self])
     }
 
-    fn sort(&mut self) {
-        let data = &self.data;
+    /// Sorts the buffer.
+    pub(crate) fn sort(&mut self) {
+        let chunks = &self.chunks;
         self.items.sort_unstable_by(|a, b| {
             a.prefix
                 .cmp(&b.prefix)
-                .then_with(|| a.parts(data).0.cmp(b.parts(data).0))
+                .then_with(|| a.parts(chunks).0.cmp(b.parts(chunks).0))
         });
     }
 
@@ -136,13 +152,26 @@ impl Sorter {
 }
 
 impl Item {
-    fn parts<'a>(&self, data: &'a [u8]) -> (&'a [u8], &'a [u8]) {
-        let key_end = self.offset + self.key_len as usize;
-        (
-            &data[self.offset..key_end],
-            &data[key_end..key_end + self.value_len as usize],
-        )
+    fn parts<'a>(&self, chunks: &'a Chunks) -> (&'a [u8], &'a [u8]) {
+        let entry = &chunks[self.chunk as usize][self.offset as usize..];
+        let (key, rest) = entry.split_at(self.key_len as usize);
+        (key, &rest[..self.value_len as usize])
     }
+}
+
+/// Returns the entries of several sorters in key order.
+pub(crate) fn merged(sorters: Vec<Sorter>) -> Result<Merge, EngineError> {
+    let directory = sorters.first().map(|sorter| sorter.directory.clone());
+    let mut sources = Vec::new();
+    for mut sorter in sorters {
+        sorter.sort();
+        sources.extend(open_runs(sorter.runs));
+        sources.push(Source::new(Input::Memory(Memory {
+            chunks: sorter.chunks,
+            items: sorter.items.into_iter(),
+        })));
+    }
+    Merge::new(sources, &directory.unwrap_or_default())
 }
 
 /// Spills the greatest buffers until those of all sorters together keep to `bytes_max`.
@@ -212,7 +241,7 @@ fn open_runs(runs: Vec<File>) -> Vec<Source> {
 
 /// A sorted buffer being read.
 struct Memory {
-    data: Vec<u8>,
+    chunks: Chunks,
     items: std::vec::IntoIter<Item>,
 }
 
@@ -248,7 +277,7 @@ impl Source {
                 let Some(item) = memory.items.next() else {
                     return Ok(false);
                 };
-                let (key, value) = item.parts(&memory.data);
+                let (key, value) = item.parts(&memory.chunks);
                 self.key.extend_from_slice(key);
                 self.value.extend_from_slice(value);
             }

@@ -49,9 +49,32 @@ impl Inner {
     }
 }
 
+/// Says that a table is being analyzed, until dropped.
+pub(crate) struct Analyzing<'a> {
+    inner: &'a Inner,
+    id: TableId,
+}
+
+impl<'a> Analyzing<'a> {
+    pub(crate) fn new(inner: &'a Inner, id: TableId) -> Self {
+        inner.analyzing.lock().push(id);
+        Analyzing { inner, id }
+    }
+}
+
+impl Drop for Analyzing<'_> {
+    fn drop(&mut self) {
+        let mut analyzing = self.inner.analyzing.lock();
+        if let Some(at) = analyzing.iter().position(|id| *id == self.id) {
+            analyzing.swap_remove(at);
+        }
+    }
+}
+
 impl Engine {
     /// Returns the tables whose statistics are no longer true, in order of id: those of which more rows
-    /// have changed than 50 and a tenth of those that the last ANALYZE found.
+    /// have changed than 50 and a tenth of those that the last ANALYZE found. One that is being analyzed is
+    /// left out.
     pub fn stale_tables(&self) -> Vec<TableId> {
         let catalog = self.catalog();
         let known = |id: TableId| self.statistics(id).map_or(0, |known| known.rows);
@@ -62,6 +85,8 @@ impl Engine {
             (*rows >= STALE_ROWS.saturating_add(known(*id) / STALE_SHARE)).then_some(*id)
         };
         let mut stale: Vec<TableId> = changed.iter().filter_map(is_stale).collect();
+        let analyzing = self.inner.analyzing.lock();
+        stale.retain(|id| !analyzing.contains(id));
         stale.sort();
         stale
     }

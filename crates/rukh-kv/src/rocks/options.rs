@@ -17,6 +17,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 
 /// Operands in a row that a key has in memory before they are folded into its value.
 const MERGES_MAX: usize = 64;
@@ -40,6 +41,9 @@ const OPENING_THREADS_MAX: usize = 64;
 const OPEN_FILES_UNKNOWN: i32 = 512;
 /// Files kept open at most.
 const OPEN_FILES_MAX: u64 = 16 << 10;
+
+/// Threads that compress the blocks of one file at most.
+const COMPRESSING_THREADS_MAX: usize = 4;
 
 /// How to open a [`RocksStore`](crate::RocksStore).
 #[derive(Clone)]
@@ -168,6 +172,15 @@ pub(super) fn table(
     if let Some(cell) = purge {
         family.set_compaction_filter_factory(PurgeFactory(cell));
     }
+    family
+}
+
+/// Returns the options of files that are written for a table past its write buffer: their blocks are
+/// compressed by as many threads as there are cores.
+pub(super) fn load(options: &RocksOptions, cache: &Cache, files_of: &TableOptions) -> Options {
+    let mut family = table(options, cache, files_of, None);
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    family.set_compression_options_parallel_threads(threads.min(COMPRESSING_THREADS_MAX) as i32);
     family
 }
 

@@ -503,7 +503,7 @@ impl KvStore for RocksStore {
 
     fn sorted_writer(&self, table: &str) -> Result<Box<dyn SortedWriter>, KvError> {
         let table = self.writable_table(table)?;
-        let options = options::table(&self.options, &self.cache, &table.options.lock(), None);
+        let options = options::load(&self.options, &self.cache, &table.options.lock());
         Ok(Box::new(RocksWriter::new(
             table,
             Arc::clone(&self.loads),
