@@ -74,6 +74,9 @@ pub struct Index {
     /// How entries are stored.
     #[serde(default, skip_serializing_if = "IndexLayout::is_rows")]
     pub layout: IndexLayout,
+    /// Columns that could be NULL when the index was made and cannot any more: keys keep the byte that tells.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub once_nullable: Vec<ColumnId>,
 }
 
 impl Index {
@@ -93,7 +96,14 @@ impl Index {
     /// The key of a UNIQUE entry without NULL is the encoding of its first
     /// [`Index::searchable`] columns in this layout.
     pub fn key_layout(&self, table: &Table) -> KeyLayout {
-        KeyLayout::new(table.key_columns(&self.key_elements(table)), None)
+        let elements = self.key_elements(table);
+        let mut columns = table.key_columns(&elements);
+        for (column, element) in columns.iter_mut().zip(&elements) {
+            if let KeyExpr::Column(id) | KeyExpr::Hash { column: id, .. } = &element.expr {
+                column.nullable |= self.once_nullable.contains(id);
+            }
+        }
+        KeyLayout::new(columns, None)
     }
 
     /// Returns how many leading columns of [`Index::key_layout`] every entry's key has.

@@ -29,6 +29,9 @@ pub struct Schema {
     /// COMMENT ON SCHEMA.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
+    /// Whether the statement that makes it with what it holds is not over; what a crash leaves of it is dropped.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub filling: bool,
 }
 
 /// A sequence: numbers that are given once each.

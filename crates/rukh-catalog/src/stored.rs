@@ -27,7 +27,9 @@ use serde::de::DeserializeOwned;
 /// | 5       | heads of columnar blocks tell the identity of their columns; patches in values;   |
 /// |         | schemas; comments on views and sequences                                          |
 /// | 6       | times in columnar blocks: lifetimes and versions of columnar tables and indexes   |
-pub const FORMAT_VERSION: u32 = 6;
+/// | 7       | keys of indexes on columns that were nullable once; lifetimes of families that    |
+/// |         | began later; schemas that are being filled                                        |
+pub const FORMAT_VERSION: u32 = 7;
 
 /// Key of the format version in the `catalog` column family.
 pub const FORMAT_KEY: &[u8] = b"format";

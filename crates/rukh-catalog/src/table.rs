@@ -139,6 +139,9 @@ pub struct FamilyOptions {
     /// have NULL there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versions: Option<u32>,
+    /// Since when values count that carry no time, if the TTL came later: microseconds since 1970-01-01 00:00 UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since_micros: Option<i64>,
 }
 
 /// Options of a table.

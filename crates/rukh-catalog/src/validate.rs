@@ -121,6 +121,7 @@ pub fn validate_index(draft: IndexDraft, table: &Table, id: IndexId) -> Result<I
         predicate: draft.predicate,
         state: IndexState::Building,
         layout: draft.layout,
+        once_nullable: Vec::new(),
     };
     check_columnar(&index)?;
     check_index_families(&index, table)?;

@@ -29,7 +29,7 @@ impl Engine {
             .map_err(EngineError::from)?;
         let codec = TableCodec::new(Arc::new(next.clone()));
         Maintainer::new(Arc::new(codec), inner.functions.as_ref())?;
-        let other_lifetime = before.options.lifetime != next.options.lifetime;
+        let other_lifetime = has_other_lifetime(before, &next);
         if other_lifetime {
             inner.end_lifetime(before)?;
         }
@@ -58,4 +58,13 @@ impl Engine {
         purged?;
         Ok(inner.definitions().codec(id)?.table.clone())
     }
+}
+
+/// Whether rows, or values of a family that both have, live for another time.
+fn has_other_lifetime(before: &Table, next: &Table) -> bool {
+    let other_family = next.families.iter().any(|family| {
+        let known = before.families.iter().find(|known| known.id == family.id);
+        known.is_some_and(|known| known.options.ttl_micros != family.options.ttl_micros)
+    });
+    other_family || before.options.lifetime != next.options.lifetime
 }

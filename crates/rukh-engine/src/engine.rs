@@ -31,7 +31,6 @@ use parking_lot::{Mutex, RwLock};
 use rukh_catalog::{
     Catalog, ColumnId, Family, Index, Sequence, SequenceId, Table, TableDraft, TableId, validate_table,
 };
-use rukh_keys::KeyRange;
 use rukh_kv::{Compression, Durability, KvSnapshot, KvStore, TableOptions, WriteBatch};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -304,39 +303,6 @@ impl Engine {
                 ..DefinitionChanges::default()
             })
         })
-    }
-
-    /// Removes all rows of a table, at once.
-    pub fn truncate(&self, id: TableId) -> Result<(), EngineError> {
-        let inner = &self.inner;
-        let _guard = inner.lock_writer()?;
-        let definitions = inner.definitions();
-        let codec = definitions.codec(id)?;
-        let mut batch = WriteBatch::new();
-        let families = codec.table.storage_names();
-        let maintained = codec
-            .indexes
-            .iter()
-            .filter(|index| index.index.state.is_maintained());
-        let blocks = maintained
-            .clone()
-            .filter_map(|index| Some(&index.blocks()?.storage));
-        let indexes = maintained.map(|index| &index.storage);
-        for storage in families.iter().chain(indexes).chain(blocks) {
-            batch.delete_range(storage, &KeyRange::all());
-        }
-        stored::delete_statistics(&mut batch, id);
-        inner.builds.note(&mut batch);
-        let written = inner.store.write(batch, Durability::Synced);
-        inner.commits.note_tables([id]);
-        codec
-            .indexes
-            .iter()
-            .chain(&codec.blocks)
-            .for_each(|index| inner.forget_debt(index.index.id));
-        written?;
-        inner.forget_statistics(id);
-        Ok(())
     }
 }
 

@@ -161,6 +161,7 @@ impl IndexCodec {
             predicate: None,
             state: IndexState::Ready,
             layout: IndexLayout::Columnar,
+            once_nullable: Vec::new(),
         };
         let mut codec = IndexCodec::new(table, index);
         let elements = table.primary_key.len();

@@ -138,10 +138,21 @@ impl Inner {
         before: &Definitions,
         next: &Table,
     ) -> Result<WriteBatch, EngineError> {
-        let (Some(history), kept) = (before.history(next.id), kept(next)) else {
+        let Some(history) = before.history(next.id) else {
             return Ok(WriteBatch::new());
         };
-        if next.options.versions.is_none() || kept >= self::kept(&history.table) {
+        // Families that go take what they hold with them.
+        let kept: Vec<(&str, u64)> = history
+            .families
+            .iter()
+            .zip(&history.table.families)
+            .filter_map(|(stored, family)| {
+                let next_family = next.families.iter().find(|known| known.id == family.id)?;
+                let (before, now) = (kept_of(&history.table, family), kept_of(next, next_family));
+                (now < before).then_some((stored.storage.as_str(), now))
+            })
+            .collect();
+        if next.options.versions.is_none() || kept.is_empty() {
             return Ok(WriteBatch::new());
         }
         let storage = &history.families[0].storage;
@@ -163,9 +174,10 @@ impl Inner {
                     count = 0;
                 }
                 count += 1;
-                if count > kept {
-                    let families = history.families.iter();
-                    families.for_each(|family| batch.delete(&family.storage, key));
+                for (storage, kept) in &kept {
+                    if count > *kept {
+                        batch.delete(storage, key);
+                    }
                 }
                 match batch.len() < REMOVED_TOGETHER {
                     true => ControlFlow::Continue(()),

@@ -108,6 +108,7 @@ mod stage;
 mod stale;
 mod stored;
 mod transaction;
+mod truncate;
 mod unique;
 mod write;
 
@@ -142,4 +143,5 @@ pub use scrub::{Finding, FindingKind, ScrubReport};
 pub use sequences::SequenceBlock;
 pub use snapshot::Snapshot;
 pub use transaction::{Savepoint, Transaction};
+pub use truncate::Numbering;
 pub use write::{AddOutcome, OnConflict, Write};

@@ -136,17 +136,20 @@ pub(crate) fn rules(catalog: &Catalog) -> Rules {
 /// Returns the rules of the families and indexes of a table.
 pub(crate) fn table_rules(table: &Table) -> Vec<(String, Rule)> {
     let since_micros = table.options.lifetime.map_or(0, |lifetime| lifetime.since_micros);
-    let rule = |ttl_micros: Option<i64>, form| {
+    let rule_since = |since_micros, ttl_micros: Option<i64>, form| {
         Some(Rule {
             ttl_micros: ttl_micros?,
             since_micros,
             form,
         })
     };
+    let rule = |ttl_micros, form| rule_since(since_micros, ttl_micros, form);
     let of_rows = table.options.lifetime.map(|lifetime| lifetime.ttl_micros);
     let families = table.families.iter().filter_map(|family| {
-        let ttl = family.options.ttl_micros.or(of_rows);
-        Some((table.storage_name(family.id), rule(ttl, Form::Row)?))
+        let options = &family.options;
+        let ttl = options.ttl_micros.or(of_rows);
+        let since = options.since_micros.unwrap_or(since_micros);
+        Some((table.storage_name(family.id), rule_since(since, ttl, Form::Row)?))
     });
     let indexes = table.indexes.iter().filter_map(|index| {
         let form = match index.unique {

@@ -2,7 +2,7 @@
 
 use crate::engine::{Inner, storage_names};
 use crate::{EngineError, NoProgress, ingest, stored};
-use rukh_catalog::{Catalog, IndexId, IndexState};
+use rukh_catalog::{Catalog, IndexId, IndexState, Schema};
 use rukh_kv::{KvStore, WriteBatch};
 use std::collections::BTreeSet;
 
@@ -73,19 +73,55 @@ fn resume(inner: &Inner, id: IndexId, name: &str) -> Result<Recovery, EngineErro
     }
 }
 
-/// Drops tables that are half made; their column families have no name then.
+/// Drops tables that are half made, and schemas with what they hold; their column families have no name then.
 fn drop_filling(inner: &Inner, done: &mut Vec<Recovery>) -> Result<(), EngineError> {
+    for schema in inner.definitions().catalog.clone().schemas() {
+        if schema.filling {
+            drop_schema(inner, schema, done)?;
+        }
+    }
     let catalog = inner.definitions().catalog.clone();
     for table in catalog.tables().filter(|table| table.options.filling) {
         let mut batch = WriteBatch::new();
         stored::delete_table(&mut batch, table.id);
-        let next = inner.definitions().catalog.without_table(table.id);
+        let mut next = inner.definitions().catalog.without_table(table.id);
+        for sequence in catalog.sequences_of(table.id) {
+            stored::delete_sequence(&mut batch, sequence.id);
+            next = next.without_sequence(sequence.id);
+        }
         inner.commit_definitions(batch, next)?;
         done.push(Recovery::DroppedTable {
             table: table.name.clone(),
         });
     }
     Ok(())
+}
+
+/// Drops a schema with all that is in it, at once.
+fn drop_schema(inner: &Inner, schema: &Schema, done: &mut Vec<Recovery>) -> Result<(), EngineError> {
+    let catalog = inner.definitions().catalog.clone();
+    let mut next = catalog.without_schema(schema.id);
+    let mut batch = WriteBatch::new();
+    stored::delete_schema(&mut batch, schema.id);
+    for table in catalog.tables().filter(|table| table.schema == schema.name) {
+        stored::delete_table(&mut batch, table.id);
+        next = next.without_table(table.id);
+        done.push(Recovery::DroppedTable {
+            table: table.name.clone(),
+        });
+    }
+    for sequence in catalog
+        .sequences()
+        .filter(|sequence| sequence.schema == schema.name)
+    {
+        stored::delete_sequence(&mut batch, sequence.id);
+        next = next.without_sequence(sequence.id);
+    }
+    for view in catalog.views().filter(|view| view.schema == schema.name) {
+        stored::delete_view(&mut batch, view.id);
+        next = next.without_view(view.id);
+    }
+    inner.commit_definitions(batch, next)
 }
 
 fn drop_unnamed(inner: &Inner, done: &mut Vec<Recovery>) -> Result<(), EngineError> {

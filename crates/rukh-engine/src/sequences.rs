@@ -42,6 +42,13 @@ impl Next {
     }
 }
 
+impl Next {
+    /// Forgets all that is reserved: the sequence was stored as it was when it was made.
+    pub(crate) fn begin_anew(&mut self, sequence: &Sequence) {
+        *self = Next::of(Some(sequence.start));
+    }
+}
+
 /// Numbers that were taken from a sequence: `first` and those that follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SequenceBlock {

@@ -13,6 +13,7 @@ use crate::SqlError;
 use crate::context::{Notice, QueryStats, RunPath};
 use crate::copy::CopyClient;
 use crate::progress::Task;
+use crate::qualify::qualify;
 use crate::rows::Rows;
 use crate::scalars::scalar_from_datum;
 use crate::session::{Outcome, Session};
@@ -285,9 +286,22 @@ impl Session {
                 let before = self.engine().catalog();
                 let tag = ddl::run(self, definition)?;
                 roles::claim(self, definition, &before)?;
+                ddl::create_elements(self, definition)?;
                 Ok((tag, None))
             }
         }
+    }
+
+    /// Runs a statement that is part of CREATE SCHEMA; names without a schema are found by `path`.
+    pub(crate) fn run_element(&mut self, element: &Statement, path: &[String]) -> Result<(), SqlError> {
+        let before = self.engine().catalog();
+        let mut element = element.clone();
+        qualify(&mut element, &before, path)?;
+        if let Some(user) = self.user() {
+            roles::Checker::of(&before, &user)?.statement(&element)?;
+        }
+        ddl::run(self, &element)?;
+        roles::claim(self, &element, &before)
     }
 
     /// Returns a table by name, or an error at its place.

@@ -95,6 +95,7 @@ impl Names<'_> {
             Statement::Explain { statement, .. } => return self.statement(statement),
             Statement::CreateTable(table) => {
                 self.new_name(&mut table.name)?;
+                table.likes.iter_mut().for_each(|like| self.name(&mut like.table));
                 for column in &mut table.columns {
                     if let Some(default) = &mut column.default {
                         self.visit(&mut default.expr);
@@ -108,7 +109,12 @@ impl Names<'_> {
                 self.new_name(&mut view.name)?;
                 self.visit(view.query.as_mut());
             }
-            Statement::CreateSequence { name, .. } => self.new_name(name)?,
+            Statement::CreateSequence { name, owned_by, .. } => {
+                self.new_name(name)?;
+                if let Some(OwnedBy::Column { table, .. }) = owned_by {
+                    self.name(table);
+                }
+            }
             Statement::CreateIndex(index) => self.name(&mut index.table),
             Statement::AlterTable(alter) => {
                 self.name(&mut alter.name);
@@ -144,7 +150,7 @@ impl Names<'_> {
             | Statement::DropSequence { names, .. }
             | Statement::DropTable { names, .. }
             | Statement::DropIndex { names, .. }
-            | Statement::Truncate { tables: names } => self.names(names),
+            | Statement::Truncate { tables: names, .. } => self.names(names),
             Statement::Show(show) => match show {
                 ShowStatement::Indexes { table: Some(name) }
                 | ShowStatement::Stats { table: Some(name) }

@@ -208,7 +208,11 @@ impl Settings {
                     _ => return Err(invalid(name, value)),
                 }
             }
-            "synchronous_commit" => self.synchronous_commit = boolean(name, value, true)?,
+            "synchronous_commit" => {
+                // There is no other machine that a commit could wait for.
+                let is_on = ["local", "remote_write", "remote_apply"].contains(&value);
+                self.synchronous_commit = is_on || boolean(name, value, true)?;
+            }
             "default_transaction_read_only" => {
                 self.default_transaction_read_only = boolean(name, value, false)?;
             }

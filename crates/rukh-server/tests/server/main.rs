@@ -10,6 +10,7 @@ mod monitors;
 mod protocol;
 mod psql;
 mod raw;
+mod schema_rights;
 mod slt;
 mod tls;
 mod tokio_client;

@@ -9,7 +9,7 @@ use rukh_testkit::{need, postgres};
 use crate::raw::{Raw, framed, text};
 use crate::{Config, server_over, server_with};
 
-fn run(connection: &mut Connection, sql: &str) {
+pub(crate) fn run(connection: &mut Connection, sql: &str) {
     let outcome = connection
         .execute(sql)
         .unwrap_or_else(|error| panic!("{sql}: {error}"));
@@ -18,7 +18,7 @@ fn run(connection: &mut Connection, sql: &str) {
     }
 }
 
-fn database(statements: &[&str]) -> Database {
+pub(crate) fn database(statements: &[&str]) -> Database {
     let database = Database::open_in_memory().expect("a database in memory can be made");
     let mut administrator = database.connect();
     statements.iter().for_each(|sql| run(&mut administrator, sql));
@@ -26,7 +26,7 @@ fn database(statements: &[&str]) -> Database {
 }
 
 /// Runs a statement to its end as a user; the SQLSTATE and message of its error, if it has one.
-fn outcome(connection: &mut Connection, sql: &str) -> Option<(String, String)> {
+pub(crate) fn outcome(connection: &mut Connection, sql: &str) -> Option<(String, String)> {
     let result = connection.execute(sql).and_then(|outcome| match outcome.rows {
         Some(mut rows) => rows.try_for_each(|row| row.map(drop)),
         None => Ok(()),
@@ -36,7 +36,7 @@ fn outcome(connection: &mut Connection, sql: &str) -> Option<(String, String)> {
         .map(|error| (error.sqlstate.to_string(), error.message))
 }
 
-fn connect_as(database: &Database, user: &str) -> Connection {
+pub(crate) fn connect_as(database: &Database, user: &str) -> Connection {
     let mut connection = database.connect();
     connection.set_user(user);
     connection

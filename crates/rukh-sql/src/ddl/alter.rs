@@ -7,14 +7,15 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{self, Ident, VisitorMut};
 use rukh_catalog::{
-    Catalog, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, Index, KeyExpr, Table,
+    Catalog, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, Index, KeyElement, KeyExpr,
+    Table,
 };
 use rukh_engine::{Engine, Row, RowFunctions};
 use rukh_keys::{DataType, Datum};
 
 use super::alter_type::retyped;
 use super::create_table::{checked_default, create_uniques};
-use super::lifetime::set_lifetime;
+use super::lifetime::{set_family, set_lifetime};
 use super::moves::rename;
 use super::remove::check_no_views;
 use super::run::column_id;
@@ -184,6 +185,15 @@ impl Change<'_> {
                 let Table { options, columns, .. } = &mut self.next;
                 set_lifetime(options, columns, lifetime, self.now)?;
                 let placed = |error: rukh_catalog::CatalogError| SqlError::from(error).at(lifetime.position);
+                self.next.check_lifetimes().map_err(placed)
+            }
+            AlterAction::SetFamily {
+                family,
+                ttl_micros,
+                versions,
+            } => {
+                set_family(&mut self.next, family, *ttl_micros, *versions, self.now)?;
+                let placed = |error: rukh_catalog::CatalogError| SqlError::from(error).at(family.position);
                 self.next.check_lifetimes().map_err(placed)
             }
             AlterAction::SetVersions(kept) => {
@@ -468,13 +478,7 @@ impl Change<'_> {
             let message = format!("column \"{}\" is in a primary key", name.text);
             return Err(SqlError::statement("42P16", message).at(name.position));
         }
-        let is_key = self.next.indexes.iter().find(|index| {
-            index
-                .elements
-                .iter()
-                .any(|element| element.expr.columns().contains(&id))
-        });
-        let column = &mut self.next.columns[at];
+        let column = &self.next.columns[at];
         if column.nullable == nullable {
             return Ok(());
         }
@@ -482,20 +486,43 @@ impl Change<'_> {
             let message = format!("column \"{}\" is a counter, which is never NULL", name.text);
             return Err(SqlError::statement("42P16", message).at(name.position));
         }
-        // Keys of a nullable column have a byte more.
-        if let Some(index) = is_key {
-            let message = format!(
-                "cannot change whether column \"{}\" may be NULL because index \"{}\" is made of it",
-                name.text, index.name
-            );
-            return Err(SqlError::unsupported(message)
-                .at(name.position)
-                .with_hint("Drop the index, and create it again afterwards."));
-        }
+        self.keep_index_keys(id, nullable, name)?;
+        let column = &mut self.next.columns[at];
         column.nullable = nullable;
         match nullable {
             true => self.not_null.retain(|column| *column != id),
             false => self.not_null.push(id),
+        }
+        Ok(())
+    }
+
+    /// Keeps the keys of indexes as they are, whether or not a column of theirs may be NULL from now on.
+    ///
+    /// Keys of a nullable column have a byte more, which tells. They keep it when NULL is forbidden, and can do without
+    /// it no more when it is allowed.
+    fn keep_index_keys(&mut self, id: ColumnId, nullable: bool, name: &Name) -> Result<(), SqlError> {
+        for index in &mut self.next.indexes {
+            let reads = |element: &KeyElement| element.expr.columns().contains(&id);
+            if !index.elements.iter().any(reads) {
+                continue;
+            }
+            let was_nullable = index.once_nullable.contains(&id);
+            match nullable {
+                false if !was_nullable => index.once_nullable.push(id),
+                true if was_nullable => {
+                    index.once_nullable.retain(|known| *known != id);
+                }
+                false => {}
+                true => {
+                    let message = format!(
+                        "cannot drop NOT NULL of column \"{}\" because the keys of index \"{}\" have no place for NULL",
+                        name.text, index.name
+                    );
+                    return Err(SqlError::unsupported(message)
+                        .at(name.position)
+                        .with_hint("Drop the index, and create it again afterwards."));
+                }
+            }
         }
         Ok(())
     }

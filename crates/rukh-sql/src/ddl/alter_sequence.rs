@@ -111,7 +111,7 @@ fn changed(
 }
 
 /// Returns the column that OWNED BY names.
-fn owner(
+pub(super) fn owner(
     catalog: &Catalog,
     sequence: &Sequence,
     owned: &OwnedBy,

@@ -100,6 +100,7 @@ pub(super) fn comment(
                 let mut schema = match known {
                     Some(schema) => schema,
                     None if name.text == PUBLIC => Schema {
+                        filling: false,
                         id: SchemaId(0),
                         name: name.text.clone(),
                         comment: None,

@@ -199,7 +199,7 @@ fn index_predicate(table: &Table, predicate: &Expression) -> Result<IndexPredica
 }
 
 /// Returns the names that the elements give to an index without a name of its own.
-fn element_names(table: &Table, elements: &[KeyElement]) -> Vec<String> {
+pub(super) fn element_names(table: &Table, elements: &[KeyElement]) -> Vec<String> {
     let name = |element: &KeyElement| match &element.expr {
         KeyExpr::Column(id) => table.column_name(*id).to_string(),
         KeyExpr::Hash { column, .. } => format!("{}_hash", table.column_name(*column)),

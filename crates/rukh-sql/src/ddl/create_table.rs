@@ -11,6 +11,7 @@ use rukh_keys::{DataType, Datum, SortOrder};
 
 use super::create_index::index_error;
 use super::lifetime::set_lifetime;
+use super::like;
 use super::run::{PUBLIC, column_id, column_ids, free_name, is_taken, schema_of};
 use super::sequence::sequence;
 use super::stored::{check_constraint, check_stored, generated_column};
@@ -39,20 +40,39 @@ pub(super) fn create_table_to_fill(
     if is_taken(session, &catalog, name, statement.if_not_exists)? {
         return Ok(());
     }
+    let liked = like::liked(&catalog, statement)?;
+    let statement = &like::expanded(&catalog, statement, &liked)?;
     let (mut draft, sequences) = table_draft(&catalog, statement, session)?;
-    draft.options.filling = filling;
+    // Indexes are made one after another: a crash before the last of them leaves no table.
+    let unfinished = !statement.uniques.is_empty() || !liked.is_empty();
+    draft.options.filling = filling || unfinished;
     check_uniques(statement)?;
     let placed = |error: rukh_engine::EngineError| SqlError::from(error).at(name.position);
     let table = session
         .engine()
         .create_table_with(draft, sequences)
         .map_err(placed)?;
-    let created = create_uniques(session, &table, &statement.uniques);
-    match created {
-        Ok(()) => {}
-        Err(_) => session.engine().drop_table(table.id)?,
+    let created = create_uniques(session, &table, &statement.uniques)
+        .and_then(|()| like::create_indexes(session, &table, &liked))
+        .and_then(|()| match unfinished {
+            true => finish(session, &table, &liked, filling),
+            false => Ok(()),
+        });
+    if created.is_err() {
+        session.engine().drop_table(table.id)?;
     }
     created
+}
+
+/// Lets a table stay whose indexes are there, unless it has still to be filled.
+fn finish(session: &Session, table: &Table, liked: &[like::Liked], filling: bool) -> Result<(), SqlError> {
+    session.engine().alter_table(table.id, |_, table| {
+        let mut next = table.clone();
+        next.options.filling = filling;
+        next.comments = like::comments(table, liked);
+        Ok::<_, SqlError>(next)
+    })?;
+    Ok(())
 }
 
 /// Makes the draft of a table: names to ids, constants to datums.

@@ -1,12 +1,12 @@
 //! TTL of tables, from what a statement says to the definition, and back to SQL.
 
-use rukh_catalog::{Column, Lifetime, Table, TableOptions};
+use rukh_catalog::{Column, FamilyId, Lifetime, Table, TableOptions};
 use rukh_keys::DataType;
 
 use super::run::column_id;
 use crate::SqlError;
 use crate::normalise::quoted;
-use crate::statement::LifetimeDefinition;
+use crate::statement::{LifetimeDefinition, Name};
 
 const SECOND_MICROS: i64 = 1_000_000;
 const DAY_MICROS: i64 = 86_400 * SECOND_MICROS;
@@ -48,6 +48,44 @@ pub(super) fn set_lifetime(
         since_micros: options.lifetime.map_or(now, |before| before.since_micros),
     });
     options.timed = true;
+    Ok(())
+}
+
+/// Says how long the values of a family live, and of how many images it has them; what is not given stays.
+///
+/// Values that carry no time count as written now, if the family had no TTL before.
+pub(super) fn set_family(
+    table: &mut Table,
+    name: &Name,
+    ttl_micros: Option<Option<i64>>,
+    versions: Option<Option<u32>>,
+    now: i64,
+) -> Result<(), SqlError> {
+    let found = table.families.iter_mut().find(|family| family.name == name.text);
+    let Some(family) = found else {
+        let message = format!(
+            "family \"{}\" of table \"{}\" does not exist",
+            name.text, table.name
+        );
+        return Err(SqlError::statement("42704", message).at(name.position));
+    };
+    if family.id == FamilyId(0) {
+        let message = "TTL and VERSIONS of family \"default\" are those of the table";
+        return Err(SqlError::unsupported(message).at(name.position));
+    }
+    let options = &mut family.options;
+    if let Some(ttl) = ttl_micros {
+        options.since_micros = match (options.ttl_micros, ttl) {
+            (Some(_), Some(_)) => options.since_micros,
+            (None, Some(_)) => Some(now),
+            (_, None) => None,
+        };
+        options.ttl_micros = ttl;
+        table.options.timed |= ttl.is_some();
+    }
+    if let Some(versions) = versions {
+        options.versions = versions;
+    }
     Ok(())
 }
 

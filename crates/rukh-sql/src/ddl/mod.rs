@@ -12,6 +12,7 @@ mod create_as;
 mod create_index;
 mod create_table;
 mod lifetime;
+mod like;
 mod moves;
 mod remove;
 mod run;
@@ -25,3 +26,5 @@ mod view;
 
 pub(crate) use lifetime::{lifetime_sql, ttl_sql};
 pub(crate) use run::run;
+pub(crate) use schema::create_elements;
+pub(crate) use stored::stored_expression;

@@ -5,7 +5,7 @@
 //! one statement drops goes at once.
 
 use rukh_catalog::{Catalog, Column, IndexId, SchemaId, Sequence, SequenceId, Table, TableId, View, ViewId};
-use rukh_engine::DefinitionChanges;
+use rukh_engine::{DefinitionChanges, Numbering};
 
 use super::run::PUBLIC;
 use crate::SqlError;
@@ -460,13 +460,20 @@ fn wrong_kind(name: &ObjectName, kind: &str, hint: Option<&str>) -> SqlError {
 }
 
 /// Runs TRUNCATE.
-pub(super) fn truncate(session: &Session, names: &[ObjectName]) -> Result<(), SqlError> {
-    let tables = names
-        .iter()
-        .map(|name| session.table(name))
-        .collect::<Result<Vec<_>, _>>()?;
-    for table in tables {
-        session.engine().truncate(table.id)?;
+pub(super) fn truncate(
+    session: &mut Session,
+    names: &[ObjectName],
+    numbering: Numbering,
+) -> Result<(), SqlError> {
+    let mut ids = Vec::with_capacity(names.len());
+    for name in names {
+        let id = session.table(name)?.id;
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    for sequence in session.engine().truncate_all(&ids, numbering)? {
+        session.sequences.forget_block(sequence);
     }
     Ok(())
 }

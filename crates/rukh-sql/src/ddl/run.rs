@@ -50,7 +50,9 @@ pub(crate) fn run(session: &mut Session, statement: &Statement) -> Result<String
             name,
             if_not_exists,
             options,
-        } => create_sequence(session, name, *if_not_exists, options).map(|()| "CREATE SEQUENCE"),
+            owned_by,
+        } => create_sequence(session, name, *if_not_exists, options, owned_by.as_ref())
+            .map(|()| "CREATE SEQUENCE"),
         Statement::DropSequence {
             names,
             if_exists,
@@ -85,7 +87,9 @@ pub(crate) fn run(session: &mut Session, statement: &Statement) -> Result<String
         Statement::DropIndex { names, if_exists } => {
             drop_indexes(session, names, *if_exists).map(|()| "DROP INDEX")
         }
-        Statement::Truncate { tables } => truncate(session, tables).map(|()| "TRUNCATE TABLE"),
+        Statement::Truncate { tables, numbering } => {
+            truncate(session, tables, *numbering).map(|()| "TRUNCATE TABLE")
+        }
         _ => Err(SqlError::internal("the statement defines nothing")),
     };
     tag.map(str::to_string)

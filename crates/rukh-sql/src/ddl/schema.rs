@@ -7,8 +7,9 @@ use super::moves::{Moves, moved};
 use super::run::PUBLIC;
 use crate::SqlError;
 use crate::context::Notice;
+use crate::roles;
 use crate::session::Session;
-use crate::statement::{Name, SchemaStatement};
+use crate::statement::{Name, SchemaStatement, Statement};
 
 /// Schemas that are none of the user's.
 const SYSTEM: [&str; 2] = ["pg_catalog", "information_schema"];
@@ -20,11 +21,12 @@ pub(super) fn schema(session: &mut Session, statement: &SchemaStatement) -> Resu
             name,
             if_not_exists,
             owner,
+            elements,
         } => {
             if let Some(owner) = owner {
                 check_role(&session.engine().catalog(), owner)?;
             }
-            create(session, name, *if_not_exists)?;
+            create(session, name, *if_not_exists, !elements.is_empty())?;
             Ok("CREATE SCHEMA")
         }
         SchemaStatement::Rename { old, new } => {
@@ -53,7 +55,7 @@ fn check_role(catalog: &Catalog, name: &Name) -> Result<(), SqlError> {
     }
 }
 
-fn create(session: &mut Session, name: &Name, if_not_exists: bool) -> Result<(), SqlError> {
+fn create(session: &mut Session, name: &Name, if_not_exists: bool, filling: bool) -> Result<(), SqlError> {
     let engine = session.engine().clone();
     let mut notice = None;
     engine.change_definitions(|catalog| {
@@ -70,12 +72,61 @@ fn create(session: &mut Session, name: &Name, if_not_exists: bool) -> Result<(),
                 id: SchemaId(0),
                 name: name.text.clone(),
                 comment: None,
+                filling,
             }],
             ..DefinitionChanges::default()
         })
     })?;
     notice.into_iter().for_each(|notice| session.notice(notice));
     Ok(())
+}
+
+/// Makes what a CREATE SCHEMA creates in its schema; when that fails, nothing is left of it.
+pub(crate) fn create_elements(session: &mut Session, statement: &Statement) -> Result<(), SqlError> {
+    let Statement::Schema(schema) = statement else {
+        return Ok(());
+    };
+    let SchemaStatement::Create {
+        name,
+        owner,
+        elements,
+        ..
+    } = schema.as_ref()
+    else {
+        return Ok(());
+    };
+    if elements.is_empty() {
+        return Ok(());
+    }
+    let mut path = vec![name.text.clone()];
+    path.extend(session.path());
+    let mut created = elements
+        .iter()
+        .try_for_each(|element| session.run_element(element, &path));
+    if let (Ok(()), Some(owner)) = (&created, owner) {
+        created = roles::give_schema(session, &name.text, &owner.text);
+    }
+    let engine = session.engine().clone();
+    let created = created.and_then(|()| {
+        engine.change_definitions(|catalog| {
+            let schema = schema_named(catalog, name)?.clone();
+            Ok(DefinitionChanges {
+                schemas: vec![Schema {
+                    filling: false,
+                    ..schema
+                }],
+                ..DefinitionChanges::default()
+            })
+        })
+    });
+    if created.is_err() {
+        // What is dropped was never there for the user.
+        let notices = session.take_notices();
+        super::remove::drop_schemas(session, std::slice::from_ref(name), true, true)?;
+        session.take_notices();
+        notices.into_iter().for_each(|notice| session.notice(notice));
+    }
+    created
 }
 
 /// Fails if a schema cannot have this name.

@@ -3,10 +3,11 @@
 use rukh_catalog::{Sequence, SequenceId};
 use rukh_keys::DataType;
 
+use super::alter_sequence::owner;
 use super::run::{is_taken, schema_of};
 use crate::SqlError;
 use crate::session::Session;
-use crate::statement::{ObjectName, SequenceOptions};
+use crate::statement::{ObjectName, OwnedBy, SequenceOptions};
 
 /// Runs CREATE SEQUENCE.
 pub(super) fn create_sequence(
@@ -14,13 +15,17 @@ pub(super) fn create_sequence(
     name: &ObjectName,
     if_not_exists: bool,
     options: &SequenceOptions,
+    owned_by: Option<&OwnedBy>,
 ) -> Result<(), SqlError> {
     let catalog = session.engine().catalog();
     if is_taken(session, &catalog, name, if_not_exists)? {
         return Ok(());
     }
     let ty = options.ty.unwrap_or(DataType::BigInt);
-    let sequence = sequence(schema_of(&catalog, name)?, &name.name, ty, options)?;
+    let mut sequence = sequence(schema_of(&catalog, name)?, &name.name, ty, options)?;
+    if let Some(owned) = owned_by {
+        sequence.owner = owner(&catalog, &sequence, owned)?;
+    }
     let created = session.engine().create_sequence(sequence);
     created.map_err(|error| SqlError::from(error).at(name.position))
 }

@@ -17,7 +17,7 @@ use crate::types::table_schema;
 use crate::walk::Walk;
 
 /// Types an expression and returns the text that is stored, which must be read as the same again.
-pub(super) fn stored_expression(
+pub(crate) fn stored_expression(
     table: &Table,
     expr: &ast::Expr,
     what: &str,

@@ -23,6 +23,11 @@ pub(super) fn assignments(
     let mut found: Vec<(ColumnId, Expr)> = Vec::with_capacity(given.len());
     for (name, value) in given.iter().map(pairs).collect::<Result<Vec<_>, _>>()?.concat() {
         let (name, value) = (ObjectName::from_ast(name)?, value.as_ref());
+        if let Some(of) = &name.schema {
+            // As in PostgreSQL: the name before would be that of a column with fields.
+            let message = format!("column \"{of}\" of relation \"{}\" does not exist", table.name);
+            return Err(SqlError::statement("42703", message).at(name.position));
+        }
         let column = column_of(table, &name)?;
         if found.iter().any(|(id, _)| *id == column.id) {
             let message = format!("multiple assignments to same column \"{}\"", name.name);

@@ -7,6 +7,7 @@ use rukh_engine::OnConflict;
 use super::assign::assignments;
 use super::target::named_columns;
 use crate::SqlError;
+use crate::ddl::stored_expression;
 use crate::statement::{InsertStatement, ObjectName};
 
 /// What becomes of a row that is given for a key, or a UNIQUE value, that is taken.
@@ -55,7 +56,7 @@ pub(super) fn conflict_of(table: &Table, statement: &InsertStatement) -> Result<
         None => OnConflict::Ignore,
         Some(ConflictTarget::Columns(names)) => {
             let names: Vec<ast::ObjectName> = names.iter().map(|name| name.clone().into()).collect();
-            conflict_on(table, &named_columns(table, &names)?)?
+            conflict_on(table, &named_columns(table, &names)?, statement.arbiter.as_ref())?
         }
         Some(ConflictTarget::OnConstraint(name)) => conflict_on_constraint(table, name)?,
     };
@@ -86,8 +87,15 @@ fn columns_of(table: &Table, arbiter: OnConflict) -> Vec<ColumnId> {
     }
 }
 
-/// Finds the primary key or UNIQUE index that has just these columns, in any order.
-fn conflict_on(table: &Table, columns: &[ColumnId]) -> Result<OnConflict, SqlError> {
+/// Finds the primary key or UNIQUE index that has just these columns, in any order; a partial index must have the
+/// condition that is given.
+fn conflict_on(
+    table: &Table,
+    columns: &[ColumnId],
+    condition: Option<&Expr>,
+) -> Result<OnConflict, SqlError> {
+    let condition = condition.map(|condition| stored_expression(table, condition, "ON CONFLICT"));
+    let condition = condition.transpose()?.map(|(_, sql)| sql);
     let is_of = |elements: &[KeyElement]| {
         let column = |element: &KeyElement| match element.expr {
             KeyExpr::Column(id) => Some(id),
@@ -102,7 +110,11 @@ fn conflict_on(table: &Table, columns: &[ColumnId]) -> Result<OnConflict, SqlErr
         return Ok(OnConflict::IgnoreKey);
     }
     let index = table.indexes.iter().find(|index| {
-        index.unique && index.state.is_maintained() && index.predicate.is_none() && is_of(&index.elements)
+        let is_whole = match &index.predicate {
+            None => true,
+            Some(predicate) => condition.as_ref() == Some(&predicate.sql),
+        };
+        index.unique && index.state.is_maintained() && is_whole && is_of(&index.elements)
     });
     match index {
         Some(index) => Ok(OnConflict::IgnoreIndex(index.id)),

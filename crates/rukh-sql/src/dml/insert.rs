@@ -55,7 +55,7 @@ pub(crate) fn insert(
     match literal_rows(insert) {
         Some(rows) => {
             let columns = leading(insert, columns, width_of(&rows)?);
-            let mut filler = RowFiller::new(session, &table, &columns)?;
+            let mut filler = RowFiller::new(session, &table, &columns)?.overriding(statement.overriding);
             let mut filled = Vec::with_capacity(rows.len());
             for row in rows {
                 let mut values = Values {
@@ -65,6 +65,7 @@ pub(crate) fn insert(
                     table: &table,
                     columns: &columns,
                     params,
+                    overriding: statement.overriding,
                 };
                 filled.push(filler.fill(values.row(row)?)?);
             }
@@ -91,9 +92,12 @@ pub(crate) fn insert(
                 let columns = leading(insert, columns, rows.columns().len());
                 check_width(rows.columns().len(), columns.len())?;
                 for id in &columns {
-                    check_given(table.column(*id).expect("named columns exist"))?;
+                    check_given(
+                        table.column(*id).expect("named columns exist"),
+                        statement.overriding,
+                    )?;
                 }
-                let mut filler = RowFiller::new(session, &table, &columns)?;
+                let mut filler = RowFiller::new(session, &table, &columns)?.overriding(statement.overriding);
                 while let Some(batch) = rows.next_batch()? {
                     let filled = filler.fill_batch(&batch, &table, &columns)?;
                     inserter.put(session, &mut write, &columns, filled)?;

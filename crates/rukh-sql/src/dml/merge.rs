@@ -561,7 +561,7 @@ pub(super) fn insert_values<'a>(
     check_width(values.len(), named.len())?;
     for (id, value) in named.iter().zip(values) {
         if !is_default(value) {
-            check_given(table.column(*id).expect("named columns exist"))?;
+            check_given(table.column(*id).expect("named columns exist"), None)?;
         }
     }
     Ok((named, values.iter().collect()))

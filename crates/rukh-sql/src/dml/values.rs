@@ -15,6 +15,7 @@ use crate::expressions::{evaluate_constant, evaluate_default};
 use crate::scalars::{assigned_datums, datum_from_scalar};
 use crate::sequences::{Sequences, sequence_of_default};
 use crate::session::Session;
+use crate::statement::Overriding;
 
 pub(super) fn check_width(given: usize, wanted: usize) -> Result<(), SqlError> {
     match given.cmp(&wanted) {
@@ -29,13 +30,19 @@ pub(super) fn check_width(given: usize, wanted: usize) -> Result<(), SqlError> {
 }
 
 /// Fails if a statement may not give values to a column.
-pub(super) fn check_given(column: &Column) -> Result<(), SqlError> {
+pub(super) fn check_given(column: &Column, overriding: Option<Overriding>) -> Result<(), SqlError> {
     match computed_kind(column) {
         None => Ok(()),
+        Some(_) if overriding.is_some() && column.values.generated.is_none() => Ok(()),
         Some(kind) => {
             let name = &column.name;
             let message = format!("cannot insert a non-DEFAULT value into column \"{name}\"");
-            Err(SqlError::statement("428C9", message).with_detail(format!("Column \"{name}\" is {kind}.")))
+            let error = SqlError::statement("428C9", message);
+            let error = error.with_detail(format!("Column \"{name}\" is {kind}."));
+            Err(match column.values.generated {
+                Some(_) => error,
+                None => error.with_hint("Use OVERRIDING SYSTEM VALUE to override."),
+            })
         }
     }
 }
@@ -62,6 +69,7 @@ pub(super) struct Values<'a> {
     pub(super) table: &'a Table,
     pub(super) columns: &'a [ColumnId],
     pub(super) params: &'a [ScalarValue],
+    pub(super) overriding: Option<Overriding>,
 }
 
 impl Values<'_> {
@@ -79,7 +87,7 @@ impl Values<'_> {
         if is_default(expr) {
             return Ok(None);
         }
-        check_given(column)?;
+        check_given(column, self.overriding)?;
         let known = match literal(expr, self.params)? {
             Some(scalar) => Some(scalar),
             None => evaluate_constant(expr)?,
@@ -151,6 +159,8 @@ pub(super) struct RowFiller<'a> {
     table: &'a Table,
     /// Position in the table of each named column.
     targets: Vec<usize>,
+    /// Positions of columns whose values are passed over.
+    ignored: Vec<usize>,
     defaults: HashMap<usize, Default>,
     sequences: Arc<Sequences>,
 }
@@ -170,15 +180,26 @@ impl<'a> RowFiller<'a> {
         Ok(RowFiller {
             table,
             targets,
+            ignored: Vec::new(),
             defaults: HashMap::new(),
             sequences: session.sequences.clone(),
         })
     }
 
+    /// Passes over values of identity columns if the statement says so.
+    pub(super) fn overriding(mut self, overriding: Option<Overriding>) -> Self {
+        if overriding == Some(Overriding::User) {
+            let columns = self.table.columns.iter().enumerate();
+            let identity = columns.filter(|(_, column)| column.values.identity.is_some());
+            self.ignored = identity.map(|(position, _)| position).collect();
+        }
+        self
+    }
+
     pub(super) fn fill(&mut self, values: Vec<Option<Datum>>) -> Result<Row, SqlError> {
         let mut row: Vec<Option<Datum>> = vec![None; self.table.columns.len()];
         for (target, value) in self.targets.iter().zip(values) {
-            row[*target] = value;
+            row[*target] = value.filter(|_| !self.ignored.contains(target));
         }
         row.into_iter()
             .enumerate()

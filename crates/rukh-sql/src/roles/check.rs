@@ -139,6 +139,9 @@ impl<'a> Checker<'a> {
         match statement {
             Statement::CreateTable(table) => {
                 self.create_in(&table.name)?;
+                for like in &table.likes {
+                    self.object(&like.table, Rights::SELECT)?;
+                }
                 match &table.source {
                     Some(source) => self.reads(source.query.as_ref(), false),
                     None => Ok(()),
@@ -151,7 +154,12 @@ impl<'a> Checker<'a> {
                 }
                 self.reads(view.query.as_ref(), false)
             }
-            Statement::CreateSequence { name, .. } => self.create_in(name),
+            Statement::CreateSequence { name, owned_by, .. } => {
+                if let Some(OwnedBy::Column { table, .. }) = owned_by {
+                    self.own(table)?;
+                }
+                self.create_in(name)
+            }
             Statement::CreateIndex(index) => self.own(&index.table),
             Statement::AlterTable(alter) => self.own(&alter.name),
             Statement::ReindexTable { name } | Statement::CheckTable { name } => self.own(name),
@@ -196,7 +204,7 @@ impl<'a> Checker<'a> {
                 })
             }
             Statement::DropIndex { names, .. } => names.iter().try_for_each(|name| self.own_index(name)),
-            Statement::Truncate { tables } => tables
+            Statement::Truncate { tables, .. } => tables
                 .iter()
                 .try_for_each(|name| self.object(name, Rights::TRUNCATE)),
             Statement::Analyze { table: Some(name) } | Statement::Compact { table: Some(name) } => {

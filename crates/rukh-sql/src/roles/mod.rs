@@ -17,5 +17,5 @@ pub mod scram;
 mod session;
 
 pub(crate) use check::Checker;
-pub(crate) use run::{claim, run};
+pub(crate) use run::{claim, give_schema, run};
 pub(crate) use session::has_password;

@@ -117,6 +117,33 @@ pub(crate) fn claim(session: &mut Session, statement: &Statement, before: &Catal
     })
 }
 
+/// Makes what is in a schema a role's own.
+pub(crate) fn give_schema(session: &Session, schema: &str, owner: &str) -> Result<(), SqlError> {
+    session.engine().change_roles(|catalog| {
+        let tables = catalog.tables().filter(|table| table.schema == schema);
+        let views = catalog.views().filter(|view| view.schema == schema);
+        let sequences = catalog.sequences().filter(|sequence| sequence.schema == schema);
+        let ids = tables.map(|table| table.id.0);
+        let ids = ids.chain(views.map(|view| view.id.0));
+        let ids: Vec<u32> = ids.chain(sequences.map(|sequence| sequence.id.0)).collect();
+        let mut changes = RoleChanges {
+            put: Vec::new(),
+            removed: Vec::new(),
+        };
+        for role in catalog.roles() {
+            let mut next = role.as_ref().clone();
+            next.owns.retain(|id| !ids.contains(id));
+            if next.name == owner {
+                next.owns.extend(&ids);
+            }
+            if next.owns != role.owns {
+                changes.put.push(next);
+            }
+        }
+        Ok::<_, SqlError>(changes)
+    })
+}
+
 fn schema_of(name: &ObjectName) -> &str {
     name.schema.as_deref().unwrap_or(PUBLIC)
 }

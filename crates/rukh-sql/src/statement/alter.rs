@@ -17,6 +17,7 @@
 //! SET (TTL = …) | SET TTL = … | RESET (TTL)
 //! REPACK
 //! SET (VERSIONS = n) | SET VERSIONS n | RESET (VERSIONS)
+//! ALTER FAMILY f {SET (TTL = …, VERSIONS = n) | RESET (TTL, VERSIONS)}
 //! ALTER [COLUMN] a SET DEFAULT expression | DROP DEFAULT | SET NOT NULL | DROP NOT NULL | [SET DATA] TYPE type
 //! ```
 
@@ -161,6 +162,10 @@ fn action(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
     if reader.accept(&["drop"]) {
         return drop(reader);
     }
+    let of_family = ["set", "reset"].iter().any(|word| reader.peeks_at(3, word));
+    if reader.peeks(&["alter", "family"]) && of_family {
+        return alter_family(reader);
+    }
     if reader.accept(&["alter"]) {
         reader.accept(&["column"]);
         return alter_column(reader);
@@ -209,6 +214,47 @@ fn set_option(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
         }
         _ => Err(create_table::unknown_option(&name)),
     }
+}
+
+/// Reads `ALTER FAMILY f SET (TTL = …, VERSIONS = n)`, or `RESET (TTL, VERSIONS)`.
+fn alter_family(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
+    reader.expect(&["alter", "family"])?;
+    let family = reader.name()?;
+    let resets = reader.accept(&["reset"]);
+    if !resets {
+        reader.expect(&["set"])?;
+    }
+    let (mut ttl_micros, mut versions) = (None, None);
+    let option = |reader: &mut Reader<'_>| {
+        let name = reader.any_word()?;
+        match (name.text.as_str(), resets) {
+            ("ttl", true) => ttl_micros = Some(None),
+            ("versions", true) => versions = Some(None),
+            ("ttl", false) => {
+                reader.expect_token(&Token::Eq)?;
+                ttl_micros = Some(create_table::family_ttl(reader)?);
+            }
+            ("versions", false) => {
+                reader.accept_token(&Token::Eq);
+                versions = Some(Some(create_table::versions(reader)?.unwrap_or(1)));
+            }
+            ("compression", _) => {
+                let message = "the compression of a family is chosen when it is made";
+                return Err(SqlError::unsupported(message).at(name.position));
+            }
+            _ => return Err(create_table::unknown_option(&name)),
+        }
+        Ok(())
+    };
+    match reader.peeks_any(&["ttl", "versions"]) {
+        true => reader.list(option)?,
+        false => reader.parenthesised(option)?,
+    };
+    Ok(AlterAction::SetFamily {
+        family,
+        ttl_micros,
+        versions,
+    })
 }
 
 fn reset_option(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
@@ -271,6 +317,7 @@ fn add(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
         checks: Vec::new(),
         families: Vec::new(),
         options: TableOptionsDefinition::default(),
+        likes: Vec::new(),
         source: None,
     };
     let position = reader.position();

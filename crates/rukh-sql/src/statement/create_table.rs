@@ -7,6 +7,7 @@
 //!     [CONSTRAINT name] PRIMARY KEY (column | HASH(column, n) [ASC | DESC], …),
 //!     [CONSTRAINT name] UNIQUE (column, …),
 //!     [CONSTRAINT name] CHECK (condition),
+//!     LIKE table [{INCLUDING | EXCLUDING} {ALL | COMMENTS | CONSTRAINTS | DEFAULTS | GENERATED | IDENTITY | INDEXES | STORAGE}] …,
 //!     FAMILY f (column, …) [COMPRESSION = 'none' | 'lz4' | 'zstd']
 //! )
 //! [USING heap | columnar] [WITH (option = value, …)] [option = value, …] [SPLIT ON (key, …)]
@@ -29,8 +30,8 @@ use super::sequence::identity_options;
 use super::utility::boolean;
 use super::{
     CheckDefinition, ColumnDefinition, CreateTableStatement, Expression, FamilyDefinition,
-    IdentityDefinition, IdentityKind, KeyElementDefinition, KeyExprDefinition, Name, SaltDefinition,
-    SequenceOptions, Statement, TableOptionsDefinition, TableSource, UniqueDefinition,
+    IdentityDefinition, IdentityKind, KeyElementDefinition, KeyExprDefinition, LikeClause, Name,
+    SaltDefinition, SequenceOptions, Statement, TableOptionsDefinition, TableSource, UniqueDefinition,
 };
 use crate::SqlError;
 
@@ -47,6 +48,7 @@ pub(super) fn create_table(reader: &mut Reader<'_>) -> Result<Statement, SqlErro
         checks: Vec::new(),
         families: Vec::new(),
         options: TableOptionsDefinition::default(),
+        likes: Vec::new(),
         source: None,
     };
     if *reader.peek_at(0) == Token::LParen {
@@ -63,7 +65,7 @@ pub(super) fn create_table(reader: &mut Reader<'_>) -> Result<Statement, SqlErro
 
 /// Reads `AS query [WITH [NO] DATA]`.
 fn source(reader: &mut Reader<'_>, table: &CreateTableStatement) -> Result<TableSource, SqlError> {
-    if !table.columns.is_empty() {
+    if !table.columns.is_empty() || !table.likes.is_empty() {
         return Err(reader
             .unsupported("CREATE TABLE … AS takes no list of columns")
             .with_hint("Name the columns in the query."));
@@ -82,12 +84,81 @@ fn table_element(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -> R
     }
     match reader.peek_at(0) {
         Token::Word(word) if word.quote_style.is_none() => match word.value.to_ascii_lowercase().as_str() {
-            "constraint" | "primary" | "unique" | "check" | "foreign" | "exclude" | "like" => {
+            "like" => {
+                table.likes.push(like(reader, table.columns.len())?);
+                Ok(())
+            }
+            "constraint" | "primary" | "unique" | "check" | "foreign" | "exclude" => {
                 table_constraint(reader, table)
             }
             _ => column(reader, table),
         },
         _ => column(reader, table),
+    }
+}
+
+/// Reads `LIKE table [INCLUDING what | EXCLUDING what] …`.
+fn like(reader: &mut Reader<'_>, at: usize) -> Result<LikeClause, SqlError> {
+    reader.expect(&["like"])?;
+    let mut like = LikeClause {
+        table: reader.object_name()?,
+        at,
+        comments: false,
+        constraints: false,
+        defaults: false,
+        generated: false,
+        identity: false,
+        indexes: false,
+        storage: false,
+    };
+    loop {
+        let takes = match () {
+            () if reader.accept(&["including"]) => true,
+            () if reader.accept(&["excluding"]) => false,
+            () => return Ok(like),
+        };
+        if reader.accept(&["all"]) {
+            let LikeClause {
+                table: _,
+                at: _,
+                comments,
+                constraints,
+                defaults,
+                generated,
+                identity,
+                indexes,
+                storage,
+            } = &mut like;
+            for part in [
+                comments,
+                constraints,
+                defaults,
+                generated,
+                identity,
+                indexes,
+                storage,
+            ] {
+                *part = takes;
+            }
+            continue;
+        }
+        let parts = [
+            ("comments", &mut like.comments),
+            ("constraints", &mut like.constraints),
+            ("defaults", &mut like.defaults),
+            ("generated", &mut like.generated),
+            ("identity", &mut like.identity),
+            ("indexes", &mut like.indexes),
+            ("storage", &mut like.storage),
+        ];
+        let found = parts.into_iter().find(|(word, _)| reader.peeks(&[word]));
+        match found {
+            Some((_, part)) => *part = takes,
+            // PostgreSQL has these, and tables here have nothing of the kind.
+            None if reader.peeks_any(&["compression", "statistics"]) => {}
+            None => return Err(reader.unexpected()),
+        }
+        reader.take();
     }
 }
 
@@ -127,7 +198,7 @@ fn family(reader: &mut Reader<'_>) -> Result<FamilyDefinition, SqlError> {
     })
 }
 
-fn family_ttl(reader: &mut Reader<'_>) -> Result<Option<i64>, SqlError> {
+pub(super) fn family_ttl(reader: &mut Reader<'_>) -> Result<Option<i64>, SqlError> {
     let lifetime = lifetime(reader)?;
     match lifetime.from {
         None => Ok(lifetime.ttl_micros),
@@ -177,7 +248,6 @@ fn table_constraint(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -
     for (word, what) in [
         ("foreign", "FOREIGN KEY constraints are not supported"),
         ("exclude", "EXCLUDE constraints are not supported"),
-        ("like", "LIKE in CREATE TABLE is not supported"),
     ] {
         if reader.peeks(&[word]) {
             return Err(reader.unsupported(what));

@@ -21,6 +21,7 @@
 //! | `parse`        | the entries                                                            |
 //! | `transaction`  | BEGIN, COMMIT, SAVEPOINT and their kin                                 |
 //! | `operations`   | BACKUP, CHECKPOINT, COMPACT                                            |
+//! | `spelling`     | spellings that sqlparser does not know, such as FOR KEY SHARE           |
 //! | `kept`         | PREPARE, EXECUTE, DECLARE, FETCH and their kin                          |
 //! | `role`         | CREATE USER, GRANT and their kin                                       |
 //! | `utility`      | everything else                                                        |
@@ -50,6 +51,7 @@ mod role;
 mod schema;
 mod sequence;
 mod source;
+mod spelling;
 #[cfg(test)]
 mod tests;
 mod transaction;

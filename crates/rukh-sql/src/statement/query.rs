@@ -16,7 +16,7 @@ use datafusion::sql::sqlparser::parser::Parser;
 use super::merge::merge;
 use super::past::Period;
 use super::reader::{Reader, is_reserved};
-use super::{DeleteStatement, InsertStatement, Statement, UpdateStatement, casts, depth};
+use super::{DeleteStatement, InsertStatement, Overriding, Statement, UpdateStatement, casts, depth};
 use crate::SqlError;
 use crate::pg_catalog;
 use crate::walk::{Walk, WalkMut};
@@ -50,6 +50,12 @@ pub(super) fn insert(reader: &mut Reader<'_>, with: Option<ast::With>) -> Result
     if upsert {
         reader.respell(&["duplicate", "key", "ignore"], &["CONFLICT", "DO", "NOTHING"]);
     }
+    let overriding = match () {
+        () if reader.take_out(&["overriding", "system", "value"]) => Some(Overriding::System),
+        () if reader.take_out(&["overriding", "user", "value"]) => Some(Overriding::User),
+        () => None,
+    };
+    let arbiter = reader.arbiter_condition()?;
     let statement = reader.parse(|parser| parser.parse_insert(verb))?;
     let ast::Statement::Insert(mut ast) = statement else {
         return Err(SqlError::unsupported("INSERT OVERWRITE DIRECTORY is not supported").at(position));
@@ -60,7 +66,15 @@ pub(super) fn insert(reader: &mut Reader<'_>, with: Option<ast::With>) -> Result
     {
         put_with(source, with.clone());
     }
-    insert_statement(reader, ast, with, upsert, position)
+    check_insert(&ast, upsert, position)?;
+    settle(reader, &mut ast, position)?;
+    Ok(Statement::Insert(Box::new(InsertStatement {
+        with,
+        ast,
+        upsert,
+        overriding,
+        arbiter,
+    })))
 }
 
 /// Reads UPDATE.
@@ -128,13 +142,8 @@ fn duplicate_key_ignore() -> OnConflict {
     }
 }
 
-fn insert_statement(
-    reader: &Reader<'_>,
-    mut ast: ast::Insert,
-    with: Option<ast::With>,
-    upsert: bool,
-    position: usize,
-) -> Result<Statement, SqlError> {
+/// Fails on what an INSERT of sqlparser's may have and ours has not.
+fn check_insert(ast: &ast::Insert, upsert: bool, position: usize) -> Result<(), SqlError> {
     let verb = if upsert { "UPSERT" } else { "INSERT" };
     let unsupported = |what: String| Err(SqlError::unsupported(what).at(position));
     if !ast.into || ast.has_table_keyword {
@@ -150,15 +159,13 @@ fn insert_statement(
     }
     match &ast.on {
         Some(OnInsert::OnConflict(conflict)) if upsert && *conflict != duplicate_key_ignore() => {
-            return unsupported("UPSERT … ON CONFLICT is not supported".to_string());
+            unsupported("UPSERT … ON CONFLICT is not supported".to_string())
         }
         Some(OnInsert::DuplicateKeyUpdate(_)) if !upsert => {
-            return unsupported("INSERT … ON DUPLICATE KEY is not supported".to_string());
+            unsupported("INSERT … ON DUPLICATE KEY is not supported".to_string())
         }
-        _ => {}
+        _ => Ok(()),
     }
-    settle(reader, &mut ast, position)?;
-    Ok(Statement::Insert(Box::new(InsertStatement { with, ast, upsert })))
 }
 
 fn update_statement(
@@ -263,11 +270,6 @@ impl VisitorMut for Refuse<'_> {
         }
         if is_write(&query.body) {
             return refuse("a statement that writes, inside of a query,");
-        }
-        if matches!(query.body.as_ref(), SetExpr::Table(_)) {
-            return ControlFlow::Break(
-                SqlError::unsupported("TABLE is not supported").with_hint("Write SELECT * FROM …."),
-            );
         }
         match query.fetch.take() {
             None => ControlFlow::Continue(()),

@@ -5,11 +5,11 @@
 
 use datafusion::sql::sqlparser::ast::{self, Expr, Ident};
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
 use super::past;
 use super::source::Source;
-use super::{Name, ObjectName, casts, depth};
+use super::{Name, ObjectName, casts, depth, spelling};
 use crate::SqlError;
 use crate::dialect::RukhDialect;
 
@@ -29,6 +29,7 @@ impl<'a> Reader<'a> {
     pub(super) fn new(source: &'a Source<'a>) -> Result<Self, SqlError> {
         let mut tokens = source.tokens()?;
         depth::check_tokens(&tokens)?;
+        spelling::respell(&mut tokens);
         let dialect = RukhDialect::of(past::respell(&mut tokens));
         let parser = Parser::new(dialect)
             .with_recursion_limit(NESTING_MAX)
@@ -328,6 +329,99 @@ impl<'a> Reader<'a> {
         for (at, other) in places.iter().zip(others) {
             self.tokens[*at].token = Token::make_keyword(other);
         }
+        self.read_again();
+    }
+
+    /// Puts a semicolon before every such word that follows outside of parentheses.
+    pub(super) fn end_before(&mut self, word: &str) {
+        let mut depth = 0_usize;
+        let mut tokens = Vec::with_capacity(self.tokens.len() + 4);
+        for (at, token) in self.tokens.drain(..).enumerate() {
+            match &token.token {
+                Token::LParen => depth += 1,
+                Token::RParen => depth = depth.saturating_sub(1),
+                found if at >= self.parser.index() && depth == 0 && is_word(found, word) => {
+                    let (token, span) = (Token::SemiColon, token.span);
+                    tokens.push(TokenWithSpan { token, span });
+                }
+                _ => {}
+            }
+            tokens.push(token);
+        }
+        self.tokens = tokens;
+        self.read_again();
+    }
+
+    /// Takes words out that follow somewhere in the statement; returns whether they are there.
+    pub(super) fn take_out(&mut self, words: &[&str]) -> bool {
+        let visible = self.visible_from_here();
+        let is_here = |places: &&[usize]| {
+            let mut pairs = places.iter().zip(words);
+            pairs.all(|(at, word)| is_word(&self.tokens[*at].token, word))
+        };
+        let Some(places) = visible.windows(words.len()).find(is_here) else {
+            return false;
+        };
+        for at in places {
+            self.tokens[*at].token = Token::Whitespace(Whitespace::Space);
+        }
+        self.read_again();
+        true
+    }
+
+    /// Takes the WHERE out that stands behind the columns of ON CONFLICT, and before DO.
+    pub(super) fn arbiter_condition(&mut self) -> Result<Option<Expr>, SqlError> {
+        let visible = self.visible_from_here();
+        let token = |nth: usize| visible.get(nth).map_or(&Token::EOF, |at| &self.tokens[*at].token);
+        let begins = |nth: &usize| {
+            is_word(token(*nth), "on")
+                && is_word(token(nth + 1), "conflict")
+                && *token(nth + 2) == Token::LParen
+        };
+        let Some(on) = (0..visible.len()).find(begins) else {
+            return Ok(None);
+        };
+        let closes = |nth: &usize| *token(*nth) == Token::RParen;
+        let Some(close) = (on + 3..visible.len()).find(closes) else {
+            return Ok(None);
+        };
+        let ends = |nth: &usize| is_word(token(*nth), "do");
+        let (true, Some(end)) = (
+            is_word(token(close + 1), "where"),
+            (close + 2..visible.len()).find(ends),
+        ) else {
+            return Ok(None);
+        };
+        let condition: Vec<TokenWithSpan> = visible[close + 2..end]
+            .iter()
+            .map(|at| self.tokens[*at].clone())
+            .collect();
+        let mut parser = Parser::new(self.dialect)
+            .with_recursion_limit(NESTING_MAX)
+            .with_tokens_with_locations(condition);
+        let parsed = parser
+            .parse_expr()
+            .map_err(|error| self.source.parser_error(error, &self.tokens))?;
+        let rest = parser.peek_token();
+        if rest.token != Token::EOF {
+            return Err(self.source.unexpected(&rest));
+        }
+        for at in &visible[close + 1..end] {
+            self.tokens[*at].token = Token::Whitespace(Whitespace::Space);
+        }
+        self.read_again();
+        self.shallow(parsed).map(Some)
+    }
+
+    /// Returns the places of the tokens from the next on, without blanks and comments.
+    fn visible_from_here(&self) -> Vec<usize> {
+        (self.parser.index()..self.tokens.len())
+            .filter(|at| !matches!(self.tokens[*at].token, Token::Whitespace(_)))
+            .collect()
+    }
+
+    /// Has the parser read the tokens as they are now, from the same place on.
+    fn read_again(&mut self) {
         let taken = self.parser.index();
         self.parser = Parser::new(self.dialect)
             .with_recursion_limit(NESTING_MAX)
@@ -372,7 +466,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn is_word(token: &Token, expected: &str) -> bool {
+/// Whether a token is this word, unquoted, in any case.
+pub(super) fn is_word(token: &Token, expected: &str) -> bool {
     matches!(token, Token::Word(word)
         if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(expected))
 }

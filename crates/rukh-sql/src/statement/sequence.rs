@@ -1,7 +1,7 @@
 //! CREATE SEQUENCE, ALTER SEQUENCE, and the options that identity columns share with it.
 //!
 //! ```text
-//! CREATE SEQUENCE [IF NOT EXISTS] [schema.]s option …
+//! CREATE SEQUENCE [IF NOT EXISTS] [schema.]s {option | OWNED BY {t.column | NONE}} …
 //! ALTER SEQUENCE [IF EXISTS] [schema.]s {option | RESTART [[WITH] n] | OWNED BY {t.column | NONE}} …
 //!
 //! option:  AS type | INCREMENT [BY] n | MINVALUE n | NO MINVALUE | MAXVALUE n | NO MAXVALUE
@@ -112,11 +112,19 @@ pub(super) fn create_sequence(reader: &mut Reader<'_>) -> Result<Statement, SqlE
     let if_not_exists = reader.if_not_exists();
     let name = reader.object_name()?;
     let mut options = SequenceOptions::default();
-    while option(reader, &mut options)? {}
+    let mut owner = None;
+    loop {
+        match () {
+            () if reader.accept(&["owned", "by"]) => owner = Some(owned_by(reader)?),
+            () if option(reader, &mut options)? => {}
+            () => break,
+        }
+    }
     Ok(Statement::CreateSequence {
         name,
         if_not_exists,
         options,
+        owned_by: owner,
     })
 }
 
@@ -156,8 +164,6 @@ fn option(reader: &mut Reader<'_>, options: &mut SequenceOptions) -> Result<bool
         options.cache = Some(cache);
     } else if reader.accept(&["cycle"]) {
         options.cycle = true;
-    } else if reader.peeks(&["owned"]) {
-        return Err(reader.unsupported("OWNED BY is for ALTER SEQUENCE, once the sequence is there"));
     } else {
         let no = [&["no", "minvalue"][..], &["no", "maxvalue"], &["no", "cycle"]];
         return Ok(no.iter().any(|words| reader.accept(words)));

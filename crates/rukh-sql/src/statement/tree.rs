@@ -2,9 +2,10 @@
 
 use datafusion::sql::sqlparser::ast::{self, Expr};
 use rukh_catalog::CheckOption;
+use rukh_engine::Numbering;
 use rukh_keys::{DataType, SortOrder};
 
-use super::{LifetimeDefinition, MergeStatement, TransactionStatement, source};
+use super::{LifetimeDefinition, MergeStatement, OwnedBy, TransactionStatement, source};
 use crate::SqlError;
 
 /// One statement.
@@ -71,6 +72,8 @@ pub enum Statement {
         if_not_exists: bool,
         /// How it counts.
         options: SequenceOptions,
+        /// OWNED BY.
+        owned_by: Option<OwnedBy>,
     },
     /// DROP SEQUENCE.
     DropSequence {
@@ -101,6 +104,8 @@ pub enum Statement {
     Truncate {
         /// Tables to empty, at least one.
         tables: Vec<ObjectName>,
+        /// What becomes of their sequences.
+        numbering: Numbering,
     },
     /// EXPLAIN.
     Explain {
@@ -304,6 +309,19 @@ pub struct InsertStatement {
     pub ast: ast::Insert,
     /// Whether existing rows are replaced in the columns named.
     pub upsert: bool,
+    /// OVERRIDING … VALUE.
+    pub overriding: Option<Overriding>,
+    /// The condition of a partial index that ON CONFLICT names.
+    pub arbiter: Option<Expr>,
+}
+
+/// What becomes of values that are given for identity columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overriding {
+    /// OVERRIDING SYSTEM VALUE: they are taken, also for GENERATED ALWAYS.
+    System,
+    /// OVERRIDING USER VALUE: they are passed over for numbers of the sequence.
+    User,
 }
 
 /// CREATE TABLE.
@@ -325,8 +343,33 @@ pub struct CreateTableStatement {
     pub families: Vec<FamilyDefinition>,
     /// Everything after the columns.
     pub options: TableOptionsDefinition,
+    /// LIKE clauses, in order.
+    pub likes: Vec<LikeClause>,
     /// AS query: columns and rows are those of a query.
     pub source: Option<TableSource>,
+}
+
+/// `LIKE table`: columns of another table, and what belongs to them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LikeClause {
+    /// The other table.
+    pub table: ObjectName,
+    /// How many columns of the statement stand before those of the other table.
+    pub at: usize,
+    /// INCLUDING COMMENTS.
+    pub comments: bool,
+    /// INCLUDING CONSTRAINTS: CHECK constraints.
+    pub constraints: bool,
+    /// INCLUDING DEFAULTS.
+    pub defaults: bool,
+    /// INCLUDING GENERATED.
+    pub generated: bool,
+    /// INCLUDING IDENTITY.
+    pub identity: bool,
+    /// INCLUDING INDEXES: the primary key, UNIQUE constraints and indexes.
+    pub indexes: bool,
+    /// INCLUDING STORAGE: families.
+    pub storage: bool,
 }
 
 /// The query of CREATE TABLE … AS.
@@ -468,6 +511,15 @@ pub enum AlterAction {
         old: Name,
         /// Its new name.
         new: Name,
+    },
+    /// ALTER FAMILY … SET (TTL = …, VERSIONS = n) and RESET.
+    SetFamily {
+        /// The family.
+        family: Name,
+        /// TTL in microseconds, or none any more.
+        ttl_micros: Option<Option<i64>>,
+        /// VERSIONS, or those of the table again.
+        versions: Option<Option<u32>>,
     },
     /// ADD COLUMN.
     AddColumn {

@@ -2,6 +2,7 @@
 
 use datafusion::sql::sqlparser::tokenizer::Token;
 use rukh_catalog::CheckOption;
+use rukh_engine::Numbering;
 
 use super::reader::Reader;
 use super::{
@@ -70,7 +71,7 @@ const NOT_DONE: &[&str] = &[
     "unlisten", "vacuum",
 ];
 
-fn create(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+pub(super) fn create(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     match () {
         () if reader.peeks(&["create", "table"]) => create_table::create_table(reader),
         () if reader.peeks(&["create", "view"]) => create_view(reader),
@@ -255,12 +256,14 @@ fn truncate(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     reader.accept(&["table"]);
     reader.accept(&["only"]);
     let tables = reader.list(Reader::object_name)?;
+    let numbering = match reader.accept(&["restart", "identity"]) {
+        true => Numbering::Restart,
+        false => Numbering::Continue,
+    };
     reader.accept(&["continue", "identity"]);
-    if reader.peeks_any(&["restart", "cascade"]) {
-        return Err(reader.unsupported("TRUNCATE … RESTART IDENTITY and CASCADE are not supported"));
-    }
-    reader.accept(&["restrict"]);
-    Ok(Statement::Truncate { tables })
+    // No table refers to another, so there is nothing that CASCADE would empty, too.
+    reader.cascade();
+    Ok(Statement::Truncate { tables, numbering })
 }
 
 fn explain(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {

@@ -134,7 +134,6 @@ fn clauses_that_would_be_ignored() {
             "SELECT 1 FETCH FIRST 2 ROWS WITH TIES",
             "FETCH … WITH TIES or PERCENT is not supported",
         ),
-        ("TABLE t", "TABLE is not supported"),
         ("FROM t", "syntax error at or near \"FROM\""),
         (
             "WITH x AS (DELETE FROM t RETURNING a) SELECT 1",

@@ -77,7 +77,7 @@ pub(super) fn summary(statement: &Statement) -> String {
             cascade,
         } => format!("{}{}", drop("table", names, *if_exists), cascaded(*cascade)),
         Statement::DropIndex { names, if_exists } => drop("index", names, *if_exists),
-        Statement::Truncate { tables } => format!("truncate {}", list(tables, object)),
+        Statement::Truncate { tables, .. } => format!("truncate {}", list(tables, object)),
         Statement::Explain {
             analyze,
             alternatives,
