@@ -13,6 +13,7 @@ use crate::groups::{Grouping, Groups};
 use crate::lookup::Batch;
 use crate::merged::MergePart;
 use crate::points;
+use crate::snapshot::Snapshot;
 use rukh_catalog::{CatalogError, ColumnId, IndexId, IndexState, Table};
 use rukh_keys::{DatumRef, KeyLayout, KeyRange, MaskedCompare};
 use rukh_kv::{KvCursor, KvSnapshot, ScanStats};
@@ -314,6 +315,19 @@ impl Plan {
         }
     }
 
+    /// Returns which values of family 0 its views look at.
+    fn ordinals(&self) -> Arc<[usize]> {
+        let looked_at = self.columns.iter().chain(&self.entry_columns);
+        let ordinals = looked_at.filter_map(|access| match access {
+            Access::Value { fetched: 0, ordinal } => Some(*ordinal),
+            _ => None,
+        });
+        let mut ordinals: Vec<usize> = ordinals.collect();
+        ordinals.sort_unstable();
+        ordinals.dedup();
+        ordinals.into()
+    }
+
     /// Whether entries come from blocks.
     fn is_columnar(&self) -> bool {
         self.index.as_ref().is_some_and(|index| index.blocks().is_some())
@@ -494,14 +508,14 @@ pub struct RowCursor {
 impl RowCursor {
     pub(crate) fn new(
         codec: Arc<TableCodec>,
-        kv: Arc<dyn KvSnapshot>,
-        raw: &Arc<dyn KvSnapshot>,
+        snapshot: &Snapshot,
         request: ScanRequest,
     ) -> Result<Self, EngineError> {
         let by_blocks = !request.tests.is_empty();
         let mut plan = Plan::new(codec, &request, by_blocks)?;
+        let kv = snapshot.narrowed(&plan.codec, &plan.ordinals());
         if plan.is_columnar() {
-            return RowCursor::of_blocks(plan, kv, raw.clone(), request);
+            return RowCursor::of_blocks(plan, kv, snapshot.raw.clone(), request);
         }
         let points = match request.source {
             Source::Table if is_plain(&request) => {

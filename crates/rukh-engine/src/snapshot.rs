@@ -2,7 +2,7 @@
 
 use crate::clock::{Clock, Moment};
 use crate::codec::TableCodec;
-use crate::columnar::{self, ColumnTest, KeptBlocks, Packed, Unpacked};
+use crate::columnar::{self, ColumnTest, KeptBlocks, Packed, Unpacked, Wanted};
 use crate::entry::IndexCodec;
 use crate::lifetime::{self, Live};
 use crate::scan::{self, ColumnarCursor, RowCursor, ScanCounters, ScanRequest, Source};
@@ -102,23 +102,36 @@ fn live(
     kept: &Arc<KeptBlocks>,
 ) -> (Option<Arc<Moment>>, Arc<dyn KvSnapshot>) {
     let moment = definitions.timed.then(|| clock.moment());
+    let time = moment.as_ref().map(|moment| moment.time());
+    (moment, readable(definitions, raw, time, kept, None))
+}
+
+/// Returns what is stored and alive at a time, columnar tables as if they were stored row by row; of one of them the values
+/// that are wanted, if not all are.
+fn readable(
+    definitions: &Definitions,
+    raw: &Arc<dyn KvSnapshot>,
+    time: Option<i64>,
+    kept: &Arc<KeptBlocks>,
+    wanted: Option<Wanted>,
+) -> Arc<dyn KvSnapshot> {
     let raw: Arc<dyn KvSnapshot> = match definitions.has_packed() {
         true => Arc::new(Unpacked {
             kv: raw.clone(),
             tables: definitions.packed.clone(),
             kept: kept.clone(),
+            wanted,
         }),
         false => raw.clone(),
     };
-    let kv = match &moment {
-        Some(moment) if !definitions.lifetimes.is_empty() => Arc::new(Live {
+    match time {
+        Some(now) if !definitions.lifetimes.is_empty() => Arc::new(Live {
             kv: raw,
             rules: definitions.lifetimes.clone(),
-            now: moment.time(),
+            now,
         }),
         _ => raw,
-    };
-    (moment, kv)
+    }
 }
 
 /// Catalog and data of one moment. Cheap to clone; holds back the removal of old data while alive.
@@ -213,7 +226,22 @@ impl Snapshot {
         {
             request.tests.extend(self.life_test(index));
         }
-        RowCursor::new(codec.clone(), self.kv.clone(), &self.raw, request)
+        RowCursor::new(codec.clone(), self, request)
+    }
+
+    /// Returns what is stored and alive for a reader that looks at some values of a table's rows only: these of the family
+    /// that a columnar table has.
+    pub(crate) fn narrowed(&self, codec: &TableCodec, ordinals: &Arc<[usize]>) -> Arc<dyn KvSnapshot> {
+        match codec.blocks {
+            None => self.kv.clone(),
+            Some(_) => {
+                let wanted = Wanted {
+                    storage: codec.families[0].storage.clone(),
+                    ordinals: ordinals.clone(),
+                };
+                readable(&self.definitions, &self.raw, self.time, &self.kept, Some(wanted))
+            }
+        }
     }
 
     /// Counts the rows whose keys lie in `ranges` and pass `masked`, without touching a value.

@@ -24,6 +24,7 @@ use super::test::Test;
 use super::vector::{Class, ColumnVector, Values, class_of, int_of};
 use super::{BlockError, vector};
 use rukh_keys::{DataType, Datum, DatumRef, ValueError};
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ops::Range;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -187,6 +188,14 @@ fn put_strings<'a>(strings: impl Iterator<Item = &'a [u8]> + Clone, out: &mut Ve
     strings.for_each(|string| out.extend_from_slice(string));
 }
 
+/// A value that is looked for in a column, as columns store it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Sought<'a> {
+    Null,
+    Integer(i128),
+    Bytes(&'a [u8]),
+}
+
 /// A stored column of a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column<'a> {
@@ -315,6 +324,39 @@ impl<'a> Column<'a> {
                 vector::bytes_datum(&self.ty, values.get(codes.get(row) as usize))
             }
             Encoded::Bytes(strings) => vector::bytes_datum(&self.ty, strings.get(row)),
+        }
+    }
+
+    /// Compares the value of a row with one sought, NULLs last.
+    #[inline]
+    pub(super) fn compare(&self, row: usize, sought: &Sought<'_>) -> Ordering {
+        if self.is_null(row) {
+            return match sought {
+                Sought::Null => Ordering::Equal,
+                _ => Ordering::Greater,
+            };
+        }
+        match (&self.values, sought) {
+            (_, Sought::Null) => Ordering::Less,
+            (Encoded::Integers(packed), Sought::Integer(sought)) => i128::from(packed.get(row)).cmp(sought),
+            (Encoded::Wide(values), Sought::Integer(sought)) => i128::from_le_bytes(values[row]).cmp(sought),
+            (Encoded::Dictionary { values, codes }, Sought::Bytes(sought)) => {
+                values.get(codes.get(row) as usize).cmp(sought)
+            }
+            (Encoded::Bytes(strings), Sought::Bytes(sought)) => strings.get(row).cmp(sought),
+            // `Sought` is of the column's class, and so are its values.
+            _ => Ordering::Less,
+        }
+    }
+
+    /// Returns a datum as what [`Column::compare`] takes; `None` if it is of another type.
+    pub(super) fn sought<'d>(&self, datum: &'d DatumRef<'_>) -> Option<Sought<'d>> {
+        if datum.is_null() {
+            return Some(Sought::Null);
+        }
+        match class_of(&self.ty) {
+            Class::Bytes => vector::bytes_of(&self.ty, datum).map(Sought::Bytes),
+            Class::Int | Class::Wide => wide_of(&self.ty, datum).map(Sought::Integer),
         }
     }
 

@@ -8,11 +8,19 @@
 //! and tells the *identity* of its columns; columns are kept under that, so that no reader is given those of another moment.
 //! Heads of old databases have none, and nothing is kept of their blocks.
 //!
+//! Who looks for a key finds its block here, without an iterator over heads: by the first keys of those kept (`at`). What is
+//! found may be of another moment; it holds for a reader whose own snapshot has the very same head under that first key, for
+//! blocks of one moment do not overlap.
+//!
 //! Deliberately not here: scans, which read each column once.
 
+use super::block::Piece;
+use super::head::Head;
+use super::times::Numbers;
 use crate::engine::Engine;
-use parking_lot::Mutex;
-use std::collections::{HashMap, VecDeque};
+use parking_lot::{Mutex, RwLock};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -28,8 +36,13 @@ const BLOCK_BYTES: usize = 256;
 /// Blocks that are kept, by their identity.
 pub(crate) struct KeptBlocks {
     shards: [Mutex<Shard>; SHARDS],
+    /// By column family, the blocks by their first keys.
+    directories: RwLock<HashMap<String, Arc<Directory>>>,
     bytes_max: AtomicUsize,
 }
+
+/// The blocks of one column family that are kept; of those with one first key the one seen last.
+type Directory = RwLock<BTreeMap<Vec<u8>, Arc<KeptBlock>>>;
 
 #[derive(Default)]
 struct Shard {
@@ -43,7 +56,14 @@ struct Shard {
 pub(crate) struct KeptBlock {
     identity: u64,
     storage: String,
-    first_key: Vec<u8>,
+    pub(super) first_key: Vec<u8>,
+    pub(super) last_key: Vec<u8>,
+    pub(super) rows: usize,
+    pub(super) numbers: Numbers,
+    /// The key and the value of its head as they are stored.
+    head: (Vec<u8>, Vec<u8>),
+    /// Where it is found by its first key.
+    directory: Arc<Directory>,
     /// By their place among the columns of the block, those that were read and checked.
     columns: Box<[OnceLock<Arc<Vec<u8>>>]>,
     bytes: AtomicUsize,
@@ -55,6 +75,7 @@ impl Default for KeptBlocks {
     fn default() -> Self {
         KeptBlocks {
             shards: Default::default(),
+            directories: RwLock::default(),
             bytes_max: AtomicUsize::new(BYTES_MAX),
         }
     }
@@ -80,26 +101,65 @@ impl KeptBlocks {
         &self.shards[identity as usize % SHARDS]
     }
 
-    /// Returns the place of a block with so many columns; `None` if another one has its identity.
-    pub(crate) fn block(
+    fn directory(&self, storage: &str) -> Arc<Directory> {
+        if let Some(directory) = self.directories.read().get(storage) {
+            return directory.clone();
+        }
+        let mut directories = self.directories.write();
+        directories.entry(storage.to_string()).or_default().clone()
+    }
+
+    /// Returns the block that a key lies in, of those kept: it may be of another moment.
+    pub(super) fn at(&self, storage: &str, key: &[u8]) -> Option<Arc<KeptBlock>> {
+        let directories = self.directories.read();
+        let blocks = directories.get(storage)?.read();
+        let until = (Bound::Unbounded, Bound::Included(key));
+        let (_, block) = blocks.range::<[u8], _>(until).next_back()?;
+        (key <= block.last_key.as_slice()).then(|| block.clone())
+    }
+
+    /// Forgets the way to a block that a reader did not find in storage.
+    pub(super) fn lose(&self, block: &Arc<KeptBlock>) {
+        block.leave();
+    }
+
+    /// Returns the place of the block with a head that is stored under `key`; `None` if another one has its identity, or it
+    /// has none.
+    pub(super) fn block(
         &self,
         storage: &str,
-        first_key: &[u8],
-        identity: u64,
-        columns: usize,
+        (key, value): (&[u8], &[u8]),
+        head: &Head<'_>,
     ) -> Option<Arc<KeptBlock>> {
+        let identity = head.identity?;
+        let (_, first_key) = Piece::of(key).ok()?;
+        let directory = self.directory(storage);
         let mut shard = self.shard(identity).lock();
         if let Some(kept) = shard.blocks.get(&identity) {
-            let same =
-                kept.storage == storage && kept.first_key == first_key && kept.columns.len() == columns;
+            let same = kept.storage == storage && kept.head.0 == key && kept.head.1 == value;
             kept.used.store(true, Ordering::Relaxed);
-            return same.then(|| kept.clone());
+            let kept = same.then(|| kept.clone());
+            if let Some(kept) = &kept {
+                kept.enter();
+            }
+            return kept;
         }
-        let bytes = BLOCK_BYTES + first_key.len() + columns * size_of::<OnceLock<Arc<Vec<u8>>>>();
+        let numbers = head.numbers();
+        let columns = numbers.len();
+        let bytes = BLOCK_BYTES
+            + 3 * first_key.len()
+            + head.last_key.len()
+            + value.len()
+            + columns * size_of::<OnceLock<Arc<Vec<u8>>>>();
         let block = Arc::new(KeptBlock {
             identity,
             storage: storage.to_string(),
             first_key: first_key.to_vec(),
+            last_key: head.last_key.to_vec(),
+            rows: head.rows,
+            numbers,
+            head: (key.to_vec(), value.to_vec()),
+            directory,
             columns: (0..columns).map(|_| OnceLock::new()).collect(),
             bytes: AtomicUsize::new(bytes),
             used: AtomicBool::new(false),
@@ -107,6 +167,8 @@ impl KeptBlocks {
         shard.bytes += bytes;
         shard.blocks.insert(identity, block.clone());
         shard.queue.push_back(block.clone());
+        block.enter();
+        shard.shrink(self.bytes_max.load(Ordering::Relaxed) / SHARDS);
         Some(block)
     }
 
@@ -144,11 +206,47 @@ impl Shard {
             }
             self.blocks.remove(&block.identity);
             self.bytes -= block.bytes.load(Ordering::Relaxed);
+            block.leave();
         }
     }
 }
 
 impl KeptBlock {
+    /// Has itself found by its first key.
+    fn enter(self: &Arc<Self>) {
+        let found = self.directory.read().get(&self.first_key).map(Arc::as_ptr);
+        if found != Some(Arc::as_ptr(self)) {
+            self.directory
+                .write()
+                .insert(self.first_key.clone(), self.clone());
+        }
+    }
+
+    /// Has itself no longer found.
+    fn leave(self: &Arc<Self>) {
+        let mut blocks = self.directory.write();
+        if blocks
+            .get(&self.first_key)
+            .is_some_and(|found| Arc::ptr_eq(found, self))
+        {
+            blocks.remove(&self.first_key);
+        }
+    }
+
+    /// Returns the key and the value of its head, as they are stored.
+    pub(super) fn head(&self) -> (&[u8], &[u8]) {
+        (&self.head.0, &self.head.1)
+    }
+
+    pub(super) fn identity(&self) -> u64 {
+        self.identity
+    }
+
+    /// Notes that it is of use.
+    pub(super) fn touch(&self) {
+        self.used.store(true, Ordering::Relaxed);
+    }
+
     /// Returns a column by its place, if it is kept.
     pub(crate) fn column(&self, place: usize) -> Option<&Arc<Vec<u8>>> {
         self.columns.get(place)?.get()
@@ -158,38 +256,81 @@ impl KeptBlock {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use super::super::block;
+    use super::super::vector::ColumnVector;
     use super::*;
+    use rukh_keys::{DataType, DatumRef};
+
+    /// The head of a block of two columns with the rows from a number on: its key and its value.
+    fn head(first: i64, rows: i64) -> (Vec<u8>, Vec<u8>) {
+        let mut column = ColumnVector::new(DataType::BigInt);
+        for value in first..first + rows {
+            column.push(&DatumRef::Int(value)).unwrap();
+        }
+        let (low, high) = (key(first), key(first + rows - 1));
+        let columns = [column.clone(), column];
+        block::encode(&[0, 1], &columns, 0..rows as usize, &low, &high).swap_remove(0)
+    }
+
+    fn key(row: i64) -> Vec<u8> {
+        row.to_be_bytes().to_vec()
+    }
+
+    /// Keeps the block of a head.
+    fn keep(kept: &KeptBlocks, storage: &str, (key, value): &(Vec<u8>, Vec<u8>)) -> Option<Arc<KeptBlock>> {
+        kept.block(storage, (key, value), &Head::parse(key, value).unwrap())
+    }
 
     #[test]
     fn what_is_kept_is_bounded_and_what_is_used_stays() {
         let kept = KeptBlocks::default();
-        kept.set_bytes_max(16 * 10_000);
+        kept.set_bytes_max(SHARDS * 10_000);
         let value = Arc::new(vec![7_u8; 1000]);
-        // All in one shard.
-        for identity in (0..100).map(|at| at * 16) {
-            let block = kept.block("t1.c", b"first", identity, 3).unwrap();
+        let first = head(0, 10);
+        let shards_bytes = || kept.shards.iter().map(|shard| shard.lock().bytes);
+        for nth in 0..500 {
+            let block = keep(&kept, "t1.c", &head(nth * 10, 10)).unwrap();
             kept.keep(&block, 1, &value);
-            assert!(kept.bytes() <= 10_000, "{} bytes", kept.bytes());
-            let first = kept.block("t1.c", b"first", 0, 3).unwrap();
+            assert!(shards_bytes().all(|bytes| bytes <= 10_000), "after {nth}");
+            let first = keep(&kept, "t1.c", &first).unwrap();
             kept.keep(&first, 1, &value);
-            assert!(first.column(1).is_some(), "after {identity}");
+            assert!(first.column(1).is_some(), "after {nth}");
+            assert!(kept.at("t1.c", &key(5)).is_some(), "after {nth}");
         }
-        let gone = kept.block("t1.c", b"first", 16, 3).unwrap();
-        assert!(gone.column(1).is_none());
+        let found = (0..500).filter(|nth| kept.at("t1.c", &key(nth * 10)).is_some());
+        assert!(found.count() < 200);
         // Of a block with the same identity and another name there is nothing.
-        assert!(kept.block("t2.c", b"first", 0, 3).is_none());
-        assert!(kept.block("t1.c", b"other", 0, 3).is_none());
+        assert!(keep(&kept, "t2.c", &first).is_none());
         kept.set_bytes_max(0);
         assert_eq!(kept.bytes(), 0);
+        assert!(kept.at("t1.c", &key(5)).is_none());
     }
 
     #[test]
     fn a_block_that_had_to_go_takes_nothing_more() {
         let kept = KeptBlocks::default();
-        let block = kept.block("t1.c", b"first", 1, 2).unwrap();
+        let block = keep(&kept, "t1.c", &head(0, 5)).unwrap();
         kept.set_bytes_max(0);
         kept.keep(&block, 0, &Arc::new(vec![1]));
         assert_eq!(kept.bytes(), 0);
         assert!(block.column(0).is_none());
+    }
+
+    #[test]
+    fn keys_find_the_block_that_was_seen_last() {
+        let kept = KeptBlocks::default();
+        let (old, new) = (head(0, 10), head(0, 4));
+        keep(&kept, "t1.c", &old).unwrap();
+        assert_eq!(kept.at("t1.c", &key(9)).unwrap().rows, 10);
+        let found = keep(&kept, "t1.c", &new).unwrap();
+        assert_eq!(kept.at("t1.c", &key(3)).unwrap().head(), (&new.0[..], &new.1[..]));
+        // The other moment has a block there; this one has none.
+        assert!(kept.at("t1.c", &key(9)).is_none());
+        keep(&kept, "t1.c", &old).unwrap();
+        // What is not found any more is not what was found before.
+        kept.lose(&found);
+        assert_eq!(kept.at("t1.c", &key(3)).unwrap().rows, 10);
+        assert!(kept.at("t1.c", &key(10)).is_none());
+        assert!(kept.at("t2.c", &key(3)).is_none());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::BlockError;
 use super::block::Piece;
-use super::column::{self, Column};
+use super::column::{self, Column, Sought};
 use super::first::Best;
 use super::head::Head;
 use super::kept::{KeptBlock, KeptBlocks};
@@ -11,6 +11,7 @@ use crate::EngineError;
 use crate::entry::{Blocks, IndexCodec};
 use rukh_keys::{DatumRef, KeyRange, SortOrder};
 use rukh_kv::{KvSnapshot, ScanSpec};
+use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -33,8 +34,6 @@ pub(super) struct Block {
     pub(super) mask: Option<Vec<u8>>,
     /// Columns that were read and checked, by slot.
     read: Vec<(usize, Arc<Vec<u8>>)>,
-    /// What tells its columns from others under its first key.
-    identity: Option<u64>,
     /// What is kept of it, and where, if its columns are to be.
     kept: Option<(Arc<KeptBlocks>, Arc<KeptBlock>)>,
     /// The rows in the range that were not shown.
@@ -65,7 +64,6 @@ impl Block {
             mask: None,
             open: Vec::new(),
             read: Vec::new(),
-            identity: head.identity,
             kept: None,
             next: 0,
             end: head.rows,
@@ -74,11 +72,29 @@ impl Block {
     }
 
     /// Has its columns kept, and takes those that are.
-    pub(super) fn keep(mut self, kept: &Arc<KeptBlocks>, index: &IndexCodec) -> Self {
-        let storage = &index.blocks().expect("the index is columnar").storage;
-        let place = |identity| kept.block(storage, &self.first_key, identity, self.stored.len());
-        self.kept = self.identity.and_then(place).map(|block| (kept.clone(), block));
+    pub(super) fn keep(mut self, kept: &Arc<KeptBlocks>, block: Option<Arc<KeptBlock>>) -> Self {
+        self.kept = block.map(|block| (kept.clone(), block));
         self
+    }
+
+    /// Makes a block of what is kept of it.
+    pub(super) fn of_kept(kept: &Arc<KeptBlocks>, block: Arc<KeptBlock>) -> Self {
+        Block {
+            first_key: block.first_key.clone(),
+            last_key: block.last_key.clone(),
+            rows: block.rows,
+            stored: block.numbers,
+            alive: true,
+            bests: Vec::new(),
+            counted: false,
+            mask: None,
+            open: Vec::new(),
+            read: Vec::new(),
+            next: 0,
+            end: block.rows,
+            placed: false,
+            kept: Some((kept.clone(), block)),
+        }
     }
 
     /// Whether a column was read.
@@ -222,10 +238,18 @@ impl<'a> KeyColumns<'a> {
                 &decoded
             }
         };
+        let sought = self
+            .columns
+            .iter()
+            .zip(datums)
+            .map(|(column, datum)| column.sought(datum));
+        let Some(sought) = sought.collect::<Option<SmallVec<[Sought<'_>; 12]>>>() else {
+            return Err(self.index.corruption(key, "a key of other types"));
+        };
         let (mut low, mut high) = (rows.start, rows.end);
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.compare(middle, datums)? {
+            match self.compare(middle, &sought) {
                 Ordering::Less => low = middle + 1,
                 Ordering::Greater => high = middle,
                 Ordering::Equal => return Ok(Ok(middle)),
@@ -234,18 +258,18 @@ impl<'a> KeyColumns<'a> {
         Ok(Err(low))
     }
 
-    /// Compares the key of a row with one of these datums.
-    fn compare(&self, row: usize, datums: &[DatumRef<'_>]) -> Result<Ordering, EngineError> {
-        for (slot, datum) in datums.iter().enumerate() {
-            let order = self.datum(slot, row)?.cmp(datum);
+    /// Compares the key of a row with one of these elements.
+    fn compare(&self, row: usize, sought: &[Sought<'_>]) -> Ordering {
+        for (slot, sought) in sought.iter().enumerate() {
+            let order = self.columns[slot].compare(row, sought);
             if order.is_ne() {
-                return Ok(match self.index.layout.columns()[slot].order {
+                return match self.index.layout.columns()[slot].order {
                     SortOrder::Asc => order,
                     SortOrder::Desc => order.reverse(),
-                });
+                };
             }
         }
-        Ok(Ordering::Equal)
+        Ordering::Equal
     }
 }
 

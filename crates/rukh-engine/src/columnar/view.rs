@@ -31,6 +31,17 @@ pub(crate) struct Unpacked {
     pub(crate) kv: Arc<dyn KvSnapshot>,
     pub(crate) tables: Arc<Packed>,
     pub(crate) kept: Arc<KeptBlocks>,
+    /// Which values its readers look at, if not all: what others have is shown as NULL.
+    pub(crate) wanted: Option<Wanted>,
+}
+
+/// Which values of a columnar table a reader looks at.
+#[derive(Clone)]
+pub(crate) struct Wanted {
+    /// The column family of the table's changes.
+    pub(crate) storage: String,
+    /// By their number among the columns that are not in the key, ascending.
+    pub(crate) ordinals: Arc<[usize]>,
 }
 
 impl KvSnapshot for Unpacked {
@@ -80,6 +91,10 @@ impl KvSnapshot for Unpacked {
             change: Next::Unknown,
             at: 0,
             row: Next::Unknown,
+            first_rows: match (spec.limit, spec.masked.is_empty()) {
+                (Some(limit), true) => usize::try_from(limit).unwrap_or(WINDOW_MAX),
+                _ => 1,
+            },
             here: None,
             error: None,
         };
@@ -125,12 +140,32 @@ impl KvSnapshot for Unpacked {
 
 impl Unpacked {
     fn rows(&self, index: &Arc<IndexCodec>) -> Rows {
+        let wanted = self
+            .wanted
+            .as_ref()
+            .filter(|wanted| wanted.storage == index.storage);
         Rows {
+            values: value_slots(index, wanted.map(|wanted| &*wanted.ordinals)),
             kv: self.kv.clone(),
             index: index.clone(),
             kept: self.kept.clone(),
+            checked: Vec::new(),
             block: None,
             window: Window::default(),
+        }
+    }
+}
+
+/// Returns the slots of the values to be read: those of these ordinals, or all, and those of times.
+fn value_slots(index: &IndexCodec, ordinals: Option<&[usize]>) -> Vec<usize> {
+    let elements = index.layout.columns().len();
+    let slots = index.blocks().expect("the table is columnar").types.len();
+    match ordinals {
+        None => (elements..slots).collect(),
+        Some(ordinals) => {
+            let times = index.life_slot().unwrap_or(slots);
+            let named = ordinals.iter().map(|ordinal| elements + ordinal);
+            named.filter(|slot| *slot < times).chain(times..slots).collect()
         }
     }
 }
@@ -160,6 +195,10 @@ struct Rows {
     kv: Arc<dyn KvSnapshot>,
     index: Arc<IndexCodec>,
     kept: Arc<KeptBlocks>,
+    /// The identities of blocks that this snapshot is known to have as they are kept.
+    checked: Vec<u64>,
+    /// The slots of the values that are read.
+    values: Vec<usize>,
     block: Option<Block>,
     window: Window,
 }
@@ -187,8 +226,34 @@ impl Rows {
         let (_, first) = Piece::of(entry.key).map_err(|e| corruption(&self.index, &[], None, e))?;
         let head = Head::parse(entry.key, entry.value);
         let head = head.map_err(|e| corruption(&self.index, first, None, e))?;
-        self.block = Some(Block::new(&head, first).keep(&self.kept, &self.index));
+        let kept = self.kept.block(storage, (entry.key, entry.value), &head);
+        self.block = Some(Block::new(&head, first).keep(&self.kept, kept));
         Ok(true)
+    }
+
+    /// Opens the block that has rows on both sides of a key, or at it, if it is kept; returns whether it is.
+    fn open_kept(&mut self, key: &[u8]) -> Result<bool, EngineError> {
+        let storage = &self.index.blocks().expect("the table is columnar").storage;
+        let Some(kept) = self.kept.at(storage, key) else {
+            return Ok(false);
+        };
+        if !self.checked.contains(&kept.identity()) {
+            let (key, value) = kept.head();
+            if self.kv.get(storage, key)?.as_deref() != Some(value) {
+                self.kept.lose(&kept);
+                return Ok(false);
+            }
+            self.checked.push(kept.identity());
+        }
+        kept.touch();
+        self.block = Some(Block::of_kept(&self.kept, kept));
+        self.window.rows = 0;
+        Ok(true)
+    }
+
+    /// Opens the last block that begins at a key or before; returns whether there is one.
+    fn open_at(&mut self, key: &[u8]) -> Result<bool, EngineError> {
+        Ok(self.open_kept(key)? || self.open_before(Some(&[key, &[0]].concat()))?)
     }
 
     /// Opens the last block that begins before a key, or without a key the last one; returns whether there is one.
@@ -214,7 +279,7 @@ impl Rows {
         let mut values = vec![None; keys.len()];
         let mut at = 0;
         while at < keys.len() {
-            if !self.open_before(Some(&[keys[at], &[0]].concat()))? {
+            if !self.open_at(keys[at])? {
                 at += 1;
                 continue;
             }
@@ -253,15 +318,15 @@ impl Rows {
         }
         self.read_columns(true)?;
         let block = self.block.as_ref().expect("a block is open");
-        let elements = self.index.layout.columns().len();
-        let columns = (elements..self.slots(true)).map(|slot| block.column(&self.index, slot));
+        let columns = self.values.iter().map(|slot| block.column(&self.index, *slot));
         let columns: Vec<Column<'_>> = columns.collect::<Result<_, _>>()?;
+        let slots = self.index.blocks().expect("the table is columnar").types.len();
+        let mut datums = vec![Datum::Null; slots];
         for (nth, row) in found {
-            let mut datums = vec![Datum::Null; elements];
-            for (column, slot) in columns.iter().zip(elements..) {
+            for (column, slot) in columns.iter().zip(&self.values) {
                 let datum = column.datum(row);
-                let datum = datum.map_err(|e| corruption(&self.index, &block.first_key, Some(slot), e))?;
-                datums.push(datum.into_owned());
+                let datum = datum.map_err(|e| corruption(&self.index, &block.first_key, Some(*slot), e))?;
+                datums[*slot] = datum.into_owned();
             }
             let mut value = Vec::with_capacity(64);
             self.index.encode_included(&datums, &mut value)?;
@@ -270,24 +335,23 @@ impl Rows {
         Ok(())
     }
 
-    fn slots(&self, values: bool) -> usize {
-        match values {
-            true => self.index.blocks().expect("the table is columnar").types.len(),
-            false => self.index.layout.columns().len(),
-        }
+    /// Returns the slots that are read: the elements of the key, and with values those that are wanted.
+    fn slots(&self, values: bool) -> impl Iterator<Item = usize> + use<> {
+        let values = if values { self.values.clone() } else { Vec::new() };
+        (0..self.index.layout.columns().len()).chain(values)
     }
 
-    /// Reads the columns of the open block: those of its keys, or all.
+    /// Reads the columns of the open block: those of its keys, or all that are wanted.
     fn read_columns(&mut self, values: bool) -> Result<(), EngineError> {
-        let slots = self.slots(values);
+        let mut slots = self.slots(values);
         let block = self.block.as_mut().expect("a block is open");
-        (0..slots).try_for_each(|slot| {
+        slots.try_for_each(|slot| {
             let read = block.read_column(self.kv.as_ref(), &self.index, slot);
             read.map(|_| ())
         })
     }
 
-    /// Decodes rows of the open block, whose columns were read.
+    /// Decodes rows of the open block, whose columns were read; in the order of [`Rows::slots`].
     fn decode(&self, rows: &[u32], values: bool) -> Result<Vec<ColumnVector>, EngineError> {
         let types = &self.index.blocks().expect("the table is columnar").types;
         let block = self.block.as_ref().expect("a block is open");
@@ -297,7 +361,7 @@ impl Rows {
             read.map_err(|e| corruption(&self.index, &block.first_key, Some(slot), e))?;
             Ok(vector)
         };
-        (0..self.slots(values)).map(column).collect()
+        self.slots(values).map(column).collect()
     }
 
     fn datum<'v>(
@@ -313,9 +377,12 @@ impl Rows {
     /// Encodes the value of a decoded row as that of a table stored in rows.
     fn value_of(&self, columns: &[ColumnVector], row: usize) -> Result<Vec<u8>, EngineError> {
         let elements = self.index.layout.columns().len();
-        let mut datums = vec![Datum::Null; elements];
-        for slot in elements..columns.len() {
-            datums.push(self.datum(columns, slot, row)?.into_owned());
+        let slots = self.index.blocks().expect("the table is columnar").types.len();
+        let mut datums = vec![Datum::Null; slots];
+        for (nth, slot) in self.values.iter().enumerate() {
+            let datum = columns[elements + nth].datum(row);
+            let datum = datum.map_err(|e| corruption(&self.index, &[], Some(*slot), e))?;
+            datums[*slot] = datum.into_owned();
         }
         let mut value = Vec::with_capacity(64);
         self.index.encode_included(&datums, &mut value)?;
@@ -375,6 +442,8 @@ struct Merged {
     at: usize,
     /// The key of the row that comes next.
     row: Next<Vec<u8>>,
+    /// How many rows to decode at first.
+    first_rows: usize,
     here: Option<Change>,
     error: Option<KvError>,
 }
@@ -389,7 +458,7 @@ impl Merged {
         self.changes = Some(self.rows.kv.scan(&self.rows.index.storage, spec)?);
         self.change = Next::Unknown;
         self.row = Next::Unknown;
-        self.rows.window.size = 1;
+        self.rows.window.size = self.first_rows;
         Ok(())
     }
 
@@ -403,7 +472,7 @@ impl Merged {
             .block
             .as_ref()
             .is_some_and(|block| block.first_key.as_slice() <= key && key <= block.last_key.as_slice());
-        if within || self.rows.open_before(Some(&[key, &[0]].concat()))? {
+        if within || self.rows.open_at(key)? {
             let block = self.rows.block.as_ref().expect("a block is open");
             self.at = match key <= block.last_key.as_slice() {
                 true => self.place(key)?,

@@ -19,6 +19,8 @@ use crate::{EngineError, Row};
 /// Reads columns of rows by whole keys, or by prefixes of them.
 pub struct PointReader {
     plan: Plan,
+    /// The values of family 0 that are asked for.
+    ordinals: Arc<[usize]>,
 }
 
 impl std::fmt::Debug for PointReader {
@@ -38,7 +40,10 @@ impl PointReader {
         let codec = snapshot.codec(table)?.clone();
         let request = ScanRequest::all(codec.table.clone(), columns);
         let plan = Plan::new(codec, &request, false)?;
-        Ok(PointReader { plan })
+        Ok(PointReader {
+            ordinals: plan.ordinals(),
+            plan,
+        })
     }
 
     /// Whether a row is read by one get: then [`crate::Engine::latest`] serves as well as a snapshot.
@@ -70,13 +75,14 @@ impl PointReader {
             seeks: 1,
             ..ScanCounters::default()
         };
-        let Some(base) = snapshot.kv.get(&codec.families[0].storage, &row_key)? else {
+        let kv = snapshot.narrowed(codec, &self.ordinals);
+        let Some(base) = kv.get(&codec.families[0].storage, &row_key)? else {
             return Ok((None, counters));
         };
         let mut values: SmallVec<[Option<Vec<u8>>; 1]> = SmallVec::new();
         values.push(Some(base));
         for family in &plan.fetched[1..] {
-            values.push(snapshot.kv.get(&codec.families[*family].storage, &row_key)?);
+            values.push(kv.get(&codec.families[*family].storage, &row_key)?);
         }
         (counters.keys_examined, counters.rows) = (1, 1);
         counters.bytes_read = values.iter().flatten().map(|value| value.len() as u64).sum();
@@ -116,7 +122,8 @@ impl PointReader {
             cancel: Some(cancel),
             ..ScanSpec::ranges(vec![codec.key.prefix_range(key)?])
         };
-        let mut cursor = snapshot.kv.scan(plan.storage(), spec)?;
+        let kv = snapshot.narrowed(codec, &self.ordinals);
+        let mut cursor = kv.scan(plan.storage(), spec)?;
         let mut rows = Vec::new();
         visit_rows(cursor.as_mut(), plan, &mut |view| {
             let mut row = Row::with_capacity(plan.columns.len());
