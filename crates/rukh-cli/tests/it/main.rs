@@ -4,6 +4,7 @@ mod commands;
 mod errors;
 mod formats;
 mod pipes;
+mod readme;
 mod scripts;
 mod tools;
 mod transcript;

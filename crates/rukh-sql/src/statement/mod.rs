@@ -16,6 +16,7 @@
 //! | `data_type`    | names of types                                                         |
 //! | `copy`         | COPY                                                                   |
 //! | `query`        | queries and writes, by sqlparser; refuses clauses that would be ignored |
+//! | `many_rows`    | INSERT and UPSERT of many rows of literals                             |
 //! | `merge`        | MERGE                                                                  |
 //! | `tree`         | what is read: the types of all statements                              |
 //! | `parse`        | the entries                                                            |
@@ -40,6 +41,7 @@ mod data_type;
 mod depth;
 mod kept;
 mod lifetime;
+mod many_rows;
 mod merge;
 mod number;
 mod operations;

@@ -2,6 +2,7 @@
 
 use datafusion::sql::sqlparser::ast::Expr;
 
+use super::many_rows::many_rows;
 use super::reader::Reader;
 use super::source::Source;
 use super::{ObjectName, Statement, utility};
@@ -11,6 +12,11 @@ use crate::SqlError;
 ///
 /// Errors carry the place in characters from 1. An empty text is a syntax error at its end.
 pub fn parse(sql: &str) -> Result<Statement, SqlError> {
+    many_rows(sql).map_or_else(|| parse_whole(sql), Ok)
+}
+
+/// Reads one statement token by token.
+pub(super) fn parse_whole(sql: &str) -> Result<Statement, SqlError> {
     let source = Source::new(sql);
     let mut reader = Reader::new(&source)?;
     let statement = utility::statement(&mut reader)?;

@@ -1,0 +1,64 @@
+//! What README shows is what the binary prints.
+
+use std::path::Path;
+
+use crate::transcript::Place;
+
+/// A statement of README and what stands below it.
+struct Example {
+    statement: String,
+    shown: String,
+}
+
+#[test]
+fn readme_shows_what_is_printed() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let readme = std::fs::read_to_string(readme).expect("there is a README");
+    let place = Place::empty();
+    let mut statements = 0;
+    // What asks for fetched data is shown by `sql/weather.sql`, and tells times.
+    for block in blocks(&readme).filter(|block| !block.contains("FROM weather")) {
+        if block.starts_with("logs/") {
+            let dump = place.run(&["dump", "db"], "");
+            let stored = stream(&dump, "stdout").lines();
+            let stored: Vec<&str> = stored.filter(|line| !line.starts_with("catalog/")).collect();
+            assert_eq!(stored, block.lines().collect::<Vec<_>>());
+        }
+        for example in examples(block) {
+            let run = place.run(&["db", "-c", &example.statement], "");
+            let printed = match stream(&run, "stdout") {
+                "" => stream(&run, "stderr"),
+                rows => rows,
+            };
+            assert_eq!(printed, example.shown, "{}", example.statement);
+            statements += 1;
+        }
+    }
+    assert!(statements > 15, "README has {statements} statements");
+}
+
+/// Returns the texts between fences.
+fn blocks(text: &str) -> impl Iterator<Item = &str> {
+    let between = text.split("```").skip(1).step_by(2);
+    between.filter_map(|block| block.split_once('\n').map(|(_, lines)| lines))
+}
+
+/// Returns what a block asks the REPL, with the answers.
+fn examples(block: &str) -> impl Iterator<Item = Example> {
+    let asked = block.split("rukh> ").skip(1);
+    asked.filter_map(|example| {
+        let (statement, shown) = example.split_once(";\n")?;
+        let lines: Vec<&str> = shown.trim_end().lines().map(str::trim_end).collect();
+        Some(Example {
+            statement: statement.lines().map(str::trim).collect::<Vec<_>>().join("\n"),
+            shown: lines.join("\n"),
+        })
+    })
+}
+
+/// Returns what a run wrote to a stream.
+fn stream<'a>(run: &'a str, name: &str) -> &'a str {
+    let begin = format!("--- {name}\n");
+    let text = run.split_once(&begin).map_or("", |(_, rest)| rest);
+    text.split("\n--- ").next().unwrap_or("").trim_end()
+}
