@@ -41,6 +41,13 @@ async def main():
     print(await connection.copy_from_query("SELECT id, t FROM kinds WHERE id >= $1 ORDER BY id", 101, output=output, format="csv"), output.getvalue())
     prepared = await connection.prepare("SELECT id, n FROM kinds WHERE id > $1")
     print([parameter.name for parameter in prepared.get_parameters()], [(a.name, a.type.name) for a in prepared.get_attributes()])
+    # Arrays, of whose types it asks first.
+    print([record["id"] for record in await connection.fetch("SELECT id FROM kinds WHERE id = ANY($1::int[]) ORDER BY id", [2, 100])])
+    print(tuple(await connection.fetchrow("SELECT array_agg(id), ARRAY['a', NULL], ARRAY[1.5]::numeric[], $1::bigint[] FROM kinds WHERE id < 3", [1, 2**40])))
+    print([tuple(record) for record in await connection.fetch("SELECT value FROM unnest($1::text[]) AS t(value)", ["x", "y z"])])
+    # Intervals.
+    days = datetime.timedelta(days=3, hours=4, microseconds=5)
+    print(await connection.fetchval("SELECT $1::interval", days) == days, await connection.fetchval("SELECT interval '1 day -2 hours'"))
     await connection.close()
 
 

@@ -17,9 +17,13 @@ pub fn run(session: &mut Session, line: &str, origin: &Origin) -> Result<Flow, C
     match meta::parse(line)? {
         Command::Quit => return Ok(Flow::Quit),
         Command::Help => session.write_text(meta::HELP)?,
-        Command::Tables { pattern } => describe::tables(session, pattern.as_deref())?,
-        Command::Indexes { pattern } => describe::indexes(session, pattern.as_deref())?,
-        Command::Describe { name } => describe::object(session, &name)?,
+        Command::List {
+            what,
+            pattern,
+            detail,
+        } => describe::list(session, what, pattern.as_deref(), detail)?,
+        Command::Describe { name, detail } => describe::object(session, &name, detail)?,
+        Command::ViewText { name } => describe::view_text(session, &name)?,
         Command::Include { path } => include(session, &path, origin)?,
         Command::Output { path } => redirect(session, path.as_deref(), origin)?,
         Command::Set(setting) => set(session, setting)?,

@@ -341,12 +341,12 @@ fn complete_command(before: &str, entries: &[NameEntry]) -> Completion {
     };
     let offers: Vec<Offer> = match words[..] {
         [] => fixed(&meta::NAMES, "command"),
-        ["\\d"] => of_kind(entries, NameKind::Table)
+        ["\\d" | "\\d+"] => of_kind(entries, NameKind::Table)
             .into_iter()
             .chain(of_kind(entries, NameKind::Index))
             .collect(),
-        ["\\dt" | "\\copy"] => of_kind(entries, NameKind::Table),
-        ["\\di"] => of_kind(entries, NameKind::Index),
+        ["\\dt" | "\\dt+" | "\\dv" | "\\sv" | "\\copy"] => of_kind(entries, NameKind::Table),
+        ["\\di" | "\\di+"] => of_kind(entries, NameKind::Index),
         ["\\pset"] => fixed(&meta::SETTINGS, "setting"),
         ["\\pset", "format"] => fixed(&Format::names().collect::<Vec<_>>(), "format"),
         ["\\pset", "verbosity"] => fixed(&["default", "verbose"], "verbosity"),
@@ -427,7 +427,7 @@ mod tests {
             ),
             (
                 "\\|",
-                "0: \\? \\copy \\d \\di \\dt \\echo \\errverbose \\i \\o \\pset \\q \\t \\timing \\x",
+                "0: \\? \\copy \\d \\df \\di \\dn \\ds \\dt \\du \\dv \\echo \\errverbose \\i \\l \\o \\pset \\q \\sv \\t \\timing \\x",
             ),
             ("\\d u|", "3: users"),
             ("\\pset f|", "6: format"),

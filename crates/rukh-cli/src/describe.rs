@@ -1,7 +1,8 @@
-//! `\d`, `\dt` and `\di`: what the database holds.
+//! `\d`, `\dt` and their kin: what the database holds.
 //!
-//! Lists are the rows of SHOW TABLES and SHOW INDEXES, and columns those of DESCRIBE, in the format set. On a
-//! screen the indexes of a table stand below its columns as in a definition:
+//! Lists of tables and indexes are the rows of SHOW TABLES and SHOW INDEXES, and columns those of DESCRIBE; the
+//! other lists are queries of `pg_catalog`, in the format set. On a screen what else belongs to a table stands
+//! below its columns, indexes as in a definition:
 //!
 //! ```text
 //! Indexes:
@@ -17,44 +18,173 @@ use rukh::arrow::datatypes::DataType;
 use crate::error::CliError;
 use crate::fetched::Fetched;
 use crate::format::{Format, Frame};
+use crate::meta::{Detail, Listed};
 use crate::names;
 use crate::session::Session;
 
-/// Writes the tables whose name fits `pattern`.
-pub fn tables(session: &mut Session, pattern: Option<&str>) -> Result<(), CliError> {
-    list(session, "SHOW TABLES", pattern)
+/// Writes what there is, as far as its name fits `pattern`.
+pub fn list(
+    session: &mut Session,
+    what: Listed,
+    pattern: Option<&str>,
+    detail: Detail,
+) -> Result<(), CliError> {
+    let relations = |kind: &str, before: &str| match detail {
+        Detail::Short => format!(
+            "SELECT n.nspname AS schema, c.relname AS name, pg_get_userbyid(c.relowner) AS owner \
+             FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ({kind}) \
+             AND n.nspname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2"
+        ),
+        Detail::Full => format!(
+            "SELECT n.nspname AS schema, c.relname AS name, {before}pg_get_userbyid(c.relowner) AS owner, \
+             pg_size_pretty(pg_table_size(c.oid)) AS size, obj_description(c.oid, 'pg_class') AS description \
+             FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ({kind}) \
+             AND n.nspname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2"
+        ),
+    };
+    let query = match (what, detail) {
+        (Listed::Tables, Detail::Short) => "SHOW TABLES".to_owned(),
+        (Listed::Tables, Detail::Full) => relations("'r', 'v'", ""),
+        (Listed::Indexes, Detail::Short) => "SHOW INDEXES".to_owned(),
+        (Listed::Indexes, Detail::Full) => relations("'i'", "pg_get_indexdef(c.oid) AS definition, "),
+        (Listed::Views, _) => relations("'v'", ""),
+        (Listed::Sequences, Detail::Full) => relations("'S'", ""),
+        (Listed::Sequences, Detail::Short) => SEQUENCES.to_owned() + " ORDER BY 1, 2",
+        (Listed::Schemas, Detail::Short) => "SELECT nspname AS name, pg_get_userbyid(nspowner) AS owner \
+            FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' ORDER BY 1"
+            .to_owned(),
+        (Listed::Schemas, Detail::Full) => "SELECT nspname AS name, pg_get_userbyid(nspowner) AS owner, \
+            obj_description(oid, 'pg_namespace') AS description FROM pg_namespace \
+            WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' ORDER BY 1"
+            .to_owned(),
+        (Listed::Roles, _) => "SELECT rolname AS name, rolsuper AS superuser, rolcanlogin AS login, \
+            rolvaliduntil AS valid_until FROM pg_roles ORDER BY 1"
+            .to_owned(),
+        (Listed::Functions, _) => "SELECT proname AS name, pg_get_function_result(oid) AS result, \
+            pg_get_function_arguments(oid) AS arguments, CASE prokind WHEN 'a' THEN 'aggregate' \
+            WHEN 'w' THEN 'window' ELSE 'function' END AS kind FROM pg_proc ORDER BY 1, 3, 2"
+            .to_owned(),
+        (Listed::Databases, _) => "SELECT datname AS name, pg_get_userbyid(datdba) AS owner, \
+            pg_encoding_to_char(encoding) AS encoding, pg_size_pretty(pg_database_size(datname)) AS size \
+            FROM pg_database ORDER BY 1"
+            .to_owned(),
+    };
+    write_fitting(session, &query, pattern)
 }
 
-/// Writes the indexes whose name fits `pattern`.
-pub fn indexes(session: &mut Session, pattern: Option<&str>) -> Result<(), CliError> {
-    list(session, "SHOW INDEXES", pattern)
-}
+const SEQUENCES: &str = "SELECT schemaname AS schema, sequencename AS name, data_type AS type, \
+    start_value AS start, min_value AS minimum, max_value AS maximum, increment_by AS increment, cycle \
+    FROM pg_sequences";
 
-/// Writes the columns and indexes of a table, or the row of an index; `name` is as written in SQL.
-pub fn object(session: &mut Session, name: &str) -> Result<(), CliError> {
+/// Writes the columns and indexes of a table, the columns of a view, the row of an index or a sequence;
+/// `name` is as written in SQL.
+pub fn object(session: &mut Session, name: &str, detail: Detail) -> Result<(), CliError> {
     if is_index(session, name) {
-        return list(
-            session,
-            "SHOW INDEXES",
-            Some(&format!("\"{}\"", names::meant(name))),
-        );
+        let pattern = format!("\"{}\"", names::meant(name));
+        return list(session, Listed::Indexes, Some(&pattern), detail);
+    }
+    let oid = format!("to_regclass({})", literal(name));
+    let kind = session.fetch(&format!("SELECT relkind AS kind FROM pg_class WHERE oid = {oid}"))?;
+    let kind = match kind.is_empty() {
+        true => None,
+        false => kind.text("kind", 0),
+    };
+    if kind.as_deref() == Some("S") {
+        let of = "JOIN pg_class c ON c.relname = s.sequencename";
+        let query = SEQUENCES.replace("pg_sequences", "pg_sequences s");
+        let same_schema = "c.relnamespace::regnamespace::text = quote_ident(s.schemaname)";
+        let query = format!("{query} {of} AND {same_schema} WHERE c.oid = {oid}");
+        return write_fitting(session, &query, None);
     }
     let columns = session.fetch(&format!("DESCRIBE {name}"))?;
-    let indexes = session.fetch(&format!("SHOW INDEXES FROM {name}"))?;
+    let is_view = kind.as_deref() == Some("v");
+    let indexes = match is_view {
+        true => None,
+        false => Some(session.fetch(&format!("SHOW INDEXES FROM {name}"))?),
+    };
     let settings = &session.settings;
     let screen =
         matches!(settings.format, Format::Table | Format::Expanded) && settings.style.frame == Frame::Full;
     if !screen {
         session.write_rows_at_hand(&columns)?;
-        return if indexes.is_empty() {
-            Ok(())
-        } else {
-            session.write_rows_at_hand(&indexes)
+        return match indexes.filter(|indexes| !indexes.is_empty()) {
+            None => Ok(()),
+            Some(indexes) => session.write_rows_at_hand(&indexes),
         };
     }
-    session.write_text(&format!("Table {name}\n"))?;
+    let what = if is_view { "View" } else { "Table" };
+    session.write_text(&format!("{what} {name}\n"))?;
     session.write_rows_at_hand(&columns)?;
-    session.write_text(&footer(&indexes))
+    if let Some(indexes) = indexes {
+        session.write_text(&footer(&indexes))?;
+    }
+    match detail {
+        Detail::Short => Ok(()),
+        Detail::Full => more(session, &oid, is_view),
+    }
+}
+
+/// Writes what else there is to tell of a table or view: checks, comments, size, query.
+fn more(session: &mut Session, oid: &str, is_view: bool) -> Result<(), CliError> {
+    let checks = session.fetch(&format!(
+        "SELECT '    ' || quote_ident(conname) || ' ' || pg_get_constraintdef(oid) AS line \
+         FROM pg_constraint WHERE conrelid = {oid} AND contype = 'c' ORDER BY conname"
+    ))?;
+    let comments = session.fetch(&format!(
+        "SELECT '    ' || quote_ident(attname) || ': ' || col_description(attrelid, attnum) AS line \
+         FROM pg_attribute WHERE attrelid = {oid} AND attnum > 0 \
+         AND col_description(attrelid, attnum) IS NOT NULL ORDER BY attnum"
+    ))?;
+    let about = session.fetch(&format!(
+        "SELECT obj_description(oid, 'pg_class') AS description, \
+         pg_size_pretty(pg_table_size(oid)) AS size, \
+         pg_size_pretty(pg_indexes_size(oid)) AS indexes FROM pg_class WHERE oid = {oid}"
+    ))?;
+    let mut text = String::new();
+    for (title, rows) in [("Check constraints", checks), ("Comments of columns", comments)] {
+        if !rows.is_empty() {
+            text.push_str(&format!("{title}:\n"));
+        }
+        let lines = (0..rows.len()).filter_map(|row| rows.text("line", row));
+        lines.for_each(|line| text.push_str(&format!("{line}\n")));
+    }
+    let one = |column| match about.is_empty() {
+        true => None,
+        false => about.text(column, 0),
+    };
+    if let Some(comment) = one("description") {
+        text.push_str(&format!("Comment: {comment}\n"));
+    }
+    if let (false, Some(size), Some(indexes)) = (is_view, one("size"), one("indexes")) {
+        text.push_str(&format!("Size: {size}, indexes {indexes}\n"));
+    }
+    if is_view {
+        let query = query_of_view(session, oid)?.unwrap_or_default();
+        text.push_str(&format!("View definition:\n{query}\n"));
+    }
+    session.write_text(&format!("{text}\n"))
+}
+
+/// Writes the statement that makes a view.
+pub fn view_text(session: &mut Session, name: &str) -> Result<(), CliError> {
+    let oid = format!("to_regclass({})", literal(name));
+    match query_of_view(session, &oid)? {
+        Some(query) => session.write_text(&format!("CREATE OR REPLACE VIEW {name} AS\n{query}\n")),
+        None => Err(CliError::command(format!("there is no view {name}"))),
+    }
+}
+
+fn query_of_view(session: &mut Session, oid: &str) -> Result<Option<String>, CliError> {
+    let query = format!("SELECT pg_get_viewdef(oid, true) AS query FROM pg_class WHERE oid = {oid}");
+    let rows = session.fetch(&query)?;
+    Ok(match rows.is_empty() {
+        true => None,
+        false => rows.text("query", 0),
+    })
+}
+
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
 }
 
 fn is_index(session: &mut Session, name: &str) -> bool {
@@ -96,7 +226,7 @@ fn footer(indexes: &Fetched) -> String {
 }
 
 /// Writes the rows of `query` whose column `name` fits `pattern`.
-fn list(session: &mut Session, query: &str, pattern: Option<&str>) -> Result<(), CliError> {
+fn write_fitting(session: &mut Session, query: &str, pattern: Option<&str>) -> Result<(), CliError> {
     let mut rows = session.fetch(query)?;
     if let Some(pattern) = pattern {
         rows.batch = fitting(&rows.batch, pattern).map_err(|error| CliError::command(error.to_string()))?;

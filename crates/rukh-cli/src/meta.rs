@@ -24,9 +24,16 @@ Input and output
 
 What there is
   \d                     all tables
-  \d NAME                one table: columns, key, indexes
-  \dt [PATTERN]          tables; * and ? stand for any characters
-  \di [PATTERN]          indexes
+  \d[+] NAME             a table, index, view or sequence; + tells comments, checks and sizes, too
+  \dt[+] [PATTERN]       tables; * and ? stand for any characters
+  \di[+] [PATTERN]       indexes
+  \dv[+] [PATTERN]       views
+  \ds[+] [PATTERN]       sequences
+  \dn[+] [PATTERN]       schemas
+  \du [PATTERN]          users and groups
+  \df [PATTERN]          functions
+  \l                     the database
+  \sv NAME               the query of a view
 
 Display
   \x [on|off]            one line a column
@@ -43,19 +50,25 @@ pub enum Command {
     Help,
     /// `\q`
     Quit,
-    /// `\d`, `\dt`
-    Tables {
+    /// `\d`, `\dt` and its kin
+    List {
+        /// What is listed.
+        what: Listed,
         /// Which ones; all without it.
         pattern: Option<String>,
-    },
-    /// `\di`
-    Indexes {
-        /// Which ones; all without it.
-        pattern: Option<String>,
+        /// How much is told.
+        detail: Detail,
     },
     /// `\d NAME`
     Describe {
-        /// The table or index, as written in SQL.
+        /// The table, index, view or sequence, as written in SQL.
+        name: String,
+        /// How much is told.
+        detail: Detail,
+    },
+    /// `\sv NAME`
+    ViewText {
+        /// The view, as written in SQL.
         name: String,
     },
     /// `\i FILE`
@@ -89,6 +102,36 @@ pub enum Command {
     },
 }
 
+/// What a command lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listed {
+    /// `\dt`
+    Tables,
+    /// `\di`
+    Indexes,
+    /// `\dv`
+    Views,
+    /// `\ds`
+    Sequences,
+    /// `\dn`
+    Schemas,
+    /// `\du`
+    Roles,
+    /// `\df`
+    Functions,
+    /// `\l`
+    Databases,
+}
+
+/// How much a command tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// What is mostly wanted.
+    Short,
+    /// The same and more, by a `+` behind the command.
+    Full,
+}
+
 /// A setting of `\pset` with its new value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Setting {
@@ -107,18 +150,25 @@ pub enum Setting {
 }
 
 /// Lists the names of all commands, for completion.
-pub const NAMES: [&str; 14] = [
+pub const NAMES: [&str; 21] = [
     "\\?",
     "\\copy",
     "\\d",
+    "\\df",
     "\\di",
+    "\\dn",
+    "\\ds",
     "\\dt",
+    "\\du",
+    "\\dv",
     "\\echo",
     "\\errverbose",
     "\\i",
+    "\\l",
     "\\o",
     "\\pset",
     "\\q",
+    "\\sv",
     "\\t",
     "\\timing",
     "\\x",
@@ -167,15 +217,24 @@ impl Arguments<'_> {
         Ok(match self.name {
             "\\?" | "\\h" | "\\help" => Command::Help,
             "\\q" | "\\quit" => Command::Quit,
-            "\\d" => match self.words.next() {
-                Some(name) => Command::Describe { name },
-                None => Command::Tables { pattern: None },
+            "\\d" | "\\d+" => {
+                let detail = detail(self.name);
+                match self.words.next() {
+                    Some(name) => Command::Describe { name, detail },
+                    None => Command::List {
+                        what: Listed::Tables,
+                        pattern: None,
+                        detail,
+                    },
+                }
+            }
+            "\\sv" => Command::ViewText {
+                name: self.required()?,
             },
-            "\\dt" => Command::Tables {
+            name if let Some(what) = listed(name) => Command::List {
+                what,
                 pattern: self.words.next(),
-            },
-            "\\di" => Command::Indexes {
-                pattern: self.words.next(),
+                detail: detail(name),
             },
             "\\i" | "\\ir" | "\\include" => Command::Include {
                 path: self.required()?,
@@ -229,6 +288,28 @@ impl Arguments<'_> {
 
     fn switch(&mut self) -> Result<Option<Switch>, CliError> {
         self.words.next().map(|word| switch(self.name, &word)).transpose()
+    }
+}
+
+/// Returns what a command lists, if it lists anything.
+fn listed(name: &str) -> Option<Listed> {
+    Some(match name.trim_end_matches('+') {
+        "\\dt" => Listed::Tables,
+        "\\di" => Listed::Indexes,
+        "\\dv" => Listed::Views,
+        "\\ds" => Listed::Sequences,
+        "\\dn" => Listed::Schemas,
+        "\\du" | "\\dg" => Listed::Roles,
+        "\\df" => Listed::Functions,
+        "\\l" | "\\list" => Listed::Databases,
+        _ => return None,
+    })
+}
+
+fn detail(name: &str) -> Detail {
+    match name.ends_with('+') {
+        true => Detail::Full,
+        false => Detail::Short,
     }
 }
 
@@ -311,30 +392,33 @@ mod tests {
     #[test]
     fn commands() {
         let name = |name: &str| Some(name.to_owned());
+        let list = |what, pattern: Option<&str>, detail| Command::List {
+            what,
+            pattern: pattern.map(str::to_owned),
+            detail,
+        };
+        let describe = |name: &str, detail| Command::Describe {
+            name: name.to_owned(),
+            detail,
+        };
         let cases = [
             ("\\?", Command::Help),
             ("\\q;", Command::Quit),
-            ("\\d", Command::Tables { pattern: None }),
+            ("\\d", list(Listed::Tables, None, Detail::Short)),
+            ("\\d users", describe("users", Detail::Short)),
+            ("\\d users;", describe("users", Detail::Short)),
+            ("\\d+ users", describe("users", Detail::Full)),
+            ("\\d \"My Table\"", describe("\"My Table\"", Detail::Short)),
+            ("\\dt  a*", list(Listed::Tables, Some("a*"), Detail::Short)),
+            ("\\di", list(Listed::Indexes, None, Detail::Short)),
+            ("\\dv+ v?", list(Listed::Views, Some("v?"), Detail::Full)),
+            ("\\l", list(Listed::Databases, None, Detail::Short)),
             (
-                "\\d users",
-                Command::Describe {
-                    name: "users".to_owned(),
+                "\\sv rich",
+                Command::ViewText {
+                    name: "rich".to_owned(),
                 },
             ),
-            (
-                "\\d users;",
-                Command::Describe {
-                    name: "users".to_owned(),
-                },
-            ),
-            (
-                "\\d \"My Table\"",
-                Command::Describe {
-                    name: "\"My Table\"".to_owned(),
-                },
-            ),
-            ("\\dt  a*", Command::Tables { pattern: name("a*") }),
-            ("\\di", Command::Indexes { pattern: None }),
             (
                 "\\i 'my file.sql'",
                 Command::Include {
@@ -393,6 +477,9 @@ mod tests {
             ("\\foo", "invalid command \\foo"),
             ("\\", "invalid command \\"),
             ("\\i", "\\i: missing required argument"),
+            ("\\sv", "\\sv: missing required argument"),
+            ("\\dq", "invalid command \\dq"),
+            ("\\q+", "invalid command \\q+"),
             (
                 "\\x maybe",
                 "unrecognized value \"maybe\" for \"\\x\": on or off expected",

@@ -2,6 +2,8 @@
 //! Ctrl-C.
 
 #[cfg(feature = "flight")]
+use std::sync::Arc;
+#[cfg(feature = "flight")]
 use std::time::Duration;
 
 use rukh::Database;
@@ -71,6 +73,10 @@ impl Flight {
             settings: settings
                 .map(|(name, value)| (name.to_string(), value.to_string()))
                 .collect(),
+            on_statement: config.http.is_some().then(|| {
+                let count: rukh_flight::OnStatement = Arc::new(rukh_server::count_statement);
+                count
+            }),
         };
         let started = rukh_flight::start(database.clone(), flight);
         started

@@ -59,6 +59,15 @@ pub struct SequenceBlock {
 }
 
 impl Engine {
+    /// Returns the number that a sequence gives next, without taking it; `None` if nothing is left.
+    pub fn next_number(&self, id: SequenceId) -> Result<Option<i64>, EngineError> {
+        let inner = &self.inner;
+        match inner.known_sequence(id) {
+            Err(EngineError::ReadOnly) => stored::sequence_state(inner.store.as_ref(), id),
+            known => Ok(known?.lock().value),
+        }
+    }
+
     /// Takes as many numbers from a sequence as its CACHE says, or fewer where it ends or begins again.
     ///
     /// Fails with [`EngineError::SequenceExhausted`].

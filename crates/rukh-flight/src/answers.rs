@@ -66,7 +66,11 @@ impl Service {
         let (of, at) = (session.clone(), place.clone());
         let work = move |connection: &mut Connection| match call.schema(connection)? {
             Some(schema) => Ok(Told::Rows(schema)),
-            None => update(&of, &at, connection, call).map(Told::Changed),
+            None => {
+                let (told, text) = (of.clone(), call.statement.get().sql().to_string());
+                let changed = told.told(connection, &text, |connection| update(&of, &at, connection, call));
+                changed.map(Told::Changed)
+            }
         };
         run(session, place, &text, work).await
     }

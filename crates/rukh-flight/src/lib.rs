@@ -33,4 +33,4 @@ mod sessions;
 mod types;
 
 pub use error::StartError;
-pub use server::{Config, RunningServer, start};
+pub use server::{Config, OnStatement, RunningServer, start};

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use bytes::Bytes;
 use futures::Stream;
@@ -199,14 +200,18 @@ pub(crate) async fn stream(
     let (head, told) = oneshot::channel();
     let (sender, receiver) = mpsc::channel(WAITING_MAX);
     let (session, running) = (session.clone(), watch.running.clone());
+    let text = text.to_string();
     spawn_blocking(move || {
         let mut out = Out {
             head: Some(head),
             sender,
         };
-        let sent = send(&session, &running, &place, begin, &mut out);
+        let started = Instant::now();
+        let tell = |connection: Option<&Connection>| session.tell(connection, &text, started.elapsed(), true);
+        let sent = send(&session, &running, &place, begin, &mut out, tell);
         running.end();
         if let Err(error) = sent {
+            session.tell(None, &text, started.elapsed(), false);
             out.fail(running.told(error));
         }
     });
@@ -240,6 +245,7 @@ fn send(
     place: &Place,
     begin: impl FnOnce(&mut Connection) -> Result<(SchemaRef, Runs), Error>,
     out: &mut Out,
+    tell: impl Fn(Option<&Connection>),
 ) -> Result<(), Error> {
     let mut taken = Some(place.take(session)?);
     let (told, mut runs) = {
@@ -262,6 +268,7 @@ fn send(
             return Ok(());
         }
         let Some(mut rows) = rows else {
+            tell(taken.as_mut().map(|taken| &*taken.connection()));
             return Ok(());
         };
         while let Some(batch) = rows.next_batch()? {

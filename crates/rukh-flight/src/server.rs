@@ -23,6 +23,7 @@ use crate::door::Door;
 use crate::incoming::Accepting;
 use crate::info::sql_info;
 use crate::service::Service;
+use crate::session::Beginning;
 use crate::sessions::{OfServer, Sessions};
 use crate::types::type_info;
 
@@ -55,7 +56,13 @@ pub struct Config {
     pub shutdown_timeout: Duration,
     /// Settings that sessions start with.
     pub settings: Vec<(String, String)>,
+    /// Who is told of each statement that has run.
+    pub on_statement: Option<OnStatement>,
 }
+
+/// Is told of a statement that has run: the connection, if it still is the statement's, its text, how long it
+/// took, and whether it did what it says.
+pub type OnStatement = Arc<dyn Fn(Option<&rukh::Connection>, &str, Duration, bool) + Send + Sync>;
 
 impl Default for Config {
     fn default() -> Self {
@@ -68,6 +75,7 @@ impl Default for Config {
             authentication_timeout: Duration::from_secs(60),
             shutdown_timeout: Duration::from_secs(10),
             settings: Vec::new(),
+            on_statement: None,
         }
     }
 }
@@ -102,7 +110,10 @@ pub fn start(database: Database, config: Config) -> Result<RunningServer, StartE
     let sessions = Sessions::new(
         database.clone(),
         Arc::new(ring::default_provider()),
-        config.settings.clone(),
+        Beginning {
+            settings: config.settings.clone().into(),
+            on_statement: config.on_statement.clone(),
+        },
         config.connections_max,
         config.session_timeout,
     );

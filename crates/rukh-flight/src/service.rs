@@ -205,8 +205,11 @@ impl FlightSqlService for Service {
         let place = at(&session, command.transaction_id.as_ref())?;
         let (text, of, here) = (command.query.clone(), session.clone(), place.clone());
         run(&session, place, &text, move |connection| {
-            let statement = connection.prepare(&command.query)?;
-            update(&of, &here, connection, Call::plain(statement))
+            let told = of.clone();
+            told.told(connection, &command.query, |connection| {
+                let statement = connection.prepare(&command.query)?;
+                update(&of, &here, connection, Call::plain(statement))
+            })
         })
         .await
     }
@@ -227,8 +230,11 @@ impl FlightSqlService for Service {
         let text = format!("COPY {} FROM STDIN", quoted(&command.table));
         let ingest = Ingest::new(command, &first)?;
         let (sender, receiver) = mpsc::channel(WAITING_MAX);
+        let (told, loaded) = (session.clone(), text.clone());
         let loading = run(&session, place, &text, move |connection| {
-            ingest.run(connection, &mut Messages::new(receiver))
+            told.told(connection, &loaded, |connection| {
+                ingest.run(connection, &mut Messages::new(receiver))
+            })
         });
         fed(loading, feed(stream, sender)).await
     }
@@ -267,12 +273,15 @@ impl FlightSqlService for Service {
         let call = prepared.call();
         let text = call.statement.get().sql().to_string();
         let (of, here) = (session.clone(), place.clone());
+        let (told, updated) = (session.clone(), text.clone());
         let updating = run(&session, place, &text, move |connection| {
-            check_kind(call.statement.get(), &here)?;
-            if call.statement.get().kind() == StatementKind::Setting {
-                return update(&of, &here, connection, call);
-            }
-            update_each(&here, call, connection, receiver)
+            told.told(connection, &updated, |connection| {
+                check_kind(call.statement.get(), &here)?;
+                if call.statement.get().kind() == StatementKind::Setting {
+                    return update(&of, &here, connection, call);
+                }
+                update_each(&here, call, connection, receiver)
+            })
         });
         let batches = parameters::batches(request.into_inner());
         fed(updating, feed(batches, sender)).await

@@ -16,6 +16,7 @@ use rukh::{Backend, Connection, Database, Error, TransactionStatus};
 use crate::held::{Held, Shared, held};
 use crate::prepared::PreparedStatement;
 use crate::run::Running;
+use crate::server::OnStatement;
 
 /// Connections that a session keeps for its next statements.
 const IDLE_MAX: usize = 8;
@@ -32,6 +33,15 @@ const TICKETS_MAX: usize = 1_000;
 /// Most bytes of a statement that are shown to others.
 const SHOWN_BYTES_MAX: usize = 1024;
 
+/// What sessions begin with.
+#[derive(Clone)]
+pub(crate) struct Beginning {
+    /// Their settings.
+    pub(crate) settings: Arc<[(String, String)]>,
+    /// Who is told of their statements.
+    pub(crate) on_statement: Option<OnStatement>,
+}
+
 /// A session.
 pub(crate) struct Session {
     /// Its number, by which others cancel it.
@@ -41,7 +51,7 @@ pub(crate) struct Session {
     began: i64,
     database: Arc<dyn Shared<Database>>,
     /// What all sessions start with.
-    defaults: Arc<[(String, String)]>,
+    defaults: Beginning,
     state: Mutex<State>,
     last: AtomicU64,
 }
@@ -155,7 +165,7 @@ impl Session {
         user: Option<String>,
         address: SocketAddr,
         database: Arc<dyn Shared<Database>>,
-        defaults: Arc<[(String, String)]>,
+        defaults: Beginning,
     ) -> Self {
         Session {
             pid,
@@ -219,7 +229,7 @@ impl Session {
         }
         // Without users everybody is called as the database is.
         connection.set_client(self.user.as_deref().unwrap_or("rukh"), self.pid);
-        for (name, value) in self.defaults.iter() {
+        for (name, value) in self.defaults.settings.iter() {
             connection.set(name, value)?;
         }
         Ok(connection)
@@ -356,6 +366,26 @@ impl Session {
         state.changed = now();
         state.running.insert(number, running.clone());
         Ok(running)
+    }
+
+    /// Runs a statement whose rows nobody reads, and tells of it.
+    pub(crate) fn told<T>(
+        &self,
+        connection: &mut Connection,
+        text: &str,
+        run: impl FnOnce(&mut Connection) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let started = Instant::now();
+        let result = run(connection);
+        self.tell(Some(connection), text, started.elapsed(), result.is_ok());
+        result
+    }
+
+    /// Tells of a statement that has run.
+    pub(crate) fn tell(&self, connection: Option<&Connection>, text: &str, elapsed: Duration, is_ok: bool) {
+        if let Some(told) = &self.defaults.on_statement {
+            told(connection, text, elapsed, is_ok);
+        }
     }
 
     /// Notes that a statement has ended.

@@ -18,7 +18,7 @@ use crate::authentication::{Said, check_password, check_trusted, said, token};
 use crate::connection::Peer;
 use crate::error::{malformed, status};
 use crate::held::{Shared, shared};
-use crate::session::Session;
+use crate::session::{Beginning, Session};
 
 /// Numbers of sessions begin here: those of PostgreSQL's protocol count from 1.
 const FIRST_PID: i32 = 1_000_000_001;
@@ -33,7 +33,7 @@ pub(crate) struct Sessions {
     provider: Arc<CryptoProvider>,
     /// What makes up the salts of users who are not there.
     secret: [u8; 32],
-    defaults: Arc<[(String, String)]>,
+    defaults: Beginning,
     sessions_max: usize,
     idle_max: Duration,
     known: Mutex<Known>,
@@ -63,7 +63,7 @@ impl Sessions {
     pub(crate) fn new(
         database: Database,
         provider: Arc<CryptoProvider>,
-        defaults: Vec<(String, String)>,
+        defaults: Beginning,
         sessions_max: usize,
         idle_max: Duration,
     ) -> Result<Self, Error> {
@@ -71,7 +71,7 @@ impl Sessions {
             database: shared(database),
             provider,
             secret: [0; 32],
-            defaults: defaults.into(),
+            defaults,
             sessions_max,
             idle_max,
             known: Mutex::default(),

@@ -9,11 +9,11 @@
 //! | 4, n  | of each element: its length, -1 for NULL; itself |
 
 use bytes::{BufMut, BytesMut};
-use rukh::{DataType, Datum, array_elements, array_text};
+use rukh::{DataType, Datum, Interval, array_elements, array_text};
 
 use crate::input::binary_datum;
 use crate::output::{Format, write_value};
-use crate::types::{WireType, element_of, type_of};
+use crate::types::{INTERVAL, WireType, element_of, type_of};
 
 /// The number of `int2vector`, which counts from 0 and has blanks between its elements.
 const VECTOR: u32 = 22;
@@ -26,6 +26,12 @@ const OID: u32 = 26;
 
 /// Appends a text: an array in the form of its type, anything else as it is.
 pub(crate) fn write_text_value(text: &str, wire: WireType, format: Format, out: &mut BytesMut) {
+    if wire.oid == INTERVAL
+        && format == Format::Binary
+        && let Some(interval) = Interval::read(text)
+    {
+        return put_interval(interval, out);
+    }
     let is_vector = matches!(wire.oid, VECTOR | OID_VECTOR);
     let element = match wire.oid {
         VECTOR => Some(INT2),
@@ -47,6 +53,25 @@ pub(crate) fn write_text_value(text: &str, wire: WireType, format: Format, out: 
         _ => {}
     }
     put(text.as_bytes(), out);
+}
+
+/// Appends an interval in PostgreSQL's binary form: microseconds, days, months.
+fn put_interval(interval: Interval, out: &mut BytesMut) {
+    out.put_i32(16);
+    out.put_i64(interval.micros);
+    out.put_i32(interval.days);
+    out.put_i32(interval.months);
+}
+
+/// Reads an interval in PostgreSQL's binary form; `None` if the bytes are none.
+pub(crate) fn interval_of_binary(bytes: &[u8]) -> Option<Interval> {
+    let (micros, rest) = bytes.split_first_chunk::<8>()?;
+    let (days, months) = rest.split_first_chunk::<4>()?;
+    Some(Interval {
+        micros: i64::from_be_bytes(*micros),
+        days: i32::from_be_bytes(*days),
+        months: i32::from_be_bytes(months.try_into().ok()?),
+    })
 }
 
 fn put(bytes: &[u8], out: &mut BytesMut) {
@@ -72,6 +97,7 @@ fn binary(elements: &[Option<String>], oid: u32, first: i32) -> Option<BytesMut>
             Some(text) => ty.parse_text(text).ok()?,
         };
         match datum {
+            Datum::Text(text) if oid == INTERVAL => put_interval(Interval::read(&text)?, &mut out),
             // Numbers of objects have 32 bits.
             Datum::Int(number) if oid == OID => {
                 out.put_i32(4);
@@ -133,6 +159,7 @@ pub(crate) fn text_of_binary(bytes: &[u8]) -> Option<String> {
 
 fn element_text(bytes: &[u8], ty: &DataType, oid: u32) -> Option<String> {
     match ty {
+        _ if oid == INTERVAL => Some(interval_of_binary(bytes)?.words()),
         ty if ty.is_text() => String::from_utf8(bytes.to_vec()).ok(),
         DataType::Boolean => Some(if bytes == [0] { "f" } else { "t" }.to_string()),
         DataType::Decimal { .. } => rukh::binary::read_decimal(bytes),

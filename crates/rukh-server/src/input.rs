@@ -1,10 +1,10 @@
 //! Parameters as clients send them: text or binary bytes to values of a type.
 
-use rukh::{DataType, Datum, Error, Value};
+use rukh::{DataType, Datum, Error, Interval, Value};
 
 use crate::arrays;
 use crate::output::Format;
-use crate::types::element_of;
+use crate::types::{INTERVAL, element_of};
 
 /// The number of PostgreSQL's type `oid`.
 const OID: u32 = 26;
@@ -27,6 +27,13 @@ pub(crate) fn read_value(
             let array = arrays::text_of_binary(bytes).ok_or_else(|| bad_binary(number))?;
             Ok(Value::new(Datum::Text(array), DataType::Varchar(None)))
         }
+        (format, _) if oid == INTERVAL => {
+            let interval = match format {
+                Format::Binary => arrays::interval_of_binary(bytes).ok_or_else(|| bad_binary(number))?,
+                Format::Text => interval(text_of(bytes)?)?,
+            };
+            Ok(Value::new(Datum::Text(interval.words()), DataType::Varchar(None)))
+        }
         (Format::Text, _) if element_of(oid).is_some() => text(bytes, &DataType::Varchar(None)),
         (Format::Text, DataType::Decimal { .. }) => decimal(text_of(bytes)?),
         (Format::Text, ty) if ty.is_text() => text(bytes, ty),
@@ -40,6 +47,13 @@ pub(crate) fn read_value(
             Ok(Value::new(ty.check(datum).map_err(invalid)?, *ty))
         }
     }
+}
+
+fn interval(text: &str) -> Result<Interval, Error> {
+    Interval::read(text).ok_or_else(|| {
+        let message = format!("invalid input syntax for type interval: \"{text}\"");
+        Error::statement("22007", message)
+    })
 }
 
 fn text_of(bytes: &[u8]) -> Result<&str, Error> {

@@ -42,5 +42,6 @@ mod wire;
 pub use config::{Config, Tls};
 pub use error::ServeError;
 pub use log::{LogFormat, log_to_stderr};
+pub use metering::count_statement;
 pub use server::{RunningServer, start};
 pub use tls::encryption;

@@ -29,12 +29,12 @@ pub(crate) fn kind_of(text: &str) -> &'static str {
     known.copied().unwrap_or("other")
 }
 
-/// Counts a statement that has run.
-pub(crate) fn ran(connection: &Connection, text: &str, elapsed: Duration, is_ok: bool) {
+/// Counts a statement that has run, by the connection it ran on, if that has run nothing since.
+pub fn count_statement(connection: Option<&Connection>, text: &str, elapsed: Duration, is_ok: bool) {
     let kind = kind_of(text);
     let outcome = if is_ok { "ok" } else { "failed" };
     let stats = match kind {
-        "select" | "with" | "values" if is_ok => connection.last_query_stats(),
+        "select" | "with" | "values" if is_ok => connection.and_then(Connection::last_query_stats),
         _ => None,
     };
     let path = match stats.as_ref().map(|stats| stats.path) {

@@ -7,7 +7,7 @@ use rukh::{Connection, DataType, Description, Error, Row, Rows, Statement, State
 
 use crate::input::read_value;
 use crate::output::Format;
-use crate::types::{UNSPECIFIED, WireType, array_of, oid_of, type_of};
+use crate::types::{INTERVAL, OID_ARRAY, UNSPECIFIED, WireType, array_of, oid_of, type_of};
 
 /// A prepared statement.
 pub(crate) struct Prepared {
@@ -81,6 +81,8 @@ impl Prepared {
             None => Ok(Arc::new(Description {
                 parameters: Vec::new(),
                 arrays: Vec::new(),
+                intervals: Vec::new(),
+                oids: Vec::new(),
                 columns: None,
                 schema: None,
             })),
@@ -95,6 +97,8 @@ impl Prepared {
 
     fn oid(&self, at: usize, ty: &DataType, description: &Description) -> u32 {
         match self.oids.get(at) {
+            None | Some(&UNSPECIFIED) if description.intervals.contains(&at) => INTERVAL,
+            None | Some(&UNSPECIFIED) if description.oids.contains(&at) => OID_ARRAY,
             None | Some(&UNSPECIFIED) => match description.arrays.contains(&at) {
                 true => array_of(oid_of(ty)).unwrap_or_else(|| oid_of(ty)),
                 false => oid_of(ty),

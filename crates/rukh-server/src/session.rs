@@ -267,7 +267,7 @@ impl Session {
         let result = run(self);
         self.slot.stop();
         if self.server.config().http.is_some() {
-            metering::ran(&self.connection, text, started.elapsed(), result.is_ok());
+            metering::count_statement(Some(&self.connection), text, started.elapsed(), result.is_ok());
         }
         debug!(
             pid = self.slot.pid,

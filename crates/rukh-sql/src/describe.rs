@@ -33,6 +33,7 @@ use crate::dispatch::Prepared;
 use crate::dml::{self, WriteShape};
 use crate::explain::json_column;
 use crate::general;
+use crate::pg_catalog::asks_for_types;
 use crate::rows::{ColumnInfo, Columns};
 use crate::session::{PLANS_MAX, Session};
 use crate::statement::{ExplainFormat, KeptStatement, Statement, TransactionStatement, data_type};
@@ -49,6 +50,10 @@ pub struct Description {
     pub parameters: Vec<DataType>,
     /// Which of them are arrays of these types, as texts such as `{1,2}`: places in `parameters`.
     pub arrays: Vec<usize>,
+    /// Which of them are intervals, as texts in words: places in `parameters`.
+    pub intervals: Vec<usize>,
+    /// Which of the arrays hold numbers of objects: places in `parameters`.
+    pub oids: Vec<usize>,
     /// The columns of its rows; `None` if it gives no rows.
     pub columns: Option<Arc<[ColumnInfo]>>,
     /// The same as Arrow sees them. Whether values may be NULL is not known before it runs.
@@ -225,8 +230,11 @@ impl Session {
             _ => None,
         };
         let arrays = std::mem::take(&mut parameters.arrays);
+        let intervals = std::mem::take(&mut parameters.intervals);
         Ok(Description {
             arrays,
+            intervals,
+            oids: parameters.oids(statement),
             parameters: parameters.finished(),
             schema: columns.as_ref().map(|columns| columns.schema.clone()),
             columns: columns.map(|columns| columns.info()),
@@ -345,6 +353,7 @@ fn number_in(name: &str) -> Option<usize> {
 struct Parameters {
     types: Vec<Option<DataType>>,
     arrays: Vec<usize>,
+    intervals: Vec<usize>,
 }
 
 impl Parameters {
@@ -353,6 +362,7 @@ impl Parameters {
             0..=PARAMETERS_MAX => Ok(Parameters {
                 types: given.to_vec(),
                 arrays: Vec::new(),
+                intervals: Vec::new(),
             }),
             _ => Err(too_many()),
         }
@@ -377,6 +387,8 @@ impl Parameters {
         for (number, ty) in finder.casts {
             self.tell(number, ty);
         }
+        self.intervals
+            .extend(finder.intervals.iter().map(|number| number - 1));
         Ok(())
     }
 
@@ -448,6 +460,14 @@ impl Parameters {
         }
     }
 
+    /// Returns the places of arrays of numbers of objects.
+    fn oids(&self, statement: &Statement) -> Vec<usize> {
+        match statement {
+            Statement::Query(query) if asks_for_types(query) => (0..self.types.len()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     fn finished(self) -> Vec<DataType> {
         let text = DataType::Varchar(None);
         self.types.into_iter().map(|ty| ty.unwrap_or(text)).collect()
@@ -499,6 +519,7 @@ fn element_type(ty: &ast::DataType) -> &ast::DataType {
 struct Finder {
     numbers: Vec<usize>,
     casts: Vec<(usize, DataType)>,
+    intervals: Vec<usize>,
 }
 
 impl Visitor for Finder {
@@ -509,9 +530,17 @@ impl Visitor for Finder {
         if let ast::Expr::Cast {
             expr, data_type: ty, ..
         } = expr
-            && let (Some(number), Ok(ty)) = (number_of(expr), data_type(element_type(ty)))
+            && let Some(number) = number_of(expr)
         {
-            self.casts.push((number, ty));
+            match ty {
+                ast::DataType::Interval { .. } => {
+                    self.intervals.push(number);
+                    self.casts.push((number, DataType::Varchar(None)));
+                }
+                ty => self
+                    .casts
+                    .extend(data_type(element_type(ty)).map(|ty| (number, ty))),
+            }
         }
         ControlFlow::Continue(())
     }

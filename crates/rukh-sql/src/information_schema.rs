@@ -11,12 +11,15 @@ use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::datasource::MemTable;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use rukh_catalog::{
-    Catalog, CheckOption, Column, ColumnId, FamilyId, Index, KeyElement, KeyExpr, Sequence, Table, View,
+    Catalog, CheckOption, Column, ColumnId, FamilyId, Identity, Index, KeyElement, KeyExpr, Sequence, Table,
+    View,
 };
 use rukh_keys::{DataType, SortOrder};
 
 use crate::SqlError;
+use crate::context::StatementContext;
 use crate::dml::is_updatable;
+use crate::pg_catalog::{self, information_names, information_table};
 use crate::show::{batch, booleans, numbers, texts};
 
 /// Name of the database in `table_catalog` and the like.
@@ -38,16 +41,16 @@ const INFORMATION_SCHEMA: &[(&str, Maker)] = &[
 ];
 
 /// Returns `information_schema` over these definitions.
-pub(crate) fn schema_provider(catalog: &Arc<Catalog>) -> Arc<dyn SchemaProvider> {
+pub(crate) fn schema_provider(context: &Arc<StatementContext>) -> Arc<dyn SchemaProvider> {
     Arc::new(Definitions {
-        catalog: catalog.clone(),
+        context: context.clone(),
         makers: INFORMATION_SCHEMA,
     })
 }
 
 #[derive(Debug)]
 struct Definitions {
-    catalog: Arc<Catalog>,
+    context: Arc<StatementContext>,
     makers: &'static [(&'static str, Maker)],
 }
 
@@ -63,26 +66,33 @@ impl Definitions {
 #[async_trait]
 impl SchemaProvider for Definitions {
     fn table_names(&self) -> Vec<String> {
-        self.makers.iter().map(|(name, _)| name.to_string()).collect()
+        let own = self.makers.iter().map(|(name, _)| *name);
+        own.chain(information_names()).map(str::to_string).collect()
     }
 
     async fn table(&self, name: &str) -> DataFusionResult<Option<Arc<dyn TableProvider>>> {
         let Some(maker) = self.maker(name) else {
-            return Ok(None);
+            return information_table(name, &self.context);
         };
-        let rows = maker(&self.catalog).map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let rows = maker(&self.context.snapshot.catalog)
+            .map_err(|error| DataFusionError::External(Box::new(error)))?;
         let table = MemTable::try_new(rows.schema(), vec![vec![rows]])?;
         Ok(Some(Arc::new(table)))
     }
 
     fn table_exist(&self, name: &str) -> bool {
-        self.maker(name).is_some()
+        self.maker(name).is_some() || information_names().any(|known| known == name)
     }
 }
 
 /// A column that says the same in every row.
 fn same(text: &str, rows: usize) -> ArrayRef {
     texts((0..rows).map(|_| Some(text.to_string())))
+}
+
+/// A column of NULLs.
+fn nothing(rows: usize) -> ArrayRef {
+    texts((0..rows).map(|_| None))
 }
 
 fn optional_numbers(values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
@@ -116,10 +126,17 @@ fn tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
             "table_type",
             texts(rows.iter().map(|row| Some(kind(row.2.is_some()).to_string()))),
         ),
+        ("self_referencing_column_name", nothing(rows.len())),
+        ("reference_generation", nothing(rows.len())),
+        ("user_defined_type_catalog", nothing(rows.len())),
+        ("user_defined_type_schema", nothing(rows.len())),
+        ("user_defined_type_name", nothing(rows.len())),
         (
             "is_insertable_into",
             texts(rows.iter().map(|row| yes_or_no(row.2.is_some()))),
         ),
+        ("is_typed", same("NO", rows.len())),
+        ("commit_action", nothing(rows.len())),
         (
             "table_comment",
             texts(
@@ -237,6 +254,9 @@ fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
     });
     let rows: Vec<_> = of_tables.chain(of_views).collect();
     let types = || rows.iter().map(|(.., column)| &column.ty);
+    let columns = || rows.iter().map(|(.., column)| column);
+    let no_text = || nothing(rows.len());
+    let generated = |column: &Column| column.values.generated.as_ref().map(|value| value.sql.clone());
     batch([
         ("table_catalog", same(DATABASE, rows.len())),
         (
@@ -281,7 +301,84 @@ fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
             "datetime_precision",
             optional_numbers(types().map(datetime_precision)),
         ),
+        (
+            "character_octet_length",
+            optional_numbers(types().map(|ty| Some(character_length(ty)? * 4))),
+        ),
+        ("numeric_precision_radix", optional_numbers(types().map(radix))),
+        ("interval_type", no_text()),
+        ("interval_precision", optional_numbers(rows.iter().map(|_| None))),
+        ("character_set_catalog", no_text()),
+        ("character_set_schema", no_text()),
+        ("character_set_name", no_text()),
+        ("collation_catalog", no_text()),
+        ("collation_schema", no_text()),
+        ("collation_name", no_text()),
+        ("domain_catalog", no_text()),
+        ("domain_schema", no_text()),
+        ("domain_name", no_text()),
+        ("udt_catalog", same(DATABASE, rows.len())),
+        ("udt_schema", same("pg_catalog", rows.len())),
+        (
+            "udt_name",
+            texts(types().map(|ty| Some(pg_catalog::type_name(ty).to_string()))),
+        ),
+        ("scope_catalog", no_text()),
+        ("scope_schema", no_text()),
+        ("scope_name", no_text()),
+        ("maximum_cardinality", optional_numbers(rows.iter().map(|_| None))),
+        (
+            "dtd_identifier",
+            texts(rows.iter().map(|(.., i, _)| Some((i + 1).to_string()))),
+        ),
+        ("is_self_referencing", same("NO", rows.len())),
+        (
+            "is_identity",
+            texts(columns().map(|column| yes_or_no(column.values.identity.is_some()))),
+        ),
+        (
+            "identity_generation",
+            texts(columns().map(|column| {
+                let generation = match column.values.identity? {
+                    Identity::Always => "ALWAYS",
+                    Identity::ByDefault => "BY DEFAULT",
+                };
+                Some(generation.to_string())
+            })),
+        ),
+        ("identity_start", no_text()),
+        ("identity_increment", no_text()),
+        ("identity_maximum", no_text()),
+        ("identity_minimum", no_text()),
+        ("identity_cycle", same("NO", rows.len())),
+        (
+            "is_generated",
+            texts(columns().map(|column| {
+                let word = if generated(column).is_some() {
+                    "ALWAYS"
+                } else {
+                    "NEVER"
+                };
+                Some(word.to_string())
+            })),
+        ),
+        ("generation_expression", texts(columns().map(generated))),
+        (
+            "is_updatable",
+            texts(rows.iter().map(|(schema, name, ..)| {
+                let view = catalog.view_named(schema, name);
+                yes_or_no(view.is_none_or(|view| is_updatable(catalog, view)))
+            })),
+        ),
     ])
+}
+
+/// Returns in which base the digits of a number are counted.
+fn radix(ty: &DataType) -> Option<i64> {
+    match ty {
+        DataType::Decimal { .. } => Some(10),
+        ty => numeric_digits(ty).0.map(|_| 2),
+    }
 }
 
 /// Returns the name of a type without its length or precision, as the SQL standard spells it.
@@ -383,6 +480,14 @@ fn table_constraints(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
         ),
         ("is_deferrable", same("NO", rows.len())),
         ("initially_deferred", same("NO", rows.len())),
+        ("enforced", same("YES", rows.len())),
+        (
+            "nulls_distinct",
+            texts(
+                rows.iter()
+                    .map(|row| (row.kind == "UNIQUE").then(|| "YES".to_string())),
+            ),
+        ),
     ])
 }
 
@@ -422,6 +527,10 @@ fn key_column_usage(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
         (
             "ordinal_position",
             numbers(rows.iter().map(|(_, position, _)| *position)),
+        ),
+        (
+            "position_in_unique_constraint",
+            optional_numbers(rows.iter().map(|_| None)),
         ),
     ])
 }

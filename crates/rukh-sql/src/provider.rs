@@ -23,6 +23,7 @@ use crate::information_schema;
 use crate::operators::ScanExec;
 use crate::past;
 use crate::pg_catalog::PgCatalog;
+use crate::sequences;
 use crate::types::table_schema;
 
 /// A table at the snapshot of one statement.
@@ -180,7 +181,7 @@ impl CatalogProvider for RukhCatalog {
     fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
         let context = self.current.context()?;
         match name {
-            "information_schema" => Some(information_schema::schema_provider(&context.snapshot.catalog)),
+            "information_schema" => Some(information_schema::schema_provider(&context)),
             "pg_catalog" => Some(self.current.system(&context)),
             _ => Some(Arc::new(RukhSchema {
                 context,
@@ -219,6 +220,12 @@ impl SchemaProvider for RukhSchema {
         if let Some(table) = past::table_named(&self.context.snapshot.catalog, &self.name, name) {
             return Ok(Some(Arc::new(RukhTable::new(self.context.clone(), table))));
         }
+        if let Some(sequence) = self.context.snapshot.catalog.sequence_named(&self.name, name) {
+            let table = sequences::as_table(&self.current.asking.engine, sequence);
+            return Ok(Some(
+                table.map_err(|error| DataFusionError::External(Box::new(error)))?,
+            ));
+        }
         if let Some((_, table)) = self.context.tables.iter().find(|(known, _)| known == name) {
             return Ok(Some(table.clone()));
         }
@@ -231,6 +238,7 @@ impl SchemaProvider for RukhSchema {
     fn table_exist(&self, name: &str) -> bool {
         let catalog = &self.context.snapshot.catalog;
         catalog.table_named(&self.name, name).is_ok()
+            || catalog.sequence_named(&self.name, name).is_some()
             || past::table_named(catalog, &self.name, name).is_some()
             || self.context.tables.iter().any(|(known, _)| known == name)
             || self

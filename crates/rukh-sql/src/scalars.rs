@@ -15,6 +15,7 @@ use rukh_keys::{DataType, Datum};
 
 use crate::SqlError;
 use crate::array_text::array_text;
+use crate::interval_text::{interval_texts, is_interval};
 use crate::types::{arrow_type, data_type_of_arrow};
 
 /// Returns a datum as a literal of its type.
@@ -268,6 +269,9 @@ macro_rules! collect {
 pub(crate) fn datums_from_array(array: &ArrayRef, ty: &DataType) -> Result<Vec<Datum>, SqlError> {
     if let ArrowType::List(_) = array.data_type() {
         return array_texts(array);
+    }
+    if is_interval(array.data_type()) && ty.is_text() {
+        return interval_texts(array);
     }
     let wanted = arrow_type(ty);
     let converted;

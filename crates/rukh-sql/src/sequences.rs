@@ -7,9 +7,11 @@ use std::hash::{Hash, Hasher};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType as ArrowType, Int64Type};
+use datafusion::catalog::TableProvider;
+use datafusion::datasource::MemTable;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::FunctionRegistry;
 use datafusion::execution::session_state::SessionState;
@@ -142,6 +144,30 @@ impl Sequences {
         }
         Ok(value)
     }
+}
+
+/// Makes the row that a query of a sequence gives: `last_value`, `log_cnt`, `is_called`.
+pub(crate) fn as_table(engine: &Engine, sequence: &Sequence) -> Result<Arc<dyn TableProvider>, SqlError> {
+    let ends = (sequence.min, sequence.max);
+    let (start, end) = if sequence.increment > 0 {
+        ends
+    } else {
+        (ends.1, ends.0)
+    };
+    let (last, is_called) = match engine.next_number(sequence.id)? {
+        None => (end, true),
+        Some(next) if next == sequence.start => (next, false),
+        // It has begun again.
+        Some(next) if next == start && sequence.cycle => (end, true),
+        Some(next) => (next.saturating_sub(sequence.increment), true),
+    };
+    let columns: [(&str, ArrayRef); 3] = [
+        ("last_value", Arc::new(Int64Array::from(vec![last]))),
+        ("log_cnt", Arc::new(Int64Array::from(vec![0]))),
+        ("is_called", Arc::new(BooleanArray::from(vec![is_called]))),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).map_err(DataFusionError::from)?;
+    Ok(Arc::new(MemTable::try_new(batch.schema(), vec![vec![batch]])?))
 }
 
 /// Adds the functions to a session.

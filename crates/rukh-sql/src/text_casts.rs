@@ -9,6 +9,7 @@
 //! | VARBINARY                   | the bytes as UTF-8     | `\x6162`                 |
 //! | BOOLEAN in concat           | `true`                 | `t`                      |
 //! | lists                       | `[1, 2]`               | `{1,2}`                  |
+//! | intervals                   | `1 mons 2 hours`       | `1 mon 02:00:00`         |
 //!
 //! UUIDs are texts in Arrow; a cast of one to text makes it one for SQL, too.
 
@@ -43,7 +44,9 @@ pub(crate) fn cast_to_text(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
         | ArrowType::Binary
         | ArrowType::LargeBinary
         | ArrowType::BinaryView
-        | ArrowType::List(_) => true,
+        | ArrowType::List(_)
+        | ArrowType::Interval(_)
+        | ArrowType::Duration(_) => true,
         _ => data_type_of(&field) == DataType::Uuid,
     };
     own.then(|| TEXT.call(vec![expr.clone()]))

@@ -28,6 +28,9 @@ pub const TYPE_KEY: &str = "rukh.type";
 /// Key of the number of PostgreSQL's type in a field's metadata, where its values do not tell it.
 pub(crate) const WIRE_KEY: &str = "rukh.wire";
 
+/// Number of PostgreSQL's type of intervals.
+const INTERVAL_OID: u32 = 1186;
+
 /// Returns the Arrow type that values of a type have.
 pub fn arrow_type(ty: &DataType) -> ArrowType {
     match ty {
@@ -98,6 +101,7 @@ pub(crate) fn wire_oid(field: &Field) -> Option<u32> {
     let told = field.metadata().get(WIRE_KEY).and_then(|oid| oid.parse().ok());
     told.or_else(|| match field.data_type() {
         ArrowType::List(of) => array_oid(of.data_type()),
+        ArrowType::Interval(_) | ArrowType::Duration(_) => Some(INTERVAL_OID),
         _ => None,
     })
 }

@@ -89,6 +89,7 @@ pub use rukh_keys::{DataType, Datum, ValueError};
 pub use rukh_kv::Backup;
 /// A parameter: a datum with its type.
 pub use rukh_sql::Constant as Value;
+pub use rukh_sql::Interval;
 pub use rukh_sql::{
     Backend, Backends, CancelHandle, ColumnInfo, CopyClient, CopyShape, Description, ErrorKind, Notice,
     ProgressReport, QueryStats, RunPath, Split, SqlError as Error, StatementKind, TransactionStatus,

@@ -27,6 +27,43 @@ fn what_there_is() {
     insta::assert_snapshot!(runs.join("\n"));
 }
 
+/// Views, sequences, schemas, users and functions, and what `+` adds.
+#[test]
+fn what_else_there_is() {
+    let more = "
+        CREATE SCHEMA shop;
+        CREATE TABLE shop.goods (id INT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, price DECIMAL(8,2) CHECK (price > 0));
+        CREATE VIEW busy AS SELECT system, minutes FROM logs WHERE minutes > 10;
+        CREATE SEQUENCE numbers START 5 INCREMENT 5;
+        COMMENT ON TABLE logs IS 'who was logged in';
+        COMMENT ON COLUMN logs.period IS 'year and month';
+        COMMENT ON VIEW busy IS 'more than ten';
+        CREATE ROLE readers;
+    ";
+    let place = Place::with(&format!("{LOGS}{more}"));
+    let commands = [
+        "\\dv",
+        "\\dv+",
+        "\\ds",
+        "\\ds n*",
+        "\\dn+",
+        "\\du",
+        "\\df quote_id*",
+        "\\dt+ l*",
+        "\\di+ logs_m*",
+        "\\d busy",
+        "\\d+ busy",
+        "\\d+ logs",
+        "\\d numbers",
+        "\\d+ shop.goods",
+        "\\sv busy",
+        "\\sv logs",
+        "\\l nothing",
+    ];
+    let runs = commands.map(|command| place.run(&["db", "-c", command], ""));
+    insta::assert_snapshot!(runs.join("\n"));
+}
+
 #[test]
 fn display_settings() {
     let place = Place::with(HOSTS);

@@ -143,6 +143,15 @@ fn asyncpg_reads_and_writes() {
     }
 }
 
+/// What Grafana, Metabase, DBeaver and pgAdmin ask.
+#[test]
+fn tools_find_what_there_is() {
+    let test = "tools_find_what_there_is";
+    if let Some(printed) = run_python(test, "tools_client.py", &script("tools_client.py")) {
+        compare("tools", &printed);
+    }
+}
+
 #[test]
 fn odbc_reads_and_writes() {
     let test = "odbc_reads_and_writes";

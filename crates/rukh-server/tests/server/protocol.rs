@@ -173,8 +173,24 @@ fn statements_and_portals_are_described() {
         &[parse("", "DELETE FROM t", &[]), describe(b'S', ""), sync()],
     );
     assert_eq!(answer.kinds(), "1tnZ");
+    // A type that only results and parameters have.
+    let answer = all(
+        &mut client,
+        &[
+            parse("", "SELECT $1::interval AS i", &[]),
+            describe(b'S', ""),
+            bind("", "", &[Some(b"1 day 02:00")], 0, 1),
+            execute("", 0),
+            sync(),
+        ],
+    );
+    assert_eq!(answer.messages[1].body, [0, 1, 0, 0, 4, 162]);
+    assert_eq!(answer.columns, Some(vec![("i".to_string(), 1186)]));
+    let micros = 7_200_000_000_i64.to_be_bytes().to_vec();
+    let days_and_months = [0, 0, 0, 1, 0, 0, 0, 0].to_vec();
+    assert_eq!(answer.rows, [[Some([micros, days_and_months].concat())]]);
     // A type that Rukh does not have.
-    let answer = all(&mut client, &[parse("", "SELECT $1", &[1186]), sync()]);
+    let answer = all(&mut client, &[parse("", "SELECT $1", &[114]), sync()]);
     assert_eq!((answer.sqlstate().as_str(), answer.status), ("0A000", 'I'));
     let answer = all(&mut client, &[parse("s", "SELECT 1", &[]), sync()]);
     assert_eq!(answer.sqlstate(), "42P05");

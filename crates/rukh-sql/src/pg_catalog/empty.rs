@@ -153,6 +153,10 @@ pub(super) const TABLES: &[Definition] = &[
         "objoid oid, classoid oid, provider text, label text",
     ),
     empty(
+        "pg_stat_gssapi",
+        "pid int4, gss_authenticated bool, principal text, encrypted bool, credentials_delegated bool",
+    ),
+    empty(
         "pg_statistic_ext",
         "oid oid, stxrelid oid, stxname name, stxnamespace oid, stxowner oid, stxstattarget int4, \
          stxkeys int2vector, stxkind char[], stxexprs text",

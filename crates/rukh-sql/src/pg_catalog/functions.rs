@@ -25,7 +25,7 @@ use crate::provider::CurrentStatement;
 use super::lookup::{self, Sized};
 use super::relations::{Relation, relation};
 use super::table::{Cell, Kind, array, cells};
-use super::{DATABASE, Source, arrays, oids, procs, texts, types};
+use super::{DATABASE, Source, arrays, oids, procs, spelling, texts, types, view_text};
 
 /// Gives the value of a call.
 type Run = fn(&Source<'_>, &[Cell]) -> Result<Cell, SqlError>;
@@ -157,7 +157,7 @@ const FUNCTIONS: &[Definition] = &[
     stable("pg_get_viewdef", 1..=2, Kind::Text, |source, given| {
         let number = lookup::relation_number(source, &given[0])?;
         Ok(match relation(source.catalog(), oid(&number)) {
-            Some(Relation::View(view)) => Cell::Text(format!(" {};", view.sql)),
+            Some(Relation::View(view)) => view_text::definition(&view.sql, &source.path()).into(),
             _ => Cell::Null,
         })
     }),
@@ -315,6 +315,26 @@ const FUNCTIONS: &[Definition] = &[
     }),
     stable("quote_literal", 1..=1, Kind::Text, |_, given| {
         Ok(quoted_string(&text(&given[0])).into())
+    }),
+    with_nulls("format", 1..=32, Kind::Text, |_, given| spelling::format(given)),
+    stable("parse_ident", 1..=2, Kind::TextArray, |_, given| {
+        spelling::parse_ident(given)
+    }),
+    // What `type_tree` finds nothing of.
+    stable("no_oid", 0..=0, Kind::Oid, NONE),
+    stable("no_oids", 0..=0, Kind::OidArray, NONE),
+    stable("pg_stat_get_numscans", 1..=1, Kind::Int8, NONE),
+    // What `series` makes of a search in the setting `search_path`.
+    stable("search_path_has", 1..=1, Kind::Bool, |source, given| {
+        let path = source.context.client.settings.value("search_path")?;
+        let wanted = text(&given[0]);
+        let mut names = path.split(',').map(str::trim);
+        Ok(names
+            .any(|name| match name {
+                "\"$user\"" => wanted == source.user(),
+                name => wanted == name,
+            })
+            .into())
     }),
     with_nulls("json_build_object", 0..=32, Kind::Json, |_, given| {
         json_object(given)
@@ -549,7 +569,7 @@ fn oid(cell: &Cell) -> i64 {
     }
 }
 
-fn text(cell: &Cell) -> String {
+pub(super) fn text(cell: &Cell) -> String {
     match cell {
         Cell::Text(text) => text.clone(),
         Cell::Int(number) => number.to_string(),

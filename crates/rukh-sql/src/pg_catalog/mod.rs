@@ -11,7 +11,11 @@
 //! | `rows`        | the tables that have rows                                                   |
 //! | `empty`       | the tables that never have any: triggers, policies, publications …           |
 //! | `texts`       | definitions of indexes and constraints as SQL                               |
+//! | `view_text`   | queries of views, as they are shown                                        |
 //! | `arrays`      | functions on arrays                                                         |
+//! | `spelling`    | `format`, `parse_ident`                                                    |
+//! | `series`      | series over the places of an array, and the names of what functions give     |
+//! | `type_tree`   | types with the types within them, as asyncpg asks for them                   |
 //! | `functions`   | `pg_get_indexdef`, `format_type`, `has_table_privilege` …                    |
 //! | `lookup`      | what these functions look up                                                |
 //! | `syntax`      | what only such queries write: `OPERATOR(pg_catalog.~)`, `'t'::regclass`      |
@@ -23,11 +27,12 @@
 //! same catalog. What a table does not know is NULL, or what PostgreSQL has in a database that does not use
 //! the feature.
 //!
-//! Deliberately not here: `information_schema`, which has a file of its own.
+//! Deliberately not here: `information_schema`, which has a file of its own, but for what `information` has.
 
 mod arrays;
 mod empty;
 mod functions;
+mod information;
 mod lookup;
 mod nothing;
 mod oids;
@@ -35,14 +40,19 @@ mod procs;
 mod relations;
 mod rows;
 mod schema;
+mod series;
+mod spelling;
 mod subqueries;
 mod syntax;
 mod table;
 mod tableoids;
 mod texts;
+mod type_tree;
 mod types;
+mod view_text;
 
 pub(crate) use functions::register;
+pub(crate) use information::{information_names, information_table};
 pub(crate) use lookup::schemas;
 pub(crate) use procs::learn as learn_functions;
 pub(crate) use schema::{DATABASE, PgCatalog, Source};
@@ -50,3 +60,5 @@ use schema::{Definition, Maker, definition, definitions};
 pub(crate) use subqueries::spell_out_subqueries;
 pub(crate) use syntax::spell_out;
 pub(crate) use table::{Cell, Kind};
+pub(crate) use type_tree::asks_for_types;
+pub(crate) use types::type_name;

@@ -11,7 +11,7 @@ use super::relations::{Attribute, Relation, relations};
 use super::table::{Cell, row};
 use super::texts::{constraints, index_definition, place, places};
 use super::types::{self, collation_of, length_of};
-use super::{DATABASE, Definition, Maker, Source, oids, procs};
+use super::{DATABASE, Definition, Maker, Source, oids, procs, view_text};
 
 /// The table that stands for `pg_get_keywords()`.
 pub(super) const KEYWORDS: &str = "pg_get_keywords";
@@ -346,6 +346,19 @@ pub(super) const TABLES: &[Definition] = &[
         users,
     ),
     with(
+        // What is not counted is NULL.
+        "pg_stat_database",
+        "datid oid, datname name, numbackends int4, xact_commit int8, xact_rollback int8, blks_read int8, \
+         blks_hit int8, tup_returned int8, tup_fetched int8, tup_inserted int8, tup_updated int8, \
+         tup_deleted int8, conflicts int8, temp_files int8, temp_bytes int8, deadlocks int8, \
+         stats_reset timestamptz",
+        |_| {
+            let mut row = row![oids::DATABASE, DATABASE];
+            row.resize(17, Cell::Null);
+            vec![row]
+        },
+    ),
+    with(
         "pg_stat_user_tables",
         "relid oid, schemaname name, relname name, seq_scan int8, seq_tup_read int8, idx_scan int8, \
          idx_tup_fetch int8, n_tup_ins int8, n_tup_upd int8, n_tup_del int8, n_tup_hot_upd int8, \
@@ -413,11 +426,12 @@ pub(super) const TABLES: &[Definition] = &[
         "pg_views",
         "schemaname name, viewname name, viewowner name, definition text",
         |source| {
-            let views = source.catalog().views();
+            let (views, path) = (source.catalog().views(), source.path());
             views
                 .map(|view| {
                     let owner = lookup::owner_name(source, view.id.0);
-                    row![&view.schema, &view.name, owner, format!(" {};", view.sql)]
+                    let text = view_text::definition(&view.sql, &path);
+                    row![&view.schema, &view.name, owner, text]
                 })
                 .collect()
         },

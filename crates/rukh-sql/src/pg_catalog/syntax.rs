@@ -20,6 +20,8 @@
 //! | `_pg_expandarray(x)`                   | `unnest(array_with_places(x))`             |
 //! | `x LIKE y ESCAPE '/'`                  | `x LIKE replace(…)`, with backslashes      |
 //! | `FROM pg_get_keywords()`               | `FROM pg_catalog.pg_get_keywords`          |
+//! | `FROM generate_series(1, 3) i`         | see `series`                               |
+//! | `WITH RECURSIVE typeinfo_tree …`       | see `type_tree`                            |
 //! | `(f(x)).n`                             | `get_field(f(x), 'n')`                    |
 
 use std::convert::Infallible;
@@ -37,6 +39,7 @@ use crate::output_names::name_of;
 use crate::walk::WalkMut;
 
 use super::rows::KEYWORDS;
+use super::{series, type_tree};
 
 /// Types whose values are numbers of objects, written by name.
 const OBJECT_TYPES: &[&str] = &["regclass", "regtype", "regproc", "regnamespace", "regrole"];
@@ -67,7 +70,26 @@ impl VisitorMut for Spell {
         ControlFlow::Continue(())
     }
 
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Infallible> {
+        type_tree::spell_out(query);
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+        if let Expr::InSubquery {
+            expr: inner,
+            subquery,
+            negated,
+        } = expr
+            && let Some(spelled) = series::search_path(inner, subquery, *negated)
+        {
+            *expr = spelled;
+        }
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Infallible> {
+        series::name_column(factor);
         if let TableFactor::Table {
             name, args: Some(_), ..
         }

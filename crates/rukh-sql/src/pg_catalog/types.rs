@@ -92,6 +92,13 @@ pub(crate) fn oid_of(ty: &DataType) -> i64 {
     }
 }
 
+/// Returns the name of the type of a column, as `pg_type` has it.
+pub(crate) fn type_name(ty: &DataType) -> &'static str {
+    let oid = oid_of(ty);
+    let found = TYPES.iter().find(|known| known.oid == oid);
+    found.map_or("unknown", |known| known.name)
+}
+
 /// Returns length or precision as PostgreSQL packs it, or -1 for none.
 pub(crate) fn modifier_of(ty: &DataType) -> i64 {
     match ty {

@@ -7,6 +7,7 @@
 //! | `CAST(x AS UUID)`         | `to_uuid(CAST(x AS VARCHAR))`        |
 //! | `UUID 'a0ee…'`            | `to_uuid('a0ee…')`                   |
 //! | `1e300`                   | `CAST('1e300' AS DOUBLE)`            |
+//! | `INTERVAL '1 day 02:00'`  | an interval in words DataFusion reads |
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
@@ -19,6 +20,7 @@ use rukh_keys::DataType;
 
 use super::data_type;
 use super::number::is_double;
+use crate::interval_text::Interval;
 use crate::walk::WalkMut;
 
 /// Spells out the casts of a tree.
@@ -41,6 +43,19 @@ impl VisitorMut for Spell {
 
 fn spelled(expr: &Expr) -> Option<Expr> {
     match expr {
+        Expr::Interval(interval) if interval.leading_field.is_none() => {
+            let words = interval_words(&interval.value)?;
+            Some(Expr::Interval(ast::Interval {
+                value: Box::new(words),
+                ..interval.clone()
+            }))
+        }
+        Expr::Cast {
+            kind: CastKind::Cast | CastKind::DoubleColon,
+            expr,
+            data_type: ty @ ast::DataType::Interval { .. },
+            ..
+        } => Some(cast(&interval_words(expr)?, ty.clone())),
         Expr::Cast {
             kind: CastKind::Cast | CastKind::DoubleColon,
             expr,
@@ -69,6 +84,20 @@ fn spelled(expr: &Expr) -> Option<Expr> {
         },
         _ => None,
     }
+}
+
+/// Returns the literal of an interval in words that DataFusion reads; `None` for what is no such literal.
+fn interval_words(literal: &Expr) -> Option<Expr> {
+    let Expr::Value(value) = literal else {
+        return None;
+    };
+    let Value::SingleQuotedString(text) = &value.value else {
+        return None;
+    };
+    let words = Interval::read(text)?.words();
+    Some(Expr::Value(
+        Value::SingleQuotedString(words).with_span(value.span),
+    ))
 }
 
 fn as_text(expr: &Expr) -> Expr {
