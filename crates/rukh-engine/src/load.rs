@@ -22,7 +22,7 @@ use rukh_catalog::{Table, TableId};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -49,6 +49,8 @@ pub struct Load {
 /// The thread that encodes and sorts.
 struct Encoder {
     rows: SyncSender<Vec<Row>>,
+    /// Rows that are encoded.
+    spent: Mutex<Receiver<Vec<Row>>>,
     thread: JoinHandle<Result<Sorters, EngineError>>,
 }
 
@@ -66,13 +68,20 @@ impl Engine {
         let bytes_max = inner.load_bytes_max();
         let (sender, receiver) = mpsc::sync_channel::<Vec<Row>>(WAITING_MAX);
         let mut sorters = Sorters::new(maintainer.clone(), &directory, bytes_max, snapshot.now());
+        let (spent_sender, spent) = mpsc::channel();
         let thread = thread::spawn(move || {
             for rows in receiver {
                 sorters.add(&rows)?;
+                // Nobody may want them.
+                let _ = spent_sender.send(rows);
             }
             Ok(sorters)
         });
-        let encoder = Some(Encoder { rows: sender, thread });
+        let encoder = Some(Encoder {
+            rows: sender,
+            spent: Mutex::new(spent),
+            thread,
+        });
         Ok(Load {
             inner,
             maintainer,
@@ -96,16 +105,19 @@ impl Engine {
 }
 
 impl Load {
-    /// Adds rows, in any order; lists of a few thousand are best.
+    /// Adds rows, in any order; lists of a few thousand are best. Returns rows added before that are no longer
+    /// needed: their memory serves the next ones best in the thread that it comes from.
     ///
     /// An error may be that of rows added before, and ends the load.
-    pub fn add(&mut self, mut rows: Vec<Row>) -> Result<(), EngineError> {
+    pub fn add(&mut self, mut rows: Vec<Row>) -> Result<Vec<Row>, EngineError> {
         self.maintainer.rules.apply(&self.maintainer.codec, &mut rows)?;
         self.rows += rows.len() as u64;
-        let sent = self.encoder.as_ref().map(|encoder| encoder.rows.send(rows));
-        match sent {
-            Some(Ok(())) => Ok(()),
-            _ => Err(self.encoder_error()),
+        let Some(encoder) = &self.encoder else {
+            return Err(EngineError::Cancelled);
+        };
+        match encoder.rows.send(rows) {
+            Ok(()) => Ok(encoder.spent.lock().try_iter().flatten().collect()),
+            Err(_) => Err(self.encoder_error()),
         }
     }
 
@@ -150,7 +162,7 @@ impl Load {
     }
 
     fn join_encoder(&mut self) -> Result<Sorters, EngineError> {
-        let Some(Encoder { rows, thread }) = self.encoder.take() else {
+        let Some(Encoder { rows, thread, .. }) = self.encoder.take() else {
             return Err(EngineError::Cancelled);
         };
         drop(rows);

@@ -54,7 +54,7 @@ pub(super) fn add_batch(
     };
     let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
     for _ in 0..batch.num_rows() {
-        let mut row = assembler.row()?;
+        let mut row = assembler.row(Vec::new())?;
         for (values, position) in columns.iter_mut().zip(&assembler.fields) {
             row[*position] = values.next().unwrap_or(Datum::Null);
         }

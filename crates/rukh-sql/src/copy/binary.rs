@@ -100,7 +100,7 @@ fn row(
         let message = format!("row field count is {count}, expected {expected}");
         return Err(in_line(malformed(&message)));
     }
-    let mut row = assembler.row().map_err(in_line)?;
+    let mut row = assembler.row(Vec::new()).map_err(in_line)?;
     for position in &assembler.fields {
         let place = || format!("line {line}, column {}", import.columns.column(*position).0);
         let value = value(import, input, *position, bytes);

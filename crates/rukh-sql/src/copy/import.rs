@@ -282,9 +282,9 @@ pub(super) struct Assembler {
 }
 
 impl Assembler {
-    /// Returns a row of defaults, numbered, to be filled in.
-    pub(super) fn row(&mut self) -> Result<Row, SqlError> {
-        let mut row = self.template.clone();
+    /// Returns a row of defaults, numbered, to be filled in; its memory is that of another.
+    pub(super) fn row(&mut self, mut row: Row) -> Result<Row, SqlError> {
+        row.clone_from(&self.template);
         for (position, ty, sequence) in &self.numbered {
             row[*position] = ty.check(Datum::Int(self.sequences.next(sequence)?))?;
         }
@@ -428,7 +428,8 @@ impl<'a> Import<'a> {
         let mut assembler = self.columns.assembler(fields)?;
         while self.next_record(&mut records, &mut record)? {
             let text = || record_text(&record, &statement.options);
-            match self.row(&record, &mut assembler, &statement.options.null) {
+            let spent = self.sink.spent();
+            match self.row(&record, &mut assembler, &statement.options.null, spent) {
                 Ok(row) => self.push_checked(row, record.line, || records.bytes(), text)?,
                 Err(error) => self.reject(error, record.line, text)?,
             }
@@ -469,7 +470,13 @@ impl<'a> Import<'a> {
         Ok(fields)
     }
 
-    fn row(&self, record: &Record, assembler: &mut Assembler, null: &str) -> Result<Row, SqlError> {
+    fn row(
+        &self,
+        record: &Record,
+        assembler: &mut Assembler,
+        null: &str,
+        spent: Row,
+    ) -> Result<Row, SqlError> {
         let line = record.line;
         let in_line = |error: SqlError| self.located(error, &format!("line {line}"));
         if record.len() > assembler.fields.len() {
@@ -482,7 +489,7 @@ impl<'a> Import<'a> {
             let message = format!("missing data for column \"{}\"", self.columns.column(*missing).0);
             return Err(in_line(SqlError::statement("22P04", message)));
         }
-        let mut row = assembler.row().map_err(in_line)?;
+        let mut row = assembler.row(spent).map_err(in_line)?;
         for (field, position) in assembler.fields.iter().enumerate() {
             let (bytes, quoted) = record.field(field);
             row[*position] = match bytes == null.as_bytes() && !quoted {

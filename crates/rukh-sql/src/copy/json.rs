@@ -59,7 +59,7 @@ fn row(
             "a line of JSON must be an object",
         )));
     };
-    let mut row = assembler.row().map_err(in_line)?;
+    let mut row = assembler.row(Vec::new()).map_err(in_line)?;
     for (name, value) in &fields {
         let position = import.columns.named(name);
         let position = position.ok_or_else(|| in_line(import.columns.unknown(name, "the JSON object")))?;

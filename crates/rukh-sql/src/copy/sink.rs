@@ -34,6 +34,8 @@ pub(super) struct Sink<'a> {
     waiting: Vec<Row>,
     waiting_bytes: usize,
     load: Option<Load>,
+    /// Rows whose memory is free.
+    spent: Vec<Row>,
     /// Who sends the rows, and has to have sent all of them before a load begins.
     arriving: Option<Arriving<'a>>,
     /// The statement of the transaction that all rows go to.
@@ -54,6 +56,7 @@ impl<'a> Sink<'a> {
             waiting: Vec::new(),
             waiting_bytes: 0,
             load: None,
+            spent: Vec::new(),
             arriving: None,
             write,
             rows: 0,
@@ -96,9 +99,17 @@ impl<'a> Sink<'a> {
         self.waiting_bytes = 0;
         let rows = std::mem::take(&mut self.waiting);
         match &mut self.load {
-            Some(load) => Ok(load.add(rows)?),
+            Some(load) => {
+                self.spent = load.add(rows)?;
+                Ok(())
+            }
             None => Ok(()),
         }
+    }
+
+    /// Returns a row to be filled, with any values.
+    pub(super) fn spent(&mut self) -> Row {
+        self.spent.pop().unwrap_or_default()
     }
 
     /// Makes all rows visible; returns how many. Fails on keys that are taken, and then adds none.

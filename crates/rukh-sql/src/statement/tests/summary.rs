@@ -46,6 +46,11 @@ pub(super) fn summary(statement: &Statement) -> String {
         } => {
             let maybe = if *if_exists { " if exists" } else { "" };
             match action {
+        AlterAction::SetFamily {
+            family,
+            ttl_micros,
+            versions,
+        } => format!("set family {} {ttl_micros:?} {versions:?}", family.text),
                 IndexAction::RenameTo(new) => {
                     format!("alter index {}{maybe}: to {}", object(name), new.text)
                 }
