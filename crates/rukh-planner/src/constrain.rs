@@ -3,10 +3,11 @@
 //! 1. [`Knowledge`]: every conjunct as boxes over terms, whatever the key, and the box of all that
 //!    pass. Nothing in it: no row, no key is read.
 //! 2. The product of that box and of the conjuncts with several boxes, over the terms that the key
-//!    knows of, bounded; a conjunct past the bound takes part with the hull of its boxes.
+//!    knows of, bounded; a conjunct past the bound takes part with the hull of its boxes. Where all of it was
+//!    made before, whatever the key, that is taken.
 //! 3. [`project`]: boxes over terms become boxes over the elements of the key; the hash of a point
-//!    is a point of a HASH element; terms that the key does not have are dropped. Boxes that overlap
-//!    are taken apart where that helps (`overlap`).
+//!    is a point of a HASH element; terms that the key does not have are dropped. Boxes get the one form that
+//!    their rows have (`decided`); many are only taken apart where they overlap and that helps (`overlap`).
 //! 4. Spans of each box (`spans`).
 //! 5. A conjunct is *proven*, and never checked again, if it is exact and every row in the spans
 //!    passes it: the spans are exactly boxes it took part in, or the box that a span stands for lies
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use rukh_keys::{DataType, Datum, hash_datum};
 
 use crate::boxes::{Boxes, Budget, TermBox, hull, simplify};
+use crate::decided::decided;
 use crate::domain::{few_values, point, points};
 use crate::interval::IntervalSet;
 use crate::knowledge::Knowledge;
@@ -63,7 +65,7 @@ pub(crate) fn constrain(
         return nothing();
     }
     let boxes = match options.expand {
-        true => taken_apart(paired_hashes(boxes, slots), slots),
+        true => apart(paired_hashes(boxes, slots), slots, &mut included),
         false => Cow::Owned(vec![hull(&boxes)]),
     };
     let mut spans = spans_of_boxes(&boxes, slots, options);
@@ -89,6 +91,18 @@ pub(crate) fn constrain(
     Constraint { boxes: spans, proven }
 }
 
+/// Boxes in their one form, if that is little work; else those that overlap taken apart where that helps.
+fn apart<'k>(boxes: Cow<'k, [TermBox]>, slots: &[Slot], included: &mut [bool]) -> Cow<'k, [TermBox]> {
+    if boxes.len() < 2 {
+        return boxes;
+    }
+    let Some(decided) = decided(&boxes, slots) else {
+        return taken_apart(boxes, slots);
+    };
+    included.iter_mut().for_each(|own| *own &= decided.exact);
+    Cow::Owned(decided.boxes)
+}
+
 /// Most boxes of a conjunct that are simplified once more where nothing else narrows them.
 const SIMPLIFIED_MAX: usize = 1_000;
 
@@ -106,6 +120,11 @@ fn product_for_key<'k>(
         boxes.list.iter().all(in_key)
     };
     let mut included: Vec<bool> = knowledge.conjuncts.iter().map(whole).collect();
+    if let Some(product) = &knowledge.product {
+        let product = budget.product(&start, product).unwrap_or_else(|| product.clone());
+        let projected = product.into_iter().filter_map(|one| project(one, slots, query));
+        return (Cow::Owned(simplify(projected.collect(), query)), included);
+    }
     let concerns = |term| has_term(slots, term) || is_hashed(slots, term);
     let narrows = |one: &TermBox| one.retained(|term, _| concerns(term));
     start.iter_mut().for_each(|one| one.retain(concerns));

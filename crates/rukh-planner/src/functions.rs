@@ -21,6 +21,13 @@ use crate::value::{Value, compare, constant_value, power_of_ten};
 /// Far beyond every value of a type, and far from overflow.
 const FAR: i128 = 1 << 100;
 
+impl Function {
+    /// Returns the type of the result for an operand of a type; `None` if the function does not take it.
+    pub fn result_type(&self, operand: DataType) -> Option<DataType> {
+        result_type(self, operand)
+    }
+}
+
 /// Returns the type of a function's result, or `None` if it does not take this operand. Numbers
 /// that have no type of their own are DECIMAL(38, s) or BIGINT, whichever they look like.
 pub(crate) fn result_type(function: &Function, operand: DataType) -> Option<DataType> {
@@ -36,17 +43,38 @@ pub(crate) fn result_type(function: &Function, operand: DataType) -> Option<Data
         }),
         Function::Year if instant => Some(DataType::BigInt),
         Function::Add(k) | Function::Subtract(k) => sum_type(operand, k),
-        Function::SubFrom(k) if is_exact_number(operand) => sum_type(operand, k),
+        Function::SubFrom(k) if is_exact_number(operand) || operand.is_float() => sum_type(operand, k),
+        Function::Multiply(k) => product_type(operand, k),
+        Function::Divide(k) => quotient_type(operand, k),
         Function::Substr(_) if operand.is_text() => Some(DataType::Varchar(None)),
         Function::Substr(_) if operand.is_bytes() => Some(DataType::Varbinary(None)),
         Function::Hash(bytes) => Some(DataType::Binary(u32::from(*bytes))),
         Function::Cast(to) if keeps_order(operand, *to) => Some(*to),
-        Function::Round if !is_exact_number(operand) => None,
         Function::Floor | Function::Ceil | Function::Round => match operand {
             DataType::Decimal { precision, .. } => Some(DataType::Decimal { precision, scale: 0 }),
             ty if ty.is_integer() || ty.is_float() => Some(ty),
             _ => None,
         },
+        Function::RoundTo { places, single } => match operand {
+            ty if ty.is_float() => {
+                // Beyond these the factor is 0 or infinite, and the order is lost.
+                let most = if *single { 30 } else { 300 };
+                ((ty == DataType::Real) == *single && places.abs() <= most).then_some(ty)
+            }
+            DataType::Decimal { precision, scale } => {
+                let scale = scale.min(u8::try_from((*places).max(0)).unwrap_or(u8::MAX));
+                Some(DataType::Decimal { precision, scale })
+            }
+            ty if ty.is_integer() => Some(ty),
+            _ => None,
+        },
+        Function::Trunc if operand.is_float() => Some(operand),
+        Function::ToTimestamp if operand == DataType::Double => Some(DataType::TimestampTz),
+        Function::Epoch if instant => Some(DataType::Double),
+        Function::DateBin { step, .. } if instant && *step > 0 => Some(match operand {
+            DataType::Date => DataType::Timestamp,
+            same => same,
+        }),
         _ => None,
     }
 }
@@ -72,8 +100,51 @@ fn sum_type(operand: DataType, k: &Constant) -> Option<DataType> {
             scale => Some(DataType::Decimal { precision: 38, scale }),
         },
         DataType::Date | DataType::Timestamp | DataType::TimestampTz if k.ty.is_integer() => Some(operand),
+        ty if ty.is_float() => float_factor(ty, k).map(|_| ty),
         _ => None,
     }
+}
+
+/// The constant beside a float: one of its own type, or the integer 0.
+fn float_factor(operand: DataType, k: &Constant) -> Option<f64> {
+    match k.datum {
+        Datum::Float(value) if k.ty == operand && value.is_finite() => Some(value),
+        Datum::Int(0) => Some(0.0),
+        _ => None,
+    }
+}
+
+fn product_type(operand: DataType, k: &Constant) -> Option<DataType> {
+    sign(k)?;
+    match operand {
+        ty if ty.is_integer() && k.ty.is_integer() => Some(DataType::BigInt),
+        ty if is_exact_number(ty) && is_exact_number(k.ty) => {
+            let scale = scale_of(ty) + scale_of(k.ty);
+            (scale <= 38).then_some(DataType::Decimal { precision: 38, scale })
+        }
+        ty if ty.is_float() => float_factor(ty, k).map(|_| ty),
+        _ => None,
+    }
+}
+
+fn quotient_type(operand: DataType, k: &Constant) -> Option<DataType> {
+    sign(k)?;
+    match operand {
+        ty if ty.is_integer() && k.ty.is_integer() => Some(DataType::BigInt),
+        ty if ty.is_float() => float_factor(ty, k).map(|_| ty),
+        _ => None,
+    }
+}
+
+/// Whether a constant that is not 0 is less than 0; `None` of others.
+fn sign(k: &Constant) -> Option<bool> {
+    let order = match k.datum {
+        Datum::Int(value) => value.cmp(&0),
+        Datum::Decimal(value) => value.cmp(&0),
+        Datum::Float(value) => value.partial_cmp(&0.0)?,
+        _ => return None,
+    };
+    order.is_ne().then_some(order.is_lt())
 }
 
 /// Whether a cast neither fails nor loses order.
@@ -84,7 +155,8 @@ fn keeps_order(from: DataType, to: DataType) -> bool {
         (Real, Double) | (Date | Timestamp | TimestampTz, Timestamp | TimestampTz) => true,
         (Char(_) | Varchar(_), Varchar(None)) | (Binary(_) | Varbinary(_), Varbinary(None)) => true,
         (from, Real | Double) => is_exact_number(from),
-        (from, to) if from.is_integer() && to.is_integer() => from.key_width() <= to.key_width(),
+        // To a smaller integer, too: rows that do not fit count as ones that do not match.
+        (from, to) if to.is_integer() => is_exact_number(from) && scale_of(from) == 0 || from.is_float(),
         (from, Decimal { precision, scale }) if from.is_integer() => {
             u32::from(precision - scale) >= integer_digits(from)
         }
@@ -119,18 +191,34 @@ pub(crate) fn apply<'a>(function: &Function, value: Value<'a>) -> Option<Value<'
         Function::Year => Some(Value::Int(i128::from(civil(day_of(&value)?).0))),
         Function::Add(k) => add(&value, k, 1),
         Function::Subtract(k) => add(&value, k, -1),
-        Function::SubFrom(k) => {
-            let (value, scale) = value.as_decimal()?;
-            add(&Value::Decimal(value.saturating_neg(), scale), k, 1)
-        }
+        Function::SubFrom(k) => match value {
+            Value::Float(value) => add(&Value::Float(-value), k, 1),
+            value => {
+                let (value, scale) = value.as_decimal()?;
+                add(&Value::Decimal(value.saturating_neg(), scale), k, 1)
+            }
+        },
+        Function::Multiply(k) => multiply(&value, k),
+        Function::Divide(k) => divide(&value, k),
         Function::Substr(length) => prefix_of(value, *length as usize),
         Function::Hash(bytes) => hash_of(&value, *bytes),
         Function::Cast(to) => cast(value, *to),
         Function::Floor => round(value, f64::floor, |value, unit| value.div_euclid(unit)),
         Function::Ceil => round(value, f64::ceil, |value, unit| -(-value).div_euclid(unit)),
-        Function::Round => round(value, f64::round, |value, unit| {
-            value.signum() * (value.saturating_abs().saturating_add(unit / 2) / unit)
-        }),
+        Function::Round => round(value, f64::round_ties_even, half_away),
+        Function::RoundTo { places, single } => round_to(value, *places, *single),
+        Function::Trunc => round(value, f64::trunc, |value, unit| value / unit),
+        Function::ToTimestamp => Some(Value::Timestamp(moment(value.as_float()?))),
+        Function::Epoch => Some(Value::Float(match value {
+            Value::Date(days) => days as f64 * 86_400.0,
+            value => value.as_timestamp()? as f64 / 1_000_000.0,
+        })),
+        Function::DateBin { step, origin } => {
+            let (micros, origin) = (value.as_timestamp()?, i128::from(*origin));
+            Some(Value::Timestamp(
+                micros - (micros - origin).rem_euclid(i128::from(*step)),
+            ))
+        }
     }
 }
 
@@ -169,7 +257,97 @@ pub(crate) fn truncate(unit: TimeUnit, micros: i128) -> i128 {
     }
 }
 
+/// The moment so many seconds after 1970, as PostgreSQL computes it: halves of microseconds go to the even
+/// one, and what is no number or far outside lies at the end.
+fn moment(seconds: f64) -> i128 {
+    const FROM_1970_TO_2000: f64 = 946_684_800.0;
+    let micros = ((seconds - FROM_1970_TO_2000) * 1e6).round_ties_even();
+    match micros.is_nan() {
+        true => FAR,
+        false => (micros as i128).clamp(-FAR, FAR) + FROM_1970_TO_2000 as i128 * 1_000_000,
+    }
+}
+
+fn half_away(value: i128, unit: i128) -> i128 {
+    value.signum() * (value.saturating_abs().saturating_add(unit / 2) / unit)
+}
+
+fn round_to(value: Value<'_>, places: i32, single: bool) -> Option<Value<'_>> {
+    match value {
+        Value::Float(value) if single => {
+            let factor = 10_f64.powi(places) as f32;
+            Some(Value::Float(f64::from((value as f32 * factor).round() / factor)))
+        }
+        Value::Float(value) => {
+            let factor = 10_f64.powi(places);
+            Some(Value::Float((value * factor).round() / factor))
+        }
+        Value::Int(_) | Value::Decimal(..) => {
+            let (number, scale) = value.as_decimal()?;
+            let cut = i32::from(scale).saturating_sub(places);
+            if cut <= 0 {
+                return Some(value);
+            }
+            let kept = u8::try_from(places.max(0)).unwrap_or(u8::MAX);
+            // What is cut off beyond all digits leaves nothing.
+            let rounded = match u8::try_from(cut).ok().filter(|cut| *cut <= 38) {
+                Some(cut) => half_away(number, power_of_ten(cut)),
+                None => 0,
+            };
+            let zeros = u8::try_from(places.min(0).unsigned_abs()).unwrap_or(u8::MAX);
+            let rounded = rounded.saturating_mul(power_of_ten(zeros));
+            Some(match value {
+                Value::Int(_) => Value::Int(rounded),
+                _ => Value::Decimal(rounded, kept),
+            })
+        }
+        _ => None,
+    }
+}
+
+fn multiply<'a>(value: &Value<'_>, k: &Constant) -> Option<Value<'a>> {
+    if let Value::Float(value) = value {
+        return float(*value, k, |value, k| value * k, |value, k| value * k);
+    }
+    let (value, scale) = value.as_decimal()?;
+    let (k, k_scale) = Value::new(&k.datum, k.ty)?.as_decimal()?;
+    let product = value.saturating_mul(k);
+    Some(match scale + k_scale {
+        0 => Value::Int(product.clamp(-FAR, FAR)),
+        scale => Value::Decimal(product, scale),
+    })
+}
+
+fn divide<'a>(value: &Value<'_>, k: &Constant) -> Option<Value<'a>> {
+    match (value, &k.datum) {
+        (Value::Float(value), _) => float(*value, k, |value, k| value / k, |value, k| value / k),
+        (Value::Int(value), Datum::Int(k)) => Some(Value::Int(value.checked_div(i128::from(*k))?)),
+        _ => None,
+    }
+}
+
+/// Computes a float and a constant in the constant's type.
+fn float<'a>(
+    value: f64,
+    k: &Constant,
+    single: fn(f32, f32) -> f32,
+    double: fn(f64, f64) -> f64,
+) -> Option<Value<'a>> {
+    Some(Value::Float(match (&k.datum, k.ty) {
+        (Datum::Float(k), DataType::Real) => f64::from(single(value as f32, *k as f32)),
+        (Datum::Float(k), _) => double(value, *k),
+        (Datum::Int(0), _) => double(value, 0.0),
+        _ => return None,
+    }))
+}
+
 fn add<'a>(value: &Value<'_>, k: &Constant, sign: i128) -> Option<Value<'a>> {
+    if let Value::Float(value) = value {
+        return match sign < 0 {
+            true => float(*value, k, |value, k| value - k, |value, k| value - k),
+            false => float(*value, k, |value, k| value + k, |value, k| value + k),
+        };
+    }
     let k = Value::new(&k.datum, k.ty)?;
     let (k, k_scale) = k.as_decimal()?;
     let k = k.saturating_mul(sign);
@@ -233,6 +411,11 @@ fn cast(value: Value<'_>, to: DataType) -> Option<Value<'_>> {
         DataType::Double => Some(Value::Float(value.as_float()?)),
         DataType::Real => Some(Value::Float(f64::from(value.as_float()? as f32))),
         DataType::Timestamp | DataType::TimestampTz => Some(Value::Timestamp(value.as_timestamp()?)),
+        to if to.is_integer() => Some(Value::Int(match value {
+            Value::Float(value) if value.is_nan() => FAR,
+            Value::Float(value) => (value.round_ties_even() as i128).clamp(-FAR, FAR),
+            value => value.as_decimal()?.0,
+        })),
         // The other casts that are understood change the type, not the value.
         _ => Some(value),
     }
@@ -284,9 +467,27 @@ impl<'a> Chain<'a> {
             return self.invert_prefix(op, &constant);
         }
         let falls = self.falls();
-        let op = if falls { op.flipped() } else { op };
         let place = self.place(&constant, falls)?;
-        Some(place.set(op))
+        if !falls {
+            return Some(place.set(op));
+        }
+        let set = place.set(op.flipped());
+        match self.ty.is_float() {
+            true => self.with_nan(set, op, &constant),
+            false => Some(set),
+        }
+    }
+
+    /// NaN stays NaN and the greatest value where all other floats are turned round: it is put into the set,
+    /// or taken out of it, by itself.
+    fn with_nan(&self, set: IntervalSet, op: CompareOp, constant: &Value<'_>) -> Option<IntervalSet> {
+        let nan = domain::point(self.ty, &Datum::Float(f64::NAN));
+        let result = self.value(Datum::Float(f64::NAN))?;
+        let others = set.minus(&nan);
+        Some(match op.holds(compare(&result, constant)?) {
+            true => IntervalSet::union([&others, &nan]),
+            false => others,
+        })
     }
 
     /// Places a constant (not NULL) among the values of a term without functions around it.
@@ -297,13 +498,18 @@ impl<'a> Chain<'a> {
     /// Whether a function changes the type only, so that the constant may be compared with the term.
     fn keeps_values(&self, function: &Function) -> bool {
         match function {
+            Function::Cast(to) if to.is_integer() => self.ty.is_integer(),
             Function::Cast(to) => !to.is_float() || self.ty.is_float(),
             _ => false,
         }
     }
 
     fn falls(&self) -> bool {
-        let falling = |function: &&&Function| matches!(function, Function::SubFrom(_));
+        let falling = |function: &&&Function| match function {
+            Function::SubFrom(_) => true,
+            Function::Multiply(k) | Function::Divide(k) => sign(k) == Some(true),
+            _ => false,
+        };
         self.functions.iter().filter(falling).count() % 2 == 1
     }
 
@@ -316,11 +522,18 @@ impl<'a> Chain<'a> {
             return None;
         }
         compare(&self.value(from_ordinal(self.ty, 0))?, constant)?;
+        let last = domain::ordinals(self.ty).filter(|_| self.ty.is_float());
+        let last = last.map(|(_, last)| last);
         let ordering = |ordinal| {
             let value = self.value(from_ordinal(self.ty, ordinal));
             let ordering = value.and_then(|value| compare(&value, constant));
             let ordering = ordering.unwrap_or(std::cmp::Ordering::Equal);
-            if falls { ordering.reverse() } else { ordering }
+            match falls {
+                // NaN lies behind all that fall, see `with_nan`.
+                true if last == Some(ordinal) => std::cmp::Ordering::Greater,
+                true => ordering.reverse(),
+                false => ordering,
+            }
         };
         Some(Place {
             less: first_not(self.ty, |ordinal| ordering(ordinal).is_lt())?,

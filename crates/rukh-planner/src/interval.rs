@@ -191,6 +191,13 @@ impl IntervalSet {
         (self.null && other.null) || few.iter().any(is_met)
     }
 
+    /// Whether one interval of the set holds all values between two cuts.
+    pub(crate) fn holds_between(&self, low: &Cut, high: &Cut) -> bool {
+        let at = self.intervals.partition_point(|interval| interval.high <= *low);
+        let holds = |interval: &Interval| interval.low <= *low && *high <= interval.high;
+        self.intervals.get(at).is_some_and(holds)
+    }
+
     /// Whether one interval of this set, and NULL if need be, holds all of the other.
     pub(crate) fn encloses(&self, other: &IntervalSet) -> bool {
         let [own] = self.intervals.as_slice() else {

@@ -51,6 +51,8 @@ pub(crate) struct Knowledge {
     pub(crate) conjuncts: Vec<Boxes>,
     /// The intersection of the conjuncts that are one box; `None` if no row can pass.
     base: Option<TermBox>,
+    /// The product of the base and of all conjuncts with several boxes, if these are two at least and it is small.
+    pub(crate) product: Option<Vec<TermBox>>,
     /// A box that holds all rows that pass; `None` if no row can. Says what is to be read, and
     /// proves nothing: it may rest on any of the conjuncts.
     pub(crate) known: Option<TermBox>,
@@ -64,6 +66,7 @@ impl Knowledge {
         let mut knowledge = Knowledge {
             conjuncts: lowered.collect(),
             base: Some(TermBox::everything()),
+            product: None,
             known: None,
             equal: Vec::new(),
         };
@@ -73,7 +76,7 @@ impl Knowledge {
                 break;
             }
         }
-        let known = knowledge.common();
+        let known = knowledge.common(query);
         let mut relations = Vec::new();
         for conjunct in query.conjuncts {
             push_relations(conjunct, false, query, &mut relations);
@@ -146,37 +149,42 @@ impl Knowledge {
 
     /// The hull of the base and of what the conjuncts with several boxes have in common: of their
     /// product as far as it stays small, of each by itself past that.
-    fn common(&self) -> Option<TermBox> {
+    fn common(&mut self, query: &Query<'_>) -> Option<TermBox> {
         let base = self.base.clone()?;
         let several = self.conjuncts.iter().filter(|conjunct| conjunct.list.len() > 1);
-        let mut several: Vec<&Boxes> = several.collect();
+        let mut several: Vec<&[TermBox]> = several.map(|conjunct| conjunct.list.as_slice()).collect();
         if several.is_empty() {
             return Some(base);
         }
+        several.sort_by_key(|list| list.len());
+        several.dedup();
+        let mut is_product = several.len() > 1;
         let mut common: Cow<'_, [TermBox]> = Cow::Owned(vec![base]);
         let mut work = COMMON_WORK_MAX;
-        several.sort_by_key(|conjunct| conjunct.list.len());
-        for conjunct in several {
-            let pairs = common.len().saturating_mul(conjunct.list.len());
+        for list in several {
+            let pairs = common.len().saturating_mul(list.len());
             if pairs > work || common.len() > COMMON_BOXES_MAX {
                 common = Cow::Owned(vec![hull(&common)]);
+                is_product = false;
             }
             work = work.saturating_sub(pairs);
-            let list = &conjunct.list;
             common = match common.as_ref() {
-                [one] if one.is_everything() => Cow::Borrowed(list.as_slice()),
+                [one] if one.is_everything() => Cow::Borrowed(list),
+                [one] => Cow::Owned(list.iter().filter_map(|b| one.intersect(b)).collect()),
                 common => {
                     let both = common
                         .iter()
                         .flat_map(|a| list.iter().filter_map(|b| a.intersect(b)));
-                    Cow::Owned(both.collect())
+                    Cow::Owned(simplify(both.collect(), query))
                 }
             };
             if common.is_empty() {
                 return None;
             }
         }
-        Some(hull(&common))
+        let known = hull(&common);
+        self.product = is_product.then(|| common.into_owned());
+        Some(known)
     }
 }
 

@@ -28,10 +28,13 @@
 
 mod access;
 mod alternatives;
+#[cfg(test)]
+mod bitmaps;
 mod boxes;
 mod columnar;
 mod constrain;
 mod cost;
+mod decided;
 mod distribution;
 mod domain;
 mod evaluate;

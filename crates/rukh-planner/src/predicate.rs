@@ -190,7 +190,7 @@ pub enum Function {
     DateTrunc(TimeUnit),
     /// The year of a date or timestamp.
     Year,
-    /// `x + k`: numbers; days to a date; microseconds (an integer) to a timestamp.
+    /// `x + k`: exact numbers; floats of one type; days to a date; microseconds (an integer) to a timestamp.
     Add(Constant),
     /// `x - k`, as [`Function::Add`].
     Subtract(Constant),
@@ -207,8 +207,33 @@ pub enum Function {
     Floor,
     /// `ceil(x)` of a number.
     Ceil,
-    /// `round(x)` of an integer or decimal: halves go away from zero.
+    /// `round(x)` of a number: halves of integers and decimals go away from zero, those of floats to the
+    /// even neighbour.
     Round,
+    /// `round(x, n)` of a number: halves go away from zero; floats are multiplied, rounded and divided.
+    RoundTo {
+        /// Digits behind the point, or before it if negative.
+        places: i32,
+        /// Whether it is computed in REAL.
+        single: bool,
+    },
+    /// `trunc(x)` of a float.
+    Trunc,
+    /// `x * k`, where k is not 0.
+    Multiply(Constant),
+    /// `x / k` of integers (towards zero) or floats, where k is not 0.
+    Divide(Constant),
+    /// `to_timestamp(x)`: the moment so many seconds, a DOUBLE, after 1970.
+    ToTimestamp,
+    /// `date_part('epoch', x)`: the seconds since 1970 of a date or timestamp, as a DOUBLE.
+    Epoch,
+    /// `date_bin(step, x, origin)` in microseconds.
+    DateBin {
+        /// Length of a bin, more than 0.
+        step: i64,
+        /// Where a bin begins.
+        origin: i64,
+    },
 }
 
 /// One side of a comparison.

@@ -149,12 +149,35 @@ fn function_sql(function: &Function, of: &str) -> String {
         Function::Year => format!("EXTRACT(YEAR FROM {of})"),
         Function::Add(k) => format!("{of} + {}", constant_sql(k)),
         Function::Subtract(k) => format!("{of} - {}", constant_sql(k)),
-        Function::SubFrom(k) => format!("{} - {of}", constant_sql(k)),
+        Function::SubFrom(k) => format!("{} - {}", constant_sql(k), factor(of)),
+        Function::Multiply(k) => format!("{} * {}", factor(of), constant_sql(k)),
+        Function::Divide(k) => format!("{} / {}", factor(of), constant_sql(k)),
         Function::Substr(length) => format!("left({of}, {length})"),
         Function::Hash(bytes) => format!("HASH({of}, {bytes})"),
         Function::Cast(ty) => format!("CAST({of} AS {ty})"),
         Function::Floor => format!("floor({of})"),
         Function::Ceil => format!("ceil({of})"),
         Function::Round => format!("round({of})"),
+        Function::RoundTo { places, .. } => format!("round({of}, {places})"),
+        Function::Trunc => format!("trunc({of})"),
+        Function::ToTimestamp => format!("to_timestamp({of})"),
+        Function::Epoch => format!("EXTRACT(EPOCH FROM {of})"),
+        Function::DateBin { step, origin } => {
+            let origin = DataType::Timestamp
+                .display(&Datum::Timestamp(*origin))
+                .to_string();
+            format!(
+                "date_bin(INTERVAL '{} seconds', {of}, '{origin}')",
+                *step as f64 / 1e6
+            )
+        }
+    }
+}
+
+/// An operand that binds closer than any operator.
+fn factor(of: &str) -> String {
+    match of.contains(' ') && !of.ends_with(')') {
+        true => format!("({of})"),
+        false => of.to_string(),
     }
 }

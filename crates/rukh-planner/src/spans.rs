@@ -35,7 +35,7 @@ use crate::target::Slot;
 pub(crate) const SPANS_MAX: usize = 16_384;
 
 /// Most values of an interval that are written out as points when later elements are constrained.
-const SMALL_INTERVAL: usize = 1_024;
+pub(crate) const SMALL_INTERVAL: usize = 1_024;
 
 /// What becomes of one box.
 #[derive(Clone)]

@@ -17,9 +17,11 @@
 
 use std::any::TypeId;
 
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr};
 use datafusion::sql::sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::Token;
 
 use crate::statement::is_reserved;
 
@@ -105,6 +107,24 @@ impl Dialect for RukhDialect {
         !is_reserved(&keyword.to_string()) && POSTGRESQL.is_table_alias(keyword, parser)
     }
 
+    /// `x [NOT] BETWEEN SYMMETRIC a AND b`, which sqlparser does not know, and ASYMMETRIC, which says nothing.
+    fn parse_infix(&self, parser: &mut Parser<'_>, expr: &Expr, _: u8) -> Option<Result<Expr, ParserError>> {
+        let is = |parser: &Parser<'_>, at: usize, keyword: Keyword| matches!(&parser.peek_nth_token_ref(at).token, Token::Word(word) if word.keyword == keyword);
+        let negated = is(parser, 0, Keyword::NOT);
+        let at = usize::from(negated);
+        let symmetric = is(parser, at + 1, Keyword::SYMMETRIC);
+        if !is(parser, at, Keyword::BETWEEN) || !(symmetric || is(parser, at + 1, Keyword::ASYMMETRIC)) {
+            return None;
+        }
+        (0..at + 2).for_each(|_| parser.advance_token());
+        let precedence = self.prec_value(Precedence::Between);
+        let bounds = parser.parse_subexpr(precedence).and_then(|low| {
+            parser.expect_keyword_is(Keyword::AND)?;
+            Ok((low, parser.parse_subexpr(precedence)?))
+        });
+        Some(bounds.map(|(low, high)| between(expr, low, high, symmetric, negated)))
+    }
+
     fn is_custom_operator_part(&self, _: char) -> bool {
         false
     }
@@ -155,6 +175,28 @@ impl Dialect for RukhDialect {
         supports_unicode_string_literal
         supports_xml_expressions
     }
+}
+
+/// `x BETWEEN SYMMETRIC a AND b` is `x BETWEEN a AND b OR x BETWEEN b AND a`.
+fn between(expr: &Expr, low: Expr, high: Expr, symmetric: bool, negated: bool) -> Expr {
+    let one = |low: Expr, high: Expr, negated| Expr::Between {
+        expr: Box::new(expr.clone()),
+        negated,
+        low: Box::new(low),
+        high: Box::new(high),
+    };
+    if !symmetric {
+        return one(low, high, negated);
+    }
+    let op = match negated {
+        true => BinaryOperator::And,
+        false => BinaryOperator::Or,
+    };
+    Expr::Nested(Box::new(Expr::BinaryOp {
+        left: Box::new(one(low.clone(), high.clone(), negated)),
+        op,
+        right: Box::new(one(high, low, negated)),
+    }))
 }
 
 #[cfg(test)]

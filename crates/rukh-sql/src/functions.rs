@@ -3,9 +3,7 @@
 use std::any::Any;
 use std::sync::{Arc, LazyLock};
 
-use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, Datum, Float64Array, StringArray, TimestampMicrosecondArray,
-};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Datum, StringArray, TimestampMicrosecondArray};
 use datafusion::arrow::compute::kernels::length::length;
 use datafusion::arrow::compute::kernels::numeric;
 use datafusion::arrow::datatypes::{
@@ -25,7 +23,11 @@ use datafusion::sql::sqlparser::ast;
 use rukh_keys::{DataType, ValueError};
 
 use crate::SqlError;
+use crate::moments;
+use crate::rounding::{self, round_half_to_even};
+use crate::similar::similar_to_escape;
 use crate::statement::data_type;
+use crate::time_zones::timezone;
 use crate::translate::time_unit;
 use crate::types::{arrow_type, data_type_of_arrow};
 
@@ -38,6 +40,10 @@ pub(crate) fn functions() -> Vec<Arc<ScalarUDF>> {
         Arc::new(ByteLength::beside(unicode::character_length())),
         Arc::new(DateTrunc::beside(datetime::date_trunc())),
         round_half_to_even(),
+        rounding::round(),
+        moments::to_timestamp(),
+        Arc::new(similar_to_escape()),
+        Arc::new(timezone()),
         Arc::new(ScalarUDF::from(ToUuid::default())),
         Arc::new(random.with_aliases(["gen_random_uuid"])),
     ]
@@ -178,7 +184,7 @@ impl ScalarUDFImpl for ByteLength {
     }
 }
 
-fn undefined_function(name: &str, types: &[ArrowType]) -> DataFusionError {
+pub(crate) fn undefined_function(name: &str, types: &[ArrowType]) -> DataFusionError {
     let types: Vec<String> = types
         .iter()
         .map(|ty| data_type_of_arrow(ty).postgres_name())
@@ -443,46 +449,4 @@ fn float_at(array: &dyn Array, row: usize) -> Option<f64> {
     let single = array.as_primitive_opt::<Float32Type>();
     let double = || Some(array.as_primitive_opt::<Float64Type>()?.value(row));
     single.map(|floats| f64::from(floats.value(row))).or_else(double)
-}
-
-/// Returns the function that rounds floats to whole numbers, halves to even ones.
-pub(crate) fn round_half_to_even() -> Arc<ScalarUDF> {
-    static RINT: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
-        let signature = Signature::exact(vec![ArrowType::Float64], Volatility::Immutable);
-        Arc::new(ScalarUDF::from(RoundHalfToEven { signature }))
-    });
-    RINT.clone()
-}
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct RoundHalfToEven {
-    signature: Signature,
-}
-
-impl ScalarUDFImpl for RoundHalfToEven {
-    fn name(&self) -> &str {
-        "rint"
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
-        Ok(ArrowType::Float64)
-    }
-
-    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
-        match arguments.args.first() {
-            Some(ColumnarValue::Array(values)) => {
-                let floats = values.as_primitive::<Float64Type>();
-                let whole: Float64Array = floats.unary(f64::round_ties_even);
-                Ok(ColumnarValue::Array(Arc::new(whole)))
-            }
-            Some(ColumnarValue::Scalar(ScalarValue::Float64(value))) => Ok(ColumnarValue::Scalar(
-                ScalarValue::Float64(value.map(f64::round_ties_even)),
-            )),
-            _ => Err(undefined_function(self.name(), &[])),
-        }
-    }
 }

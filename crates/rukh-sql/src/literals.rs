@@ -111,6 +111,12 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
             let joined = Expr::BinaryExpr(BinaryExpr { left, op, right });
             Ok(Transformed::new_transformed(joined, changed))
         }
+        Expr::Negative(inner) => {
+            let negated = negated_float(&inner, schema);
+            let changed = negated.is_some();
+            let negated = negated.unwrap_or(Expr::Negative(inner));
+            Ok(Transformed::new_transformed(negated, changed))
+        }
         Expr::WindowFunction(function) => framed(function, schema),
         Expr::Between(Between {
             expr,
@@ -252,11 +258,26 @@ fn changes_nothing(expr: &Expr, to: &FieldRef, schema: &DFSchema) -> bool {
         })
 }
 
+/// Returns `-f` as a difference: DataFusion turns round the sign of NaN, too, which then is less than all floats.
+fn negated_float(float: &Expr, schema: &DFSchema) -> Option<Expr> {
+    let zero = match float.get_type(schema).ok()? {
+        _ if matches!(float, Expr::Literal(..)) => return None,
+        ArrowType::Float32 => ScalarValue::Float32(Some(-0.0)),
+        ArrowType::Float64 => ScalarValue::Float64(Some(-0.0)),
+        _ => return None,
+    };
+    Some(Expr::BinaryExpr(BinaryExpr {
+        left: Box::new(Expr::Literal(zero, None)),
+        op: Operator::Minus,
+        right: Box::new(float.clone()),
+    }))
+}
+
 /// Rounds what is cast to an integer: decimals half away from zero, floats half to even.
 fn rounded(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     let function = match expr.get_type(schema).ok()? {
         ArrowType::Decimal128(..) | ArrowType::Decimal256(..) => math::round(),
-        ArrowType::Float32 | ArrowType::Float64 => functions::round_half_to_even(),
+        ArrowType::Float32 | ArrowType::Float64 => crate::rounding::round_half_to_even(),
         _ => return None,
     };
     Some(function.call(vec![expr.clone()]))

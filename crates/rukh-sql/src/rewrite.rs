@@ -7,6 +7,10 @@
 //! | `(a, b) > (1, 2)`     | `a > 1 OR (a = 1 AND b > 2)`                       |
 //! | `(a, b) >= (1, 2)`    | `a > 1 OR (a = 1 AND b >= 2)`                      |
 //! | `(a, b) IN ((1, 2))`  | `(a = 1 AND b = 2)`, one arm per row, joined by OR |
+//! | `a SIMILAR TO 'x%'`   | `a LIKE 'x%'`                                      |
+//! | `a SIMILAR TO 'x+'`   | `a ~ similar_to_escape('x+')`                      |
+//! | `a ^@ 'x'`            | `starts_with(a, 'x')`                              |
+//! | `t AT TIME ZONE 'UTC'`| `timezone('UTC', t)`                               |
 //!
 //! | `SELECT a, a`         | a second name for the second, see `output_names`   |
 //! | `SELECT count(*)`     | `SELECT count(*) AS count`                         |
@@ -22,11 +26,14 @@ use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, GroupByExpr, Ident, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Query,
     Select, SelectFlavor, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins,
-    UnaryOperator, Value, Visitor, VisitorMut, WildcardAdditionalOptions,
+    UnaryOperator, Value, ValueWithSpan, Visitor, VisitorMut, WildcardAdditionalOptions,
 };
 
 use crate::SqlError;
 use crate::output_names::{HIDDEN, name_outputs, order_by_outputs};
+use crate::similar::SIMILAR_TO_ESCAPE;
+use crate::statement::call;
+use crate::time_zones::TIMEZONE;
 use crate::walk::{Walk, WalkMut};
 
 /// Rewrites in place; fails on rows of unequal length, as PostgreSQL does.
@@ -89,6 +96,42 @@ fn named_subquery(right: &Expr) -> Option<Box<Expr>> {
 
 fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
     match expr {
+        Expr::BinaryOp {
+            left,
+            op: BinaryOperator::PGStartsWith,
+            right,
+        } => {
+            let arguments = vec![left.as_ref().clone(), right.as_ref().clone()];
+            Ok(Some(call("starts_with", arguments)))
+        }
+        Expr::SimilarTo {
+            negated,
+            expr,
+            pattern,
+            escape_char,
+        } => {
+            if escape_char.is_none() && is_plain_pattern(pattern) {
+                return Ok(Some(Expr::Like {
+                    negated: *negated,
+                    any: false,
+                    expr: expr.clone(),
+                    pattern: pattern.clone(),
+                    escape_char: None,
+                }));
+            }
+            let mut arguments = vec![pattern.as_ref().clone()];
+            arguments.extend(escape_char.clone().map(Expr::Value));
+            let pattern = call(SIMILAR_TO_ESCAPE, arguments);
+            let op = match negated {
+                false => BinaryOperator::PGRegexMatch,
+                true => BinaryOperator::PGRegexNotMatch,
+            };
+            Ok(Some(nested(binary(expr, op, &pattern))))
+        }
+        Expr::AtTimeZone { timestamp, time_zone } => {
+            let arguments = vec![time_zone.as_ref().clone(), timestamp.as_ref().clone()];
+            Ok(Some(call(TIMEZONE, arguments)))
+        }
         Expr::BinaryOp { left, op, right } => match (row(left), row(right)) {
             (Some(left), Some(right)) => compare(left, op, right),
             _ => Ok(None),
@@ -119,6 +162,18 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
         })),
         _ => Ok(None),
     }
+}
+
+/// Whether a pattern of SIMILAR TO says the same to LIKE.
+fn is_plain_pattern(pattern: &Expr) -> bool {
+    let Expr::Value(ValueWithSpan {
+        value: Value::SingleQuotedString(text),
+        ..
+    }) = pattern
+    else {
+        return false;
+    };
+    !text.contains(['|', '*', '+', '?', '{', '}', '(', ')', '[', ']', '\\'])
 }
 
 /// Returns the elements of `(a, b)` or `ROW(a, b)`; a parenthesised scalar is no row.
@@ -497,5 +552,18 @@ mod tests {
             "unequal number of entries in row expressions",
         );
         check("(a + 1) > 2", "(a + 1) > 2");
+        check("a ^@ 'x'", "starts_with(a, 'x')");
+        check("a SIMILAR TO 'x%'", "a LIKE 'x%'");
+        check("a SIMILAR TO 'x+'", "(a ~ (similar_to_escape('x+')))");
+        check("a AT TIME ZONE 'UTC'", "timezone('UTC', a)");
+        check(
+            "a NOT SIMILAR TO 'x%' ESCAPE '#'",
+            "(a !~ (similar_to_escape('x%', '#')))",
+        );
+        check(
+            "a BETWEEN SYMMETRIC 2 AND 1",
+            "(a BETWEEN 2 AND 1 OR a BETWEEN 1 AND 2)",
+        );
+        check("a NOT BETWEEN ASYMMETRIC 2 AND 1", "a NOT BETWEEN 2 AND 1");
     }
 }

@@ -11,12 +11,15 @@ use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
 use rukh_catalog::{KeyExpr, Table};
 use rukh_keys::{DAY_MICROS, DataType, Datum};
 use rukh_planner::{
-    CompareOp, Constant, Function, IndexExpression, OpaquePredicate, Operand, Predicate, TermId, TimeUnit,
+    CompareOp, Constant, Function, IndexExpression, OpaquePredicate, Operand, Predicate, TermId, TermKind,
+    TimeUnit,
 };
 
 use crate::expressions::{normalise, parse_predicate};
 use crate::functions::checked_operator;
+use crate::regex_prefix::regex_prefixes;
 use crate::scalars::{datum_of_scalar, scalar_from_datum};
+use crate::time_zones::{OFFSET_MAX, TIMEZONE, in_zone, is_utc, moved_from_zone};
 use crate::types::data_type_of_arrow;
 
 /// Translates the conditions on one table, and remembers what it did not understand.
@@ -182,7 +185,36 @@ impl<'t> Translator<'t> {
             Operator::GtEq => CompareOp::GtEq,
             _ => return None,
         };
+        if let Some(about) = self.about_in_zone(op, binary) {
+            return Some(about);
+        }
         Some(Predicate::compare(op, self.operand(left)?, self.operand(right)?))
+    }
+
+    /// A comparison of what clocks of some zone show: about when that is, since no zone is far from UTC and no
+    /// function that keeps order brings it further away; it is checked nevertheless.
+    fn about_in_zone(&mut self, op: CompareOp, binary: &BinaryExpr) -> Option<Predicate> {
+        let (op, moment, constant) = match (in_zone(&binary.left), in_zone(&binary.right)) {
+            (true, false) => (op, &binary.left, &binary.right),
+            (false, true) => (op.flipped(), &binary.right, &binary.left),
+            _ => return None,
+        };
+        let constant = self.operand(constant)?;
+        let one = |op, by| {
+            let about = self.operand(&moved_from_zone(moment, by)?)?;
+            Some(Predicate::compare(op, about, constant.clone()))
+        };
+        let mut all = match op {
+            CompareOp::Lt | CompareOp::LtEq => vec![one(op, -OFFSET_MAX)?],
+            CompareOp::Gt | CompareOp::GtEq => vec![one(op, OFFSET_MAX)?],
+            CompareOp::Eq => vec![
+                one(CompareOp::LtEq, -OFFSET_MAX)?,
+                one(CompareOp::GtEq, OFFSET_MAX)?,
+            ],
+            CompareOp::NotEq => return None,
+        };
+        all.push(self.opaque(&Expr::BinaryExpr(binary.clone())));
+        Some(Predicate::And(all))
     }
 
     fn between(&mut self, between: &Between) -> Option<Predicate> {
@@ -225,15 +257,21 @@ impl<'t> Translator<'t> {
         })
     }
 
-    /// A regular expression whose matches all begin alike; it is checked nevertheless.
+    /// A regular expression whose matches all begin with one of a few texts; it is checked nevertheless.
     fn regex(&mut self, binary: &BinaryExpr) -> Option<Predicate> {
         let Expr::Literal(pattern, _) = binary.right.as_ref() else {
             return None;
         };
-        let prefix = regex_prefix(text_of(pattern)?)?;
-        let starts = Predicate::StartsWith {
-            operand: self.operand(&binary.left)?,
+        let operand = self.operand(&binary.left)?;
+        let prefixes = regex_prefixes(text_of(pattern)?)?;
+        let starts = prefixes.into_iter().map(|prefix| Predicate::StartsWith {
+            operand: operand.clone(),
             prefix: Operand::text(prefix),
+        });
+        let mut starts: Vec<Predicate> = starts.collect();
+        let starts = match starts.len() {
+            1 => starts.remove(0),
+            _ => Predicate::Or(starts),
         };
         let whole = self.opaque(&Expr::BinaryExpr(binary.clone()));
         Some(Predicate::And(vec![starts, whole]))
@@ -267,19 +305,9 @@ impl<'t> Translator<'t> {
                     Some(function(Function::SubFrom(zero), operand))
                 }
             },
-            Expr::BinaryExpr(BinaryExpr {
-                left,
-                op: Operator::Plus,
-                right,
-            }) => self.sum(left, right),
-            Expr::BinaryExpr(BinaryExpr {
-                left,
-                op: Operator::Minus,
-                right,
-            }) => self.difference(left, right),
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) => self.computed(*op, left, right),
             Expr::ScalarFunction(call) => match (checked_operator(&call.func), call.args.as_slice()) {
-                (Some(Operator::Plus), [left, right]) => self.sum(left, right),
-                (Some(Operator::Minus), [left, right]) => self.difference(left, right),
+                (Some(op), [left, right]) => self.computed(op, left, right),
                 _ => self.call(call.name(), &call.args),
             },
             _ => None,
@@ -303,7 +331,7 @@ impl<'t> Translator<'t> {
         if let Operand::Constant(_) = operand {
             return None;
         }
-        let from = self.type_of(inner)?;
+        let from = self.type_of(inner).or_else(|| self.type_of_operand(&operand))?;
         if from == DataType::Uuid || matches!(from, DataType::Char(_)) {
             return None;
         }
@@ -311,7 +339,24 @@ impl<'t> Translator<'t> {
             (from, to) if from == to => Some(operand),
             (DataType::Timestamp, DataType::Date) => Some(function(Function::CastDate, operand)),
             (from, to) if widens(&from, &to) => Some(function(Function::Cast(to), operand)),
+            (DataType::BigInt | DataType::Decimal { .. }, DataType::Double) => {
+                Some(function(Function::Cast(to), operand))
+            }
+            (from, to) if to.is_integer() && is_whole(&from, &operand) => {
+                Some(function(Function::Cast(to), operand))
+            }
             _ => None,
+        }
+    }
+
+    fn type_of_operand(&self, operand: &Operand) -> Option<DataType> {
+        match operand {
+            Operand::Term(term) => match term.kind() {
+                TermKind::Column(column) => self.table.column(column).map(|column| column.ty),
+                _ => None,
+            },
+            Operand::Function(function, inner) => function.result_type(self.type_of_operand(inner)?),
+            Operand::Constant(_) | Operand::Parameter(_) => None,
         }
     }
 
@@ -332,7 +377,7 @@ impl<'t> Translator<'t> {
         let Expr::Literal(by, _) = by else { return None };
         let micros = micros_of(by)?;
         let k = match self.type_of(moment)? {
-            DataType::Timestamp => micros,
+            DataType::Timestamp | DataType::TimestampTz => micros,
             DataType::Date if micros % DAY_MICROS == 0 => micros / DAY_MICROS,
             _ => return None,
         };
@@ -340,6 +385,26 @@ impl<'t> Translator<'t> {
         match self.operand(moment)? {
             Operand::Constant(_) | Operand::Parameter(_) => None,
             operand => Some(function(make(k), operand)),
+        }
+    }
+
+    fn computed(&self, op: Operator, left: &Expr, right: &Expr) -> Option<Operand> {
+        match op {
+            Operator::Plus => self.sum(left, right),
+            Operator::Minus => self.difference(left, right),
+            Operator::Multiply => match (self.operand(left)?, self.operand(right)?) {
+                (operand, Operand::Constant(k)) | (Operand::Constant(k), operand) if is_number(&k) => {
+                    Some(function(Function::Multiply(k), operand))
+                }
+                _ => None,
+            },
+            Operator::Divide => match (self.operand(left)?, self.operand(right)?) {
+                (operand, Operand::Constant(k)) if is_number(&k) => {
+                    Some(function(Function::Divide(k), operand))
+                }
+                _ => None,
+            },
+            _ => None,
         }
     }
 
@@ -376,6 +441,11 @@ impl<'t> Translator<'t> {
                 Some(function(Function::DateTrunc(unit), self.operand(operand)?))
             }
             ("date_part", [Expr::Literal(part, _), operand])
+                if text_of(part)?.eq_ignore_ascii_case("epoch") =>
+            {
+                Some(function(Function::Epoch, self.operand(operand)?))
+            }
+            ("date_part", [Expr::Literal(part, _), operand])
                 if text_of(part)?.eq_ignore_ascii_case("year") =>
             {
                 Some(function(Function::Year, self.operand(operand)?))
@@ -392,7 +462,37 @@ impl<'t> Translator<'t> {
             }
             ("floor", [operand]) => Some(function(Function::Floor, self.operand(operand)?)),
             ("ceil", [operand]) => Some(function(Function::Ceil, self.operand(operand)?)),
-            ("round", [operand]) => Some(function(Function::Round, self.operand(operand)?)),
+            ("round" | "rint", [operand]) => Some(function(Function::Round, self.operand(operand)?)),
+            ("trunc", [operand]) => Some(function(Function::Trunc, self.operand(operand)?)),
+            ("round", [operand, Expr::Literal(places, _)]) => {
+                let places = i32::try_from(int_of(places)?).ok()?;
+                let operand = self.operand(operand)?;
+                let single = self.type_of_operand(&operand)? == DataType::Real;
+                Some(function(Function::RoundTo { places, single }, operand))
+            }
+            (TIMEZONE, [Expr::Literal(zone, _), operand]) if is_utc(text_of(zone)?) => {
+                let operand = self.operand(operand)?;
+                let to = match self.type_of_operand(&operand)? {
+                    DataType::Timestamp => DataType::TimestampTz,
+                    _ => DataType::Timestamp,
+                };
+                Some(function(Function::Cast(to), operand))
+            }
+            ("to_timestamp", [operand]) => Some(function(Function::ToTimestamp, self.operand(operand)?)),
+            ("date_bin", [Expr::Literal(step, _), operand]) => {
+                let step = micros_of(step)?;
+                Some(function(
+                    Function::DateBin { step, origin: 0 },
+                    self.operand(operand)?,
+                ))
+            }
+            ("date_bin", [Expr::Literal(step, _), operand, Expr::Literal(origin, _)]) => {
+                let (step, origin) = (micros_of(step)?, instant_of(origin)?);
+                Some(function(
+                    Function::DateBin { step, origin },
+                    self.operand(operand)?,
+                ))
+            }
             ("hash", [Expr::Column(column), Expr::Literal(bytes, _)]) => {
                 let column = self.table.column_named(&column.name)?;
                 match int_of(bytes)? {
@@ -510,29 +610,30 @@ fn micros_of(value: &ScalarValue) -> Option<i64> {
     }
 }
 
-/// Returns what all matches of a regular expression begin with, if it says so plainly.
-fn regex_prefix(pattern: &str) -> Option<String> {
-    let anchored = pattern.strip_prefix('^').filter(|_| !pattern.contains('|'))?;
-    let mut prefix = String::new();
-    let mut rest = anchored.chars().peekable();
-    while let Some(c) = rest.next() {
-        let literal = match c {
-            '\\' => rest.next().filter(char::is_ascii_punctuation),
-            '.' | '^' | '$' | '*' | '+' | '?' | '(' | ')' | '[' | ']' | '{' | '}' => None,
-            c => Some(c),
-        };
-        let Some(literal) = literal else { break };
-        // What may be there or not is no part of the prefix.
-        if matches!(rest.peek(), Some('*' | '?' | '{')) {
-            break;
-        }
-        prefix.push(literal);
+fn is_number(constant: &Constant) -> bool {
+    match constant.datum {
+        Datum::Int(_) | Datum::Decimal(_) => true,
+        Datum::Float(value) => value.is_finite(),
+        _ => false,
     }
-    (!prefix.is_empty()).then_some(prefix)
 }
 
-fn is_number(constant: &Constant) -> bool {
-    matches!(constant.datum, Datum::Int(_) | Datum::Decimal(_))
+/// Whether an operand of a type has whole values only, so that a cast to integers rounds nothing.
+fn is_whole(ty: &DataType, operand: &Operand) -> bool {
+    use Function::{Ceil, Floor, Round, Trunc};
+    match ty {
+        DataType::Decimal { scale: 0, .. } => true,
+        ty if ty.is_float() => matches!(operand, Operand::Function(Round | Floor | Ceil | Trunc, _)),
+        ty => ty.is_integer(),
+    }
+}
+
+/// Returns the microseconds since 1970 of a timestamp.
+fn instant_of(value: &ScalarValue) -> Option<i64> {
+    match datum_of_scalar(value)? {
+        (Datum::Timestamp(micros), _) => Some(micros),
+        _ => None,
+    }
 }
 
 fn parameter(placeholder: &Placeholder) -> Option<usize> {

@@ -133,15 +133,40 @@ fn function(choices: &mut Choices, ty: DataType) -> (Function, DataType) {
             DataType::BigInt,
         )
     };
+    let factor = |choices: &mut Choices| {
+        Constant::new(
+            Datum::Int(*choices.pick(&[2, -1, 1000, -7, i64::MAX])),
+            DataType::BigInt,
+        )
+    };
     match ty {
-        DataType::Date | DataType::Timestamp | DataType::TimestampTz => match choices.below(5) {
+        DataType::Date | DataType::Timestamp | DataType::TimestampTz => match choices.below(7) {
+            5 => (Function::Epoch, DataType::Double),
+            6 => {
+                let step = *choices.pick(&[1, 900_000_000, 86_400_000_000, i64::MAX]);
+                let origin = *choices.pick(&[0, 1, -1, i64::MIN, i64::MAX]);
+                (Function::DateBin { step, origin }, DataType::Timestamp)
+            }
             0 => (Function::DateTrunc(*choices.pick(UNITS)), DataType::Timestamp),
             1 => (Function::CastDate, DataType::Date),
             2 => (Function::Year, DataType::Integer),
             3 => (Function::Add(small(choices)), ty),
             _ => (Function::Cast(DataType::Timestamp), DataType::Timestamp),
         },
-        ty if ty.is_integer() => match choices.below(6) {
+        ty if ty.is_integer() => match choices.below(10) {
+            6 => (Function::Multiply(factor(choices)), DataType::BigInt),
+            7 => (Function::Divide(factor(choices)), DataType::BigInt),
+            8 => {
+                let places = *choices.pick(&[0, -1, -2, 3, -40]);
+                (
+                    Function::RoundTo {
+                        places,
+                        single: false,
+                    },
+                    ty,
+                )
+            }
+            9 => (Function::Cast(DataType::TinyInt), DataType::TinyInt),
             0 => (Function::Add(small(choices)), DataType::BigInt),
             1 => (Function::Subtract(small(choices)), DataType::BigInt),
             2 => (Function::SubFrom(small(choices)), DataType::BigInt),
@@ -158,7 +183,19 @@ fn function(choices: &mut Choices, ty: DataType) -> (Function, DataType) {
             ),
             _ => (Function::Cast(DataType::BigInt), DataType::BigInt),
         },
-        DataType::Decimal { .. } => match choices.below(4) {
+        DataType::Decimal { .. } => match choices.below(7) {
+            4 => (Function::Multiply(factor(choices)), ty),
+            5 => {
+                let places = *choices.pick(&[0, 1, -1, 2, -40]);
+                (
+                    Function::RoundTo {
+                        places,
+                        single: false,
+                    },
+                    ty,
+                )
+            }
+            6 => (Function::Round, ty),
             0 => (Function::Floor, ty),
             1 => (Function::Ceil, ty),
             2 => (
@@ -173,7 +210,22 @@ fn function(choices: &mut Choices, ty: DataType) -> (Function, DataType) {
             ),
             _ => (Function::Cast(DataType::Double), DataType::Double),
         },
-        ty if ty.is_float() => match choices.below(3) {
+        ty if ty.is_float() => match choices.below(11) {
+            3 => (Function::Round, ty),
+            4 => {
+                let single = ty == DataType::Real;
+                let places = *choices.pick(&[0, 1, -1, 2, 30]);
+                (Function::RoundTo { places, single }, ty)
+            }
+            5 => (Function::Trunc, ty),
+            6 => (Function::Add(float(choices, ty)), ty),
+            7 => (Function::SubFrom(float(choices, ty)), ty),
+            8 => (Function::Multiply(float(choices, ty)), ty),
+            9 => (Function::Divide(float(choices, ty)), ty),
+            10 => match ty {
+                DataType::Double => (Function::ToTimestamp, DataType::TimestampTz),
+                _ => (Function::Cast(DataType::BigInt), DataType::BigInt),
+            },
             0 => (Function::Floor, ty),
             1 => (Function::Ceil, ty),
             _ => (Function::Cast(DataType::Double), DataType::Double),
@@ -188,6 +240,17 @@ fn function(choices: &mut Choices, ty: DataType) -> (Function, DataType) {
         ),
         _ => (Function::Hash(8), DataType::Varbinary(None)),
     }
+}
+
+/// A float to compute with.
+fn float(choices: &mut Choices, ty: DataType) -> Constant {
+    let value = *choices.pick(&[1.0, 1.5, -1.0, -0.25, 1e30, -1e-30]);
+    let value = if ty == DataType::Real {
+        f64::from(value as f32)
+    } else {
+        value
+    };
+    Constant::new(Datum::Float(value), ty)
 }
 
 fn comparison(choices: &mut Choices, world: &World) -> Predicate {

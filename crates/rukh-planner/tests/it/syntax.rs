@@ -95,7 +95,7 @@ enum Token {
     Symbol(&'static str),
 }
 
-const SYMBOLS: [&str; 11] = ["<>", "<=", ">=", "=", "<", ">", "(", ")", ",", "+", "-"];
+const SYMBOLS: [&str; 13] = ["<>", "<=", ">=", "=", "<", ">", "(", ")", ",", "+", "-", "*", "/"];
 
 fn tokens(line: &str) -> Result<Vec<Token>, String> {
     let mut tokens = Vec::new();
@@ -420,14 +420,31 @@ impl Parser<'_> {
         Ok(row)
     }
 
-    fn operand(&mut self) -> Result<Operand, String> {
+    fn factor(&mut self) -> Result<Operand, String> {
         let mut left = self.atom()?;
+        loop {
+            let divided = match (self.take("*"), self.take("/")) {
+                (false, false) => return Ok(left),
+                (_, divided) => divided,
+            };
+            left = match (left, self.atom()?, divided) {
+                (of, Operand::Constant(k), true) => Operand::Function(Function::Divide(k), Box::new(of)),
+                (of, Operand::Constant(k), false) | (Operand::Constant(k), of, false) => {
+                    Operand::Function(Function::Multiply(k), Box::new(of))
+                }
+                _ => return Err("products have a constant".to_string()),
+            };
+        }
+    }
+
+    fn operand(&mut self) -> Result<Operand, String> {
+        let mut left = self.factor()?;
         loop {
             let minus = match (self.take("+"), self.take("-")) {
                 (false, false) => return Ok(left),
                 (_, minus) => minus,
             };
-            let right = self.atom()?;
+            let right = self.factor()?;
             left = match (left, right) {
                 (Operand::Constant(k), of) if minus => Operand::Function(Function::SubFrom(k), Box::new(of)),
                 (Operand::Constant(k), of) => Operand::Function(Function::Add(k), Box::new(of)),
@@ -497,6 +514,17 @@ impl Parser<'_> {
                 Box::new(of),
             ));
         }
+        if name == "date_bin" {
+            let step = self.number::<i64>()?;
+            self.symbol(",")?;
+            let of = self.operand()?;
+            self.symbol(")")?;
+            let step = step * 1_000_000;
+            return Ok(Operand::Function(
+                Function::DateBin { step, origin: 0 },
+                Box::new(of),
+            ));
+        }
         let of = self.operand()?;
         let function = match name.as_str() {
             "cast" => {
@@ -509,7 +537,18 @@ impl Parser<'_> {
             "year" => Function::Year,
             "floor" => Function::Floor,
             "ceil" => Function::Ceil,
+            "round" if self.take(",") => {
+                let minus = self.take("-");
+                let places: i32 = self.number()?;
+                Function::RoundTo {
+                    places: if minus { -places } else { places },
+                    single: false,
+                }
+            }
             "round" => Function::Round,
+            "trunc" => Function::Trunc,
+            "to_timestamp" => Function::ToTimestamp,
+            "epoch" => Function::Epoch,
             "left" | "hash" | "substr" => {
                 self.symbol(",")?;
                 if name == "substr" {

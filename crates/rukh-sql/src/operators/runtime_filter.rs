@@ -8,11 +8,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
+use datafusion::arrow::datatypes::Schema;
 use datafusion::common::ScalarValue;
-use datafusion::logical_expr::Operator;
+use datafusion::logical_expr::{ColumnarValue, Operator};
 use datafusion::physical_expr::expressions::{
-    BinaryExpr, CaseExpr, DynamicFilterPhysicalExpr, InListExpr, IsNotNullExpr, IsNullExpr, Literal,
+    BinaryExpr, CaseExpr, Column, DynamicFilterPhysicalExpr, InListExpr, IsNotNullExpr, IsNullExpr, Literal,
 };
+use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use rukh_catalog::ColumnId;
 use rukh_planner::{CompareOp, Operand, Predicate};
@@ -23,6 +26,15 @@ use crate::SqlError;
 
 /// The operator that knows all it will find out before it asks for the first row of a scan.
 pub(super) const HASH_JOIN: &str = "hash join";
+
+/// What a condition compares with, and is known before the first row, too.
+pub(super) const SUBQUERY: &str = "subquery";
+
+/// A sort that keeps some rows only, and knows more with every row.
+pub(super) const FIRST_ROWS: &str = "first rows";
+
+/// The least or greatest value so far.
+pub(super) const EXTREMES: &str = "min and max";
 
 /// The columns that a filter speaks of: of its own input, and what they are of the plan at hand.
 pub(super) type Columns = BTreeMap<usize, CastColumn>;
@@ -54,7 +66,7 @@ impl RuntimeFilter {
 
     /// Whether it comes closer while rows go up, and is not known before the first of them.
     pub(super) fn moves(&self) -> bool {
-        self.by != HASH_JOIN
+        !matches!(self.by, HASH_JOIN | SUBQUERY)
     }
 
     /// Returns the operator that finds it out, in words.
@@ -152,9 +164,11 @@ impl Reader<'_> {
             Operator::GtEq => CompareOp::GtEq,
             _ => return None,
         };
-        let column = self.column(left)?;
-        let value = right.downcast_ref::<Literal>()?.value();
-        let constant = Operand::Constant(column.constant(value)?);
+        let (op, column, value) = match self.column(left) {
+            Some(column) => (op, column, value_of(right)?),
+            None => (op.flipped(), self.column(right)?, value_of(left)?),
+        };
+        let constant = Operand::Constant(column.constant(&value)?);
         Some(Predicate::compare(op, column.operand, constant))
     }
 
@@ -162,10 +176,8 @@ impl Reader<'_> {
         if list.negated() {
             return None;
         }
-        let values = list.list().iter().map(|value| value.downcast_ref::<Literal>());
-        let values = values
-            .map(|literal| literal.map(Literal::value))
-            .collect::<Option<Vec<_>>>()?;
+        let values = list.list().iter().map(|value| value_of(value.as_ref()));
+        let values = values.collect::<Option<Vec<_>>>()?;
         if let Some(column) = self.column(list.expr().as_ref()) {
             let constants = values.iter().map(|value| column.constant(value));
             let constants = constants.map(|constant| constant.map(Operand::Constant));
@@ -179,7 +191,7 @@ impl Reader<'_> {
     }
 
     /// `struct(a, b) IN (…)`, of which the columns known are enough.
-    fn row_membership(&self, expr: &dyn PhysicalExpr, values: &[&ScalarValue]) -> Option<Predicate> {
+    fn row_membership(&self, expr: &dyn PhysicalExpr, values: &[ScalarValue]) -> Option<Predicate> {
         let call = expr.downcast_ref::<ScalarFunctionExpr>()?;
         let parts = call.args().iter().map(|part| self.column(part.as_ref()));
         let parts: Vec<(usize, ScanColumn)> = parts
@@ -189,7 +201,7 @@ impl Reader<'_> {
         if call.name() != "struct" || parts.is_empty() {
             return None;
         }
-        let row = |value: &&ScalarValue| {
+        let row = |value: &ScalarValue| {
             let ScalarValue::Struct(fields) = value else {
                 return None;
             };
@@ -220,6 +232,26 @@ impl Reader<'_> {
         let mut below = self.columns.get(&of.position)?.clone();
         below.casts.append(&mut of.casts);
         ScanColumn::of(self.scan, &below)
+    }
+}
+
+/// Returns the value of a literal, or of an expression over no columns but what subqueries gave.
+fn value_of(expr: &dyn PhysicalExpr) -> Option<ScalarValue> {
+    if let Some(literal) = expr.downcast_ref::<Literal>() {
+        return Some(literal.value().clone());
+    }
+    let mut asks_column = expr.downcast_ref::<Column>().is_some();
+    for child in expr.children() {
+        asks_column |= !collect_columns(child).is_empty();
+    }
+    if asks_column || expr.is_volatile_node() {
+        return None;
+    }
+    let rows = RecordBatchOptions::new().with_row_count(Some(1));
+    let none = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &rows).ok()?;
+    match expr.evaluate(&none).ok()? {
+        ColumnarValue::Scalar(value) => Some(value),
+        ColumnarValue::Array(values) => ScalarValue::try_from_array(&values, 0).ok(),
     }
 }
 

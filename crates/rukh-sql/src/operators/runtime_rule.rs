@@ -1,4 +1,5 @@
-//! Tells scans what hash joins, and sorts that keep the first rows only, find out above them while they run.
+//! Tells scans what hash joins, sorts that keep the first rows only, and min and max find out above them while
+//! they run, and what subqueries give that conditions compare with.
 //!
 //! The columns that a join compares are followed down the plan, by position: through projections,
 //! filters, groups, unions and other joins, as far as a row that is left out below is a row left out of
@@ -18,11 +19,13 @@ use std::sync::Arc;
 
 use datafusion::common::JoinSide;
 use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::TreeNode;
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::JoinType;
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::DynamicFilterPhysicalExpr;
+use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_expr::utils::collect_columns;
+use datafusion::physical_expr::{PhysicalExpr, split_conjunction};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
@@ -34,7 +37,7 @@ use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 
 use super::order_use::replaced;
-use super::runtime_filter::{Columns, HASH_JOIN, RuntimeFilter};
+use super::runtime_filter::{Columns, EXTREMES, FIRST_ROWS, HASH_JOIN, RuntimeFilter, SUBQUERY};
 use super::scan_column::CastColumn;
 use super::{LookupJoinExec, ScanExec};
 
@@ -86,9 +89,30 @@ fn below_operators(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn Exe
         let columns = spoken_of(&filter);
         let told = Told {
             filter,
-            by: "first rows",
+            by: FIRST_ROWS,
         };
         changed[0] = told.below(changed[0].clone(), columns)?;
+    }
+    if let Some(aggregate) = plan.downcast_ref::<AggregateExec>()
+        && let Some(filter) = found_out_by(aggregate)
+        // It must speak of all that is asked for: a row that betters one extreme only is wanted, too.
+        && filter.children().len() == aggregate.aggr_expr().len()
+    {
+        let columns = spoken_of(&filter);
+        let told = Told { filter, by: EXTREMES };
+        changed[0] = told.below(changed[0].clone(), columns)?;
+    }
+    if let Some(filter) = plan.downcast_ref::<FilterExec>() {
+        for conjunct in split_conjunction(filter.predicate()) {
+            if asks_subquery(conjunct) {
+                let told = Told {
+                    filter: known_later(conjunct),
+                    by: SUBQUERY,
+                };
+                let columns = spoken_of(&told.filter);
+                changed[0] = told.below(changed[0].clone(), columns)?;
+            }
+        }
     }
     let changed = changed.into_iter().map(below_operators);
     let changed = changed.collect::<DataFusionResult<Vec<_>>>()?;
@@ -100,6 +124,22 @@ fn found_out_by(plan: &dyn ExecutionPlan) -> Option<Arc<DynamicFilterPhysicalExp
     let found = plan.dynamic_expressions_produced().into_iter().next()?;
     let found: Arc<dyn std::any::Any + Send + Sync> = found;
     found.downcast().ok()
+}
+
+/// Whether a condition compares with what a subquery gives, which is known before the rows are asked for.
+fn asks_subquery(condition: &Arc<dyn PhysicalExpr>) -> bool {
+    let found = condition.exists(|part| Ok(part.downcast_ref::<ScalarSubqueryExpr>().is_some()));
+    found.unwrap_or(false)
+}
+
+/// Makes a filter of a condition that can be evaluated when its scan is asked for rows.
+fn known_later(condition: &Arc<dyn PhysicalExpr>) -> Arc<DynamicFilterPhysicalExpr> {
+    let columns = collect_columns(condition).into_iter();
+    let columns = columns.map(|column| Arc::new(column) as Arc<dyn PhysicalExpr>);
+    Arc::new(DynamicFilterPhysicalExpr::new(
+        columns.collect(),
+        condition.clone(),
+    ))
 }
 
 /// Returns the columns that a filter speaks of, as they are in its own input.

@@ -22,8 +22,9 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::definition;
 use super::nothing::{aggregates, boolean, gives_nothing, has_no_rows, is_never, null, without_rows};
-use super::syntax::{call, system_name};
+use super::syntax::system_name;
 use super::tableoids;
+use crate::statement::call;
 use crate::walk::{Walk, WalkMut};
 
 /// Rewrites the subqueries of a tree.

@@ -29,13 +29,13 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Array, ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident,
-    ObjectName, OrderByKind, Query, Select, SelectItem, SetExpr, Subscript, TableFactor, Value,
-    ValueWithSpan, VisitorMut,
+    FunctionArgExpr, FunctionArgumentClause, FunctionArguments, GroupByExpr, Ident, ObjectName, OrderByKind,
+    Query, Select, SelectItem, SetExpr, Subscript, TableFactor, Value, ValueWithSpan, VisitorMut,
 };
 
 use crate::array_text::elements;
 use crate::output_names::name_of;
+use crate::statement::call;
 use crate::walk::WalkMut;
 
 use super::rows::KEYWORDS;
@@ -202,26 +202,6 @@ fn keep_name(item: &mut SelectItem) {
         let alias = Ident::with_quote('"', name);
         *item = SelectItem::ExprWithAlias { expr, alias };
     }
-}
-
-/// Makes a call.
-pub(super) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
-    let argument = |expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr));
-    let arguments = FunctionArgumentList {
-        duplicate_treatment: None,
-        args: arguments.into_iter().map(argument).collect(),
-        clauses: Vec::new(),
-    };
-    Expr::Function(Function {
-        name: ObjectName::from(vec![Ident::new(name)]),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(arguments),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
 }
 
 fn string(text: &str) -> Expr {

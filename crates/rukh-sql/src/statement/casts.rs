@@ -122,7 +122,8 @@ fn left(text: Expr, length: u32) -> Expr {
     )
 }
 
-fn call(name: &str, arguments: Vec<Expr>) -> Expr {
+/// Makes a call.
+pub(crate) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
     let argument = |expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr));
     Expr::Function(Function {
         name: ast::ObjectName::from(vec![Ident::new(name)]),

@@ -60,6 +60,7 @@ mod transaction;
 mod tree;
 mod utility;
 
+pub(crate) use casts::call;
 pub(crate) use data_type::data_type;
 pub use kept::{FetchedRows, KeptStatement};
 pub use lifetime::LifetimeDefinition;

@@ -43,6 +43,13 @@ fn note_types(table: &Table, predicate: &Predicate, types: &mut [Option<DataType
             Operand::Parameter(number) => note(*number, DataType::Varchar(None), types),
             _ => Some(()),
         },
+        Predicate::StartsWith {
+            operand: Operand::Term(_),
+            prefix,
+        } => match prefix {
+            Operand::Parameter(number) => note(*number, DataType::Varchar(None), types),
+            _ => Some(()),
+        },
         Predicate::IsNull {
             operand: Operand::Term(_),
             ..
@@ -66,28 +73,32 @@ fn note_pair(
     parameter: &Operand,
     types: &mut [Option<DataType>],
 ) -> Option<()> {
-    let number = match parameter {
-        Operand::Parameter(number) => *number,
-        Operand::Term(_) | Operand::Constant(_) => return Some(()),
-        Operand::Function(..) => return None,
-    };
-    let Operand::Term(term) = column else {
-        return None;
-    };
-    let TermKind::Column(column) = term.kind() else {
-        return None;
-    };
-    note(number, table.column(column)?.ty, types)
+    match parameter {
+        Operand::Parameter(number) => note(*number, type_of(table, column)?, types),
+        Operand::Term(_) | Operand::Constant(_) => Some(()),
+        // A parameter within a function has a type of its own.
+        Operand::Function(..) => type_of(table, parameter).map(|_| ()),
+    }
+}
+
+/// Returns the type of a column, or of functions of one.
+fn type_of(table: &Table, operand: &Operand) -> Option<DataType> {
+    match operand {
+        Operand::Term(term) => match term.kind() {
+            TermKind::Column(column) => table.column(column).map(|column| column.ty),
+            _ => None,
+        },
+        Operand::Function(function, inner) => function.result_type(type_of(table, inner)?),
+        Operand::Parameter(_) | Operand::Constant(_) => None,
+    }
 }
 
 fn note(parameter: usize, ty: DataType, types: &mut [Option<DataType>]) -> Option<()> {
     let noted = types.get_mut(parameter)?;
-    // Used twice, it would have to have both types.
-    if noted.is_some() {
-        return None;
-    }
+    // A row value that is spelled out has it twice; it cannot have two types.
+    let fits = noted.is_none_or(|noted| noted == ty);
     *noted = Some(ty);
-    Some(())
+    fits.then_some(())
 }
 
 /// Most integers that a DOUBLE tells apart from all others.

@@ -1,8 +1,8 @@
 //! Cutting a text into template and literals.
 //!
 //! Deliberately not here: a whole lexer of SQL. What the walk does not know for certain (a second
-//! SELECT, `E''` and `$$` strings, parameters) gives no template; numbers with an exponent, intervals and
-//! what stands beside an arithmetic operator stay part of it.
+//! SELECT, `E''` and `$$` strings, parameters) gives no template; numbers with an exponent, intervals,
+//! arguments of functions and what stands beside an arithmetic operator stay part of it.
 
 /// Longest text that is cut, in bytes; longer ones are mostly lists, each of a length of its own.
 const TEXT_MAX: usize = 4096;
@@ -71,6 +71,10 @@ struct Cutter<'a> {
     in_where: bool,
     selects: usize,
     before: Before,
+    /// Whether the word before the next token may be the name of a function.
+    names_function: bool,
+    /// Parentheses open within those of a function, its own included: literals there are its business.
+    depth_in_call: usize,
 }
 
 impl<'a> Cutter<'a> {
@@ -82,6 +86,8 @@ impl<'a> Cutter<'a> {
             in_where: false,
             selects: 0,
             before: Before::Other,
+            names_function: false,
+            depth_in_call: 0,
         }
     }
 
@@ -109,7 +115,15 @@ impl<'a> Cutter<'a> {
                     self.copy_to(self.at + len, self.before);
                 }
                 b'-' if self.before == Before::Operand => self.copy_to(self.at + 1, Before::Sign),
-                b'=' | b'<' | b'>' | b'(' | b',' => self.copy_to(self.at + 1, Before::Operand),
+                b'(' => {
+                    self.depth_in_call += usize::from(self.names_function || self.depth_in_call > 0);
+                    self.copy_to(self.at + 1, Before::Operand);
+                }
+                b')' => {
+                    self.depth_in_call = self.depth_in_call.saturating_sub(1);
+                    self.copy_to(self.at + 1, Before::Other);
+                }
+                b'=' | b'<' | b'>' | b',' => self.copy_to(self.at + 1, Before::Operand),
                 b'$' | b'?' | b';' | b'\\' => return None,
                 b'.' if bytes.get(self.at + 1).is_some_and(u8::is_ascii_digit) => return None,
                 _ if byte.is_ascii_digit() => self.number()?,
@@ -122,13 +136,15 @@ impl<'a> Cutter<'a> {
     }
 
     fn copy_to(&mut self, end: usize, before: Before) {
-        self.cut.template.push_str(&self.sql[self.at..end]);
+        let token = &self.sql[self.at..end];
+        self.names_function &= token.as_bytes().iter().all(u8::is_ascii_whitespace);
+        self.cut.template.push_str(token);
         self.at = end;
         self.before = before;
     }
 
     fn is_parameter(&self) -> bool {
-        self.in_where && self.before != Before::Other
+        self.in_where && self.before != Before::Other && self.depth_in_call == 0
     }
 
     fn parameter(&mut self, literal: Literal, end: usize) -> Option<()> {
@@ -141,6 +157,7 @@ impl<'a> Cutter<'a> {
         write!(self.cut.template, "${number}").ok()?;
         self.at = end;
         self.before = Before::Other;
+        self.names_function = false;
         Some(())
     }
 
@@ -280,7 +297,10 @@ impl<'a> Cutter<'a> {
             true => Before::Operand,
             false => Before::Other,
         };
+        // The prefix of `starts_with` is a condition's constant as a pattern of LIKE is.
+        let names_function = before == Before::Other && !is(&["IN", "starts_with"]);
         self.copy_to(end, before);
+        self.names_function = names_function;
         Some(())
     }
 }
@@ -369,6 +389,14 @@ mod tests {
             (
                 "SELECT a FROM t WHERE b - 1 = 2",
                 "SELECT a FROM t WHERE b - 1 = $1",
+            ),
+            (
+                "SELECT a FROM t WHERE date_trunc('day', (d)) = '2024-01-01' AND starts_with(b, 'x') AND c IN (1)",
+                "SELECT a FROM t WHERE date_trunc('day', (d)) = $1 AND starts_with(b, $2) AND c IN ($3)",
+            ),
+            (
+                "SELECT a FROM t WHERE left(b, 2) = 'xy' AND (c, d) > (1, 2)",
+                "SELECT a FROM t WHERE left(b, 2) = $1 AND (c, d) > ($2, $3)",
             ),
         ] {
             assert_eq!(cut(sql).map(|(template, _)| template).as_deref(), Some(template));
