@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::ast::{
     Expr, Query, TableAlias, TableAliasColumnDef, TableFactor, UnaryOperator,
 };
 
-use super::syntax::call;
+use crate::statement::call;
 
 /// Functions that give one column, which has the alias of the function for its name.
 const OF_ONE_COLUMN: [&str; 2] = ["generate_series", "unnest"];

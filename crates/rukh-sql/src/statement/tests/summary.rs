@@ -46,11 +46,6 @@ pub(super) fn summary(statement: &Statement) -> String {
         } => {
             let maybe = if *if_exists { " if exists" } else { "" };
             match action {
-        AlterAction::SetFamily {
-            family,
-            ttl_micros,
-            versions,
-        } => format!("set family {} {ttl_micros:?} {versions:?}", family.text),
                 IndexAction::RenameTo(new) => {
                     format!("alter index {}{maybe}: to {}", object(name), new.text)
                 }
@@ -276,6 +271,11 @@ fn action(action: &AlterAction) -> String {
             Some(default) => format!("{} default {}", column.text, default.expr),
             None => format!("{} no default", column.text),
         },
+        AlterAction::SetFamily {
+            family,
+            ttl_micros,
+            versions,
+        } => format!("set family {} {ttl_micros:?} {versions:?}", family.text),
         AlterAction::SetType { column, ty } => format!("{} type {ty}", column.text),
         AlterAction::SetLifetime(lifetime) => match lifetime.ttl_micros {
             None => "ttl none".to_string(),
