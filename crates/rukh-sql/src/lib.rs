@@ -75,6 +75,7 @@ mod shape;
 mod show;
 mod slow_log;
 mod split;
+mod stars;
 mod statement;
 mod statistics;
 mod subqueries;
