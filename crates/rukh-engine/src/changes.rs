@@ -16,7 +16,7 @@ pub struct DefinitionChanges {
     pub tables: Vec<Table>,
     /// Views as they are to be; all are known.
     pub views: Vec<View>,
-    /// Sequences as they are to be; all are known.
+    /// Sequences as they are to be; those with the id 0 are new, and get one.
     pub sequences: Vec<Sequence>,
     /// Roles as they are to be; all are known.
     pub roles: Vec<Role>,
@@ -77,7 +77,13 @@ impl Engine {
             stored::put_view(&mut batch, &view);
             next = next.with_view(view);
         }
-        for sequence in changes.sequences {
+        for mut sequence in changes.sequences {
+            if sequence.id == SequenceId(0) {
+                sequence.id = SequenceId(id);
+                id += 1;
+                stored::put_next_id(&mut batch, id);
+                stored::put_sequence_state(&mut batch, sequence.id, Some(sequence.start));
+            }
             stored::put_sequence(&mut batch, &sequence);
             next = next.with_sequence(sequence);
         }

@@ -6,20 +6,34 @@
 //! meanwhile the next ones write. What is acknowledged is durable either way; others may see a commit
 //! some milliseconds before that, and what they make of it is behind it in the log.
 //!
+//! Connections that commit again and again come back a moment after a sync has released them, and would miss the next one,
+//! which those who came meanwhile begin at once: they would end in two halves that wait for each other's syncs. So who syncs
+//! first waits for those whom the last sync released, for as long as that took at most, and not at all for a
+//! while where this was in vain ([`Gathering`]).
+//!
 //! When a sync fails, nobody can know what of the log is on disk: the engine halts.
 
 use crate::EngineError;
 use crate::commits::Commits;
 use crate::engine::Inner;
 use crate::lock::WriterGuard;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use rukh_kv::{Durability, KvError, WriteBatch};
+use std::time::{Duration, Instant};
+
+/// Longest wait for others before a sync.
+const GATHERING_MAX: Duration = Duration::from_millis(2);
+
+/// Most syncs that are begun without waiting after it was in vain.
+const HURRIED_MAX: u32 = 256;
 
 /// The commits that wait for a sync of the log.
 #[derive(Default)]
 pub(crate) struct Group {
     state: Mutex<State>,
     changed: Condvar,
+    /// Tells who is about to sync that all have come for whom it waits.
+    gathered: Condvar,
 }
 
 #[derive(Default)]
@@ -31,6 +45,39 @@ struct State {
     /// Whether somebody is syncing.
     syncing: bool,
     failed: bool,
+    gathering: Gathering,
+}
+
+/// For how many commits a sync waits.
+#[derive(Default)]
+struct Gathering {
+    /// How many commits there are when all have come back whom the last sync released.
+    expected: u64,
+    /// How long the last sync took, or the longest wait.
+    took: Duration,
+    /// How many syncs are still to be begun at once, and how many were after the last vain wait.
+    hurried: u32,
+    hurry: u32,
+    /// Whether somebody waits for others.
+    waits: bool,
+}
+
+impl Gathering {
+    /// Notes a sync for the commits up to `synced` from `before` on, at whose end `written` were written.
+    fn released(&mut self, (before, synced, written): (u64, u64, u64), took: Duration) {
+        self.expected = written + (synced - before);
+        self.took = took.min(GATHERING_MAX);
+    }
+
+    /// Notes how many of the commits that were waited for have come.
+    fn came(&mut self, missing: u64, came: u64) {
+        let was_worth_it = came * 2 >= missing;
+        self.hurry = match was_worth_it {
+            true => 0,
+            false => (self.hurry * 2).clamp(4, HURRIED_MAX),
+        };
+        self.hurried = self.hurry;
+    }
 }
 
 /// Why a commit is not known to be durable.
@@ -47,6 +94,9 @@ impl Group {
     fn written(&self) -> u64 {
         let mut state = self.state.lock();
         state.written += 1;
+        if state.gathering.waits && state.written >= state.gathering.expected {
+            self.gathered.notify_one();
+        }
         state.written
     }
 
@@ -68,19 +118,49 @@ impl Group {
                 continue;
             }
             state.syncing = true;
-            let all = state.written;
+            self.gather(&mut state);
+            let (before, all) = (state.synced, state.written);
             drop(state);
+            let started = Instant::now();
             let outcome = sync();
+            let took = started.elapsed();
             state = self.state.lock();
             state.syncing = false;
             match &outcome {
-                Ok(()) => state.synced = all,
+                Ok(()) => {
+                    state.synced = all;
+                    let written = state.written;
+                    state.gathering.released((before, all, written), took);
+                }
                 Err(_) => state.failed = true,
             }
             self.changed.notify_all();
             outcome.map_err(Failure::Own)?;
         }
         Ok(())
+    }
+
+    /// Waits for those whom the last sync has released, if they are likely to come back.
+    fn gather(&self, state: &mut MutexGuard<'_, State>) {
+        let missing = state.gathering.expected.saturating_sub(state.written);
+        if missing == 0 {
+            return;
+        }
+        if state.gathering.hurried > 0 {
+            state.gathering.hurried -= 1;
+            return;
+        }
+        let until = Instant::now() + state.gathering.took;
+        let before = state.written;
+        state.gathering.waits = true;
+        while state.written < state.gathering.expected {
+            if self.gathered.wait_until(state, until).timed_out() {
+                break;
+            }
+        }
+        state.gathering.waits = false;
+        let came = state.written - before;
+        state.gathering.came(missing, came);
     }
 }
 
@@ -169,6 +249,50 @@ mod tests {
             })
             .expect("the sync succeeds");
         assert_eq!(syncs.into_inner(), 2);
+    }
+
+    #[test]
+    fn a_sync_waits_for_those_whom_the_last_released_and_not_in_vain_again_and_again() {
+        let (group, syncs) = (Group::default(), AtomicU64::new(0));
+        let sync = || {
+            syncs.fetch_add(1, Ordering::Relaxed);
+            thread::sleep(Duration::from_micros(200));
+            Ok(())
+        };
+        group.written();
+        let second = group.written();
+        group.wait(second, sync).expect("the sync succeeds");
+        assert_eq!(group.state.lock().gathering.expected, 4);
+        // Of two that were released one comes back: half of the rest is missed, the wait was not worth it.
+        let third = group.written();
+        group.wait(third, sync).expect("nobody else comes");
+        assert_eq!(group.state.lock().gathering.hurried, 4);
+        for left in (0..4).rev() {
+            let next = (group.written(), group.written()).1;
+            group.state.lock().gathering.expected = next + 1;
+            group.wait(next, sync).expect("it is begun at once");
+            assert_eq!(group.state.lock().gathering.hurried, left);
+        }
+        // Who is waited for ends the wait.
+        let first = group.written();
+        group.state.lock().gathering = Gathering {
+            expected: first + 1,
+            took: Duration::from_secs(1000),
+            ..Gathering::default()
+        };
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| group.wait(first, sync));
+            while !group.state.lock().gathering.waits {
+                thread::yield_now();
+            }
+            let second = group.written();
+            waiting
+                .join()
+                .expect("it does not panic")
+                .expect("the sync succeeds");
+            assert!(group.state.lock().synced >= second);
+        });
+        assert_eq!(group.state.lock().gathering.hurry, 0);
     }
 
     #[test]

@@ -309,7 +309,17 @@ impl Session {
         let catalog = self.catalog();
         let schema = name.schema.as_deref().unwrap_or("public");
         let found = catalog.table_named(schema, &name.name);
-        found.cloned().map_err(|_| name.undefined())
+        found.cloned().map_err(|_| {
+            match catalog.view_named(schema, &name.name).is_some()
+                || catalog.sequence_named(schema, &name.name).is_some()
+            {
+                true => {
+                    let message = format!("\"{}\" is not a table", name.name);
+                    SqlError::statement("42809", message).at(name.position)
+                }
+                false => name.undefined(),
+            }
+        })
     }
 
     fn tables(&self, name: Option<&ObjectName>) -> Result<Vec<Arc<Table>>, SqlError> {

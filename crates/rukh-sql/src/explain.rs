@@ -26,6 +26,7 @@ use crate::dml;
 use crate::locking;
 use crate::normalise::quoted;
 use crate::operators::{LookupJoinExec, ScanExec};
+use crate::output_names::HIDDEN;
 use crate::pg_catalog;
 use crate::rows::Rows;
 use crate::session::{Planned, Session};
@@ -438,7 +439,8 @@ fn is_plumbing(name: &str) -> bool {
 }
 
 /// Leaves out of an operator's description how its work is spread over threads, which differs between
-/// machines, and the positions of columns: `sort expr=[a@1 ASC]` becomes `sort expr=[a ASC]`.
+/// machines, the positions of columns: `sort expr=[a@1 ASC]` becomes `sort expr=[a ASC]`; and what tells twins apart
+/// that have one name (`output_names`).
 fn without_threads(detail: &str) -> String {
     let parts = detail.split(", ").filter(|part| {
         !["mode=", "preserve_partitioning=", "partition_mode="]
@@ -449,9 +451,12 @@ fn without_threads(detail: &str) -> String {
     let mut text = String::with_capacity(joined.len());
     let mut characters = joined.chars().peekable();
     while let Some(c) = characters.next() {
-        match c == '@' && characters.peek().is_some_and(char::is_ascii_digit) {
-            true => while characters.next_if(char::is_ascii_digit).is_some() {},
-            false => text.push(c),
+        match c {
+            '@' if characters.peek().is_some_and(char::is_ascii_digit) => {
+                while characters.next_if(char::is_ascii_digit).is_some() {}
+            }
+            HIDDEN => while characters.next_if(char::is_ascii_alphanumeric).is_some() {},
+            _ => text.push(c),
         }
     }
     text

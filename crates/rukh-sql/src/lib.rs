@@ -80,6 +80,7 @@ mod show;
 mod similar;
 mod slow_log;
 mod split;
+mod stars;
 mod statement;
 mod statistics;
 mod subqueries;

@@ -1,8 +1,10 @@
 //! The life of a database, statement by statement, for runs in which writes fail or the process ends.
 
-use rukh_catalog::{Lifetime, Versions};
-use rukh_engine::{Engine, EngineError, NoProgress, OnConflict, ScanRequest, Write};
-use rukh_keys::Datum;
+use rukh_catalog::{ColumnId, Lifetime, Schema, SchemaId, Sequence, SequenceId, Versions};
+use rukh_engine::{
+    DefinitionChanges, Engine, EngineError, NoProgress, Numbering, OnConflict, ScanRequest, Write,
+};
+use rukh_keys::{DataType, Datum};
 use rukh_kv::Durability;
 use std::sync::Arc;
 
@@ -162,6 +164,12 @@ pub const STEPS: &[Step] = &[
     |engine| engine.drop_table(super::table(engine, "v").id),
     |engine| engine.compact(None, &NoProgress),
     |engine| create_filled(engine),
+    |engine| create_schema(engine),
+    // Two tables and the numbers of one of them at once.
+    |engine| {
+        let ids: Vec<_> = engine.catalog().tables().map(|table| table.id).collect();
+        engine.truncate_all(&ids, Numbering::Restart).map(drop)
+    },
 ];
 
 /// A table with a counter, and a column in a family of its own.
@@ -186,6 +194,58 @@ fn create_filled(engine: &Engine) -> Result<(), EngineError> {
             filled.map(drop)
         });
     filled.inspect_err(|_| drop(engine.drop_table(id)))
+}
+
+/// Makes a schema with a table that has numbers: all is there or nothing.
+fn create_schema(engine: &Engine) -> Result<(), EngineError> {
+    let schema = |id, filling| DefinitionChanges {
+        schemas: vec![Schema {
+            id,
+            name: "s".to_string(),
+            comment: None,
+            filling,
+        }],
+        ..DefinitionChanges::default()
+    };
+    engine.change_definitions(|_| Ok::<_, EngineError>(schema(SchemaId(0), true)))?;
+    let id = engine
+        .catalog()
+        .schema_named("s")
+        .map_or(SchemaId(0), |schema| schema.id);
+    let mut draft = super::table_draft("within", "k INTEGER", "k", None);
+    draft.schema = "s".to_string();
+    let numbers = Sequence {
+        id: SequenceId(0),
+        schema: "s".to_string(),
+        name: "numbers".to_string(),
+        ty: DataType::BigInt,
+        start: 7,
+        increment: 1,
+        min: 1,
+        max: 100,
+        cache: 1,
+        cycle: false,
+        owner: None,
+        comment: None,
+    };
+    let made = engine
+        .create_table_with(draft, vec![(ColumnId(0), numbers)])
+        .and_then(|table| {
+            let mut write = engine.begin()?;
+            write.insert(&table, vec![vec![Datum::Int(1)]], OnConflict::Error)?;
+            write.commit(Durability::Synced)
+        })
+        .and_then(|()| engine.change_definitions(|_| Ok(schema(id, false))));
+    made.inspect_err(|_| {
+        drop(engine.change_definitions(|catalog| {
+            let within = catalog.tables().filter(|table| table.schema == "s");
+            Ok::<_, EngineError>(DefinitionChanges {
+                dropped_tables: within.map(|table| table.id).collect(),
+                dropped_schemas: vec![id],
+                ..DefinitionChanges::default()
+            })
+        }));
+    })
 }
 
 /// Adds to counters, which reads nothing but whether the rows are there.
@@ -370,6 +430,13 @@ fn erase(engine: &Engine) -> Result<(), EngineError> {
 /// Everything that a user sees: tables, their indexes, their rows, and how many images there are of what was.
 pub fn state(engine: &Engine) -> Vec<String> {
     let mut state = Vec::new();
+    let catalog = engine.catalog();
+    state.extend(catalog.schemas().map(|schema| format!("schema {}", schema.name)));
+    state.extend(
+        catalog
+            .sequences()
+            .map(|sequence| format!("sequence {}", sequence.name)),
+    );
     for table in engine.catalog().tables() {
         let indexes: Vec<_> = table
             .indexes

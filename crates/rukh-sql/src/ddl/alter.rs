@@ -13,6 +13,7 @@ use rukh_catalog::{
 use rukh_engine::{Engine, Row, RowFunctions};
 use rukh_keys::{DataType, Datum};
 
+use super::alter_identity::{add_identity, alter_numbers, drop_identity, identity_of, not_so};
 use super::alter_type::retyped;
 use super::create_table::{checked_default, create_uniques};
 use super::lifetime::{set_family, set_lifetime};
@@ -28,7 +29,8 @@ use crate::rows::rows_of_batch;
 use crate::sequences::calls_sequence;
 use crate::session::Session;
 use crate::statement::{
-    AlterAction, AlterTableStatement, ColumnDefinition, Name, ObjectName, Ownable, folded, parse_expression,
+    AlterAction, AlterTableStatement, ColumnDefinition, Computed, Name, ObjectName, Ownable, folded,
+    parse_expression,
 };
 use crate::views::views_on;
 use crate::walk::WalkMut;
@@ -45,6 +47,22 @@ pub(super) fn alter_table(session: &mut Session, statement: &AlterTableStatement
     };
     if let [AlterAction::AddUnique(unique)] = statement.actions.as_slice() {
         return create_uniques(session, &table, std::slice::from_ref(unique));
+    }
+    match statement.actions.as_slice() {
+        [AlterAction::AddIdentity { column, identity }] => {
+            return add_identity(session, &table, column, identity);
+        }
+        [
+            AlterAction::DropComputed {
+                column,
+                computed: Computed::Identity,
+                if_exists,
+            },
+        ] => return drop_identity(session, &table, column, *if_exists),
+        [AlterAction::AlterNumbers { column, sequence }] => {
+            return alter_numbers(session, &table, column, sequence);
+        }
+        _ => {}
     }
     if let [AlterAction::Repack] = statement.actions.as_slice() {
         return repack(session, &table).map_err(|error| error.at(statement.name.position));
@@ -75,6 +93,15 @@ pub(super) fn skipped(session: &mut Session, name: &ObjectName) -> Result<(), Sq
     let message = format!("relation \"{}\" does not exist, skipping", name.name);
     session.notice(Notice::new(message));
     Ok(())
+}
+
+/// Tells of an action on a column that is not one for it.
+pub(super) fn skipped_column(session: &mut Session, table: &Table, name: &Name, what: &str) {
+    let message = format!(
+        "column \"{}\" of relation \"{}\" {what}, skipping",
+        name.text, table.name
+    );
+    session.notice(Notice::new(message));
 }
 
 pub(super) fn check_free(catalog: &Catalog, schema: &str, name: &Name) -> Result<(), SqlError> {
@@ -145,8 +172,41 @@ impl Change<'_> {
                 None => Err(SqlError::statement("42703", self.no_column(name)).at(name.position)),
             },
             AlterAction::AddCheck(check) => self.add_check(check),
-            AlterAction::RenameTo(_) | AlterAction::AddUnique(_) | AlterAction::Repack => {
-                Err(SqlError::internal("RENAME TO, ADD UNIQUE and REPACK stand alone"))
+            AlterAction::RenameTo(_)
+            | AlterAction::AddUnique(_)
+            | AlterAction::AddIdentity { .. }
+            | AlterAction::AlterNumbers { .. }
+            | AlterAction::Repack
+            | AlterAction::DropComputed {
+                computed: Computed::Identity,
+                ..
+            } => Err(SqlError::internal("the action stands alone")),
+            AlterAction::DropComputed {
+                column,
+                computed: Computed::Expression,
+                if_exists,
+            } => {
+                let at = self.position(column)?;
+                match self.next.columns[at].values.generated.take() {
+                    Some(_) => Ok(()),
+                    None if *if_exists => {
+                        let message = format!(
+                            "column \"{}\" of relation \"{}\" is not a stored generated column, skipping",
+                            column.text, self.next.name
+                        );
+                        self.notices.push(Notice::new(message));
+                        Ok(())
+                    }
+                    None => Err(not_so(&self.next, column, "is not a stored generated column")),
+                }
+            }
+            AlterAction::SetIdentity { column, kind } => {
+                let at = self.position(column)?;
+                if self.next.columns[at].values.identity.is_none() {
+                    return Err(not_so(&self.next, column, "is not an identity column"));
+                }
+                self.next.columns[at].values.identity = Some(identity_of(*kind));
+                Ok(())
             }
             AlterAction::DropConstraint { name, if_exists } => self.drop_constraint(name, *if_exists),
             AlterAction::SetDefault { column, default } => {

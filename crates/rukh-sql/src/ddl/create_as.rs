@@ -72,12 +72,20 @@ fn columns(
     source: &TableSource,
 ) -> Result<Vec<ColumnDefinition>, SqlError> {
     let plan = session.plan_of(&source.query)?;
-    let column = |field: &datafusion::arrow::datatypes::FieldRef| ColumnDefinition {
-        counter: false,
-        name: Name {
+    let fields = plan.schema().fields();
+    if let Some(surplus) = source.names.get(fields.len()) {
+        let message = "CREATE TABLE AS specifies too many column names";
+        return Err(SqlError::syntax(message).at(surplus.position));
+    }
+    let named = |(at, field): (usize, &datafusion::arrow::datatypes::FieldRef)| {
+        source.names.get(at).cloned().unwrap_or_else(|| Name {
             text: shown_name(field.name()).to_string(),
             position: statement.name.position,
-        },
+        })
+    };
+    let column = |(at, field): (usize, &datafusion::arrow::datatypes::FieldRef)| ColumnDefinition {
+        counter: false,
+        name: named((at, field)),
         ty: data_type_of(field),
         nullable: None,
         default: None,
@@ -85,7 +93,7 @@ fn columns(
         generated: None,
         identity: None,
     };
-    Ok(plan.schema().fields().iter().map(column).collect())
+    Ok(fields.iter().enumerate().map(column).collect())
 }
 
 fn fill(

@@ -229,7 +229,12 @@ fn columns(
                     || name == statement.name.name
                     || sequences.iter().any(|(_, sequence)| sequence.name == name)
             };
-            let sequence = own_sequence(&statement.name, definition, given, taken)?;
+            if definition.nullable == Some(true) {
+                let message = format!("conflicting NULL/NOT NULL declarations for column \"{text}\"");
+                return Err(SqlError::syntax(message).at(given.position));
+            }
+            let column = (&definition.name, definition.ty);
+            let sequence = own_sequence(&statement.name, column, given, taken)?;
             default = Some(default_of(&sequence.schema, &sequence.name));
             identity = match given.kind {
                 IdentityKind::Always => Some(Identity::Always),
@@ -285,26 +290,18 @@ fn default_text(catalog: &Catalog, definition: &ColumnDefinition) -> Result<Opti
 }
 
 /// Makes the sequence of an identity column, called `t_a_seq`, with a number where that is taken.
-fn own_sequence(
+pub(super) fn own_sequence(
     table: &ObjectName,
-    definition: &ColumnDefinition,
+    (column, ty): (&Name, DataType),
     identity: &IdentityDefinition,
     is_taken: impl Fn(&str) -> bool,
 ) -> Result<Sequence, SqlError> {
     let place = |error: SqlError| error.at(identity.position);
-    if definition.nullable == Some(true) {
-        let message = format!(
-            "conflicting NULL/NOT NULL declarations for column \"{}\"",
-            definition.name.text
-        );
-        return Err(place(SqlError::syntax(message)));
-    }
-    let ty = definition.ty;
     if !matches!(ty, DataType::SmallInt | DataType::Integer | DataType::BigInt) {
         let message = "identity column type must be smallint, integer, or bigint";
         return Err(place(SqlError::statement("22023", message)));
     }
-    let base = format!("{}_{}_seq", table.name, definition.name.text);
+    let base = format!("{}_{}_seq", table.name, column.text);
     let mut names = std::iter::once(base.clone()).chain((1..).map(|n| format!("{base}{n}")));
     let name = names.find(|name| !is_taken(name)).unwrap_or(base);
     sequence(

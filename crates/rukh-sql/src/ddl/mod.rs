@@ -4,6 +4,7 @@
 //! itself are the catalog's. A UNIQUE constraint of CREATE TABLE is a unique index of its own.
 
 mod alter;
+mod alter_identity;
 mod alter_index;
 mod alter_sequence;
 mod alter_type;

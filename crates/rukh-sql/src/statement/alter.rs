@@ -18,6 +18,7 @@
 //! REPACK
 //! SET (VERSIONS = n) | SET VERSIONS n | RESET (VERSIONS)
 //! ALTER FAMILY f {SET (TTL = …, VERSIONS = n) | RESET (TTL, VERSIONS)}
+//! ALTER [COLUMN] a ADD GENERATED … AS IDENTITY | SET GENERATED … | DROP {IDENTITY | EXPRESSION} | RESTART | SET {option of a sequence}
 //! ALTER [COLUMN] a SET DEFAULT expression | DROP DEFAULT | SET NOT NULL | DROP NOT NULL | [SET DATA] TYPE type
 //! ```
 
@@ -26,8 +27,9 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 use super::lifetime::lifetime;
 use super::reader::Reader;
 use super::{
-    AlterAction, AlterTableStatement, CreateTableStatement, Expression, IndexAction, LifetimeDefinition,
-    Ownable, Statement, TableOptionsDefinition, UniqueDefinition, create_table, data_type, schema, sequence,
+    AlterAction, AlterTableStatement, Computed, CreateTableStatement, Expression, IdentityKind, IndexAction,
+    LifetimeDefinition, Name, Ownable, Statement, TableOptionsDefinition, UniqueDefinition, create_table,
+    data_type, schema, sequence,
 };
 use crate::SqlError;
 
@@ -91,11 +93,17 @@ pub(super) fn alter(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
                 | AlterAction::RenameColumn { .. }
                 | AlterAction::RenameConstraint { .. }
                 | AlterAction::AddUnique(_)
+                | AlterAction::AddIdentity { .. }
+                | AlterAction::DropComputed {
+                    computed: Computed::Identity,
+                    ..
+                }
+                | AlterAction::AlterNumbers { .. }
                 | AlterAction::Repack
         )
     };
     if actions.len() > 1 && actions.iter().any(alone) {
-        let message = "RENAME, REPACK and ADD UNIQUE stand alone in ALTER TABLE";
+        let message = "RENAME, REPACK, ADD UNIQUE and changes of identity columns stand alone in ALTER TABLE";
         return Err(SqlError::unsupported(message).at(name.position));
     }
     Ok(Statement::AlterTable(Box::new(AlterTableStatement {
@@ -359,6 +367,62 @@ fn drop(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
     })
 }
 
+/// Reads what ALTER COLUMN says of identity and generated columns.
+fn alter_identity(reader: &mut Reader<'_>, column: &Name) -> Result<Option<AlterAction>, SqlError> {
+    let column = column.clone();
+    for (word, computed) in [
+        ("identity", Computed::Identity),
+        ("expression", Computed::Expression),
+    ] {
+        if reader.accept(&["drop", word]) {
+            let if_exists = reader.if_exists();
+            return Ok(Some(AlterAction::DropComputed {
+                column,
+                computed,
+                if_exists,
+            }));
+        }
+    }
+    if reader.peeks(&["add", "generated"]) {
+        reader.expect(&["add"])?;
+        let identity = create_table::identity(reader)?;
+        return Ok(Some(AlterAction::AddIdentity { column, identity }));
+    }
+    if reader.accept(&["set", "generated"]) {
+        let kind = match reader.accept(&["by", "default"]) {
+            true => IdentityKind::ByDefault,
+            false => {
+                reader.expect(&["always"])?;
+                IdentityKind::Always
+            }
+        };
+        return Ok(Some(AlterAction::SetIdentity { column, kind }));
+    }
+    let of_sequence = [
+        "increment",
+        "minvalue",
+        "maxvalue",
+        "no",
+        "start",
+        "cache",
+        "cycle",
+    ];
+    let sets = reader.peeks(&["set"]) && of_sequence.iter().any(|word| reader.peeks_at(1, word));
+    if !sets && !reader.peeks(&["restart"]) {
+        return Ok(None);
+    }
+    reader.accept(&["set"]);
+    let name = super::ObjectName {
+        schema: None,
+        name: String::new(),
+        position: column.position,
+    };
+    match sequence::alter_sequence(reader, name, false)? {
+        Statement::AlterSequence(sequence) => Ok(Some(AlterAction::AlterNumbers { column, sequence })),
+        _ => Err(SqlError::internal("a sequence was read as something else")),
+    }
+}
+
 fn alter_column(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
     let column = reader.name()?;
     if reader.accept(&["set", "default"]) {
@@ -377,6 +441,9 @@ fn alter_column(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
             return Err(reader.unsupported("USING and COLLATE in ALTER COLUMN TYPE are not supported"));
         }
         return Ok(AlterAction::SetType { column, ty });
+    }
+    if let Some(action) = alter_identity(reader, &column)? {
+        return Ok(action);
     }
     if reader.accept(&["drop", "default"]) {
         let default = None;

@@ -12,7 +12,7 @@
 //! )
 //! [USING heap | columnar] [WITH (option = value, …)] [option = value, …] [SPLIT ON (key, …)]
 //!
-//! CREATE TABLE [IF NOT EXISTS] [schema.]t [(constraint, …)] [options] AS query [WITH [NO] DATA]
+//! CREATE TABLE [IF NOT EXISTS] [schema.]t [(column | constraint, …)] [options] AS query [WITH [NO] DATA]
 //! ```
 
 use datafusion::sql::sqlparser::ast::{ColumnOption, Expr, Value};
@@ -51,30 +51,50 @@ pub(super) fn create_table(reader: &mut Reader<'_>) -> Result<Statement, SqlErro
         likes: Vec::new(),
         source: None,
     };
+    let mut names = Vec::new();
     if *reader.peek_at(0) == Token::LParen {
-        reader.parenthesised(|reader| table_element(reader, &mut table))?;
+        reader.parenthesised(|reader| match is_bare_name(reader) {
+            true => reader.name().map(|name| names.push(name)),
+            false => table_element(reader, &mut table),
+        })?;
     } else if !reader.peeks(&["as"]) {
         reader.expect_token(&Token::LParen)?;
     }
     options(reader, &mut table.options)?;
     if reader.peeks(&["as"]) {
-        table.source = Some(source(reader, &table)?);
+        table.source = Some(source(reader, &table, names)?);
+    } else if let Some(name) = names.first() {
+        let message = format!("column \"{}\" has no type", name.text);
+        return Err(SqlError::syntax(message).at(name.position));
     }
     Ok(Statement::CreateTable(Box::new(table)))
 }
 
+/// Whether a name is next with no type behind it, as in `CREATE TABLE t (a, b) AS …`.
+fn is_bare_name(reader: &Reader<'_>) -> bool {
+    matches!(reader.peek_at(0), Token::Word(_)) && matches!(reader.peek_at(1), Token::Comma | Token::RParen)
+}
+
 /// Reads `AS query [WITH [NO] DATA]`.
-fn source(reader: &mut Reader<'_>, table: &CreateTableStatement) -> Result<TableSource, SqlError> {
+fn source(
+    reader: &mut Reader<'_>,
+    table: &CreateTableStatement,
+    names: Vec<Name>,
+) -> Result<TableSource, SqlError> {
     if !table.columns.is_empty() || !table.likes.is_empty() {
         return Err(reader
-            .unsupported("CREATE TABLE … AS takes no list of columns")
-            .with_hint("Name the columns in the query."));
+            .unsupported("CREATE TABLE … AS takes no types of columns")
+            .with_hint("Cast the columns in the query."));
     }
     reader.expect(&["as"])?;
     let query = read_only_query(reader)?;
     let with_data = !reader.accept(&["with", "no", "data"]);
     reader.accept(&["with", "data"]);
-    Ok(TableSource { query, with_data })
+    Ok(TableSource {
+        names,
+        query,
+        with_data,
+    })
 }
 
 fn table_element(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -> Result<(), SqlError> {
@@ -467,6 +487,25 @@ fn generated(reader: &mut Reader<'_>, column: &mut ColumnDefinition) -> Result<(
     }
     column.generated = Some(expression);
     check_one_source(column, position)
+}
+
+/// Reads `GENERATED {ALWAYS | BY DEFAULT} AS IDENTITY [(options)]`.
+pub(super) fn identity(reader: &mut Reader<'_>) -> Result<IdentityDefinition, SqlError> {
+    let position = reader.position();
+    reader.expect(&["generated"])?;
+    let kind = match reader.accept(&["by", "default"]) {
+        true => IdentityKind::ByDefault,
+        false => {
+            reader.expect(&["always"])?;
+            IdentityKind::Always
+        }
+    };
+    reader.expect(&["as", "identity"])?;
+    Ok(IdentityDefinition {
+        kind,
+        options: identity_options(reader)?,
+        position,
+    })
 }
 
 /// A column has a default or is generated, not both.

@@ -5,7 +5,9 @@ use rukh_catalog::CheckOption;
 use rukh_engine::Numbering;
 use rukh_keys::{DataType, SortOrder};
 
-use super::{LifetimeDefinition, MergeStatement, OwnedBy, TransactionStatement, source};
+use super::{
+    AlterSequenceStatement, LifetimeDefinition, MergeStatement, OwnedBy, TransactionStatement, source,
+};
 use crate::SqlError;
 
 /// One statement.
@@ -375,6 +377,8 @@ pub struct LikeClause {
 /// The query of CREATE TABLE … AS.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableSource {
+    /// Names of the first columns, instead of those of the query.
+    pub names: Vec<Name>,
     /// The query.
     pub query: Box<ast::Query>,
     /// Whether its rows are taken, too.
@@ -491,6 +495,15 @@ pub struct AlterTableStatement {
     pub actions: Vec<AlterAction>,
 }
 
+/// What a column's values are made by, if not by statements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Computed {
+    /// A sequence of its own.
+    Identity,
+    /// An expression.
+    Expression,
+}
+
 /// One action of ALTER TABLE.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AlterAction {
@@ -520,6 +533,36 @@ pub enum AlterAction {
         ttl_micros: Option<Option<i64>>,
         /// VERSIONS, or those of the table again.
         versions: Option<Option<u32>>,
+    },
+    /// ALTER COLUMN … ADD GENERATED … AS IDENTITY.
+    AddIdentity {
+        /// The column.
+        column: Name,
+        /// How it takes its values.
+        identity: IdentityDefinition,
+    },
+    /// ALTER COLUMN … DROP IDENTITY, or DROP EXPRESSION.
+    DropComputed {
+        /// The column.
+        column: Name,
+        /// Which of the two.
+        computed: Computed,
+        /// Whether a column that is none of these is only worth a notice.
+        if_exists: bool,
+    },
+    /// ALTER COLUMN … SET GENERATED ALWAYS | BY DEFAULT.
+    SetIdentity {
+        /// The column.
+        column: Name,
+        /// How it takes its values.
+        kind: IdentityKind,
+    },
+    /// ALTER COLUMN … RESTART, or SET with an option of a sequence: of that of the column.
+    AlterNumbers {
+        /// The column.
+        column: Name,
+        /// What changes, of a sequence that has no name yet.
+        sequence: Box<AlterSequenceStatement>,
     },
     /// ADD COLUMN.
     AddColumn {

@@ -241,6 +241,26 @@ fn action(action: &AlterAction) -> String {
         }
     };
     match action {
+        AlterAction::SetFamily {
+            family,
+            ttl_micros,
+            versions,
+        } => format!("set family {} {ttl_micros:?} {versions:?}", family.text),
+        AlterAction::AddIdentity { column, identity } => {
+            format!("add identity {} {:?}", column.text, identity.kind)
+        }
+        AlterAction::DropComputed {
+            column,
+            computed,
+            if_exists,
+        } => format!("drop {computed:?} {} {if_exists}", column.text),
+        AlterAction::SetIdentity { column, kind } => format!("set identity {} {kind:?}", column.text),
+        AlterAction::AlterNumbers { column, sequence } => {
+            format!(
+                "alter numbers {} {:?} {:?}",
+                column.text, sequence.options, sequence.restart
+            )
+        }
         AlterAction::Repack => "repack".to_string(),
         AlterAction::RenameTo(name) => format!("to {}", name.text),
         AlterAction::RenameColumn { old, new } => format!("{} to {}", old.text, new.text),
