@@ -241,11 +241,6 @@ fn action(action: &AlterAction) -> String {
         }
     };
     match action {
-        AlterAction::SetFamily {
-            family,
-            ttl_micros,
-            versions,
-        } => format!("set family {} {ttl_micros:?} {versions:?}", family.text),
         AlterAction::AddIdentity { column, identity } => {
             format!("add identity {} {:?}", column.text, identity.kind)
         }
