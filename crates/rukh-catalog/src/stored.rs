@@ -28,7 +28,7 @@ use serde::de::DeserializeOwned;
 /// |         | schemas; comments on views and sequences                                          |
 /// | 6       | times in columnar blocks: lifetimes and versions of columnar tables and indexes   |
 /// | 7       | keys of indexes on columns that were nullable once; lifetimes of families that    |
-/// |         | began later; schemas that are being filled                                        |
+/// |         | began later; schemas that are being filled; columns of columnar blocks in pieces  |
 pub const FORMAT_VERSION: u32 = 7;
 
 /// Key of the format version in the `catalog` column family.

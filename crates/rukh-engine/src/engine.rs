@@ -25,6 +25,7 @@ use crate::sequences::KnownSequences;
 use crate::snapshot::{Definitions, Snapshot};
 use crate::stale::ChangedRows;
 use crate::stored;
+use crate::watch::WatchedStore;
 use crate::write::{Target, Write};
 use crate::{DefinitionChanges, EngineError, ingest, recover};
 use parking_lot::{Mutex, RwLock};
@@ -51,6 +52,8 @@ pub struct Engine {
 
 pub(crate) struct Inner {
     pub(crate) store: Arc<dyn KvStore>,
+    /// The same store.
+    watched: Arc<WatchedStore>,
     pub(crate) functions: Arc<dyn RowFunctions>,
     /// Replaced with the storage changes it stands for; held for reading while a snapshot is taken.
     definitions: RwLock<Arc<Definitions>>,
@@ -111,8 +114,10 @@ impl Engine {
             return Err(EngineError::RecoveryNeeded);
         }
         let catalog = stored::load_catalog(store.as_ref())?;
+        let watched = Arc::new(WatchedStore::new(store));
         let mut inner = Inner {
-            store,
+            store: watched.clone(),
+            watched,
             functions,
             definitions: RwLock::new(Arc::new(Definitions::new(catalog, None))),
             maintainers: Mutex::default(),
@@ -222,11 +227,12 @@ impl Engine {
     /// read storage once: a get, or one scan. Two reads may see different states.
     pub fn latest(&self) -> Snapshot {
         let definitions = self.inner.definitions.read();
-        let kv = match definitions.has_packed() {
-            true => self.inner.store.snapshot(),
-            false => self.inner.store.latest(),
-        };
-        self.inner.view(&definitions, kv)
+        match definitions.has_packed() {
+            true => self
+                .inner
+                .view(&definitions, self.inner.watched.snapshot_with_state()),
+            false => self.inner.view(&definitions, (self.inner.store.latest(), None)),
+        }
     }
 
     /// Whether nothing was defined, changed or dropped since the snapshot was made.
@@ -314,10 +320,10 @@ impl Inner {
     /// Takes definitions and data of one moment.
     pub(crate) fn snapshot(&self) -> Snapshot {
         let definitions = self.definitions.read();
-        self.view(&definitions, self.store.snapshot())
+        self.view(&definitions, self.watched.snapshot_with_state())
     }
 
-    fn view(&self, definitions: &Arc<Definitions>, kv: Arc<dyn KvSnapshot>) -> Snapshot {
+    fn view(&self, definitions: &Arc<Definitions>, kv: (Arc<dyn KvSnapshot>, Option<u64>)) -> Snapshot {
         Snapshot::new(
             definitions.clone(),
             kv,
@@ -478,17 +484,29 @@ fn storage_options(table: &Table, storage: &str) -> TableOptions {
             Some("zstd") => Some(Compression::Zstd),
             _ => None,
         },
+        block_bytes: is_of_blocks(table, storage).then_some(COMPRESSED_BYTES),
         ..TableOptions::default()
     }
 }
 
-/// Tells storage, which keeps no options, how families are compressed that are not like others.
+/// Bytes of columnar blocks that are compressed together, about: what a piece of a column has.
+const COMPRESSED_BYTES: usize = 8 << 10;
+
+/// Whether a column family has the blocks of a table, or of an index of it.
+fn is_of_blocks(table: &Table, storage: &str) -> bool {
+    let mut indexes = table.indexes.iter().filter(|index| index.is_columnar());
+    (table.is_columnar() && table.blocks_name() == storage)
+        || indexes.any(|index| index.blocks_name() == storage)
+}
+
+/// Tells storage, which keeps no options, of families that are not stored like others.
 fn configure_families(inner: &Inner) -> Result<(), EngineError> {
     let catalog = inner.definitions().catalog.clone();
     for table in catalog.tables() {
-        for storage in table.storage_names() {
+        let indexes = table.indexes.iter().flat_map(Index::storage_names);
+        for storage in table.storage_names().into_iter().chain(indexes) {
             let options = storage_options(table, &storage);
-            if options.compression.is_some() {
+            if options.compression.is_some() || options.block_bytes.is_some() {
                 inner.store.configure_table(&storage, &options)?;
             }
         }

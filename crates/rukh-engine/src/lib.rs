@@ -110,6 +110,7 @@ mod stored;
 mod transaction;
 mod truncate;
 mod unique;
+mod watch;
 mod write;
 
 pub use analyze::{ColumnStatistics, ExpressionStatistics, TableStatistics};

@@ -99,7 +99,7 @@ fn live(
     definitions: &Definitions,
     raw: &Arc<dyn KvSnapshot>,
     clock: &Arc<Clock>,
-    kept: &Arc<KeptBlocks>,
+    kept: (&Arc<KeptBlocks>, Option<u64>),
 ) -> (Option<Arc<Moment>>, Arc<dyn KvSnapshot>) {
     let moment = definitions.timed.then(|| clock.moment());
     let time = moment.as_ref().map(|moment| moment.time());
@@ -112,7 +112,7 @@ fn readable(
     definitions: &Definitions,
     raw: &Arc<dyn KvSnapshot>,
     time: Option<i64>,
-    kept: &Arc<KeptBlocks>,
+    (kept, blocks): (&Arc<KeptBlocks>, Option<u64>),
     wanted: Option<Wanted>,
 ) -> Arc<dyn KvSnapshot> {
     let raw: Arc<dyn KvSnapshot> = match definitions.has_packed() {
@@ -120,6 +120,7 @@ fn readable(
             kv: raw.clone(),
             tables: definitions.packed.clone(),
             kept: kept.clone(),
+            blocks,
             wanted,
         }),
         false => raw.clone(),
@@ -150,6 +151,8 @@ pub struct Snapshot {
     moment: Held,
     clock: Arc<Clock>,
     kept: Arc<KeptBlocks>,
+    /// The state of blocks, if it is known.
+    blocks: Option<u64>,
     store: Arc<dyn KvStore>,
     halted: Arc<AtomicBool>,
 }
@@ -157,13 +160,13 @@ pub struct Snapshot {
 impl Snapshot {
     pub(crate) fn new(
         definitions: Arc<Definitions>,
-        raw: Arc<dyn KvSnapshot>,
+        (raw, blocks): (Arc<dyn KvSnapshot>, Option<u64>),
         store: Arc<dyn KvStore>,
         clock: Arc<Clock>,
         kept: Arc<KeptBlocks>,
         halted: Arc<AtomicBool>,
     ) -> Self {
-        let (moment, kv) = live(&definitions, &raw, &clock, &kept);
+        let (moment, kv) = live(&definitions, &raw, &clock, (&kept, blocks));
         Snapshot {
             catalog: definitions.catalog.clone(),
             definitions,
@@ -173,6 +176,7 @@ impl Snapshot {
             moment: Held(Mutex::new(moment)),
             clock,
             kept,
+            blocks,
             store,
             halted,
         }
@@ -180,10 +184,11 @@ impl Snapshot {
 
     /// Returns the same definitions with other data, at the present time.
     pub(crate) fn with_kv(&self, raw: Arc<dyn KvSnapshot>) -> Self {
-        let (moment, kv) = live(&self.definitions, &raw, &self.clock, &self.kept);
+        let (moment, kv) = live(&self.definitions, &raw, &self.clock, (&self.kept, None));
         Snapshot {
             kv,
             raw,
+            blocks: None,
             time: moment.as_ref().map(|moment| moment.time()),
             moment: Held(Mutex::new(moment)),
             ..self.clone()
@@ -239,7 +244,8 @@ impl Snapshot {
                     storage: codec.families[0].storage.clone(),
                     ordinals: ordinals.clone(),
                 };
-                readable(&self.definitions, &self.raw, self.time, &self.kept, Some(wanted))
+                let kept = (&self.kept, self.blocks);
+                readable(&self.definitions, &self.raw, self.time, kept, Some(wanted))
             }
         }
     }

@@ -223,6 +223,8 @@ pub struct TableOptions {
     pub purged: bool,
     /// How all of it is compressed; `None` takes what the store takes for all tables.
     pub compression: Option<Compression>,
+    /// Bytes of keys and values that are compressed together, about; `None` takes what the store takes for all tables.
+    pub block_bytes: Option<usize>,
 }
 
 /// Values from this size on leave the sorted files by default, in bytes.
@@ -234,6 +236,7 @@ impl Default for TableOptions {
             large_value_bytes: Some(LARGE_VALUE_BYTES),
             purged: false,
             compression: None,
+            block_bytes: None,
         }
     }
 }

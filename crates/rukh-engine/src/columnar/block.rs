@@ -4,11 +4,14 @@
 //! |----------------------------------|------------------------------------|
 //! | 0 (u16), key of the first row    | head of the block (`head`)         |
 //! | s + 1 (u16), key of the first row | column s of the block (`column`)  |
+//! | s + 1 (u16), key of another row   | a further piece of it (`pieces`)  |
 //!
 //! The numbers are big-endian. So all heads lie together, and so do the values of one column, in key
 //! order: a scan reads the heads and the columns that it names, and nothing in between. Columns are
 //! numbered as in the index: the elements of its key, then the columns included.
 
+use super::pieces::{Cutting, Parts};
+use super::times::Numbers;
 use super::vector::ColumnVector;
 use super::{BlockError, column, head};
 use rukh_keys::KeyRange;
@@ -74,25 +77,62 @@ pub(crate) fn cut(rows: usize, block_rows: usize) -> impl Iterator<Item = Range<
 }
 
 /// Encodes some rows of these columns, which have these ascending numbers, as a block: its pieces with
-/// their keys, in key order.
-pub(crate) fn encode(
+/// their keys, in key order. `key_of` gives the key of each row.
+pub(crate) fn encode<'k>(
     numbers: &[usize],
     columns: &[ColumnVector],
     rows: Range<usize>,
-    first_key: &[u8],
-    last_key: &[u8],
+    cutting: Cutting,
+    key_of: &dyn Fn(usize) -> &'k [u8],
 ) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let stored = numbers.iter().zip(columns).map(|(number, vector)| {
-        let key = Piece::Column(*number).key(first_key);
-        let value = column::encode(&key, vector, rows.clone());
-        (key, value)
-    });
-    let stored: Vec<_> = stored.collect();
+    let (first_key, last_key) = (key_of(rows.start), key_of(rows.end - 1));
+    let mut stored = Vec::with_capacity(columns.len());
+    let mut shifts = vec![None; Numbers::of(numbers).len()];
+    for (number, vector) in numbers.iter().zip(columns) {
+        let (shift, pieces) = encode_column(*number, vector, rows.clone(), cutting, key_of);
+        let place = Numbers::of(numbers).place(*number);
+        shifts[place.expect("the number is one of them")] = shift;
+        stored.extend(pieces);
+    }
     let identity = column::identity(stored.iter().map(|(_, value)| value.as_slice()));
     let identity = identity.expect("what was encoded has a checksum");
+    let parts = Parts::new(cutting, shifts.into_iter(), rows.clone(), key_of);
     let key = Piece::Head.key(first_key);
-    let head = head::encode(&key, numbers, columns, rows, last_key, identity);
+    let head = head::encode(&key, numbers, columns, rows, last_key, parts.as_ref(), identity);
     std::iter::once((key, head)).chain(stored).collect()
+}
+
+/// A column may take so much more in pieces: one more byte for so many.
+const PIECES_COST: usize = 4;
+
+/// Bytes that each piece takes beside its values, about.
+const PIECE_BYTES: usize = 32;
+
+/// Encodes some rows of a column, whole or in pieces; returns how many parts these have, as a power of two.
+#[allow(clippy::type_complexity)] // keys and values
+fn encode_column<'k>(
+    number: usize,
+    vector: &ColumnVector,
+    rows: Range<usize>,
+    cutting: Cutting,
+    key_of: &dyn Fn(usize) -> &'k [u8],
+) -> (Option<u8>, Vec<(Vec<u8>, Vec<u8>)>) {
+    let encode = |rows: Range<usize>| {
+        let key = Piece::Column(number).key(key_of(rows.start));
+        let value = column::encode(&key, vector, rows);
+        (key, value)
+    };
+    let whole = encode(rows.clone());
+    let bytes = whole.1.len();
+    for shift in cutting.choices(rows.len(), bytes) {
+        let pieces: Vec<_> = cutting.pieces(shift, rows.clone()).map(encode).collect();
+        let in_pieces: usize = pieces.iter().map(|(_, value)| value.len()).sum();
+        // A dictionary of many values may be worth more than short reads.
+        if in_pieces <= bytes + bytes / PIECES_COST + PIECE_BYTES * pieces.len() {
+            return (Some(shift), pieces);
+        }
+    }
+    (None, vec![whole])
 }
 
 #[cfg(test)]

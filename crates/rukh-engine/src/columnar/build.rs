@@ -1,6 +1,7 @@
 //! Blocks from entries in key order.
 
 use super::block;
+use super::pieces::Cutting;
 use super::vector::ColumnVector;
 use crate::EngineError;
 use crate::entry::IndexCodec;
@@ -98,9 +99,10 @@ impl<'a> BlockBuilder<'a> {
             0 => self.block_rows,
             parts => self.block_rows.min(rows.div_ceil(parts)),
         };
+        let cutting = Cutting::new(self.block_rows);
         let encode = |rows: std::ops::Range<usize>| {
-            let (first, last) = (self.keys.get(rows.start), self.keys.get(rows.end - 1));
-            block::encode(&self.numbers, &self.columns, rows, first, last)
+            let key_of = |row: usize| self.keys.get(row);
+            block::encode(&self.numbers, &self.columns, rows, cutting, &key_of)
         };
         let pieces = block::cut(rows, block_rows).flat_map(encode).collect();
         self.clear();

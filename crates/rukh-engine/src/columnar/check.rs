@@ -6,6 +6,7 @@ use super::block::Piece;
 use super::column::{self, Column};
 use super::head::{self, Head};
 use super::open::corruption;
+use super::pieces::{Cut, Parts};
 use super::scan::{BlockScan, BlockScanSpec};
 use super::test::ColumnTest;
 use super::times::{self, Numbers};
@@ -15,7 +16,7 @@ use crate::entry::IndexCodec;
 use rukh_keys::{Datum, DatumRef, KeyRange};
 use rukh_kv::{KvCursor, KvSnapshot, ScanSpec};
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 /// Entries read together.
@@ -82,14 +83,12 @@ pub(crate) fn check_blocks(
     let heads = Piece::Head.range(&KeyRange::all());
     let mut cursor = kv.scan(&blocks.storage, ScanSpec::ranges(vec![heads]))?;
     let mut last_key: Option<Vec<u8>> = None;
-    // By first key, the numbers of its columns.
-    let mut known = BTreeMap::new();
+    // By first key; nothing of those whose heads do not decode.
+    let mut known: BTreeMap<Vec<u8>, Option<Shape>> = BTreeMap::new();
     while let Some((key, value)) = owned(cursor.as_mut())? {
         let (_, first) = Piece::of(&key).map_err(|e| corruption(index, &[], None, e))?;
-        known.insert(
-            first.to_vec(),
-            Head::parse(&key, &value).map_or(Numbers::ANY, |head| head.numbers()),
-        );
+        let shape = Head::parse(&key, &value).map(|head| Shape::of(&head));
+        known.insert(first.to_vec(), shape.ok());
         let checked = check_block(kv, index, first, &value, last_key.as_deref());
         match checked {
             Ok(last) => last_key = Some(last),
@@ -101,8 +100,14 @@ pub(crate) fn check_blocks(
     cursor.for_each(&mut |key, _| {
         let belongs = match Piece::of(key) {
             Ok((Piece::Head, first)) => known.contains_key(first),
-            Ok((Piece::Column(number), first)) => {
-                known.get(first).is_some_and(|numbers| numbers.contains(number))
+            Ok((Piece::Column(number), of)) => {
+                let block = known
+                    .range::<[u8], _>((Bound::Unbounded, Bound::Included(of)))
+                    .next_back();
+                block.is_some_and(|(first, shape)| match shape {
+                    Some(shape) => shape.has(number, first, of),
+                    None => true,
+                })
             }
             Err(_) => false,
         };
@@ -113,6 +118,49 @@ pub(crate) fn check_blocks(
         0 => Ok(()),
         _ => note(index.corruption(&[], format!("there are {strays} pieces that belong to no block"))),
     }
+}
+
+/// Which pieces a block has.
+struct Shape {
+    rows: usize,
+    numbers: Numbers,
+    parts: Option<Arc<Parts>>,
+}
+
+impl Shape {
+    fn of(head: &Head<'_>) -> Shape {
+        Shape {
+            rows: head.rows,
+            numbers: head.numbers(),
+            parts: head.parts.clone(),
+        }
+    }
+
+    /// Returns the keys of the pieces of a column of the block with this first key.
+    fn keys(&self, number: usize, first: &[u8]) -> Vec<Vec<u8>> {
+        let Some(place) = self.numbers.place(number) else {
+            return Vec::new();
+        };
+        let cut = Cut::of(self.parts.as_deref(), Some(place), self.rows);
+        let keys = (0..cut.pieces).map(|piece| Piece::Column(number).key(cut.key(piece, first)));
+        keys.collect()
+    }
+
+    /// Whether the block with this first key has a piece of a column that begins with the row under `of`.
+    fn has(&self, number: usize, first: &[u8], of: &[u8]) -> bool {
+        let Some(place) = self.numbers.place(number) else {
+            return false;
+        };
+        let cut = Cut::of(self.parts.as_deref(), Some(place), self.rows);
+        (0..cut.pieces).any(|piece| cut.key(piece, first) == of)
+    }
+}
+
+/// Returns the keys of all pieces of the block with a head, but that of the head.
+pub(super) fn pieces_of(head: &Head<'_>, first: &[u8]) -> Vec<Vec<u8>> {
+    let shape = Shape::of(head);
+    let numbers = shape.numbers.iter();
+    numbers.flat_map(|number| shape.keys(number, first)).collect()
 }
 
 fn owned(cursor: &mut dyn KvCursor) -> Result<Option<(Vec<u8>, Vec<u8>)>, EngineError> {
@@ -134,6 +182,7 @@ fn check_block(
     let blocks = index.blocks().expect("the index is columnar");
     let head_key = Piece::Head.key(first);
     let parsed = Head::parse(&head_key, head).map_err(failed(None))?;
+    let shape = Shape::of(&parsed);
     let (mut numbers, mut columns) = (Vec::new(), Vec::with_capacity(blocks.types.len()));
     for (slot, ty) in blocks.types.iter().enumerate() {
         let number = blocks.numbers[slot];
@@ -144,12 +193,13 @@ fn check_block(
                 false => return Err(wrong("another number of columns")),
             }
         }
-        let key = blocks.key(slot, first);
-        let value = kv.get(&blocks.storage, &key)?;
-        let value = value.ok_or(BlockError::Missing).map_err(failed(Some(slot)))?;
-        let column = Column::parse(*ty, &key, &value).map_err(failed(Some(slot)))?;
         let mut vector = ColumnVector::new(*ty);
-        column.read_all(&mut vector).map_err(failed(Some(slot)))?;
+        for key in shape.keys(number, first) {
+            let value = kv.get(&blocks.storage, &key)?;
+            let value = value.ok_or(BlockError::Missing).map_err(failed(Some(slot)))?;
+            let column = Column::parse(*ty, &key, &value).map_err(failed(Some(slot)))?;
+            column.read_all(&mut vector).map_err(failed(Some(slot)))?;
+        }
         if vector.len() != parsed.rows {
             return Err(wrong("columns of different length"));
         }
@@ -171,13 +221,25 @@ fn check_block(
         if key <= last && (row > 0 || before.is_some()) {
             return Err(wrong("keys that do not ascend"));
         }
+        let part = shape.parts.as_ref().and_then(|parts| parts.key_at(row));
+        if part.is_some_and(|part| part != key) {
+            return Err(wrong("another first key of a part"));
+        }
         std::mem::swap(&mut last, &mut key);
     }
     if last != parsed.last_key {
         return Err(wrong("another last key"));
     }
     let identity = parsed.identity.unwrap_or_default();
-    let made = head::encode(&head_key, &numbers, &columns, 0..parsed.rows, &last, identity);
+    let made = head::encode(
+        &head_key,
+        &numbers,
+        &columns,
+        0..parsed.rows,
+        &last,
+        None,
+        identity,
+    );
     let made = Head::parse(&head_key, &made).map_err(failed(None))?;
     match numbers
         .iter()
@@ -199,8 +261,7 @@ fn check_identity(
         return Ok(());
     };
     let storage = &index.blocks().expect("the index is columnar").storage;
-    let numbers = head.numbers().iter();
-    let keys: Vec<Vec<u8>> = numbers.map(|number| Piece::Column(number).key(first)).collect();
+    let keys = pieces_of(head, first);
     let values = kv.multi_get(storage, &keys)?;
     let found = column::identity(values.iter().flatten().map(Vec::as_slice));
     match found {

@@ -196,6 +196,17 @@ pub(super) enum Sought<'a> {
     Bytes(&'a [u8]),
 }
 
+/// Returns a datum of a type as what [`Column::compare`] takes; `None` if it is of another type.
+pub(super) fn sought<'d>(ty: DataType, datum: &'d DatumRef<'_>) -> Option<Sought<'d>> {
+    if datum.is_null() {
+        return Some(Sought::Null);
+    }
+    match class_of(&ty) {
+        Class::Bytes => vector::bytes_of(&ty, datum).map(Sought::Bytes),
+        Class::Int | Class::Wide => wide_of(&ty, datum).map(Sought::Integer),
+    }
+}
+
 /// A stored column of a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column<'a> {
@@ -346,17 +357,6 @@ impl<'a> Column<'a> {
             (Encoded::Bytes(strings), Sought::Bytes(sought)) => strings.get(row).cmp(sought),
             // `Sought` is of the column's class, and so are its values.
             _ => Ordering::Less,
-        }
-    }
-
-    /// Returns a datum as what [`Column::compare`] takes; `None` if it is of another type.
-    pub(super) fn sought<'d>(&self, datum: &'d DatumRef<'_>) -> Option<Sought<'d>> {
-        if datum.is_null() {
-            return Some(Sought::Null);
-        }
-        match class_of(&self.ty) {
-            Class::Bytes => vector::bytes_of(&self.ty, datum).map(Sought::Bytes),
-            Class::Int | Class::Wide => wide_of(&self.ty, datum).map(Sought::Integer),
         }
     }
 

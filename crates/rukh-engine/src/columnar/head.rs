@@ -1,7 +1,7 @@
 //! The head of a block: how many rows it has, its last key, and what is known of each column.
 //!
 //! ```text
-//! format     1 byte   0x03 with times, 0x02 without; 0x01 is a head without identity
+//! format     1 byte   0x03 with times, 0x02 without; 0x05 and 0x04 if columns are in pieces; 0x01 is a head without identity
 //! rows       4 bytes  number of rows
 //! last key   4 bytes  its length, then the key of the last row
 //! columns    2 bytes  one more than the highest number of a column, then for each of them
@@ -10,22 +10,30 @@
 //!            32 bytes smallest and greatest value, 16 bytes each; or
 //!            1 + n    length and bytes of the smallest, then of the greatest value, of each the first 32
 //! times              of a head 0x03: nulls and bounds of the two columns of times (`times`)
-//! identity   8 bytes  XXH3 of the checksums of all columns of the block, in ascending order of their numbers
+//! parts               of a head 0x04 or 0x05: how columns are cut (`pieces`)
+//! identity   8 bytes  XXH3 of the checksums of all columns of the block, in ascending order of their numbers, piece by piece
 //! checksum   8 bytes  as that of a column
 //! ```
 
 use super::BlockError;
 use super::column::{Bounds, ROWS_MAX, bounds, seal, unseal};
+use super::pieces::Parts;
 use super::test::Test;
 use super::times::{self, Numbers};
 use super::vector::ColumnVector;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The first byte of a head without times.
 const FORMAT: u8 = 2;
 
 /// The first byte of a head of a block with times.
 const FORMAT_TIMED: u8 = 3;
+
+/// What is added to the first byte where columns are in pieces.
+const IN_PIECES: u8 = 2;
+const FORMAT_IN_PIECES: u8 = FORMAT + IN_PIECES;
+const FORMAT_TIMED_IN_PIECES: u8 = FORMAT_TIMED + IN_PIECES;
 
 /// The first byte of heads of databases of format 4 and before, which have no identity.
 const FORMAT_WITHOUT_IDENTITY: u8 = 1;
@@ -57,29 +65,33 @@ pub(crate) struct Head<'a> {
     columns: Vec<Known<'a>>,
     /// Whether the last of the columns are those of times.
     timed: bool,
+    /// How columns are cut, if any is.
+    pub(super) parts: Option<Arc<Parts>>,
 }
 
 /// Encodes the head of a block of some rows of these columns, which have these ascending numbers, to be
-/// stored under `key`. A number that no column has is told as that of NULLs. `identity` is that of the block.
+/// stored under `key`. A number that no column has is told as that of NULLs. `parts` says how columns are cut, `identity` is
+/// that of the block.
 pub(super) fn encode(
     key: &[u8],
     numbers: &[usize],
     columns: &[ColumnVector],
     rows: Range<usize>,
     last_key: &[u8],
+    parts: Option<&Parts>,
     identity: u64,
 ) -> Vec<u8> {
-    let named = numbers.partition_point(|number| *number < times::FIRST);
-    let count = numbers[..named].last().map_or(0, |last| last + 1);
-    let all = Numbers {
-        named: count,
-        timed: named < numbers.len(),
-    };
-    let mut out = vec![if all.timed { FORMAT_TIMED } else { FORMAT }];
+    let all = Numbers::of(numbers);
+    let format = if all.timed { FORMAT_TIMED } else { FORMAT };
+    let mut out = vec![if parts.is_some() {
+        format + IN_PIECES
+    } else {
+        format
+    }];
     out.extend_from_slice(&(rows.len() as u32).to_le_bytes());
     out.extend_from_slice(&(last_key.len() as u32).to_le_bytes());
     out.extend_from_slice(last_key);
-    out.extend_from_slice(&(count as u16).to_le_bytes());
+    out.extend_from_slice(&(all.named as u16).to_le_bytes());
     for number in all.iter() {
         let Ok(slot) = numbers.binary_search(&number) else {
             out.extend_from_slice(&(rows.len() as u32).to_le_bytes());
@@ -106,6 +118,9 @@ pub(super) fn encode(
             }
         }
     }
+    if let Some(parts) = parts {
+        parts.encode(&mut out);
+    }
     out.extend_from_slice(&identity.to_le_bytes());
     seal(key, &mut out);
     out
@@ -115,9 +130,13 @@ impl<'a> Head<'a> {
     /// Reads the head that is stored under `key`.
     pub(crate) fn parse(key: &[u8], value: &'a [u8]) -> Result<Self, BlockError> {
         let (format, body) = unseal(key, value)?;
-        if !matches!(format, FORMAT | FORMAT_TIMED | FORMAT_WITHOUT_IDENTITY) {
-            return Err(BlockError::UnknownFormat { format });
-        }
+        let (timed, in_pieces) = match format {
+            FORMAT_WITHOUT_IDENTITY | FORMAT => (false, false),
+            FORMAT_TIMED => (true, false),
+            FORMAT_IN_PIECES => (false, true),
+            FORMAT_TIMED_IN_PIECES => (true, true),
+            _ => return Err(BlockError::UnknownFormat { format }),
+        };
         let mut reader = Reader(body);
         let rows = reader.u32()? as usize;
         if rows > ROWS_MAX || rows == 0 {
@@ -127,13 +146,14 @@ impl<'a> Head<'a> {
         let last_key = reader.take(length)?;
         let [low, high] = reader.array()?;
         let count = u16::from_le_bytes([low, high]);
-        let timed = format == FORMAT_TIMED;
         let times = if timed { times::COUNT } else { 0 };
         let columns = (0..usize::from(count) + times).map(|_| known(&mut reader, rows));
-        let columns = columns.collect::<Result<_, _>>()?;
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        let parts = in_pieces.then(|| Parts::parse(&mut reader, rows, columns.len()));
+        let parts = parts.transpose()?.map(Arc::new);
         let identity = match format {
-            FORMAT | FORMAT_TIMED => Some(u64::from_le_bytes(reader.array()?)),
-            _ => None,
+            FORMAT_WITHOUT_IDENTITY => None,
+            _ => Some(u64::from_le_bytes(reader.array()?)),
         };
         match reader.0.is_empty() {
             true => Ok(Head {
@@ -142,6 +162,7 @@ impl<'a> Head<'a> {
                 identity,
                 columns,
                 timed,
+                parts,
             }),
             false => Err(BlockError::Invalid("bytes behind its end")),
         }
@@ -219,10 +240,10 @@ impl<'a> Known<'a> {
 }
 
 /// Bytes being read from their start.
-struct Reader<'a>(&'a [u8]);
+pub(super) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    fn take(&mut self, count: usize) -> Result<&'a [u8], BlockError> {
+    pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], BlockError> {
         let (taken, rest) = super::packed::split(self.0, count)?;
         self.0 = rest;
         Ok(taken)
@@ -234,7 +255,7 @@ impl<'a> Reader<'a> {
         Ok(*taken)
     }
 
-    fn u32(&mut self) -> Result<u32, BlockError> {
+    pub(super) fn u32(&mut self) -> Result<u32, BlockError> {
         self.array().map(u32::from_le_bytes)
     }
 

@@ -16,12 +16,13 @@
 
 use super::block::Piece;
 use super::head::Head;
+use super::pieces::{Cut, Parts};
 use super::times::Numbers;
 use crate::engine::Engine;
 use parking_lot::{Mutex, RwLock};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Parts with a lock each.
@@ -52,6 +53,9 @@ struct Shard {
     bytes: usize,
 }
 
+/// By number, the pieces of a column that are kept.
+type KeptPieces = Box<[OnceLock<Arc<Vec<u8>>>]>;
+
 /// What is kept of a block.
 pub(crate) struct KeptBlock {
     identity: u64,
@@ -60,13 +64,16 @@ pub(crate) struct KeptBlock {
     pub(super) last_key: Vec<u8>,
     pub(super) rows: usize,
     pub(super) numbers: Numbers,
+    pub(super) parts: Option<Arc<Parts>>,
     /// The key and the value of its head as they are stored.
     head: (Vec<u8>, Vec<u8>),
     /// Where it is found by its first key.
     directory: Arc<Directory>,
-    /// By their place among the columns of the block, those that were read and checked.
-    columns: Box<[OnceLock<Arc<Vec<u8>>>]>,
+    /// By their place among the columns of the block, the pieces that were read and checked.
+    columns: Box<[OnceLock<KeptPieces>]>,
     bytes: AtomicUsize,
+    /// One more than the state of blocks in which it was seen last; 0 if it is not known.
+    state: AtomicU64,
     /// Whether it was asked for since it was last thought of as one to go.
     used: AtomicBool,
 }
@@ -150,7 +157,8 @@ impl KeptBlocks {
             + 3 * first_key.len()
             + head.last_key.len()
             + value.len()
-            + columns * size_of::<OnceLock<Arc<Vec<u8>>>>();
+            + head.parts.as_ref().map_or(0, |parts| parts.bytes())
+            + columns * size_of::<OnceLock<KeptPieces>>();
         let block = Arc::new(KeptBlock {
             identity,
             storage: storage.to_string(),
@@ -158,10 +166,12 @@ impl KeptBlocks {
             last_key: head.last_key.to_vec(),
             rows: head.rows,
             numbers,
+            parts: head.parts.clone(),
             head: (key.to_vec(), value.to_vec()),
             directory,
             columns: (0..columns).map(|_| OnceLock::new()).collect(),
             bytes: AtomicUsize::new(bytes),
+            state: AtomicU64::new(0),
             used: AtomicBool::new(false),
         });
         shard.bytes += bytes;
@@ -172,19 +182,32 @@ impl KeptBlocks {
         Some(block)
     }
 
-    /// Keeps a column of a block by its place, whose bytes were checked.
-    pub(crate) fn keep(&self, block: &Arc<KeptBlock>, place: usize, value: &Arc<Vec<u8>>) {
+    /// Keeps a piece of a column of a block by its place, whose bytes were checked.
+    pub(super) fn keep(&self, block: &Arc<KeptBlock>, place: usize, piece: usize, value: &Arc<Vec<u8>>) {
         let Some(column) = block.columns.get(place) else {
             return;
         };
         let mut shard = self.shard(block.identity).lock();
         let is_there = shard.blocks.get(&block.identity);
         // Nobody finds a block that had to go.
-        if is_there.is_some_and(|kept| Arc::ptr_eq(kept, block)) && column.set(value.clone()).is_ok() {
-            block.bytes.fetch_add(value.len(), Ordering::Relaxed);
-            shard.bytes += value.len();
-            shard.shrink(self.bytes_max.load(Ordering::Relaxed) / SHARDS);
+        if !is_there.is_some_and(|kept| Arc::ptr_eq(kept, block)) {
+            return;
         }
+        let mut bytes = 0;
+        let pieces = column.get_or_init(|| {
+            let count = Cut::of(block.parts.as_deref(), Some(place), block.rows).pieces;
+            bytes += count * size_of::<OnceLock<Arc<Vec<u8>>>>();
+            (0..count).map(|_| OnceLock::new()).collect()
+        });
+        if pieces
+            .get(piece)
+            .is_some_and(|kept| kept.set(value.clone()).is_ok())
+        {
+            bytes += value.len();
+        }
+        block.bytes.fetch_add(bytes, Ordering::Relaxed);
+        shard.bytes += bytes;
+        shard.shrink(self.bytes_max.load(Ordering::Relaxed) / SHARDS);
     }
 
     /// Returns the bytes kept.
@@ -242,14 +265,26 @@ impl KeptBlock {
         self.identity
     }
 
+    /// Whether it is one of the blocks of a state.
+    pub(super) fn is_of(&self, state: Option<u64>) -> bool {
+        state.is_some_and(|state| self.state.load(Ordering::Acquire) == state + 1)
+    }
+
+    /// Notes that it is one of the blocks of a state.
+    pub(super) fn see(&self, state: Option<u64>) {
+        if let Some(state) = state {
+            self.state.store(state + 1, Ordering::Release);
+        }
+    }
+
     /// Notes that it is of use.
     pub(super) fn touch(&self) {
         self.used.store(true, Ordering::Relaxed);
     }
 
-    /// Returns a column by its place, if it is kept.
-    pub(crate) fn column(&self, place: usize) -> Option<&Arc<Vec<u8>>> {
-        self.columns.get(place)?.get()
+    /// Returns a piece of a column by its place, if it is kept.
+    pub(super) fn piece(&self, place: usize, piece: usize) -> Option<&Arc<Vec<u8>>> {
+        self.columns.get(place)?.get()?.get(piece)?.get()
     }
 }
 
@@ -257,6 +292,7 @@ impl KeptBlock {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::block;
+    use super::super::pieces::Cutting;
     use super::super::vector::ColumnVector;
     use super::*;
     use rukh_keys::{DataType, DatumRef};
@@ -267,9 +303,10 @@ mod tests {
         for value in first..first + rows {
             column.push(&DatumRef::Int(value)).unwrap();
         }
-        let (low, high) = (key(first), key(first + rows - 1));
         let columns = [column.clone(), column];
-        block::encode(&[0, 1], &columns, 0..rows as usize, &low, &high).swap_remove(0)
+        let keys: Vec<Vec<u8>> = (first..first + rows).map(key).collect();
+        let cutting = Cutting::new(8192);
+        block::encode(&[0, 1], &columns, 0..rows as usize, cutting, &|row| &keys[row]).swap_remove(0)
     }
 
     fn key(row: i64) -> Vec<u8> {
@@ -290,11 +327,11 @@ mod tests {
         let shards_bytes = || kept.shards.iter().map(|shard| shard.lock().bytes);
         for nth in 0..500 {
             let block = keep(&kept, "t1.c", &head(nth * 10, 10)).unwrap();
-            kept.keep(&block, 1, &value);
+            kept.keep(&block, 1, 0, &value);
             assert!(shards_bytes().all(|bytes| bytes <= 10_000), "after {nth}");
             let first = keep(&kept, "t1.c", &first).unwrap();
-            kept.keep(&first, 1, &value);
-            assert!(first.column(1).is_some(), "after {nth}");
+            kept.keep(&first, 1, 0, &value);
+            assert!(first.piece(1, 0).is_some(), "after {nth}");
             assert!(kept.at("t1.c", &key(5)).is_some(), "after {nth}");
         }
         let found = (0..500).filter(|nth| kept.at("t1.c", &key(nth * 10)).is_some());
@@ -311,9 +348,9 @@ mod tests {
         let kept = KeptBlocks::default();
         let block = keep(&kept, "t1.c", &head(0, 5)).unwrap();
         kept.set_bytes_max(0);
-        kept.keep(&block, 0, &Arc::new(vec![1]));
+        kept.keep(&block, 0, 0, &Arc::new(vec![1]));
         assert_eq!(kept.bytes(), 0);
-        assert!(block.column(0).is_none());
+        assert!(block.piece(0, 0).is_none());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! | to read                                     | start at            |
 //! |---------------------------------------------|---------------------|
-//! | what the bytes are                          | `block`, `head`, `column`, `packed` |
+//! | what the bytes are                          | `block`, `head`, `column`, `pieces`, `packed` |
 //! | values in memory                            | `vector`            |
 //! | conditions on encoded values                | `test`              |
 //! | when rows were written, and since when they live | `times`        |
@@ -27,6 +27,7 @@ mod kept;
 mod load;
 mod open;
 mod packed;
+mod pieces;
 mod repack;
 mod scan;
 mod test;

@@ -6,13 +6,15 @@ use super::column::{self, Column, Sought};
 use super::first::Best;
 use super::head::Head;
 use super::kept::{KeptBlock, KeptBlocks};
+use super::pieces::{Cut, Parts, Pieces};
 use super::times::Numbers;
 use crate::EngineError;
 use crate::entry::{Blocks, IndexCodec};
 use rukh_keys::{DatumRef, KeyRange, SortOrder};
 use rukh_kv::{KvSnapshot, ScanSpec};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A block that was not shown to its end.
@@ -21,7 +23,9 @@ pub(super) struct Block {
     pub(super) last_key: Vec<u8>,
     pub(super) rows: usize,
     /// The columns that are stored, others are newer.
-    pub(super) stored: Numbers,
+    stored: Numbers,
+    /// How they are cut, if any is.
+    parts: Option<Arc<Parts>>,
     /// Whether a row may be left after the tests.
     pub(super) alive: bool,
     /// Whether it was counted as read or as pruned.
@@ -32,8 +36,8 @@ pub(super) struct Block {
     pub(super) bests: Vec<Best>,
     /// A byte of 0 or 1 for each row, if not all are left.
     pub(super) mask: Option<Vec<u8>>,
-    /// Columns that were read and checked, by slot.
-    read: Vec<(usize, Arc<Vec<u8>>)>,
+    /// Columns of which something was read and checked.
+    read: Vec<ReadColumn>,
     /// What is kept of it, and where, if its columns are to be.
     kept: Option<(Arc<KeptBlocks>, Arc<KeptBlock>)>,
     /// The rows in the range that were not shown.
@@ -41,6 +45,12 @@ pub(super) struct Block {
     pub(super) end: usize,
     /// Whether the ends in the range are known.
     pub(super) placed: bool,
+}
+
+/// The pieces of a column that were read, by number.
+struct ReadColumn {
+    slot: usize,
+    pieces: SmallVec<[Option<Arc<Vec<u8>>>; 1]>,
 }
 
 impl Blocks {
@@ -58,6 +68,7 @@ impl Block {
             last_key: head.last_key.to_vec(),
             rows: head.rows,
             stored: head.numbers(),
+            parts: head.parts.clone(),
             alive: true,
             bests: Vec::new(),
             counted: false,
@@ -84,6 +95,7 @@ impl Block {
             last_key: block.last_key.clone(),
             rows: block.rows,
             stored: block.numbers,
+            parts: block.parts.clone(),
             alive: true,
             bests: Vec::new(),
             counted: false,
@@ -97,80 +109,151 @@ impl Block {
         }
     }
 
-    /// Whether a column was read.
-    pub(super) fn has_read(&self, slot: usize) -> bool {
-        self.read.iter().any(|(read, _)| *read == slot)
+    fn cut(&self, index: &IndexCodec, slot: usize) -> Cut<'_> {
+        let number = index.blocks().expect("the index is columnar").numbers[slot];
+        Cut::of(self.parts.as_deref(), self.stored.place(number), self.rows)
     }
 
-    /// Reads a column unless it was read; returns the bytes read.
+    /// Returns the rows that a key can be among.
+    pub(super) fn rows_at(&self, key: &[u8]) -> Range<usize> {
+        match &self.parts {
+            Some(parts) => parts.rows_at(key, self.rows),
+            None => 0..self.rows,
+        }
+    }
+
+    /// Returns what was read of a column.
+    fn read_of(&mut self, slot: usize, pieces: usize) -> &mut ReadColumn {
+        let at = self.read.iter().position(|read| read.slot == slot);
+        let at = at.unwrap_or_else(|| {
+            let pieces = smallvec![None; pieces];
+            self.read.push(ReadColumn { slot, pieces });
+            self.read.len() - 1
+        });
+        &mut self.read[at]
+    }
+
+    /// Takes the pieces of a column that some rows lie in from what is kept; returns those that are to be read from storage,
+    /// with their keys.
+    pub(super) fn missing(
+        &mut self,
+        index: &IndexCodec,
+        slot: usize,
+        rows: Range<usize>,
+    ) -> Result<Missing, EngineError> {
+        let blocks = index.blocks().expect("the index is columnar");
+        let number = blocks.numbers[slot];
+        let Some(place) = self.stored.place(number) else {
+            // The block is older than the column.
+            if self.read.iter().all(|read| read.slot != slot) {
+                let key = blocks.key(slot, &self.first_key);
+                let (ty, missing) = (blocks.types[slot], &blocks.missing[slot]);
+                let value = column::encode_constant(&key, ty, missing, self.rows)?;
+                self.read_of(slot, 1).pieces[0] = Some(Arc::new(value));
+            }
+            return Ok(Missing::new());
+        };
+        let cut = self.cut(index, slot);
+        let (count, wanted) = (cut.pieces, cut.of_rows(rows));
+        let kept = self.kept.as_ref().map(|(_, kept)| kept.clone());
+        let read = &mut self.read_of(slot, count).pieces;
+        let mut missing = Missing::new();
+        for piece in wanted {
+            if read[piece].is_none() {
+                read[piece] = kept.as_ref().and_then(|kept| kept.piece(place, piece)).cloned();
+            }
+            if read[piece].is_none() {
+                missing.push((piece, Vec::new()));
+            }
+        }
+        let cut = self.cut(index, slot);
+        for (piece, key) in &mut missing {
+            *key = Piece::Column(number).key(cut.key(*piece, &self.first_key));
+        }
+        Ok(missing)
+    }
+
+    /// Reads the pieces of a column that some rows lie in, unless they were read; returns the bytes read.
     pub(super) fn read_column(
         &mut self,
         kv: &dyn KvSnapshot,
         index: &IndexCodec,
         slot: usize,
+        rows: Range<usize>,
     ) -> Result<u64, EngineError> {
-        if self.has_read(slot) {
-            return Ok(0);
-        }
-        let blocks = index.blocks().expect("the index is columnar");
-        let number = blocks.numbers[slot];
-        let Some(place) = self.stored.place(number) else {
-            // The block is older than the column.
-            let key = blocks.key(slot, &self.first_key);
-            let value = column::encode_constant(&key, blocks.types[slot], &blocks.missing[slot], self.rows)?;
-            self.read.push((slot, Arc::new(value)));
-            return Ok(0);
+        let storage = &index.blocks().expect("the index is columnar").storage;
+        let missing = self.missing(index, slot, rows)?;
+        let values = match missing.as_slice() {
+            [] => return Ok(0),
+            [(_, key)] => vec![kv.get(storage, key)?],
+            _ => {
+                let keys: Vec<Vec<u8>> = missing.iter().map(|(_, key)| key.clone()).collect();
+                kv.multi_get(storage, &keys)?
+            }
         };
-        if let Some(value) = self.kept.as_ref().and_then(|(_, block)| block.column(place)) {
-            let value = value.clone();
-            self.read.push((slot, value));
-            return Ok(0);
+        let mut bytes = 0;
+        for ((piece, key), value) in missing.iter().zip(values) {
+            bytes += self.take_piece(index, slot, *piece, key, value)?;
         }
-        let value = kv.get(&blocks.storage, &blocks.key(slot, &self.first_key))?;
-        self.take_column(index, slot, value)
+        Ok(bytes)
     }
 
-    /// Checks a column that was read, and takes it; returns its bytes.
-    pub(super) fn take_column(
+    /// Checks a piece of a column that was read, and takes it; returns its bytes.
+    pub(super) fn take_piece(
         &mut self,
         index: &IndexCodec,
         slot: usize,
+        piece: usize,
+        key: &[u8],
         value: Option<Vec<u8>>,
     ) -> Result<u64, EngineError> {
         let failed = |e| corruption(index, &self.first_key, Some(slot), e);
         let value = value.ok_or_else(|| failed(BlockError::Missing))?;
         let blocks = index.blocks().expect("the index is columnar");
-        let key = blocks.key(slot, &self.first_key);
-        let column = Column::parse(blocks.types[slot], &key, &value).map_err(failed)?;
-        if column.rows() != self.rows {
+        let column = Column::parse(blocks.types[slot], key, &value).map_err(failed)?;
+        let cut = self.cut(index, slot);
+        if column.rows() != cut.rows(piece, self.rows) {
             return Err(failed(BlockError::Invalid(
                 "another number of rows than its head says",
             )));
         }
-        let bytes = value.len() as u64;
+        let (bytes, pieces) = (value.len() as u64, cut.pieces);
         let value = Arc::new(value);
         if let (Some((kept, block)), Some(place)) = (&self.kept, self.stored.place(blocks.numbers[slot])) {
-            kept.keep(block, place, &value);
+            kept.keep(block, place, piece, &value);
         }
-        self.read.push((slot, value));
+        self.read_of(slot, pieces).pieces[piece] = Some(value);
         Ok(bytes)
     }
 
-    /// Returns a column that was read.
-    pub(super) fn column(&self, index: &IndexCodec, slot: usize) -> Result<Column<'_>, EngineError> {
-        let read = self.read.iter().find(|(read, _)| *read == slot);
-        let (_, value) = read.expect("the column was read");
-        let blocks = index.blocks().expect("the index is columnar");
-        let column = Column::parse_again(blocks.types[slot], value);
-        column.map_err(|e| corruption(index, &self.first_key, Some(slot), e))
+    /// Returns a column of which something was read.
+    pub(super) fn column(&self, index: &IndexCodec, slot: usize) -> Result<Pieces<'_>, EngineError> {
+        let read = self.read.iter().find(|read| read.slot == slot);
+        let read = read.expect("the column was read");
+        let ty = index.blocks().expect("the index is columnar").types[slot];
+        let mut columns = SmallVec::with_capacity(read.pieces.len());
+        for piece in &read.pieces {
+            let column = match piece {
+                None => None,
+                Some(value) => Some(
+                    Column::parse_again(ty, value)
+                        .map_err(|e| corruption(index, &self.first_key, Some(slot), e))?,
+                ),
+            };
+            columns.push(column);
+        }
+        Ok(Pieces::new(self.cut(index, slot).piece_rows, columns))
     }
 }
+
+/// Pieces that are to be read, with their keys.
+pub(super) type Missing = SmallVec<[(usize, Vec<u8>); 1]>;
 
 /// The columns of a block that make its keys.
 pub(super) struct KeyColumns<'a> {
     index: &'a IndexCodec,
     first_key: &'a [u8],
-    columns: Vec<Column<'a>>,
+    columns: Vec<Pieces<'a>>,
 }
 
 impl<'a> KeyColumns<'a> {
@@ -201,9 +284,9 @@ impl<'a> KeyColumns<'a> {
         Ok(key)
     }
 
-    /// Returns the first of `rows` rows whose key is `start` or behind it.
-    pub(super) fn first_from(&self, rows: usize, start: &[u8]) -> Result<usize, EngineError> {
-        let (mut low, mut high) = (0, rows);
+    /// Returns the first of some rows whose key is `start` or behind it; the one behind them if there is none.
+    pub(super) fn first_from(&self, rows: Range<usize>, start: &[u8]) -> Result<usize, EngineError> {
+        let (mut low, mut high) = (rows.start, rows.end);
         while low < high {
             let middle = low + (high - low) / 2;
             match self.key(middle)?.as_slice() < start {
@@ -217,13 +300,13 @@ impl<'a> KeyColumns<'a> {
     /// Looks for the row with a key: where it is, or would be.
     pub(super) fn search(
         &self,
-        rows: std::ops::Range<usize>,
+        rows: Range<usize>,
         key: &[u8],
         datums: Option<&[DatumRef<'_>]>,
     ) -> Result<Result<usize, usize>, EngineError> {
         if self.index.layout.salt().is_some() {
             // Datums alone do not say where a key is.
-            let at = self.first_from(rows.end, key)?.max(rows.start);
+            let at = self.first_from(rows.clone(), key)?;
             return Ok(match at < rows.end && self.key(at)? == key {
                 true => Ok(at),
                 false => Err(at),
@@ -238,18 +321,18 @@ impl<'a> KeyColumns<'a> {
                 &decoded
             }
         };
-        let sought = self
-            .columns
+        let types = &self.index.blocks().expect("the index is columnar").types;
+        let sought = types
             .iter()
             .zip(datums)
-            .map(|(column, datum)| column.sought(datum));
+            .map(|(ty, datum)| column::sought(*ty, datum));
         let Some(sought) = sought.collect::<Option<SmallVec<[Sought<'_>; 12]>>>() else {
             return Err(self.index.corruption(key, "a key of other types"));
         };
         let (mut low, mut high) = (rows.start, rows.end);
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.compare(middle, &sought) {
+            match self.compare(middle, &sought)? {
                 Ordering::Less => low = middle + 1,
                 Ordering::Greater => high = middle,
                 Ordering::Equal => return Ok(Ok(middle)),
@@ -259,17 +342,18 @@ impl<'a> KeyColumns<'a> {
     }
 
     /// Compares the key of a row with one of these elements.
-    fn compare(&self, row: usize, sought: &[Sought<'_>]) -> Ordering {
+    fn compare(&self, row: usize, sought: &[Sought<'_>]) -> Result<Ordering, EngineError> {
         for (slot, sought) in sought.iter().enumerate() {
             let order = self.columns[slot].compare(row, sought);
+            let order = order.map_err(|e| corruption(self.index, self.first_key, Some(slot), e))?;
             if order.is_ne() {
-                return match self.index.layout.columns()[slot].order {
+                return Ok(match self.index.layout.columns()[slot].order {
                     SortOrder::Asc => order,
                     SortOrder::Desc => order.reverse(),
-                };
+                });
             }
         }
-        Ordering::Equal
+        Ok(Ordering::Equal)
     }
 }
 

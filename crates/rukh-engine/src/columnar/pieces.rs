@@ -157,6 +157,11 @@ impl Parts {
         low * self.rows..((low + 1) * self.rows).min(rows)
     }
 
+    /// Returns the key of a row that is the first of a part, but not of the block.
+    pub(super) fn key_at(&self, row: usize) -> Option<&[u8]> {
+        (row > 0 && row.is_multiple_of(self.rows)).then(|| self.key(row / self.rows))
+    }
+
     /// Returns the bytes that it takes.
     pub(super) fn bytes(&self) -> usize {
         self.keys.len() + 4 * self.ends.len() + self.shifts.len()
@@ -185,7 +190,9 @@ pub(super) struct Cut<'a> {
 impl<'a> Cut<'a> {
     /// Returns how the column at a place is cut, in a block of so many rows; without a place it is whole.
     pub(super) fn of(parts: Option<&'a Parts>, place: Option<usize>, rows: usize) -> Self {
-        let in_pieces = parts.zip(place).and_then(|(parts, place)| parts.piece_rows(place));
+        let in_pieces = parts
+            .zip(place)
+            .and_then(|(parts, place)| parts.piece_rows(place));
         match in_pieces {
             Some(piece_rows) => Cut {
                 parts,

@@ -18,6 +18,7 @@
 use super::block::Piece;
 use super::build::BlockBuilder;
 use super::changes::{Change, Changes};
+use super::check::pieces_of;
 use super::head::Head;
 use super::open::{block_at, corruption};
 use super::scan::BlockScan;
@@ -501,8 +502,8 @@ fn batch_of(now: &Snapshot, index: &IndexCodec, step: &Step) -> Result<Option<Wr
         let first = &key[2..];
         let head = Head::parse(key, head).map_err(|e| corruption(index, first, None, e))?;
         batch.delete(&blocks.storage, key);
-        for number in head.numbers().iter() {
-            batch.delete(&blocks.storage, &Piece::Column(number).key(first));
+        for piece in pieces_of(&head, first) {
+            batch.delete(&blocks.storage, &piece);
         }
     }
     for (key, value) in &step.pieces {

@@ -326,16 +326,23 @@ impl BlockScan {
         for (nth, (slot, test)) in self.tests.iter().enumerate() {
             let tested = |block: &&mut Block| block.alive && block.open.contains(&nth);
             let mut group: Vec<&mut Block> = self.group.iter_mut().filter(tested).collect();
-            let unread = |block: &&mut &mut Block| !block.has_read(*slot);
-            let missing: Vec<&mut &mut Block> = group.iter_mut().filter(unread).collect();
-            let keys: Vec<Vec<u8>> = missing.iter().map(|b| blocks.key(*slot, &b.first_key)).collect();
+            let (mut keys, mut places) = (Vec::new(), Vec::new());
+            for (nth, block) in group.iter_mut().enumerate() {
+                let rows = 0..block.rows;
+                for (piece, key) in block.missing(&self.index, *slot, rows)? {
+                    keys.push(key);
+                    places.push((nth, piece));
+                }
+            }
             let values = self.kv.multi_get(&blocks.storage, &keys)?;
-            for (block, value) in missing.into_iter().zip(values) {
-                self.counters.bytes_read += block.take_column(&self.index, *slot, value)?;
+            for (((nth, piece), key), value) in places.into_iter().zip(&keys).zip(values) {
+                let taken = group[nth].take_piece(&self.index, *slot, piece, key, value)?;
+                self.counters.bytes_read += taken;
             }
             for block in group {
                 let mut mask = block.mask.take().unwrap_or_default();
-                block.column(&self.index, *slot)?.test(test, &mut mask);
+                let tested = block.column(&self.index, *slot)?.test(test, &mut mask);
+                tested.map_err(|e| corruption(&self.index, &block.first_key, Some(*slot), e))?;
                 block.alive = mask.contains(&1);
                 block.mask = Some(mask);
             }
@@ -411,26 +418,42 @@ impl BlockScan {
         if block.first_key >= range.start && !behind {
             return Ok(());
         }
-        self.read_key_columns(block)?;
-        let keys = KeyColumns::new(&self.index, block)?;
         let next = match block.first_key < range.start {
-            true => keys.first_from(block.rows, &range.start)?,
+            true => self.first_from(block, &range.start)?,
             false => 0,
         };
         let end = match range.limit.as_ref().filter(|_| behind) {
-            Some(limit) => keys.first_from(block.rows, limit)?,
+            Some(limit) => self.first_from(block, limit)?,
             None => block.rows,
         };
         (block.next, block.end) = (next, end);
         Ok(())
     }
 
-    fn read_key_columns(&mut self, block: &mut Block) -> Result<(), EngineError> {
-        (0..self.index.layout.columns().len()).try_for_each(|slot| self.read_column(block, slot))
+    /// Returns the first row of a block whose key is `key` or behind it.
+    fn first_from(&mut self, block: &mut Block, key: &[u8]) -> Result<usize, EngineError> {
+        let rows = block.rows_at(key);
+        self.read_key_columns(block, rows.clone())?;
+        KeyColumns::new(&self.index, block)?.first_from(rows, key)
     }
 
-    fn read_column(&mut self, block: &mut Block, slot: usize) -> Result<(), EngineError> {
-        self.counters.bytes_read += block.read_column(self.kv.as_ref(), &self.index, slot)?;
+    fn read_key_columns(
+        &mut self,
+        block: &mut Block,
+        rows: std::ops::Range<usize>,
+    ) -> Result<(), EngineError> {
+        (0..self.index.layout.columns().len())
+            .try_for_each(|slot| self.read_column(block, slot, rows.clone()))
+    }
+
+    /// Reads a column as far as some rows need it.
+    fn read_column(
+        &mut self,
+        block: &mut Block,
+        slot: usize,
+        rows: std::ops::Range<usize>,
+    ) -> Result<(), EngineError> {
+        self.counters.bytes_read += block.read_column(self.kv.as_ref(), &self.index, slot, rows)?;
         Ok(())
     }
 
@@ -461,9 +484,10 @@ impl BlockScan {
         if count == 0 {
             return Ok(());
         }
+        let within = within(selected.as_deref(), start..end);
         for nth in 0..self.columns.len() {
             let slot = self.columns[nth];
-            self.read_column(block, slot)?;
+            self.read_column(block, slot, within.clone())?;
             let column = block.column(&self.index, slot)?;
             let out = &mut self.batch.columns[nth];
             let read = match &selected {
@@ -484,7 +508,7 @@ impl BlockScan {
         changes: &[(Vec<u8>, Vec<u8>)],
         more: bool,
     ) -> Result<(), EngineError> {
-        self.read_key_columns(block)?;
+        self.read_key_columns(block, 0..block.rows)?;
         let mut mask = block.mask.take().unwrap_or_else(|| vec![1; block.rows]);
         let index = self.index.clone();
         let decoded = self.decode(&index, changes)?;
@@ -504,6 +528,7 @@ impl BlockScan {
             }
             places.push(place);
         }
+        drop(keys);
         let mut rows = match (self.reverse, more) {
             (_, false) => selected(&mask, block.next..block.end),
             (false, true) => selected(&mask, block.next..left.start),
@@ -526,9 +551,10 @@ impl BlockScan {
             }
         }
         segments.push(Segment::Rows(shown..rows.len()));
+        let within = within(Some(&rows), 0..0);
         for nth in 0..self.columns.len() {
             let slot = self.columns[nth];
-            self.read_column(block, slot)?;
+            self.read_column(block, slot, within.clone())?;
             let column = block.column(&self.index, slot)?;
             let out = &mut self.batch.columns[nth];
             for segment in &segments {
@@ -596,6 +622,18 @@ impl BlockScan {
             }
         }
         Ok(true)
+    }
+}
+
+/// Returns the rows between the first and the last of some selected, in whatever direction; or all.
+fn within(selected: Option<&[u32]>, all: std::ops::Range<usize>) -> std::ops::Range<usize> {
+    match selected {
+        None => all,
+        Some([]) => 0..0,
+        Some(some @ [first, ..]) => {
+            let last = some.last().unwrap_or(first);
+            *first.min(last) as usize..*first.max(last) as usize + 1
+        }
     }
 }
 

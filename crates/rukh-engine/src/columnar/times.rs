@@ -36,11 +36,14 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Any that there may be.
-    pub(crate) const ANY: Numbers = Numbers {
-        named: FIRST,
-        timed: true,
-    };
+    /// Returns those of a block whose columns have these ascending numbers.
+    pub(super) fn of(numbers: &[usize]) -> Numbers {
+        let named = numbers.partition_point(|number| *number < FIRST);
+        Numbers {
+            named: numbers[..named].last().map_or(0, |last| last + 1),
+            timed: named < numbers.len(),
+        }
+    }
 
     /// How many there are.
     pub(crate) fn len(self) -> usize {

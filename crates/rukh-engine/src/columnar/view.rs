@@ -7,10 +7,10 @@
 
 use super::block::Piece;
 use super::changes::Change;
-use super::column::Column;
 use super::head::Head;
 use super::kept::KeptBlocks;
 use super::open::{Block, KeyColumns, corruption};
+use super::pieces::Pieces;
 use super::scan::{BlockScan, BlockScanSpec};
 use super::vector::ColumnVector;
 use crate::EngineError;
@@ -18,6 +18,7 @@ use crate::entry::{DELETED, IndexCodec};
 use rukh_keys::{Datum, DatumRef, KeyRange, MaskedCompare};
 use rukh_kv::{KvCursor, KvError, KvSnapshot, Position, ScanSpec, ScanStats, scan_position};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Most rows that are decoded together.
@@ -31,6 +32,8 @@ pub(crate) struct Unpacked {
     pub(crate) kv: Arc<dyn KvSnapshot>,
     pub(crate) tables: Arc<Packed>,
     pub(crate) kept: Arc<KeptBlocks>,
+    /// The state of blocks that the snapshot belongs to, if it is known (`watch`).
+    pub(crate) blocks: Option<u64>,
     /// Which values its readers look at, if not all: what others have is shown as NULL.
     pub(crate) wanted: Option<Wanted>,
 }
@@ -149,6 +152,7 @@ impl Unpacked {
             kv: self.kv.clone(),
             index: index.clone(),
             kept: self.kept.clone(),
+            state: self.blocks,
             checked: Vec::new(),
             block: None,
             window: Window::default(),
@@ -195,6 +199,8 @@ struct Rows {
     kv: Arc<dyn KvSnapshot>,
     index: Arc<IndexCodec>,
     kept: Arc<KeptBlocks>,
+    /// The state of blocks, if it is known.
+    state: Option<u64>,
     /// The identities of blocks that this snapshot is known to have as they are kept.
     checked: Vec<u64>,
     /// The slots of the values that are read.
@@ -237,13 +243,14 @@ impl Rows {
         let Some(kept) = self.kept.at(storage, key) else {
             return Ok(false);
         };
-        if !self.checked.contains(&kept.identity()) {
+        if !kept.is_of(self.state) && !self.checked.contains(&kept.identity()) {
             let (key, value) = kept.head();
             if self.kv.get(storage, key)?.as_deref() != Some(value) {
                 self.kept.lose(&kept);
                 return Ok(false);
             }
             self.checked.push(kept.identity());
+            kept.see(self.state);
         }
         kept.touch();
         self.block = Some(Block::of_kept(&self.kept, kept));
@@ -300,26 +307,26 @@ impl Rows {
 
     /// Finds the values of the rows of the open block with these ascending keys.
     fn get_in_block(&mut self, keys: &[&[u8]], values: &mut [Option<Vec<u8>>]) -> Result<(), EngineError> {
-        self.read_columns(false)?;
+        for key in keys {
+            let rows = self.block.as_ref().expect("a block is open").rows_at(key);
+            self.read_columns(false, rows)?;
+        }
         let block = self.block.as_ref().expect("a block is open");
         let columns = KeyColumns::new(&self.index, block)?;
-        let (mut found, mut next) = (Vec::new(), 0);
+        let mut found = Vec::new();
         for (nth, key) in keys.iter().enumerate() {
-            match columns.search(next..block.rows, key, None)? {
-                Ok(row) => {
-                    found.push((nth, row));
-                    next = row;
-                }
-                Err(row) => next = row,
+            if let Ok(row) = columns.search(block.rows_at(key), key, None)? {
+                found.push((nth, row));
             }
         }
-        if found.is_empty() {
-            return Ok(());
+        drop(columns);
+        for (_, row) in &found {
+            self.read_values(*row..row + 1)?;
         }
-        self.read_columns(true)?;
         let block = self.block.as_ref().expect("a block is open");
-        let columns = self.values.iter().map(|slot| block.column(&self.index, *slot));
-        let columns: Vec<Column<'_>> = columns.collect::<Result<_, _>>()?;
+        let read = |slot: &usize| (!found.is_empty()).then(|| block.column(&self.index, *slot));
+        let columns = self.values.iter().filter_map(read);
+        let columns: Vec<Pieces<'_>> = columns.collect::<Result<_, _>>()?;
         let slots = self.index.blocks().expect("the table is columnar").types.len();
         let mut datums = vec![Datum::Null; slots];
         for (nth, row) in found {
@@ -341,14 +348,21 @@ impl Rows {
         (0..self.index.layout.columns().len()).chain(values)
     }
 
-    /// Reads the columns of the open block: those of its keys, or all that are wanted.
-    fn read_columns(&mut self, values: bool) -> Result<(), EngineError> {
-        let mut slots = self.slots(values);
+    /// Reads the columns of the open block as far as some rows need them: those of its keys, or all that are wanted.
+    fn read_columns(&mut self, values: bool, rows: Range<usize>) -> Result<(), EngineError> {
+        (0..self.index.layout.columns().len()).try_for_each(|slot| self.read_column(slot, rows.clone()))?;
+        if values { self.read_values(rows) } else { Ok(()) }
+    }
+
+    /// Reads the values of some rows of the open block that are wanted.
+    fn read_values(&mut self, rows: Range<usize>) -> Result<(), EngineError> {
+        (0..self.values.len()).try_for_each(|nth| self.read_column(self.values[nth], rows.clone()))
+    }
+
+    fn read_column(&mut self, slot: usize, rows: Range<usize>) -> Result<(), EngineError> {
         let block = self.block.as_mut().expect("a block is open");
-        slots.try_for_each(|slot| {
-            let read = block.read_column(self.kv.as_ref(), &self.index, slot);
-            read.map(|_| ())
-        })
+        block.read_column(self.kv.as_ref(), &self.index, slot, rows)?;
+        Ok(())
     }
 
     /// Decodes rows of the open block, whose columns were read; in the order of [`Rows::slots`].
@@ -402,13 +416,13 @@ impl Rows {
     /// place among them.
     fn look_at(&mut self, row: usize, reverse: bool, values: bool) -> Result<usize, EngineError> {
         if !(self.window.start..self.window.start + self.window.rows).contains(&row) {
-            self.read_columns(values)?;
             let rows = self.block.as_ref().expect("a block is open").rows;
             let size = self.window.size.clamp(1, WINDOW_MAX);
             let (start, end) = match reverse {
                 true => ((row + 1).saturating_sub(size), row + 1),
                 false => (row, (row + size).min(rows)),
             };
+            self.read_columns(values, start..end)?;
             let wanted: Vec<u32> = (start..end).map(|row| row as u32).collect();
             self.window = Window {
                 start,
@@ -507,9 +521,10 @@ impl Merged {
 
     /// Finds the first row of the open block with this key or behind it.
     fn place(&mut self, key: &[u8]) -> Result<usize, EngineError> {
-        self.rows.read_columns(false)?;
+        let rows = self.rows.block.as_ref().expect("a block is open").rows_at(key);
+        self.rows.read_columns(false, rows.clone())?;
         let block = self.rows.block.as_ref().expect("a block is open");
-        KeyColumns::new(&self.rows.index, block)?.first_from(block.rows, key)
+        KeyColumns::new(&self.rows.index, block)?.first_from(rows, key)
     }
 
     /// Finds the next row of blocks.

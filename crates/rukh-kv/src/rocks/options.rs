@@ -153,7 +153,7 @@ pub(super) fn table(
     purge: Option<Arc<PurgeCell>>,
 ) -> Options {
     let mut family = Options::default();
-    family.set_block_based_table_factory(&blocks(options, cache));
+    family.set_block_based_table_factory(&blocks(options, cache, table));
     family.set_level_compaction_dynamic_level_bytes(true);
     let (upper_levels, last_level) = compressions(options, table);
     family.set_compression_type(upper_levels.into());
@@ -185,9 +185,14 @@ pub(super) fn load(options: &RocksOptions, cache: &Cache, files_of: &TableOption
 }
 
 /// Returns the changes that give a table, already there, other options.
-pub(super) fn table_changes(options: &RocksOptions, table: &TableOptions) -> [(&'static str, String); 5] {
+pub(super) fn table_changes(options: &RocksOptions, table: &TableOptions) -> [(&'static str, String); 6] {
     let (upper_levels, last_level) = compressions(options, table);
+    let block_bytes = table.block_bytes.unwrap_or(options.block_bytes);
     [
+        (
+            "block_based_table_factory",
+            format!("{{block_size={block_bytes}}}"),
+        ),
         ("compression", option_value(upper_levels)),
         ("bottommost_compression", option_value(last_level)),
         ("blob_compression_type", option_value(upper_levels)),
@@ -217,10 +222,10 @@ fn option_value(compression: Compression) -> String {
     name.to_owned()
 }
 
-fn blocks(options: &RocksOptions, cache: &Cache) -> BlockBasedOptions {
+fn blocks(options: &RocksOptions, cache: &Cache, table: &TableOptions) -> BlockBasedOptions {
     let mut blocks = BlockBasedOptions::default();
     blocks.set_block_cache(cache);
-    blocks.set_block_size(options.block_bytes);
+    blocks.set_block_size(table.block_bytes.unwrap_or(options.block_bytes));
     blocks.set_bloom_filter(FILTER_BITS_PER_KEY, false);
     blocks.set_whole_key_filtering(true);
     blocks.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);

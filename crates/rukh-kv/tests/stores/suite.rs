@@ -355,6 +355,7 @@ fn tables_come_and_go(store: &dyn KvStore) {
         large_value_bytes: Some(100),
         purged: true,
         compression: None,
+        block_bytes: Some(4096),
     };
     let again = store.create_table("b@index", &options).unwrap_err();
     assert_eq!(again.to_string(), "table \"b@index\" already exists");

@@ -3,6 +3,7 @@
 use super::*;
 use crate::columnar::column::Column;
 use crate::columnar::head::Head;
+use crate::columnar::pieces::{Cut, Pieces};
 use crate::columnar::test::{ColumnTest, Test};
 use proptest::prelude::*;
 use rukh_catalog::ColumnId;
@@ -162,19 +163,48 @@ fn fulfils(test: &ColumnTest, value: &Datum) -> bool {
     })
 }
 
-/// The pieces of one block of one column, and the column's.
-fn stored(ty: DataType, values: &[Datum]) -> (Vec<(Vec<u8>, Vec<u8>)>, ColumnVector) {
+/// The key of a row.
+fn key(row: usize) -> Vec<u8> {
+    format!("row {row:06}").into_bytes()
+}
+
+/// The pieces of one block of one column, cut as in blocks of so many rows, and the column's.
+fn cut_and_stored(
+    ty: DataType,
+    values: &[Datum],
+    block_rows: usize,
+) -> (Vec<(Vec<u8>, Vec<u8>)>, ColumnVector) {
     let vector = vector(ty, values);
-    (
-        encode(
-            &[0],
-            std::slice::from_ref(&vector),
-            0..values.len(),
-            b"first",
-            b"last",
-        ),
-        vector,
-    )
+    let keys: Vec<Vec<u8>> = (0..values.len()).map(key).collect();
+    let columns = std::slice::from_ref(&vector);
+    let cutting = Cutting::new(block_rows);
+    let pieces = encode(&[0], columns, 0..values.len(), cutting, &|row| &keys[row]);
+    (pieces, vector)
+}
+
+/// The pieces of one block of one column that is whole, and the column's.
+fn stored(ty: DataType, values: &[Datum]) -> (Vec<(Vec<u8>, Vec<u8>)>, ColumnVector) {
+    cut_and_stored(ty, values, 1 << 20)
+}
+
+/// Reads a column of a block from its pieces: those that some rows lie in.
+fn opened<'a>(
+    ty: DataType,
+    head: &'a Head<'a>,
+    pieces: &'a [(Vec<u8>, Vec<u8>)],
+    rows: std::ops::Range<usize>,
+) -> Pieces<'a> {
+    let cut = Cut::of(head.parts.as_deref(), Some(0), head.rows);
+    assert_eq!(cut.pieces, pieces.len());
+    let wanted = cut.of_rows(rows);
+    let columns = pieces.iter().enumerate().map(|(nth, (at, value))| {
+        let first = key(0);
+        assert_eq!(at, &Piece::Column(0).key(cut.key(nth, &first)));
+        let column = Column::parse(ty, at, value).unwrap();
+        assert_eq!(column.rows(), cut.rows(nth, head.rows));
+        wanted.contains(&nth).then_some(column)
+    });
+    Pieces::new(cut.piece_rows, columns.collect())
 }
 
 proptest! {
@@ -182,9 +212,9 @@ proptest! {
     fn blocks_give_back_what_was_put_in((ty, values) in column()) {
         let (pieces, before) = stored(ty, &values);
         let [(head_key, head), (key, value)] = pieces.as_slice() else { panic!("{} pieces", pieces.len()) };
-        prop_assert_eq!(Piece::of(key).unwrap(), (Piece::Column(0), &b"first"[..]));
+        prop_assert_eq!(Piece::of(key).unwrap(), (Piece::Column(0), &self::key(0)[..]));
         let head = Head::parse(head_key, head).unwrap();
-        prop_assert_eq!((head.rows, head.last_key), (values.len(), &b"last"[..]));
+        prop_assert_eq!((head.rows, head.last_key), (values.len(), &self::key(values.len() - 1)[..]));
         let column = Column::parse(ty, key, value).unwrap();
         prop_assert_eq!(column.rows(), values.len());
         let mut all = ColumnVector::new(ty);
@@ -203,15 +233,51 @@ proptest! {
     }
 
     #[test]
+    fn columns_in_pieces_are_columns(
+        (ty, values) in column(),
+        block_rows in 1_usize..200,
+        some in prop::collection::vec(any::<prop::sample::Index>(), 1..9),
+    ) {
+        let (pieces, _) = cut_and_stored(ty, &values, block_rows);
+        let head = Head::parse(&pieces[0].0, &pieces[0].1).unwrap();
+        let rows = values.len();
+        let column = opened(ty, &head, &pieces[1..], 0..rows);
+        let mut all = ColumnVector::new(ty);
+        column.read_all(&mut all).unwrap();
+        let mut some: Vec<u32> = some.iter().map(|at| at.index(rows) as u32).collect();
+        some.sort_unstable();
+        column.read_rows(&some, &mut all).unwrap();
+        some.reverse();
+        column.read_rows(&some, &mut all).unwrap();
+        let read = datums(&all);
+        let asked = (0..rows).chain(some.iter().rev().chain(&some).map(|row| *row as usize));
+        for (read, row) in read.iter().zip(asked) {
+            prop_assert!(same(read, &values[row]), "{} is {}", read, values[row]);
+        }
+        prop_assert_eq!(read.len(), rows + 2 * some.len());
+        for row in some {
+            let row = row as usize;
+            let alone = opened(ty, &head, &pieces[1..], row..row + 1);
+            prop_assert!(same(&alone.datum(row).unwrap().into_owned(), &values[row]));
+            // The part of its key is one that it lies in.
+            if let Some(parts) = &head.parts {
+                prop_assert!(parts.rows_at(&key(row), rows).contains(&row));
+                let other = values.iter().enumerate().position(|(at, _)| alone.datum(at).is_err());
+                prop_assert_eq!(other.is_some(), pieces.len() > 2);
+            }
+        }
+    }
+
+    #[test]
     fn tests_of_blocks_are_tests_of_datums(
         ((ty, values), test) in column().prop_flat_map(|(ty, values)| (Just((ty, values)), condition(ty)))
     ) {
-        let (pieces, _) = stored(ty, &values);
+        let (pieces, _) = cut_and_stored(ty, &values, 64);
         let head = Head::parse(&pieces[0].0, &pieces[0].1).unwrap();
-        let column = Column::parse(ty, &pieces[1].0, &pieces[1].1).unwrap();
+        let column = opened(ty, &head, &pieces[1..], 0..values.len());
         let ready = Test::new(ty, &test).unwrap();
         let mut mask = vec![1; values.len()];
-        column.test(&ready, &mut mask);
+        column.test(&ready, &mut mask).unwrap();
         let expected: Vec<bool> = values.iter().map(|value| fulfils(&test, value)).collect();
         let found: Vec<bool> = mask.iter().map(|mask| *mask == 1).collect();
         prop_assert_eq!(&found, &expected, "{:?}", test);
@@ -246,7 +312,7 @@ proptest! {
 
     #[test]
     fn a_changed_byte_is_noticed((ty, values) in column(), at in any::<prop::sample::Index>(), bit in 0_u8..8) {
-        let (pieces, _) = stored(ty, &values);
+        let (pieces, _) = cut_and_stored(ty, &values, 32);
         for (key, value) in &pieces {
             let mut changed = value.clone();
             let at = at.index(changed.len());
@@ -264,7 +330,7 @@ proptest! {
         noise in prop::collection::vec((any::<prop::sample::Index>(), 0_u8..20), 0..6),
         cut in any::<prop::sample::Index>(),
     ) {
-        let (pieces, _) = stored(ty, &values);
+        let (pieces, _) = cut_and_stored(ty, &values, 32);
         for (key, value) in &pieces {
             let mut body = value[..value.len() - 8].to_vec();
             for (at, byte) in &noise {
