@@ -256,7 +256,6 @@ mod tests {
         let (group, syncs) = (Group::default(), AtomicU64::new(0));
         let sync = || {
             syncs.fetch_add(1, Ordering::Relaxed);
-            thread::sleep(Duration::from_micros(200));
             Ok(())
         };
         group.written();

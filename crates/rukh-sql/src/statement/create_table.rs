@@ -51,11 +51,15 @@ pub(super) fn create_table(reader: &mut Reader<'_>) -> Result<Statement, SqlErro
         likes: Vec::new(),
         source: None,
     };
-    let mut names = Vec::new();
+    let (mut names, mut untyped) = (Vec::new(), None);
     if *reader.peek_at(0) == Token::LParen {
-        reader.parenthesised(|reader| match is_bare_name(reader) {
-            true => reader.name().map(|name| names.push(name)),
-            false => table_element(reader, &mut table),
+        reader.parenthesised(|reader| {
+            if !is_bare_name(reader) {
+                return table_element(reader, &mut table);
+            }
+            names.push(reader.name()?);
+            untyped.get_or_insert_with(|| reader.unexpected());
+            Ok(())
         })?;
     } else if !reader.peeks(&["as"]) {
         reader.expect_token(&Token::LParen)?;
@@ -63,9 +67,8 @@ pub(super) fn create_table(reader: &mut Reader<'_>) -> Result<Statement, SqlErro
     options(reader, &mut table.options)?;
     if reader.peeks(&["as"]) {
         table.source = Some(source(reader, &table, names)?);
-    } else if let Some(name) = names.first() {
-        let message = format!("column \"{}\" has no type", name.text);
-        return Err(SqlError::syntax(message).at(name.position));
+    } else if let Some(error) = untyped {
+        return Err(error);
     }
     Ok(Statement::CreateTable(Box::new(table)))
 }

@@ -428,7 +428,7 @@ fn alter() {
         (
             "ALTER TABLE t RENAME TO u, DROP a",
             "0A000",
-            "RENAME, REPACK and ADD UNIQUE stand alone in ALTER TABLE",
+            "RENAME, REPACK, ADD UNIQUE and changes of identity columns stand alone in ALTER TABLE",
             13,
         ),
     ]);
