@@ -53,6 +53,8 @@ pub struct Config {
     pub idle_session_timeout: String,
     /// The `transaction_timeout` that sessions start with.
     pub transaction_timeout: String,
+    /// The `query_memory_limit` that sessions start with.
+    pub query_memory_limit: String,
     /// Certificate and key; connections are not encrypted without.
     pub tls: Option<Tls>,
 }
@@ -89,6 +91,7 @@ impl Default for Config {
             idle_in_transaction_session_timeout: "0".to_string(),
             idle_session_timeout: "0".to_string(),
             transaction_timeout: "0".to_string(),
+            query_memory_limit: "0".to_string(),
             tls: None,
         }
     }
@@ -115,6 +118,7 @@ impl Config {
             "idle_in_transaction_session_timeout",
             "idle_session_timeout",
             "transaction_timeout",
+            "query_memory_limit",
         ];
         let environment = figment
             .merge(Env::prefixed(PREFIX).only(&names))
@@ -134,7 +138,7 @@ impl Config {
     }
 
     /// Returns settings that sessions start with, by name.
-    pub fn settings(&self) -> [(&'static str, &str); 4] {
+    pub fn settings(&self) -> [(&'static str, &str); 5] {
         [
             ("statement_timeout", &self.statement_timeout),
             (
@@ -143,6 +147,7 @@ impl Config {
             ),
             ("idle_session_timeout", &self.idle_session_timeout),
             ("transaction_timeout", &self.transaction_timeout),
+            ("query_memory_limit", &self.query_memory_limit),
         ]
     }
 

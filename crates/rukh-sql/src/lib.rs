@@ -63,6 +63,7 @@ mod progress;
 mod provider;
 mod push_down;
 mod qualify;
+mod query_memory;
 mod regex_prefix;
 mod rewrite;
 mod roles;

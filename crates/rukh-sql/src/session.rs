@@ -37,6 +37,7 @@ use crate::pg_catalog;
 use crate::progress::ProgressSink;
 use crate::provider::CurrentStatement;
 use crate::qualify::qualify;
+use crate::query_memory::QueryMemory;
 use crate::rewrite::{check_supported, select_values, uses_clock};
 use crate::roles::has_password;
 use crate::rows::Rows;
@@ -142,7 +143,8 @@ impl Shared {
         };
         let current = Arc::new(CurrentStatement::new(asking.clone()));
         let sequences = Arc::new(Sequences::new(self.engine.clone()));
-        let mut state = general::session_state(self.env.clone(), current.clone());
+        let (memory, env) = QueryMemory::within(&self.env);
+        let mut state = general::session_state(env, current.clone());
         sequences::register(&mut state, &sequences);
         pg_catalog::register(&mut state, &current);
         activity::register(&mut state, &asking);
@@ -150,6 +152,7 @@ impl Shared {
         Session {
             shared: self.clone(),
             state,
+            memory,
             sequences,
             current,
             cancel: CancelHandle::default(),
@@ -190,6 +193,7 @@ pub struct Outcome {
 pub struct Session {
     shared: Shared,
     pub(crate) state: SessionState,
+    memory: Arc<QueryMemory>,
     pub(crate) sequences: Arc<Sequences>,
     current: Arc<CurrentStatement>,
     cancel: CancelHandle,
@@ -313,6 +317,7 @@ impl Session {
             let _ = self.set_setting(&name, &value, local);
         }
         self.forget_other_path();
+        self.memory.set_limit(self.settings.query_memory_bytes);
         self.cancel.reset();
         self.notices.clear();
         self.began = self.settings.log_min_duration.map(|_| Instant::now());

@@ -62,6 +62,8 @@ pub(crate) struct Settings {
     pub(crate) transaction_read_only: bool,
     /// Whether new tables are columnar, unless they say otherwise.
     pub(crate) columnar_tables: bool,
+    /// Memory that the session's queries may take, bytes; 0 is as much as there is.
+    pub(crate) query_memory_bytes: u64,
     /// Where names without a schema are looked up.
     pub(crate) search_path: SearchPath,
     /// Settings of PostgreSQL's clients.
@@ -114,6 +116,7 @@ impl Settings {
             default_transaction_read_only: false,
             transaction_read_only: false,
             columnar_tables: false,
+            query_memory_bytes: 0,
             search_path: SearchPath::default(),
             client: ClientSettings::default(),
         }
@@ -124,7 +127,7 @@ impl Settings {
 const ISOLATION: &str = "repeatable read";
 
 /// Names of all settings, with what they are for.
-const KNOWN: [(&str, &str); 17] = [
+const KNOWN: [(&str, &str); 18] = [
     ("auto_analyze", "whether COPY of many rows is followed by ANALYZE"),
     (
         "default_table_access_method",
@@ -173,6 +176,10 @@ const KNOWN: [(&str, &str); 17] = [
     (
         "memory_limit",
         "memory of cache, buffers, queries and loads together, set when the database is opened",
+    ),
+    (
+        "query_memory_limit",
+        "memory that the session's queries may take, in kB or with its unit; 0 is as much as there is",
     ),
     ("search_path", "where names without a schema are looked up"),
     ("synchronous_commit", "whether a commit waits until it is on disk"),
@@ -226,6 +233,12 @@ impl Settings {
             "enable_lookupjoin" => self.methods.lookup_join = boolean(name, value, true)?,
             "enable_mergejoin" => self.methods.merge_join = boolean(name, value, true)?,
             "enable_runtimefilter" => self.methods.runtime_filter = boolean(name, value, true)?,
+            "query_memory_limit" => {
+                self.query_memory_bytes = match value {
+                    "default" => 0,
+                    value => bytes(value).ok_or_else(|| invalid(name, value))?,
+                }
+            }
             "search_path" => {
                 self.search_path = SearchPath::parse(value)
                     .ok_or_else(|| invalid(name, value).with_detail("List syntax is invalid."))?;
@@ -263,6 +276,7 @@ impl Settings {
             "enable_lookupjoin" => Ok(on_or_off(self.methods.lookup_join)),
             "enable_mergejoin" => Ok(on_or_off(self.methods.merge_join)),
             "enable_runtimefilter" => Ok(on_or_off(self.methods.runtime_filter)),
+            "query_memory_limit" => Ok(bytes_text(self.query_memory_bytes)),
             "search_path" => Ok(self.search_path.text().to_string()),
             "execution_path" => Ok(match self.path {
                 PathSetting::Auto => "auto",
@@ -295,6 +309,22 @@ fn boolean(name: &str, value: &str, default: bool) -> Result<bool, SqlError> {
         "default" => Ok(default),
         _ => Err(invalid(name, value)),
     }
+}
+
+/// Reads a number of bytes as PostgreSQL does: `64MB`, `1 GB`, and `512` in kilobytes.
+fn bytes(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text[..end].parse().ok()?;
+    let unit = match text[end..].trim().to_ascii_lowercase().as_str() {
+        "" | "kb" => 1 << 10,
+        "b" => 1,
+        "mb" => 1 << 20,
+        "gb" => 1 << 30,
+        "tb" => 1 << 40,
+        _ => return None,
+    };
+    number.checked_mul(unit)
 }
 
 /// Returns a number of bytes as PostgreSQL shows it, in the greatest unit that divides it.

@@ -269,7 +269,12 @@ pub(super) fn without_rows(select: &mut Select) {
         }
         let _ = expr.walk(&mut parameters);
         let name = name_of(expr);
-        *expr = null();
+        // What an array holds may be compared with anything.
+        let is_element = matches!(expr, Expr::Function(call) if call.name.to_string() == "unnest");
+        *expr = match is_element {
+            true => Expr::Value(Value::Null.into()),
+            false => null(),
+        };
         if let (SelectItem::UnnamedExpr(expr), Some(name)) = (&mut *item, name) {
             let expr = std::mem::replace(expr, boolean(false));
             let alias = Ident::with_quote('"', name);
