@@ -33,9 +33,6 @@ pub(super) const SUBQUERY: &str = "subquery";
 /// A sort that keeps some rows only, and knows more with every row.
 pub(super) const FIRST_ROWS: &str = "first rows";
 
-/// The least or greatest value so far.
-pub(super) const EXTREMES: &str = "min and max";
-
 /// The columns that a filter speaks of: of its own input, and what they are of the plan at hand.
 pub(super) type Columns = BTreeMap<usize, CastColumn>;
 

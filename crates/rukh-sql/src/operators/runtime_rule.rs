@@ -1,5 +1,5 @@
-//! Tells scans what hash joins, sorts that keep the first rows only, and min and max find out above them while
-//! they run, and what subqueries give that conditions compare with.
+//! Tells scans what hash joins, and sorts that keep the first rows only, find out above them while they run, and what
+//! subqueries give that conditions compare with.
 //!
 //! The columns that a join compares are followed down the plan, by position: through projections,
 //! filters, groups, unions and other joins, as far as a row that is left out below is a row left out of
@@ -37,7 +37,7 @@ use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 
 use super::order_use::replaced;
-use super::runtime_filter::{Columns, EXTREMES, FIRST_ROWS, HASH_JOIN, RuntimeFilter, SUBQUERY};
+use super::runtime_filter::{Columns, FIRST_ROWS, HASH_JOIN, RuntimeFilter, SUBQUERY};
 use super::scan_column::CastColumn;
 use super::{LookupJoinExec, ScanExec};
 
@@ -91,15 +91,6 @@ fn below_operators(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn Exe
             filter,
             by: FIRST_ROWS,
         };
-        changed[0] = told.below(changed[0].clone(), columns)?;
-    }
-    if let Some(aggregate) = plan.downcast_ref::<AggregateExec>()
-        && let Some(filter) = found_out_by(aggregate)
-        // It must speak of all that is asked for: a row that betters one extreme only is wanted, too.
-        && filter.children().len() == aggregate.aggr_expr().len()
-    {
-        let columns = spoken_of(&filter);
-        let told = Told { filter, by: EXTREMES };
         changed[0] = told.below(changed[0].clone(), columns)?;
     }
     if let Some(filter) = plan.downcast_ref::<FilterExec>() {
