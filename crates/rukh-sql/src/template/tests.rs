@@ -141,7 +141,6 @@ fn literals_are_read_in_the_types_of_their_columns() {
         ("SELECT a FROM t WHERE d = %", &days[..]),
         ("SELECT a FROM t WHERE d BETWEEN '2024-01-01' AND %", &days[..]),
         ("SELECT a FROM t WHERE a = 'x' AND z >= %", &times[..]),
-        ("SELECT a FROM t WHERE a = 'x' AND starts_with(a, %)", &words[..]),
         ("SELECT a FROM t WHERE (a, n) > ('x', %)", &integers[..]),
         (
             "SELECT a FROM t WHERE a = 'x' AND substr(a, 1, 1) = %",
@@ -200,6 +199,11 @@ fn literals_are_read_in_the_types_of_their_columns() {
 #[test]
 fn what_is_no_column_beside_a_literal_has_no_plan() {
     for (shape, values) in [
+        // DataFusion makes LIKE of it where the prefix is known, and of a parameter not.
+        (
+            "SELECT a FROM t WHERE a = 'x' AND starts_with(a, %)",
+            &["'x'", "'i'", "''"][..],
+        ),
         (
             "SELECT a FROM t WHERE a = 'x' AND z > now() - INTERVAL %",
             &["'1 day'", "'2 days'", "'1 day'"][..],
