@@ -7,7 +7,6 @@
 //! Deliberately not here: subqueries, where nobody could tell the two apart by name.
 
 use datafusion::common::TableReference;
-use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement as PlannedStatement;
 use datafusion::sql::sqlparser::ast::{
@@ -76,8 +75,7 @@ async fn columns_of(state: &SessionState, query: &Query, at: usize) -> Result<Ve
     let statement = ast::Statement::Query(Box::new(probe));
     let plan = state
         .statement_to_plan(PlannedStatement::Statement(Box::new(statement)))
-        .await
-        .map_err(DataFusionError::from)?;
+        .await?;
     let quoted = |text: &str| Ident::with_quote('"', text);
     let column = |(nth, (table, field)): (usize, (Option<&TableReference>, &_))| {
         let field: &std::sync::Arc<datafusion::arrow::datatypes::Field> = field;
