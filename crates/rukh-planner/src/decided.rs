@@ -142,7 +142,7 @@ impl Deciding<'_> {
             return Some(vec![hull(&rows.collect::<Vec<_>>())]);
         }
         // In the order of the values, whatever the order of the questions.
-        classes.sort_by(|a, b| first(&a.values).cmp(&first(&b.values)));
+        classes.sort_by(|a, b| first(&a.values).cmp(first(&b.values)));
         let rows = classes.into_iter().flat_map(|class| with(element, class));
         Some(rows.collect())
     }

@@ -145,7 +145,7 @@ fn lines(query: &Query) -> String {
         text.push_str(&format!("\n  {order}"));
     }
     if let Some(limit) = &query.limit_clause {
-        text.push_str(&format!("\n {limit}"));
+        text.push_str(&format!("\n {}", limit.to_string().trim_start()));
     }
     text
 }

@@ -258,7 +258,7 @@ fn create_table_errors() {
         (
             "CREATE TABLE t (a INT) AS SELECT 1",
             "0A000",
-            "CREATE TABLE … AS takes no list of columns",
+            "CREATE TABLE … AS takes no types of columns",
             24,
         ),
         (
