@@ -40,7 +40,9 @@ fn main() -> ExitCode {
 
 /// Returns the root of the repository, the parent of this crate's folder.
 fn repository() -> PathBuf {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // As cargo runs it: build outputs may be older than the clone they are used in.
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let manifest = manifest.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
     manifest
         .parent()
         .expect("xtask lies in the repository")
