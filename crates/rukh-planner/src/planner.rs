@@ -101,10 +101,9 @@ impl Planner {
     /// The cheapest path, of equals the first.
     fn cheapest(&self, query: &Query<'_>, knowledge: &Knowledge) -> AccessPath {
         let mut best = None;
-        let (narrowed, whole): (Vec<&Target>, Vec<&Target>) = self
-            .targets
-            .iter()
-            .partition(|target| target.columnar || !reads_all(target, knowledge));
+        let (narrowed, whole): (Vec<&Target>, Vec<&Target>) = self.targets.iter().partition(|target| {
+            target.columnar || is_partial(target, query) || !reads_all(target, knowledge)
+        });
         for target in narrowed {
             best = better(best, path_on(query, knowledge, target));
             // The table is the first of them if it is among them.
@@ -137,6 +136,14 @@ fn better(best: Option<AccessPath>, path: Option<AccessPath>) -> Option<AccessPa
         (Some(best), Some(path)) if !is_less(&best, &path) => Some(best),
         (best, path) => path.or(best),
     }
+}
+
+/// Whether an index has entries of some rows only: it may read less than all keys are.
+fn is_partial(target: &Target, query: &Query<'_>) -> bool {
+    let predicates = query.index_predicates.iter();
+    predicates
+        .map(|(id, _)| Source::Index(*id))
+        .any(|source| source == target.source)
 }
 
 /// Whether the spans of a key hold all keys for sure: nothing is known of its first element.
