@@ -383,7 +383,12 @@ fn properties(
         Some(PhysicalSortExpr { expr, options })
     };
     let asked = if path.ordered { asked } else { &[] };
-    let orders = [path.order.as_slice(), asked]
+    // What is empty is in any order, but not in two that contradict each other.
+    let own = match path.ranges.is_empty() && !asked.is_empty() {
+        true => &[],
+        false => path.order.as_slice(),
+    };
+    let orders = [own, asked]
         .map(|order| order.iter().map_while(sort_expr).collect::<Vec<_>>())
         .into_iter()
         .filter_map(LexOrdering::new);
