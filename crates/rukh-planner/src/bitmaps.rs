@@ -7,16 +7,19 @@
 //! | the ways by look-up of few intervals among many      | all sets of six values beside combs of 64    |
 //! | intersection, subset, meeting of boxes; hull; joining boxes; products | random lists of boxes over three terms |
 //! | the one form of boxes                                | the same, cut up and shuffled                |
+//! | what is past a bound: products, long lists, long sets | all rows are still there                     |
+//! | spans of boxes                                       | every tuple of the domain, in all directions, under small bounds |
 
 use std::sync::Arc;
 
 use rukh_catalog::ColumnId;
-use rukh_keys::{DataType, Datum};
+use rukh_keys::{DataType, Datum, KeyColumn, KeyLayout, SortOrder};
 
 use crate::boxes::{Boxes, Budget, TermBox, hull, simplify};
 use crate::decided::decided;
 use crate::interval::{Cut, Interval, IntervalSet};
 use crate::mix::Mix;
+use crate::spans::{SpanOptions, spans_of_boxes};
 use crate::target::Slot;
 use crate::term::{TermId, TermType, TermTypes};
 
@@ -300,4 +303,137 @@ fn the_one_form_of_boxes_depends_on_their_rows_only() {
         let again = decided(&cut_up(&boxes, &mut numbers), &slots).expect("few boxes");
         assert_eq!(again.boxes, form.boxes);
     }
+}
+
+fn one_set(id: u32, set: IntervalSet) -> TermBox {
+    TermBox::of(TermId::column(ColumnId(id)), set).expect("the set is not empty")
+}
+
+fn one_value(id: u32, value: i64) -> TermBox {
+    let only = Interval {
+        low: Cut::before(Datum::Int(value)),
+        high: Cut::before(Datum::Int(value + 1)),
+    };
+    one_set(id, IntervalSet::from_intervals(vec![only]))
+}
+
+#[test]
+fn a_product_past_its_budget_holds_all_its_rows() {
+    let list = |id: u32| Boxes {
+        list: (0..300).map(|value| one_value(id, value)).collect(),
+        exact: true,
+    };
+    for (left, right) in [(list(0), list(1)), (list(1), list(0))] {
+        let both = left.clone().and(right.clone(), &Budget::new());
+        assert!(!both.exact && both.list.len() <= left.list.len());
+        for (one, other) in left.list.iter().zip(&right.list) {
+            let point = one.intersect(other).expect("of two terms");
+            assert!(both.list.iter().any(|one| point.is_subset(one)));
+        }
+    }
+    let few = list(0).and(list(0), &Budget::new());
+    assert!(few.list.len() <= 300);
+}
+
+#[test]
+fn long_lists_are_left_as_they_are() {
+    let count = 70_000;
+    let boxes: Vec<TermBox> = (0..count)
+        .map(|at| {
+            let pair = one_value(0, at).intersect(&one_value(1, at));
+            let three = pair.and_then(|pair| pair.intersect(&one_value(2, at)));
+            three.expect("of three terms")
+        })
+        .collect();
+    assert_eq!(simplify(boxes.clone(), &Three), boxes);
+    assert!(hull(&[]).is_everything());
+}
+
+#[test]
+fn boxes_that_share_a_long_set_are_joined() {
+    let comb = Arc::new(set_of(0x5555_5555_5555, 48));
+    let boxes: Vec<TermBox> = (0..20)
+        .map(|value| {
+            let mut one = one_value(0, value);
+            one.put(TermId::column(ColumnId(1)), Some(comb.clone()));
+            one
+        })
+        .collect();
+    let joined = simplify(boxes, &Three);
+    assert_eq!(joined.len(), 1);
+    let first = joined[0].get(TermId::column(ColumnId(0))).expect("it is narrow");
+    assert_eq!(bits_of(first, 48), (1 << 20) - 1);
+    assert_eq!(joined[0].get(TermId::column(ColumnId(1))), Some(&comb));
+}
+
+/// A layout of three nullable columns in these directions, and its slots.
+fn directed(descending: [bool; 3]) -> (KeyLayout, Vec<Slot>) {
+    let column = |descending: &bool| KeyColumn {
+        ty: DataType::BigInt,
+        order: match descending {
+            true => SortOrder::Desc,
+            false => SortOrder::Asc,
+        },
+        nullable: true,
+    };
+    let mut slots = slots();
+    for (slot, descending) in slots.iter_mut().zip(descending) {
+        slot.descending = descending;
+    }
+    (
+        KeyLayout::new(descending.iter().map(column).collect(), None),
+        slots,
+    )
+}
+
+/// The rows of the domain that spans hold, as the bits of [`rows_of`].
+fn rows_within(spans: &[rukh_keys::Span], layout: &KeyLayout) -> u128 {
+    let datum = |state: usize| match state {
+        state if state == STATES - 1 => Datum::Null,
+        state => Datum::Int(state as i64),
+    };
+    let is_within = |at: &usize| {
+        let row = [*at % STATES, *at / STATES % STATES, *at / STATES / STATES].map(datum);
+        spans.iter().any(|span| span.contains(layout, &row))
+    };
+    (0..STATES.pow(3))
+        .filter(is_within)
+        .fold(0, |rows, at| rows | 1 << at)
+}
+
+#[test]
+fn spans_hold_the_rows_of_their_boxes() {
+    let mut numbers = Numbers(3);
+    for round in 0..2_000_u64 {
+        let (layout, slots) = directed([round & 1 != 0, round & 2 != 0, round & 4 != 0]);
+        let boxes = numbers.boxes();
+        let options = SpanOptions {
+            budget: [1, 2, 3, 10, 1_000][(numbers.next() % 5) as usize],
+            small: [1, 4, 64][(numbers.next() % 3) as usize],
+            expand: numbers.next() % 4 != 0,
+        };
+        for (of_one, one) in spans_of_boxes(&boxes, &slots, options)
+            .iter()
+            .map(|made| (made, std::slice::from_ref(&made.source)))
+        {
+            let spans: Vec<_> = of_one.spans.iter().map(|one| one.span.clone()).collect();
+            let (within, asked) = (rows_within(&spans, &layout), rows_of(one));
+            assert_eq!(within & asked, asked, "{one:?} loses rows by {options:?}");
+            assert!(
+                !of_one.exact || within == asked,
+                "{one:?} is not exact by {options:?}"
+            );
+            let proven = rows_of(std::slice::from_ref(of_one.proven()));
+            assert_eq!(
+                within & !proven,
+                0,
+                "{one:?} has rows that are not proven by {options:?}"
+            );
+        }
+        let all = spans_of_boxes(&boxes, &slots, options);
+        let sources: Vec<TermBox> = all.iter().map(|made| made.source.clone()).collect();
+        assert_eq!(rows_of(&sources), rows_of(&boxes));
+    }
+    let nothing = spans_of_boxes(&[TermBox::everything()], &[], SpanOptions::usual());
+    assert_eq!(nothing[0].spans[0].span, rukh_keys::Span::all());
 }

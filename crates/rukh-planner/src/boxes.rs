@@ -494,17 +494,17 @@ fn join_run(
     all: &mut [Option<Hashed>],
     hashes: &mut SetHashes,
 ) {
-    let first = run[0].1;
-    let Some(one) = all[first].as_ref().map(|hashed| hashed.one.clone()) else {
-        return;
-    };
-    let mut same = Vec::with_capacity(run.len());
+    let mut same: Vec<TermBox> = Vec::with_capacity(run.len());
     for (_, at) in run {
-        let like = all[*at].take_if(|hashed| equal_without(&hashed.one, &one, term));
+        let is_like = |hashed: &mut Hashed| {
+            same.first()
+                .is_none_or(|one| equal_without(&hashed.one, one, term))
+        };
+        let like = all[*at].take_if(is_like);
         same.extend(like.map(|hashed| hashed.one));
     }
-    let joined = joined_along(&one, &same, term, types);
-    all[first] = Some(Hashed::new(joined, hashes));
+    let joined = joined_along(&same[0], &same, term, types);
+    all[run[0].1] = Some(Hashed::new(joined, hashes));
 }
 
 fn equal_without(a: &TermBox, b: &TermBox, term: TermId) -> bool {

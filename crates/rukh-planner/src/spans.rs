@@ -90,7 +90,7 @@ pub(crate) struct PrefixSpan {
 }
 
 /// How spans are made.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct SpanOptions {
     /// Most spans in all.
     pub(crate) budget: usize,
@@ -384,9 +384,7 @@ impl SlotBox {
         while edge == Some(Edge::Included) && next < self.constrained {
             let Some(set) = &self.sets[next] else { break };
             let slot = &slots[next];
-            let Some(outer) = outer_part(set, (end == End::Start) != slot.descending, slot.ty) else {
-                break;
-            };
+            let outer = outer_part(set, (end == End::Start) != slot.descending, slot.ty);
             let later = next + 1 < self.constrained;
             let pushed = push_end(&mut key, part_end(&outer, slot, end, later));
             next += 1;
@@ -449,12 +447,12 @@ fn parts_in_key_order(set: &IntervalSet, slot: &Slot) -> Vec<Part> {
 }
 
 /// The piece of a set with its smallest values, or that with its greatest, NULL being the greatest.
-fn outer_part(set: &IntervalSet, smallest: bool, ty: DataType) -> Option<Part> {
+fn outer_part(set: &IntervalSet, smallest: bool, ty: DataType) -> Part {
     let (first, last) = (set.intervals().first(), set.intervals().last());
     let values = if smallest { first } else { last };
     match values {
-        Some(interval) if smallest || !set.null => Some(Part::new(interval, ty)),
-        _ => set.null.then_some(Part::Point(Datum::Null)),
+        Some(interval) if smallest || !set.null => Part::new(interval, ty),
+        _ => Part::Point(Datum::Null),
     }
 }
 

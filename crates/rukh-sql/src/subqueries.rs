@@ -23,32 +23,43 @@ use datafusion::common::{Column, DFSchema, ExprSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions_aggregate::count::count;
 use datafusion::functions_aggregate::first_last::first_value;
-use datafusion::logical_expr::expr::{InSubquery, Sort as SortKey};
+use datafusion::logical_expr::expr::{Exists, InSubquery, Sort as SortKey};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::logical_plan::{FetchType, Limit, SkipType};
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, ColumnarValue, Expr, LogicalPlan, LogicalPlanBuilder,
-    ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Subquery, Volatility, lit, not,
-    when,
+    Accumulator, AggregateUDF, AggregateUDFImpl, BinaryExpr, ColumnarValue, Expr, LogicalPlan,
+    LogicalPlanBuilder, Operator, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    Subquery, Volatility, lit, not, when,
 };
 
 use crate::SqlError;
+use crate::output_names::HIDDEN;
 
 /// Makes aggregates of correlated subqueries that are none.
 pub(crate) fn single_values(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
     let mut draws = 0;
+    let mut computed = 0;
+    let plan = plan
+        .transform_up_with_subqueries(|node| computed_before(node, &mut computed))?
+        .data;
     let plan = plan.transform_up_with_subqueries(|node| {
         let names = NamePreserver::new(&node);
-        // Where rows are chosen, DataFusion makes joins of EXISTS and IN.
         let is_value = matches!(node, LogicalPlan::Projection(_));
+        let chooses = matches!(node, LogicalPlan::Filter(_));
         let schema = merge_schema(&node.inputs());
         node.map_expressions(|expr| {
             let name = names.save(&expr);
-            let single = expr.transform_up(|part| match is_value {
-                true => counted(part, &schema)?.transform_data(single_value),
-                false => single_value(part),
+            let expr = match chooses {
+                true => Transformed::no(chosen(expr, &schema, Place::Conjunct)?),
+                false => Transformed::no(expr),
+            };
+            let single = expr.transform_data(|expr| {
+                expr.transform_up(|part| match is_value {
+                    true => counted(part, &schema)?.transform_data(single_value),
+                    false => single_value(part),
+                })
             })?;
             let single =
                 single.transform_data(|expr| expr.transform_up(|part| drawn_apart(part, &mut draws)))?;
@@ -101,6 +112,125 @@ fn single_value(expr: Expr) -> DataFusionResult<Transformed<Expr>> {
     Ok(Transformed::yes(only.call(vec![with_plan(query, plan)])))
 }
 
+/// Computes subqueries in aggregates, in keys of groups and orders and in windows in a projection below, where
+/// DataFusion takes them.
+fn computed_before(node: LogicalPlan, computed: &mut usize) -> DataFusionResult<Transformed<LogicalPlan>> {
+    let keeps_columns = match &node {
+        LogicalPlan::Aggregate(_) => false,
+        LogicalPlan::Sort(_) | LogicalPlan::Window(_) => true,
+        _ => return Ok(Transformed::no(node)),
+    };
+    let is_sort = matches!(node, LogicalPlan::Sort(_));
+    let names = NamePreserver::new(&node);
+    let mut values = Vec::new();
+    let named = node.map_expressions(|expr| {
+        let name = names.save(&expr);
+        let named = expr.transform_down(|part| match part {
+            Expr::Exists(_) | Expr::InSubquery(_) | Expr::ScalarSubquery(_) => {
+                *computed += 1;
+                let name = format!("computed{HIDDEN}{computed}");
+                values.push(part.alias(&name));
+                let column = Expr::Column(Column::new_unqualified(name));
+                Ok(Transformed::new(column, true, TreeNodeRecursion::Jump))
+            }
+            other => Ok(Transformed::no(other)),
+        })?;
+        match is_sort {
+            true => Ok(named),
+            false => Ok(named.update_data(|expr| name.restore(expr))),
+        }
+    })?;
+    let node = named.data;
+    if values.is_empty() {
+        return Ok(Transformed::no(node));
+    }
+    let columns =
+        |schema: &DFSchema| -> Vec<Expr> { schema.columns().into_iter().map(Expr::Column).collect() };
+    let input = node.inputs()[0].clone();
+    let shown = columns(node.schema());
+    let read = columns(input.schema()).into_iter().chain(values);
+    let input = LogicalPlanBuilder::from(input).project(read)?.build()?;
+    let node = node.with_new_exprs(node.expressions(), vec![input])?;
+    Ok(Transformed::yes(match keeps_columns {
+        true => LogicalPlanBuilder::from(node).project(shown)?.build()?,
+        false => node,
+    }))
+}
+
+/// Where a part of a condition stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// It is one of the conjuncts.
+    Conjunct,
+    /// Rows pass by it, or by others: NULL is as good as false.
+    Alternative,
+    /// Whether it is NULL may matter.
+    Value,
+}
+
+/// Makes counts of those subqueries by which rows are chosen that DataFusion makes joins of which know no NULL.
+///
+/// | `IN`                              | becomes                                                |
+/// |-----------------------------------|--------------------------------------------------------|
+/// | `a IN (…) AND …`                   | a join, by DataFusion                                  |
+/// | `a NOT IN (…) AND …`               | a join that minds NULL, by DataFusion; of outer columns, `NOT EXISTS`  |
+/// | `a IN (…) OR …`                    | a join that tells true from all else, by DataFusion    |
+/// | `a NOT IN (…) OR …`, `NOT (a IN (…) AND …)`, `(a IN (…)) IS NULL` | CASE of counts           |
+fn chosen(expr: Expr, schema: &DFSchema, place: Place) -> DataFusionResult<Expr> {
+    let within = |expr: Box<Expr>, place| chosen(*expr, schema, place).map(Box::new);
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if matches!(op, Operator::And | Operator::Or) => {
+            let place = match (op, place) {
+                (Operator::Or, Place::Conjunct) => Place::Alternative,
+                (_, place) => place,
+            };
+            let (left, right) = (within(left, place)?, within(right, place)?);
+            Ok(Expr::BinaryExpr(BinaryExpr { left, op, right }))
+        }
+        Expr::Not(inner) => match *inner {
+            Expr::InSubquery(list) => {
+                let negated = !list.negated;
+                chosen(Expr::InSubquery(InSubquery { negated, ..list }), schema, place)
+            }
+            inner => Ok(not(chosen(inner, schema, Place::Value)?)),
+        },
+        Expr::InSubquery(list) => {
+            // The join that minds NULL looks for it in all rows of the subquery, whichever belong to the row at hand.
+            let minds_null = place == Place::Conjunct && list.subquery.outer_ref_columns.is_empty();
+            if minds_null || (place != Place::Value && !list.negated) {
+                Ok(Expr::InSubquery(list))
+            } else if list.subquery.outer_ref_columns.is_empty() {
+                Ok(counted(Expr::InSubquery(list), schema)?.data)
+            } else {
+                looked_for(list, schema, place)
+            }
+        }
+        other => Ok(other
+            .map_children(|part| chosen(part, schema, Place::Value).map(Transformed::yes))?
+            .data),
+    }
+}
+
+/// Makes EXISTS of an IN whose rows belong to the row outside.
+fn looked_for(list: InSubquery, schema: &DFSchema, place: Place) -> DataFusionResult<Expr> {
+    let column = Expr::Column(Column::from(list.subquery.subquery.schema().qualified_field(0)));
+    let is_equal = column.eq(outer(list.expr.as_ref().clone(), schema)?);
+    let exists = |condition: Expr| -> DataFusionResult<Expr> {
+        let subquery = with_condition(list.subquery.clone(), condition)?;
+        Ok(Expr::Exists(Exists {
+            subquery,
+            negated: false,
+        }))
+    };
+    if list.negated && place != Place::Value {
+        return Ok(not(exists(is_equal.is_not_false())?));
+    }
+    let found = when(exists(is_equal.clone())?, lit(true))
+        .when(exists(is_equal.is_null())?, lit(ScalarValue::Boolean(None)))
+        .otherwise(lit(false))?;
+    Ok(if list.negated { not(found) } else { found })
+}
+
 /// Makes EXISTS and IN counts of rows.
 fn counted(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
     match expr {
@@ -135,27 +265,35 @@ fn counted(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>>
 
 /// Whether a query has rows, of those for which a condition holds.
 fn is_found(query: Subquery, condition: Option<Expr>) -> DataFusionResult<Expr> {
-    let mut builder = LogicalPlanBuilder::from(query.subquery.as_ref().clone());
-    let mut outer_ref_columns = query.outer_ref_columns.clone();
-    if let Some(condition) = condition {
-        for column in outer_columns(&condition)? {
-            if !outer_ref_columns.contains(&column) {
-                outer_ref_columns.push(column);
-            }
-        }
-        builder = builder.filter(condition)?;
-    }
+    let query = match condition {
+        Some(condition) => with_condition(query, condition)?,
+        None => query,
+    };
     let count = count(lit(1_i64));
     let name = Expr::Column(Column::new_unqualified(count.schema_name().to_string()));
-    let plan = builder
+    let plan = LogicalPlanBuilder::from(query.subquery.as_ref().clone())
         .aggregate(Vec::<Expr>::new(), vec![count])?
         .project(vec![name.gt(lit(0_i64))])?
         .build()?;
-    let query = Subquery {
+    Ok(with_plan(query, plan))
+}
+
+/// The rows of a query for which a condition holds, too.
+fn with_condition(query: Subquery, condition: Expr) -> DataFusionResult<Subquery> {
+    let mut outer_ref_columns = query.outer_ref_columns.clone();
+    for column in outer_columns(&condition)? {
+        if !outer_ref_columns.contains(&column) {
+            outer_ref_columns.push(column);
+        }
+    }
+    let plan = LogicalPlanBuilder::from(query.subquery.as_ref().clone())
+        .filter(condition)?
+        .build()?;
+    Ok(Subquery {
+        subquery: Arc::new(plan),
         outer_ref_columns,
         ..query
-    };
-    Ok(with_plan(query, plan))
+    })
 }
 
 /// Names the columns of an expression as a query within the statement sees them.

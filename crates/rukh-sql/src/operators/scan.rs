@@ -383,8 +383,10 @@ fn properties(
         Some(PhysicalSortExpr { expr, options })
     };
     let asked = if path.ordered { asked } else { &[] };
-    // What is empty is in any order, but not in two that contradict each other.
-    let own = match path.ranges.is_empty() && !asked.is_empty() {
+    // What has no NULL, or no rows at all, is in orders that contradict each other: the one asked for is enough.
+    let differs = |one: &OrderKey| asked.iter().any(|key| key.term == one.term && key != one);
+    let is_empty = path.ranges.is_empty() && !asked.is_empty();
+    let own = match is_empty || path.order.iter().any(differs) {
         true => &[],
         false => path.order.as_slice(),
     };

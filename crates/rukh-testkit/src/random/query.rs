@@ -296,6 +296,21 @@ fn group_names(table: &RandomTable, random: &mut StdRng) -> String {
     table.names(&columns)
 }
 
+/// What stands before and behind an IN: most often nothing, else what tells whether it is NULL or false.
+fn place_of_in(table: &RandomTable, random: &mut StdRng) -> (&'static str, String) {
+    let columns = table.all_columns();
+    let other = columns.choose(random).expect("there are columns");
+    let other = &table.columns[*other].name;
+    match random.random_range(0..10) {
+        0 => ("", format!(" OR {other} IS NULL")),
+        1 => ("NOT (", format!(" AND {other} IS NOT NULL)")),
+        2 => ("(", ") IS NULL".to_owned()),
+        3 => ("(", ") = false".to_owned()),
+        4 => ("coalesce(", ", true)".to_owned()),
+        _ => ("", String::new()),
+    }
+}
+
 /// The rows that fulfil the condition, joined with all rows by equal values.
 fn joined(table: &RandomTable, random: &mut StdRng) -> (String, String) {
     let pairs: Vec<(&str, &str)> = (0..random.random_range(1..=2))
@@ -311,9 +326,10 @@ fn joined(table: &RandomTable, random: &mut StdRng) -> (String, String) {
     match random.random_range(0..4) {
         0 => {
             let (kept, found) = pairs[0];
+            let (before, after) = place_of_in(table, random);
             (
-                format!("SELECT {names} FROM t WHERE {kept} {not}IN (SELECT {found} FROM t"),
-                ")".to_owned(),
+                format!("SELECT {names} FROM t WHERE {before}{kept} {not}IN (SELECT {found} FROM t"),
+                format!("){after}"),
             )
         }
         1 => (
