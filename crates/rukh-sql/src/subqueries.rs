@@ -213,6 +213,7 @@ fn chosen(expr: Expr, schema: &DFSchema, place: Place) -> DataFusionResult<Expr>
 
 /// Makes EXISTS of an IN whose rows belong to the row outside.
 fn looked_for(list: InSubquery, schema: &DFSchema, place: Place) -> DataFusionResult<Expr> {
+    let list = named_apart(list)?;
     let column = Expr::Column(Column::from(list.subquery.subquery.schema().qualified_field(0)));
     let is_equal = column.eq(outer(list.expr.as_ref().clone(), schema)?);
     let exists = |condition: Expr| -> DataFusionResult<Expr> {
@@ -231,6 +232,20 @@ fn looked_for(list: InSubquery, schema: &DFSchema, place: Place) -> DataFusionRe
     Ok(if list.negated { not(found) } else { found })
 }
 
+/// Gives the column of a subquery a name that the statement outside does not have, so that it and a column
+/// outside are not taken for each other.
+fn named_apart(list: InSubquery) -> DataFusionResult<InSubquery> {
+    let column = Expr::Column(Column::from(list.subquery.subquery.schema().qualified_field(0)));
+    let plan = LogicalPlanBuilder::from(list.subquery.subquery.as_ref().clone())
+        .project(vec![column.alias(format!("listed{HIDDEN}"))])?
+        .build()?;
+    let subquery = Subquery {
+        subquery: Arc::new(plan),
+        ..list.subquery
+    };
+    Ok(InSubquery { subquery, ..list })
+}
+
 /// Makes EXISTS and IN counts of rows.
 fn counted(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
     match expr {
@@ -244,7 +259,7 @@ fn counted(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>>
                 expr,
                 subquery,
                 negated,
-            } = list;
+            } = named_apart(list)?;
             let column = Expr::Column(Column::from(subquery.subquery.schema().qualified_field(0)));
             let is_equal = column.clone().eq(outer(expr.as_ref().clone(), schema)?);
             let null = lit(ScalarValue::Boolean(None));
