@@ -159,6 +159,21 @@ ask(
        FROM pg_catalog.pg_index i INNER JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
        WHERE i.indrelid = 'accounts'::regclass ORDER BY c.relname""",
 )
+ask(
+    "extensions",
+    """SELECT e.oid, n.nspname AS schema_name, e.extname, e.extversion, cfg.tbls FROM pg_catalog.pg_extension e
+       JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace
+       LEFT JOIN (SELECT array_agg(ns.nspname || '.' || cls.relname) AS tbls, oid_ext
+         FROM (SELECT unnest(e1.extconfig) AS oid, e1.oid AS oid_ext FROM pg_catalog.pg_extension e1) c
+         JOIN pg_catalog.pg_class cls ON cls.oid = c.oid JOIN pg_catalog.pg_namespace ns ON ns.oid = cls.relnamespace
+         GROUP BY oid_ext) cfg ON cfg.oid_ext = e.oid ORDER BY e.oid""",
+)
+ask(
+    "extensions that could be",
+    "SELECT name, default_version, installed_version, comment FROM pg_catalog.pg_available_extensions ORDER BY name",
+)
+ask("record", "SELECT row_to_json(t) FROM (SELECT id, name FROM accounts ORDER BY id) t")
+ask("age", "SELECT age(made, '2023-12-31'), justify_hours(interval '50 hours') FROM accounts WHERE id = 1")
 ask("encodings", "SELECT pg_catalog.pg_encoding_to_char(i) AS name FROM generate_series(5, 6) i")
 ask("sequence", "SELECT last_value, is_called FROM public.numbers")
 connection.execute("SELECT nextval('numbers')")

@@ -41,6 +41,14 @@ impl IndexLayout {
     }
 }
 
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(value: &bool) -> bool {
+    *value
+}
+
 /// The WHERE of a partial index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexPredicate {
@@ -63,6 +71,10 @@ pub struct Index {
     pub name: String,
     /// Whether two rows may share the elements' values when none is NULL.
     pub unique: bool,
+    /// Whether an index that is UNIQUE is a constraint of its table, and not what CREATE UNIQUE INDEX made; those
+    /// of which nobody noted it count as constraints. Nothing but what catalogs show depends on it.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub constraint: bool,
     /// Elements of the key, as declared.
     pub elements: Vec<KeyElement>,
     /// Columns stored in the entry's value, beside those in its key.

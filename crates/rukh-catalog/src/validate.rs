@@ -43,6 +43,8 @@ pub struct IndexDraft {
     pub name: String,
     /// UNIQUE or not.
     pub unique: bool,
+    /// Whether UNIQUE is said by a constraint of the table.
+    pub constraint: bool,
     /// Elements as declared.
     pub elements: Vec<KeyElement>,
     /// INCLUDE columns.
@@ -116,6 +118,7 @@ pub fn validate_index(draft: IndexDraft, table: &Table, id: IndexId) -> Result<I
         id,
         name: draft.name,
         unique: draft.unique,
+        constraint: draft.constraint || !draft.unique,
         elements: draft.elements,
         include: draft.include,
         predicate: draft.predicate,

@@ -81,6 +81,7 @@ fn index_draft() -> IndexDraft {
     IndexDraft {
         name: "i".into(),
         unique: false,
+        constraint: false,
         elements: vec![by(2, SortOrder::Desc)],
         include: Vec::new(),
         predicate: None,

@@ -156,6 +156,7 @@ impl IndexCodec {
             id: id_of_table(table),
             name: table.name.clone(),
             unique: false,
+            constraint: true,
             elements: table.primary_key.clone(),
             include: included().map(|column| column.id).collect(),
             predicate: None,

@@ -318,6 +318,7 @@ fn table(key: u32, indexes: u32) -> Table {
         let draft = IndexDraft {
             name: format!("i{at}"),
             unique: false,
+            constraint: false,
             elements: vec![element(3 + at)],
             include: Vec::new(),
             predicate: None,

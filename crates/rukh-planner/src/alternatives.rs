@@ -256,6 +256,7 @@ fn imagined(query: &Query<'_>, knowledge: &Knowledge, elements: &[KeyElement]) -
     let draft = IndexDraft {
         name: "imagined".to_string(),
         unique: false,
+        constraint: false,
         elements: elements.to_vec(),
         include: Vec::new(),
         predicate: None,

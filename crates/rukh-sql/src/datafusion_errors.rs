@@ -21,7 +21,7 @@ impl From<DataFusionError> for SqlError {
             DataFusionError::Shared(shared) => shared_error(&shared),
             DataFusionError::SchemaError(error, _) => schema_error(&error),
             DataFusionError::SQL(error, _) => SqlError::syntax(error.to_string()),
-            DataFusionError::NotImplemented(message) => SqlError::unsupported(message),
+            DataFusionError::NotImplemented(message) => not_implemented(message),
             DataFusionError::ResourcesExhausted(message) => SqlError::new(ErrorKind::Io, "53200", message),
             DataFusionError::ArrowError(error, _) => arrow_error(*error),
             DataFusionError::IoError(error) => SqlError::io(error.to_string()),
@@ -29,6 +29,25 @@ impl From<DataFusionError> for SqlError {
             DataFusionError::Execution(message) => execution_error(message),
             other => SqlError::internal(other.strip_backtrace()),
         }
+    }
+}
+
+/// What DataFusion cannot plan.
+fn not_implemented(message: String) -> SqlError {
+    let subquery = [
+        "ScalarSubquery(",
+        "Exists(",
+        "InSubquery(",
+        "OuterReferenceColumn(",
+    ];
+    match subquery.iter().any(|word| message.contains(word)) {
+        true => {
+            SqlError::unsupported("a subquery that reads the query around it is not supported in this form")
+                .with_hint(
+                    "Write it as a join, as LEFT JOIN LATERAL, or with conditions of the form inner = outer.",
+                )
+        }
+        false => SqlError::unsupported(message),
     }
 }
 

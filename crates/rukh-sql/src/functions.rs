@@ -23,11 +23,15 @@ use datafusion::sql::sqlparser::ast;
 use rukh_keys::{DataType, ValueError};
 
 use crate::SqlError;
+use crate::ages;
+use crate::bounded;
+use crate::json;
 use crate::moments;
 use crate::rounding::{self, round_half_to_even};
 use crate::similar::similar_to_escape;
 use crate::statement::data_type;
 use crate::time_zones::timezone;
+use crate::to_char;
 use crate::translate::time_unit;
 use crate::types::{arrow_type, data_type_of_arrow};
 
@@ -35,18 +39,24 @@ use crate::types::{arrow_type, data_type_of_arrow};
 pub(crate) fn functions() -> Vec<Arc<ScalarUDF>> {
     use datafusion::functions::{datetime, string, unicode};
     let random = string::uuid().as_ref().clone();
-    vec![
+    let ours = vec![
         Arc::new(ByteLength::beside(string::octet_length())),
         Arc::new(ByteLength::beside(unicode::character_length())),
         Arc::new(DateTrunc::beside(datetime::date_trunc())),
         round_half_to_even(),
         rounding::round(),
         moments::to_timestamp(),
+        to_char::to_char(),
         Arc::new(similar_to_escape()),
         Arc::new(timezone()),
         Arc::new(ScalarUDF::from(ToUuid::default())),
         Arc::new(random.with_aliases(["gen_random_uuid"])),
-    ]
+    ];
+    ours.into_iter()
+        .chain(ages::functions())
+        .chain(bounded::functions())
+        .chain(json::functions())
+        .collect()
 }
 
 /// Types in casts mean what they mean in CREATE TABLE: timestamps are microseconds, FLOAT is DOUBLE.

@@ -30,7 +30,7 @@ use crate::provider::{CurrentStatement, RukhCatalog};
 use crate::push_down::logical_rules;
 use crate::rewrite::rewrite;
 use crate::subqueries::single_values;
-use crate::{past, sample, stars, views};
+use crate::{joined, outer_names, past, sample, stars, views};
 
 /// Memory that one database's queries share for sorts, joins and aggregates before they spill, bytes.
 pub(crate) const QUERY_MEMORY_MAX: usize = 768 << 20;
@@ -132,6 +132,8 @@ pub(crate) async fn unoptimised_plan(
     views::expand(&mut query, catalog)?;
     sample::expand(&mut query, catalog)?;
     past::expand(&mut query, catalog)?;
+    joined::expand(state, &mut query).await?;
+    outer_names::spell_out(&mut query, catalog);
     stars::expand(state, &mut query).await?;
     rewrite(&mut query)?;
     let statement = PlannedStatement::Statement(Box::new(ast::Statement::Query(Box::new(query))));

@@ -11,8 +11,7 @@ use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::datasource::MemTable;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use rukh_catalog::{
-    Catalog, CheckOption, Column, ColumnId, FamilyId, Identity, Index, KeyElement, KeyExpr, Sequence, Table,
-    View,
+    Catalog, CheckOption, Column, ColumnId, FamilyId, Identity, KeyElement, KeyExpr, Sequence, Table, View,
 };
 use rukh_keys::{DataType, SortOrder};
 
@@ -444,11 +443,10 @@ fn constraints_of(table: &Table) -> Vec<Constraint<'_>> {
         kind: "PRIMARY KEY",
         elements: &table.primary_key,
     };
-    let is_constraint = |index: &&Index| index.unique && index.predicate.is_none();
     let unique = table
         .indexes
         .iter()
-        .filter(is_constraint)
+        .filter(|index| pg_catalog::is_constraint(index))
         .map(|index| Constraint {
             table,
             name: index.name.clone(),

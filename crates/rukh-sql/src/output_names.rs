@@ -10,6 +10,8 @@ use datafusion::sql::sqlparser::ast::{
     Value,
 };
 
+use crate::json;
+
 /// Begins the part of a column name that is not shown; no keyboard types it.
 pub(crate) const HIDDEN: char = '\u{2063}';
 
@@ -141,7 +143,7 @@ fn figure(expr: &Expr) -> Option<Figured> {
         Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => figure(inner),
         Expr::Function(call) => {
             let last = call.name.0.last().and_then(|part| part.as_ident())?;
-            strong(folded(last))
+            strong(json::written(&folded(last)))
         }
         Expr::Cast { expr, data_type, .. } => match figure(expr) {
             Some(inner) if inner.strong => Some(inner),

@@ -16,6 +16,9 @@
 //! | `SELECT count(*)`     | `SELECT count(*) AS count`                         |
 //! | `SELECT DISTINCT a + 1 … ORDER BY a + 1` | `… ORDER BY` the output column  |
 //! | `a = ANY (SELECT …)`  | the subquery in another one, under a name          |
+//! | `(a, b) IN (SELECT …)`| see `row_subqueries`                               |
+//! | `json_agg(a)`         | see `json`                                         |
+//! | `age(t)`              | `age(current_date, t)`                             |
 //!
 //! Those of row values are SQL's own definitions, NULLs included; DataFusion would compare structs
 //! instead, which treats NULLs otherwise. The planner unites the arms into one range again.
@@ -30,7 +33,10 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use crate::SqlError;
+use crate::ages;
+use crate::json;
 use crate::output_names::{HIDDEN, name_outputs, order_by_outputs};
+use crate::row_subqueries;
 use crate::similar::SIMILAR_TO_ESCAPE;
 use crate::statement::call;
 use crate::time_zones::TIMEZONE;
@@ -54,6 +60,13 @@ impl VisitorMut for Rewriter {
             Ok(Some(replacement)) => *expr = replacement,
             Ok(None) => {}
             Err(error) => return ControlFlow::Break(error),
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
+        if let Some(condition) = &mut select.selection {
+            row_subqueries::spell_out_conjuncts(condition);
         }
         ControlFlow::Continue(())
     }
@@ -140,6 +153,12 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
             Some(left) if !list.is_empty() => in_list(left, list, *negated).map(Some),
             _ => Ok(None),
         },
+        Expr::InSubquery {
+            expr,
+            subquery,
+            negated,
+        } => Ok(row_subqueries::spelled(expr, subquery, *negated)),
+        Expr::Function(function) => Ok(json::spelled(function).or_else(|| ages::spelled(function))),
         Expr::AnyOp {
             left,
             compare_op,

@@ -146,21 +146,26 @@ impl Sequences {
     }
 }
 
-/// Makes the row that a query of a sequence gives: `last_value`, `log_cnt`, `is_called`.
-pub(crate) fn as_table(engine: &Engine, sequence: &Sequence) -> Result<Arc<dyn TableProvider>, SqlError> {
+/// Returns the number that a sequence gave last, or begins with, and whether it has given it.
+pub(crate) fn last_value(engine: &Engine, sequence: &Sequence) -> Result<(i64, bool), SqlError> {
     let ends = (sequence.min, sequence.max);
     let (start, end) = if sequence.increment > 0 {
         ends
     } else {
         (ends.1, ends.0)
     };
-    let (last, is_called) = match engine.next_number(sequence.id)? {
+    Ok(match engine.next_number(sequence.id)? {
         None => (end, true),
         Some(next) if next == sequence.start => (next, false),
         // It has begun again.
         Some(next) if next == start && sequence.cycle => (end, true),
         Some(next) => (next.saturating_sub(sequence.increment), true),
-    };
+    })
+}
+
+/// Makes the row that a query of a sequence gives: `last_value`, `log_cnt`, `is_called`.
+pub(crate) fn as_table(engine: &Engine, sequence: &Sequence) -> Result<Arc<dyn TableProvider>, SqlError> {
+    let (last, is_called) = last_value(engine, sequence)?;
     let columns: [(&str, ArrayRef); 3] = [
         ("last_value", Arc::new(Int64Array::from(vec![last]))),
         ("log_cnt", Arc::new(Int64Array::from(vec![0]))),

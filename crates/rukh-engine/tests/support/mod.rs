@@ -124,6 +124,7 @@ pub fn index_draft(
     IndexDraft {
         name: name.into(),
         unique,
+        constraint: true,
         elements: elements(key, &table.columns),
         include: split(include).iter().map(column).collect(),
         predicate,

@@ -2,6 +2,7 @@
 
 mod abuse;
 mod adbc;
+mod ends;
 mod ingest;
 mod metadata;
 mod prepared;

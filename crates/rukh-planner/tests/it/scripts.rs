@@ -232,6 +232,7 @@ impl Runner {
         let draft = IndexDraft {
             name: "i".to_string(),
             unique: false,
+            constraint: false,
             elements,
             include,
             predicate: None,
@@ -376,6 +377,7 @@ impl Runner {
         let draft = IndexDraft {
             name,
             unique,
+            constraint: false,
             elements,
             include,
             predicate,

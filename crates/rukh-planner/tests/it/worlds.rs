@@ -133,6 +133,7 @@ impl World {
         let draft = IndexDraft {
             name: format!("i{}", id.0),
             unique: choices.one_in(3) && !columnar,
+            constraint: false,
             elements,
             include,
             predicate: predicate.as_ref().map(|_| IndexPredicate {

@@ -6,6 +6,7 @@ mod copy;
 mod counts;
 mod kept;
 mod killed;
+mod logs;
 mod manual;
 mod monitors;
 mod protocol;

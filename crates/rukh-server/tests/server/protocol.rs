@@ -302,6 +302,31 @@ fn statements_and_pauses_have_limits() {
         (answer.sqlstate().as_str(), answer.field(b'S').as_str()),
         ("25P03", "FATAL")
     );
+    // The whole block, however busy its client is.
+    let mut busy = Raw::connect(server.address());
+    busy.simple("SET transaction_timeout = 50");
+    busy.simple("BEGIN");
+    let answer = loop {
+        if busy.try_send(&framed(Some(b'Q'), &text("SELECT 1"))).is_err() {
+            break busy.answer();
+        }
+        let answer = busy.answer();
+        if answer.error.is_some() {
+            break answer;
+        }
+    };
+    assert!(
+        matches!(answer.sqlstate().as_str(), "25P04" | "57014"),
+        "{answer:?}"
+    );
+    let mut waits = Raw::connect(server.address());
+    waits.simple("SET transaction_timeout = 50");
+    waits.simple("BEGIN");
+    let answer = waits.answer();
+    assert_eq!(
+        (answer.sqlstate().as_str(), answer.field(b'S').as_str()),
+        ("25P04", "FATAL")
+    );
     let limited = server_with(Config {
         idle_session_timeout: "50ms".to_string(),
         ..Config::default()

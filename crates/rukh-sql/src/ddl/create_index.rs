@@ -92,6 +92,7 @@ fn index_draft(
     Ok(IndexDraft {
         name,
         unique: statement.unique,
+        constraint: false,
         elements,
         include,
         predicate,

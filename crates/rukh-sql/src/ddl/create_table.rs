@@ -484,6 +484,7 @@ pub(super) fn create_uniques(
         let draft = IndexDraft {
             name,
             unique: true,
+            constraint: true,
             elements,
             include: Vec::new(),
             predicate: None,

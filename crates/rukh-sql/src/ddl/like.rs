@@ -262,11 +262,12 @@ fn draft_like(catalog: &Catalog, table: &Table, other: &Table, index: &Index) ->
         order: element.order,
     };
     let elements: Vec<KeyElement> = index.elements.iter().map(element_like).collect();
-    let is_constraint = index.unique && index.name.ends_with("_key");
-    let suffix = if is_constraint { "key" } else { "idx" };
+    let constraint = index.unique && index.constraint;
+    let suffix = if constraint { "key" } else { "idx" };
     IndexDraft {
         name: free_name(catalog, table, &element_names(table, &elements), suffix),
         unique: index.unique,
+        constraint,
         elements,
         include: index.include.iter().map(same).collect(),
         predicate: index.predicate.as_ref().map(|predicate| IndexPredicate {

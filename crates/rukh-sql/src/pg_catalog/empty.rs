@@ -22,6 +22,15 @@ pub(super) const TABLES: &[Definition] = &[
         "roleid oid, member oid, grantor oid, admin_option bool",
     ),
     empty(
+        "pg_available_extension_versions",
+        "name name, version text, installed bool, superuser bool, trusted bool, relocatable bool, schema name, \
+         requires name[], comment text",
+    ),
+    empty(
+        "pg_available_extensions",
+        "name name, default_version text, installed_version text, comment text",
+    ),
+    empty(
         "pg_cast",
         "oid oid, castsource oid, casttarget oid, castfunc oid, castcontext char, castmethod char",
     ),

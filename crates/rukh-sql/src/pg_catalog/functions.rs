@@ -336,9 +336,6 @@ const FUNCTIONS: &[Definition] = &[
             })
             .into())
     }),
-    with_nulls("json_build_object", 0..=32, Kind::Json, |_, given| {
-        json_object(given)
-    }),
     with_nulls("quote_nullable", 1..=1, Kind::Text, |_, given| {
         Ok(match &given[0] {
             Cell::Null => "NULL".into(),
@@ -577,50 +574,6 @@ pub(super) fn text(cell: &Cell) -> String {
         Cell::Float(value) => value.to_string(),
         _ => String::new(),
     }
-}
-
-/// Makes an object of names and values in turn.
-fn json_object(given: &[Cell]) -> Result<Cell, SqlError> {
-    let pair = |pair: &[Cell]| {
-        let [name, value] = pair else {
-            let message = "argument list must have even number of elements";
-            return Err(SqlError::statement("22023", message));
-        };
-        if *name == Cell::Null {
-            return Err(SqlError::statement("22023", "argument 1 must not be null"));
-        }
-        let value = match value {
-            Cell::Null => "null".to_string(),
-            Cell::Text(text) => json_string(text),
-            Cell::Texts(texts) => {
-                let each = texts
-                    .iter()
-                    .map(|text| text.as_deref().map_or("null".to_string(), json_string));
-                format!("[{}]", each.collect::<Vec<_>>().join(", "))
-            }
-            other => text(other),
-        };
-        Ok(format!("{} : {value}", json_string(&text(name))))
-    };
-    let pairs: Vec<String> = given.chunks(2).map(pair).collect::<Result<_, _>>()?;
-    Ok(format!("{{{}}}", pairs.join(", ")).into())
-}
-
-fn json_string(text: &str) -> String {
-    let mut json = String::from("\"");
-    for character in text.chars() {
-        match character {
-            '"' => json.push_str("\\\""),
-            '\\' => json.push_str("\\\\"),
-            '\n' => json.push_str("\\n"),
-            '\t' => json.push_str("\\t"),
-            '\r' => json.push_str("\\r"),
-            control if control < ' ' => json.push_str(&format!("\\u{:04x}", control as u32)),
-            other => json.push(other),
-        }
-    }
-    json.push('"');
-    json
 }
 
 fn length(cell: &Cell) -> Cell {

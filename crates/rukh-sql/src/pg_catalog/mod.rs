@@ -12,6 +12,7 @@
 //! | `empty`       | the tables that never have any: triggers, policies, publications …           |
 //! | `texts`       | definitions of indexes and constraints as SQL                               |
 //! | `view_text`   | queries of views, as they are shown                                        |
+//! | `array_queries` | arrays of the rows of a query                                            |
 //! | `arrays`      | functions on arrays                                                         |
 //! | `spelling`    | `format`, `parse_ident`                                                    |
 //! | `series`      | series over the places of an array, and the names of what functions give     |
@@ -29,6 +30,7 @@
 //!
 //! Deliberately not here: `information_schema`, which has a file of its own, but for what `information` has.
 
+mod array_queries;
 mod arrays;
 mod empty;
 mod functions;
@@ -55,6 +57,7 @@ pub(crate) use functions::register;
 pub(crate) use information::{information_names, information_table};
 pub(crate) use lookup::schemas;
 pub(crate) use procs::learn as learn_functions;
+pub(crate) use relations::is_constraint;
 pub(crate) use schema::{DATABASE, PgCatalog, Source};
 use schema::{Definition, Maker, definition, definitions};
 pub(crate) use subqueries::spell_out_subqueries;

@@ -26,7 +26,14 @@ const ANY_ELEMENT: i64 = 2283;
 const RECORD: i64 = 2249;
 
 /// Functions that only the spellings of `pg_catalog` write.
-const HIDDEN: &[&str] = &["array_or_empty", "array_with_places", "array_subscripts"];
+const HIDDEN: &[&str] = &[
+    "array_or_empty",
+    "array_with_places",
+    "array_subscripts",
+    "json_element",
+    "json_raw",
+    "json_row",
+];
 
 /// A function with one list of arguments.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

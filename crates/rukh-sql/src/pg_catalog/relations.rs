@@ -145,10 +145,10 @@ pub(crate) fn primary_key_name(table: &Table) -> String {
     format!("{}_pkey", table.name)
 }
 
-/// Whether a unique index is what PostgreSQL calls a constraint: of plain columns, and of all rows.
+/// Whether a unique index is a constraint: declared as one, and of plain columns and all rows.
 pub(crate) fn is_constraint(index: &Index) -> bool {
     let plain = |element: &KeyElement| matches!(element.expr, KeyExpr::Column(_));
-    index.unique && index.predicate.is_none() && index.elements.iter().all(plain)
+    index.unique && index.constraint && index.predicate.is_none() && index.elements.iter().all(plain)
 }
 
 fn plain<'a>(name: &str, ty: &DataType) -> Attribute<'a> {

@@ -4,6 +4,7 @@ use datafusion::sql::sqlparser::keywords::ALL_KEYWORDS;
 use rukh_catalog::{Identity, KeyElement, Table};
 use rukh_keys::{DataType, Datum, SortOrder};
 
+use crate::sequences::last_value;
 use crate::statement::is_reserved;
 
 use super::lookup::{self, schemas, settings};
@@ -291,6 +292,7 @@ pub(super) const TABLES: &[Definition] = &[
         |source| {
             let sequences = source.catalog().sequences();
             let row = |sequence: &std::sync::Arc<rukh_catalog::Sequence>| {
+                let given = last_value(&source.context.engine, sequence).ok();
                 row![
                     &sequence.schema,
                     &sequence.name,
@@ -302,7 +304,7 @@ pub(super) const TABLES: &[Definition] = &[
                     sequence.increment,
                     sequence.cycle,
                     i64::from(sequence.cache),
-                    Cell::Null,
+                    given.and_then(|(last, is_called)| is_called.then_some(last)),
                 ]
             };
             sequences.map(row).collect()

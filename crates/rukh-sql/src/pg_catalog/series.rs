@@ -3,16 +3,124 @@
 //! | written                                                             | becomes                         |
 //! |---------------------------------------------------------------------|---------------------------------|
 //! | `FROM generate_series(1, 3) AS i`                                   | `… AS i (i)`                    |
+//! | `SELECT generate_series(1, 3)`                                      | `SELECT n FROM generate_series(1, 3) n (n)` |
 //! | `x IN (SELECT … s[i] … FROM generate_series(…) AS i, string_to_array(current_setting('search_path'), ',') s)` | `search_path_has(x)` |
 //!
-//! The second is how Grafana asks whether a schema is on the search path. A series whose ends are not literals
+//! The last is how Grafana asks whether a schema is on the search path. A series whose ends are not literals
 //! is not there otherwise.
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Query, TableAlias, TableAliasColumnDef, TableFactor, UnaryOperator,
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, Query, Select, SelectItem,
+    TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs, TableWithJoins, UnaryOperator, Value,
 };
 
+use crate::output_names::HIDDEN;
 use crate::statement::call;
+
+/// The function that gives rows, and an array to DataFusion.
+const SERIES: &str = "generate_series";
+
+/// Has a series in a select list give rows: of constants as a relation of FROM, whose rows are made as they are read, and as an
+/// array that is taken apart where that would not be the same.
+pub(super) fn in_select_list(select: &mut Select) {
+    let is_series = |item: &SelectItem| {
+        matches!(item, SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }
+        if series_of(expr).is_some())
+    };
+    let count = select.projection.iter().filter(|item| is_series(item)).count();
+    let plain = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
+            series_of(expr).is_some()
+                || matches!(
+                    expr,
+                    Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_)
+                )
+        }
+        _ => false,
+    };
+    let ungrouped = matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty());
+    let alone = count == 1 && ungrouped && select.having.is_none() && select.projection.iter().all(plain);
+    for at in 0..select.projection.len() {
+        let item = &select.projection[at];
+        let (expr, alias) = match item {
+            SelectItem::UnnamedExpr(expr) => (expr, Ident::new(SERIES)),
+            SelectItem::ExprWithAlias { expr, alias } => (expr, alias.clone()),
+            _ => continue,
+        };
+        let Some(arguments) = series_of(expr) else {
+            continue;
+        };
+        let expr = match alone && arguments.iter().all(is_constant) {
+            true => {
+                let column = Ident::with_quote('"', format!("{SERIES}{HIDDEN}"));
+                select.from.push(relation(&arguments, &column));
+                Expr::CompoundIdentifier(vec![column.clone(), column])
+            }
+            false => call("unnest", vec![call(SERIES, arguments)]),
+        };
+        select.projection[at] = SelectItem::ExprWithAlias { expr, alias };
+    }
+}
+
+/// Returns the arguments of a series.
+fn series_of(expr: &Expr) -> Option<Vec<Expr>> {
+    let Expr::Function(function) = expr else {
+        return None;
+    };
+    let name = function.name.0.last()?.as_ident()?;
+    let FunctionArguments::List(list) = &function.args else {
+        return None;
+    };
+    if !name.value.eq_ignore_ascii_case(SERIES) {
+        return None;
+    }
+    let argument = |argument: &FunctionArg| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
+        _ => None,
+    };
+    list.args.iter().map(argument).collect()
+}
+
+fn is_constant(expr: &Expr) -> bool {
+    match expr {
+        Expr::Value(value) => matches!(value.value, Value::Number(..)),
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr,
+        } => is_constant(expr),
+        _ => false,
+    }
+}
+
+/// Makes `generate_series(arguments) AS column (column)`.
+fn relation(arguments: &[Expr], column: &Ident) -> TableWithJoins {
+    let argument = |expr: &Expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr.clone()));
+    let mut alias = TableAlias {
+        explicit: true,
+        name: column.clone(),
+        columns: Vec::new(),
+        at: None,
+    };
+    name_after(&mut alias);
+    TableWithJoins {
+        relation: TableFactor::Table {
+            name: vec![Ident::new(SERIES)].into(),
+            alias: Some(alias),
+            args: Some(TableFunctionArgs {
+                args: arguments.iter().map(argument).collect(),
+                settings: None,
+            }),
+            with_hints: Vec::new(),
+            version: None,
+            with_ordinality: false,
+            partitions: Vec::new(),
+            json_path: None,
+            sample: None,
+            index_hints: Vec::new(),
+        },
+        joins: Vec::new(),
+    }
+}
 
 /// Functions that give one column, which has the alias of the function for its name.
 const OF_ONE_COLUMN: [&str; 2] = ["generate_series", "unnest"];

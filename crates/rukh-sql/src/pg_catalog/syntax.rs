@@ -13,7 +13,7 @@
 //! | `x::pg_catalog.int2[]`                 | `x::smallint[]`                           |
 //! | `'{1,2}'::int[]`                       | `ARRAY['1','2']::int[]`                   |
 //! | `x = ANY ('{1,2}')`                    | `x IN ('1', '2')`                         |
-//! | `ARRAY(SELECT x …)`                    | `(SELECT array_agg(x) …)`, empty if there are no rows |
+//! | `ARRAY(SELECT x …)`                    | see `array_queries`                        |
 //! | `current_schema`, `current_role`       | calls                                     |
 //! | `i.indkey[0]`                          | `i.indkey[1]`: vectors count from 0       |
 //! | `generate_subscripts(x, 1)`            | `unnest(array_subscripts(x, 1, 1))`        |
@@ -29,8 +29,8 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Array, ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArgumentClause, FunctionArguments, GroupByExpr, Ident, ObjectName, OrderByKind,
-    Query, Select, SelectItem, SetExpr, Subscript, TableFactor, Value, ValueWithSpan, VisitorMut,
+    FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query, Select, SelectItem, Subscript, TableFactor,
+    Value, ValueWithSpan, VisitorMut,
 };
 
 use crate::array_text::elements;
@@ -39,7 +39,7 @@ use crate::statement::call;
 use crate::walk::WalkMut;
 
 use super::rows::KEYWORDS;
-use super::{series, type_tree};
+use super::{array_queries, series, type_tree};
 
 /// Types whose values are numbers of objects, written by name.
 const OBJECT_TYPES: &[&str] = &["regclass", "regtype", "regproc", "regnamespace", "regrole"];
@@ -60,6 +60,7 @@ impl VisitorMut for Spell {
     }
 
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Infallible> {
+        series::in_select_list(select);
         for item in &mut select.projection {
             if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item
                 && let Some(shown) = shown(expr)
@@ -111,7 +112,7 @@ impl VisitorMut for Spell {
         match expr {
             Expr::Function(call) => {
                 drop_schema(&mut call.name);
-                if let Some(spelled) = array_of_query(call).or_else(|| subscripts(call)) {
+                if let Some(spelled) = array_queries::spelled(call).or_else(|| subscripts(call)) {
                     *expr = spelled;
                 }
             }
@@ -418,61 +419,6 @@ fn in_list(left: &Expr, list: Vec<Expr>, negated: bool) -> Expr {
             negated,
         },
     }
-}
-
-/// Makes a subquery that aggregates of `ARRAY(SELECT …)`.
-fn array_of_query(function: &Function) -> Option<Expr> {
-    let FunctionArguments::Subquery(query) = &function.args else {
-        return None;
-    };
-    let name = function.name.0.last()?.as_ident()?;
-    if !name.value.eq_ignore_ascii_case("array") {
-        return None;
-    }
-    let aggregated = aggregated(query)?;
-    Some(call("array_or_empty", vec![Expr::Subquery(Box::new(aggregated))]))
-}
-
-fn aggregated(query: &Query) -> Option<Query> {
-    let SetExpr::Select(select) = query.body.as_ref() else {
-        return None;
-    };
-    let grouped = !matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty());
-    if grouped || select.distinct.is_some() || query.limit_clause.is_some() || query.with.is_some() {
-        return None;
-    }
-    let [SelectItem::UnnamedExpr(item) | SelectItem::ExprWithAlias { expr: item, .. }] =
-        select.projection.as_slice()
-    else {
-        return None;
-    };
-    let mut order = match &query.order_by {
-        None => Vec::new(),
-        Some(order) => match &order.kind {
-            OrderByKind::Expressions(keys) => keys.clone(),
-            OrderByKind::All(_) => return None,
-        },
-    };
-    for key in &mut order {
-        let is_first = matches!(&key.expr, Expr::Value(value)
-            if matches!(&value.value, Value::Number(digits, _) if digits == "1"));
-        if is_first {
-            key.expr = item.clone();
-        }
-    }
-    let Expr::Function(mut function) = call("array_agg", vec![item.clone()]) else {
-        return None;
-    };
-    if let (false, FunctionArguments::List(list)) = (order.is_empty(), &mut function.args) {
-        list.clauses.push(FunctionArgumentClause::OrderBy(order));
-    }
-    let mut select = select.clone();
-    select.projection = vec![SelectItem::UnnamedExpr(Expr::Function(function))];
-    Some(Query {
-        body: Box::new(SetExpr::Select(select)),
-        order_by: None,
-        ..query.clone()
-    })
 }
 
 /// Returns a pattern whose escape character is the backslash, as it is where nothing says otherwise.

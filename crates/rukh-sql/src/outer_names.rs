@@ -1,0 +1,177 @@
+//! Relations that subqueries speak of by a name that a column has, too.
+//!
+//! `SELECT … FROM t a WHERE EXISTS (SELECT 1 FROM big b WHERE b.a = a.a)`: DataFusion takes `a.a` for a field of the column
+//! `b.a`, and does not look further out. So such a relation gets a name that no column has, and that is not shown:
+//! everywhere in the query, if no other relation of the query has its name.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, TableAlias, TableFactor,
+    Visitor, VisitorMut,
+};
+use rukh_catalog::Catalog;
+
+use crate::output_names::HIDDEN;
+use crate::statement::folded;
+use crate::walk::{Walk, WalkMut};
+
+/// Renames the relations of a query that a subquery would not find.
+pub(crate) fn spell_out(query: &mut Query, catalog: &Catalog) {
+    let mut names = Names::default();
+    let ControlFlow::Continue(()) = query.walk(&mut names);
+    let is_column = |name: &str| catalog.tables().any(|table| table.column_named(name).is_some());
+    let renamed: HashMap<String, Ident> = names
+        .relations
+        .into_iter()
+        .filter(|(name, relation)| relation.count == 1 && relation.asked_from_within && is_column(name))
+        .map(|(name, _)| {
+            let new = Ident::with_quote('"', format!("{name}{HIDDEN}outer"));
+            (name, new)
+        })
+        .collect();
+    if !renamed.is_empty() {
+        let ControlFlow::Continue(()) = query.walk_mut(&mut Rename { renamed });
+    }
+}
+
+/// A name of relations.
+#[derive(Default)]
+struct Relation {
+    /// How many relations have it.
+    count: usize,
+    /// How many queries are around the last of them.
+    depth: usize,
+    /// Whether a query within that one uses it.
+    asked_from_within: bool,
+}
+
+/// Collects the names of relations, and where columns are asked for by them.
+#[derive(Default)]
+struct Names {
+    depth: usize,
+    relations: HashMap<String, Relation>,
+    asked: Vec<(String, usize)>,
+}
+
+impl Visitor for Names {
+    type Break = Infallible;
+
+    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<Infallible> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<Infallible> {
+        self.depth -= 1;
+        if self.depth == 0 {
+            for (name, depth) in std::mem::take(&mut self.asked) {
+                if let Some(relation) = self.relations.get_mut(&name) {
+                    relation.asked_from_within |= depth > relation.depth;
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<Infallible> {
+        if let Some(name) = name_of(factor) {
+            let relation = self.relations.entry(name).or_default();
+            relation.count += 1;
+            relation.depth = self.depth;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Infallible> {
+        if let Expr::CompoundIdentifier(parts) = expr {
+            match parts.as_slice() {
+                [relation, _] => self.asked.push((folded(relation), self.depth)),
+                // With its schema; it has to keep its name.
+                [.., relation, _] => self.relations.entry(folded(relation)).or_default().count += 2,
+                _ => {}
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Returns the name of a table or subquery in FROM.
+fn name_of(factor: &TableFactor) -> Option<String> {
+    match factor {
+        TableFactor::Table {
+            alias: Some(alias), ..
+        }
+        | TableFactor::Derived {
+            alias: Some(alias), ..
+        }
+        | TableFactor::Function {
+            alias: Some(alias), ..
+        }
+        | TableFactor::UNNEST {
+            alias: Some(alias), ..
+        } => Some(folded(&alias.name)),
+        TableFactor::Table {
+            name, alias: None, ..
+        } => name.0.last().and_then(|part| part.as_ident()).map(folded),
+        _ => None,
+    }
+}
+
+struct Rename {
+    renamed: HashMap<String, Ident>,
+}
+
+impl VisitorMut for Rename {
+    type Break = Infallible;
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Infallible> {
+        let Some(new) = name_of(factor).and_then(|name| self.renamed.get(&name)) else {
+            return ControlFlow::Continue(());
+        };
+        if let TableFactor::Table { alias, .. }
+        | TableFactor::Derived { alias, .. }
+        | TableFactor::Function { alias, .. }
+        | TableFactor::UNNEST { alias, .. } = factor
+        {
+            match alias {
+                Some(alias) => alias.name = new.clone(),
+                None => {
+                    *alias = Some(TableAlias {
+                        explicit: true,
+                        name: new.clone(),
+                        columns: Vec::new(),
+                        at: None,
+                    });
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Infallible> {
+        for item in &mut select.projection {
+            if let SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) = item
+                && let Some(relation) = name.0.last().and_then(|part| part.as_ident())
+                && let Some(new) = self.renamed.get(&folded(relation))
+            {
+                *name = vec![new.clone()].into();
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+        if let Expr::CompoundIdentifier(parts) = expr
+            && let [relation, _] = parts.as_mut_slice()
+            && let Some(new) = self.renamed.get(&folded(relation))
+        {
+            let span = relation.span;
+            *relation = new.clone();
+            relation.span = span;
+        }
+        ControlFlow::Continue(())
+    }
+}
