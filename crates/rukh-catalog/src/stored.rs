@@ -29,7 +29,8 @@ use serde::de::DeserializeOwned;
 /// | 6       | times in columnar blocks: lifetimes and versions of columnar tables and indexes   |
 /// | 7       | keys of indexes on columns that were nullable once; lifetimes of families that    |
 /// |         | began later; schemas that are being filled; columns of columnar blocks in pieces  |
-pub const FORMAT_VERSION: u32 = 7;
+/// | 8       | filters of columnar blocks; compression of tables                                 |
+pub const FORMAT_VERSION: u32 = 8;
 
 /// Key of the format version in the `catalog` column family.
 pub const FORMAT_KEY: &[u8] = b"format";

@@ -167,6 +167,10 @@ pub struct TableOptions {
     /// VERSIONS: how former images of rows are kept; they are not if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versions: Option<Versions>,
+    /// COMPRESSION of all that is stored of the table, rows, blocks and index entries, but for families that have one of their
+    /// own: `none`, `lz4` or `zstd`. Programs that do not know of it store them as any other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compression: Option<String>,
 }
 
 /// How long the rows of a table live.

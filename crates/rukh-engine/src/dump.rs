@@ -15,7 +15,7 @@
 
 use crate::EngineError;
 use crate::codec::{DecodeError, FamilyCodec, TableCodec};
-use crate::columnar;
+use crate::columnar::{self, PieceOf};
 use crate::engine::Engine;
 use crate::entry::{DELETED, IndexCodec};
 use crate::names;
@@ -165,14 +165,16 @@ impl Storage<'_> {
             Storage::Family(codec, _) => names::key(&codec.key, key),
             Storage::Index(_, index) => names::entry_key(index, key),
             Storage::Blocks(codec, index) => {
-                let (slot, first) = columnar::piece_name(index, key);
+                let (piece, first) = columnar::piece_name(index, key);
                 let first = names::entry_key(index, &first);
-                return match slot {
-                    Some(Some(slot)) => {
-                        format!("{}.{}{first}", index.name, index.slot_name(&codec.table, slot))
-                    }
-                    Some(None) => format!("{}.(dropped){first}", index.name),
-                    None => format!("{}{first}", index.name),
+                let column = |slot: Option<usize>| match slot {
+                    Some(slot) => index.slot_name(&codec.table, slot),
+                    None => "(dropped)".to_string(),
+                };
+                return match piece {
+                    PieceOf::Column(slot) => format!("{}.{}{first}", index.name, column(slot)),
+                    PieceOf::Filter(slot) => format!("{}.{}.filter{first}", index.name, column(slot)),
+                    PieceOf::Block => format!("{}{first}", index.name),
                 };
             }
         };

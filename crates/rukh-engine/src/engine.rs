@@ -224,15 +224,17 @@ impl Engine {
     }
 
     /// Returns a view of the newest state without the price of a snapshot, for statements that
-    /// read storage once: a get, or one scan. Two reads may see different states.
-    pub fn latest(&self) -> Snapshot {
+    /// read the storage of one table once: a get, or one scan. Two reads may see different states.
+    ///
+    /// Of a table in blocks, which are read together with what is beside them, it is a snapshot.
+    pub fn latest(&self, table: TableId) -> Snapshot {
         let definitions = self.inner.definitions.read();
-        match definitions.has_packed() {
-            true => self
-                .inner
-                .view(&definitions, self.inner.watched.snapshot_with_state()),
-            false => self.inner.view(&definitions, (self.inner.store.latest(), None)),
-        }
+        let in_blocks = definitions.codec(table).is_ok_and(|codec| codec.blocks.is_some());
+        let kv = match in_blocks {
+            true => self.inner.watched.snapshot_with_state(),
+            false => (self.inner.store.latest(), None),
+        };
+        self.inner.view(&definitions, kv)
     }
 
     /// Whether nothing was defined, changed or dropped since the snapshot was made.
@@ -475,7 +477,8 @@ fn storage_options(table: &Table, storage: &str) -> TableOptions {
         tables.any(|table| table.storage_name(family.id) == storage)
     };
     let family = table.families.iter().find(is_named);
-    let compression = family.and_then(|family| family.options.compression.as_deref());
+    let own = family.and_then(|family| family.options.compression.as_deref());
+    let compression = own.or(table.options.compression.as_deref());
     TableOptions {
         purged: !lifetime::table_rules(table).is_empty(),
         compression: match compression {

@@ -11,6 +11,7 @@ use rukh_engine::{
 };
 use rukh_kv::{Durability, KvStore, MemoryStore, ScanSpec, WriteBatch};
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -144,6 +145,224 @@ fn a_flipped_bit_is_an_error_that_names_the_block() {
         put(key, value);
     }
     assert_eq!(scan(&engine).unwrap(), expected);
+}
+
+/// A text that no other number has, in no order.
+fn scattered(key: i64) -> String {
+    format!("{:016x}", (key as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+/// A columnar table of rows with such texts, of which each has every tenth NULL, in blocks of 64 rows.
+fn scattered_table(rows: i64) -> (Arc<dyn KvStore>, Engine) {
+    let store: Arc<dyn KvStore> = Arc::new(MemoryStore::new());
+    let engine = support::open(store.clone());
+    engine.set_block_rows(64);
+    let columns = "k INTEGER, h VARCHAR NULL, n BIGINT NULL, f INTEGER";
+    let table = support::create_table(&engine, "t", columns, "COLUMNAR k");
+    let row = |key: i64| match key % 10 {
+        0 => support::row(&table, &format!("{key}, NULL, NULL, {}", key % 3)),
+        _ => support::row(
+            &table,
+            &format!(
+                "{key}, '{}', {}, {}",
+                scattered(key),
+                key * 1_000_003 % 77_777_777,
+                key % 3
+            ),
+        ),
+    };
+    let mut load = engine.load(table.id).unwrap();
+    load.add((0..rows).map(row).collect()).unwrap();
+    load.finish().unwrap();
+    (store, engine)
+}
+
+/// The keys of the rows that have one of these values in a column, or NULL if that is asked for; and what was read.
+fn keys_with(
+    engine: &Engine,
+    column: &str,
+    values: &[rukh_keys::Datum],
+    null: bool,
+) -> Result<(Vec<rukh_keys::Datum>, ScanCounters), EngineError> {
+    let table = support::table(engine, "t");
+    let mut sorted = values.to_vec();
+    sorted.sort();
+    let point = |value: &rukh_keys::Datum| (Bound::Included(value.clone()), Bound::Included(value.clone()));
+    let id = table.column_named("k").unwrap().id;
+    let mut request = ScanRequest::all(table.clone(), vec![id]);
+    request.tests = vec![rukh_engine::ColumnTest {
+        column: table.column_named(column).unwrap().id,
+        ranges: sorted.iter().map(point).collect(),
+        null,
+    }];
+    let mut cursor = engine.snapshot().scan_columnar(request)?;
+    let mut keys = Vec::new();
+    while let Some(batch) = cursor.next_batch(100)? {
+        let rukh_engine::Values::Int(values) = batch.columns[0].values() else {
+            panic!("keys are integers")
+        };
+        keys.extend(values.iter().map(|key| rukh_keys::Datum::Int(*key)));
+    }
+    Ok((keys, cursor.counters()))
+}
+
+#[test]
+fn filters_rule_out_blocks_that_lack_a_value() {
+    use rukh_keys::Datum;
+    let rows = 64 * 100;
+    let (_, engine) = scattered_table(rows);
+    let blocks = table_debt(&engine).blocks;
+    assert!(blocks >= 90, "{blocks}");
+    let text = |key: i64| Datum::Text(scattered(key));
+    let check = |engine: &Engine, expected: &dyn Fn(i64) -> bool| {
+        let mut read = 0;
+        for key in (0..rows + 100).step_by(37) {
+            let (keys, counters) = keys_with(engine, "h", &[text(key)], false).unwrap();
+            let is_there = key < rows && key % 10 != 0 && expected(key);
+            assert_eq!(
+                keys,
+                if is_there {
+                    vec![Datum::Int(key)]
+                } else {
+                    Vec::new()
+                },
+                "{key}"
+            );
+            assert_eq!(
+                counters.blocks_read + counters.blocks_pruned,
+                table_debt(engine).blocks
+            );
+            read += counters.blocks_read;
+        }
+        read
+    };
+    // 175 values: the block of each, and one of about eighty others.
+    let read = check(&engine, &|_| true);
+    assert!(read < 175 + 175 * 5, "{read}");
+    let several: Vec<Datum> = [11, 6001, 77_777].map(text).to_vec();
+    let (keys, counters) = keys_with(&engine, "h", &several, false).unwrap();
+    assert_eq!(keys, [Datum::Int(11), Datum::Int(6001)]);
+    assert!(counters.blocks_read < 20, "{counters:?}");
+    // With NULL, every block has a row.
+    let (keys, _) = keys_with(&engine, "h", &several, true).unwrap();
+    assert_eq!(keys.len() as i64, rows / 10 + 2);
+    // What changes beside blocks have is found, and after it became part of them.
+    let table = support::table(&engine, "t");
+    let mut write = engine.begin().unwrap();
+    let all: Vec<_> = table.columns.iter().map(|column| column.id).collect();
+    let changed = [7, 74, 3700].map(|key| support::row(&table, &format!("{key}, 'another', 5, 1")));
+    write.upsert(&table, &all, changed.to_vec()).unwrap();
+    write.commit(Durability::Buffered).unwrap();
+    for _ in 0..2 {
+        let is_same = |key: i64| ![7, 74, 3700].contains(&key);
+        check(&engine, &is_same);
+        let (keys, _) = keys_with(&engine, "h", &[Datum::Text("another".into())], false).unwrap();
+        assert_eq!(keys, [7, 74, 3700].map(Datum::Int));
+        let report = engine.check_table(table.id, &NoProgress).unwrap();
+        assert!(report.is_clean(), "{report:?}");
+        engine
+            .repack_index(Engine::layout_id(&table), &NoProgress)
+            .unwrap();
+    }
+}
+
+#[test]
+fn a_filter_that_is_damaged_is_an_error_that_names_it() {
+    let (store, engine) = scattered_table(200);
+    let snapshot = store.snapshot();
+    let filters = ScanSpec::ranges(vec![rukh_keys::KeyRange::prefix(vec![0xff, 0xff, 0, 2])]);
+    let blocks = store
+        .tables()
+        .into_iter()
+        .find(|name| name.ends_with(".c"))
+        .unwrap();
+    let mut cursor = snapshot.scan(&blocks, filters).unwrap();
+    let mut found = Vec::new();
+    while let Some(filter) = cursor.next().unwrap() {
+        found.push((filter.key.to_vec(), filter.value.to_vec()));
+    }
+    assert!(found.len() >= 3, "{}", found.len());
+    let put = |key: &[u8], value: Option<&[u8]>| {
+        let mut batch = WriteBatch::new();
+        match value {
+            Some(value) => batch.put(&blocks, key, value),
+            None => batch.delete(&blocks, key),
+        };
+        store.write(batch, Durability::Synced).unwrap();
+    };
+    let table = support::table(&engine, "t");
+    let sought = [rukh_keys::Datum::Text(format!("8{}", &scattered(77_777)[1..]))];
+    for (key, value) in &found {
+        for at in 0..value.len() {
+            let mut flipped = value.clone();
+            flipped[at] ^= 1 << (at % 8);
+            put(key, Some(&flipped));
+            match keys_with(&engine, "h", &sought, false) {
+                Err(EngineError::Corruption { key, message, .. }) => {
+                    assert!(
+                        key.starts_with('/') && message.contains("column 2"),
+                        "{key} {message}"
+                    );
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        let report = engine.check_table(table.id, &NoProgress).unwrap();
+        assert!(!report.is_clean());
+        put(key, None);
+        assert!(keys_with(&engine, "h", &sought, false).is_err());
+        assert!(!engine.check_table(table.id, &NoProgress).unwrap().is_clean());
+        put(key, Some(value));
+    }
+    assert!(engine.check_table(table.id, &NoProgress).unwrap().is_clean());
+    // A repack takes filters away with their blocks.
+    let mut write = engine.begin().unwrap();
+    let rows = support::read(write.snapshot(), ScanRequest::all(table.clone(), Vec::new()));
+    write.delete(&table, rows).unwrap();
+    write.commit(Durability::Buffered).unwrap();
+    engine
+        .repack_index(Engine::layout_id(&table), &NoProgress)
+        .unwrap();
+    assert_eq!(store.snapshot().count(&blocks, ScanSpec::all()).unwrap().0, 0);
+}
+
+#[test]
+fn points_of_a_table_in_rows_need_no_snapshot_where_another_is_columnar() {
+    let (_, engine) = scattered_table(10);
+    let rows = support::create_table(&engine, "rows", "k INTEGER, v INTEGER", "k");
+    let columns = support::table(&engine, "t");
+    let before = (engine.latest(rows.id), engine.latest(columns.id));
+    let mut write = engine.begin().unwrap();
+    for (table, row) in [(&rows, "1, 1"), (&columns, "1000, NULL, 1, 1")] {
+        let ids: Vec<_> = table.columns.iter().map(|column| column.id).collect();
+        write.upsert(table, &ids, vec![support::row(table, row)]).unwrap();
+    }
+    write.commit(Durability::Buffered).unwrap();
+    let is_there = |snapshot: &Snapshot, table: &Table, key: i64| {
+        snapshot
+            .get(table, &[rukh_keys::Datum::Int(key)])
+            .unwrap()
+            .is_some()
+    };
+    assert!(is_there(&before.0, &rows, 1));
+    assert!(!is_there(&before.1, &columns, 1000));
+    assert!(is_there(&engine.latest(columns.id), &columns, 1000));
+}
+
+#[test]
+fn changes_beside_blocks_are_known() {
+    let engine = columnar_table();
+    engine.set_repack_rows(1000);
+    upsert(&engine, 0..30, 0);
+    let table = support::table(&engine, "t");
+    let index = table.indexes[0].id;
+    let mut known = engine.changes_beside_blocks(table.id);
+    known.sort();
+    assert_eq!(known, [(None, 30), (Some(index), 30)]);
+    repack(&engine);
+    let mut known = engine.changes_beside_blocks(table.id);
+    known.sort();
+    assert_eq!(known, [(None, 30), (Some(index), 0)]);
 }
 
 #[test]

@@ -83,6 +83,7 @@ fn statistics(table: &Table) -> Statistics {
     Statistics {
         rows: Some(10_000_000),
         terms: table.columns.iter().map(of_column).collect(),
+        ..Statistics::default()
     }
 }
 

@@ -17,7 +17,7 @@ use crate::cost::{SEEK, share_of_term, stop_share};
 use crate::interval::{Cut, IntervalSet, Side};
 use crate::knowledge::Knowledge;
 use crate::masked::spans_prove;
-use crate::query::Query;
+use crate::query::{Query, Source};
 use crate::target::Slot;
 use crate::term::{TermId, TermKind, TermTypes};
 
@@ -25,8 +25,10 @@ use crate::term::{TermId, TermKind, TermTypes};
 const BLOCK_ROWS: f64 = 8192.0;
 /// Cost of fetching one column of one block.
 const FETCH: f64 = 4.0;
-/// Cost of merging what is in no block yet, per row of the table.
-const MERGE: f64 = 0.000_5;
+/// Cost of reading one row that is in no block yet, and of finding its place in a block.
+const CHANGE: f64 = 0.15;
+/// Share of the rows that are in no block yet, where nothing is known of that.
+const CHANGED: f64 = 0.003;
 /// Cost of testing one value.
 const TEST: f64 = 0.001;
 /// Cost of giving out one value.
@@ -39,9 +41,12 @@ pub(crate) const BATCHES: f64 = 100.0;
 /// Cost of making one value of a column part of a row.
 const UNPACK: f64 = 0.05;
 
-/// Returns what it costs more to read so many keys of a columnar table row by row than if it were stored so.
+/// Returns what it costs more to read so many keys of a columnar table row by row than if it were stored so: rows that
+/// are in no block are stored so.
 pub(crate) fn cost_of_unpacking(query: &Query<'_>, ranges: usize, keys: f64) -> f64 {
     let columns = query.table.columns.len() as f64;
+    let changed = query.statistics.share_changed(Source::Table).unwrap_or(0.0);
+    let keys = keys * (1.0 - changed);
     let blocks = ranges as f64 + keys / BLOCK_ROWS;
     blocks * (2.0 * SEEK + columns * FETCH) + keys * columns * UNPACK
 }
@@ -158,6 +163,7 @@ fn is_tested(conjunct: &Boxes, constraint: &Constraint, tests: &[ColumnTest]) ->
 /// What a scan is likely to read.
 pub(crate) struct ColumnarShape<'a> {
     pub(crate) layout: &'a KeyLayout,
+    pub(crate) source: Source,
     /// Ranges of keys.
     pub(crate) ranges: usize,
     /// Entries in these ranges.
@@ -170,6 +176,18 @@ pub(crate) struct ColumnarShape<'a> {
     /// The share of the entries that the query stops after.
     pub(crate) rows: f64,
     pub(crate) sorts: bool,
+}
+
+/// Returns what it costs to merge blocks with what is in none of them yet: where they have changes, their key columns are
+/// read.
+fn cost_of_changes(query: &Query<'_>, shape: &ColumnarShape<'_>, keys: f64, blocks: f64) -> f64 {
+    let share = query.statistics.share_changed(shape.source);
+    let changes = keys * share.unwrap_or(CHANGED);
+    let merged = match share {
+        Some(_) => blocks * (1.0 - (-changes / blocks).exp()),
+        None => 0.0,
+    };
+    changes * CHANGE + merged * shape.layout.columns().len() as f64 * FETCH
 }
 
 /// Returns the entries that are looked into, and what that costs without sorting.
@@ -191,7 +209,8 @@ pub(crate) fn columnar_cost(query: &Query<'_>, shape: &ColumnarShape<'_>) -> (f6
     let given = shape.given as f64;
     let cost = ranges * 3.0 * SEEK
         + (cut + blocks * (1.0 + tested) + further * given) * FETCH
-        + keys * (MERGE + tested * TEST)
+        + keys * tested * TEST
+        + cost_of_changes(query, shape, keys, blocks)
         + survivors * given * VALUE
         + if shape.checks { survivors * CHECK } else { 0.0 };
     (keys, cost)

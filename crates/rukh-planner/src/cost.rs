@@ -135,6 +135,7 @@ pub(crate) fn estimate_columnar(
         query,
         &ColumnarShape {
             layout: &shape.target.layout,
+            source: shape.target.source,
             ranges: shape.placed.ranges.len(),
             keys,
             tests: &read.tests,

@@ -27,6 +27,7 @@ use rukh_keys::{DataType, Datum};
 use crate::distribution::{CommonValues, Histogram};
 use crate::domain::{as_point, count, is_point, ordinals};
 use crate::interval::{Cut, Interval, IntervalSet};
+use crate::query::Source;
 use crate::term::TermId;
 
 /// Rows of a table of which nothing is known. Large on purpose: to mistake a small table for a large
@@ -108,6 +109,8 @@ pub struct Statistics {
     pub rows: Option<u64>,
     /// By column or expression.
     pub terms: BTreeMap<TermId, TermStatistics>,
+    /// Rows of what is columnar that are in no block yet, about, where that is known.
+    pub changes: BTreeMap<Source, u64>,
 }
 
 impl Statistics {
@@ -115,6 +118,7 @@ impl Statistics {
     pub const UNKNOWN: Statistics = Statistics {
         rows: None,
         terms: BTreeMap::new(),
+        changes: BTreeMap::new(),
     };
 
     /// A value of the term that is not a common one, for questions about any one value.
@@ -132,6 +136,12 @@ impl Statistics {
         let is_common = |value: &&Datum| known.is_some_and(|known| known.common.share(value).is_some());
         let seldom = ends.clone().find(|value| !is_common(value)).or(ends.last());
         seldom.cloned().unwrap_or_else(|| zero(ty))
+    }
+
+    /// The share of the rows of a source that are in no block yet, if that is known.
+    pub(crate) fn share_changed(&self, source: Source) -> Option<f64> {
+        let changes = *self.changes.get(&source)? as f64;
+        Some((changes / self.row_count().max(1.0)).min(1.0))
     }
 
     pub(crate) fn row_count(&self) -> f64 {

@@ -24,7 +24,7 @@ use crate::functions;
 use crate::in_lists::{join_again, keep_apart};
 use crate::literals::type_literals;
 use crate::operators::{
-    Abandoned, LookupJoins, MergeJoins, OnePerGroup, OrderUse, RuntimeFilters, TopN, ends_with,
+    Abandoned, FewGroups, LookupJoins, MergeJoins, OnePerGroup, OrderUse, RuntimeFilters, TopN, ends_with,
 };
 use crate::provider::{CurrentStatement, RukhCatalog};
 use crate::push_down::logical_rules;
@@ -75,7 +75,10 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
             // First it says which order the statement asks for, and the second time forgets it.
             "OutputRequirements" if is_required => rules.push(Arc::new(OrderUse)),
             "OutputRequirements" => is_required = true,
-            "SanityCheckPlan" => rules.push(Arc::new(RuntimeFilters)),
+            "SanityCheckPlan" => {
+                rules.push(Arc::new(RuntimeFilters));
+                rules.push(Arc::new(FewGroups));
+            }
             _ => {}
         }
         let selects_joins = rule.name() == "join_selection";

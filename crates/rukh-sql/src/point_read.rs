@@ -170,7 +170,7 @@ impl Session {
         let known = point.reader.get();
         let latest = !self.is_in_block() && known.is_some_and(PointReader::is_single_get);
         let snapshot = match latest {
-            true => self.engine().latest(),
+            true => self.engine().latest(point.table),
             false => self.snapshot(),
         };
         if snapshot.catalog.version != version {

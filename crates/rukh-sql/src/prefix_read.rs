@@ -134,7 +134,7 @@ impl Session {
         let key: SmallVec<[DatumRef<'_>; 10]> = key.iter().map(|datum| datum.as_ref().as_ref()).collect();
         let latest = !self.is_in_block();
         let snapshot = match latest {
-            true => self.engine().latest(),
+            true => self.engine().latest(prefix.table),
             false => self.snapshot(),
         };
         if snapshot.catalog.version != version {

@@ -26,6 +26,8 @@ pub(crate) struct Methods {
     pub(crate) index_union: bool,
     /// Scans that are narrowed by what joins above them find out.
     pub(crate) runtime_filter: bool,
+    /// Groups of columnar scans told apart by numbers, where they are few.
+    pub(crate) few_groups: bool,
 }
 
 impl Default for Methods {
@@ -37,6 +39,7 @@ impl Default for Methods {
             index_intersection: true,
             index_union: true,
             runtime_filter: true,
+            few_groups: true,
         }
     }
 }
@@ -127,7 +130,7 @@ impl Settings {
 const ISOLATION: &str = "repeatable read";
 
 /// Names of all settings, with what they are for.
-const KNOWN: [(&str, &str); 18] = [
+const KNOWN: [(&str, &str); 19] = [
     ("auto_analyze", "whether COPY of many rows is followed by ANALYZE"),
     (
         "default_table_access_method",
@@ -140,6 +143,10 @@ const KNOWN: [(&str, &str); 18] = [
     (
         "default_transaction_read_only",
         "whether new transactions may only read",
+    ),
+    (
+        "enable_fewgroups",
+        "whether groups of columnar scans that are known to be few are told apart by numbers",
     ),
     (
         "enable_hashjoin",
@@ -227,6 +234,7 @@ impl Settings {
                 self.transaction_read_only = boolean(name, value, self.default_transaction_read_only)?;
             }
             "default_transaction_isolation" | "transaction_isolation" => check_isolation(name, value)?,
+            "enable_fewgroups" => self.methods.few_groups = boolean(name, value, true)?,
             "enable_hashjoin" => self.methods.hash_join = boolean(name, value, true)?,
             "enable_indexintersection" => self.methods.index_intersection = boolean(name, value, true)?,
             "enable_indexunion" => self.methods.index_union = boolean(name, value, true)?,
@@ -270,6 +278,7 @@ impl Settings {
             "default_transaction_read_only" => Ok(on_or_off(self.default_transaction_read_only)),
             "transaction_read_only" => Ok(on_or_off(self.transaction_read_only)),
             "default_transaction_isolation" | "transaction_isolation" => Ok(ISOLATION.to_string()),
+            "enable_fewgroups" => Ok(on_or_off(self.methods.few_groups)),
             "enable_hashjoin" => Ok(on_or_off(self.methods.hash_join)),
             "enable_indexintersection" => Ok(on_or_off(self.methods.index_intersection)),
             "enable_indexunion" => Ok(on_or_off(self.methods.index_union)),

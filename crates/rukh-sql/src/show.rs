@@ -88,9 +88,9 @@ pub(crate) fn indexes(
         ),
         (
             "state",
-            texts(indexes.iter().zip(&debts).map(|((_, index), debt)| {
+            texts(indexes.iter().zip(&debts).map(|((table, index), debt)| {
                 Some(match debt {
-                    Some(debt) => format!("{}, {}", state(index, builds), debt_text(debt)),
+                    Some(debt) => format!("{}, {}", state(index, builds), debt_text(table, debt)),
                     None => state(index, builds),
                 })
             })),
@@ -98,12 +98,14 @@ pub(crate) fn indexes(
     ])
 }
 
-/// Says what a columnar index has stored.
-fn debt_text(debt: &ColumnarDebt) -> String {
+/// Says what a columnar index has stored, and by which compression if that was chosen.
+fn debt_text(table: &Table, debt: &ColumnarDebt) -> String {
+    let chosen = table.options.compression.as_ref();
+    let chosen = chosen.map_or(String::new(), |name| format!(" by {name}"));
     let compressed = match debt.block_file_bytes {
         0 => String::new(),
         bytes => format!(
-            ", compressed {:.1} to 1",
+            ", compressed {:.1} to 1{chosen}",
             debt.block_raw_bytes as f64 / bytes as f64
         ),
     };
@@ -386,6 +388,8 @@ fn options_sql(table: &Table) -> String {
         options.push("IMMUTABLE_ROWS = true".to_string());
     }
     options.extend(lifetime_sql(table));
+    let compression = table.options.compression.as_ref();
+    options.extend(compression.map(|name| format!("COMPRESSION = '{name}'")));
     options.extend(
         table
             .options

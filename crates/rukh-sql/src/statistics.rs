@@ -5,13 +5,13 @@
 //! its end, so that the same history gives the same plans. But a table that has doubled since is not
 //! taken for the small one that it was: its rows are then counted to the next power of two.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock};
 
 use parking_lot::RwLock;
-use rukh_catalog::{Table, TableId};
+use rukh_catalog::{IndexId, Table, TableId};
 use rukh_engine::{Engine, TableStatistics, ValueStatistics};
-use rukh_planner::{CommonValues, Histogram, IndexExpression, Statistics, TermId, TermStatistics};
+use rukh_planner::{CommonValues, Histogram, IndexExpression, Source, Statistics, TermId, TermStatistics};
 
 use crate::context::Notice;
 use crate::session::Session;
@@ -29,6 +29,7 @@ struct Known {
     found: Arc<TableStatistics>,
     table: Arc<Table>,
     rows: u64,
+    changes: BTreeMap<Source, u64>,
     statistics: Arc<Statistics>,
 }
 
@@ -44,18 +45,24 @@ impl KnownStatistics {
             return UNKNOWN.clone();
         };
         let rows = present_rows(found.rows, engine.growth(table.id));
+        let changes = present_changes(engine, table.id);
         if let Some(known) = self.0.read().get(&table.id)
             && Arc::ptr_eq(&known.found, &found)
             && Arc::ptr_eq(&known.table, table)
             && known.rows == rows
+            && known.changes == changes
         {
             return known.statistics.clone();
         }
-        let statistics = Arc::new(converted(&found, rows, expressions));
+        let statistics = Arc::new(Statistics {
+            changes: changes.clone(),
+            ..converted(&found, rows, expressions)
+        });
         let known = Known {
             found,
             table: table.clone(),
             rows,
+            changes,
             statistics: statistics.clone(),
         };
         let is_known = |id: &TableId, known: &mut Known| {
@@ -93,6 +100,22 @@ pub(crate) fn analyze_after_load(session: &mut Session, table: &Table, loaded: u
     }
 }
 
+/// Changes beside blocks that do not count.
+const CHANGES_MIN: u64 = 1_024;
+
+/// Changes that what is columnar of a table has beside its blocks, counted to the next power of two; few are none.
+fn present_changes(engine: &Engine, table: TableId) -> BTreeMap<Source, u64> {
+    let about = |changes: u64| match changes < CHANGES_MIN {
+        true => 0,
+        false => changes.checked_next_power_of_two().unwrap_or(u64::MAX),
+    };
+    let source = |index: Option<IndexId>| index.map_or(Source::Table, Source::Index);
+    let known = engine.changes_beside_blocks(table).into_iter();
+    known
+        .map(|(index, changes)| (source(index), about(changes)))
+        .collect()
+}
+
 /// Rows that a table is taken to have, of which so many were found and so many have come since.
 fn present_rows(found: u64, growth: i64) -> u64 {
     let growth = u64::try_from(growth).unwrap_or(0);
@@ -124,6 +147,7 @@ fn converted(found: &TableStatistics, rows: u64, expressions: &[IndexExpression]
     Statistics {
         rows: Some(rows),
         terms: terms.collect(),
+        ..Statistics::default()
     }
 }
 

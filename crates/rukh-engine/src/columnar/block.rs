@@ -5,6 +5,7 @@
 //! | 0 (u16), key of the first row    | head of the block (`head`)         |
 //! | s + 1 (u16), key of the first row | column s of the block (`column`)  |
 //! | s + 1 (u16), key of another row   | a further piece of it (`pieces`)  |
+//! | 65,535, s (u16 each), key of the first row | filter of column s (`filter`) |
 //!
 //! The numbers are big-endian. So all heads lie together, and so do the values of one column, in key
 //! order: a scan reads the heads and the columns that it names, and nothing in between. Columns are
@@ -13,35 +14,42 @@
 use super::pieces::{Cutting, Parts};
 use super::times::Numbers;
 use super::vector::ColumnVector;
-use super::{BlockError, column, head};
+use super::{BlockError, column, filter, head};
 use rukh_keys::KeyRange;
 use std::ops::Range;
 
 /// Rows of a new block.
 pub(crate) const BLOCK_ROWS: usize = 8192;
 
-/// Bytes of the number before the key of the first row.
-const SLOT_LEN: usize = 2;
+/// The number under which filters are.
+const FILTERS: u16 = u16::MAX;
 
 /// What a key of blocks belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
     Head,
     Column(usize),
+    /// The filter of a column.
+    Filter(usize),
 }
 
 impl Piece {
-    fn number(self) -> u16 {
+    /// Returns what stands before the key of the first row.
+    fn prefix(self) -> Vec<u8> {
+        let number = |number: usize| u16::try_from(number).expect("a table has less than 65,535 columns");
         match self {
-            Piece::Head => 0,
-            Piece::Column(slot) => u16::try_from(slot + 1).expect("a table has less than 65,535 columns"),
+            Piece::Head => 0_u16.to_be_bytes().to_vec(),
+            Piece::Column(slot) => number(slot + 1).to_be_bytes().to_vec(),
+            Piece::Filter(slot) => [FILTERS, number(slot)]
+                .iter()
+                .flat_map(|part| part.to_be_bytes())
+                .collect(),
         }
     }
 
     /// Returns the key of this piece of the block whose first row has this key.
     pub(crate) fn key(self, first: &[u8]) -> Vec<u8> {
-        let mut key = Vec::with_capacity(SLOT_LEN + first.len());
-        key.extend_from_slice(&self.number().to_be_bytes());
+        let mut key = self.prefix();
         key.extend_from_slice(first);
         key
     }
@@ -49,12 +57,12 @@ impl Piece {
     /// Returns the range of this piece of the blocks whose first key lies in `range`.
     pub(crate) fn range(self, range: &KeyRange) -> KeyRange {
         let limit = match &range.limit {
-            Some(limit) => self.key(limit),
-            None => (self.number() + 1).to_be_bytes().to_vec(),
+            Some(limit) => Some(self.key(limit)),
+            None => KeyRange::prefix(self.prefix()).limit,
         };
         KeyRange {
             start: self.key(&range.start),
-            limit: Some(limit),
+            limit,
         }
     }
 
@@ -63,6 +71,10 @@ impl Piece {
         let (number, first) = key.split_first_chunk().ok_or(BlockError::Truncated)?;
         let piece = match u16::from_be_bytes(*number) {
             0 => Piece::Head,
+            FILTERS => {
+                let (number, first) = first.split_first_chunk().ok_or(BlockError::Truncated)?;
+                return Ok((Piece::Filter(usize::from(u16::from_be_bytes(*number))), first));
+            }
             number => Piece::Column(usize::from(number) - 1),
         };
         Ok((piece, first))
@@ -88,19 +100,46 @@ pub(crate) fn encode<'k>(
     let (first_key, last_key) = (key_of(rows.start), key_of(rows.end - 1));
     let mut stored = Vec::with_capacity(columns.len());
     let mut shifts = vec![None; Numbers::of(numbers).len()];
+    let mut filters = vec![false; shifts.len()];
+    let mut hashes = Vec::new();
     for (number, vector) in numbers.iter().zip(columns) {
         let (shift, pieces) = encode_column(*number, vector, rows.clone(), cutting, key_of);
         let place = Numbers::of(numbers).place(*number);
-        shifts[place.expect("the number is one of them")] = shift;
+        let place = place.expect("the number is one of them");
+        shifts[place] = shift;
+        let bytes = pieces.iter().map(|(_, value)| value.len()).sum();
+        if let Some(of_column) = filter::of_column(*number, vector, rows.clone(), bytes) {
+            hashes.push((place, *number, of_column));
+        }
         stored.extend(pieces);
     }
     let identity = column::identity(stored.iter().map(|(_, value)| value.as_slice()));
     let identity = identity.expect("what was encoded has a checksum");
     let parts = Parts::new(cutting, shifts.into_iter(), rows.clone(), key_of);
+    // Filters take what is left of their share, the first columns first.
+    let mut left = stored.iter().map(|(_, value)| value.len()).sum::<usize>() / FILTERS_SHARE;
+    for (place, number, hashes) in hashes {
+        let bytes = filter::bytes(hashes.len());
+        if bytes <= left {
+            left -= bytes;
+            filters[place] = true;
+            let key = Piece::Filter(number).key(first_key);
+            let filter = filter::encode(&key, &hashes, rows.len());
+            stored.push((key, filter));
+        }
+    }
     let key = Piece::Head.key(first_key);
-    let head = head::encode(&key, numbers, columns, rows, last_key, parts.as_ref(), identity);
+    let told = head::Told {
+        parts: parts.as_ref(),
+        filters: &filters,
+        identity,
+    };
+    let head = head::encode(&key, numbers, columns, rows, last_key, told);
     std::iter::once((key, head)).chain(stored).collect()
 }
+
+/// Filters of a block take one in so many bytes of its columns, at most.
+const FILTERS_SHARE: usize = 4;
 
 /// A column may take so much more in pieces: one more byte for so many.
 const PIECES_COST: usize = 4;

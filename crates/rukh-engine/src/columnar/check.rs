@@ -4,6 +4,7 @@
 use super::BlockError;
 use super::block::Piece;
 use super::column::{self, Column};
+use super::filter::{Filter, hash_of_row};
 use super::head::{self, Head};
 use super::open::corruption;
 use super::pieces::{Cut, Parts};
@@ -109,6 +110,11 @@ pub(crate) fn check_blocks(
                     None => true,
                 })
             }
+            Ok((Piece::Filter(number), first)) => match known.get(first) {
+                Some(Some(shape)) => shape.filters.contains(&number),
+                Some(None) => true,
+                None => false,
+            },
             Err(_) => false,
         };
         strays += u64::from(!belongs);
@@ -125,11 +131,18 @@ struct Shape {
     rows: usize,
     numbers: Numbers,
     parts: Option<Arc<Parts>>,
+    /// The numbers of the columns that have filters.
+    filters: Vec<usize>,
 }
 
 impl Shape {
     fn of(head: &Head<'_>) -> Shape {
         Shape {
+            filters: head
+                .numbers()
+                .iter()
+                .filter(|number| head.has_filter(*number))
+                .collect(),
             rows: head.rows,
             numbers: head.numbers(),
             parts: head.parts.clone(),
@@ -158,9 +171,42 @@ impl Shape {
 
 /// Returns the keys of all pieces of the block with a head, but that of the head.
 pub(super) fn pieces_of(head: &Head<'_>, first: &[u8]) -> Vec<Vec<u8>> {
+    let mut keys = columns_of(head, first);
+    let filters = Shape::of(head).filters.into_iter();
+    keys.extend(filters.map(|number| Piece::Filter(number).key(first)));
+    keys
+}
+
+/// Returns the keys of all pieces of the columns of the block with a head.
+fn columns_of(head: &Head<'_>, first: &[u8]) -> Vec<Vec<u8>> {
     let shape = Shape::of(head);
     let numbers = shape.numbers.iter();
     numbers.flat_map(|number| shape.keys(number, first)).collect()
+}
+
+/// Checks that a filter lacks no value of its column.
+fn check_filter(
+    kv: &dyn KvSnapshot,
+    storage: &str,
+    key: &[u8],
+    column: &ColumnVector,
+) -> Result<Result<(), BlockError>, EngineError> {
+    let value = kv.get(storage, key)?;
+    let Some(value) = value else {
+        return Ok(Err(BlockError::Missing));
+    };
+    let filter = match Filter::parse(key, &value) {
+        Ok(filter) if filter.rows == column.len() => filter,
+        Ok(_) => return Ok(Err(BlockError::Invalid("a filter of other rows"))),
+        Err(error) => return Ok(Err(error)),
+    };
+    let mut values = (0..column.len()).filter(|row| !column.is_null(*row));
+    Ok(
+        match values.all(|row| filter.may_have(hash_of_row(column, row))) {
+            true => Ok(()),
+            false => Err(BlockError::Invalid("a filter that lacks a value")),
+        },
+    )
 }
 
 fn owned(cursor: &mut dyn KvCursor) -> Result<Option<(Vec<u8>, Vec<u8>)>, EngineError> {
@@ -203,6 +249,10 @@ fn check_block(
         if vector.len() != parsed.rows {
             return Err(wrong("columns of different length"));
         }
+        if shape.filters.contains(&number) {
+            let key = Piece::Filter(number).key(first);
+            check_filter(kv, &blocks.storage, &key, &vector)?.map_err(failed(Some(slot)))?;
+        }
         numbers.push(number);
         columns.push(vector);
     }
@@ -237,8 +287,11 @@ fn check_block(
         &columns,
         0..parsed.rows,
         &last,
-        None,
-        identity,
+        head::Told {
+            parts: None,
+            filters: &[],
+            identity,
+        },
     );
     let made = Head::parse(&head_key, &made).map_err(failed(None))?;
     match numbers
@@ -261,7 +314,7 @@ fn check_identity(
         return Ok(());
     };
     let storage = &index.blocks().expect("the index is columnar").storage;
-    let keys = pieces_of(head, first);
+    let keys = columns_of(head, first);
     let values = kv.multi_get(storage, &keys)?;
     let found = column::identity(values.iter().flatten().map(Vec::as_slice));
     match found {
@@ -276,12 +329,22 @@ fn check_identity(
     }
 }
 
+/// What a piece of a block is of.
+pub(crate) enum PieceOf {
+    Block,
+    /// A column, by slot; `None` if it is gone.
+    Column(Option<usize>),
+    /// The filter of a column.
+    Filter(Option<usize>),
+}
+
 /// Prints a key of blocks as what it belongs to and the key of the first row.
-pub(crate) fn piece_name(index: &IndexCodec, key: &[u8]) -> (Option<Option<usize>>, Vec<u8>) {
+pub(crate) fn piece_name(index: &IndexCodec, key: &[u8]) -> (PieceOf, Vec<u8>) {
     match Piece::of(key) {
-        Ok((Piece::Head, first)) => (None, first.to_vec()),
-        Ok((Piece::Column(number), first)) => (Some(slot_of(index, number)), first.to_vec()),
-        Err(_) => (None, key.to_vec()),
+        Ok((Piece::Head, first)) => (PieceOf::Block, first.to_vec()),
+        Ok((Piece::Column(number), first)) => (PieceOf::Column(slot_of(index, number)), first.to_vec()),
+        Ok((Piece::Filter(number), first)) => (PieceOf::Filter(slot_of(index, number)), first.to_vec()),
+        Err(_) => (PieceOf::Block, key.to_vec()),
     }
 }
 
@@ -298,6 +361,10 @@ pub(crate) fn piece_value(index: &IndexCodec, key: &[u8], value: &[u8]) -> Resul
             let head = Head::parse(key, value)?;
             let last = crate::names::entry_key(index, head.last_key);
             Ok(format!("{} rows to {last}", head.rows))
+        }
+        (Piece::Filter(_), _) => {
+            let filter = Filter::parse(key, value)?;
+            Ok(format!("filter of {} rows, {} bytes", filter.rows, value.len()))
         }
         (Piece::Column(number), _) => {
             let Some(slot) = slot_of(index, number) else {

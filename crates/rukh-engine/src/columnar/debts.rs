@@ -68,6 +68,23 @@ impl Engine {
         self.inner.debts.rows_min.store(rows, Ordering::Relaxed);
     }
 
+    /// Says how many changes are beside the blocks, about, of each columnar index of a table that may be read, and of the
+    /// table itself (`None`) if it is columnar.
+    pub fn changes_beside_blocks(&self, table: TableId) -> Vec<(Option<IndexId>, u64)> {
+        let definitions = self.inner.definitions();
+        let Ok(codec) = definitions.codec(table) else {
+            return Vec::new();
+        };
+        let layouts = codec.indexes.iter().chain(&codec.blocks);
+        let columnar = layouts.filter(|index| index.blocks().is_some());
+        let ready = columnar.filter(|index| index.index.state == IndexState::Ready);
+        let known = ready.filter_map(|index| {
+            let debt = self.inner.debt(index.index.id, 0).ok()?;
+            Some(((!index.is_table()).then_some(index.index.id), debt.changes))
+        });
+        known.collect()
+    }
+
     /// Sets how many rows new blocks of columnar indexes have, 2 at least.
     pub fn set_block_rows(&self, rows: usize) {
         let rows = rows.clamp(2, super::block::BLOCK_ROWS);

@@ -1,7 +1,8 @@
 //! The head of a block: how many rows it has, its last key, and what is known of each column.
 //!
 //! ```text
-//! format     1 byte   0x03 with times, 0x02 without; 0x05 and 0x04 if columns are in pieces; 0x01 is a head without identity
+//! format     1 byte   0x03 with times, 0x02 without; 2 more if columns are in pieces, 4 more if some have filters; 0x01 is a head
+//!                     without identity
 //! rows       4 bytes  number of rows
 //! last key   4 bytes  its length, then the key of the last row
 //! columns    2 bytes  one more than the highest number of a column, then for each of them
@@ -9,8 +10,9 @@
 //!   bounds   1 byte   0 none, 1 integers, 2 bytes; then
 //!            32 bytes smallest and greatest value, 16 bytes each; or
 //!            1 + n    length and bytes of the smallest, then of the greatest value, of each the first 32
-//! times              of a head 0x03: nulls and bounds of the two columns of times (`times`)
-//! parts               of a head 0x04 or 0x05: how columns are cut (`pieces`)
+//! times              of a head with times: nulls and bounds of the two columns of times (`times`)
+//! parts               of a head with pieces: how columns are cut (`pieces`)
+//! filters            of a head with filters: 1 byte by place of the column, 1 if it has one, else 0
 //! identity   8 bytes  XXH3 of the checksums of all columns of the block, in ascending order of their numbers, piece by piece
 //! checksum   8 bytes  as that of a column
 //! ```
@@ -32,8 +34,12 @@ const FORMAT_TIMED: u8 = 3;
 
 /// What is added to the first byte where columns are in pieces.
 const IN_PIECES: u8 = 2;
-const FORMAT_IN_PIECES: u8 = FORMAT + IN_PIECES;
-const FORMAT_TIMED_IN_PIECES: u8 = FORMAT_TIMED + IN_PIECES;
+
+/// What is added where columns have filters.
+const FILTERED: u8 = 4;
+
+/// The greatest first byte there is.
+const FORMAT_MAX: u8 = FORMAT_TIMED + IN_PIECES + FILTERED;
 
 /// The first byte of heads of databases of format 4 and before, which have no identity.
 const FORMAT_WITHOUT_IDENTITY: u8 = 1;
@@ -67,27 +73,37 @@ pub(crate) struct Head<'a> {
     timed: bool,
     /// How columns are cut, if any is.
     pub(super) parts: Option<Arc<Parts>>,
+    /// By place whether a column has a filter; empty if none has.
+    filters: &'a [u8],
+}
+
+/// What a head tells that its columns do not.
+#[derive(Clone, Copy)]
+pub(super) struct Told<'a> {
+    /// How columns are cut, if any is.
+    pub(super) parts: Option<&'a Parts>,
+    /// By place whether a column has a filter.
+    pub(super) filters: &'a [bool],
+    /// The identity of the block.
+    pub(super) identity: u64,
 }
 
 /// Encodes the head of a block of some rows of these columns, which have these ascending numbers, to be
-/// stored under `key`. A number that no column has is told as that of NULLs. `parts` says how columns are cut, `identity` is
-/// that of the block.
+/// stored under `key`. A number that no column has is told as that of NULLs.
 pub(super) fn encode(
     key: &[u8],
     numbers: &[usize],
     columns: &[ColumnVector],
     rows: Range<usize>,
     last_key: &[u8],
-    parts: Option<&Parts>,
-    identity: u64,
+    told: Told<'_>,
 ) -> Vec<u8> {
     let all = Numbers::of(numbers);
-    let format = if all.timed { FORMAT_TIMED } else { FORMAT };
-    let mut out = vec![if parts.is_some() {
-        format + IN_PIECES
-    } else {
-        format
-    }];
+    let filtered = told.filters.contains(&true);
+    let mut format = if all.timed { FORMAT_TIMED } else { FORMAT };
+    format += if told.parts.is_some() { IN_PIECES } else { 0 };
+    format += if filtered { FILTERED } else { 0 };
+    let mut out = vec![format];
     out.extend_from_slice(&(rows.len() as u32).to_le_bytes());
     out.extend_from_slice(&(last_key.len() as u32).to_le_bytes());
     out.extend_from_slice(last_key);
@@ -118,10 +134,13 @@ pub(super) fn encode(
             }
         }
     }
-    if let Some(parts) = parts {
+    if let Some(parts) = told.parts {
         parts.encode(&mut out);
     }
-    out.extend_from_slice(&identity.to_le_bytes());
+    if filtered {
+        out.extend(told.filters.iter().map(|has| u8::from(*has)));
+    }
+    out.extend_from_slice(&told.identity.to_le_bytes());
     seal(key, &mut out);
     out
 }
@@ -130,13 +149,13 @@ impl<'a> Head<'a> {
     /// Reads the head that is stored under `key`.
     pub(crate) fn parse(key: &[u8], value: &'a [u8]) -> Result<Self, BlockError> {
         let (format, body) = unseal(key, value)?;
-        let (timed, in_pieces) = match format {
-            FORMAT_WITHOUT_IDENTITY | FORMAT => (false, false),
-            FORMAT_TIMED => (true, false),
-            FORMAT_IN_PIECES => (false, true),
-            FORMAT_TIMED_IN_PIECES => (true, true),
+        let added = match format {
+            FORMAT_WITHOUT_IDENTITY => 0,
+            FORMAT..=FORMAT_MAX => format - FORMAT,
             _ => return Err(BlockError::UnknownFormat { format }),
         };
+        let has = |what: u8| added & what != 0;
+        let (timed, in_pieces) = (has(FORMAT_TIMED - FORMAT), has(IN_PIECES));
         let mut reader = Reader(body);
         let rows = reader.u32()? as usize;
         if rows > ROWS_MAX || rows == 0 {
@@ -151,6 +170,13 @@ impl<'a> Head<'a> {
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
         let parts = in_pieces.then(|| Parts::parse(&mut reader, rows, columns.len()));
         let parts = parts.transpose()?.map(Arc::new);
+        let filters = match has(FILTERED) {
+            true => reader.take(columns.len())?,
+            false => &[],
+        };
+        if filters.iter().any(|has| *has > 1) {
+            return Err(BlockError::Invalid("an unknown mark of a filter"));
+        }
         let identity = match format {
             FORMAT_WITHOUT_IDENTITY => None,
             _ => Some(u64::from_le_bytes(reader.array()?)),
@@ -163,6 +189,7 @@ impl<'a> Head<'a> {
                 columns,
                 timed,
                 parts,
+                filters,
             }),
             false => Err(BlockError::Invalid("bytes behind its end")),
         }
@@ -171,6 +198,12 @@ impl<'a> Head<'a> {
     /// Returns what is known of the column with a number; `None` if the block is older than the column.
     pub(crate) fn column(&self, number: usize) -> Option<&Known<'a>> {
         self.columns.get(self.numbers().place(number)?)
+    }
+
+    /// Whether the column with a number has a filter.
+    pub(super) fn has_filter(&self, number: usize) -> bool {
+        let place = self.numbers().place(number);
+        place.is_some_and(|place| self.filters.get(place) == Some(&1))
     }
 
     /// Returns the numbers of its columns.

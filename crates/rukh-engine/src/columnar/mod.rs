@@ -5,6 +5,7 @@
 //! | what the bytes are                          | `block`, `head`, `column`, `pieces`, `packed` |
 //! | values in memory                            | `vector`            |
 //! | conditions on encoded values                | `test`              |
+//! | which blocks a value may be in              | `filter`            |
 //! | when rows were written, and since when they live | `times`        |
 //! | how blocks and changes are read as one      | `scan`, `open`, `changes`, `first` |
 //! | how tables in blocks look as if in rows     | `view`, `kept`      |
@@ -21,6 +22,7 @@ mod check;
 mod column;
 mod debts;
 mod error;
+mod filter;
 mod first;
 mod head;
 mod kept;
@@ -36,7 +38,7 @@ mod vector;
 mod view;
 
 pub(crate) use build::BlockBuilder;
-pub(crate) use check::{EntryReader, check_blocks, piece_name, piece_value};
+pub(crate) use check::{EntryReader, PieceOf, check_blocks, piece_name, piece_value};
 pub(crate) use debts::Debts;
 pub(crate) use error::BlockError;
 pub use first::{FirstRows, NullsWanted};

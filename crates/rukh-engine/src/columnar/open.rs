@@ -32,6 +32,8 @@ pub(super) struct Block {
     pub(super) counted: bool,
     /// The tests that its head leaves open.
     pub(super) open: Vec<usize>,
+    /// The tests among these that filters may refute.
+    pub(super) filtered: Vec<usize>,
     /// The best it may have for those who want first rows only.
     pub(super) bests: Vec<Best>,
     /// A byte of 0 or 1 for each row, if not all are left.
@@ -74,6 +76,7 @@ impl Block {
             counted: false,
             mask: None,
             open: Vec::new(),
+            filtered: Vec::new(),
             read: Vec::new(),
             kept: None,
             next: 0,
@@ -101,6 +104,7 @@ impl Block {
             counted: false,
             mask: None,
             open: Vec::new(),
+            filtered: Vec::new(),
             read: Vec::new(),
             next: 0,
             end: block.rows,

@@ -489,11 +489,9 @@ fn batch_of(now: &Snapshot, index: &IndexCodec, step: &Step) -> Result<Option<Wr
     if !step.old_heads.iter().zip(stored).all(same) {
         return Ok(None);
     }
-    let keys: Vec<Vec<u8>> = step.folded.iter().map(|(key, _)| key.clone()).collect();
-    let stored = now.raw.multi_get(&index.storage, &keys)?;
-    if stored.iter().any(Option::is_none) {
+    let Some(same) = unchanged(now, index, &step.folded)? else {
         return Ok(None);
-    }
+    };
     if !is_alone(now, index, step)? {
         return Ok(None);
     }
@@ -509,10 +507,42 @@ fn batch_of(now: &Snapshot, index: &IndexCodec, step: &Step) -> Result<Option<Wr
     for (key, value) in &step.pieces {
         batch.put(&blocks.storage, key, value);
     }
-    for ((key, folded), stored) in step.folded.iter().zip(stored) {
-        if stored.as_ref() == Some(folded) {
+    for ((key, _), same) in step.folded.iter().zip(same) {
+        if same {
             batch.delete(&index.storage, key);
         }
     }
     Ok(Some(batch))
+}
+
+/// Says of each change, in key order, whether it is still what it was; `None` if one has gone.
+fn unchanged(
+    now: &Snapshot,
+    index: &IndexCodec,
+    folded: &[Change],
+) -> Result<Option<Vec<bool>>, EngineError> {
+    let (Some((first, _)), Some((last, _))) = (folded.first(), folded.last()) else {
+        return Ok(Some(Vec::new()));
+    };
+    // All changes between them were folded, so that few others lie there.
+    let range = KeyRange {
+        start: first.clone(),
+        limit: Some([last.as_slice(), &[0]].concat()),
+    };
+    let mut stored = now.raw.scan(&index.storage, ScanSpec::ranges(vec![range]))?;
+    let mut same = Vec::with_capacity(folded.len());
+    for (key, value) in folded {
+        let found = loop {
+            match stored.next()? {
+                Some(entry) if entry.key < key.as_slice() => {}
+                Some(entry) if entry.key == key => break Some(entry.value == value),
+                _ => break None,
+            }
+        };
+        let Some(found) = found else {
+            return Ok(None);
+        };
+        same.push(found);
+    }
+    Ok(Some(same))
 }

@@ -2,7 +2,8 @@
 //! order.
 //!
 //! Both are read from one snapshot, and a change wins over what a block has under its key. Of a range,
-//! heads are read a group at a time. A head that refutes a test is *pruned*: no column of it is read.
+//! heads are read a group at a time. A block whose head refutes a test is *pruned*: no column of it is read. So is one whose
+//! filter of a column lacks all values that a test lets pass.
 //! Of the others, the columns tested are read, one test after the other, for as long as some row is
 //! left; then the columns given out, where a row is left at all. Groups begin small and grow, so that
 //! a LIMIT reads little ahead.
@@ -14,8 +15,10 @@
 //!
 //! Deliberately not here: the rows of the table.
 
+use super::BlockError;
 use super::block::Piece;
 use super::changes::Changes;
+use super::filter::Filter;
 use super::first::{Best, FirstRows, Firsts};
 use super::head::Head;
 use super::open::{Block, KeyColumns, block_at, corruption};
@@ -284,12 +287,14 @@ impl BlockScan {
                 continue;
             }
             let blocks = self.index.blocks().expect("the index is columnar");
-            let (mut alive, mut open) = (true, Vec::new());
+            let (mut alive, mut open, mut filtered) = (true, Vec::new(), Vec::new());
             for (nth, (slot, test)) in self.tests.iter().enumerate() {
                 match head.column(blocks.numbers[*slot]) {
                     Some(known) => {
                         alive &= known.meets(test);
                         open.extend((!known.holds(test)).then_some(nth));
+                        let by_value = test.hashes().is_some() && !(known.has_nulls() && test.takes_null());
+                        filtered.extend((by_value && head.has_filter(blocks.numbers[*slot])).then_some(nth));
                     }
                     None => alive &= test.takes(blocks.types[*slot], &blocks.missing[*slot].as_ref()),
                 }
@@ -304,6 +309,7 @@ impl BlockScan {
             block.alive = alive;
             block.mask = (alive && !open.is_empty()).then(|| vec![1; head.rows]);
             block.open = open;
+            block.filtered = filtered;
             if !alive {
                 self.count(&mut block);
             }
@@ -314,6 +320,7 @@ impl BlockScan {
 
     /// Evaluates the tests on the blocks of the group, column by column.
     fn test_group(&mut self) -> Result<(), EngineError> {
+        self.filter_group()?;
         let mut group = std::mem::take(&mut self.group);
         for block in &mut group {
             // Others may turn out to have nothing that is wanted before a column of theirs is read.
@@ -350,6 +357,37 @@ impl BlockScan {
         for mask in self.group.iter().filter_map(|block| block.mask.as_ref()) {
             self.counters.masked_misses += mask.iter().map(|left| u64::from(*left ^ 1)).sum::<u64>();
         }
+        Ok(())
+    }
+
+    /// Looks for the values that tests let pass in the filters of the blocks of the group.
+    fn filter_group(&mut self) -> Result<(), EngineError> {
+        let blocks = self.index.blocks().expect("the index is columnar");
+        for (nth, (slot, test)) in self.tests.iter().enumerate() {
+            let Some(hashes) = test.hashes() else {
+                continue;
+            };
+            let asked = |block: &&mut Block| block.alive && block.filtered.contains(&nth);
+            let group: Vec<&mut Block> = self.group.iter_mut().filter(asked).collect();
+            if group.is_empty() {
+                continue;
+            }
+            let key = |block: &&mut Block| Piece::Filter(blocks.numbers[*slot]).key(&block.first_key);
+            let keys: Vec<Vec<u8>> = group.iter().map(key).collect();
+            let values = self.kv.multi_get(&blocks.storage, &keys)?;
+            for ((block, key), value) in group.into_iter().zip(&keys).zip(values) {
+                let failed = |e| corruption(&self.index, &block.first_key, Some(*slot), e);
+                let value = value.ok_or(BlockError::Missing).map_err(failed)?;
+                self.counters.bytes_read += value.len() as u64;
+                let filter = Filter::parse(key, &value).map_err(failed)?;
+                block.alive = hashes.iter().any(|hash| filter.may_have(*hash));
+            }
+        }
+        let mut group = std::mem::take(&mut self.group);
+        for block in group.iter_mut().filter(|block| !block.alive) {
+            self.count(block);
+        }
+        self.group = group;
         Ok(())
     }
 

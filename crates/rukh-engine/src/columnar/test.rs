@@ -1,7 +1,7 @@
 //! Conditions on one column, evaluated on its encoded values: the masked compares of columnar indexes.
 
 use super::vector::{Class, class_of};
-use super::{column, vector};
+use super::{column, filter, vector};
 use rukh_catalog::ColumnId;
 use rukh_keys::{DataType, Datum, DatumRef, ValueError};
 use std::ops::Bound;
@@ -23,7 +23,12 @@ pub(crate) struct Test {
     integers: Vec<(i128, i128)>,
     bytes: Vec<(Bound<Vec<u8>>, Bound<Vec<u8>>)>,
     null: bool,
+    /// The hashes of the values that pass, if these are few and nothing else does but NULL.
+    hashes: Option<Vec<u64>>,
 }
+
+/// Most values that are looked for in filters.
+const HASHES_MAX: usize = 256;
 
 impl Test {
     /// Makes a condition on a column of this type ready; fails on datums of another.
@@ -32,6 +37,7 @@ impl Test {
             integers: Vec::new(),
             bytes: Vec::new(),
             null: test.null,
+            hashes: None,
         };
         for (low, high) in &test.ranges {
             match class_of(&ty) {
@@ -42,7 +48,26 @@ impl Test {
                 }
             }
         }
+        ready.hashes = ready.values_hashed();
         Ok(ready)
+    }
+
+    fn values_hashed(&self) -> Option<Vec<u64>> {
+        if self.integers.len() + self.bytes.len() > HASHES_MAX {
+            return None;
+        }
+        let integers = self.integers.iter();
+        let integers = integers.map(|(low, high)| (low == high).then(|| filter::hash_of_integer(*low)));
+        let bytes = self.bytes.iter().map(|range| match range {
+            (Bound::Included(low), Bound::Included(high)) if low == high => Some(filter::hash_of_bytes(low)),
+            _ => None,
+        });
+        integers.chain(bytes).collect()
+    }
+
+    /// Returns the hashes of the values that pass, if these are few and nothing else does but NULL.
+    pub(super) fn hashes(&self) -> Option<&[u64]> {
+        self.hashes.as_deref()
     }
 
     pub(super) fn integers(&self) -> &[(i128, i128)] {

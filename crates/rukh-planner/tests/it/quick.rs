@@ -4,8 +4,8 @@
 use proptest::prelude::*;
 use rukh_catalog::Table;
 use rukh_planner::{
-    CommonValues, CompareOp, Hint, Histogram, Operand, Planner, Predicate, Query, ScanKind, Statistics,
-    Target, TermId, TermStatistics, access_path, access_path_on, explain_text, plan,
+    CommonValues, CompareOp, Hint, Histogram, Operand, Planner, Predicate, Query, ScanKind, Source,
+    Statistics, Target, TermId, TermStatistics, access_path, access_path_on, explain_text, plan,
 };
 
 use crate::choices::{Choices, numbers};
@@ -42,6 +42,14 @@ fn random_statistics(choices: &mut Choices, world: &World) -> Statistics {
     let mut statistics = Statistics::UNKNOWN;
     if choices.one_in(2) {
         statistics.rows = Some(*choices.pick(&[0, 1, 2, 30, 5_000, 10_000_000]));
+    }
+    let indexes = world.table.indexes.iter().map(|index| Source::Index(index.id));
+    for source in indexes.chain([Source::Table]) {
+        if choices.one_in(4) {
+            statistics
+                .changes
+                .insert(source, *choices.pick(&[0, 1_024, 1 << 20]));
+        }
     }
     for column in &world.table.columns {
         if choices.one_in(2) {

@@ -15,7 +15,7 @@ use rukh_keys::{DataType, Datum};
 
 use super::alter_identity::{add_identity, alter_numbers, drop_identity, identity_of, not_so};
 use super::alter_type::retyped;
-use super::create_table::{checked_default, create_uniques};
+use super::create_table::{aside, checked_default, create_uniques};
 use super::lifetime::{set_family, set_lifetime};
 use super::moves::rename;
 use super::remove::check_no_views;
@@ -359,6 +359,10 @@ impl Change<'_> {
         let (default, missing) = default.transpose()?.unzip();
         let family = match &definition.family {
             None => FamilyId(0),
+            Some(name) if self.next.is_columnar() => {
+                self.notices.push(aside(&name.text));
+                FamilyId(0)
+            }
             Some(name) => self.family(&name.text),
         };
         let column = Column {

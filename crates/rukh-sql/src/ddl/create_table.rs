@@ -17,6 +17,7 @@ use super::sequence::sequence;
 use super::stored::{check_constraint, check_stored, generated_column};
 use super::versions::set_versions;
 use crate::SqlError;
+use crate::context::Notice;
 use crate::expressions::evaluate_default;
 use crate::sequences::{calls_sequence, default_of, next_of};
 use crate::session::Session;
@@ -79,10 +80,10 @@ fn finish(session: &Session, table: &Table, liked: &[like::Liked], filling: bool
 fn table_draft(
     catalog: &Catalog,
     statement: &CreateTableStatement,
-    session: &Session,
+    session: &mut Session,
 ) -> Result<(TableDraft, Vec<(ColumnId, Sequence)>), SqlError> {
     let families = families(statement)?;
-    let (columns, sequences) = columns(catalog, statement, &families)?;
+    let (mut columns, sequences) = columns(catalog, statement, &families)?;
     let primary_key = primary_key(statement, &columns)?;
     let salt = match &statement.options.salt {
         None => None,
@@ -99,6 +100,11 @@ fn table_draft(
         }
     };
     let split_on = split_keys(&statement.options.split_on, &primary_key, &columns)?;
+    let columnar = (statement.options.columnar).unwrap_or(session.settings.columnar_tables);
+    let families = match columnar {
+        true => set_aside(families, &mut columns, session)?,
+        false => families,
+    };
     let mut draft = TableDraft {
         schema: schema_of(catalog, &statement.name)?.to_string(),
         name: statement.name.name.clone(),
@@ -108,8 +114,9 @@ fn table_draft(
         families: families.into_iter().filter(|family| family.id.0 != 0).collect(),
         options: TableOptions {
             immutable: statement.options.immutable,
-            columnar: (statement.options.columnar).unwrap_or(session.settings.columnar_tables),
+            columnar,
             split_on,
+            compression: statement.options.compression.clone(),
             ..TableOptions::default()
         },
         checks: Vec::new(),
@@ -123,6 +130,46 @@ fn table_draft(
     draft.options.timed |= ttls.any(|ttl| ttl.is_some());
     add_expressions(&mut draft, statement)?;
     Ok((draft, sequences))
+}
+
+/// Passes over the families of a columnar table, whose columns are all stored apart as it is, with a notice.
+///
+/// Fails on a family that has options of its own, which blocks cannot keep.
+fn set_aside(
+    mut families: Vec<Family>,
+    columns: &mut [Column],
+    session: &mut Session,
+) -> Result<Vec<Family>, SqlError> {
+    for family in families.drain(1..) {
+        let what = match &family.options {
+            FamilyOptions {
+                ttl_micros: Some(_), ..
+            } => "TTL",
+            FamilyOptions {
+                versions: Some(_), ..
+            } => "VERSIONS",
+            FamilyOptions {
+                compression: Some(_), ..
+            } => "COMPRESSION",
+            _ => {
+                session.notice(aside(&family.name));
+                continue;
+            }
+        };
+        let message = format!("access method \"columnar\" does not support families with {what}");
+        return Err(SqlError::unsupported(message).with_hint(format!("Give {what} to the table.")));
+    }
+    for column in columns {
+        column.family = FamilyId(0);
+    }
+    Ok(families)
+}
+
+/// Tells that a columnar table has no families.
+pub(super) fn aside(family: &str) -> Notice {
+    Notice::new(format!(
+        "family \"{family}\" is passed over: each column of a columnar table is stored apart"
+    ))
 }
 
 /// Adds generated columns and CHECK constraints, which are typed on the columns that are there.

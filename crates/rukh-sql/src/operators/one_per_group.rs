@@ -31,7 +31,6 @@ use datafusion::physical_plan::{ExecutionPlan, ReplaceChildrenOptions};
 use datafusion::scalar::ScalarValue;
 use rukh_catalog::ColumnId;
 use rukh_engine::{FirstRows, NullsWanted};
-use rukh_keys::DataType;
 use rukh_planner::{GroupRow, Grouped, OrderKey, TermId};
 
 use super::ScanExec;
@@ -179,8 +178,7 @@ fn of_aggregate(aggregate: &AggregateExec) -> Option<(&ScanExec, Grouped)> {
 }
 
 /// The scan below an aggregate over all rows, and the rows of it that matter: the least and greatest of some columns.
-///
-/// Floats are left out: only those who compare them know where NaN is.
+/// NaN is the greatest float there as here.
 fn extremes(aggregate: &AggregateExec) -> Option<(&ScanExec, Vec<FirstRows>)> {
     let is_plain = matches!(aggregate.mode().input_mode(), AggregateInputMode::Raw)
         && aggregate.group_expr().is_single()
@@ -194,10 +192,6 @@ fn extremes(aggregate: &AggregateExec) -> Option<(&ScanExec, Vec<FirstRows>)> {
     for call in aggregate.aggr_expr() {
         let [argument] = call.expressions().try_into().ok()?;
         let column = input.column(&argument)?;
-        let ty = scan.table().column(column)?.ty;
-        if matches!(ty, DataType::Real | DataType::Double) {
-            return None;
-        }
         let descending = match call.fun().name() {
             "min" => false,
             "max" => true,

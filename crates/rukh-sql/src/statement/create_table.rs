@@ -582,6 +582,8 @@ fn option(reader: &mut Reader<'_>, options: &mut TableOptionsDefinition) -> Resu
         }
         "ttl" if has_value => options.lifetime = Some(lifetime(reader)?),
         "versions" => options.versions = Some(versions(reader)?),
+        "compression" if has_value => options.compression = Some(compression_name(reader)?),
+        "compression" => return Err(reader.unexpected()),
         "salt_buckets" | "ttl" => return Err(reader.unexpected()),
         _ => return Err(unknown_option(&name)),
     }

@@ -693,6 +693,8 @@ pub struct TableOptionsDefinition {
     pub columnar: Option<bool>,
     /// VERSIONS, if said; `None` in it is one version.
     pub versions: Option<Option<u32>>,
+    /// COMPRESSION.
+    pub compression: Option<String>,
     /// SPLIT ON: each key is one or more constants for the first elements of the primary key.
     pub split_on: Vec<Vec<Expression>>,
 }

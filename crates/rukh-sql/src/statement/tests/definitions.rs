@@ -45,8 +45,8 @@ fn create_table_statements() {
             "t (a:INTEGER) pk a salt 16 immutable",
         ),
         (
-            "CREATE TABLE t (a INT PRIMARY KEY) USING columnar WITH (immutable = true)",
-            "t (a:INTEGER) pk a columnar immutable",
+            "CREATE TABLE t (a INT PRIMARY KEY) USING columnar WITH (immutable = true, compression = lz4)",
+            "t (a:INTEGER) pk a columnar immutable lz4",
         ),
         (
             "CREATE TABLE t (a INT PRIMARY KEY) USING heap",

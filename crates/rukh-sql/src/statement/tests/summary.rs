@@ -365,6 +365,9 @@ pub(super) fn create_table(table: &CreateTableStatement) -> String {
     if table.options.immutable {
         out += " immutable";
     }
+    if let Some(compression) = &table.options.compression {
+        out += &format!(" {compression}");
+    }
     for key in &table.options.split_on {
         out += &format!(" split {}", list(key, |constant| constant.expr.to_string()));
     }
