@@ -6,7 +6,7 @@
 //! | `next_id`    | the next table or index id, in decimal  |
 //! | `table/<id>` | the table as JSON, id as eight digits   |
 //! | `sequence/<id>`, `view/<id>`, `role/<id>`, `schema/<id>` | as tables are |
-//! | `sequence_state/<id>` | the next number to give, in decimal, or `end` |
+//! | `sequence_state/<id>` | the next number to give, in decimal, with a sign and a zero before it if it was set, or `end` |
 //!
 //! JSON, because definitions are few, are read once per start, and should be readable in `rukh dump`.
 

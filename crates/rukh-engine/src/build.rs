@@ -19,7 +19,7 @@ use crate::lock::WriterGuard;
 use crate::maintain::Maintainer;
 use crate::snapshot::Snapshot;
 use crate::{EngineError, Progress};
-use rukh_catalog::{CatalogError, Index, IndexId, IndexState, Table, TableId};
+use rukh_catalog::{CatalogError, ColumnId, Index, IndexId, IndexState, Table};
 use rukh_kv::{ScanSpec, TableOptions, WriteBatch};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -35,12 +35,14 @@ const PASSES_MAX: usize = 32;
 
 impl Inner {
     /// Fills the column family of index `filled`, new and empty, and has it take the place of `index` in
-    /// state Ready; they may be the same. Gives the writer lock up where it takes long.
+    /// state Ready; they may be the same. Its keys have a place for NULL also of the columns `nullable`. Gives the writer lock up
+    /// where it takes long.
     pub(crate) fn build_index(
         &self,
         guard: WriterGuard,
         index: IndexId,
         filled: IndexId,
+        nullable: &[ColumnId],
         progress: &dyn Progress,
     ) -> Result<(), EngineError> {
         let snapshot = self.snapshot();
@@ -51,11 +53,12 @@ impl Inner {
         let codec = snapshot.definitions.codec(table)?;
         let (rows, _) = snapshot.kv.count(&codec.families[0].storage, rows)?;
         if rows <= self.rows_at_once.load(Ordering::Relaxed) {
-            let filled = self.fill_at_once(&snapshot, table, index, filled, progress);
+            let build = Build::new(table, index, filled, 0).with_place_for_nulls(nullable);
+            let filled = self.fill_at_once(&snapshot, &build, progress);
             drop(guard);
             return filled;
         }
-        let build = Build::new(table, index, filled, 0);
+        let build = Build::new(table, index, filled, 0).with_place_for_nulls(nullable);
         self.store
             .create_table(&build.touched(), &TableOptions::default())?;
         let registered = Registered {
@@ -72,15 +75,12 @@ impl Inner {
     pub(crate) fn fill_at_once(
         &self,
         snapshot: &Snapshot,
-        table: TableId,
-        index: IndexId,
-        filled: IndexId,
+        build: &Build,
         progress: &dyn Progress,
     ) -> Result<(), EngineError> {
-        let build = Build::new(table, index, filled, 0);
-        let maintainer = maintainer(self, snapshot, &build)?;
-        backfill(self, snapshot, &maintainer, &build, progress)?;
-        self.switch(&build)
+        let maintainer = maintainer(self, snapshot, build)?;
+        backfill(self, snapshot, &maintainer, build, progress)?;
+        self.switch(build)
     }
 
     /// Makes the index that was filled Ready, while nobody writes, in the place of the one that it was filled for.
@@ -89,7 +89,7 @@ impl Inner {
         let (table, _) = catalog.index(build.index).ok_or_else(|| unknown(build.index))?;
         let mut table = Table::clone(table);
         for index in table.indexes.iter_mut().filter(|index| index.id == build.index) {
-            index.id = build.filled;
+            build.take_place(index);
             index.state = IndexState::Ready;
         }
         if let Some(comment) = table.comments.indexes.remove(&build.index) {
@@ -148,10 +148,8 @@ fn maintainer(inner: &Inner, snapshot: &Snapshot, build: &Build) -> Result<Maint
         .catalog
         .index(build.index)
         .ok_or_else(|| unknown(build.index))?;
-    let index = Index {
-        id: build.filled,
-        ..index.clone()
-    };
+    let mut index = index.clone();
+    build.take_place(&mut index);
     let table = Table {
         indexes: vec![index],
         ..Table::clone(table)

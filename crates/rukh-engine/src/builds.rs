@@ -15,7 +15,7 @@
 use crate::EngineError;
 use crate::engine::Inner;
 use parking_lot::Mutex;
-use rukh_catalog::{Catalog, Index, IndexId, TableId};
+use rukh_catalog::{Catalog, ColumnId, Index, IndexId, TableId};
 use rukh_keys::KeyRange;
 use rukh_kv::{WriteBatch, WriteOp};
 use std::sync::Arc;
@@ -62,6 +62,8 @@ pub(crate) struct Build {
     pub(crate) index: IndexId,
     /// The index whose column family is filled: the same, or the one that takes its place.
     pub(crate) filled: IndexId,
+    /// Columns that keys are to have place for NULL of, though it is not allowed yet.
+    nullable: Vec<ColumnId>,
     /// The pass that looks at what is touched now.
     pass: AtomicU32,
     /// Removed ranges of row keys, each with its pass.
@@ -154,12 +156,31 @@ impl Build {
             table,
             index,
             filled,
+            nullable: Vec::new(),
             pass: AtomicU32::new(0),
             ranges: Mutex::default(),
             dropped: AtomicBool::new(false),
             phase: AtomicU8::new(BuildPhase::Reading as u8),
             done: AtomicU64::new(0),
             total: AtomicU64::new(rows),
+        }
+    }
+
+    /// Has keys a place for NULL of these columns.
+    pub(crate) fn with_place_for_nulls(self, nullable: &[ColumnId]) -> Self {
+        Build {
+            nullable: nullable.to_vec(),
+            ..self
+        }
+    }
+
+    /// Makes the definition of the index that of the one that is filled.
+    pub(crate) fn take_place(&self, index: &mut Index) {
+        index.id = self.filled;
+        for column in &self.nullable {
+            if !index.once_nullable.contains(column) {
+                index.once_nullable.push(*column);
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 //! Nothing here rewrites rows. What is dropped takes its storage with it, after the definitions are gone.
 
 use crate::engine::Engine;
-use crate::{EngineError, stored};
+use crate::{EngineError, SequenceState, stored};
 use rukh_catalog::{Catalog, Role, Schema, SchemaId, Sequence, SequenceId, Table, TableId, View, ViewId};
 use rukh_kv::WriteBatch;
 
@@ -82,7 +82,7 @@ impl Engine {
                 sequence.id = SequenceId(id);
                 id += 1;
                 stored::put_next_id(&mut batch, id);
-                stored::put_sequence_state(&mut batch, sequence.id, Some(sequence.start));
+                stored::put_sequence_state(&mut batch, sequence.id, SequenceState::set(sequence.start));
             }
             stored::put_sequence(&mut batch, &sequence);
             next = next.with_sequence(sequence);

@@ -5,7 +5,8 @@
 //! transaction remembers the number at its beginning, and may commit if none of the keys it touched
 //! itself was noted since. Adds to counters are notes of their own kind: they conflict with any other
 //! change of the row, not with one another. Rows that were only locked are touched, too: as if changed
-//! (`FOR UPDATE`), or so that a change by another is a conflict and the lock is none for others (`FOR SHARE`). Of a key a fingerprint of 64 bits is kept; two keys that share one are
+//! (`FOR UPDATE`), or so that a change by another is a conflict and the lock is none for others (`FOR SHARE`, and for all
+//! of a table `LOCK TABLE`). Of a key a fingerprint of 64 bits is kept; two keys that share one are
 //! taken for a conflict that is none, never the other way round. What no open transaction is older
 //! than is forgotten, and without open transactions nothing is noted at all.
 //!
@@ -42,6 +43,8 @@ enum Kind {
     Locked,
     /// Read, and to be as it was at the commit.
     Shared,
+    /// Not a key: the table, of which nothing is to have changed at the commit.
+    Table,
 }
 
 /// How rows are locked that a transaction reads, until its end.
@@ -168,6 +171,15 @@ impl Commits {
         }
     }
 
+    /// Names a table that is to be as it was.
+    pub(crate) fn table(&self, table: TableId) -> Touch {
+        Touch {
+            table,
+            fingerprint: 0,
+            kind: Kind::Table,
+        }
+    }
+
     /// Notes a commit. To be called after the write, while the writer lock is still held.
     pub(crate) fn note(&self, touched: &[Touch]) {
         if touched.is_empty() || !self.is_watched() {
@@ -176,7 +188,8 @@ impl Commits {
         let mut notes = self.notes.lock();
         notes.number += 1;
         let number = notes.number;
-        for touch in touched.iter().filter(|touch| touch.kind != Kind::Shared) {
+        let only_looks = |touch: &&Touch| matches!(touch.kind, Kind::Shared | Kind::Table);
+        for touch in touched.iter().filter(|touch| !only_looks(touch)) {
             let last = notes.keys.entry(touch.fingerprint).or_default();
             match touch.kind {
                 Kind::Added => last.added = number,
@@ -230,10 +243,14 @@ impl Registration {
                 _ => last.changed.max(last.added),
             })
         };
-        let conflict = touched
-            .iter()
-            .find(|touch| since(last(touch)) || since(notes.tables.get(&touch.table).copied()));
-        conflict.map(|touch| touch.table)
+        let is_stale = |touch: &&Touch| {
+            since(notes.tables.get(&touch.table).copied())
+                || match touch.kind {
+                    Kind::Table => notes.changed_since(touch.table, self.began),
+                    _ => since(last(touch)),
+                }
+        };
+        touched.iter().find(is_stale).map(|touch| touch.table)
     }
 }
 
@@ -244,6 +261,14 @@ impl Drop for Registration {
 }
 
 impl Notes {
+    /// Whether a row of a table was changed by a commit with a higher number.
+    fn changed_since(&self, table: TableId, number: u64) -> bool {
+        let later = self.order.iter().rev().take_while(|(commit, _)| *commit > number);
+        later
+            .filter(|(_, touch)| touch.table == table)
+            .any(|(_, touch)| touch.is_change())
+    }
+
     /// Keeps of each table only that it changed.
     fn coarsen(&mut self) {
         for (number, touch) in self.order.drain(..) {
@@ -328,6 +353,24 @@ mod tests {
         let next = commits.register();
         commits.note(&[commits.added(T, b"a")]);
         assert_eq!(next.conflict(&[share]), Some(T));
+    }
+
+    #[test]
+    fn a_locked_table_conflicts_with_any_change_of_it_and_with_no_lock() {
+        let commits = Arc::new(Commits::with_keys_max(3));
+        let (table, other) = (commits.table(T), commits.table(U));
+        commits.note(&[commits.row(T, b"a")]);
+        let transaction = commits.register();
+        commits.note(&[table, other]);
+        commits.note(&[commits.locked(T, b"a", RowLock::Update)]);
+        assert_eq!(transaction.conflict(&[table]), None);
+        commits.note(&[commits.added(T, b"a")]);
+        assert_eq!(transaction.conflict(&[other, table]), Some(T));
+        let next = commits.register();
+        assert_eq!(next.conflict(&[table]), None);
+        let keys: Vec<Touch> = (0..4_u8).map(|key| commits.row(U, &[key])).collect();
+        commits.note(&keys);
+        assert_eq!(next.conflict(&[other]), Some(U));
     }
 
     #[test]

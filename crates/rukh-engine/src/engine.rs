@@ -27,7 +27,7 @@ use crate::stale::ChangedRows;
 use crate::stored;
 use crate::watch::WatchedStore;
 use crate::write::{Target, Write};
-use crate::{DefinitionChanges, EngineError, ingest, recover};
+use crate::{DefinitionChanges, EngineError, SequenceState, ingest, recover};
 use parking_lot::{Mutex, RwLock};
 use rukh_catalog::{
     Catalog, ColumnId, Family, Index, Sequence, SequenceId, Table, TableDraft, TableId, validate_table,
@@ -289,7 +289,7 @@ impl Engine {
             };
             next_id += 1;
             stored::put_sequence(&mut batch, &sequence);
-            stored::put_sequence_state(&mut batch, sequence.id, Some(sequence.start));
+            stored::put_sequence_state(&mut batch, sequence.id, SequenceState::set(sequence.start));
             next = next.with_sequence(sequence);
         }
         stored::put_next_id(&mut batch, next_id);

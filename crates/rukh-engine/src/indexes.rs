@@ -7,7 +7,7 @@ use crate::engine::Engine;
 use crate::engine::Inner;
 use crate::maintain::Maintainer;
 use crate::{EngineError, Progress, stored};
-use rukh_catalog::{Index, IndexDraft, IndexId, IndexState, Table, TableId, validate_index};
+use rukh_catalog::{ColumnId, Index, IndexDraft, IndexId, IndexState, Table, TableId, validate_index};
 use rukh_keys::KeyRange;
 use rukh_kv::{Durability, WriteBatch};
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl Engine {
         let mut batch = WriteBatch::new();
         stored::put_next_id(&mut batch, id.0 + 1);
         let built = match inner.commit_table(batch, building) {
-            Ok(()) => inner.build_index(guard, id, id, progress),
+            Ok(()) => inner.build_index(guard, id, id, &[], progress),
             Err(error) => {
                 drop(guard);
                 Err(error)
@@ -64,6 +64,17 @@ impl Engine {
     /// Fails as [`Engine::create_index`] does, and with [`EngineError::IndexBusy`] if the index is being
     /// filled already; it is then as it was.
     pub fn rebuild_index(&self, id: IndexId, progress: &dyn Progress) -> Result<IndexId, EngineError> {
+        self.rebuild_index_for_nulls(id, &[], progress)
+    }
+
+    /// As [`Engine::rebuild_index`]; its keys then have a place for NULL also of the columns `nullable`, so that their
+    /// table may allow it.
+    pub fn rebuild_index_for_nulls(
+        &self,
+        id: IndexId,
+        nullable: &[ColumnId],
+        progress: &dyn Progress,
+    ) -> Result<IndexId, EngineError> {
         let inner = &self.inner;
         let guard = inner.lock_writer()?;
         inner.idle_index(id)?;
@@ -78,7 +89,7 @@ impl Engine {
             ..index.clone()
         };
         inner.create_storage(&index.storage_names(), table)?;
-        let built = inner.build_index(guard, id, filled, progress);
+        let built = inner.build_index(guard, id, filled, nullable, progress);
         let _guard = inner.writer.lock();
         inner.drop_unnamed();
         built.map(|()| filled)

@@ -1,5 +1,6 @@
 //! What opening a database clears up after a crash.
 
+use crate::builds::Build;
 use crate::engine::{Inner, storage_names};
 use crate::{EngineError, NoProgress, ingest, stored};
 use rukh_catalog::{Catalog, IndexId, IndexState, Schema};
@@ -60,7 +61,7 @@ fn resume(inner: &Inner, id: IndexId, name: &str) -> Result<Recovery, EngineErro
     let snapshot = inner.snapshot();
     let table = snapshot.catalog.index(id).map(|(table, _)| table.id);
     let table = table.ok_or_else(|| crate::build::unknown(id))?;
-    match inner.fill_at_once(&snapshot, table, id, id, &NoProgress) {
+    match inner.fill_at_once(&snapshot, &Build::new(table, id, id, 0), &NoProgress) {
         Ok(()) => Ok(Recovery::FilledIndex { index }),
         Err(error @ EngineError::Kv(_)) => Err(error),
         Err(error) => {

@@ -21,21 +21,44 @@ const BLOCK_MAX: u32 = 4096;
 /// What open sequences give next.
 pub(crate) type KnownSequences = HashMap<SequenceId, Arc<Mutex<Next>>>;
 
+/// Where a sequence stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SequenceState {
+    /// The number that it gives next; `None` if nothing is left.
+    pub next: Option<i64>,
+    /// Whether that number was set, and none was given since.
+    pub is_set: bool,
+}
+
+impl SequenceState {
+    /// A sequence that begins, or begins again, with a number.
+    pub fn set(next: i64) -> Self {
+        SequenceState {
+            next: Some(next),
+            is_set: true,
+        }
+    }
+
+    /// A sequence that goes on after what it gave.
+    pub fn follows(next: Option<i64>) -> Self {
+        SequenceState { next, is_set: false }
+    }
+}
+
 /// What a sequence gives next.
 #[derive(Debug)]
 pub(crate) struct Next {
-    /// `None` if nothing is left.
-    value: Option<i64>,
-    /// How many numbers from `value` on are reserved.
+    state: SequenceState,
+    /// How many numbers from the next on are reserved.
     reserved: u32,
     /// How many are reserved the next time.
     block: u32,
 }
 
 impl Next {
-    fn of(value: Option<i64>) -> Self {
+    fn of(state: SequenceState) -> Self {
         Next {
-            value,
+            state,
             reserved: 0,
             block: BLOCK,
         }
@@ -45,7 +68,7 @@ impl Next {
 impl Next {
     /// Forgets all that is reserved: the sequence was stored as it was when it was made.
     pub(crate) fn begin_anew(&mut self, sequence: &Sequence) {
-        *self = Next::of(Some(sequence.start));
+        *self = Next::of(SequenceState::set(sequence.start));
     }
 }
 
@@ -59,12 +82,12 @@ pub struct SequenceBlock {
 }
 
 impl Engine {
-    /// Returns the number that a sequence gives next, without taking it; `None` if nothing is left.
-    pub fn next_number(&self, id: SequenceId) -> Result<Option<i64>, EngineError> {
+    /// Returns where a sequence stands.
+    pub fn sequence_state(&self, id: SequenceId) -> Result<SequenceState, EngineError> {
         let inner = &self.inner;
         match inner.known_sequence(id) {
             Err(EngineError::ReadOnly) => stored::sequence_state(inner.store.as_ref(), id),
-            known => Ok(known?.lock().value),
+            known => Ok(known?.lock().state),
         }
     }
 
@@ -77,7 +100,7 @@ impl Engine {
         let mut next = known.lock();
         // A sequence that was dropped meanwhile must not be stored again.
         let sequence = inner.sequence(id)?;
-        let Some(first) = next.value else {
+        let Some(first) = next.state.next else {
             let increasing = sequence.increment > 0;
             return Err(EngineError::SequenceExhausted {
                 sequence: sequence.name.clone(),
@@ -88,28 +111,28 @@ impl Engine {
         if next.reserved == 0 {
             let (count, after) = run_of(&sequence, first, sequence.cache.max(next.block));
             let mut batch = WriteBatch::new();
-            stored::put_sequence_state(&mut batch, id, after);
+            stored::put_sequence_state(&mut batch, id, SequenceState::follows(after));
             inner.store.write(batch, Durability::Synced)?;
             next.reserved = count;
             next.block = (next.block * 2).min(BLOCK_MAX);
         }
         let wanted = sequence.cache.min(next.reserved);
         let (count, after) = run_of(&sequence, first, wanted);
-        next.value = after;
+        next.state = SequenceState::follows(after);
         next.reserved -= count;
         Ok(SequenceBlock { first, count })
     }
 
-    /// Makes a sequence go on with this number, durably.
-    pub fn set_next_number(&self, id: SequenceId, value: Option<i64>) -> Result<(), EngineError> {
+    /// Makes a sequence go on from a state, durably.
+    pub fn set_sequence_state(&self, id: SequenceId, state: SequenceState) -> Result<(), EngineError> {
         let inner = &self.inner;
         let known = inner.known_sequence(id)?;
         let mut next = known.lock();
         inner.sequence(id)?;
         let mut batch = WriteBatch::new();
-        stored::put_sequence_state(&mut batch, id, value);
+        stored::put_sequence_state(&mut batch, id, state);
         inner.store.write(batch, Durability::Synced)?;
-        *next = Next::of(value);
+        *next = Next::of(state);
         Ok(())
     }
 
@@ -127,28 +150,27 @@ impl Engine {
         let mut batch = WriteBatch::new();
         stored::put_next_id(&mut batch, id.0 + 1);
         stored::put_sequence(&mut batch, &sequence);
-        stored::put_sequence_state(&mut batch, id, Some(sequence.start));
+        stored::put_sequence_state(&mut batch, id, SequenceState::set(sequence.start));
         inner.commit_definitions(batch, catalog.with_sequence(sequence))
     }
 
-    /// Changes a sequence as `change` says, which is given all definitions, its own, and the number that it gives
-    /// next; numbers that others have reserved before are given as they were.
+    /// Changes a sequence as `change` says, which is given all definitions, its own, and where it stands; numbers that others have reserved before are given as they were.
     pub fn alter_sequence<E: From<EngineError>>(
         &self,
         id: SequenceId,
-        change: impl FnOnce(&Catalog, &Sequence, Option<i64>) -> Result<(Sequence, Option<i64>), E>,
+        change: impl FnOnce(&Catalog, &Sequence, SequenceState) -> Result<(Sequence, SequenceState), E>,
     ) -> Result<(), E> {
         let inner = &self.inner;
         let _guard = inner.lock_writer()?;
         let known = inner.known_sequence(id)?;
         let mut next = known.lock();
         let catalog = inner.definitions().catalog.clone();
-        let (sequence, value) = change(&catalog, inner.sequence(id)?.as_ref(), next.value)?;
+        let (sequence, state) = change(&catalog, inner.sequence(id)?.as_ref(), next.state)?;
         let mut batch = WriteBatch::new();
         stored::put_sequence(&mut batch, &sequence);
-        stored::put_sequence_state(&mut batch, id, value);
+        stored::put_sequence_state(&mut batch, id, state);
         inner.commit_definitions(batch, catalog.with_sequence(sequence))?;
-        *next = Next::of(value);
+        *next = Next::of(state);
         Ok(())
     }
 
@@ -202,8 +224,8 @@ impl Inner {
         if let Some(next) = known.get(&id) {
             return Ok(next.clone());
         }
-        let value = stored::sequence_state(self.store.as_ref(), id)?;
-        let next = Arc::new(Mutex::new(Next::of(value)));
+        let state = stored::sequence_state(self.store.as_ref(), id)?;
+        let next = Arc::new(Mutex::new(Next::of(state)));
         known.insert(id, next.clone());
         Ok(next)
     }

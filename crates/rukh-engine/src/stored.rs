@@ -3,7 +3,7 @@
 //! Keys and values of the column family `catalog` are those of rukh-catalog; this file reads and
 //! writes them. The column family `statistics` holds `table/<id>` (see `analyze`).
 
-use crate::EngineError;
+use crate::{EngineError, SequenceState};
 use rukh_catalog::{
     Catalog, CatalogError, FORMAT_KEY, FORMAT_VERSION, Role, RoleId, Schema, SchemaId, Sequence, SequenceId,
     StoredCatalog, Table, TableId, View, ViewId, decode_format, decode_object, decode_table, encode_format,
@@ -92,24 +92,45 @@ pub(crate) fn put_sequence(batch: &mut WriteBatch, sequence: &Sequence) {
 }
 
 /// Writes what a sequence gives next.
-pub(crate) fn put_sequence_state(batch: &mut WriteBatch, id: SequenceId, next: Option<i64>) {
-    let text = next.map_or("end".to_string(), |next| next.to_string());
+///
+/// | state                       | text  |
+/// |-----------------------------|-------|
+/// | 50 follows what was given   | `50`  |
+/// | 50 was set, and is the first | `+050` |
+/// | -50 was set                 | `-050` |
+/// | nothing is left             | `end` |
+pub(crate) fn put_sequence_state(batch: &mut WriteBatch, id: SequenceId, state: SequenceState) {
+    let text = match state {
+        SequenceState { next: None, .. } => "end".to_string(),
+        SequenceState {
+            next: Some(next),
+            is_set: false,
+        } => next.to_string(),
+        SequenceState { next: Some(next), .. } => {
+            let sign = if next < 0 { '-' } else { '+' };
+            format!("{sign}0{}", next.unsigned_abs())
+        }
+    };
     batch.put(CATALOG, &sequence_state_key(id), text.as_bytes());
 }
 
-/// Reads what a sequence gives next; `None` if nothing is left.
-pub(crate) fn sequence_state(store: &dyn KvStore, id: SequenceId) -> Result<Option<i64>, EngineError> {
+/// Reads what a sequence gives next.
+pub(crate) fn sequence_state(store: &dyn KvStore, id: SequenceId) -> Result<SequenceState, EngineError> {
     let key = sequence_state_key(id);
     let value = store.latest().get(CATALOG, &key)?.unwrap_or_default();
     match value.as_slice() {
-        b"end" => Ok(None),
+        b"end" => Ok(SequenceState::follows(None)),
         digits => {
             let text = String::from_utf8_lossy(digits);
             let corrupted = |_| CatalogError::Corrupted {
                 key: String::from_utf8_lossy(&key).into_owned(),
                 message: format!("{text:?} is no number"),
             };
-            Ok(Some(text.parse().map_err(corrupted)?))
+            let next: i64 = text.parse().map_err(corrupted)?;
+            Ok(SequenceState {
+                next: Some(next),
+                is_set: text != next.to_string(),
+            })
         }
     }
 }

@@ -121,6 +121,22 @@ impl Transaction {
         self.open.apply(&WriteBatch::new(), touched, &Growth::new())
     }
 
+    /// Locks a table, until the end of the transaction or a return to a savepoint before: its commit fails with
+    /// [`EngineError::Conflict`] if another has committed a change of any row since the transaction began.
+    ///
+    /// Fails with [`EngineError::TransactionTooLarge`].
+    pub fn lock_table(&self, table: &Table) -> Result<(), EngineError> {
+        let Open { inner, base, .. } = &*self.open;
+        base.definitions.codec(table.id)?;
+        match inner.is_read_only() {
+            true => Ok(()),
+            false => {
+                let touched = vec![inner.commits.table(table.id)];
+                self.open.apply(&WriteBatch::new(), touched, &Growth::new())
+            }
+        }
+    }
+
     /// Remembers the present state.
     pub fn savepoint(&self) -> Savepoint {
         Savepoint {

@@ -1,7 +1,7 @@
 //! TRUNCATE: tables lose all their rows at once, and their sequences may begin anew.
 
 use crate::engine::Engine;
-use crate::{EngineError, stored};
+use crate::{EngineError, SequenceState, stored};
 use rukh_catalog::{SequenceId, TableId};
 use rukh_keys::KeyRange;
 use rukh_kv::{Durability, WriteBatch};
@@ -49,7 +49,7 @@ impl Engine {
             stored::delete_statistics(&mut batch, *id);
             if numbering == Numbering::Restart {
                 for sequence in definitions.catalog.sequences_of(*id) {
-                    stored::put_sequence_state(&mut batch, sequence.id, Some(sequence.start));
+                    stored::put_sequence_state(&mut batch, sequence.id, SequenceState::set(sequence.start));
                     sequences.push(sequence.clone());
                 }
             }

@@ -23,7 +23,7 @@ use crate::context::Notice;
 use crate::session::Session;
 use crate::settings::Settings;
 use crate::statement::{
-    CopyDirection, KeptStatement, Name, Ownable, SchemaStatement, Statement, TransactionModes,
+    CopyDirection, KeptStatement, LockStatement, Name, Ownable, SchemaStatement, Statement, TransactionModes,
     TransactionStatement,
 };
 
@@ -141,6 +141,20 @@ impl Session {
     /// Returns how many savepoints the block has; `None` outside of a block.
     pub(crate) fn savepoints(&self) -> Option<usize> {
         self.block.as_ref().map(|block| block.savepoints.len())
+    }
+
+    /// Runs LOCK TABLE.
+    pub(crate) fn lock_tables(&mut self, lock: &LockStatement) -> Result<(), SqlError> {
+        self.block_for("LOCK TABLE")?;
+        // The state that is locked is that of its start.
+        self.transaction();
+        for name in &lock.tables {
+            let table = self.table(name)?;
+            if !lock.others_write {
+                self.transaction().lock_table(&table)?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether the session is in a transaction block.
@@ -472,6 +486,7 @@ pub(crate) fn only_reads(statement: &Statement) -> bool {
         | Statement::Set { .. }
         | Statement::ResetAll
         | Statement::Kept(_)
+        | Statement::Lock(_)
         | Statement::Transaction(_) => true,
         _ => false,
     }
@@ -504,6 +519,8 @@ fn command(statement: &Statement) -> &'static str {
         Statement::Backup { .. } => "BACKUP DATABASE",
         Statement::Checkpoint { .. } => "CHECKPOINT",
         Statement::Compact { .. } => "COMPACT",
+        Statement::Vacuum(_) => "VACUUM",
+        Statement::Lock(_) => "LOCK TABLE",
         Statement::Role(_) => "a statement about roles",
         Statement::Schema(schema) => match schema.as_ref() {
             SchemaStatement::Create { .. } => "CREATE SCHEMA",

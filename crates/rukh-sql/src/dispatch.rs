@@ -271,6 +271,14 @@ impl Session {
                 operations::compact(self, table.as_ref())?;
                 Ok(("COMPACT".to_string(), None))
             }
+            Statement::Vacuum(vacuum) => {
+                operations::vacuum(self, vacuum)?;
+                Ok(("VACUUM".to_string(), None))
+            }
+            Statement::Lock(lock) => {
+                self.lock_tables(lock)?;
+                Ok(("LOCK TABLE".to_string(), None))
+            }
             Statement::Set { name, value, local } => {
                 self.set_setting(name, value.as_deref().unwrap_or("default"), *local)?;
                 Ok(("SET".to_string(), None))

@@ -1,4 +1,4 @@
-//! BACKUP, CHECKPOINT, COMPACT, and what SHOW STATS tells of storage.
+//! BACKUP, CHECKPOINT, COMPACT, VACUUM, and what SHOW STATS tells of storage.
 
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -14,7 +14,7 @@ use crate::dispatch::text_batch;
 use crate::rows::Rows;
 use crate::session::Session;
 use crate::show::{batch, texts};
-use crate::statement::ObjectName;
+use crate::statement::{ObjectName, VacuumStatement};
 
 /// Runs BACKUP DATABASE; returns what was added.
 pub(crate) fn backup(session: &Session, directory: &str, keep: Option<usize>) -> Result<Rows, SqlError> {
@@ -71,6 +71,27 @@ pub(crate) fn compact(session: &Session, table: Option<&ObjectName>) -> Result<(
     };
     let task = session.task(label, "parts");
     Ok(session.engine().compact(table.map(|table| table.id), &task)?)
+}
+
+/// Runs VACUUM: storage tidies up by itself, so by itself it only looks whether the tables are there.
+pub(crate) fn vacuum(session: &Session, vacuum: &VacuumStatement) -> Result<(), SqlError> {
+    let named = vacuum.tables.iter().map(|name| session.table(name));
+    let named = named.collect::<Result<Vec<_>, _>>()?;
+    let tables = match vacuum.tables.is_empty() {
+        true => session.catalog().tables().cloned().collect(),
+        false => named,
+    };
+    for table in tables {
+        if vacuum.full {
+            let task = session.task(format!("compact {}", table.name), "parts");
+            session.engine().compact(Some(table.id), &task)?;
+        }
+        if vacuum.analyze {
+            let task = session.task(format!("analyze {}", table.name), "rows");
+            session.engine().analyze(table.id, &task)?;
+        }
+    }
+    Ok(())
 }
 
 /// Runs SHOW STATS: one row for each table, further family, and index.

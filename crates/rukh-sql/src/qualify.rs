@@ -161,6 +161,8 @@ impl Names<'_> {
             Statement::Analyze { table: Some(name) } | Statement::Compact { table: Some(name) } => {
                 self.name(name);
             }
+            Statement::Vacuum(vacuum) => self.names(&mut vacuum.tables),
+            Statement::Lock(lock) => self.names(&mut lock.tables),
             Statement::Copy(copy) => match &mut copy.source {
                 CopySource::Table { name, .. } => self.name(name),
                 CopySource::Query(query) => self.visit(query.as_mut()),

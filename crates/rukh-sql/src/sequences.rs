@@ -21,7 +21,7 @@ use datafusion::logical_expr::{
 use datafusion::sql::sqlparser::ast::{self, Visitor};
 use parking_lot::Mutex;
 use rukh_catalog::{PUBLIC, Sequence, SequenceId};
-use rukh_engine::{Engine, SequenceBlock};
+use rukh_engine::{Engine, SequenceBlock, SequenceState};
 
 use crate::SqlError;
 use crate::normalise::quoted;
@@ -133,17 +133,23 @@ impl Sequences {
             return Err(SqlError::statement("22003", message));
         }
         let mut taken = self.taken.lock();
-        let next = match is_called {
-            true => sequence.after(value),
-            false => Some(value),
+        let state = match is_called {
+            true => SequenceState::follows(sequence.after(value)),
+            false => SequenceState::set(value),
         };
-        self.engine.set_next_number(sequence.id, next)?;
+        self.engine.set_sequence_state(sequence.id, state)?;
         taken.blocks.remove(&sequence.id);
         if is_called {
             taken.current.insert(sequence.id, value);
         }
         Ok(value)
     }
+}
+
+/// Whether a sequence has given nothing since it was made, set or restarted. Where that was not stored yet, by a program
+/// before, it is told by the number that it begins with.
+pub(crate) fn is_fresh(sequence: &Sequence, state: SequenceState) -> bool {
+    state.is_set || state.next == Some(sequence.start)
 }
 
 /// Returns the number that a sequence gave last, or begins with, and whether it has given it.
@@ -154,9 +160,10 @@ pub(crate) fn last_value(engine: &Engine, sequence: &Sequence) -> Result<(i64, b
     } else {
         (ends.1, ends.0)
     };
-    Ok(match engine.next_number(sequence.id)? {
+    let state = engine.sequence_state(sequence.id)?;
+    Ok(match state.next {
         None => (end, true),
-        Some(next) if next == sequence.start => (next, false),
+        Some(next) if is_fresh(sequence, state) => (next, false),
         // It has begun again.
         Some(next) if next == start && sequence.cycle => (end, true),
         Some(next) => (next.saturating_sub(sequence.increment), true),

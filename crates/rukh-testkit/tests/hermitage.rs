@@ -381,6 +381,44 @@ fn g2_predicate_write_skew_is_let_through() {
 }
 
 #[test]
+fn g2_is_prevented_by_locking_the_table() {
+    in_all_worlds(|mut world| {
+        world.begin(3);
+        world.run(1, "LOCK TABLE test IN SHARE ROW EXCLUSIVE MODE");
+        world.run(2, "LOCK test");
+        world.run(3, "LOCK TABLE test IN ROW EXCLUSIVE MODE");
+        world.sees(1, "value % 3 = 0", "");
+        world.sees(2, "value % 3 = 0", "");
+        world.run(1, "INSERT INTO test VALUES (3, 30)");
+        world.run(2, "INSERT INTO test VALUES (4, 42)");
+        world.run(3, "INSERT INTO test VALUES (5, 50)");
+        world.commits(1);
+        world.conflicts(2);
+        world.commits(3);
+        world.ends("1 => 10, 2 => 20, 3 => 30, 5 => 50");
+    });
+}
+
+#[test]
+fn a_locked_table_is_free_again_after_its_transaction_or_savepoint() {
+    in_all_worlds(|mut world| {
+        world.begin(2);
+        world.run(1, "SAVEPOINT s");
+        world.run(1, "LOCK TABLE test");
+        world.run(1, "ROLLBACK TO s");
+        world.run(2, "LOCK TABLE test IN EXCLUSIVE MODE");
+        world.update(0, 1, 11);
+        world.commits(1);
+        // It changes nothing itself, and what it has read is not what is there.
+        world.conflicts(2);
+        world.begin(1);
+        world.run(1, "LOCK TABLE test");
+        world.commits(1);
+        world.ends("1 => 11, 2 => 20");
+    });
+}
+
+#[test]
 fn g2_with_two_edges_is_let_through() {
     in_all_worlds(|mut world| {
         world.begin(3);

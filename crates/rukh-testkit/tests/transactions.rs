@@ -393,5 +393,5 @@ fn the_guard_ends_as_the_block_does() {
     assert_eq!(transaction.commit().unwrap_err().sqlstate, "25P01");
     assert_eq!(connection.transaction_status(), TransactionStatus::Idle);
     assert_eq!(value(&mut client, "SELECT count(*) FROM accounts"), "2");
-    assert_eq!(refused(&mut client, "LOCK TABLE accounts"), "0A000");
+    assert_eq!(refused(&mut client, "LOCK TABLE accounts"), "25P01");
 }

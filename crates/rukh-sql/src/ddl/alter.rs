@@ -7,8 +7,7 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{self, Ident, VisitorMut};
 use rukh_catalog::{
-    Catalog, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, Index, KeyElement, KeyExpr,
-    Table,
+    Catalog, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, Index, KeyExpr, Table,
 };
 use rukh_engine::{Engine, Row, RowFunctions};
 use rukh_keys::{DataType, Datum};
@@ -18,6 +17,7 @@ use super::alter_type::retyped;
 use super::create_table::{aside, checked_default, create_uniques};
 use super::lifetime::{set_family, set_lifetime};
 use super::moves::rename;
+use super::nulls::make_place_for_nulls;
 use super::remove::check_no_views;
 use super::run::column_id;
 use super::stored::{check_constraint, stored_expression};
@@ -67,6 +67,15 @@ pub(super) fn alter_table(session: &mut Session, statement: &AlterTableStatement
     if let [AlterAction::Repack] = statement.actions.as_slice() {
         return repack(session, &table).map_err(|error| error.at(statement.name.position));
     }
+    for action in &statement.actions {
+        if let AlterAction::SetNullable {
+            column,
+            nullable: true,
+        } = action
+        {
+            make_place_for_nulls(session, &table, column)?;
+        }
+    }
     let engine = session.engine().clone();
     let now = engine.now();
     engine.alter_table(table.id, |catalog, before| {
@@ -110,11 +119,11 @@ pub(super) fn check_free(catalog: &Catalog, schema: &str, name: &Name) -> Result
 }
 
 /// A definition on its way.
-struct Change<'a> {
+pub(super) struct Change<'a> {
     catalog: &'a Catalog,
-    next: Table,
+    pub(super) next: Table,
     /// Columns that no row may have NULL in.
-    not_null: Vec<ColumnId>,
+    pub(super) not_null: Vec<ColumnId>,
     /// Constraints that are to hold for all rows.
     checks: Vec<String>,
     notices: Vec<Notice>,
@@ -274,7 +283,7 @@ impl Change<'_> {
         )
     }
 
-    fn position(&self, name: &Name) -> Result<usize, SqlError> {
+    pub(super) fn position(&self, name: &Name) -> Result<usize, SqlError> {
         let at = self
             .next
             .columns
@@ -527,67 +536,6 @@ impl Change<'_> {
         }
         let message = format!("{}, skipping", self.no_constraint(name));
         self.notices.push(Notice::new(message));
-        Ok(())
-    }
-
-    fn set_nullable(&mut self, name: &Name, nullable: bool) -> Result<(), SqlError> {
-        let at = self.position(name)?;
-        let id = self.next.columns[at].id;
-        let mut keys = self
-            .next
-            .primary_key
-            .iter()
-            .flat_map(|element| element.expr.columns());
-        if nullable && keys.any(|key| key == id) {
-            let message = format!("column \"{}\" is in a primary key", name.text);
-            return Err(SqlError::statement("42P16", message).at(name.position));
-        }
-        let column = &self.next.columns[at];
-        if column.nullable == nullable {
-            return Ok(());
-        }
-        if column.values.counter {
-            let message = format!("column \"{}\" is a counter, which is never NULL", name.text);
-            return Err(SqlError::statement("42P16", message).at(name.position));
-        }
-        self.keep_index_keys(id, nullable, name)?;
-        let column = &mut self.next.columns[at];
-        column.nullable = nullable;
-        match nullable {
-            true => self.not_null.retain(|column| *column != id),
-            false => self.not_null.push(id),
-        }
-        Ok(())
-    }
-
-    /// Keeps the keys of indexes as they are, whether or not a column of theirs may be NULL from now on.
-    ///
-    /// Keys of a nullable column have a byte more, which tells. They keep it when NULL is forbidden, and can do without
-    /// it no more when it is allowed.
-    fn keep_index_keys(&mut self, id: ColumnId, nullable: bool, name: &Name) -> Result<(), SqlError> {
-        for index in &mut self.next.indexes {
-            let reads = |element: &KeyElement| element.expr.columns().contains(&id);
-            if !index.elements.iter().any(reads) {
-                continue;
-            }
-            let was_nullable = index.once_nullable.contains(&id);
-            match nullable {
-                false if !was_nullable => index.once_nullable.push(id),
-                true if was_nullable => {
-                    index.once_nullable.retain(|known| *known != id);
-                }
-                false => {}
-                true => {
-                    let message = format!(
-                        "cannot drop NOT NULL of column \"{}\" because the keys of index \"{}\" have no place for NULL",
-                        name.text, index.name
-                    );
-                    return Err(SqlError::unsupported(message)
-                        .at(name.position)
-                        .with_hint("Drop the index, and create it again afterwards."));
-                }
-            }
-        }
         Ok(())
     }
 

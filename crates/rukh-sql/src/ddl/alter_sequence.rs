@@ -1,11 +1,13 @@
 //! ALTER SEQUENCE: how a sequence counts, where it begins anew, and which column it goes with.
 
 use rukh_catalog::{Catalog, CatalogError, ColumnId, Sequence, TableId};
+use rukh_engine::SequenceState;
 
 use super::alter::skipped;
 use super::run::PUBLIC;
 use super::sequence::bounds_of;
 use crate::SqlError;
+use crate::sequences::is_fresh;
 use crate::session::Session;
 use crate::statement::{AlterSequenceStatement, OwnedBy, Restart};
 
@@ -29,20 +31,20 @@ pub(super) fn alter_sequence(
         };
     };
     let id = sequence.id;
-    engine.alter_sequence(id, |catalog, sequence, next| {
-        changed(catalog, sequence, next, statement).map_err(|error| error.at(name.position))
+    engine.alter_sequence(id, |catalog, sequence, state| {
+        changed(catalog, sequence, state, statement).map_err(|error| error.at(name.position))
     })?;
     session.sequences.forget_block(id);
     Ok(())
 }
 
-/// Returns the definition after the statement, and the number that it gives next.
+/// Returns the definition after the statement, and where the sequence stands then.
 fn changed(
     catalog: &Catalog,
     before: &Sequence,
-    next: Option<i64>,
+    state: SequenceState,
     statement: &AlterSequenceStatement,
-) -> Result<(Sequence, Option<i64>), SqlError> {
+) -> Result<(Sequence, SequenceState), SqlError> {
     let options = &statement.options;
     let mut sequence = before.clone();
     sequence.ty = options.ty.unwrap_or(before.ty);
@@ -82,19 +84,23 @@ fn changed(
     let sequence = sequence
         .checked()
         .map_err(|error: CatalogError| SqlError::from(error))?;
-    let is_fresh = next == Some(before.start);
-    let next = match statement.restart {
-        Some(Restart::With(value)) => Some(value),
-        Some(Restart::Start) => Some(sequence.start),
-        None if is_fresh => next,
+    let state = match statement.restart {
+        Some(Restart::With(value)) => SequenceState::set(value),
+        Some(Restart::Start) => SequenceState::set(sequence.start),
+        None if is_fresh(before, state) => SequenceState {
+            is_set: true,
+            ..state
+        },
         // The number after the last one that was given.
-        None => match next.and_then(|next| next.checked_sub(before.increment)) {
-            Some(last) if before.min <= last && last <= before.max => sequence.after(last),
-            _ => next,
+        None => match state.next.and_then(|next| next.checked_sub(before.increment)) {
+            Some(last) if before.min <= last && last <= before.max => {
+                SequenceState::follows(sequence.after(last))
+            }
+            _ => state,
         },
     };
-    let Some(value) = next else {
-        return Ok((sequence, None));
+    let Some(value) = state.next else {
+        return Ok((sequence, state));
     };
     let wrong = match () {
         () if value < sequence.min => Some(("less than MINVALUE", sequence.min)),
@@ -106,7 +112,7 @@ fn changed(
             let message = format!("RESTART value ({value}) cannot be {what} ({bound})");
             Err(SqlError::statement("22023", message))
         }
-        None => Ok((sequence, next)),
+        None => Ok((sequence, state)),
     }
 }
 

@@ -15,6 +15,7 @@ mod create_table;
 mod lifetime;
 mod like;
 mod moves;
+mod nulls;
 mod remove;
 mod run;
 mod schema;

@@ -33,7 +33,7 @@ use crate::output_names::HIDDEN;
 use crate::rewrite::select_from;
 use crate::scalars::assigned_datums;
 use crate::session::Session;
-use crate::statement::{MergeAction, MergeClause, MergeKind, MergeStatement, folded};
+use crate::statement::{MergeAction, MergeClause, MergeKind, MergeStatement, Overriding, folded};
 use crate::types::table_schema;
 use crate::walk::WalkMut;
 
@@ -273,6 +273,7 @@ enum Act {
     Delete,
     Insert {
         columns: Vec<ColumnId>,
+        overriding: Option<Overriding>,
         /// Whether a column takes its default; the others take the values in their order.
         is_default: Vec<bool>,
         values: Computed,
@@ -424,6 +425,7 @@ impl<'a> Merger<'a> {
             }
             Act::Insert {
                 columns,
+                overriding,
                 is_default,
                 values,
             } => {
@@ -443,7 +445,7 @@ impl<'a> Merger<'a> {
                     let mut datums = datums.into_iter();
                     filled.iter_mut().for_each(|row| row.push(datums.next()));
                 }
-                let mut filler = RowFiller::new(session, &table, columns)?;
+                let mut filler = RowFiller::new(session, &table, columns)?.overriding(*overriding);
                 let filled = filled.into_iter().map(|row| filler.fill(row));
                 let filled: Vec<Row> = filled.collect::<Result<_, _>>()?;
                 self.count += write.insert(&table, filled, OnConflict::Error)?;
@@ -525,10 +527,15 @@ fn when(
                 values: compiled(values, Clause::Update)?,
             }
         }
-        MergeAction::Insert { columns, values } => {
-            let (columns, values) = insert_values(table, columns, values)?;
+        MergeAction::Insert {
+            columns,
+            overriding,
+            values,
+        } => {
+            let (columns, values) = insert_values(table, columns, *overriding, values)?;
             Act::Insert {
                 columns,
+                overriding: *overriding,
                 is_default: values.iter().map(|value| is_default(value)).collect(),
                 values: compiled(
                     values
@@ -552,6 +559,7 @@ fn when(
 pub(super) fn insert_values<'a>(
     table: &Table,
     columns: &[ast::ObjectName],
+    overriding: Option<Overriding>,
     values: &'a [Expr],
 ) -> Result<(Vec<ColumnId>, Vec<&'a Expr>), SqlError> {
     let mut named = named_columns(table, columns)?;
@@ -561,7 +569,7 @@ pub(super) fn insert_values<'a>(
     check_width(values.len(), named.len())?;
     for (id, value) in named.iter().zip(values) {
         if !is_default(value) {
-            check_given(table.column(*id).expect("named columns exist"), None)?;
+            check_given(table.column(*id).expect("named columns exist"), overriding)?;
         }
     }
     Ok((named, values.iter().collect()))

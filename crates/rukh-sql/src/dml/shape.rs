@@ -128,8 +128,12 @@ pub(crate) fn merge_shape(catalog: &Catalog, statement: &MergeStatement) -> Resu
     for clause in &statement.clauses {
         let values: Vec<(ColumnId, Expr)> = match &clause.action {
             MergeAction::Update(given) => assignments(table, given)?,
-            MergeAction::Insert { columns, values } => {
-                let (columns, values) = insert_values(table, columns, values)?;
+            MergeAction::Insert {
+                columns,
+                overriding,
+                values,
+            } => {
+                let (columns, values) = insert_values(table, columns, *overriding, values)?;
                 let given = columns
                     .into_iter()
                     .zip(values)

@@ -210,6 +210,13 @@ impl<'a> Checker<'a> {
             Statement::Analyze { table: Some(name) } | Statement::Compact { table: Some(name) } => {
                 self.own(name)
             }
+            Statement::Vacuum(vacuum) if !vacuum.tables.is_empty() => {
+                vacuum.tables.iter().try_for_each(|name| self.own(name))
+            }
+            Statement::Lock(lock) => lock
+                .tables
+                .iter()
+                .try_for_each(|name| self.lock(name, lock.others_write)),
             _ => Err(denied("must be superuser to run this statement".to_string())),
         }
     }
@@ -394,6 +401,20 @@ impl<'a> Checker<'a> {
             Some((id, kind)) => self.own_id(schema, id, kind, &name.name),
             None => Ok(()),
         }
+    }
+
+    /// Checks that the role may lock a table: by any of the rights to change it, or to look at it if others may go on.
+    fn lock(&self, name: &ObjectName, others_write: bool) -> Result<(), SqlError> {
+        let mut refused = self.object(name, Rights::UPDATE);
+        let changing = [Rights::DELETE, Rights::TRUNCATE];
+        let others = [Rights::SELECT, Rights::INSERT];
+        for rights in changing.iter().chain(others.iter().filter(|_| others_write)) {
+            if refused.is_ok() {
+                break;
+            }
+            refused = self.object(name, *rights).or(refused);
+        }
+        refused
     }
 
     fn own_index(&self, name: &ObjectName) -> Result<(), SqlError> {

@@ -5,9 +5,9 @@ use datafusion::sql::sqlparser::ast::{self, Expr, SelectItem, TableFactor};
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
 
-use super::Statement;
 use super::query::settle;
 use super::reader::Reader;
+use super::{Overriding, Statement};
 use crate::SqlError;
 
 /// MERGE INTO.
@@ -60,6 +60,8 @@ pub enum MergeAction {
     Insert {
         /// Columns, all of them if none is named.
         columns: Vec<ast::ObjectName>,
+        /// OVERRIDING … VALUE.
+        overriding: Option<Overriding>,
         /// A value for each column; none for DEFAULT VALUES.
         values: Vec<Expr>,
     },
@@ -170,14 +172,17 @@ fn insert(reader: &mut Reader<'_>) -> Result<MergeAction, SqlError> {
     if *reader.peek_at(0) == Token::LParen {
         columns = reader.parenthesised(|reader| reader.parse(|parser| parser.parse_object_name(false)))?;
     }
-    if reader.peeks(&["overriding"]) {
-        return Err(reader.unsupported("OVERRIDING is not supported"));
-    }
+    let overriding = match () {
+        () if reader.accept(&["overriding", "system", "value"]) => Some(Overriding::System),
+        () if reader.accept(&["overriding", "user", "value"]) => Some(Overriding::User),
+        () => None,
+    };
     let position = reader.position();
     if reader.accept(&["default", "values"]) {
         return match columns.is_empty() {
             true => Ok(MergeAction::Insert {
                 columns,
+                overriding,
                 values: Vec::new(),
             }),
             false => Err(SqlError::syntax("DEFAULT VALUES takes no list of columns").at(position)),
@@ -185,5 +190,9 @@ fn insert(reader: &mut Reader<'_>) -> Result<MergeAction, SqlError> {
     }
     reader.expect(&["values"])?;
     let values = reader.parenthesised(Reader::expression)?;
-    Ok(MergeAction::Insert { columns, values })
+    Ok(MergeAction::Insert {
+        columns,
+        overriding,
+        values,
+    })
 }

@@ -21,7 +21,8 @@
 //! | `tree`         | what is read: the types of all statements                              |
 //! | `parse`        | the entries                                                            |
 //! | `transaction`  | BEGIN, COMMIT, SAVEPOINT and their kin                                 |
-//! | `operations`   | BACKUP, CHECKPOINT, COMPACT                                            |
+//! | `operations`   | BACKUP, CHECKPOINT, COMPACT, VACUUM                                    |
+//! | `lock`         | LOCK TABLE                                                             |
 //! | `spelling`     | spellings that sqlparser does not know, such as FOR KEY SHARE           |
 //! | `kept`         | PREPARE, EXECUTE, DECLARE, FETCH and their kin                          |
 //! | `role`         | CREATE USER, GRANT and their kin                                       |
@@ -41,6 +42,7 @@ mod data_type;
 mod depth;
 mod kept;
 mod lifetime;
+mod lock;
 mod many_rows;
 mod merge;
 mod number;

@@ -4,10 +4,14 @@
 //! BACKUP DATABASE TO 'directory' [KEEP n]
 //! CHECKPOINT [TO 'directory']
 //! COMPACT [TABLE table]
+//! VACUUM [FULL] [FREEZE] [VERBOSE] [ANALYZE] [table [(column, …)], …]
+//! VACUUM [(option [value], …)] [table [(column, …)], …]
 //! ```
 
-use super::Statement;
+use datafusion::sql::sqlparser::tokenizer::Token;
+
 use super::reader::Reader;
+use super::{Statement, VacuumStatement};
 use crate::SqlError;
 
 /// Reads BACKUP DATABASE.
@@ -47,6 +51,72 @@ pub(super) fn compact(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
         false => None,
     };
     Ok(Statement::Compact { table })
+}
+
+/// Reads VACUUM.
+pub(super) fn vacuum(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    reader.expect(&["vacuum"])?;
+    let mut vacuum = VacuumStatement {
+        tables: Vec::new(),
+        full: false,
+        analyze: false,
+    };
+    if *reader.peek_at(0) == Token::LParen {
+        reader.parenthesised(|reader| vacuum_option(reader, &mut vacuum))?;
+    } else {
+        vacuum.full = reader.accept(&["full"]);
+        reader.accept(&["freeze"]);
+        reader.accept(&["verbose"]);
+        vacuum.analyze = reader.accept(&["analyze"]) || reader.accept(&["analyse"]);
+    }
+    if !matches!(reader.peek_at(0), Token::EOF | Token::SemiColon) {
+        vacuum.tables = reader.list(|reader| {
+            reader.accept(&["only"]);
+            let name = reader.object_name()?;
+            if *reader.peek_at(0) == Token::LParen {
+                // Statistics are gathered of all columns at once.
+                reader.names()?;
+            }
+            Ok(name)
+        })?;
+    }
+    Ok(Statement::Vacuum(vacuum))
+}
+
+/// Reads an option of VACUUM; those that say how PostgreSQL's storage is tidied up say nothing here.
+fn vacuum_option(reader: &mut Reader<'_>, vacuum: &mut VacuumStatement) -> Result<(), SqlError> {
+    const OTHERS: &[&str] = &[
+        "freeze",
+        "verbose",
+        "disable_page_skipping",
+        "skip_locked",
+        "index_cleanup",
+        "process_main",
+        "process_toast",
+        "truncate",
+        "parallel",
+        "skip_database_stats",
+        "only_database_stats",
+        "buffer_usage_limit",
+    ];
+    let position = reader.position();
+    let Token::Word(word) = reader.take().token else {
+        return Err(SqlError::syntax("an option of VACUUM is a word").at(position));
+    };
+    let name = word.value.to_ascii_lowercase();
+    let mut is_on = true;
+    if !matches!(reader.peek_at(0), Token::Comma | Token::RParen) {
+        is_on = !["off", "false", "0"].contains(&reader.take().token.to_string().to_lowercase().as_str());
+    }
+    match name.as_str() {
+        "full" => vacuum.full = is_on,
+        "analyze" | "analyse" => vacuum.analyze = is_on,
+        other if OTHERS.contains(&other) => {}
+        other => {
+            return Err(SqlError::syntax(format!("unrecognized VACUUM option \"{other}\"")).at(position));
+        }
+    }
+    Ok(())
 }
 
 /// Reads the path of a directory.

@@ -156,6 +156,10 @@ pub enum Statement {
         /// The table, or all tables.
         table: Option<ObjectName>,
     },
+    /// VACUUM.
+    Vacuum(VacuumStatement),
+    /// LOCK TABLE.
+    Lock(LockStatement),
     /// SET, RESET.
     Set {
         /// The setting, in lower case.
@@ -199,6 +203,26 @@ pub enum Statement {
         /// Where it goes.
         schema: Name,
     },
+}
+
+/// LOCK TABLE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockStatement {
+    /// The tables, at least one.
+    pub tables: Vec<ObjectName>,
+    /// Whether others may change their rows.
+    pub others_write: bool,
+}
+
+/// VACUUM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VacuumStatement {
+    /// The tables; none for all.
+    pub tables: Vec<ObjectName>,
+    /// Whether they are rewritten in their most compact form.
+    pub full: bool,
+    /// Whether they are analyzed.
+    pub analyze: bool,
 }
 
 /// A table or index as named in a statement.

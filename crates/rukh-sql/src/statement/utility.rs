@@ -10,7 +10,8 @@ use super::{
     Statement, query,
 };
 use super::{
-    alter, copy, create_index, create_table, kept, merge, operations, role, schema, sequence, transaction,
+    alter, copy, create_index, create_table, kept, lock, merge, operations, role, schema, sequence,
+    transaction,
 };
 use crate::SqlError;
 use crate::search_path::path_text;
@@ -52,6 +53,8 @@ pub(super) fn statement(reader: &mut Reader<'_>) -> Result<Statement, SqlError> 
         "backup" => operations::backup(reader),
         "checkpoint" => operations::checkpoint(reader),
         "compact" => operations::compact(reader),
+        "vacuum" => operations::vacuum(reader),
+        "lock" => lock::lock(reader),
         "set" => set(reader),
         "reset" => reset(reader),
         "begin" | "start" | "commit" | "end" | "rollback" | "abort" | "savepoint" | "release" => {
@@ -67,8 +70,8 @@ pub(super) fn statement(reader: &mut Reader<'_>) -> Result<Statement, SqlError> 
 
 /// First words of statements that PostgreSQL has and Rukh has not.
 const NOT_DONE: &[&str] = &[
-    "call", "cluster", "do", "import", "listen", "load", "lock", "notify", "reassign", "refresh", "security",
-    "unlisten", "vacuum",
+    "call", "cluster", "do", "import", "listen", "load", "notify", "reassign", "refresh", "security",
+    "unlisten",
 ];
 
 pub(super) fn create(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {

@@ -125,6 +125,8 @@ pub(super) fn summary(statement: &Statement) -> String {
         Statement::Compact { table } => {
             format!("compact {}", table.as_ref().map_or("all".to_string(), object))
         }
+        Statement::Vacuum(vacuum) => format!("{vacuum:?}"),
+        Statement::Lock(lock) => format!("{lock:?}"),
         Statement::Set { name, value, local } => {
             let local = if *local { "local " } else { "" };
             format!("set {local}{name} = {value:?}")
@@ -390,12 +392,17 @@ fn merge(merge: &MergeStatement) -> String {
         let condition = clause.condition.iter().map(|c| format!(" and {c}"));
         let action = match &clause.action {
             MergeAction::Update(assignments) => format!("update {}", list(assignments, ToString::to_string)),
-            MergeAction::Insert { columns, values } => {
+            MergeAction::Insert {
+                columns,
+                overriding,
+                values,
+            } => {
                 let (columns, values) = (
                     list(columns, ToString::to_string),
                     list(values, ToString::to_string),
                 );
-                format!("insert ({columns}) ({values})")
+                let overriding = overriding.map_or(String::new(), |which| format!(" overriding {which:?}"));
+                format!("insert ({columns}){overriding} ({values})")
             }
             action => format!("{action:?}").to_lowercase(),
         };
