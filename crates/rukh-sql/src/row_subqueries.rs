@@ -4,7 +4,7 @@
 //! |----------------------------|-------------------------------------------------------------------------------|
 //! | WHERE, by AND               | `EXISTS (SELECT 1 FROM (…) AS s (x, y) WHERE s.x = a AND s.y = b)`             |
 //! | WHERE, by AND, with NOT     | `NOT EXISTS (… WHERE (s.x = a) IS NOT FALSE AND (s.y = b) IS NOT FALSE)`       |
-//! | anything else               | a CASE of how many rows are equal, and of how many it is not known              |
+//! | anything else               | a CASE of whether there is one that is equal, and one of which it is not known   |
 //!
 //! Where a WHERE is not true it does not matter whether it is false or NULL. DataFusion compares one column only.
 
@@ -13,7 +13,6 @@ use datafusion::sql::sqlparser::ast::{BinaryOperator, CaseWhen, Expr, Ident, Que
 
 use crate::output_names::HIDDEN;
 use crate::rewrite::{derived, select};
-use crate::statement::call;
 
 /// Spells out the rows that the conjuncts of a condition look for.
 pub(crate) fn spell_out_conjuncts(condition: &mut Expr) {
@@ -47,14 +46,9 @@ pub(crate) fn spell_out_conjuncts(condition: &mut Expr) {
 /// Returns what `row IN (subquery)` is anywhere; `None` if there is no row.
 pub(crate) fn spelled(expr: &Expr, subquery: &Query, negated: bool) -> Option<Expr> {
     let row = row(expr)?;
-    let any = |unknown: bool| {
-        let count = call("count", vec![number("1")]);
-        let query = rows_where(row, subquery, count, found(row, unknown));
-        Expr::BinaryOp {
-            left: Box::new(Expr::Subquery(Box::new(query))),
-            op: BinaryOperator::Gt,
-            right: Box::new(number("0")),
-        }
+    let any = |unknown: bool| Expr::Exists {
+        subquery: Box::new(rows_where(row, subquery, number("1"), found(row, unknown))),
+        negated: false,
     };
     let boolean = |value: bool| Expr::Value(Value::Boolean(value).into());
     let when = |condition: Expr, result: Expr| CaseWhen { condition, result };
