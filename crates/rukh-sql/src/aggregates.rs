@@ -8,6 +8,7 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Float64Type};
 use datafusion::common::ScalarValue;
 use datafusion::error::Result as DataFusionResult;
+use datafusion::functions_aggregate::bool_and_or::bool_and_udaf;
 use datafusion::functions_aggregate::min_max::{max_udaf, min_udaf};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
@@ -17,9 +18,11 @@ use datafusion::logical_expr::{
 };
 
 /// Returns the aggregates that replace DataFusion's.
-pub(crate) fn aggregates() -> [Arc<AggregateUDF>; 2] {
-    [(min_udaf(), Ordering::Less), (max_udaf(), Ordering::Greater)]
-        .map(|(usual, wanted)| Arc::new(AggregateUDF::from(Extreme { usual, wanted })))
+pub(crate) fn aggregates() -> Vec<Arc<AggregateUDF>> {
+    let extremes = [(min_udaf(), Ordering::Less), (max_udaf(), Ordering::Greater)]
+        .map(|(usual, wanted)| Arc::new(AggregateUDF::from(Extreme { usual, wanted })));
+    let every = bool_and_udaf().as_ref().clone().with_aliases(["every"]);
+    extremes.into_iter().chain([Arc::new(every)]).collect()
 }
 
 /// `min` or `max`: DataFusion's, but for floats, which it compares with NaN in any place.

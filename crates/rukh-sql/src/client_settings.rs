@@ -81,12 +81,6 @@ const KNOWN: &[Known] = &[
         "how dates are shown",
     ),
     known(
-        "default_table_access_method",
-        "heap",
-        Takes::OneOf(&["heap"]),
-        "how tables are stored, by PostgreSQL's name",
-    ),
-    known(
         "extra_float_digits",
         "1",
         Takes::Integer(1, 3),

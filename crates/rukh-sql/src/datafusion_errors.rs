@@ -34,6 +34,9 @@ impl From<DataFusionError> for SqlError {
 
 /// What DataFusion cannot plan.
 fn not_implemented(message: String) -> SqlError {
+    if message.starts_with("compound identifier: ") {
+        return SqlError::syntax("improper qualified name (too many dotted names)");
+    }
     let subquery = [
         "ScalarSubquery(",
         "Exists(",
@@ -168,7 +171,15 @@ fn plan_error(message: String) -> SqlError {
         let message = format!("missing FROM-clause entry for table \"{qualifier}\"");
         return SqlError::statement("42P01", message);
     }
-    if let Some(name) = between(&message, "Invalid function '", "'") {
+    if message.starts_with("Argument #") && message.contains("got Column(") {
+        return SqlError::unsupported("a function in FROM takes constants, not columns of other relations")
+            .with_hint(
+                "A call in the select list takes columns: SELECT unnest(generate_series(1, t.n)) FROM t.",
+            );
+    }
+    if let Some(name) = between(&message, "Invalid function '", "'")
+        .or_else(|| between(&message, "able function '", "' not found"))
+    {
         return SqlError::statement("42883", format!("function {name} does not exist"));
     }
     if let Some(error) = condition_error(&message)

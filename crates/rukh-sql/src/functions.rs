@@ -38,6 +38,7 @@ use crate::types::{arrow_type, data_type_of_arrow};
 /// Returns the functions beside HASH: those DataFusion lacks, and those that do more here.
 pub(crate) fn functions() -> Vec<Arc<ScalarUDF>> {
     use datafusion::functions::{datetime, string, unicode};
+    let sign = datafusion::functions::math::signum().as_ref().clone();
     let random = string::uuid().as_ref().clone();
     let ours = vec![
         Arc::new(ByteLength::beside(string::octet_length())),
@@ -47,6 +48,7 @@ pub(crate) fn functions() -> Vec<Arc<ScalarUDF>> {
         rounding::round(),
         moments::to_timestamp(),
         to_char::to_char(),
+        Arc::new(sign.with_aliases(["sign"])),
         Arc::new(similar_to_escape()),
         Arc::new(timezone()),
         Arc::new(ScalarUDF::from(ToUuid::default())),

@@ -143,7 +143,11 @@ fn figure(expr: &Expr) -> Option<Figured> {
         Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => figure(inner),
         Expr::Function(call) => {
             let last = call.name.0.last().and_then(|part| part.as_ident())?;
-            strong(json::written(&folded(last)))
+            strong(match folded(last).as_str() {
+                // What a cast to UUID is spelled as.
+                "to_uuid" => "uuid",
+                name => json::written(name),
+            })
         }
         Expr::Cast { expr, data_type, .. } => match figure(expr) {
             Some(inner) if inner.strong => Some(inner),

@@ -117,6 +117,12 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
             let arguments = vec![left.as_ref().clone(), right.as_ref().clone()];
             Ok(Some(call("starts_with", arguments)))
         }
+        Expr::UnaryOp { op, expr } => Ok(match op {
+            UnaryOperator::PGSquareRoot => Some(call("sqrt", vec![expr.as_ref().clone()])),
+            UnaryOperator::PGCubeRoot => Some(call("cbrt", vec![expr.as_ref().clone()])),
+            UnaryOperator::PGAbs => Some(call("abs", vec![expr.as_ref().clone()])),
+            _ => None,
+        }),
         Expr::SimilarTo {
             negated,
             expr,
