@@ -410,7 +410,7 @@ fn spans_hold_the_rows_of_their_boxes() {
         let options = SpanOptions {
             budget: [1, 2, 3, 10, 1_000][(numbers.next() % 5) as usize],
             small: [1, 4, 64][(numbers.next() % 3) as usize],
-            expand: numbers.next() % 4 != 0,
+            expand: !numbers.next().is_multiple_of(4),
         };
         for (of_one, one) in spans_of_boxes(&boxes, &slots, options)
             .iter()
