@@ -68,10 +68,13 @@ impl Engine {
             if progress.cancelled() {
                 return Err(EngineError::Cancelled);
             }
-            // One that was dropped meanwhile needs no compaction.
+            let compacted = self
+                .inner
+                .remove_dead(part.table.id, &part.storage)
+                .and_then(|_| Ok(self.inner.store.compact(&part.storage)?));
+            // One that was dropped meanwhile needs no compaction: it may go at any moment.
             if self.inner.store.table_exists(&part.storage) {
-                self.inner.remove_dead(part.table.id, &part.storage)?;
-                self.inner.store.compact(&part.storage)?;
+                compacted?;
             }
             progress.advance(1);
         }
@@ -83,8 +86,10 @@ impl Engine {
         let store = &self.inner.store;
         let parts = self.stored_parts(table).into_iter();
         parts
-            .filter(|part| store.table_exists(&part.storage))
-            .map(|part| Ok((part.clone(), store.table_usage(&part.storage)?)))
+            .filter_map(|part| match store.table_usage(&part.storage) {
+                Ok(usage) => Some(Ok((part, usage))),
+                Err(error) => store.table_exists(&part.storage).then(|| Err(error.into())),
+            })
             .collect()
     }
 
