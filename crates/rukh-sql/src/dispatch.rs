@@ -182,6 +182,28 @@ impl Session {
         })
     }
 
+    /// Runs a statement that writes rows; `None` for any other. Returns the tag, and the rows of RETURNING.
+    pub(crate) fn write(
+        &mut self,
+        statement: &Statement,
+        params: &[ScalarValue],
+    ) -> Result<Option<(String, Option<Rows>)>, SqlError> {
+        if let Some(tag) = point_write::run(self, statement, params)? {
+            return Ok(Some((tag, None)));
+        }
+        let (verb, done) = match statement {
+            Statement::Insert(insert) => {
+                let verb = if insert.upsert { "UPSERT" } else { "INSERT 0" };
+                (verb, dml::insert(self, insert, params)?)
+            }
+            Statement::Update(update) => ("UPDATE", dml::update(self, update, params)?),
+            Statement::Delete(delete) => ("DELETE", dml::delete(self, delete, params)?),
+            Statement::Merge(merge) => ("MERGE", dml::merge(self, merge, params)?),
+            _ => return Ok(None),
+        };
+        Ok(Some(tagged(verb, done)))
+    }
+
     fn dispatch(
         &mut self,
         prepared: &Prepared,
@@ -194,8 +216,8 @@ impl Session {
             return Ok(("SELECT".to_string(), Some(rows)));
         }
         let params = &scalars_of(params);
-        if let Some(tag) = point_write::run(self, &prepared.statement, params)? {
-            return Ok((tag, None));
+        if let Some(written) = self.write(&prepared.statement, params)? {
+            return Ok(written);
         }
         match prepared.statement.as_ref() {
             Statement::Query(query) if !query.locks.is_empty() => {
@@ -207,13 +229,6 @@ impl Session {
                 let rows = self.query(query, params, &context)?;
                 Ok(("SELECT".to_string(), Some(rows)))
             }
-            Statement::Insert(insert) => {
-                let verb = if insert.upsert { "UPSERT" } else { "INSERT 0" };
-                Ok(tagged(verb, dml::insert(self, insert, params)?))
-            }
-            Statement::Update(update) => Ok(tagged("UPDATE", dml::update(self, update, params)?)),
-            Statement::Delete(delete) => Ok(tagged("DELETE", dml::delete(self, delete, params)?)),
-            Statement::Merge(merge) => Ok(tagged("MERGE", dml::merge(self, merge, params)?)),
             Statement::Explain {
                 analyze,
                 alternatives,

@@ -4,7 +4,7 @@
 //! plumbing between threads left out, and each scan below them.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
@@ -57,35 +57,43 @@ pub(crate) fn explain(
 ) -> Result<Rows, SqlError> {
     let Asked { analyze, format, .. } = asked;
     let (query, head) = explained_query(session, statement)?;
-    if analyze && head.is_some() {
-        return Err(SqlError::unsupported(
-            "EXPLAIN ANALYZE of a statement that writes is not supported yet",
-        ));
-    }
     let snapshot = session.snapshot();
     let context = session.context(snapshot, &query)?;
     let planned = session.plan(&query, params, &context)?;
-    if analyze {
-        let mut rows = session.run(&planned, &context)?;
-        while rows.next_batch()?.is_some() {}
-    }
-    let tree = tree_of(&planned, &context, asked)?;
+    let mut totals = Vec::new();
     let tree = match head {
-        Some(name) => Node {
-            name,
-            detail: String::new(),
-            scan: None,
-            children: vec![tree],
-        },
-        None => tree,
+        Some(name) => {
+            // Rows are read and written in turns by plans of their own: what was read is told of all together.
+            let plan = Asked {
+                analyze: false,
+                ..asked
+            };
+            let tree = tree_of(&planned, &context, plan)?;
+            drop((planned, context));
+            if analyze {
+                totals = written(session, statement, params)?;
+            }
+            Node {
+                name,
+                detail: String::new(),
+                scan: None,
+                children: vec![tree],
+            }
+        }
+        None => {
+            if analyze {
+                let mut rows = session.run(&planned, &context)?;
+                while rows.next_batch()?.is_some() {}
+                totals = analyzed(session);
+            }
+            tree_of(&planned, &context, asked)?
+        }
     };
     match format {
         ExplainFormat::Text => {
             let mut lines = Vec::new();
             tree.text(0, &mut lines);
-            if analyze {
-                lines.extend(analyzed(session));
-            }
+            lines.extend(totals);
             Ok(Rows::ready(text_batch(&["plan"], [lines])?))
         }
         ExplainFormat::Json | ExplainFormat::JsonList => {
@@ -140,6 +148,36 @@ fn explained_query(
             "EXPLAIN takes a query or a statement that writes rows",
         )),
     }
+}
+
+/// Runs a statement that writes rows, and returns what it did.
+fn written(
+    session: &mut Session,
+    statement: &Statement,
+    params: &[ScalarValue],
+) -> Result<Vec<String>, SqlError> {
+    let started = Instant::now();
+    let Some((tag, returned)) = session.write(statement, params)? else {
+        return Ok(Vec::new());
+    };
+    if let Some(mut rows) = returned {
+        while rows.next_batch()?.is_some() {}
+    }
+    let elapsed = started.elapsed();
+    let reads = !matches!(statement, Statement::Insert(_));
+    let read = session.last_stats().filter(|_| reads);
+    let read = read.map(|stats| {
+        let counters = stats.counters;
+        format!(
+            "read        {} ranges, {} seeks, {} keys examined, {} lookups, {} rows",
+            counters.ranges, counters.seeks, counters.keys_examined, counters.lookups, counters.rows
+        )
+    });
+    let rows = tag.rsplit(' ').next().unwrap_or_default();
+    let mut lines = vec![format!("rows        {rows}")];
+    lines.extend(read);
+    lines.push(format!("elapsed     {:.3} ms", elapsed.as_secs_f64() * 1000.0));
+    Ok(lines)
 }
 
 fn analyzed(session: &Session) -> Vec<String> {
