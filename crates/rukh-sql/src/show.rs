@@ -147,7 +147,8 @@ pub(crate) fn columns(table: &Table) -> Result<RecordBatch, SqlError> {
 pub(crate) fn create_table(catalog: &Catalog, table: &Table) -> Result<RecordBatch, SqlError> {
     let mut sql = table_sql(catalog, table);
     for index in &table.indexes {
-        sql += &format!("\n{}", index_sql(table, index));
+        let made = constraint_sql(table, index).unwrap_or_else(|| index_sql(table, index));
+        sql += &format!("\n{made}");
     }
     for comment in comments_sql(table) {
         sql += &format!("\n{comment}");
@@ -255,6 +256,23 @@ pub(crate) fn table_sql(catalog: &Catalog, table: &Table) -> String {
         lines.join(",\n    "),
         options_sql(table)
     )
+}
+
+/// Returns `ALTER TABLE … ADD CONSTRAINT …;` of an index that is a constraint, if that says all of it.
+fn constraint_sql(table: &Table, index: &Index) -> Option<String> {
+    let plain = |element: &KeyElement| match element.expr {
+        KeyExpr::Column(id) if element.order == SortOrder::Asc => Some(id),
+        _ => None,
+    };
+    let columns: Option<Vec<ColumnId>> = index.elements.iter().map(plain).collect();
+    let is_all = index.unique && index.constraint && index.include.is_empty();
+    (is_all && index.predicate.is_none() && !index.is_columnar()).then_some(())?;
+    Some(format!(
+        "ALTER TABLE {} ADD CONSTRAINT {} UNIQUE ({});",
+        qualified_name(table),
+        quoted(&index.name),
+        column_list(table, &columns?)
+    ))
 }
 
 /// Returns `CREATE INDEX …;`.
