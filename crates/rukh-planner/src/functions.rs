@@ -522,15 +522,16 @@ impl<'a> Chain<'a> {
             return None;
         }
         compare(&self.value(from_ordinal(self.ty, 0))?, constant)?;
-        let last = domain::ordinals(self.ty).filter(|_| self.ty.is_float());
-        let last = last.map(|(_, last)| last);
         let ordering = |ordinal| {
-            let value = self.value(from_ordinal(self.ty, ordinal));
+            let datum = from_ordinal(self.ty, ordinal);
+            // Many ordinals beyond infinity are NaN.
+            let is_nan = matches!(datum, Datum::Float(value) if value.is_nan());
+            let value = self.value(datum);
             let ordering = value.and_then(|value| compare(&value, constant));
             let ordering = ordering.unwrap_or(std::cmp::Ordering::Equal);
             match falls {
                 // NaN lies behind all that fall, see `with_nan`.
-                true if last == Some(ordinal) => std::cmp::Ordering::Greater,
+                true if is_nan => std::cmp::Ordering::Greater,
                 true => ordering.reverse(),
                 false => ordering,
             }

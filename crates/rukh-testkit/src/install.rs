@@ -92,15 +92,20 @@ pub fn jdbc() -> Result<PathBuf, String> {
     }
 }
 
-/// Returns the driver for ODBC.
+/// Returns the driver for ODBC, where its manager is there, too.
 pub fn odbc() -> Result<PathBuf, String> {
-    let library = format!("/usr/lib/{}-linux-gnu/{ODBC}", std::env::consts::ARCH);
-    match Path::new(&library).exists() {
-        true => Ok(PathBuf::from(library)),
-        false => Err(format!(
-            "{library} is not there; Debian has it in odbc-postgresql"
-        )),
-    }
+    let library = |name: &str| {
+        let path = PathBuf::from(format!("/usr/lib/{}-linux-gnu/{name}", std::env::consts::ARCH));
+        match path.exists() {
+            true => Ok(path),
+            false => Err(format!(
+                "{} is not there; Debian has it in odbc-postgresql and libodbc2",
+                path.display()
+            )),
+        }
+    };
+    library("libodbc.so.2")?;
+    library(ODBC)
 }
 
 /// Builds a program in Rust that is a workspace of its own, from its directory; returns it.
