@@ -197,7 +197,7 @@ SELECT coalesce(o.sensor, n.sensor) AS sensor, coalesce(o.day, n.day) AS day, o.
     FULL JOIN sensor_cells AS n ON o.sensor = n.sensor AND o.day = n.day
     ORDER BY 1, 2;
 
--- A past moment by the index of the day: the present rows by index, the former ones by their key order.
+-- A past moment by the index of the day, which finds the present rows and the former ones.
 EXPLAIN SELECT sensor, value FROM sensor_cells FOR SYSTEM_TIME AS OF '2024-06-03 12:00:00' WHERE day = '2024-06-01';
 
 CHECK TABLE sensor_cells;

@@ -194,5 +194,8 @@ fn check_index(table: &Table, index: &Index) -> Result<(), String> {
     let mut read = predicate.chain(&index.include);
     read.try_for_each(|column| check_base_column(table, *column))
         .map_err(named)?;
+    require(!index.former || table.keeps_former(index), || {
+        named("it has entries of a history that is not there".to_string())
+    })?;
     check_columnar(index).map_err(|error| named(error.to_string()))
 }

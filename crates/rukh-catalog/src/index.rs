@@ -89,6 +89,10 @@ pub struct Index {
     /// Columns that could be NULL when the index was made and cannot any more: keys keep the byte that tells.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub once_nullable: Vec<ColumnId>,
+    /// Whether former images have entries, too: the history of the table then has this index. It is made and filled
+    /// together with the index, whose state is that of both. One that is older than such entries gets them when it is rebuilt.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub former: bool,
 }
 
 impl Index {
@@ -130,11 +134,13 @@ impl Index {
         }
     }
 
-    /// Returns whether an entry alone gives the value of `column`.
+    /// Returns whether an entry alone gives the value of `column`. When a row was written all its entries say, but those
+    /// in blocks do not.
     pub fn covers(&self, table: &Table, column: ColumnId) -> bool {
         self.include.contains(&column)
             || table.in_primary_key(column)
             || self.elements.iter().any(|e| e.expr == KeyExpr::Column(column))
+            || (column == ColumnId::WRITTEN && !self.is_columnar())
     }
 
     /// Returns every column that maintaining this index reads.
@@ -153,7 +159,7 @@ impl Index {
         all
     }
 
-    /// Returns the name of the column family that holds the entries: `i9`.
+    /// Returns the name of the column family that holds the entries: `i9`, or `i9.h` of an index of a history.
     pub fn storage_name(&self) -> String {
         Index::storage_name_of(self.id)
     }
@@ -169,14 +175,21 @@ impl Index {
         format!("i{}.c", self.id.0)
     }
 
-    /// Returns the names of all column families of the index.
+    /// Returns the names of all column families of the index, with those of former images.
     pub fn storage_names(&self) -> Vec<String> {
         let blocks = self.is_columnar().then(|| self.blocks_name());
-        std::iter::once(self.storage_name()).chain(blocks).collect()
+        let former = self.former.then(|| Index::storage_name_of(self.id.history()));
+        std::iter::once(self.storage_name())
+            .chain(blocks)
+            .chain(former)
+            .collect()
     }
 
     /// Returns the name of the column family of the index with this id.
     pub fn storage_name_of(id: IndexId) -> String {
-        format!("i{}", id.0)
+        match id.history_of() {
+            None => format!("i{}", id.0),
+            Some(index) => format!("i{}.h", index.0),
+        }
     }
 }

@@ -30,7 +30,8 @@ use serde::de::DeserializeOwned;
 /// | 7       | keys of indexes on columns that were nullable once; lifetimes of families that    |
 /// |         | began later; schemas that are being filled; columns of columnar blocks in pieces  |
 /// | 8       | filters of columnar blocks; compression of tables                                 |
-pub const FORMAT_VERSION: u32 = 8;
+/// | 9       | entries of former images in indexes; tables and indexes that share column families |
+pub const FORMAT_VERSION: u32 = 9;
 
 /// Key of the format version in the `catalog` column family.
 pub const FORMAT_KEY: &[u8] = b"format";

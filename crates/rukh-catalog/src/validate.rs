@@ -125,6 +125,11 @@ pub fn validate_index(draft: IndexDraft, table: &Table, id: IndexId) -> Result<I
         state: IndexState::Building,
         layout: draft.layout,
         once_nullable: Vec::new(),
+        former: false,
+    };
+    let index = Index {
+        former: table.keeps_former(&index),
+        ..index
     };
     check_columnar(&index)?;
     check_index_families(&index, table)?;

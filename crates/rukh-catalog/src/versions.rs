@@ -3,19 +3,26 @@
 //! What a row was before it was changed or removed, a former image, lies in a column family of its own, beside the
 //! table's. Nothing of it is defined twice: the history is a [`Table`] that is derived from its table whenever that is
 //! prepared for reading, with the same columns, families and row layouts, and the time at which an image ended as last
-//! element of the key. So a definition that changes takes its history along.
+//! element of the key. So a definition that changes takes its history along. Its indexes are derived in the same way from
+//! those of the table that have entries for former images ([`Index::former`]); none of them is UNIQUE.
 //!
 //! ```text
 //! t            key k                  value: columns, when the row was written
 //! t:history    key k, row_end DESC    value: as it was in t
+//! t@i          key a, k               value: included columns, when the row was written
+//! t:history@i  key a, k, row_end DESC value: included columns, when the row was written
 //! ```
+//!
+//! NOT NULL, CHECK and UNIQUE are said of what rows are, and former images may be older than that: columns of a history that are
+//! not in its key can be NULL.
 
 use rukh_keys::{DataType, SortOrder};
 use serde::{Deserialize, Serialize};
 
 use crate::validate::invalid;
 use crate::{
-    CatalogError, Column, ColumnId, ColumnValues, FamilyId, KeyElement, KeyExpr, SaltOptions, Table, TableId,
+    CatalogError, Column, ColumnId, ColumnValues, FamilyId, Index, IndexId, KeyElement, KeyExpr, SaltOptions,
+    Table, TableId,
 };
 
 /// The column that says since when an image stands.
@@ -30,8 +37,11 @@ pub const VERSIONS_MAX: u32 = 1_000_000;
 /// Ids of columns are less, for the planner packs other things beside them; no table gives so many.
 const COLUMN_IDS_MAX: u32 = 1 << 28;
 
-/// Set in the id of a history; no table is given such an id.
+/// Set in the id of a history and of its indexes; no table or index is given such an id.
 const HISTORY: u32 = 1 << 31;
+
+/// What follows the name of a table in that of its history.
+const HISTORY_NAME: &str = ":history";
 
 /// How a table keeps former images of its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,8 +76,20 @@ impl TableId {
     }
 }
 
+impl IndexId {
+    /// Returns the id of what the index has of former images.
+    pub fn history(self) -> IndexId {
+        IndexId(self.0 | HISTORY)
+    }
+
+    /// Returns the id of the index that this has the former images of.
+    pub fn history_of(self) -> Option<IndexId> {
+        (self.0 & HISTORY != 0).then_some(IndexId(self.0 & !HISTORY))
+    }
+}
+
 impl Table {
-    /// Returns the table of former images, `t:history`, if there is one; it has no indexes.
+    /// Returns the table of former images, `t:history`, if there is one, with the indexes that have entries for them.
     pub fn history(&self) -> Option<Table> {
         if self.id.history_of().is_some() {
             return None;
@@ -76,7 +98,15 @@ impl Table {
         history.id = self.id.history();
         // Former images are looked for by key, and go one by one.
         history.options.columnar = false;
-        history.name = format!("{}:history", self.name);
+        history.name = format!("{}{HISTORY_NAME}", self.name);
+        let in_key = |id| {
+            self.primary_key
+                .iter()
+                .any(|element| element.expr.columns().contains(&id))
+        };
+        for column in &mut history.columns {
+            column.nullable |= !in_key(column.id) && column.id != ColumnId::WRITTEN;
+        }
         history.columns.push(period_column(ColumnId::ENDED, ROW_END));
         // The bucket of a row is that of its images.
         if let Some(salt) = &self.salt {
@@ -90,9 +120,36 @@ impl Table {
             expr: KeyExpr::Column(ColumnId::ENDED),
             order: SortOrder::Desc,
         });
-        history.indexes.clear();
+        history.indexes = self.indexes.iter().filter_map(Index::history).collect();
         history.checks.clear();
         Some(history)
+    }
+
+    /// Returns the name of the table whose rows, or former images of them, this table has.
+    pub fn name_of_rows(&self) -> &str {
+        match self.id.history_of() {
+            Some(_) => self.name.strip_suffix(HISTORY_NAME).unwrap_or(&self.name),
+            None => &self.name,
+        }
+    }
+
+    /// Whether an index of the table that is filled gets entries for former images.
+    pub fn keeps_former(&self, index: &Index) -> bool {
+        self.options.versions.is_some() && !index.is_columnar()
+    }
+
+    /// Has indexes entries for former images if the table begins to keep such images, and none if it ends; `before` is the
+    /// table as it was.
+    pub fn settle_former(&mut self, before: &Table) {
+        let begins = before.options.versions.is_none();
+        let kept: Vec<bool> = self
+            .indexes
+            .iter()
+            .map(|index| self.keeps_former(index))
+            .collect();
+        for (index, kept) in self.indexes.iter_mut().zip(kept) {
+            index.former = kept && (begins || index.former);
+        }
     }
 
     /// Returns the table with the column [`ROW_START`], if it has VERSIONS.
@@ -151,6 +208,22 @@ impl Table {
                 column.name
             )),
         }
+    }
+}
+
+impl Index {
+    /// Returns the index of former images, if there is one. It finds images wherever its index finds rows, and any number
+    /// of them may have one key.
+    fn history(&self) -> Option<Index> {
+        let mut history = self.clone();
+        history.id = self.id.history();
+        history.unique = false;
+        for element in &mut history.elements {
+            if let KeyExpr::Expression { nullable, .. } = &mut element.expr {
+                *nullable = true;
+            }
+        }
+        self.former.then_some(history)
     }
 }
 

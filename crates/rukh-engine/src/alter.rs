@@ -2,16 +2,18 @@
 
 use crate::EngineError;
 use crate::codec::TableCodec;
-use crate::engine::Engine;
+use crate::engine::{Engine, storages_of};
 use crate::maintain::Maintainer;
 use rukh_catalog::{Catalog, Table, TableId, check_columnar};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Engine {
     /// Changes the definition of a table while nobody writes; returns the new one.
     ///
     /// `change` is shown all definitions and the table as it is, may read rows that are there, and returns
-    /// the table as it shall be. Indexes that it leaves out are dropped, families that it adds are made.
+    /// the table as it shall be. Indexes that it leaves out are dropped, families that it adds are made, and so is what
+    /// a history needs that begins.
     /// Fails with the error of `change`, and on expressions that do not compile.
     pub fn alter_table<E: From<EngineError>>(
         &self,
@@ -22,7 +24,8 @@ impl Engine {
         let _guard = inner.lock_writer()?;
         let definitions = inner.definitions();
         let before = &definitions.codec(id)?.table;
-        let next = change(&definitions.catalog, before)?;
+        let mut next = change(&definitions.catalog, before)?;
+        next.settle_former(before);
         let columnar = next.indexes.iter().try_for_each(check_columnar);
         columnar
             .and_then(|()| next.check_layout())
@@ -34,10 +37,13 @@ impl Engine {
             inner.end_lifetime(before)?;
         }
         let mut batch = inner.forget_surplus(&definitions, &next)?;
-        let is_new = |name: &String| !inner.store.table_exists(name);
-        let names = next.storage_names();
-        let new: Vec<String> = names.into_iter().filter(is_new).collect();
-        inner.create_storage(&new, &next)?;
+        let known: BTreeSet<String> = storages_of(before).collect();
+        let new = storages_of(&next).filter(|name| !known.contains(name));
+        inner.create_storage(&new.collect::<Vec<String>>(), &next)?;
+        let ends_history = before.options.versions.is_some() && next.options.versions.is_none();
+        if ends_history {
+            crate::stored::delete_statistics(&mut batch, id.history());
+        }
         crate::stored::put_table(&mut batch, &next);
         let mut catalog = definitions.catalog.with_table(next.clone());
         // The sequences of columns that are gone go, too.
@@ -51,6 +57,9 @@ impl Engine {
         let written = inner.commit_definitions(batch, catalog);
         if other_lifetime && written.is_ok() {
             inner.retire(definitions.codec(id)?);
+        }
+        if ends_history && written.is_ok() {
+            inner.forget_history(id);
         }
         let purged = inner.set_purges(id);
         inner.drop_unnamed();

@@ -104,7 +104,7 @@ impl Inner {
 }
 
 impl Engine {
-    /// Gathers statistics of a table, and keeps them.
+    /// Gathers statistics of a table, or of a history by its id, and keeps them.
     pub fn analyze(&self, id: TableId, progress: &dyn Progress) -> Result<TableStatistics, EngineError> {
         self.analyze_as(id, progress, Durability::Synced)
     }
@@ -375,9 +375,14 @@ pub(crate) fn load_statistics(inner: &Inner) -> Result<KnownStatistics, EngineEr
     if !snapshot.tables().iter().any(|table| table == stored::STATISTICS) {
         return Ok(known);
     }
-    for table in inner.definitions().catalog.tables() {
-        if let Some(value) = snapshot.get(STATISTICS, &table_key(table.id))? {
-            known.extend(decode(&value)?.map(|statistics| (table.id, Known::new(statistics))));
+    let definitions = inner.definitions();
+    let tables = definitions.catalog.tables().map(|table| table.id);
+    for id in tables.flat_map(|id| [id, id.history()]) {
+        if definitions.codec(id).is_err() {
+            continue;
+        }
+        if let Some(value) = snapshot.get(STATISTICS, &table_key(id))? {
+            known.extend(decode(&value)?.map(|statistics| (id, Known::new(statistics))));
         }
     }
     Ok(known)

@@ -11,14 +11,13 @@ use crate::engine::Inner;
 use crate::entry::IndexCodec;
 use crate::maintain::{IndexMaintainer, KeyedRow, Maintainer};
 use crate::merge_write::{Destination, Target, write_sorted};
-use crate::progress::check_cancelled;
 use crate::rows::RowReader;
 use crate::snapshot::Snapshot;
 use crate::sorter::{self, Merge, Sorter};
 use crate::split::split;
 use crate::{EngineError, Progress};
 use rukh_keys::KeyRange;
-use rukh_kv::{Durability, KvStore, LoadFile, ScanSpec, TableName, WriteBatch};
+use rukh_kv::{Durability, KvStore, LoadFile, ScanSpec, TableName, WriteBatch, step_aside};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc;
@@ -27,11 +26,33 @@ use std::thread;
 /// Threads that read rows at most.
 const THREADS_MAX: usize = 8;
 
-/// Fills the one index of `maintainer` with the entries of the rows that `snapshot` shows.
+/// Fills an index with the entries of the rows that `snapshot` shows: the one index of each maintainer, with the rows
+/// of its table.
 ///
 /// Fails with [`EngineError::UniqueViolation`], [`EngineError::Cancelled`], and
 /// [`EngineError::IndexDropped`].
 pub(crate) fn backfill(
+    inner: &Inner,
+    snapshot: &Snapshot,
+    maintainers: &[Maintainer],
+    build: &Build,
+    progress: &dyn Progress,
+) -> Result<(), EngineError> {
+    let rows = |maintainer: &Maintainer| {
+        let storage = &maintainer.codec.families[0].storage;
+        inner.store.approximate_keys(storage)
+    };
+    let rows = maintainers.iter().map(rows).collect::<Result<Vec<u64>, _>>()?;
+    progress.total(Some(rows.iter().sum()));
+    for (maintainer, rows) in maintainers.iter().zip(rows) {
+        build.enter(BuildPhase::Reading, rows);
+        fill(inner, snapshot, maintainer, build, progress)?;
+    }
+    Ok(())
+}
+
+/// Fills the one index of a maintainer.
+fn fill(
     inner: &Inner,
     snapshot: &Snapshot,
     maintainer: &Maintainer,
@@ -42,12 +63,14 @@ pub(crate) fn backfill(
     let [index] = maintainer.indexes.as_slice() else {
         return Ok(());
     };
+    let table = &maintainer.codec.table;
+    if !store.table_exists(&index.codec.storage) {
+        // The history began after the build.
+        inner.create_storage(std::slice::from_ref(&index.codec.storage), table)?;
+    }
     let blocks = index.codec.blocks().map(|blocks| &blocks.storage);
     clear(store, &index.codec.storage)?;
     blocks.map_or(Ok(()), |blocks| clear(store, blocks))?;
-    let rows = store.approximate_keys(&maintainer.codec.families[0].storage)?;
-    progress.total(Some(rows));
-    build.enter(BuildPhase::Reading, rows);
     let filling = Filling {
         inner,
         snapshot,
@@ -58,25 +81,8 @@ pub(crate) fn backfill(
     };
     let sorters = filling.sorters(progress)?;
     build.enter(BuildPhase::Writing, sorters.iter().map(Sorter::entries).sum());
-    let entries = sorter::merged(sorters)?;
-    let tick = &mut |entries| {
-        build.advance(entries);
-        build.check()?;
-        check_cancelled(progress)
-    };
-    let (storage, files) = match blocks {
-        Some(blocks) => (blocks, write_blocks(inner, &index.codec, entries, tick)?),
-        None => {
-            let to = Destination {
-                target: Target::Index(0),
-                blocks: None,
-                beside: Vec::new(),
-            };
-            let loads = write_sorted(store, snapshot, maintainer, entries, to, tick)?;
-            let files = loads.into_iter().flat_map(|(_, files)| files).collect();
-            (&index.codec.storage, files)
-        }
-    };
+    let storage = blocks.unwrap_or(&index.codec.storage);
+    let files = filling.files(sorters, progress)?;
     if files.is_empty() {
         return Ok(());
     }
@@ -88,7 +94,7 @@ pub(crate) fn backfill(
     })
 }
 
-/// The reading of rows for an index, by as many threads as there are cores.
+/// The filling of an index: rows are read by as many threads as there are cores, entries written by one.
 struct Filling<'a> {
     inner: &'a Inner,
     snapshot: &'a Snapshot,
@@ -113,6 +119,7 @@ impl Filling<'_> {
             let read = |ranges| {
                 let told = told.clone();
                 scope.spawn(move || {
+                    step_aside();
                     let sorter = self.part(ranges, bytes_max, &told);
                     if sorter.is_err() {
                         self.stop.store(true, Relaxed);
@@ -144,6 +151,54 @@ impl Filling<'_> {
             }
             failed.map_or(Ok(sorters), Err)
         })
+    }
+
+    /// Writes sorted entries to files, which wait to be ingested.
+    fn files(&self, sorters: Vec<Sorter>, progress: &dyn Progress) -> Result<Vec<LoadFile>, EngineError> {
+        let (told, done) = mpsc::channel();
+        thread::scope(|scope| {
+            let writer = scope.spawn(move || {
+                step_aside();
+                let tick = &mut |entries| {
+                    self.build.advance(entries);
+                    self.build.check()?;
+                    // The other end waits for this one.
+                    let _ = told.send(());
+                    match self.stop.load(Relaxed) {
+                        true => Err(EngineError::Cancelled),
+                        false => Ok(()),
+                    }
+                };
+                self.write(sorter::merged(sorters)?, tick)
+            });
+            // Ends when the writer has.
+            for () in done {
+                if progress.cancelled() {
+                    self.stop.store(true, Relaxed);
+                }
+            }
+            writer
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    fn write(
+        &self,
+        entries: Merge,
+        tick: &mut dyn FnMut(u64) -> Result<(), EngineError>,
+    ) -> Result<Vec<LoadFile>, EngineError> {
+        if self.index.codec.blocks().is_some() {
+            return write_blocks(self.inner, &self.index.codec, entries, tick);
+        }
+        let to = Destination {
+            target: Target::Index(0),
+            blocks: None,
+            beside: Vec::new(),
+        };
+        let store = self.inner.store.as_ref();
+        let loads = write_sorted(store, self.snapshot, self.maintainer, entries, to, tick)?;
+        Ok(loads.into_iter().flat_map(|(_, files)| files).collect())
     }
 
     /// Reads the rows of one part, and tells how many they are bit by bit.

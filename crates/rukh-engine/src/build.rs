@@ -9,6 +9,8 @@
 //! A table of few rows is filled under the lock, which takes less than the preparations. A change of the
 //! table's columns meanwhile begins the build again from a new snapshot. What is not done ends without a
 //! trace: by an error, by DROP INDEX, or at the next open, which fills an index that is Building still.
+//!
+//! Where the table has VERSIONS each step is done for the rows, and then for the former images.
 
 use crate::backfill::backfill;
 use crate::builds::{Build, Registered};
@@ -78,8 +80,8 @@ impl Inner {
         build: &Build,
         progress: &dyn Progress,
     ) -> Result<(), EngineError> {
-        let maintainer = maintainer(self, snapshot, build)?;
-        backfill(self, snapshot, &maintainer, build, progress)?;
+        let maintainers = maintainers(self, snapshot, build)?;
+        backfill(self, snapshot, &maintainers, build, progress)?;
         self.switch(build)
     }
 
@@ -87,9 +89,10 @@ impl Inner {
     fn switch(&self, build: &Build) -> Result<(), EngineError> {
         let catalog = self.definitions().catalog.clone();
         let (table, _) = catalog.index(build.index).ok_or_else(|| unknown(build.index))?;
+        let before = table.clone();
         let mut table = Table::clone(table);
         for index in table.indexes.iter_mut().filter(|index| index.id == build.index) {
-            build.take_place(index);
+            build.take_place(index, &before);
             index.state = IndexState::Ready;
         }
         if let Some(comment) = table.comments.indexes.remove(&build.index) {
@@ -104,57 +107,86 @@ impl Inner {
 /// Builds an index from a snapshot on; the caller does not hold the writer lock.
 fn run(inner: &Inner, build: &Build, first: Snapshot, progress: &dyn Progress) -> Result<(), EngineError> {
     let mut before = first;
-    'again: loop {
-        let maintainer = maintainer(inner, &before, build)?;
-        backfill(inner, &before, &maintainer, build, progress)?;
-        for pass in 1.. {
-            let guard = inner.lock_writer()?;
-            build.check()?;
-            let (number, ranges) = build.next_pass();
-            let after = inner.snapshot();
-            let is_same = shape(&after, build)? == shape(&before, build)?;
-            let touched = rukh_keys::KeyRange::prefix(number.to_be_bytes().to_vec());
-            let touched = ScanSpec::ranges(vec![touched])
-                .keys_only()
-                .limited(LAST_PASS_ROWS);
-            let touched = after.kv.count(&build.touched(), touched)?.0;
-            let is_last = is_same && (ranges.is_empty() && touched < LAST_PASS_ROWS || pass > PASSES_MAX);
-            let guard = is_last.then_some(guard);
-            if !is_same {
-                before = after;
-                continue 'again;
-            }
-            let step = Pass {
-                inner,
-                build,
-                maintainer: &maintainer,
-                before: &before,
-                after: &after,
-                number,
-                ranges,
-            };
-            step.run(progress)?;
-            before = after;
-            if guard.is_some() {
-                return inner.switch(build);
-            }
+    loop {
+        before = match attempt(inner, build, before.clone(), progress) {
+            Ok(None) => return Ok(()),
+            Ok(Some(changed)) => changed,
+            // Column families that were read may have gone: a history that ended.
+            Err(EngineError::Kv(error)) => changed(inner, build, &before)?.ok_or(error)?,
+            Err(error) => return Err(error),
+        };
+    }
+}
+
+/// Builds an index from a snapshot on, unless its table changes meanwhile: then it returns a later snapshot to begin
+/// again from.
+fn attempt(
+    inner: &Inner,
+    build: &Build,
+    mut before: Snapshot,
+    progress: &dyn Progress,
+) -> Result<Option<Snapshot>, EngineError> {
+    let maintainers = maintainers(inner, &before, build)?;
+    backfill(inner, &before, &maintainers, build, progress)?;
+    let mut passes = 0;
+    loop {
+        passes += 1;
+        let guard = inner.lock_writer()?;
+        build.check()?;
+        let (number, ranges) = build.next_pass();
+        let after = inner.snapshot();
+        if shape(&after, build)? != shape(&before, build)? {
+            return Ok(Some(after));
+        }
+        let touched = rukh_keys::KeyRange::prefix(number.to_be_bytes().to_vec());
+        let touched = ScanSpec::ranges(vec![touched])
+            .keys_only()
+            .limited(LAST_PASS_ROWS);
+        let touched = after.kv.count(&build.touched(), touched)?.0;
+        let is_last = ranges.is_empty() && touched < LAST_PASS_ROWS || passes > PASSES_MAX;
+        let guard = is_last.then_some(guard);
+        let step = Pass {
+            inner,
+            build,
+            maintainers: &maintainers,
+            before: &before,
+            after: &after,
+            number,
+            ranges,
+        };
+        step.run(progress)?;
+        before = after;
+        if guard.is_some() {
+            return inner.switch(build).map(|()| None);
         }
     }
 }
 
-/// Compiles the index that is filled as the only one of its table.
-fn maintainer(inner: &Inner, snapshot: &Snapshot, build: &Build) -> Result<Maintainer, EngineError> {
+/// Returns a snapshot to begin again from if the table has changed since another.
+fn changed(inner: &Inner, build: &Build, before: &Snapshot) -> Result<Option<Snapshot>, EngineError> {
+    let _guard = inner.lock_writer()?;
+    build.check()?;
+    build.next_pass();
+    let after = inner.snapshot();
+    let is_same = shape(&after, build)? == shape(before, build)?;
+    Ok((!is_same).then_some(after))
+}
+
+/// Compiles the index that is filled as the only one of its table, and of the history if that is to have it.
+fn maintainers(inner: &Inner, snapshot: &Snapshot, build: &Build) -> Result<Vec<Maintainer>, EngineError> {
     let (table, index) = snapshot
         .catalog
         .index(build.index)
         .ok_or_else(|| unknown(build.index))?;
     let mut index = index.clone();
-    build.take_place(&mut index);
+    build.take_place(&mut index, table);
     let table = Table {
         indexes: vec![index],
         ..Table::clone(table)
     };
-    Maintainer::of_all(Arc::new(TableCodec::new(Arc::new(table))), &*inner.functions)
+    let history = table.history().filter(|history| !history.indexes.is_empty());
+    let compile = |table| Maintainer::of_all(Arc::new(TableCodec::new(Arc::new(table))), &*inner.functions);
+    std::iter::once(table).chain(history).map(compile).collect()
 }
 
 /// Returns what entries depend on: the table without its names and other indexes.

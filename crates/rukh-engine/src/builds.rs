@@ -4,7 +4,7 @@
 //! that changes rows of the table also puts their keys into a column family beside that of the index,
 //! `i9.d`: the *touched keys*, under the number of the pass that is to look at them (`catch_up`). A
 //! range that is removed as such is noted in memory; a crash ends the build anyway, and the next open
-//! begins it again.
+//! begins it again. Former images come and go with changes of their rows, so that this tells of them, too.
 //!
 //! ```text
 //! touched key    pass (u32, big-endian), row key -> nothing
@@ -15,7 +15,7 @@
 use crate::EngineError;
 use crate::engine::Inner;
 use parking_lot::Mutex;
-use rukh_catalog::{Catalog, ColumnId, Index, IndexId, TableId};
+use rukh_catalog::{Catalog, ColumnId, Index, IndexId, Table, TableId};
 use rukh_keys::KeyRange;
 use rukh_kv::{WriteBatch, WriteOp};
 use std::sync::Arc;
@@ -114,8 +114,8 @@ impl Builds {
     /// Whether a column family belongs to a build.
     pub(crate) fn owns(&self, storage: &str) -> bool {
         let owns = |build: &Arc<Build>| {
-            let part = storage.strip_suffix(".c").unwrap_or(storage);
-            part == build.storage() || storage == build.touched()
+            let part = storage.strip_suffix(".c").or_else(|| storage.strip_suffix(".h"));
+            part.unwrap_or(storage) == build.storage() || storage == build.touched()
         };
         self.any() && self.list.lock().iter().any(owns)
     }
@@ -174,9 +174,10 @@ impl Build {
         }
     }
 
-    /// Makes the definition of the index that of the one that is filled.
-    pub(crate) fn take_place(&self, index: &mut Index) {
+    /// Makes the definition of an index of `table` that of the one that is filled.
+    pub(crate) fn take_place(&self, index: &mut Index, table: &Table) {
         index.id = self.filled;
+        index.former = table.keeps_former(index);
         for column in &self.nullable {
             if !index.once_nullable.contains(column) {
                 index.once_nullable.push(*column);

@@ -3,14 +3,17 @@
 //! A pass looks at the rows that writers have touched between two snapshots (`builds`), derives their
 //! entries in the one and the other, and writes the difference. All that goes, goes before anything
 //! comes, so that a UNIQUE key which one row gave up is free for another, whatever their order.
+//!
+//! Former images are those of the rows that were touched: each is there or not, and has the same entry as long as it is.
 
 use crate::builds::{Build, BuildPhase};
 use crate::codec::TableCodec;
 use crate::engine::Inner;
 use crate::entry::DELETED;
+use crate::history::images_of;
 use crate::lifetime::{Live, table_rules};
 use crate::lookup::fetch_values;
-use crate::maintain::{EntryChange, IndexMaintainer, Maintainer, RowChange};
+use crate::maintain::{EntryChange, Maintainer, RowChange};
 use crate::progress::check_cancelled;
 use crate::row::{self, Times};
 use crate::snapshot::Snapshot;
@@ -28,8 +31,8 @@ const CHUNK_ROWS: usize = 1024;
 pub(crate) struct Pass<'a> {
     pub(crate) inner: &'a Inner,
     pub(crate) build: &'a Build,
-    /// Of the table with no other index.
-    pub(crate) maintainer: &'a Maintainer,
+    /// Of the table with no other index, and of its history if that has the index.
+    pub(crate) maintainers: &'a [Maintainer],
     pub(crate) before: &'a Snapshot,
     pub(crate) after: &'a Snapshot,
     /// The number under which keys are noted.
@@ -49,34 +52,69 @@ impl Pass<'_> {
     ///
     /// Fails with [`EngineError::UniqueViolation`] on two rows of the state after with one UNIQUE key.
     pub(crate) fn run(&self, progress: &dyn Progress) -> Result<u64, EngineError> {
-        let Some(index) = self.maintainer.indexes.first() else {
+        let Some((table, history)) = self.maintainers.split_first() else {
             return Ok(0);
         };
         self.build.enter(BuildPhase::CatchingUp, 0);
-        let touched = [KeyRange::prefix(self.number.to_be_bytes().to_vec())];
-        let storage = self.build.touched();
+        let rows = self.rows(table, progress)?;
+        for history in history {
+            self.images(table, history, progress)?;
+        }
+        Ok(rows)
+    }
+
+    /// Writes the difference that rows make.
+    fn rows(&self, table: &Maintainer, progress: &dyn Progress) -> Result<u64, EngineError> {
         let mut rows = 0;
         for half in [Half::Removals, Half::Additions] {
-            self.chunks(self.after, &storage, &touched, 4, progress, &mut |keys| {
+            self.touched(progress, &mut |keys| {
                 rows += keys.len() as u64;
-                self.apply(index, &keys, half)
+                self.apply(table, &keys, half)
             })?;
             if half == Half::Removals && !self.ranges.is_empty() {
-                let rows_storage = &self.maintainer.codec.families[0].storage;
-                self.chunks(
-                    self.before,
-                    rows_storage,
-                    &self.ranges,
-                    0,
-                    progress,
-                    &mut |keys| {
-                        rows += keys.len() as u64;
-                        self.apply(index, &keys, half)
-                    },
-                )?;
+                let storage = &table.codec.families[0].storage;
+                self.chunks(self.before, storage, &self.ranges, 0, progress, &mut |keys| {
+                    rows += keys.len() as u64;
+                    self.apply(table, &keys, half)
+                })?;
             }
         }
         Ok(rows)
+    }
+
+    /// Writes the difference that former images of the rows make.
+    fn images(
+        &self,
+        table: &Maintainer,
+        history: &Maintainer,
+        progress: &dyn Progress,
+    ) -> Result<(), EngineError> {
+        let storage = &history.codec.families[0].storage;
+        for (half, there) in [(Half::Removals, self.before), (Half::Additions, self.after)] {
+            let mut apply = |keys: Vec<Vec<u8>>| self.apply(history, &keys, half);
+            self.touched(progress, &mut |rows| {
+                for row in rows {
+                    let images = [images_of(&table.codec, &history.codec, &row)?];
+                    self.chunks(there, storage, &images, 0, progress, &mut apply)?;
+                }
+                Ok(())
+            })?;
+            if half == Half::Removals && !self.ranges.is_empty() {
+                // Only TRUNCATE removes ranges of rows that have images, and it removes all.
+                self.chunks(there, storage, &[KeyRange::all()], 0, progress, &mut apply)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows the keys of the rows that were touched, many at a time.
+    fn touched(
+        &self,
+        progress: &dyn Progress,
+        visit: &mut dyn FnMut(Vec<Vec<u8>>) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let touched = [KeyRange::prefix(self.number.to_be_bytes().to_vec())];
+        self.chunks(self.after, &self.build.touched(), &touched, 4, progress, visit)
     }
 
     /// Shows the keys in ranges of a column family, many at a time, without their first bytes.
@@ -117,8 +155,11 @@ impl Pass<'_> {
     }
 
     /// Writes what becomes of the entries of some rows, one half of it.
-    fn apply(&self, index: &IndexMaintainer, keys: &[Vec<u8>], half: Half) -> Result<(), EngineError> {
-        let codec = &self.maintainer.codec;
+    fn apply(&self, maintainer: &Maintainer, keys: &[Vec<u8>], half: Half) -> Result<(), EngineError> {
+        let Some(index) = maintainer.indexes.first() else {
+            return Ok(());
+        };
+        let codec = &maintainer.codec;
         let old = rows_at(self.before, codec, keys)?;
         let new = rows_at(self.after, codec, keys)?;
         let changes = keys

@@ -93,6 +93,9 @@ impl Engine {
         }
         for id in &changes.dropped_tables {
             stored::delete_table(&mut batch, *id);
+            if inner.definitions().history(*id).is_some() {
+                stored::delete_statistics(&mut batch, id.history());
+            }
             next = next.without_table(*id);
         }
         for id in &changes.dropped_views {

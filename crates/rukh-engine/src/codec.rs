@@ -11,9 +11,7 @@ use crate::patch::{Patch, Patches};
 use crate::row::{self, RowDecodeError, RowShape, RowSlice, Times};
 use crate::{EngineError, Row};
 use rukh_catalog::{ColumnId, FamilyId, IndexId, KeyExpr, Table};
-use rukh_keys::{
-    Datum, DatumRef, KeyDecodeError, KeyLayout, TIMESTAMP_MAX, TIMESTAMP_MIN, ValueError, hash_datum,
-};
+use rukh_keys::{Datum, DatumRef, KeyDecodeError, KeyLayout, ValueError, hash_datum};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -145,6 +143,13 @@ impl TableCodec {
     pub(crate) fn check_row(&self, row: &[Datum]) -> Result<(), EngineError> {
         self.check_width(row)?;
         self.check_nulls(row, self.required.iter().copied())
+    }
+
+    /// As [`TableCodec::check_row`], whatever is at some positions.
+    pub(crate) fn check_row_but(&self, row: &[Datum], positions: &[usize]) -> Result<(), EngineError> {
+        self.check_width(row)?;
+        let required = self.required.iter().copied();
+        self.check_nulls(row, required.filter(|at| !positions.contains(at)))
     }
 
     /// Checks that a row has a datum for each column, and those of the key are not NULL.
@@ -555,11 +560,7 @@ pub(crate) struct FamilyValue<'a> {
 impl<'a> FamilyValue<'a> {
     /// Returns when the value was written, `since` if it does not say.
     pub(crate) fn written(&self, since: i64) -> Result<DatumRef<'a>, RowDecodeError> {
-        let written = row::times(self.bytes).map_or(since, |times| times.written);
-        match (TIMESTAMP_MIN..=TIMESTAMP_MAX).contains(&written) {
-            true => Ok(DatumRef::Timestamp(written)),
-            false => Err(RowDecodeError::InvalidTime { micros: written }),
-        }
+        row::written(self.bytes, since)
     }
 
     /// Returns the datum of the `ordinal`-th live column; its missing value if the row is older than the column.

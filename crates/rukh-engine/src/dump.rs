@@ -11,6 +11,7 @@
 //! | block, its head     | `t@c/1/5`              | `8192 rows to /2/7`                |
 //! | block, a column     | `t@c.host/1/5`         | `8192 rows, dictionary`            |
 //! | former image        | `t:history/1/5/'2024-05-01 12:00:00+00'` | as a row         |
+//! | its index entry     | `t:history@by_host/'a'/1/5/'2024-05-01 12:00:00+00'` | as that of a row |
 //! | bytes of no meaning | `t/x'00ff'`            | `(why) x'00ff'`                    |
 
 use crate::EngineError;

@@ -506,8 +506,7 @@ fn is_of_blocks(table: &Table, storage: &str) -> bool {
 fn configure_families(inner: &Inner) -> Result<(), EngineError> {
     let catalog = inner.definitions().catalog.clone();
     for table in catalog.tables() {
-        let indexes = table.indexes.iter().flat_map(Index::storage_names);
-        for storage in table.storage_names().into_iter().chain(indexes) {
+        for storage in storages_of(table) {
             let options = storage_options(table, &storage);
             if options.compression.is_some() || options.block_bytes.is_some() {
                 inner.store.configure_table(&storage, &options)?;
@@ -519,8 +518,11 @@ fn configure_families(inner: &Inner) -> Result<(), EngineError> {
 
 /// Returns every column family that the definitions name.
 pub(crate) fn storage_names(catalog: &Catalog) -> impl Iterator<Item = String> + '_ {
-    catalog.tables().flat_map(|table| {
-        let families = table.storage_names().into_iter();
-        families.chain(table.indexes.iter().flat_map(Index::storage_names))
-    })
+    catalog.tables().flat_map(|table| storages_of(table))
+}
+
+/// Returns the names of all column families of a table, its history and its indexes.
+pub(crate) fn storages_of(table: &Table) -> impl Iterator<Item = String> + '_ {
+    let indexes = table.indexes.iter().flat_map(Index::storage_names);
+    table.storage_names().into_iter().chain(indexes)
 }

@@ -163,6 +163,7 @@ impl IndexCodec {
             state: IndexState::Ready,
             layout: IndexLayout::Columnar,
             once_nullable: Vec::new(),
+            former: false,
         };
         let mut codec = IndexCodec::new(table, index);
         let elements = table.primary_key.len();
@@ -238,12 +239,27 @@ impl IndexCodec {
         value: &'a [u8],
         out: &mut Vec<DatumRef<'a>>,
     ) -> Result<(), DecodeError> {
+        self.decode_some_slots(key, value, |_| true, out)
+    }
+
+    /// The same where not all values behind the key are wanted: others are given as NULL.
+    pub(crate) fn decode_some_slots<'a>(
+        &'a self,
+        key: &'a [u8],
+        value: &'a [u8],
+        wants: impl Fn(usize) -> bool,
+        out: &mut Vec<DatumRef<'a>>,
+    ) -> Result<(), DecodeError> {
         let times = self.timed.then(|| hidden::datums(row::times(value)));
+        let first = self.layout.columns().len();
         if let Some(family) = &self.family {
             let value = family.open(value)?;
             self.layout.decode_refs(key, out)?;
             for ordinal in 0..family.positions.len() {
-                out.push(value.datum(ordinal)?);
+                out.push(match wants(first + ordinal) {
+                    true => value.datum(ordinal)?,
+                    false => DatumRef::Null,
+                });
             }
             out.extend(times.into_iter().flatten());
             return Ok(());
@@ -252,7 +268,10 @@ impl IndexCodec {
         let included = RowSlice::new(&self.included, included)?;
         self.layout.decode_refs(key, out)?;
         for slot in 0..self.included_positions.len() {
-            out.push(included.datum(slot)?);
+            out.push(match wants(first + slot) {
+                true => included.datum(slot)?,
+                false => DatumRef::Null,
+            });
         }
         out.extend(times.into_iter().flatten());
         Ok(())
@@ -356,16 +375,17 @@ impl IndexCodec {
     /// Reads the frame of an entry.
     #[inline]
     pub(crate) fn open<'a>(&'a self, key: &'a [u8], value: &'a [u8]) -> Result<EntryView<'a>, DecodeError> {
-        let (row_key, included) = match self.index.unique {
+        let (row_key, value) = match self.index.unique {
             true => self.split_value(key, value)?,
             false => (None, value),
         };
-        let (_, included) = row::open(included)?;
+        let (_, included) = row::open(value)?;
         let included = RowSlice::new(&self.included, included)?;
         Ok(EntryView {
             codec: self,
             key,
             row_key,
+            value,
             included: Some(included),
         })
     }
@@ -377,6 +397,7 @@ impl IndexCodec {
             codec: self,
             key,
             row_key: None,
+            value: &[],
             included: None,
         }
     }
@@ -494,6 +515,8 @@ pub(crate) struct EntryView<'a> {
     key: &'a [u8],
     /// The row key where the value has it.
     row_key: Option<&'a [u8]>,
+    /// What else the value has, if it was read.
+    value: &'a [u8],
     /// The included columns, if the value was read.
     included: Option<RowSlice<'a>>,
 }
@@ -513,6 +536,14 @@ impl<'a> EntryView<'a> {
                 Some(included) => Ok(included.datum(slot)?),
                 None => Err(DecodeError::EntryKey { found: 0 }),
             },
+        }
+    }
+
+    /// Returns when the row was written, `since` if the entry does not say.
+    pub(crate) fn written(&self, since: i64) -> Result<DatumRef<'a>, DecodeError> {
+        match self.included {
+            Some(_) => Ok(row::written(self.value, since)?),
+            None => Err(DecodeError::EntryKey { found: 0 }),
         }
     }
 

@@ -174,11 +174,22 @@ impl Inner {
         guard: WriterGuard,
         note: impl FnOnce(&Commits),
     ) -> Result<(), EngineError> {
+        self.builds.note(&mut batch);
+        self.commit_noted(batch, durability, guard, note)
+    }
+
+    /// The same for a batch that leaves no word for builds of indexes: they know of it, or it changes no row.
+    pub(crate) fn commit_noted(
+        &self,
+        batch: WriteBatch,
+        durability: Durability,
+        guard: WriterGuard,
+        note: impl FnOnce(&Commits),
+    ) -> Result<(), EngineError> {
         if batch.is_empty() {
             note(&self.commits);
             return Ok(());
         }
-        self.builds.note(&mut batch);
         let together = durability == Durability::Synced && (guard.is_contended() || self.group.is_busy());
         let durability = match together {
             true => Durability::Buffered,

@@ -86,6 +86,7 @@ impl Engine {
         inner.store.write(batch, Durability::Synced)?;
         let index = Index {
             id: filled,
+            former: table.keeps_former(index),
             ..index.clone()
         };
         inner.create_storage(&index.storage_names(), table)?;

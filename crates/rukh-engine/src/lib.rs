@@ -118,8 +118,8 @@ pub use builds::{BuildPhase, BuildProgress};
 pub use changes::DefinitionChanges;
 pub use clock::TimeSource;
 pub use columnar::{
-    ColumnBatch, ColumnTest, ColumnVector, ColumnarDebt, FirstRows, NullsWanted, Strings, Values,
-    ranked_float, ranked_real,
+    BlockTotals, ColumnBatch, ColumnTest, ColumnVector, ColumnarDebt, FirstRows, NullsWanted, Strings,
+    TotalWanted, Values, ranked_float, ranked_real,
 };
 pub use commits::RowLock;
 pub use conflict::Obstacle;

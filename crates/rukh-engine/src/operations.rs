@@ -5,8 +5,9 @@
 
 use crate::engine::Engine;
 use crate::{EngineError, Progress};
-use rukh_catalog::{Table, TableId};
+use rukh_catalog::{Index, Table, TableId};
 use rukh_kv::{Backup, StoreUsage, TableUsage};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ pub struct StoredPart {
     pub table: Arc<Table>,
     /// What of it.
     pub kind: PartKind,
-    /// Name of the table, of its family (`t.payload`), or of the index.
+    /// Name of the table, of its family (`t.payload`), or of the index; `i:history` of its former images.
     pub name: String,
     /// Name of the column family.
     pub storage: String,
@@ -64,21 +65,30 @@ impl Engine {
         self.inner.check_writable()?;
         let parts = self.stored_parts(table);
         progress.total(Some(parts.len() as u64));
-        for part in parts {
+        for part in &parts {
             if progress.cancelled() {
                 return Err(EngineError::Cancelled);
             }
-            let compacted = self
-                .inner
-                .remove_dead(part.table.id, &part.storage)
-                .and_then(|_| Ok(self.inner.store.compact(&part.storage)?));
-            // One that was dropped meanwhile needs no compaction: it may go at any moment.
+            let removed = self.inner.remove_dead(part.table.id, &part.storage);
+            // Of one that was dropped meanwhile nothing is left: it may go at any moment.
             if self.inner.store.table_exists(&part.storage) {
-                compacted?;
+                removed?;
             }
-            progress.advance(1);
         }
-        Ok(())
+        let storages: Vec<String> = parts.into_iter().map(|part| part.storage).collect();
+        let mut is_cancelled = false;
+        self.inner.store.compact_all(&storages, &mut |done| {
+            progress.advance(done);
+            is_cancelled = progress.cancelled();
+            match is_cancelled {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        })?;
+        match is_cancelled {
+            true => Err(EngineError::Cancelled),
+            false => Ok(()),
+        }
     }
 
     /// Returns what the parts of a table, or of all tables, take up.
@@ -138,7 +148,13 @@ fn parts_of(table: &Arc<Table>) -> Vec<StoredPart> {
         let blocks = index
             .is_columnar()
             .then(|| part(format!("{}.blocks", index.name), index.blocks_name()));
-        std::iter::once(part(index.name.clone(), index.storage_name())).chain(blocks)
+        let former = index.former.then(|| {
+            let storage = Index::storage_name_of(index.id.history());
+            part(format!("{}:history", index.name), storage)
+        });
+        std::iter::once(part(index.name.clone(), index.storage_name()))
+            .chain(blocks)
+            .chain(former)
     });
     let history = table.history();
     let history = history.iter().flat_map(|history| {

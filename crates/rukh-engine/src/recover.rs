@@ -142,12 +142,12 @@ pub(crate) fn unnamed(store: &dyn KvStore, catalog: &Catalog) -> Vec<String> {
 }
 
 /// Whether a column family is named as those of tables and indexes are: `t7`, `t7.f2`, `t7.h`, `t7.c`, `i9`, `i9.c`,
-/// `i9.d`.
+/// `i9.d`, `i9.h`.
 fn is_table_or_index(name: &str) -> bool {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if let Some(index) = name.strip_prefix('i') {
-        let part = index.strip_suffix(".c").or_else(|| index.strip_suffix(".d"));
-        return number(part.unwrap_or(index));
+        let mut parts = [".c", ".d", ".h"].into_iter();
+        return number(parts.find_map(|part| index.strip_suffix(part)).unwrap_or(index));
     }
     let table = name.strip_prefix('t');
     match table
@@ -165,7 +165,9 @@ mod tests {
 
     #[test]
     fn only_tables_and_indexes_are_cleared_up() {
-        for name in ["t7", "t7.f2", "t7.h", "t7.h.f2", "t7.c", "i9", "i9.c", "i9.d"] {
+        for name in [
+            "t7", "t7.f2", "t7.h", "t7.h.f2", "t7.c", "i9", "i9.c", "i9.d", "i9.h",
+        ] {
             assert!(is_table_or_index(name), "{name}");
         }
         for name in [

@@ -87,6 +87,15 @@ pub(crate) fn times(bytes: &[u8]) -> Option<Times> {
     }
 }
 
+/// Returns when a value was written, `since` if it does not say.
+pub(crate) fn written(bytes: &[u8], since: i64) -> Result<DatumRef<'static>, RowDecodeError> {
+    let written = times(bytes).map_or(since, |times| times.written);
+    match (TIMESTAMP_MIN..=TIMESTAMP_MAX).contains(&written) {
+        true => Ok(DatumRef::Timestamp(written)),
+        false => Err(RowDecodeError::InvalidTime { micros: written }),
+    }
+}
+
 /// Tells why stored bytes are not a value of the layout.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum RowDecodeError {

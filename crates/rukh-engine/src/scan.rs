@@ -120,6 +120,8 @@ pub struct ScanCounters {
     pub blocks_read: u64,
     /// Blocks that what is known of their columns ruled out.
     pub blocks_pruned: u64,
+    /// Blocks that told totals in place of their rows.
+    pub blocks_told: u64,
     /// Changes of columnar indexes that were read beside their blocks.
     pub delta_rows: u64,
 }
@@ -178,7 +180,7 @@ enum Access {
     Key(usize),
     /// In the value of the `fetched`-th family read.
     Value { fetched: usize, ordinal: usize },
-    /// With the value of family 0: when it was written.
+    /// With the value of family 0, or of the index entry: when it was written.
     Written,
     /// In this column of what a columnar index gives out.
     Vector(usize),
@@ -233,7 +235,9 @@ impl Plan {
             .columns
             .iter()
             .any(|a| matches!(a, Access::Value { fetched: 0, .. } | Access::Written));
-        let read_in_entry = plan.columns.iter().chain(&plan.entry_columns);
+        let from_rows = plan.batched && plan.index.is_some();
+        let columns = plan.columns.iter().filter(|_| !from_rows);
+        let read_in_entry = columns.chain(&plan.entry_columns);
         plan.values = read_in_entry
             .filter(|access| plan.reads_entry_value(access))
             .count()
@@ -248,7 +252,8 @@ impl Plan {
     /// Returns where the entries of the source have a column, if they do.
     fn entry_access(&self, column: ColumnId) -> Option<Access> {
         if column == ColumnId::WRITTEN {
-            return self.index.is_none().then_some(Access::Written);
+            let in_blocks = self.is_columnar();
+            return (!in_blocks).then_some(Access::Written);
         }
         let position = self.codec.table.position(column)?;
         match &self.index {
@@ -310,7 +315,7 @@ impl Plan {
     fn reads_entry_value(&self, access: &Access) -> bool {
         match (access, &self.index) {
             (Access::Entry(place), Some(index)) => index.needs_value(*place),
-            (Access::Value { fetched: 0, .. } | Access::Written, None) => true,
+            (Access::Value { fetched: 0, .. }, None) | (Access::Written, _) => true,
             _ => false,
         }
     }
@@ -442,6 +447,9 @@ impl RowView<'_> {
                     .datum(ordinal)
                     .map_err(|e| codec.family_corruption(family, key, e.into()))
             }
+            (Place::Entry { key, entry }, Access::Written) => entry
+                .written(codec.since())
+                .map_err(|e| self.entry_corruption(key, e)),
             (Place::Row { key, values }, Access::Written) => match values.first() {
                 Some(Some(value)) => value
                     .written(codec.since())

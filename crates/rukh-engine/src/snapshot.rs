@@ -221,6 +221,12 @@ impl Snapshot {
         }
     }
 
+    /// Returns the table of a table's former images, if it has VERSIONS.
+    pub fn history(&self, table: TableId) -> Option<Arc<Table>> {
+        let history = self.definitions.history(table)?;
+        Some(history.table.clone())
+    }
+
     /// Starts a scan of a table, through its own key order or that of an index.
     ///
     /// Fails on a column or index that the table does not have, and on an index that is not ready.

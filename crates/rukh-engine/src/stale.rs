@@ -4,6 +4,8 @@
 //! rows and a tenth of those that were found on. What was noted goes with the process: a database that is
 //! opened begins to count anew, from the statistics that are stored.
 //!
+//! A history has statistics of its own, and about as many of its images change as rows of its table do.
+//!
 //! Who looks for stale tables, and when, is not decided here: the engine has no threads of its own for it.
 
 use crate::engine::{Engine, Inner};
@@ -25,9 +27,12 @@ pub(crate) type ChangedRows = HashMap<TableId, u64>;
 impl Inner {
     /// Notes that a commit changed so many rows of a table.
     pub(crate) fn note_changed_rows(&self, id: TableId, rows: u64) {
+        let history = self.definitions().history(id).map(|history| history.table.id);
         let mut changed = self.changed_rows.lock();
-        let known = changed.entry(id).or_default();
-        *known = known.saturating_add(rows);
+        for id in std::iter::once(id).chain(history) {
+            let known = changed.entry(id).or_default();
+            *known = known.saturating_add(rows);
+        }
     }
 
     /// Returns how many rows of a table have changed since its statistics were gathered.
@@ -35,10 +40,18 @@ impl Inner {
         self.changed_rows.lock().get(&id).copied().unwrap_or(0)
     }
 
-    /// Forgets what is known of a table that is gone, or has become empty.
+    /// Forgets what is known of a table that is gone, or has become empty, and of its history.
     pub(crate) fn forget_statistics(&self, id: TableId) {
+        self.forget_history(id);
         self.statistics.write().remove(&id);
         self.changed_rows.lock().remove(&id);
+    }
+
+    /// Forgets what is known of the history of a table.
+    pub(crate) fn forget_history(&self, id: TableId) {
+        self.statistics.write().remove(&id.history());
+        self.changed_rows.lock().remove(&id.history());
+        self.maintainers.lock().remove(&id.history());
     }
 
     /// Forgets changes that the statistics of a table know of.
@@ -72,15 +85,15 @@ impl Drop for Analyzing<'_> {
 }
 
 impl Engine {
-    /// Returns the tables whose statistics are no longer true, in order of id: those of which more rows
+    /// Returns the tables and histories whose statistics are no longer true, in order of id: those of which more rows
     /// have changed than 50 and a tenth of those that the last ANALYZE found. One that is being analyzed is
     /// left out.
     pub fn stale_tables(&self) -> Vec<TableId> {
-        let catalog = self.catalog();
+        let definitions = self.inner.definitions();
         let known = |id: TableId| self.statistics(id).map_or(0, |known| known.rows);
         let mut changed = self.inner.changed_rows.lock();
         // A commit may be noted after its table was dropped.
-        changed.retain(|id, _| catalog.tables().any(|table| table.id == *id));
+        changed.retain(|id, _| definitions.codec(*id).is_ok());
         let is_stale = |(id, rows): (&TableId, &u64)| {
             (*rows >= STALE_ROWS.saturating_add(known(*id) / STALE_SHARE)).then_some(*id)
         };

@@ -34,7 +34,12 @@ pub(crate) fn prepare(store: &dyn KvStore, read_only: bool) -> Result<(), Engine
     }
     for name in [CATALOG, STATISTICS] {
         if !store.table_exists(name) {
-            store.create_table(name, &TableOptions::default())?;
+            // Programs that know of no shared column families find the format there, and refuse the database.
+            let options = TableOptions {
+                own_family: true,
+                ..TableOptions::default()
+            };
+            store.create_table(name, &options)?;
         }
     }
     if found != Some(FORMAT_VERSION) {
@@ -201,7 +206,7 @@ pub(crate) fn delete_table(batch: &mut WriteBatch, id: TableId) {
     delete_statistics(batch, id);
 }
 
-/// Removes the statistics of a table.
+/// Removes the statistics of a table, or of a history.
 pub(crate) fn delete_statistics(batch: &mut WriteBatch, id: TableId) {
     batch.delete(STATISTICS, &table_key(id));
 }

@@ -39,14 +39,14 @@ impl Engine {
                 .indexes
                 .iter()
                 .filter(|index| index.index.state.is_maintained());
-            let blocks = maintained
-                .clone()
-                .filter_map(|index| Some(&index.blocks()?.storage));
-            let indexes = maintained.map(|index| &index.storage);
-            for storage in codec.table.storage_names().iter().chain(indexes).chain(blocks) {
-                batch.delete_range(storage, &KeyRange::all());
+            let indexes = maintained.flat_map(|index| index.index.storage_names());
+            for storage in codec.table.storage_names().into_iter().chain(indexes) {
+                batch.delete_range(&storage, &KeyRange::all());
             }
             stored::delete_statistics(&mut batch, *id);
+            if definitions.history(*id).is_some() {
+                stored::delete_statistics(&mut batch, id.history());
+            }
             if numbering == Numbering::Restart {
                 for sequence in definitions.catalog.sequences_of(*id) {
                     stored::put_sequence_state(&mut batch, sequence.id, SequenceState::set(sequence.start));

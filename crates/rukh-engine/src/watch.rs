@@ -9,6 +9,7 @@ use rukh_kv::{
     Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, Purge,
     SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch,
 };
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -123,6 +124,14 @@ impl KvStore for WatchedStore {
 
     fn compact(&self, table: &str) -> Result<(), KvError> {
         self.store.compact(table)
+    }
+
+    fn compact_all(
+        &self,
+        tables: &[String],
+        done: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<(), KvError> {
+        self.store.compact_all(tables, done)
     }
 
     fn approximate_size(&self, table: &str, range: &KeyRange) -> Result<u64, KvError> {

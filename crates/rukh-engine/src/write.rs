@@ -356,15 +356,17 @@ impl Write {
                 entries.push(changed);
             }
             stage(&maintainer, &changes, &entries, &mut batch)?;
-            if let Some(history) = history {
-                keep_former(
+            if history.is_some() {
+                let history = self.inner.maintainer(&self.snapshot.definitions, id.history())?;
+                let images = keep_former(
                     &self.snapshot,
                     &maintainer.codec,
-                    history,
+                    &history,
                     &changes,
                     now,
                     &mut batch,
                 )?;
+                grown.insert(id.history(), images);
             }
             check_size(batch.bytes() as u64, self.bytes_max)?;
             if watched {

@@ -8,6 +8,7 @@
 //! | `update T "KEY => ROW"…`, `delete T KEY…`                      | changes rows found by primary key   |
 //! | `load T ROW…`                                                 | bulk load                           |
 //! | `begin`, `commit`, `rollback`                                  | several changes as one statement    |
+//! | `clock SECONDS`, `versions T N`                                | moves the time; keeps N versions of rows |
 //! | `scan T[@INDEX] [columns=…] [prefix=KEY] [limit=N] [reverse=true]` | reads                           |
 //! | `get T KEY`, `dump`, `check T`, `drop T`, `dropindex NAME`, `truncate T`, `reopen` | as named        |
 //!
@@ -18,7 +19,7 @@
 mod support;
 
 use goldenscript::{ArgumentConsumer, Command, Context};
-use rukh_catalog::Table;
+use rukh_catalog::{Table, Versions};
 use rukh_engine::{Engine, EngineError, OnConflict, Row, ScanRequest, Source, Write};
 use rukh_keys::{KeyLayout, Span};
 use rukh_kv::{Durability, MemoryStore, Operation, RecordStore, Recording};
@@ -27,6 +28,7 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use support::toy::ToyFunctions;
 use test_each_file::test_each_path;
 
@@ -40,6 +42,7 @@ struct Runner {
     store: Arc<RecordStore>,
     engine: Engine,
     open: Option<Write>,
+    clock: Arc<AtomicI64>,
 }
 
 type Outcome = Result<String, Box<dyn Error>>;
@@ -53,7 +56,32 @@ impl Runner {
             store,
             engine,
             open: None,
+            clock: Arc::default(),
         }
+    }
+
+    /// Moves the time to so many seconds after noon of 2096-10-02, a time that no machine has reached.
+    fn clock(&self, args: &mut ArgumentConsumer<'_>) -> Outcome {
+        let seconds: i64 = positional(args)?.parse()?;
+        self.clock
+            .store(4_000_017_600_000_000 + 1_000_000 * seconds, Ordering::Relaxed);
+        let clock = self.clock.clone();
+        let source = Arc::new(move || clock.load(Ordering::Relaxed));
+        self.engine.set_time_source(source);
+        Ok(String::new())
+    }
+
+    fn versions(&self, args: &mut ArgumentConsumer<'_>) -> Outcome {
+        let (name, kept) = (positional(args)?, positional(args)?.parse()?);
+        let since_micros = self.engine.now();
+        let change = |_: &rukh_catalog::Catalog, before: &Table| {
+            let mut next = before.clone();
+            next.options.timed = true;
+            next.options.versions = (kept > 1).then_some(Versions { kept, since_micros });
+            Ok::<_, EngineError>(next)
+        };
+        self.engine.alter_table(self.table(name)?.id, change)?;
+        Ok(self.writes())
     }
 
     fn table(&self, name: &str) -> Result<Arc<Table>, EngineError> {
@@ -268,6 +296,8 @@ impl goldenscript::Runner for Runner {
             "index" => self.create_index(args),
             "insert" => self.insert(args),
             "load" => self.load(args),
+            "clock" => self.clock(args),
+            "versions" => self.versions(args),
             "upsert" => self.upsert(args),
             "update" => self.update(args),
             "delete" => self.delete(args),

@@ -5,7 +5,7 @@
 mod support;
 
 use proptest::prelude::*;
-use rukh_catalog::{Lifetime, Table, Versions};
+use rukh_catalog::{Index, Lifetime, Table, Versions};
 use rukh_engine::{Engine, EngineError, NoProgress, OnConflict, Row, ScanRequest, Snapshot, Source};
 use rukh_keys::{Datum, KeyRange, MaskedCompare};
 use rukh_kv::{Durability, KvStore, MemoryStore, RocksOptions, RocksStore};
@@ -58,7 +58,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (k.clone(), a.clone()).prop_map(|(k, a)| Step::Upsert { k, a }),
         2 => (a.clone(), a).prop_map(|(a, to)| Step::UpdateAll { a, to }),
         2 => k.prop_map(|k| Step::Delete { k }),
-        4 => (0..6_usize).prop_map(Step::Compact),
+        4 => (0..8_usize).prop_map(Step::Compact),
         1 => Just(Step::Reopen),
         1 => (prop_oneof![Just(0), Just(50), Just(TTL), Just(200)], any::<bool>())
             .prop_map(|(ttl, from_column)| Step::Live { ttl, from_column }),
@@ -216,7 +216,7 @@ impl World {
             Step::Delete { k } => self.delete(k),
             Step::Compact(nth) => {
                 let table = self.table();
-                let mut names: Vec<String> = table.indexes.iter().map(|index| index.storage_name()).collect();
+                let mut names: Vec<String> = table.indexes.iter().flat_map(Index::storage_names).collect();
                 for table in std::iter::once(Table::clone(&table)).chain(table.history()) {
                     names.extend(table.families.iter().map(|family| table.storage_name(family.id)));
                 }
@@ -406,7 +406,19 @@ impl World {
         let expected: Vec<Row> = newest_first
             .map(|former| period(&former.known.row, &[former.start, former.end]))
             .collect();
-        assert_eq!(read(history), expected);
+        assert_eq!(read(history.clone()), expected);
+        assert_eq!(history.indexes.len(), table.indexes.len());
+        let mut sorted = expected;
+        sorted.sort();
+        for index in &history.indexes {
+            let request = ScanRequest {
+                source: Source::Index(index.id),
+                ..ScanRequest::all(Arc::new(history.clone()), Vec::new())
+            };
+            let mut images = support::read(snapshot, request);
+            images.sort();
+            assert_eq!(images, sorted, "{}", index.name);
+        }
     }
 }
 

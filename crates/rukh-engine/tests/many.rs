@@ -1,6 +1,7 @@
 //! Many tables, each with two indexes: all are there after reopening, and each can be written and read.
 //!
-//! `RUKH_TABLES` sets how many; the time that opening takes, and the memory then, are printed.
+//! `RUKH_TABLES` sets how many, and `RUKH_OWN_FAMILIES` how many column families of their own there may be; the times that
+//! making them, the last of them, and opening take, and the memory then, are printed.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,8 +16,12 @@ use std::time::Instant;
 /// Tables of a usual run.
 const TABLES: usize = 24;
 
-fn store(path: &Path) -> Arc<dyn KvStore> {
-    Arc::new(RocksStore::open(path, &RocksOptions::default()).unwrap())
+fn store(path: &Path, own_families: Option<usize>) -> Arc<dyn KvStore> {
+    let options = RocksOptions {
+        own_families,
+        ..RocksOptions::default()
+    };
+    Arc::new(RocksStore::open(path, &options).unwrap())
 }
 
 /// Memory of this process in MiB, as the system tells it, where it does.
@@ -30,10 +35,21 @@ fn resident() -> Option<u64> {
 #[test]
 fn tables_by_the_hundred() {
     let count = std::env::var("RUKH_TABLES").map_or(TABLES, |text| text.parse().unwrap());
+    make_and_read(count, None);
+}
+
+#[test]
+fn tables_that_share_column_families() {
+    make_and_read(TABLES, Some(7));
+}
+
+fn make_and_read(count: usize, own_families: Option<usize>) {
     let directory = tempfile::tempdir().unwrap();
     let started = Instant::now();
-    let engine = support::open(store(directory.path()));
+    let engine = support::open(store(directory.path(), own_families));
+    let mut last = started;
     for number in 0..count {
+        last = Instant::now();
         let name = format!("t{number}");
         support::create_table(&engine, &name, "k INTEGER, a INTEGER NULL, s VARCHAR NULL", "k");
         for (index, key) in [("a", "a, s"), ("s", "s DESC")] {
@@ -46,10 +62,10 @@ fn tables_by_the_hundred() {
         write.insert(&table, rows.collect(), OnConflict::Error).unwrap();
         write.commit(Durability::Buffered).unwrap();
     }
-    let (made, resident_made) = (started.elapsed(), resident());
+    let (made, last, resident_made) = (started.elapsed(), last.elapsed(), resident());
     drop(engine);
     let started = Instant::now();
-    let engine = support::open(store(directory.path()));
+    let engine = support::open(store(directory.path(), own_families));
     let (opened, resident_opened) = (started.elapsed(), resident());
     assert_eq!(engine.catalog().tables().count(), count);
     let started = Instant::now();
@@ -61,7 +77,7 @@ fn tables_by_the_hundred() {
         assert!(report.is_clean() && report.entries == 20, "{report:?}");
     }
     println!(
-        "many: {count} tables made in {made:?} ({resident_made:?} MiB), opened in {opened:?} ({resident_opened:?} MiB), \
+        "many: {count} tables made in {made:?}, the last in {last:?} ({resident_made:?} MiB), opened in {opened:?} ({resident_opened:?} MiB), \
          read in {:?}",
         started.elapsed()
     );

@@ -6,7 +6,7 @@
 //!
 //! | store           | for                                                                    |
 //! |-----------------|------------------------------------------------------------------------|
-//! | [`RocksStore`]  | databases on disk: one RocksDB, one column family per table            |
+//! | [`RocksStore`]  | databases on disk: one RocksDB; tables in column families, many share some |
 //! | [`MemoryStore`] | tests: multi-version maps with the same behaviour                      |
 //! | [`RecordStore`] | golden tests: wraps a store and writes down what is asked of it        |
 //! | [`FaultStore`]  | crash and fault sweeps: wraps a store and makes the n-th write fail    |
@@ -56,7 +56,7 @@ pub use merge::MergeOperator;
 pub use name::{LoadFile, TableName};
 pub use overlay::{Mark, Overlay};
 pub use record::{Operation, RecordStore, Recording};
-pub use rocks::{Backup, Backups, Compression, RocksOptions, RocksStore};
+pub use rocks::{Backup, Backups, Compression, RocksOptions, RocksStore, step_aside};
 pub use scan::{KeyValue, ScanSpec, ScanStats};
 pub use store::{
     Capabilities, Durability, KvCursor, KvSnapshot, KvStore, Purge, SortedWriter, TableOptions, Visit,

@@ -4,12 +4,15 @@ use crate::KvError;
 use std::fmt;
 use std::ops::Deref;
 
-/// The table that every RocksDB has of itself; Rukh keeps nothing in it.
+/// The column family that every RocksDB has of itself: the directory of tables that share others.
 pub(crate) const RESERVED: &str = "default";
 
-/// The name of a table, which is the name of its column family.
+/// What the names of column families begin with that tables share.
+pub(crate) const SHARED: &str = "shared.";
+
+/// The name of a table, which is the name of its column family if it has one of its own.
 ///
-/// Invariant: not empty, no NUL character, and not the reserved name `default`.
+/// Invariant: not empty, no NUL character, not the reserved name `default`, and not one that begins with `shared.`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TableName(String);
 
@@ -17,7 +20,7 @@ impl TableName {
     /// Takes a name; [`KvError::InvalidTableName`] when a store could not hold it.
     pub fn new(name: impl Into<String>) -> Result<TableName, KvError> {
         let name = name.into();
-        if name.is_empty() || name == RESERVED || name.contains('\0') {
+        if name.is_empty() || name == RESERVED || name.starts_with(SHARED) || name.contains('\0') {
             return Err(KvError::InvalidTableName { name });
         }
         Ok(TableName(name))
@@ -74,7 +77,7 @@ mod tests {
 
     #[test]
     fn names_a_store_cannot_hold_are_refused() {
-        for name in ["", "default", "a\0b"] {
+        for name in ["", "default", "shared.0", "a\0b"] {
             assert!(TableName::new(name).is_err(), "{name:?}");
         }
         assert_eq!(

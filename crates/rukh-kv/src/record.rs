@@ -19,6 +19,7 @@ use crate::{
 use parking_lot::Mutex;
 use rukh_keys::KeyRange;
 use std::fmt;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -250,6 +251,14 @@ impl KvStore for RecordStore {
 
     fn compact(&self, table: &str) -> Result<(), KvError> {
         self.inner.compact(table)
+    }
+
+    fn compact_all(
+        &self,
+        tables: &[String],
+        done: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<(), KvError> {
+        self.inner.compact_all(tables, done)
     }
 
     fn approximate_size(&self, table: &str, range: &KeyRange) -> Result<u64, KvError> {

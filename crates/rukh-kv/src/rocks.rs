@@ -1,12 +1,15 @@
-//! RocksDB behind the traits: one database, one column family per table.
+//! RocksDB behind the traits: one database; a table has a column family of its own or shares one.
 //!
 //! The binding's snapshots, iterators, column families and file writers borrow from the database
 //! or from options. Cursors and snapshots of Rukh are owned, so this file, and no other in the
 //! workspace, extends those borrows: each handle below pairs a binding object with owners of all
 //! that it borrows from, and drops the object before the owners.
 //!
-//! What is built on the handles: `store` (writes, tables), `snapshot` (gets, scans), `load` (bulk
-//! loads), `split`, `sample` and `usage` (sizes), `backup`, `options`, and `failure` (errors).
+//! What is built on the handles: `store` (writes), `open`, `tables` (made and dropped), `share` and
+//! `directory` (tables that share column families), `snapshot` (gets, scans), `load` (bulk loads), `split`,
+//! `sample` and `usage` (sizes), `compact`, `backup`, `options`, and `failure` (errors).
+//!
+//! As the one file with unsafe code this one also has [`step_aside`]: RocksDB's threads inherit the niceness of those that start them.
 //!
 //! Deliberately not here: RocksDB's transactions (the engine locks rows itself) and any second
 //! database; everything shares one write-ahead log.
@@ -14,14 +17,19 @@
 #![allow(unsafe_code)]
 
 mod backup;
+mod compact;
+mod directory;
 mod failure;
 mod load;
+mod open;
 mod options;
 mod purge;
 mod sample;
+mod share;
 mod snapshot;
 mod split;
 mod store;
+mod tables;
 mod usage;
 
 pub use backup::{Backup, Backups};
@@ -35,20 +43,24 @@ use rocksdb::{
     SstFileWriter,
 };
 use sample::KeySample;
+use share::Share;
 use std::mem::transmute;
 use std::sync::Arc;
 
-/// A column family, usable as long as this handle lives, dropped from the database or not.
+/// A table, usable as long as this handle lives, dropped from the database or not.
 ///
 /// Invariant: fields drop in the order of declaration, so the column family goes before the
 /// database it borrows from.
 struct TableHandle {
     family: Arc<BoundColumnFamily<'static>>,
     db: Arc<DB>,
-    name: String,
-    sample: KeySample,
+    name: Arc<str>,
+    /// Of what is written to the column family.
+    sample: Arc<KeySample>,
     /// How the table is stored, for files that are written for it.
     options: Mutex<TableOptions>,
+    /// Its part of the column family; none where that is its own.
+    share: Option<Share>,
 }
 
 impl TableHandle {
@@ -62,10 +74,24 @@ impl TableHandle {
         Some(TableHandle {
             family,
             db: Arc::clone(db),
-            name: name.to_owned(),
-            sample: KeySample::default(),
+            name: name.into(),
+            sample: Arc::default(),
             options: Mutex::default(),
+            share: None,
         })
+    }
+
+    /// Returns a table that has part of this column family.
+    fn part(&self, name: &str, share: Share) -> TableHandle {
+        TableHandle {
+            // Both own a share of the database.
+            family: Arc::clone(&self.family),
+            db: Arc::clone(&self.db),
+            name: name.into(),
+            sample: Arc::clone(&self.sample),
+            options: Mutex::new(self.options.lock().clone()),
+            share: Some(share),
+        }
     }
 }
 
@@ -169,5 +195,22 @@ impl PinnedFileWriter {
         let writer =
             unsafe { transmute::<&SstFileWriter<'static>, &'static SstFileWriter<'static>>(&self.writer) };
         writer.open(path)
+    }
+}
+
+/// What is added to the niceness of a thread that steps aside: it gets a tenth of the processor where another wants all of it,
+/// and gives way at once to one that has been waiting.
+#[cfg(target_os = "linux")]
+const NICENESS: libc::c_int = 10;
+
+/// Has the calling thread, and those that it starts from now on, give way to the others of the process; there is no way back, so it is
+/// for threads that end with their work. On Linux niceness is a thread's; elsewhere this does nothing.
+pub fn step_aside() {
+    #[cfg(target_os = "linux")]
+    {
+        // SAFETY: the call takes numbers and changes how this thread is scheduled. Should it fail, the thread works as others do.
+        unsafe {
+            libc::setpriority(libc::PRIO_PROCESS, 0, NICENESS);
+        }
     }
 }

@@ -34,7 +34,8 @@ pub trait KvStore: Send + Sync {
     fn create_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError>;
 
     /// Applies options to a table that is there. A store keeps no options over a reopen: whoever
-    /// wants others than the defaults says so again.
+    /// wants others than the defaults says so again. A table that a store has put together with others of the same
+    /// options stays as it was created.
     fn configure_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError>;
 
     /// Says which values of a table nobody will miss: they may be forgotten, each on its own and at any time.
@@ -67,6 +68,25 @@ pub trait KvStore: Send + Sync {
 
     /// Rewrites a table in its most compact form.
     fn compact(&self, table: &str) -> Result<(), KvError>;
+
+    /// Rewrites tables in their most compact form, those that lie together at once, and passes over those that are not
+    /// there. `done` is told of how many more it is done, and says whether to go on.
+    fn compact_all(
+        &self,
+        tables: &[String],
+        done: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<(), KvError> {
+        for table in tables {
+            let compacted = self.compact(table);
+            if self.table_exists(table) {
+                compacted?;
+            }
+            if done(1).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
 
     /// Estimates the stored size of a range, in bytes, in memory and on disk.
     fn approximate_size(&self, table: &str, range: &KeyRange) -> Result<u64, KvError>;
@@ -225,6 +245,8 @@ pub struct TableOptions {
     pub compression: Option<Compression>,
     /// Bytes of keys and values that are compressed together, about; `None` takes what the store takes for all tables.
     pub block_bytes: Option<usize>,
+    /// Whether storage keeps it apart from other tables however many there are: for those that all others depend on.
+    pub own_family: bool,
 }
 
 /// Values from this size on leave the sorted files by default, in bytes.
@@ -237,6 +259,7 @@ impl Default for TableOptions {
             purged: false,
             compression: None,
             block_bytes: None,
+            own_family: false,
         }
     }
 }

@@ -55,6 +55,8 @@ pub struct Actuals {
     pub blocks_read: u64,
     /// Blocks ruled out by what is known of their columns.
     pub blocks_pruned: u64,
+    /// Blocks that told totals in place of their rows.
+    pub blocks_told: u64,
     /// Changes read beside blocks.
     pub delta_rows: u64,
     /// Time that reading took, of all threads together.
@@ -335,8 +337,12 @@ fn columns_text(query: &Query<'_>, read: &ColumnarRead) -> String {
 }
 
 fn blocks_text(actuals: &Actuals) -> String {
+    let told = match actuals.blocks_told {
+        0 => String::new(),
+        told => format!("{told} told, "),
+    };
     format!(
-        "{} read, {} pruned, {} delta rows",
+        "{} read, {} pruned, {told}{} delta rows",
         actuals.blocks_read, actuals.blocks_pruned, actuals.delta_rows
     )
 }

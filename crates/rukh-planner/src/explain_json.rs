@@ -152,6 +152,7 @@ fn actual(actuals: &Actuals) -> Value {
         "bytes_read": actuals.bytes_read,
         "blocks_read": actuals.blocks_read,
         "blocks_pruned": actuals.blocks_pruned,
+        "blocks_told": actuals.blocks_told,
         "delta_rows": actuals.delta_rows,
         "elapsed_us": actuals.elapsed.as_micros() as u64,
     })

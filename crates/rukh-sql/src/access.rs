@@ -161,8 +161,8 @@ impl Conditions {
 
     /// Returns the hints of the statement that speak of the table.
     pub(crate) fn hints(&self, context: &StatementContext) -> Vec<Hint> {
-        let table = &self.table;
-        let is_ours = |hint: &&TableHint| hint.table.as_ref().is_none_or(|name| *name == table.name);
+        let table = self.table.name_of_rows();
+        let is_ours = |hint: &&TableHint| hint.table.as_ref().is_none_or(|name| *name == table);
         let ours = context.hints.iter().filter(is_ours);
         ours.map(|hint| hint.hint.clone()).collect()
     }

@@ -25,7 +25,7 @@ use rukh_engine::Snapshot;
 
 use crate::SqlError;
 use crate::expressions;
-use crate::output_names::HIDDEN;
+use crate::output_names::{HIDDEN, column_name};
 use crate::rewrite::select_joined;
 use crate::sequences::calls_sequence;
 use crate::session::Session;
@@ -404,8 +404,8 @@ fn compiled(
                 (Expr::from((table, field)), field.name().clone())
             }
             Item::Expr { expr, alias } => {
-                let (expr, name) = expressions::computed_on(&expr, &schema, params)?;
-                (expr, alias.map_or(name, |alias| folded(&alias)))
+                let name = alias.map_or_else(|| column_name(&expr), |alias| folded(&alias));
+                (expressions::computed_on(&expr, &schema, params)?, name)
             }
         };
         let (_, field) = expr.to_field(schema.as_ref())?;

@@ -110,6 +110,7 @@ pub(crate) struct Totals {
     bytes_read: AtomicU64,
     blocks_read: AtomicU64,
     blocks_pruned: AtomicU64,
+    blocks_told: AtomicU64,
     delta_rows: AtomicU64,
 }
 
@@ -127,6 +128,7 @@ impl Totals {
         self.blocks_read.fetch_add(scan.blocks_read, Ordering::Relaxed);
         self.blocks_pruned
             .fetch_add(scan.blocks_pruned, Ordering::Relaxed);
+        self.blocks_told.fetch_add(scan.blocks_told, Ordering::Relaxed);
         self.delta_rows.fetch_add(scan.delta_rows, Ordering::Relaxed);
     }
 
@@ -147,6 +149,7 @@ impl Totals {
             bytes_read: self.bytes_read.load(Ordering::Relaxed),
             blocks_read: self.blocks_read.load(Ordering::Relaxed),
             blocks_pruned: self.blocks_pruned.load(Ordering::Relaxed),
+            blocks_told: self.blocks_told.load(Ordering::Relaxed),
             delta_rows: self.delta_rows.load(Ordering::Relaxed),
         }
     }
@@ -164,6 +167,7 @@ pub(crate) fn counted_since(now: &ScanCounters, before: &ScanCounters) -> ScanCo
         bytes_read: now.bytes_read - before.bytes_read,
         blocks_read: now.blocks_read - before.blocks_read,
         blocks_pruned: now.blocks_pruned - before.blocks_pruned,
+        blocks_told: now.blocks_told - before.blocks_told,
         delta_rows: now.delta_rows - before.delta_rows,
     }
 }

@@ -18,6 +18,7 @@ use crate::rows::Rows;
 use crate::scalars::scalar_from_datum;
 use crate::session::{Outcome, Session};
 use crate::statement::{ExplainFormat, KeptStatement, ObjectName, ShowStatement, Statement, parse};
+use crate::statistics::analyze;
 use crate::{copy, ddl, dml, explain, locking, operations, point_write, roles, show};
 
 /// A statement parsed once, to be run with parameters.
@@ -268,8 +269,7 @@ impl Session {
             }
             Statement::Analyze { table } => {
                 for table in self.tables(table.as_ref())? {
-                    let task = self.task(format!("analyze {}", table.name), "rows");
-                    self.engine().analyze(table.id, &task)?;
+                    analyze(self, &table)?;
                 }
                 Ok(("ANALYZE".to_string(), None))
             }

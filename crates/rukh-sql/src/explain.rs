@@ -523,6 +523,7 @@ fn actuals_of(counters: &rukh_engine::ScanCounters, elapsed: Duration) -> Actual
         bytes_read: counters.bytes_read,
         blocks_read: counters.blocks_read,
         blocks_pruned: counters.blocks_pruned,
+        blocks_told: counters.blocks_told,
         delta_rows: counters.delta_rows,
         elapsed,
     }

@@ -113,21 +113,16 @@ pub(crate) fn typed_as(table: &Table, expr: &ast::Expr, what: &str) -> Result<Ty
     })
 }
 
-/// Returns an expression of a statement, ready to be compiled on the columns of `schema`, and the name that
-/// its column has in a result.
+/// Returns an expression of a statement, ready to be compiled on the columns of `schema`.
 pub(crate) fn computed_on(
     expr: &ast::Expr,
     schema: &DFSchemaRef,
     params: &[ScalarValue],
-) -> Result<(Expr, String), SqlError> {
+) -> Result<Expr, SqlError> {
     let mut expr = expr.clone();
     crate::rewrite::rewrite(&mut expr)?;
     let named = ExprWithAlias { expr, alias: None };
     let logical = STATE.create_logical_expr_from_sql_expr(named, schema)?;
-    let name = match &logical {
-        Expr::Column(column) => column.name.clone(),
-        other => other.schema_name().to_string(),
-    };
     let bound = logical.transform(|part| match &part {
         Expr::Placeholder(placeholder) => {
             let digits = placeholder.id.strip_prefix('$').unwrap_or_default();
@@ -142,7 +137,7 @@ pub(crate) fn computed_on(
         }
         _ => Ok(Transformed::no(part)),
     })?;
-    Ok((simplified(typed_expression(bound.data, schema)?, schema)?, name))
+    simplified(typed_expression(bound.data, schema)?, schema)
 }
 
 /// Compiles an expression on the columns of `schema`.

@@ -24,7 +24,8 @@ use crate::functions;
 use crate::in_lists::{join_again, keep_apart};
 use crate::literals::type_literals;
 use crate::operators::{
-    Abandoned, FewGroups, LookupJoins, MergeJoins, OnePerGroup, OrderUse, RuntimeFilters, TopN, ends_with,
+    Abandoned, BlockTotals, FewGroups, LookupJoins, MergeJoins, OnePerGroup, OrderUse, RuntimeFilters, TopN,
+    ends_with,
 };
 use crate::provider::{CurrentStatement, RukhCatalog};
 use crate::push_down::logical_rules;
@@ -78,6 +79,7 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
             "SanityCheckPlan" => {
                 rules.push(Arc::new(RuntimeFilters));
                 rules.push(Arc::new(FewGroups));
+                rules.push(Arc::new(BlockTotals));
             }
             _ => {}
         }

@@ -15,6 +15,7 @@ use crate::rows::Rows;
 use crate::session::Session;
 use crate::show::{batch, texts};
 use crate::statement::{ObjectName, VacuumStatement};
+use crate::statistics::analyze;
 
 /// Runs BACKUP DATABASE; returns what was added.
 pub(crate) fn backup(session: &Session, directory: &str, keep: Option<usize>) -> Result<Rows, SqlError> {
@@ -87,8 +88,7 @@ pub(crate) fn vacuum(session: &Session, vacuum: &VacuumStatement) -> Result<(), 
             session.engine().compact(Some(table.id), &task)?;
         }
         if vacuum.analyze {
-            let task = session.task(format!("analyze {}", table.name), "rows");
-            session.engine().analyze(table.id, &task)?;
+            analyze(session, &table)?;
         }
     }
     Ok(())

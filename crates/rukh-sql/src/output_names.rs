@@ -81,6 +81,11 @@ pub(crate) fn name_of(expr: &Expr) -> Option<String> {
     figure(expr).map(|figured| figured.name)
 }
 
+/// Returns the name of the output column that an expression is.
+pub(crate) fn column_name(expr: &Expr) -> String {
+    name_of(expr).unwrap_or_else(|| NAMELESS.to_string())
+}
+
 /// Returns whether DataFusion would call a column otherwise.
 fn needs_alias(item: &SelectItem) -> bool {
     match item {
@@ -107,7 +112,7 @@ fn output_name(item: &SelectItem) -> Option<(Option<String>, String)> {
             Some((parts.next(), name))
         }
         SelectItem::UnnamedExpr(expr) => {
-            let name = figure(expr).map_or_else(|| NAMELESS.to_string(), |figured| figured.name);
+            let name = column_name(expr);
             Some((None, name))
         }
         _ => None,

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{Ident, Query, TableAlias, TableFactor, VisitorMut};
 use rukh_catalog::{Catalog, ROW_END, ROW_START, Table};
+use rukh_engine::Snapshot;
 
 use crate::SqlError;
 use crate::normalise::quoted;
@@ -31,15 +32,14 @@ const STANDING: &str = "standing";
 const HISTORY: &str = "history";
 
 /// Returns the table that the name of an expanded query speaks of.
-pub(crate) fn table_named(catalog: &Catalog, schema: &str, name: &str) -> Option<Arc<Table>> {
+pub(crate) fn table_named(snapshot: &Snapshot, schema: &str, name: &str) -> Option<Arc<Table>> {
     let (name, kind) = name.split_once(HIDDEN)?;
-    let table = catalog.table_named(schema, name).ok()?;
-    let table = match kind {
-        STANDING => table.standing(),
-        HISTORY => table.history(),
+    let table = snapshot.catalog.table_named(schema, name).ok()?;
+    match kind {
+        STANDING => table.standing().map(Arc::new),
+        HISTORY => snapshot.history(table.id),
         _ => None,
-    };
-    table.map(Arc::new)
+    }
 }
 
 /// Spells out what a query asks of the past; views are in their places already.
@@ -193,5 +193,83 @@ fn not_ended(period: &Period<'_>) -> String {
             format!("{ROW_END} > ({from})")
         }
         Period::All => "true".to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rukh_catalog::{Index, Table, encode_table, table_key};
+    use rukh_keys::Datum;
+    use rukh_kv::{Durability, KvStore, MemoryStore, WriteBatch};
+
+    use super::*;
+    use crate::{Session, Shared};
+
+    fn run(session: &mut Session, sql: &str) -> Vec<Vec<Datum>> {
+        let outcome = session.execute(sql);
+        let outcome = outcome.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        let Some(mut rows) = outcome.rows else {
+            return Vec::new();
+        };
+        let next = || rows.next_row().expect("rows can be read");
+        std::iter::from_fn(next).collect()
+    }
+
+    /// A database whose index was made before format 9, when indexes had nothing of former images.
+    fn older() -> Session {
+        let store = Arc::new(MemoryStore::new());
+        let shared = Shared::open(store.clone(), false).expect("a new database");
+        let mut session = shared.session();
+        for sql in [
+            "CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER) VERSIONS 5",
+            "CREATE INDEX by_a ON t (a)",
+            "INSERT INTO t SELECT n, n % 10 FROM generate_series(1, 100) AS s(n)",
+            "UPDATE t SET a = a + 1 WHERE id <= 50",
+        ] {
+            run(&mut session, sql);
+        }
+        let catalog = shared.engine().catalog();
+        let table = catalog.table_named("public", "t").expect("a table");
+        let mut table = Table::clone(table);
+        table.indexes[0].former = false;
+        let former = Index::storage_name_of(table.indexes[0].id.history());
+        drop((session, shared));
+        store.drop_table(&former).expect("there is one");
+        let mut batch = WriteBatch::new();
+        batch.put("catalog", b"format", b"8");
+        batch.put("catalog", &table_key(table.id), &encode_table(&table));
+        store.write(batch, Durability::Synced).expect("memory");
+        Shared::open(store, false).expect("the older database").session()
+    }
+
+    #[test]
+    fn an_index_of_an_older_database_is_asked_for_the_past_once_it_is_rebuilt() {
+        let mut session = older();
+        let state = |session: &mut Session| match run(session, "SHOW INDEXES").remove(0).pop() {
+            Some(Datum::Text(state)) => state,
+            other => panic!("{other:?}"),
+        };
+        let question = "SELECT /*+ INDEX(t by_a) */ count(*) FROM t FOR SYSTEM_TIME ALL WHERE a = 3";
+        let reads = |session: &mut Session| {
+            let plan = run(session, &format!("EXPLAIN {question}"));
+            format!("{plan:?}").contains("range scan on index t:history@by_a")
+        };
+        assert_eq!(state(&mut session), "ready, without former images");
+        assert!(!reads(&mut session));
+        // Five that stand and were not changed, five that were made so, and what those were that are no longer.
+        assert_eq!(run(&mut session, question), [[Datum::Int(15)]]);
+        run(&mut session, "UPDATE t SET a = 3 WHERE id = 100");
+        assert_eq!(run(&mut session, question), [[Datum::Int(16)]]);
+        run(&mut session, "ALTER INDEX by_a REBUILD");
+        assert_eq!(state(&mut session), "ready");
+        assert!(reads(&mut session));
+        assert_eq!(run(&mut session, question), [[Datum::Int(16)]]);
+        run(&mut session, "UPDATE t SET a = 4 WHERE id = 100");
+        assert_eq!(run(&mut session, question), [[Datum::Int(16)]]);
+        let report = run(&mut session, "CHECK TABLE t");
+        assert!(
+            report[2..].iter().all(|row| row[1] == Datum::Text("0".into())),
+            "{report:?}"
+        );
     }
 }

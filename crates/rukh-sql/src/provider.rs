@@ -217,7 +217,7 @@ impl SchemaProvider for RukhSchema {
                 table.clone(),
             ))));
         }
-        if let Some(table) = past::table_named(&self.context.snapshot.catalog, &self.name, name) {
+        if let Some(table) = past::table_named(&self.context.snapshot, &self.name, name) {
             return Ok(Some(Arc::new(RukhTable::new(self.context.clone(), table))));
         }
         if let Some(sequence) = self.context.snapshot.catalog.sequence_named(&self.name, name) {
@@ -239,7 +239,7 @@ impl SchemaProvider for RukhSchema {
         let catalog = &self.context.snapshot.catalog;
         catalog.table_named(&self.name, name).is_ok()
             || catalog.sequence_named(&self.name, name).is_some()
-            || past::table_named(catalog, &self.name, name).is_some()
+            || past::table_named(&self.context.snapshot, &self.name, name).is_some()
             || self.context.tables.iter().any(|(known, _)| known == name)
             || self
                 .system_schema(name)

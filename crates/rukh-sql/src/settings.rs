@@ -28,6 +28,8 @@ pub(crate) struct Methods {
     pub(crate) runtime_filter: bool,
     /// Groups of columnar scans told apart by numbers, where they are few.
     pub(crate) few_groups: bool,
+    /// Counts, least and greatest values of columnar scans told by the heads of blocks.
+    pub(crate) block_totals: bool,
 }
 
 impl Default for Methods {
@@ -40,6 +42,7 @@ impl Default for Methods {
             index_union: true,
             runtime_filter: true,
             few_groups: true,
+            block_totals: true,
         }
     }
 }
@@ -234,6 +237,7 @@ impl Settings {
                 self.transaction_read_only = boolean(name, value, self.default_transaction_read_only)?;
             }
             "default_transaction_isolation" | "transaction_isolation" => check_isolation(name, value)?,
+            "enable_blocktotals" => self.methods.block_totals = boolean(name, value, true)?,
             "enable_fewgroups" => self.methods.few_groups = boolean(name, value, true)?,
             "enable_hashjoin" => self.methods.hash_join = boolean(name, value, true)?,
             "enable_indexintersection" => self.methods.index_intersection = boolean(name, value, true)?,
@@ -278,6 +282,7 @@ impl Settings {
             "default_transaction_read_only" => Ok(on_or_off(self.default_transaction_read_only)),
             "transaction_read_only" => Ok(on_or_off(self.transaction_read_only)),
             "default_transaction_isolation" | "transaction_isolation" => Ok(ISOLATION.to_string()),
+            "enable_blocktotals" => Ok(on_or_off(self.methods.block_totals)),
             "enable_fewgroups" => Ok(on_or_off(self.methods.few_groups)),
             "enable_hashjoin" => Ok(on_or_off(self.methods.hash_join)),
             "enable_indexintersection" => Ok(on_or_off(self.methods.index_intersection)),

@@ -91,6 +91,9 @@ pub(crate) fn indexes(
             texts(indexes.iter().zip(&debts).map(|((table, index), debt)| {
                 Some(match debt {
                     Some(debt) => format!("{}, {}", state(index, builds), debt_text(table, debt)),
+                    None if table.keeps_former(index) && !index.former => {
+                        format!("{}, without former images", state(index, builds))
+                    }
                     None => state(index, builds),
                 })
             })),

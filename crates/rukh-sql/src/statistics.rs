@@ -13,6 +13,7 @@ use rukh_catalog::{IndexId, Table, TableId};
 use rukh_engine::{Engine, TableStatistics, ValueStatistics};
 use rukh_planner::{CommonValues, Histogram, IndexExpression, Source, Statistics, TermId, TermStatistics};
 
+use crate::SqlError;
 use crate::context::Notice;
 use crate::session::Session;
 
@@ -76,6 +77,17 @@ impl KnownStatistics {
         all.insert(table.id, known);
         statistics
     }
+}
+
+/// Runs ANALYZE of a table, and of its history.
+pub(crate) fn analyze(session: &Session, table: &Table) -> Result<(), SqlError> {
+    let mut parts = vec![(table.name.clone(), table.id)];
+    parts.extend(table.history().map(|history| (history.name, history.id)));
+    for (name, id) in parts {
+        let task = session.task(format!("analyze {name}"), "rows");
+        session.engine().analyze(id, &task)?;
+    }
+    Ok(())
 }
 
 /// Rows from which on a load is followed by ANALYZE, however small the table was.

@@ -1,5 +1,11 @@
 //! From the vectors of columnar indexes to Arrow, without going by single values where the two agree.
 //!
+//! | values                                              | become Arrow's by                                     |
+//! |-----------------------------------------------------|-------------------------------------------------------|
+//! | BIGINT, TIME, TIMESTAMP; DECIMAL of over 18 digits  | giving their memory away                              |
+//! | texts and byte strings                              | giving it away, their ends too; texts are checked to be UTF-8 |
+//! | narrower integers, DATE, floats, BOOLEAN; DECIMAL of 18 digits at most; UUID | a conversion of each value: vectors have 64 bits of each, Arrow less, or 128 |
+//!
 //! The Arrow type of each column is [`crate::types::arrow_type`]'s, as in `batch`.
 
 use std::sync::Arc;
@@ -70,13 +76,20 @@ fn decimals(ty: &DataType, values: Vec<i128>, nulls: Option<NullBuffer>) -> Arra
 }
 
 fn byte_array(ty: &DataType, strings: Strings, nulls: Option<NullBuffer>) -> Result<ArrayRef, SqlError> {
-    let too_large = |_| SqlError::internal("a batch has more than 2 GiB of text");
     if *ty == DataType::Uuid {
         return uuids(&strings, nulls.as_ref());
     }
-    let offsets = strings.offsets.iter().map(|offset| i32::try_from(*offset));
-    let offsets = offsets.collect::<Result<Vec<_>, _>>().map_err(too_large)?;
-    let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+    // They ascend, so that all are integers with sign where the last one is.
+    if strings
+        .offsets
+        .last()
+        .is_some_and(|last| i32::try_from(*last).is_err())
+    {
+        return Err(SqlError::internal("a batch has more than 2 GiB of text"));
+    }
+    let count = strings.offsets.len();
+    let offsets = ScalarBuffer::<i32>::new(Buffer::from_vec(strings.offsets), 0, count);
+    let offsets = OffsetBuffer::new(offsets);
     let data = Buffer::from_vec(strings.data);
     let invalid = |error: datafusion::arrow::error::ArrowError| {
         SqlError::corruption(format!("a columnar index has values of another type: {error}"))
@@ -101,4 +114,36 @@ fn uuids(strings: &Strings, nulls: Option<&NullBuffer>) -> Result<ArrayRef, SqlE
         builder.append_value(DataType::Uuid.format_text(&Datum::Uuid(bytes)));
     }
     Ok(Arc::new(builder.finish()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use datafusion::arrow::array::Array;
+
+    #[test]
+    fn texts_give_their_memory_away() {
+        let mut strings = Strings::default();
+        for text in ["", "ab", "\u{fc}", ""] {
+            strings.data.extend_from_slice(text.as_bytes());
+            strings.offsets.push(strings.data.len() as u32);
+        }
+        let (offsets, data) = (strings.offsets.as_ptr() as usize, strings.data.as_ptr() as usize);
+        let nulls = Some(NullBuffer::from(vec![false, true, true, true]));
+        let array = byte_array(&DataType::Varchar(None), strings, nulls);
+        let array = array.map(|array| array.to_data());
+        let buffers = array.map(|array| [0, 1].map(|at| array.buffers()[at].as_ptr() as usize));
+        assert_eq!(buffers.ok(), Some([offsets, data]));
+    }
+
+    #[test]
+    fn texts_are_utf_8() {
+        let strings = Strings {
+            offsets: vec![0, 1, 2],
+            data: "\u{fc}".as_bytes().to_vec(),
+        };
+        assert!(byte_array(&DataType::Varchar(None), strings.clone(), None).is_err());
+        assert!(byte_array(&DataType::Varbinary(None), strings, None).is_ok());
+    }
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use rukh::Database;
+use rukh::{Database, Options};
 use rukh_testkit::client::Client;
 use rukh_testkit::crash::{Difference, Kind, State};
 use rukh_testkit::seed::{Cases, number};
@@ -21,20 +21,26 @@ const ROUNDS: u64 = 12;
 
 #[test]
 fn crash_leaves_every_acknowledged_statement_and_no_half_one() {
-    crash(Kind::Rows);
+    crash(Kind::Rows, None);
+}
+
+#[test]
+fn crash_leaves_every_acknowledged_statement_where_tables_share_column_families() {
+    crash(Kind::Rows, Some(0));
 }
 
 #[test]
 fn crash_leaves_every_acknowledged_statement_in_a_columnar_table() {
-    crash(Kind::Columnar);
+    crash(Kind::Columnar, None);
 }
 
 #[test]
 fn crash_leaves_what_was_written_without_being_read_and_what_has_lifetimes() {
-    crash(Kind::Meter);
+    crash(Kind::Meter, None);
 }
 
-fn crash(kind: Kind) {
+/// Kills a process again and again that has so many tables and indexes in column families of their own.
+fn crash(kind: Kind, own_families: Option<usize>) {
     let case = Cases::from_environment("crash", 1)
         .iter()
         .next()
@@ -42,12 +48,12 @@ fn crash(kind: Kind) {
     let rounds = number("RUKH_CRASH_ROUNDS").unwrap_or(ROUNDS);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("db");
-    make_tables(&path, kind);
+    make_tables(&open(&path, own_families).unwrap(), kind);
     let mut random = StdRng::seed_from_u64(case.seed);
     let mut model = kind.model();
     let mut next = 0;
     for round in 0..rounds {
-        let acknowledged = run_and_kill(&path, case.seed, next, kind, &mut random);
+        let acknowledged = run_and_kill(&path, case.seed, next, kind, own_families, &mut random);
         for number in next..acknowledged {
             model.apply(case.seed, number);
         }
@@ -57,9 +63,16 @@ fn crash(kind: Kind) {
     println!("crash: {}: {rounds} kills, {next} statements", kind.name());
 }
 
-fn make_tables(path: &Path, kind: Kind) {
-    let database = Database::open(path).unwrap();
-    let mut client = Client::new(&database);
+fn open(path: &Path, own_families: Option<usize>) -> rukh::Result<Database> {
+    let options = Options {
+        own_families,
+        ..Options::default()
+    };
+    Database::open_with(path, options)
+}
+
+fn make_tables(database: &Database, kind: Kind) {
+    let mut client = Client::new(database);
     for sql in kind.setup() {
         client.run(&sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
@@ -67,8 +80,19 @@ fn make_tables(path: &Path, kind: Kind) {
 
 /// Starts the child at statement `first`, kills it some time after a random number of commits, and
 /// returns the number behind the last one acknowledged.
-fn run_and_kill(path: &Path, seed: u64, first: u64, kind: Kind, random: &mut StdRng) -> u64 {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_rukh-crash-child"))
+fn run_and_kill(
+    path: &Path,
+    seed: u64,
+    first: u64,
+    kind: Kind,
+    own_families: Option<usize>,
+    random: &mut StdRng,
+) -> u64 {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_rukh-crash-child"));
+    if let Some(count) = own_families {
+        child.env("RUKH_OWN_FAMILIES", count.to_string());
+    }
+    let mut child = child
         .arg(path)
         .args([seed.to_string(), first.to_string()])
         .arg(kind.name())

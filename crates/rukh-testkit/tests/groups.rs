@@ -40,13 +40,20 @@ const KEYS: [(&str, &str, &str); 9] = [
 ];
 
 /// What is asked of groups.
-const AGGREGATES: [&str; 14] = [
+const AGGREGATES: [&str; 21] = [
     "count(*)",
     "count(word)",
     "sum(tiny)",
     "sum(big)",
     "sum(price)",
     "sum(price * (1 - price / 1000000))",
+    "sum(price * (1 - price))",
+    "sum(price * (1 - price) * (1 + cost))",
+    "avg(cost + price * 0.5)",
+    "sum(cost * cost)",
+    "sum(whole)",
+    "avg(whole - cost)",
+    "count(cost)",
     "avg(price)",
     "avg(number)",
     "min(word)",
@@ -77,12 +84,13 @@ fn table(random: &mut StdRng) -> Vec<String> {
     let (changed, gone) = (random.random_range(300..5000), random.random_range(2000..9000));
     vec![
         format!(
-            "CREATE TABLE t (id INTEGER PRIMARY KEY, {}, price DECIMAL(12,2), huge DECIMAL(38,0)) USING columnar",
+            "CREATE TABLE t (id INTEGER PRIMARY KEY, {}, price DECIMAL(12,2), huge DECIMAL(38,0), cost DECIMAL(18,4), whole DECIMAL(18,0)) USING columnar",
             columns.join(", ")
         ),
         format!(
             "INSERT INTO t SELECT n, {}, CAST(n AS DECIMAL(12,2)) / 4,
-             CASE WHEN n % 1000 = 0 THEN 10000000000000000000000000000000000000 ELSE n END FROM generate_series(1, {ROWS}) AS s(n)",
+             CASE WHEN n % 1000 = 0 THEN 10000000000000000000000000000000000000 ELSE n END,
+             CASE WHEN n % 7 = 0 THEN NULL ELSE n * 1000003.0007 END, 999999999999999999 - n FROM generate_series(1, {ROWS}) AS s(n)",
             values.join(", ")
         ),
         "ALTER TABLE t REPACK".to_string(),

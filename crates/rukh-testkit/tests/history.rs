@@ -2,8 +2,8 @@
 //! and then any moment of the past, by every way of asking.
 //!
 //! The model keeps all images of a row with their periods, and forgets those that are too many. What the table
-//! says of a moment, or of a time between two, is what the model says: by key, by index, by reading all keys, without
-//! the direct path, inside of transactions, and after the database was opened again.
+//! says of a moment, or of a time between two, is what the model says: by key, by indexes of all kinds, by reading all
+//! keys, without the direct path, inside of transactions, and after the database was opened again.
 
 #![allow(clippy::unwrap_used)]
 
@@ -23,6 +23,14 @@ const STEPS: usize = 25;
 /// Groups and names of keys, few, so that they meet.
 const GROUPS: i64 = 3;
 const NAMES: [&str; 4] = ["a", "ab", "b", "z z"];
+/// Indexes that a case may have.
+const INDEXES: [&str; 5] = [
+    "INDEX by_a ON t (a, k)",
+    "UNIQUE INDEX by_a ON t (a DESC, k, g)",
+    "INDEX by_a ON t (a) INCLUDE (c)",
+    "INDEX by_a ON t (a DESC, g DESC) WHERE a > 1",
+    "INDEX by_a ON t ((a % 3), k)",
+];
 
 #[test]
 fn every_moment_of_the_past_is_what_it_was() {
@@ -112,15 +120,21 @@ impl World {
 
     fn step(&mut self) {
         self.pass();
-        match self.random.random_range(0..12) {
-            0 => self.toggle_index(),
-            1 if self.directory.is_some() => {
+        match self.random.random_range(0..28) {
+            0 | 1 => self.toggle_index(),
+            2 | 3 if self.has_index => self.must("ALTER INDEX by_a REBUILD"),
+            4 => self.keep(),
+            5 if self.random.random_bool(0.3) => {
+                self.images.clear();
+                self.must("TRUNCATE t");
+            }
+            6 | 7 if self.directory.is_some() => {
                 self.client = Client::in_memory();
                 self.client = open(self.directory.as_ref());
                 self.client.set_clock(&time(self.now));
                 self.log += "-- opened again\n";
             }
-            2 | 3 => self.transaction(),
+            8..=11 => self.transaction(),
             _ => {
                 let at = self.now;
                 self.change(at);
@@ -130,10 +144,21 @@ impl World {
 
     fn toggle_index(&mut self) {
         self.has_index = !self.has_index;
-        self.must(match self.has_index {
-            true => "CREATE INDEX by_a ON t (a, k)",
-            false => "DROP INDEX by_a",
+        let index = INDEXES[self.random.random_range(0..INDEXES.len())];
+        self.must(&match self.has_index {
+            true => format!("CREATE {index}"),
+            false => "DROP INDEX by_a".to_owned(),
         });
+    }
+
+    /// Changes how many images of a row are kept.
+    fn keep(&mut self) {
+        self.kept = [2, 3, 4, 1000][self.random.random_range(0..4)];
+        self.must(&format!("ALTER TABLE t SET (versions = {})", self.kept));
+        for images in self.images.values_mut() {
+            let former = images.iter().filter(|image| image.end.is_some()).count();
+            images.drain(..former.saturating_sub(self.kept - 1));
+        }
     }
 
     /// Several statements while time passes: all of it happens when the first runs, or never.
@@ -282,11 +307,15 @@ impl World {
             };
             let all = of_rows(&|_| true);
             let by_a = of_rows(&|image| (a..=a + 1).contains(&image.values.0));
+            let more = of_rows(&|image| image.values.0 > 1 && image.values.0 != a);
+            let rest = of_rows(&|image| image.values.0 % 3 == a % 3);
             let mut by_key = all.clone();
             by_key.retain(|row| row[0] == Some(g.to_string()) && row[1].as_deref() == Some(k));
             self.ask(&as_of, "", all)?;
             self.ask(&as_of, &format!("WHERE a BETWEEN {a} AND {}", a + 1), by_a)?;
             self.ask(&as_of, &format!("WHERE g = {g} AND k = '{k}'"), by_key)?;
+            self.ask(&as_of, &format!("WHERE a > 1 AND a <> {a}"), more)?;
+            self.ask(&as_of, &format!("WHERE a % 3 = {}", a % 3), rest)?;
         }
         let from = self.random.random_range(0..=self.now);
         let to = self.random.random_range(from..=self.now + 1);
@@ -294,8 +323,15 @@ impl World {
         let from_to = self.rows(|image| image.start < to && ended_after(image) && from < to);
         let between = self.rows(|image| image.start <= to && ended_after(image));
         let all = self.rows(|_| true);
+        let a = self.random.random_range(2..7);
+        let of_a =
+            self.rows(|image| image.values.0 == a && image.start < to && ended_after(image) && from < to);
+        let all_of_a = self.rows(|image| image.values.0 >= a);
         let (from, to) = (time(from), time(to));
-        self.ask(&format!("t FOR SYSTEM_TIME FROM '{from}' TO '{to}'"), "", from_to)?;
+        let from_to_sql = format!("t FOR SYSTEM_TIME FROM '{from}' TO '{to}'");
+        self.ask(&from_to_sql, &format!("WHERE a = {a}"), of_a)?;
+        self.ask("t FOR SYSTEM_TIME ALL", &format!("WHERE a >= {a}"), all_of_a)?;
+        self.ask(&from_to_sql, "", from_to)?;
         self.ask(
             &format!("t FOR SYSTEM_TIME BETWEEN '{from}' AND '{to}'"),
             "",

@@ -2,10 +2,12 @@
 //!
 //! Rukh runs each file as a user would, and with every query sent to DataFusion. With `UPDATE_SLT` set the
 //! first of the two writes what Rukh says into the files. Files that speak neither of plans nor of what
-//! columnar tables do not have hold on columnar tables, too, all rows of which are in blocks after each statement.
+//! columnar tables do not have hold on columnar tables, too, all rows of which are in blocks after each statement. All hold on
+//! disk, where tables share column families.
 
 use std::path::Path;
 
+use rukh::{Database, Options};
 use rukh_testkit::client::Client;
 use rukh_testkit::slt::{SltPostgres, SltRukh, run_file, update_file};
 use rukh_testkit::{need, paths, postgres};
@@ -80,6 +82,28 @@ fn files_hold_on_columnar_tables() {
     });
     let all = std::env::var_os("SLT").is_none();
     assert!(!all || files.get() > 20, "{} files are left", files.get());
+}
+
+/// What a database in memory refuses, as a file says.
+const OF_MEMORY: &str = "BACKUP DATABASE";
+
+#[test]
+fn files_hold_on_disk_where_tables_share() {
+    run_all(|path| {
+        let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+        if text.contains(OF_MEMORY) {
+            return Ok(());
+        }
+        let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let options = Options {
+            own_families: Some(0),
+            auto_analyze: false,
+            ..Options::default()
+        };
+        let database = Database::open_with(directory.path().join("db"), options);
+        let database = database.map_err(|error| error.to_string())?;
+        run_file(path, SltRukh::new(Client::new(&database)))
+    });
 }
 
 #[test]

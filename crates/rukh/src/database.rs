@@ -30,6 +30,9 @@ pub struct Options {
     /// Whether tables of which much has changed are analyzed in the background, so that plans follow
     /// the rows; never in a database that is only read.
     pub auto_analyze: bool,
+    /// How many tables, families and indexes lie apart from one another on disk at most; further ones, of many that are small, lie
+    /// together. What the variable `RUKH_OWN_FAMILIES` of the environment says unless given, or 200.
+    pub own_families: Option<usize>,
 }
 
 impl Default for Options {
@@ -42,6 +45,7 @@ impl Default for Options {
             log_min_duration: None,
             log_file: None,
             auto_analyze: true,
+            own_families: None,
         }
     }
 }
@@ -73,6 +77,7 @@ impl Database {
             read_only: options.read_only,
             create_if_missing: options.create && !options.read_only,
             block_cache_bytes: options.cache_bytes,
+            own_families: options.own_families,
             merge: Some(Arc::new(CounterMerge)),
             ..RocksOptions::default()
         };

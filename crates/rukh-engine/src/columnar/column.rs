@@ -21,11 +21,10 @@
 
 use super::packed::{Packed, pack, split};
 use super::test::Test;
-use super::vector::{Class, ColumnVector, Values, class_of, int_of};
-use super::{BlockError, vector};
+use super::vector::{Class, ColumnVector, SHORT, Values, class_of, int_of};
+use super::{BlockError, dictionary, vector};
 use rukh_keys::{DataType, Datum, DatumRef, ValueError};
 use std::cmp::Ordering;
-use std::collections::HashMap;
 use std::ops::Range;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
@@ -121,7 +120,10 @@ pub(super) fn encode(key: &[u8], vector: &ColumnVector, rows: Range<usize>) -> V
             INTEGERS
         }
         Values::Wide(values) => encode_wide(values, &filled, &mut out),
-        Values::Bytes(strings) => encode_bytes(strings, &filled, &mut out),
+        Values::Bytes(strings) => match dictionary::encode(strings, &filled, &mut out) {
+            true => DICTIONARY,
+            false => BYTES,
+        },
     };
     seal(key, &mut out);
     out
@@ -154,38 +156,6 @@ fn encode_wide(values: &[i128], rows: &[usize], out: &mut Vec<u8>) -> u8 {
             WIDE
         }
     }
-}
-
-fn encode_bytes(strings: &vector::Strings, rows: &[usize], out: &mut Vec<u8>) -> u8 {
-    // More distinct values than half of the rows are no dictionary.
-    let distinct_max = rows.len().div_ceil(2);
-    let mut codes: HashMap<&[u8], i64> = HashMap::new();
-    for row in rows {
-        codes.insert(strings.get(*row), 0);
-        if codes.len() > distinct_max {
-            put_strings(rows.iter().map(|row| strings.get(*row)), out);
-            return BYTES;
-        }
-    }
-    let mut values: Vec<&[u8]> = codes.keys().copied().collect();
-    values.sort_unstable();
-    for (code, value) in values.iter().enumerate() {
-        codes.insert(value, code as i64);
-    }
-    out.extend_from_slice(&(values.len() as u32).to_le_bytes());
-    put_strings(values.into_iter(), out);
-    let packed: Vec<i64> = rows.iter().map(|row| codes[strings.get(*row)]).collect();
-    pack(&packed, out);
-    DICTIONARY
-}
-
-fn put_strings<'a>(strings: impl Iterator<Item = &'a [u8]> + Clone, out: &mut Vec<u8>) {
-    let mut end = 0_u32;
-    for string in strings.clone() {
-        end += string.len() as u32;
-        out.extend_from_slice(&end.to_le_bytes());
-    }
-    strings.for_each(|string| out.extend_from_slice(string));
 }
 
 /// A value that is looked for in a column, as columns store it.
@@ -252,6 +222,17 @@ impl<'a> Strings<'a> {
         }
         let (data, rest) = split(rest, before as usize)?;
         Ok((Strings { ends, data }, rest))
+    }
+
+    /// Returns them with their lengths, if none is long.
+    fn short(&self) -> Option<Vec<([u8; SHORT], u8)>> {
+        let one = |at: usize| {
+            let value = self.get(at);
+            let mut bytes = [0; SHORT];
+            bytes.get_mut(..value.len())?.copy_from_slice(value);
+            Some((bytes, value.len() as u8))
+        };
+        (0..self.ends.len()).map(one).collect()
     }
 
     #[inline]
@@ -379,8 +360,8 @@ impl<'a> Column<'a> {
                 );
             }
             Encoded::Bytes(strings) => {
-                for (row, pass) in pass.iter_mut().enumerate() {
-                    *pass = u8::from(test.takes_bytes(strings.get(row)));
+                for (row, (pass, left)) in pass.iter_mut().zip(&*mask).enumerate() {
+                    *pass = u8::from(*left != 0 && test.takes_bytes(strings.get(row)));
                 }
             }
         }
@@ -407,6 +388,7 @@ impl<'a> Column<'a> {
                     packed.unpack(out);
                     Ok(())
                 }
+                (Encoded::Bytes(strings), Values::Bytes(out)) => out.extend_all(strings.ends, strings.data),
                 (_, out) => self.read_values(0..self.rows, out),
             }
         })
@@ -433,7 +415,11 @@ impl<'a> Column<'a> {
         self.nulls.is_some() || matches!(self.values, Encoded::AllNull)
     }
 
-    fn read_values(&self, rows: impl Iterator<Item = usize>, out: &mut Values) -> Result<(), BlockError> {
+    fn read_values(
+        &self,
+        rows: impl ExactSizeIterator<Item = usize>,
+        out: &mut Values,
+    ) -> Result<(), BlockError> {
         match (&self.values, out) {
             (Encoded::AllNull, Values::Int(out)) => out.extend(rows.map(|_| 0)),
             (Encoded::AllNull, Values::Wide(out)) => out.extend(rows.map(|_| 0)),
@@ -450,9 +436,13 @@ impl<'a> Column<'a> {
                 out.extend(rows.map(|row| i128::from_le_bytes(values[row])));
             }
             (Encoded::Dictionary { values, codes }, Values::Bytes(out))
-                if rows.size_hint().0 * MANY_SHARE >= self.rows =>
+                if rows.len() * MANY_SHARE >= self.rows =>
             {
                 let codes = unpacked(codes, self.rows);
+                let few = values.ends.len() * MANY_SHARE <= self.rows;
+                if let Some(values) = few.then(|| values.short()).flatten() {
+                    return out.extend_short(&values, rows.map(|row| codes[row] as usize));
+                }
                 for row in rows {
                     out.push(values.get(codes[row] as usize))?;
                 }

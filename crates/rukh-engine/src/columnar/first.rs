@@ -155,13 +155,22 @@ impl Firsts {
                 (false, _, Values::Bytes(strings)) if self.is_behind(strings.get(row)) => continue,
                 (false, _, Values::Bytes(strings)) => self.place(Value::Bytes(strings.get(row).to_vec())),
             };
-            if self.kept.len() < self.wanted.count {
-                self.kept.push(place);
-            } else if let Some(mut last) = self.kept.peek_mut()
-                && place < *last
-            {
-                *last = place;
-            }
+            self.keep(place);
+        }
+    }
+
+    /// Takes note of a value that some row of a block has which is told, not given out.
+    pub(super) fn see_value(&mut self, value: &Value) {
+        self.keep(self.place(value.clone()));
+    }
+
+    fn keep(&mut self, place: Place) {
+        if self.kept.len() < self.wanted.count {
+            self.kept.push(place);
+        } else if let Some(mut last) = self.kept.peek_mut()
+            && place < *last
+        {
+            *last = place;
         }
     }
 

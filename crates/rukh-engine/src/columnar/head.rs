@@ -240,6 +240,11 @@ impl<'a> Known<'a> {
         self.nulls > 0
     }
 
+    /// How many rows are NULL.
+    pub(super) fn nulls(&self) -> usize {
+        self.nulls
+    }
+
     /// Returns what the values lie between; of long byte strings the first bytes.
     pub(super) fn bounds(&self) -> Bounds<'a> {
         self.bounds

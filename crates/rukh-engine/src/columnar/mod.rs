@@ -2,12 +2,12 @@
 //!
 //! | to read                                     | start at            |
 //! |---------------------------------------------|---------------------|
-//! | what the bytes are                          | `block`, `head`, `column`, `pieces`, `packed` |
+//! | what the bytes are                          | `block`, `head`, `column`, `dictionary`, `pieces`, `packed` |
 //! | values in memory                            | `vector`            |
 //! | conditions on encoded values                | `test`              |
 //! | which blocks a value may be in              | `filter`            |
 //! | when rows were written, and since when they live | `times`        |
-//! | how blocks and changes are read as one      | `scan`, `open`, `changes`, `first` |
+//! | how blocks and changes are read as one      | `scan`, `open`, `changes`, `first`, `totals` |
 //! | how tables in blocks look as if in rows     | `view`, `kept`      |
 //! | how blocks are made                         | `build`, `load`     |
 //! | how changes become blocks, and when         | `repack`, `debts`   |
@@ -21,6 +21,7 @@ mod changes;
 mod check;
 mod column;
 mod debts;
+mod dictionary;
 mod error;
 mod filter;
 mod first;
@@ -34,6 +35,7 @@ mod repack;
 mod scan;
 mod test;
 mod times;
+mod totals;
 mod vector;
 mod view;
 
@@ -51,6 +53,7 @@ pub use scan::ColumnBatch;
 pub(crate) use scan::{BlockScan, BlockScanSpec};
 pub use test::ColumnTest;
 pub(crate) use times::life_test;
+pub use totals::{BlockTotals, TotalWanted};
 pub use vector::{ColumnVector, Strings, Values, ranked_float, ranked_real};
 pub(crate) use view::{Packed, Unpacked, Wanted};
 

@@ -8,6 +8,7 @@ use super::head::Head;
 use super::kept::{KeptBlock, KeptBlocks};
 use super::pieces::{Cut, Parts, Pieces};
 use super::times::Numbers;
+use super::totals::Told;
 use crate::EngineError;
 use crate::entry::{Blocks, IndexCodec};
 use rukh_keys::{DatumRef, KeyRange, SortOrder};
@@ -36,6 +37,8 @@ pub(super) struct Block {
     pub(super) filtered: Vec<usize>,
     /// The best it may have for those who want first rows only.
     pub(super) bests: Vec<Best>,
+    /// What its head tells of all its rows, if that may do in place of them.
+    pub(super) told: Option<Told>,
     /// A byte of 0 or 1 for each row, if not all are left.
     pub(super) mask: Option<Vec<u8>>,
     /// Columns of which something was read and checked.
@@ -74,6 +77,7 @@ impl Block {
             alive: true,
             bests: Vec::new(),
             counted: false,
+            told: None,
             mask: None,
             open: Vec::new(),
             filtered: Vec::new(),
@@ -102,6 +106,7 @@ impl Block {
             alive: true,
             bests: Vec::new(),
             counted: false,
+            told: None,
             mask: None,
             open: Vec::new(),
             filtered: Vec::new(),

@@ -190,13 +190,15 @@ impl<'a> Packed<'a> {
         }
     }
 
-    /// Whether all values lie below `count` and none below 0.
+    /// Whether all values lie below `count`, and the base, which is the least of them, not below 0.
     pub(super) fn is_within(&self, count: usize) -> bool {
-        let mut values = Vec::with_capacity(self.len);
-        self.unpack(&mut values);
-        values
-            .iter()
-            .all(|value| usize::try_from(*value).is_ok_and(|value| value < count))
+        let greatest = match self.form {
+            Form::Constant => 0,
+            Form::Bits { width, data } => greatest_bits(data, width, self.len),
+            Form::Runs { width, ends, data } => greatest_bits(data, width, ends.len()),
+        };
+        let (base, greatest) = (i128::from(self.base), i128::from(greatest));
+        base >= 0 && base + greatest < count as i128
     }
 
     /// Names the form, for `dump`.
@@ -277,16 +279,38 @@ fn low_bits(width: u8) -> u8 {
 
 /// Gives each value of 1, 2 or 4 bits a byte of its own.
 fn spread(data: &[u8], width: u8, len: usize) -> Vec<u8> {
-    let mask = low_bits(width);
-    let each = 8 / usize::from(width);
-    let mut out = vec![0; data.len() * each];
-    for (byte, values) in data.iter().zip(out.chunks_exact_mut(each)) {
-        for (at, value) in values.iter_mut().enumerate() {
-            *value = (byte >> (at as u8 * width)) & mask;
-        }
-    }
+    let mut out = match width {
+        1 => spread_each::<8>(data, width),
+        2 => spread_each::<4>(data, width),
+        _ => spread_each::<2>(data, width),
+    };
     out.truncate(len);
     out
+}
+
+/// The same for all values of each byte, of which it has `EACH`.
+fn spread_each<const EACH: usize>(data: &[u8], width: u8) -> Vec<u8> {
+    let mask = low_bits(width);
+    let mut out = vec![0; data.len() * EACH];
+    for (byte, values) in data.iter().zip(out.as_chunks_mut::<EACH>().0) {
+        *values = std::array::from_fn(|at| (byte >> (at as u8 * width)) & mask);
+    }
+    out
+}
+
+/// Returns the greatest of some values, 0 if there are none.
+fn greatest_bits(data: &[u8], width: u8, len: usize) -> u64 {
+    match width {
+        8 => greatest(data.iter().copied()),
+        16 => greatest(data.as_chunks().0.iter().map(|v| u16::from_le_bytes(*v))),
+        32 => greatest(data.as_chunks().0.iter().map(|v| u32::from_le_bytes(*v))),
+        64 => greatest(data.as_chunks().0.iter().map(|v| u64::from_le_bytes(*v))),
+        width => greatest(spread(data, width, len).into_iter()),
+    }
+}
+
+fn greatest<T: Ord + Default + Into<u64>>(values: impl Iterator<Item = T>) -> u64 {
+    values.fold(T::default(), T::max).into()
 }
 
 fn unpack_bits(data: &[u8], width: u8, base: i64, len: usize, out: &mut Vec<i64>) {

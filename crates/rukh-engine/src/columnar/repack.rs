@@ -8,6 +8,9 @@
 //! table was truncated; if there is another block among them, rows were loaded: the step is done again from
 //! a newer snapshot.
 //!
+//! Changes behind all rows of a block, as those who write in the order of the key make them, become blocks of their own if they are many enough,
+//! and the block stays. What goes of the changes goes as a range where no other change lies between.
+//!
 //! A step holds one block and [`CHANGE_BLOCKS_MAX`] times as many changes in memory; changes beyond that are left to the
 //! next step, beside the new blocks. Nothing but whole steps is ever stored, so that whoever is
 //! killed leaves an index as exact as before, and the next repack goes on.
@@ -33,17 +36,26 @@ use crate::{EngineError, Progress};
 use rukh_catalog::{CatalogError, IndexId, IndexState, Table, TableId};
 use rukh_keys::{DatumRef, KeyRange};
 use rukh_kv::{Durability, KvSnapshot, ScanSpec, WriteBatch};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Changes folded in one step, at most: as many as so many blocks have rows.
 const CHANGE_BLOCKS_MAX: usize = 4;
 
+/// Changes that follow one another from which on they are removed as a range, and most ranges of a step: each is looked at by
+/// all who read, until storage has forgotten it.
+const RANGE_MIN: usize = 8;
+const RANGES_MAX: usize = 16;
+
 /// Bytes of changes folded in one step, about.
 const CHANGE_BYTES_MAX: usize = 16 << 20;
 
 /// Blocks with fewer rows than one so many times smaller are joined with the one behind them.
 const SMALL_SHARE: usize = 4;
+
+/// Changes behind a block are folded without it from one so many times smaller on, of rows as of changes.
+const APART_SHARE: usize = 2;
 
 /// What a columnar index has stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -344,6 +356,11 @@ fn prepare(
         folded,
         next,
     };
+    if let (Want::Changes, Some(old)) = (want, step.old_heads.first())
+        && is_apart(index, old, &step.folded, block_rows)?
+    {
+        step.old_heads.clear();
+    }
     let mut builder = BlockBuilder::new(index, block_rows);
     step.pieces = match step.old_heads.first().map(first_key) {
         None => fold(kv, index, None, &step.folded, dying, &mut builder)?,
@@ -368,6 +385,20 @@ fn prepare(
     }
     step.pieces.extend(builder.finish());
     Ok(Some(step))
+}
+
+/// Whether changes behind all rows of a block make blocks of their own: neither they nor the rows are few.
+fn is_apart(
+    index: &IndexCodec,
+    (key, value): &(Vec<u8>, Vec<u8>),
+    folded: &[Change],
+    block_rows: usize,
+) -> Result<bool, EngineError> {
+    let head = Head::parse(key, value).map_err(|e| corruption(index, &key[2..], None, e))?;
+    let is_behind = folded
+        .first()
+        .is_some_and(|(key, _)| key.as_slice() > head.last_key);
+    Ok(is_behind && head.rows.min(folded.len()) >= block_rows / APART_SHARE)
 }
 
 /// Returns the first key of the first block in a range that has rows which are dead.
@@ -457,11 +488,7 @@ fn is_alone(now: &Snapshot, index: &IndexCodec, step: &Step) -> Result<bool, Eng
     let (Some(start), Some(end)) = (keys().min(), keys().max()) else {
         return Ok(true);
     };
-    let range = Piece::Head.range(&KeyRange {
-        start: start.to_vec(),
-        limit: Some([end, &[0]].concat()),
-    });
-    let heads = ScanSpec::ranges(vec![range]).keys_only();
+    let heads = ScanSpec::ranges(vec![Piece::Head.range(&up_to(start, end))]).keys_only();
     let found = now.raw.count(&layout(index).storage, heads)?.0;
     Ok(found == step.old_heads.len() as u64)
 }
@@ -476,7 +503,8 @@ fn apply(inner: &Inner, index: &IndexCodec, step: &Step) -> Result<bool, EngineE
     let Some(batch) = batch_of(&now, index, step)? else {
         return Ok(false);
     };
-    inner.commit(batch, Durability::Buffered, guard, |_| ())?;
+    // Rows are what they were: indexes that are being built need not look at them again.
+    inner.commit_noted(batch, Durability::Buffered, guard, |_| ())?;
     Ok(true)
 }
 
@@ -489,7 +517,7 @@ fn batch_of(now: &Snapshot, index: &IndexCodec, step: &Step) -> Result<Option<Wr
     if !step.old_heads.iter().zip(stored).all(same) {
         return Ok(None);
     }
-    let Some(same) = unchanged(now, index, &step.folded)? else {
+    let Some(runs) = unchanged(now, index, &step.folded)? else {
         return Ok(None);
     };
     if !is_alone(now, index, step)? {
@@ -507,42 +535,60 @@ fn batch_of(now: &Snapshot, index: &IndexCodec, step: &Step) -> Result<Option<Wr
     for (key, value) in &step.pieces {
         batch.put(&blocks.storage, key, value);
     }
-    for ((key, _), same) in step.folded.iter().zip(same) {
-        if same {
-            batch.delete(&index.storage, key);
+    let range_min = RANGE_MIN.max(step.folded.len() / RANGES_MAX);
+    for run in runs.into_iter().map(|run| &step.folded[run]) {
+        match run {
+            [(first, _), .., (last, _)] if run.len() >= range_min => {
+                batch.delete_range(&index.storage, &up_to(first, last));
+            }
+            _ => run.iter().for_each(|(key, _)| batch.delete(&index.storage, key)),
         }
     }
     Ok(Some(batch))
 }
 
-/// Says of each change, in key order, whether it is still what it was; `None` if one has gone.
+/// The range from one key to another, both of them in it.
+fn up_to(first: &[u8], last: &[u8]) -> KeyRange {
+    KeyRange {
+        start: first.to_vec(),
+        limit: Some([last, &[0]].concat()),
+    }
+}
+
+/// Says which changes, which are in key order, are still what they were: runs of such with no other change between them;
+/// `None` if one has gone.
 fn unchanged(
     now: &Snapshot,
     index: &IndexCodec,
     folded: &[Change],
-) -> Result<Option<Vec<bool>>, EngineError> {
+) -> Result<Option<Vec<Range<usize>>>, EngineError> {
     let (Some((first, _)), Some((last, _))) = (folded.first(), folded.last()) else {
         return Ok(Some(Vec::new()));
     };
     // All changes between them were folded, so that few others lie there.
-    let range = KeyRange {
-        start: first.clone(),
-        limit: Some([last.as_slice(), &[0]].concat()),
-    };
+    let range = up_to(first, last);
     let mut stored = now.raw.scan(&index.storage, ScanSpec::ranges(vec![range]))?;
-    let mut same = Vec::with_capacity(folded.len());
-    for (key, value) in folded {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    let mut goes_on = false;
+    for (at, (key, value)) in folded.iter().enumerate() {
         let found = loop {
             match stored.next()? {
-                Some(entry) if entry.key < key.as_slice() => {}
+                Some(entry) if entry.key < key.as_slice() => goes_on = false,
                 Some(entry) if entry.key == key => break Some(entry.value == value),
                 _ => break None,
             }
         };
-        let Some(found) = found else {
-            return Ok(None);
-        };
-        same.push(found);
+        match (found, runs.last_mut().filter(|_| goes_on)) {
+            (None, _) => return Ok(None),
+            (Some(true), Some(run)) => run.end = at + 1,
+            (Some(true), None) => runs.push(at..at + 1),
+            (Some(false), _) => {}
+        }
+        goes_on = found == Some(true);
     }
-    Ok(Some(same))
+    Ok(Some(runs))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -23,11 +23,12 @@ use super::first::{Best, FirstRows, Firsts};
 use super::head::Head;
 use super::open::{Block, KeyColumns, block_at, corruption};
 use super::test::{ColumnTest, Test};
+use super::totals::{BlockTotals, TotalWanted, Totals};
 use super::vector::ColumnVector;
 use crate::EngineError;
 use crate::entry::{DELETED, IndexCodec};
 use crate::scan::ScanCounters;
-use rukh_keys::{DatumRef, KeyRange};
+use rukh_keys::{DataType, DatumRef, KeyRange};
 use rukh_kv::{KvCursor, KvSnapshot, ScanSpec};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -82,6 +83,8 @@ pub(crate) struct BlockScan {
     index: Arc<IndexCodec>,
     tests: Vec<(usize, Test)>,
     columns: Vec<usize>,
+    /// By slot whether it is tested or given out.
+    wanted: Vec<bool>,
     reverse: bool,
     firsts: Vec<Firsts>,
     ranges: std::vec::IntoIter<KeyRange>,
@@ -90,6 +93,8 @@ pub(crate) struct BlockScan {
     group_size: usize,
     cancel: Option<Arc<AtomicBool>>,
     batch: ColumnBatch,
+    /// What is asked of blocks in place of their rows.
+    totals: Option<Totals>,
     /// Whether changes are read.
     changes: bool,
     counters: ScanCounters,
@@ -118,7 +123,12 @@ impl BlockScan {
     ) -> Result<Self, EngineError> {
         let blocks = index.blocks().expect("the index is columnar");
         let ready = |(slot, test): &(usize, ColumnTest)| Ok((*slot, Test::new(blocks.types[*slot], test)?));
-        let tests = spec.tests.iter().map(ready).collect::<Result<_, EngineError>>()?;
+        let tests = spec
+            .tests
+            .iter()
+            .map(ready)
+            .collect::<Result<Vec<_>, EngineError>>()?;
+        let tests = cheapest_first(tests, &blocks.types);
         let columns = spec
             .columns
             .iter()
@@ -132,6 +142,9 @@ impl BlockScan {
             Some(Firsts::new(*wanted, *slot, nth))
         });
         let firsts: Vec<Firsts> = firsts.collect();
+        let mut wanted = vec![false; blocks.types.len()];
+        let tested = spec.tests.iter().map(|(slot, _)| slot);
+        tested.chain(&spec.columns).for_each(|slot| wanted[*slot] = true);
         Ok(BlockScan {
             batch: ColumnBatch {
                 columns: columns.collect(),
@@ -146,16 +159,29 @@ impl BlockScan {
                 Vec::new()
             },
             columns: spec.columns,
+            wanted,
             reverse: spec.reverse,
             ranges: ranges.into_iter(),
             range: None,
             group: VecDeque::new(),
             group_size: 1,
             cancel: spec.cancel,
+            totals: None,
             changes: true,
             counters: ScanCounters::default(),
             index,
         })
+    }
+
+    /// Has blocks tell totals in place of their rows, where their heads know them; before anything was read.
+    pub(crate) fn total(&mut self, wanted: Vec<TotalWanted>) {
+        self.totals = Some(Totals::new(wanted, &self.columns));
+    }
+
+    /// Returns what blocks have told so far; `None` if they were not asked.
+    pub(crate) fn totals(&self) -> Result<Option<BlockTotals>, EngineError> {
+        let totals = self.totals.as_ref();
+        totals.map(|totals| totals.finish(&self.index)).transpose()
     }
 
     /// Reads all columns of the blocks that begin in a range, without any changes.
@@ -310,6 +336,9 @@ impl BlockScan {
             block.mask = (alive && !open.is_empty()).then(|| vec![1; head.rows]);
             block.open = open;
             block.filtered = filtered;
+            if let Some(totals) = self.totals.as_ref().filter(|_| alive && block.mask.is_none()) {
+                block.told = totals.told(&self.index, &head).map_err(failed)?;
+            }
             if !alive {
                 self.count(&mut block);
             }
@@ -324,7 +353,7 @@ impl BlockScan {
         let mut group = std::mem::take(&mut self.group);
         for block in &mut group {
             // Others may turn out to have nothing that is wanted before a column of theirs is read.
-            if block.alive && (self.firsts.is_empty() || !block.open.is_empty()) {
+            if block.alive && block.told.is_none() && (self.firsts.is_empty() || !block.open.is_empty()) {
                 self.count(block);
             }
         }
@@ -395,8 +424,13 @@ impl BlockScan {
     fn show_block(&mut self, mut block: Block) -> Result<(), EngineError> {
         let mut range = self.range.take().expect("a block is one of a range");
         block.alive &= block.placed || self.wants(&block);
-        self.count(&mut block);
         let shown = self.batch.rows;
+        if block.alive && self.tell(&mut block, &mut range)? {
+            self.range = Some(range);
+            self.see(shown);
+            return Ok(());
+        }
+        self.count(&mut block);
         if !block.placed && block.alive {
             self.place(&mut block, &range.range)?;
         }
@@ -421,6 +455,44 @@ impl BlockScan {
         }
         self.see(shown);
         Ok(())
+    }
+
+    /// Has a block tell its totals in place of its rows, behind the changes before it; returns whether it does.
+    fn tell(&mut self, block: &mut Block, range: &mut RangeScan) -> Result<bool, EngineError> {
+        let is_within = block.first_key >= range.range.start
+            && range
+                .range
+                .limit
+                .as_ref()
+                .is_none_or(|limit| block.last_key < *limit);
+        let Some(told) = block.told.take().filter(|_| is_within) else {
+            return Ok(false);
+        };
+        let (first, last) = (block.first_key.as_slice(), block.last_key.as_slice());
+        let (changes, more) = match self.reverse {
+            false => range.changes.take(CHANGES_MAX, |key| key < first)?,
+            true => range.changes.take(CHANGES_MAX, |key| key > last)?,
+        };
+        self.show_changes(&changes)?;
+        let is_among = |key: &[u8]| key >= first && key <= last;
+        if more || range.changes.peek()?.is_some_and(|(key, _)| is_among(key)) {
+            return Ok(false);
+        }
+        let Some(totals) = &mut self.totals else {
+            return Ok(false);
+        };
+        for firsts in &mut self.firsts {
+            for column in totals.of_column(&told, firsts.nth) {
+                let ends = [&column.least, &column.greatest];
+                ends.into_iter()
+                    .flatten()
+                    .for_each(|value| firsts.see_value(value));
+            }
+        }
+        totals.add(told);
+        self.counters.blocks_told += 1;
+        block.counted = true;
+        Ok(true)
     }
 
     /// Counts a block as read, or as pruned if nothing is left of it.
@@ -595,11 +667,13 @@ impl BlockScan {
             self.read_column(block, slot, within.clone())?;
             let column = block.column(&self.index, slot)?;
             let out = &mut self.batch.columns[nth];
+            let failed = |e| corruption(&self.index, &block.first_key, Some(slot), e);
+            // All at once, and then in turn with changes.
+            let mut read = ColumnVector::new(*out.data_type());
+            column.read_rows(&rows, &mut read).map_err(failed)?;
             for segment in &segments {
                 match segment {
-                    Segment::Rows(some) => column
-                        .read_rows(&rows[some.clone()], out)
-                        .map_err(|e| corruption(&self.index, &block.first_key, Some(slot), e))?,
+                    Segment::Rows(some) => out.append(&read, some.clone()).map_err(failed)?,
                     Segment::Change(at) => {
                         let datums = decoded[*at].as_deref().unwrap_or_default();
                         out.push(&datums[slot])?;
@@ -627,7 +701,7 @@ impl BlockScan {
         Ok(())
     }
 
-    /// Decodes changes by slot; `None` for entries that are gone.
+    /// Decodes what is wanted of changes by slot; `None` for entries that are gone.
     fn decode<'a>(
         &mut self,
         index: &'a IndexCodec,
@@ -640,7 +714,8 @@ impl BlockScan {
                 return Ok(None);
             }
             let mut datums = Vec::new();
-            let decoded = index.decode_slots(key, value, &mut datums);
+            let wants = |slot: usize| self.wanted[slot];
+            let decoded = index.decode_some_slots(key, value, wants, &mut datums);
             decoded.map_err(|e| index.corruption(key, e))?;
             Ok(Some(datums))
         };
@@ -661,6 +736,12 @@ impl BlockScan {
         }
         Ok(true)
     }
+}
+
+/// Puts tests of numbers before those of byte strings, which look at rows only that are left.
+fn cheapest_first(mut tests: Vec<(usize, Test)>, types: &[DataType]) -> Vec<(usize, Test)> {
+    tests.sort_by_key(|(slot, _)| types[*slot].is_text() || types[*slot].is_bytes());
+    tests
 }
 
 /// Returns the rows between the first and the last of some selected, in whatever direction; or all.

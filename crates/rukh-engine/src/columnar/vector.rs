@@ -7,6 +7,7 @@
 use super::BlockError;
 use rukh_keys::{DataType, DatumRef, ValueError};
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// Values of one column, in row order.
 #[derive(Clone, Debug)]
@@ -38,6 +39,9 @@ pub struct Strings {
     pub data: Vec<u8>,
 }
 
+/// Bytes of a string that is copied as such.
+pub(super) const SHORT: usize = 16;
+
 impl Default for Strings {
     fn default() -> Self {
         Strings {
@@ -52,6 +56,44 @@ impl Strings {
     #[inline]
     pub fn get(&self, row: usize) -> &[u8] {
         &self.data[self.offsets[row] as usize..self.offsets[row + 1] as usize]
+    }
+
+    /// Appends strings by their number among some of at most [`SHORT`] bytes each, given with their lengths.
+    pub(super) fn extend_short(
+        &mut self,
+        values: &[([u8; SHORT], u8)],
+        numbers: impl ExactSizeIterator<Item = usize>,
+    ) -> Result<(), BlockError> {
+        let count = numbers.len();
+        let mut end = self.data.len();
+        let room = end.saturating_add(count.saturating_mul(SHORT));
+        if u32::try_from(room).is_err() {
+            return Err(BlockError::TooLarge);
+        }
+        self.data.resize(room, 0);
+        self.offsets.reserve(count);
+        for number in numbers {
+            // The bytes behind a value are those of the next, or go.
+            let (bytes, length) = values[number];
+            self.data[end..end + SHORT].copy_from_slice(&bytes);
+            end += usize::from(length);
+            self.offsets.push(end as u32);
+        }
+        self.data.truncate(end);
+        Ok(())
+    }
+
+    /// Appends strings that lie one behind the other, of which the ends are given.
+    pub(super) fn extend_all(&mut self, ends: &[[u8; 4]], data: &[u8]) -> Result<(), BlockError> {
+        let start = self.data.len();
+        let start = u32::try_from(start).map_err(|_| BlockError::TooLarge)?;
+        if u32::try_from(data.len()).is_ok_and(|length| start.checked_add(length).is_some()) {
+            self.data.extend_from_slice(data);
+            let ends = ends.iter().map(|end| start + u32::from_le_bytes(*end));
+            self.offsets.extend(ends);
+            return Ok(());
+        }
+        Err(BlockError::TooLarge)
     }
 
     /// Appends a string.
@@ -295,6 +337,28 @@ impl ColumnVector {
             }
         }
         Ok(())
+    }
+
+    /// Appends some rows of a vector of the same type.
+    pub(super) fn append(&mut self, from: &ColumnVector, rows: Range<usize>) -> Result<(), BlockError> {
+        let mut nulls = rows.clone().map(|row| from.is_null(row));
+        let nulls: Option<&mut dyn Iterator<Item = bool>> = match from.null_count {
+            0 => None,
+            _ => Some(&mut nulls),
+        };
+        self.extend(nulls, |out| {
+            match (out, &from.values) {
+                (Values::Int(out), Values::Int(values)) => out.extend_from_slice(&values[rows]),
+                (Values::Wide(out), Values::Wide(values)) => out.extend_from_slice(&values[rows]),
+                (Values::Bytes(out), Values::Bytes(strings)) => {
+                    for row in rows {
+                        out.push(strings.get(row))?;
+                    }
+                }
+                _ => return Err(BlockError::Invalid("values of another type")),
+            }
+            Ok(())
+        })
     }
 
     /// Whether a row is NULL.

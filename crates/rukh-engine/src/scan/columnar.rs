@@ -4,7 +4,7 @@ use super::visit::Choice;
 use super::{Access, Entries, EntryFilter, Place, Plan, RowCursor, RowView, ScanCounters, ScanRequest};
 use crate::EngineError;
 use crate::codec::TableCodec;
-use crate::columnar::{BlockScan, BlockScanSpec, ColumnBatch};
+use crate::columnar::{BlockScan, BlockScanSpec, BlockTotals, ColumnBatch, TotalWanted};
 use crate::lookup::Batch;
 use rukh_catalog::{CatalogError, ColumnId};
 use rukh_kv::KvSnapshot;
@@ -39,6 +39,17 @@ impl ColumnarCursor {
         Ok(ColumnarCursor {
             blocks: BlockScan::new(kv, index, spec)?,
         })
+    }
+
+    /// Has blocks whose rows are all wanted tell totals of these columns in place of their rows, where they need not be read
+    /// for it. To be called before the first batch, with places of columns that are given out.
+    pub fn total(&mut self, wanted: Vec<TotalWanted>) {
+        self.blocks.total(wanted);
+    }
+
+    /// Returns the totals of all blocks that told them; `None` if none were asked for.
+    pub fn totals(&self) -> Result<Option<BlockTotals>, EngineError> {
+        self.blocks.totals()
     }
 
     /// Reads the next entries, about as many as asked for, in key order or its reverse; `None` at the end.

@@ -1,7 +1,9 @@
 //! Bulk loads: sorted entries written straight into files of the database's own format.
 //!
 //! Files lie in the directory `load` inside the database until they are ingested, which moves
-//! them. Their names hold the time of the open and a counter, so that no name comes twice.
+//! them. Their names hold the time of the open and a counter, so that no name comes twice, and the number of
+//! a table that shares its column family: keys in files are those of the column family, so that they
+//! are of nobody but the table that they were written for.
 
 use super::failure::table_failure;
 use super::{PinnedFileWriter, TableHandle};
@@ -83,10 +85,11 @@ impl LoadDirectory {
     /// Moves files into a table, all at once.
     pub(super) fn ingest(&self, table: &TableHandle, files: &[LoadFile]) -> Result<(), KvError> {
         let paths: Vec<_> = files.iter().map(|file| self.path_of(file)).collect();
-        if let Some(at) = paths.iter().position(|path| !path.is_file()) {
-            return Err(KvError::UnknownLoadFile {
-                file: files[at].clone(),
-            });
+        let share = number_part(table);
+        let is_of_table = |file: &LoadFile| number_in(file) == share.as_deref();
+        let mut both = files.iter().zip(&paths);
+        if let Some((file, _)) = both.find(|(file, path)| !is_of_table(file) || !path.is_file()) {
+            return Err(KvError::UnknownLoadFile { file: file.clone() });
         }
         if paths.is_empty() {
             return Ok(());
@@ -99,9 +102,13 @@ impl LoadDirectory {
         result.map_err(|error| table_failure(&format!("load table \"{}\"", table.name), &table.name, error))
     }
 
-    fn next_file(&self) -> LoadFile {
+    fn next_file(&self, table: &TableHandle) -> LoadFile {
         let number = self.made.fetch_add(1, Ordering::Relaxed);
-        LoadFile::new(format!("{:x}-{number}{ENDING}", self.opened))
+        let opened = self.opened;
+        LoadFile::new(match number_part(table) {
+            None => format!("{opened:x}-{number}{ENDING}"),
+            Some(share) => format!("{opened:x}-{number}-{share}{ENDING}"),
+        })
     }
 
     /// Returns where a file lies. A name written down by somebody else cannot lead elsewhere.
@@ -109,6 +116,16 @@ impl LoadDirectory {
         self.path
             .join(Path::new(file.as_str()).file_name().unwrap_or_default())
     }
+}
+
+/// Returns the number of a table that shares its column family, as names of files have it.
+fn number_part(table: &TableHandle) -> Option<String> {
+    table.share.as_ref().map(|share| share.number.to_string())
+}
+
+/// Returns the number in the name of a file, if there is one.
+fn number_in(file: &LoadFile) -> Option<&str> {
+    file.as_str().strip_suffix(ENDING)?.splitn(3, '-').nth(2)
 }
 
 /// A load under way.
@@ -119,7 +136,10 @@ pub(super) struct RocksWriter {
     /// The file being written; always the last of `files`.
     open: Option<PinnedFileWriter>,
     files: Vec<LoadFile>,
+    /// The last key, as the column family has it.
     last: Vec<u8>,
+    /// For the next one.
+    buffer: Vec<u8>,
     entries: u64,
     finished: bool,
 }
@@ -137,6 +157,7 @@ impl RocksWriter {
             open: None,
             files: Vec::new(),
             last: Vec::new(),
+            buffer: Vec::new(),
             entries: 0,
             finished: false,
         }
@@ -151,7 +172,7 @@ impl RocksWriter {
         if self.open.is_none() {
             let path = &self.directory.path;
             fs::create_dir_all(path).map_err(|error| KvError::io("create the load directory", error))?;
-            let file = self.directory.next_file();
+            let file = self.directory.next_file(&self.table);
             let writer = PinnedFileWriter::new(&self.options);
             writer
                 .open(&self.directory.path_of(&file))
@@ -171,21 +192,22 @@ impl RocksWriter {
 
     /// Adds an entry, or without a value the removal of one.
     fn push(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), KvError> {
-        if self.entries > 0 && self.last.as_slice() >= key {
+        let mut native = std::mem::take(&mut self.buffer);
+        self.table.put_native(key, &mut native);
+        if self.entries > 0 && self.last >= native {
             return Err(KvError::KeyOrder {
-                table: self.table.name.clone(),
+                table: self.table.name.to_string(),
                 key: key.to_vec(),
             });
         }
         let writer = &mut self.writer()?.writer;
         let added = match value {
-            Some(value) => writer.put(key, value),
-            None => writer.delete(key),
+            Some(value) => writer.put(&native, value),
+            None => writer.delete(&native),
         };
         let size = writer.file_size();
         added.map_err(|error| self.failure(error))?;
-        self.last.clear();
-        self.last.extend_from_slice(key);
+        self.buffer = std::mem::replace(&mut self.last, native);
         self.entries += 1;
         if size >= FILE_BYTES_MAX {
             self.complete_file()

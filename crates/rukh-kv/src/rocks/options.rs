@@ -8,12 +8,15 @@
 //! - a filter over whole keys in each file, so that a lookup reads one block;
 //! - 16 KiB blocks: a scan reads fewer, a lookup decompresses more; between the two.
 
-use super::purge::{PurgeCell, PurgeFactory};
-use crate::{MergeOperator, TableOptions};
+use super::purge::{PurgeFactory, Purged};
+use super::share::split_number;
+use crate::{KvError, MergeOperator, TableOptions};
 use rocksdb::{
     BlockBasedOptions, Cache, DBCompressionType, DataBlockIndexType, LogLevel, MergeOperands, Options,
 };
+use std::env::VarError;
 use std::fmt;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -45,6 +48,12 @@ const OPEN_FILES_MAX: u64 = 16 << 10;
 /// Threads that compress the blocks of one file at most.
 const COMPRESSING_THREADS_MAX: usize = 4;
 
+/// Tables with column families of their own, unless told otherwise.
+const OWN_FAMILIES: usize = 200;
+
+/// The variable of the environment that tells otherwise.
+const OWN_FAMILIES_VARIABLE: &str = "RUKH_OWN_FAMILIES";
+
 /// How to open a [`RocksStore`](crate::RocksStore).
 #[derive(Clone)]
 pub struct RocksOptions {
@@ -65,6 +74,10 @@ pub struct RocksOptions {
     pub last_level_compression: Compression,
     /// Flushes and compactions that run at once.
     pub background_jobs: u16,
+    /// How many tables have a column family of their own at most, not counting those whose options ask for one;
+    /// further tables share some (`share`). Each family costs memory and time when it is made and when the database
+    /// is opened. Unless told, what the variable `RUKH_OWN_FAMILIES` of the environment says, or 200.
+    pub own_families: Option<usize>,
     /// What folds merges; a database written with one must be opened with it again.
     pub merge: Option<Arc<dyn MergeOperator>>,
 }
@@ -91,6 +104,7 @@ impl Default for RocksOptions {
             compression: Compression::Lz4,
             last_level_compression: Compression::Zstd,
             background_jobs: 2,
+            own_families: None,
             merge: None,
         }
     }
@@ -107,6 +121,7 @@ impl fmt::Debug for RocksOptions {
             .field("compression", &self.compression)
             .field("last_level_compression", &self.last_level_compression)
             .field("background_jobs", &self.background_jobs)
+            .field("own_families", &self.own_families)
             .field("merge", &self.merge.as_ref().map(|merge| merge.name()))
             .finish()
     }
@@ -145,13 +160,23 @@ pub(super) fn database(options: &RocksOptions, tables: usize) -> Options {
     db
 }
 
-/// Returns the options of a table.
-pub(super) fn table(
-    options: &RocksOptions,
-    cache: &Cache,
-    table: &TableOptions,
-    purge: Option<Arc<PurgeCell>>,
-) -> Options {
+/// What a column family is for.
+pub(super) struct Family<'a> {
+    /// How its table is stored, or its tables are.
+    pub(super) stored: &'a TableOptions,
+    /// What may be forgotten.
+    pub(super) filter: Option<Purged>,
+    /// Whether it is one that tables share: their numbers stand before their keys.
+    pub(super) is_shared: bool,
+}
+
+/// Returns the options of a column family.
+pub(super) fn family(options: &RocksOptions, cache: &Cache, family: Family<'_>) -> Options {
+    let Family {
+        stored: table,
+        filter,
+        is_shared,
+    } = family;
     let mut family = Options::default();
     family.set_block_based_table_factory(&blocks(options, cache, table));
     family.set_level_compaction_dynamic_level_bytes(true);
@@ -167,10 +192,10 @@ pub(super) fn table(
     family.set_enable_blob_gc(true);
     family.set_blob_cache(cache);
     if let Some(merge) = &options.merge {
-        set_merge_operator(&mut family, merge);
+        set_merge_operator(&mut family, merge, is_shared);
     }
-    if let Some(cell) = purge {
-        family.set_compaction_filter_factory(PurgeFactory(cell));
+    if let Some(filter) = filter {
+        family.set_compaction_filter_factory(PurgeFactory(filter));
     }
     family
 }
@@ -178,7 +203,13 @@ pub(super) fn table(
 /// Returns the options of files that are written for a table past its write buffer: their blocks are
 /// compressed by as many threads as there are cores.
 pub(super) fn load(options: &RocksOptions, cache: &Cache, files_of: &TableOptions) -> Options {
-    let mut family = table(options, cache, files_of, None);
+    let stored = Family {
+        stored: files_of,
+        filter: None,
+        // No merges are written to files.
+        is_shared: false,
+    };
+    let mut family = family(options, cache, stored);
     let threads = thread::available_parallelism().map_or(1, usize::from);
     family.set_compression_options_parallel_threads(threads.min(COMPRESSING_THREADS_MAX) as i32);
     family
@@ -233,13 +264,22 @@ fn blocks(options: &RocksOptions, cache: &Cache, table: &TableOptions) -> BlockB
     blocks
 }
 
-fn set_merge_operator(family: &mut Options, merge: &Arc<dyn MergeOperator>) {
+/// Returns the table's key of one as the column family has it.
+fn table_key(native: &[u8], is_shared: bool) -> &[u8] {
+    match is_shared {
+        true => split_number(native).map_or(&[], |(_, key)| key),
+        false => native,
+    }
+}
+
+fn set_merge_operator(family: &mut Options, merge: &Arc<dyn MergeOperator>, is_shared: bool) {
     let name = merge.name().replace('\0', "");
     let merge = Arc::clone(merge);
     // Operands that cannot be combined without the value are kept until it is met.
     let combine = {
         let merge = Arc::clone(&merge);
         move |key: &[u8], _: Option<&[u8]>, operands: &MergeOperands| {
+            let key = table_key(key, is_shared);
             let mut operands = operands.iter();
             let first = operands.next()?.to_vec();
             let combined = || operands.try_fold(first, |older, newer| merge.combine(key, &older, newer));
@@ -249,12 +289,28 @@ fn set_merge_operator(family: &mut Options, merge: &Arc<dyn MergeOperator>) {
     let fold = move |key: &[u8], value: Option<&[u8]>, operands: &MergeOperands| {
         let operands: Vec<&[u8]> = operands.iter().collect();
         // Unwinding out of a callback of the C++ library would end the process.
-        catch_unwind(AssertUnwindSafe(|| merge.fold(key, value, &operands)))
-            .ok()
-            .flatten()
+        catch_unwind(AssertUnwindSafe(|| {
+            merge.fold(table_key(key, is_shared), value, &operands)
+        }))
+        .ok()
+        .flatten()
     };
     family.set_merge_operator(name.as_str(), fold, combine);
     family.set_max_successive_merges(MERGES_MAX);
+}
+
+/// Returns how many tables have column families of their own at most.
+pub(super) fn own_families(options: &RocksOptions) -> Result<usize, KvError> {
+    if let Some(count) = options.own_families {
+        return Ok(count);
+    }
+    match std::env::var(OWN_FAMILIES_VARIABLE) {
+        Err(VarError::NotPresent) => Ok(OWN_FAMILIES),
+        told => told.ok().and_then(|text| text.parse().ok()).ok_or_else(|| {
+            let message = io::Error::new(io::ErrorKind::InvalidInput, "it is not a number");
+            KvError::io(format!("read {OWN_FAMILIES_VARIABLE}"), message)
+        }),
+    }
 }
 
 /// Returns how many threads open the files of one table. RocksDB starts them anew for each table, one table

@@ -6,11 +6,12 @@ use crate::drive::{Driver, Position};
 use crate::{KvCursor, KvError, KvSnapshot, ScanSpec, ScanStats};
 use rocksdb::ReadOptions;
 use rukh_keys::KeyRange;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The tables of a database at one moment, by name.
-pub(super) type Tables = HashMap<String, Arc<TableHandle>>;
+pub(super) type Tables = HashMap<Arc<str>, Arc<TableHandle>>;
 
 /// Up to this many ranges, each gets an iterator of its own that ends where the range does; beyond,
 /// one iterator is sent from range to range, which is cheaper than making many.
@@ -64,16 +65,17 @@ impl RocksSnapshot {
             usize::MAX
         };
         loop {
-            let turn: Vec<&[u8]> = keys.take(turn_keys).collect();
+            let turn: Vec<Cow<[u8]>> = keys.take(turn_keys).map(|key| table.native(key)).collect();
             if turn.is_empty() {
                 return Ok(());
             }
-            let found =
-                table
-                    .db
-                    .batched_multi_get_cf_opt(&table.family, turn.iter().copied(), true, &self.read);
+            let native = turn.iter().map(|key| &**key);
+            let found = table
+                .db
+                .batched_multi_get_cf_opt(&table.family, native, true, &self.read);
             for (key, value) in turn.iter().zip(found) {
-                let value = value.map_err(|error| key_failure("read", &table.name, key, error))?;
+                let fail = |error| key_failure("read", &table.name, table.key_of(key), error);
+                let value = value.map_err(fail)?;
                 values.push(value.map(|value| value.to_vec()));
             }
         }
@@ -87,7 +89,7 @@ impl KvSnapshot for RocksSnapshot {
 
     fn get(&self, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>, KvError> {
         let table = self.table(table)?;
-        let value = table.db.get_cf_opt(&table.family, key, &self.read);
+        let value = table.db.get_cf_opt(&table.family, table.native(key), &self.read);
         value.map_err(|error| key_failure("read", &table.name, key, error))
     }
 
@@ -146,7 +148,7 @@ impl KvSnapshot for ClosedSnapshot {
 
 /// Returns the names of tables in ascending order.
 pub(super) fn names(tables: &Tables) -> Vec<String> {
-    let mut names: Vec<String> = tables.keys().cloned().collect();
+    let mut names: Vec<String> = tables.keys().map(|name| name.to_string()).collect();
     names.sort();
     names
 }
@@ -158,6 +160,10 @@ struct RocksPosition {
     /// The ends of all ranges, when one iterator serves them all.
     hull: Option<KeyRange>,
     iterator: Option<PinnedIterator>,
+    /// Bytes before the table's keys.
+    number_bytes: usize,
+    /// For a key as the column family has it.
+    buffer: Vec<u8>,
 }
 
 impl RocksPosition {
@@ -181,20 +187,18 @@ impl RocksPosition {
             _ => None,
         };
         RocksPosition {
+            number_bytes: table.number_bytes(),
             table,
             snapshot,
             hull,
             iterator: None,
+            buffer: Vec::new(),
         }
     }
 
     /// Makes an iterator that neither shows nor looks at keys outside the bounds.
     fn iterate(&self, bounds: &KeyRange) -> PinnedIterator {
-        let mut options = ReadOptions::default();
-        options.set_iterate_lower_bound(bounds.start.clone());
-        if let Some(limit) = &bounds.limit {
-            options.set_iterate_upper_bound(limit.clone());
-        }
+        let mut options = self.table.bounds(bounds);
         options.set_auto_readahead_size(true);
         PinnedIterator::new(&self.table, self.snapshot.as_ref(), options)
     }
@@ -219,7 +223,7 @@ impl Position for RocksPosition {
 
     fn seek(&mut self, key: &[u8]) {
         if let Some(pinned) = &mut self.iterator {
-            pinned.iterator.seek(key);
+            pinned.iterator.seek(self.table.native_in(key, &mut self.buffer));
         }
     }
 
@@ -230,6 +234,7 @@ impl Position for RocksPosition {
         match limit {
             None => iterator.seek_to_last(),
             Some(limit) => {
+                let limit = self.table.native_in(limit, &mut self.buffer);
                 iterator.seek_for_prev(limit);
                 if iterator.key() == Some(limit) {
                     iterator.prev();
@@ -251,7 +256,8 @@ impl Position for RocksPosition {
     }
 
     fn key(&self) -> Option<&[u8]> {
-        self.iterator.as_ref()?.iterator.key()
+        let native = self.iterator.as_ref()?.iterator.key()?;
+        native.get(self.number_bytes..)
     }
 
     fn value(&self) -> &[u8] {

@@ -3,7 +3,7 @@
 use super::{PinnedIterator, TableHandle};
 use crate::KvError;
 use crate::rocks::failure::table_failure;
-use rocksdb::{Range, ReadOptions, properties};
+use rocksdb::{Range, properties};
 use rukh_keys::KeyRange;
 use std::sync::Arc;
 
@@ -18,22 +18,23 @@ const AFTER_ALL_BYTES: usize = 64;
 
 /// Estimates the stored bytes of a range, in files and in write buffers.
 pub(super) fn size(table: &TableHandle, range: &KeyRange) -> u64 {
-    let limit = range.limit.clone().unwrap_or_else(|| vec![0xff; AFTER_ALL_BYTES]);
-    size_of(
-        table,
-        &KeyRange {
-            start: range.start.clone(),
-            limit: Some(limit),
-        },
-        buffered(table),
-    )
+    size_of(table, &bounded(table, range), buffered(table))
+}
+
+/// Returns a range as the column family has it, with a limit.
+pub(super) fn bounded(table: &TableHandle, range: &KeyRange) -> KeyRange {
+    let KeyRange { start, limit } = table.native_range(range);
+    KeyRange {
+        start,
+        limit: Some(limit.unwrap_or_else(|| vec![0xff; AFTER_ALL_BYTES])),
+    }
 }
 
 /// Returns keys that cut the range into `parts` pieces of about equal size; see
 /// [`KvStore::split_points`](crate::KvStore::split_points).
 ///
 /// The key space between the first and the last key is halved, as a number of 16 digits of base
-/// 256, until the size before the middle is the one wanted.
+/// 256, until the size before the middle is the one wanted. Keys are those of the column family on the way.
 pub(super) fn points(
     table: &Arc<TableHandle>,
     range: &KeyRange,
@@ -64,6 +65,11 @@ pub(super) fn points(
             points.push(point);
         }
     }
+    let number = table.number_bytes();
+    // What the first and the last key share, every point has: the number of the table, too.
+    points
+        .iter_mut()
+        .for_each(|point| drop(point.drain(..number.min(point.len()))));
     Ok(points)
 }
 
@@ -123,7 +129,7 @@ fn after(key: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the bytes of a table in write buffers. A buffer without an entry has a size, too.
-fn buffered(table: &TableHandle) -> u64 {
+pub(super) fn buffered(table: &TableHandle) -> u64 {
     let property = |name| {
         table
             .db
@@ -143,19 +149,27 @@ fn buffered(table: &TableHandle) -> u64 {
 
 /// Estimates the bytes of a range that has a limit, of which `buffered` lie in write buffers.
 fn size_of(table: &TableHandle, range: &KeyRange, buffered: u64) -> u64 {
+    size_in_files(table, range) + in_buffers(table, range, buffered)
+}
+
+/// Estimates the bytes of a range, as the column family has it and with a limit, in sorted files.
+pub(super) fn size_in_files(table: &TableHandle, range: &KeyRange) -> u64 {
     let limit = range.limit.as_deref().unwrap_or_default();
     if range.start.as_slice() >= limit {
         return 0;
     }
-    let in_files = table
+    let sizes = table
         .db
         .get_approximate_sizes_cf(&table.family, &[Range::new(&range.start, limit)]);
-    let share = if buffered == 0 {
-        0.0
-    } else {
-        table.sample.share(range).unwrap_or(0.0)
-    };
-    in_files.iter().sum::<u64>() + (buffered as f64 * share) as u64
+    sizes.iter().sum()
+}
+
+/// Estimates how much of what the column family has in write buffers is of a range of it.
+pub(super) fn in_buffers(table: &TableHandle, range: &KeyRange, buffered: u64) -> u64 {
+    if buffered == 0 {
+        return 0;
+    }
+    (buffered as f64 * table.sample.share(range).unwrap_or(0.0)) as u64
 }
 
 fn first_key(table: &Arc<TableHandle>, range: &KeyRange) -> Result<Option<Vec<u8>>, KvError> {
@@ -172,12 +186,7 @@ fn end_key(
     range: &KeyRange,
     seek: impl FnOnce(&mut PinnedIterator),
 ) -> Result<Option<Vec<u8>>, KvError> {
-    let mut options = ReadOptions::default();
-    options.set_iterate_lower_bound(range.start.clone());
-    if let Some(limit) = &range.limit {
-        options.set_iterate_upper_bound(limit.clone());
-    }
-    let mut iterator = PinnedIterator::new(table, None, options);
+    let mut iterator = PinnedIterator::new(table, None, table.bounds(range));
     seek(&mut iterator);
     let key = iterator.iterator.key().map(<[u8]>::to_vec);
     iterator

@@ -1,25 +1,24 @@
-//! The store on disk: opening, tables, writes.
+//! The store on disk: what is asked of it, and writes.
 
-use super::failure::{failure, open_failure, table_failure};
+use super::failure::failure;
 use super::load::{LoadDirectory, RocksWriter};
 use super::purge::Purges;
 use super::snapshot::{ClosedSnapshot, RocksSnapshot, Tables, names};
-use super::{Backup, Backups, PinnedSnapshot, RocksOptions, TableHandle, options, split, usage};
+use super::{
+    Backup, Backups, PinnedSnapshot, RocksOptions, TableHandle, compact, open, options, split, usage,
+};
 use crate::name::RESERVED;
 use crate::{
     Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, Purge, SortedWriter,
     StoreUsage, TableName, TableOptions, TableUsage, WriteBatch, WriteOp,
 };
 use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
-use rocksdb::{
-    BottommostLevelCompaction, Cache, ColumnFamilyDescriptor, CompactOptions, DB, FlushOptions, WriteOptions,
-    checkpoint::Checkpoint, properties,
-};
+use rocksdb::{Cache, DB, FlushOptions, WriteOptions, checkpoint::Checkpoint};
 use rukh_keys::KeyRange;
-use std::ffi::OsStr;
+use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::{fs, io};
 
 /// A database on disk.
 ///
@@ -28,44 +27,56 @@ use std::{fs, io};
 /// log, for a corruption, and refuses all writes from then on.
 pub struct RocksStore {
     path: PathBuf,
-    options: RocksOptions,
-    cache: Cache,
+    pub(super) options: RocksOptions,
+    /// Tables with column families of their own at most.
+    pub(super) own_families: usize,
+    pub(super) cache: Cache,
     loads: Arc<LoadDirectory>,
-    purges: Purges,
-    synced: WriteOptions,
+    pub(super) purges: Purges,
+    pub(super) synced: WriteOptions,
     buffered: WriteOptions,
     /// None once the store is closed.
     open: RwLock<Option<Open>>,
-    /// Held while tables are created or dropped.
-    definition: Mutex<()>,
+    /// Held while tables are created or dropped; the number of the next table that shares a column family.
+    pub(super) definition: Mutex<u32>,
 }
 
 /// What there is while the store is open. Fields drop in this order.
-struct Open {
-    tables: Arc<Tables>,
+pub(super) struct Open {
+    pub(super) tables: Arc<Tables>,
+    /// The column families that tables share, by name.
+    pub(super) shared: Arc<Tables>,
     latest: Arc<RocksSnapshot>,
-    db: Arc<DB>,
+    pub(super) db: Arc<DB>,
 }
 
 impl Open {
-    fn new(db: Arc<DB>, tables: Tables) -> Open {
+    fn new(db: Arc<DB>, tables: Tables, shared: Tables) -> Open {
         let tables = Arc::new(tables);
         Open {
             latest: Arc::new(RocksSnapshot::new(Arc::clone(&tables), None)),
             tables,
+            shared: Arc::new(shared),
             db,
         }
+    }
+
+    /// Returns every column family with tables, once.
+    fn families(&self) -> impl Iterator<Item = &Arc<TableHandle>> {
+        let own = self.tables.values().filter(|table| table.share.is_none());
+        own.chain(self.shared.values())
     }
 
     fn table(&self, name: &str) -> Result<&Arc<TableHandle>, KvError> {
         self.tables.get(name).ok_or_else(|| KvError::unknown_table(name))
     }
 
-    /// Changes the tables for all who look from now on.
-    fn change(&mut self, change: impl FnOnce(&mut Tables)) {
+    /// Returns what there is after a change of the tables, or of the column families that they share.
+    fn changed(&self, change: impl FnOnce(&mut Tables, &mut Tables)) -> Open {
         let mut tables = Tables::clone(&self.tables);
-        change(&mut tables);
-        *self = Open::new(Arc::clone(&self.db), tables);
+        let mut shared = Tables::clone(&self.shared);
+        change(&mut tables, &mut shared);
+        Open::new(Arc::clone(&self.db), tables, shared)
     }
 }
 
@@ -76,7 +87,8 @@ impl RocksStore {
     /// there is something else, `AlreadyOpen`, `Corruption`, `Io`.
     pub fn open(path: impl AsRef<Path>, options: &RocksOptions) -> Result<RocksStore, KvError> {
         let path = path.as_ref();
-        let exists = database_exists(path)?;
+        let own_families = options::own_families(options)?;
+        let exists = open::database_exists(path)?;
         if !exists && (options.read_only || !options.create_if_missing) {
             return Err(KvError::NotFound {
                 path: path.to_owned(),
@@ -84,17 +96,14 @@ impl RocksStore {
         }
         // Without locks, and with a table that grows: entries are blocks, indexes and blobs of all sizes.
         let cache = Cache::new_hyper_clock_cache(options.block_cache_bytes, 0);
-        let names = if exists {
-            table_names(path, options)?
+        let families = if exists {
+            open::family_names(path, options)?
         } else {
             Vec::new()
         };
         let purges = Purges::open(path)?;
-        let db = Arc::new(open_database(path, &names, options, &cache, &purges)?);
-        let tables = names.iter().filter_map(|name| TableHandle::find(&db, name));
-        let tables = tables
-            .map(|table| (table.name.clone(), Arc::new(table)))
-            .collect();
+        let db = Arc::new(open::open_database(path, &families, options, &cache, &purges)?);
+        let (tables, shared, next) = open::find_tables(&db, &families, options.read_only)?;
         let mut synced = WriteOptions::default();
         synced.set_sync(true);
         Ok(RocksStore {
@@ -104,9 +113,10 @@ impl RocksStore {
             purges,
             synced,
             buffered: WriteOptions::default(),
-            open: RwLock::new(Some(Open::new(db, tables))),
-            definition: Mutex::new(()),
+            open: RwLock::new(Some(Open::new(db, tables, shared))),
+            definition: Mutex::new(next),
             options: options.clone(),
+            own_families,
         })
     }
 
@@ -130,11 +140,11 @@ impl RocksStore {
         }
     }
 
-    fn opened(&self) -> Result<MappedRwLockReadGuard<'_, Open>, KvError> {
+    pub(super) fn opened(&self) -> Result<MappedRwLockReadGuard<'_, Open>, KvError> {
         RwLockReadGuard::try_map(self.open.read(), Option::as_ref).map_err(|_| KvError::Closed)
     }
 
-    fn writable(&self) -> Result<MappedRwLockReadGuard<'_, Open>, KvError> {
+    pub(super) fn writable(&self) -> Result<MappedRwLockReadGuard<'_, Open>, KvError> {
         if self.options.read_only {
             Err(KvError::ReadOnly)
         } else {
@@ -148,13 +158,20 @@ impl RocksStore {
     }
 
     /// As `table`, for changing it.
-    fn writable_table(&self, name: &str) -> Result<Arc<TableHandle>, KvError> {
+    pub(super) fn writable_table(&self, name: &str) -> Result<Arc<TableHandle>, KvError> {
         self.writable()?.table(name).map(Arc::clone)
     }
 
-    /// Changes the tables for all who look from now on, after all writes under way.
-    fn change_tables(&self, change: impl FnOnce(&mut Tables)) -> Result<(), KvError> {
-        self.open.write().as_mut().ok_or(KvError::Closed)?.change(change);
+    /// Changes the tables, and the column families that they share, for all who look from now on, after all writes
+    /// under way.
+    pub(super) fn change_tables(&self, change: impl FnOnce(&mut Tables, &mut Tables)) -> Result<(), KvError> {
+        let mut open = self.open.write();
+        let present = open.as_mut().ok_or(KvError::Closed)?;
+        let next = present.changed(change);
+        let former = std::mem::replace(present, next);
+        // A table goes with its last handle, and nobody waits for that.
+        drop(open);
+        drop(former);
         Ok(())
     }
 
@@ -166,32 +183,34 @@ impl RocksStore {
             .map(|name| open.table(name))
             .collect::<Result<_, _>>()?;
         let mut native = rocksdb::WriteBatch::with_capacity_bytes(batch.bytes() + 16 * batch.len());
+        let mut buffer = Vec::new();
         for (slot, op) in batch.slotted() {
             let table = tables[slot];
             match op {
                 WriteOp::Put { key, value, .. } => {
+                    let key = table.native_in(key, &mut buffer);
                     table.sample.note(key);
                     native.put_cf(&table.family, key, value);
                 }
-                WriteOp::Delete { key, .. } => native.delete_cf(&table.family, key),
+                WriteOp::Delete { key, .. } => {
+                    native.delete_cf(&table.family, table.native_in(key, &mut buffer));
+                }
                 WriteOp::Merge { key, operand, .. } if self.options.merge.is_some() => {
-                    native.merge_cf(&table.family, key, operand);
+                    native.merge_cf(&table.family, table.native_in(key, &mut buffer), operand);
                 }
                 WriteOp::Merge { .. } => return Err(KvError::Unsupported { operation: "merge" }),
-                WriteOp::DeleteRange {
-                    start,
-                    limit: Some(limit),
-                    ..
-                } => {
-                    if start < limit {
-                        native.delete_range_cf(&table.family, start, limit);
+                WriteOp::DeleteRange { start, limit, .. } => {
+                    let mut range = table.native_range(&KeyRange {
+                        start: start.to_vec(),
+                        limit: limit.map(<[u8]>::to_vec),
+                    });
+                    let limit = match range.limit.take() {
+                        Some(limit) => limit,
+                        None => past_all(table, start, batch)?,
+                    };
+                    if range.start < limit {
+                        native.delete_range_cf(&table.family, range.start, limit);
                     }
-                }
-                WriteOp::DeleteRange {
-                    start, limit: None, ..
-                } => {
-                    let limit = past_all(table, start, batch)?;
-                    native.delete_range_cf(&table.family, start, limit.as_slice());
                 }
             }
         }
@@ -220,72 +239,6 @@ fn past_all(table: &Arc<TableHandle>, start: &[u8], batch: &WriteBatch) -> Resul
     Ok([last, &[0]].concat())
 }
 
-/// Returns whether there is a database at `path`; `NotADatabase` where there is something else.
-fn database_exists(path: &Path) -> Result<bool, KvError> {
-    let entries = match fs::read_dir(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-            return Err(KvError::NotADatabase {
-                path: path.to_owned(),
-            });
-        }
-        entries => entries,
-    };
-    let entries = entries.and_then(|entries| {
-        entries
-            .map(|entry| entry.map(|entry| entry.file_name()))
-            .collect()
-    });
-    let entries: Vec<_> =
-        entries.map_err(|error| KvError::io(format!("open database \"{}\"", path.display()), error))?;
-    if entries.iter().any(|name| name == "CURRENT") {
-        return Ok(true);
-    }
-    if entries.iter().all(|name| is_left_by_creation(name)) {
-        return Ok(false);
-    }
-    Err(KvError::NotADatabase {
-        path: path.to_owned(),
-    })
-}
-
-/// Returns whether a file may be what an interrupted creation of a database leaves.
-fn is_left_by_creation(name: &OsStr) -> bool {
-    let name = name.to_string_lossy();
-    let named = ["LOCK", "LOG", "IDENTITY"].contains(&&*name);
-    named || name.starts_with("LOG.old.") || name.starts_with("MANIFEST-") || name.ends_with(".dbtmp")
-}
-
-/// Returns the names of all column families that are tables.
-fn table_names(path: &Path, options: &RocksOptions) -> Result<Vec<String>, KvError> {
-    let names =
-        DB::list_cf(&options::database(options, 0), path).map_err(|error| open_failure(path, error))?;
-    Ok(names.into_iter().filter(|name| name != RESERVED).collect())
-}
-
-fn open_database(
-    path: &Path,
-    names: &[String],
-    options: &RocksOptions,
-    cache: &Cache,
-    purges: &Purges,
-) -> Result<DB, KvError> {
-    let database = options::database(options, names.len());
-    let names = names.iter().map(String::as_str).chain([RESERVED]);
-    let families = names.map(|name| {
-        ColumnFamilyDescriptor::new(
-            name,
-            options::table(options, cache, &TableOptions::default(), purges.cell(name)),
-        )
-    });
-    let db = if options.read_only {
-        DB::open_cf_descriptors_read_only(&database, path, families, false)
-    } else {
-        DB::open_cf_descriptors(&database, path, families)
-    };
-    db.map_err(|error| open_failure(path, error))
-}
-
 impl KvStore for RocksStore {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
@@ -310,65 +263,21 @@ impl KvStore for RocksStore {
     }
 
     fn create_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
-        let name = TableName::new(table)?;
-        let _definition = self.definition.lock();
-        let db = Arc::clone(&self.writable()?.db);
-        if self.table_exists(table) {
-            return Err(KvError::TableExists {
-                table: name.to_string(),
-            });
-        }
-        let cell = match options.purged {
-            true => Some(self.purges.add(&name)?),
-            false => None,
-        };
-        let native = options::table(&self.options, &self.cache, options, cell);
-        let fail = |error| table_failure(&format!("create table \"{name}\""), &name, error);
-        db.create_cf(&*name, &native).map_err(fail)?;
-        let handle = TableHandle::find(&db, &name).ok_or_else(|| KvError::unknown_table(&name))?;
-        *handle.options.lock() = options.clone();
-        self.change_tables(|tables| {
-            tables.insert(name.to_string(), Arc::new(handle));
-        })
+        self.create(&TableName::new(table)?, options)
     }
 
     fn configure_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
-        let table = self.writable_table(table)?;
-        let changes = options::table_changes(&self.options, options);
-        let changes: Vec<(&str, &str)> = changes
-            .iter()
-            .map(|(name, value)| (*name, value.as_str()))
-            .collect();
-        let result = table.db.set_options_cf(&table.family, &changes);
-        result.map_err(|error| table_failure("configure a table", &table.name, error))?;
-        *table.options.lock() = options.clone();
-        Ok(())
+        self.configure(&*self.writable_table(table)?, options)
     }
 
     fn set_purge(&self, table: &str, purge: Option<Purge>) -> Result<(), KvError> {
         let _definition = self.definition.lock();
-        self.writable_table(table)?;
-        self.purges.set(&TableName::new(table)?, purge)
+        let table = self.writable_table(table)?;
+        self.purges.set(&table, purge)
     }
 
     fn drop_table(&self, table: &str) -> Result<(), KvError> {
-        let _definition = self.definition.lock();
-        let handle = self.writable_table(table)?;
-        self.change_tables(|tables| {
-            tables.remove(table);
-        })?;
-        let dropped = handle.db.drop_cf(table);
-        if dropped.is_ok() {
-            self.purges.remove(table);
-        }
-        dropped
-            .map_err(|error| table_failure(&format!("drop table \"{table}\""), table, error))
-            .inspect_err(|_| {
-                // The table is still there. Should the store be closed by now, a reopen shows it.
-                let _ = self.change_tables(|tables| {
-                    tables.insert(table.to_owned(), Arc::clone(&handle));
-                });
-            })
+        self.remove(table)
     }
 
     fn snapshot(&self) -> Arc<dyn KvSnapshot> {
@@ -409,14 +318,14 @@ impl KvStore for RocksStore {
 
     fn flush(&self) -> Result<(), KvError> {
         loop {
-            let (db, tables) = {
+            let (db, tables, families) = {
                 let open = self.writable()?;
-                (Arc::clone(&open.db), Arc::clone(&open.tables))
+                let families: Vec<_> = open.families().cloned().collect();
+                (Arc::clone(&open.db), Arc::clone(&open.tables), families)
             };
-            let families: Vec<_> = tables.values().map(|table| &table.family).collect();
-            if families.is_empty() {
-                return Ok(());
-            }
+            let directory = db.cf_handle(RESERVED);
+            let families = families.iter().map(|table| &table.family);
+            let families: Vec<_> = families.chain(&directory).collect();
             let Err(error) = db.flush_cfs_opt(&families, &FlushOptions::default()) else {
                 return Ok(());
             };
@@ -429,35 +338,44 @@ impl KvStore for RocksStore {
 
     fn compact(&self, table: &str) -> Result<(), KvError> {
         let table = self.writable_table(table)?;
-        let mut options = CompactOptions::default();
-        options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
-        // A compaction returns no error; the count of errors tells.
-        let errors = || table.db.property_int_value(properties::BACKGROUND_ERRORS);
-        let before = errors().ok().flatten();
-        table
-            .db
-            .compact_range_cf_opt(&table.family, None::<&[u8]>, None::<&[u8]>, &options);
-        match errors().ok().flatten() > before {
-            true => Err(KvError::io(
-                format!("compact table \"{}\"", table.name),
-                io::Error::other("a background error occurred; the file LOG of the database tells which"),
-            )),
-            false => Ok(()),
+        compact::range(
+            &table,
+            table.share.as_ref().map(|_| table.native_range(&KeyRange::all())),
+        )
+    }
+
+    fn compact_all(
+        &self,
+        tables: &[String],
+        done: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<(), KvError> {
+        let present = Arc::clone(&self.writable()?.tables);
+        for group in compact::groups(&present, tables) {
+            let compacted = compact::range(&group.first, group.range);
+            // One that is dropped meanwhile need not be compacted.
+            if self.table_exists(&group.first.name) {
+                compacted?;
+            }
+            if done(group.tables).is_break() {
+                break;
+            }
         }
+        Ok(())
     }
 
     fn table_usage(&self, table: &str) -> Result<TableUsage, KvError> {
-        usage::of_table(&*self.table(table)?)
+        usage::of_table(&self.table(table)?)
     }
 
     fn usage(&self) -> Result<StoreUsage, KvError> {
-        let (db, tables) = {
+        let (db, families) = {
             let open = self.opened()?;
-            (Arc::clone(&open.db), Arc::clone(&open.tables))
+            let families: Vec<_> = open.families().cloned().collect();
+            (Arc::clone(&open.db), families)
         };
         let mut buffer_bytes = 0;
-        for table in tables.values() {
-            buffer_bytes += usage::of_table(table)?.buffer_bytes;
+        for family in &families {
+            buffer_bytes += usage::buffer_bytes(family)?;
         }
         usage::of_database(&db, &self.cache, &self.options, &self.path, buffer_bytes)
     }
@@ -488,13 +406,7 @@ impl KvStore for RocksStore {
     }
 
     fn approximate_keys(&self, table: &str) -> Result<u64, KvError> {
-        let table = self.table(table)?;
-        let keys = table
-            .db
-            .property_int_value_cf(&table.family, properties::ESTIMATE_NUM_KEYS);
-        Ok(keys
-            .map_err(|error| table_failure("estimate", &table.name, error))?
-            .unwrap_or(0))
+        usage::keys(&self.table(table)?)
     }
 
     fn split_points(&self, table: &str, range: &KeyRange, parts: usize) -> Result<Vec<Vec<u8>>, KvError> {

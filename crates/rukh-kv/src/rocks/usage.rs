@@ -6,6 +6,9 @@ use crate::{KvError, StoreUsage, TableUsage};
 use rocksdb::{Cache, DB};
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+
+mod part;
 
 /// Sums over all sorted files of a table.
 const TABLE_SUMS: &str = "rocksdb.aggregated-table-properties";
@@ -17,13 +20,39 @@ const TABLE_STALLS: &str = "rocksdb.cf-write-stall-stats";
 /// The two lines of it that count.
 const STALL_COUNTS: [&str; 2] = ["total-delays", "total-stops"];
 
-/// Returns what a table takes up.
-pub(super) fn of_table(table: &TableHandle) -> Result<TableUsage, KvError> {
+/// Returns what a table takes up; of one that shares its column family, its part of that as far as can be told.
+pub(super) fn of_table(table: &Arc<TableHandle>) -> Result<TableUsage, KvError> {
+    let whole = of_family(table)?;
+    match &table.share {
+        None => Ok(whole),
+        Some(share) => part::of(table, &share.family, whole),
+    }
+}
+
+/// Estimates the number of keys of a table.
+pub(super) fn keys(table: &Arc<TableHandle>) -> Result<u64, KvError> {
+    match &table.share {
+        None => number(table, "rocksdb.estimate-num-keys"),
+        Some(share) => part::keys(table, &share.family),
+    }
+}
+
+/// Returns the memory for what of a column family is not yet in files, in bytes.
+pub(super) fn buffer_bytes(family: &TableHandle) -> Result<u64, KvError> {
+    number(family, "rocksdb.cur-size-all-mem-tables")
+}
+
+fn number(table: &TableHandle, property: &str) -> Result<u64, KvError> {
+    let value = table.db.property_int_value_cf(&table.family, property);
+    value
+        .map(Option::unwrap_or_default)
+        .map_err(|error| table_failure("read properties", &table.name, error))
+}
+
+/// Returns what the column family of a table takes up.
+fn of_family(table: &TableHandle) -> Result<TableUsage, KvError> {
     let fail = |error| table_failure("read properties", &table.name, error);
-    let number = |property: &str| {
-        let value = table.db.property_int_value_cf(&table.family, property);
-        value.map(Option::unwrap_or_default).map_err(fail)
-    };
+    let number = |property: &str| number(table, property);
     let stalls = table.db.property_value_cf(&table.family, TABLE_STALLS);
     let sums = table.db.property_value_cf(&table.family, TABLE_SUMS);
     Ok(TableUsage {
@@ -31,7 +60,7 @@ pub(super) fn of_table(table: &TableHandle) -> Result<TableUsage, KvError> {
         keys: number("rocksdb.estimate-num-keys")?,
         file_bytes: number("rocksdb.live-sst-files-size")?,
         blob_bytes: number("rocksdb.live-blob-file-size")?,
-        buffer_bytes: number("rocksdb.cur-size-all-mem-tables")?,
+        buffer_bytes: buffer_bytes(table)?,
         reader_bytes: number("rocksdb.estimate-table-readers-mem")?,
         level_files: level_files(table)?,
         debt_bytes: number("rocksdb.estimate-pending-compaction-bytes")?,

@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod histories;
 mod memory;
 mod overlay;
 mod rocks;
 mod scans;
+mod shared;
 mod suite;
 mod wrappers;

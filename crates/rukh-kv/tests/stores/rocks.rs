@@ -1,4 +1,5 @@
-//! The store on disk: the conformance suite, and what only a store on disk can get wrong.
+//! The store on disk: the conformance suite, and what only a store on disk can get wrong. Most tests run twice: on tables with
+//! column families of their own, and on tables that share some.
 
 use crate::suite::{all, name, table, write};
 use crate::{scans, suite};
@@ -18,11 +19,57 @@ use std::process::Command;
 use std::sync::Arc;
 use tempfile::TempDir;
 
+thread_local! {
+    /// How many tables have column families of their own in the test at hand.
+    static OWN_FAMILIES: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+/// Runs tests on tables with column families of their own, and on tables that share some.
+macro_rules! both_ways {
+    ($($test:ident)*) => {
+        mod own {
+            $(#[test]
+            fn $test() {
+                super::$test();
+            })*
+        }
+
+        mod shared {
+            $(#[test]
+            fn $test() {
+                super::OWN_FAMILIES.set(0);
+                super::$test();
+            })*
+        }
+    };
+}
+
+both_ways! {
+    the_store_on_disk_conforms
+    scans_are_filters
+    a_reopened_store_has_everything
+    a_store_may_be_read_while_it_is_written
+    a_store_is_opened_for_writing_once
+    loads_survive_a_reopen
+    large_loads_are_many_files
+    backups_are_states_that_come_back
+    a_backup_copies_only_what_is_new
+    usage_is_told
+    a_checkpoint_is_a_database
+    damaged_files_give_corruption_errors_and_no_wrong_rows
+    many_tables_share_memory
+    writes_race_with_dropped_tables
+    compaction_forgets_what_may_be_forgotten
+    a_panic_while_compacting_forgets_nothing
+    large_values_come_back
+}
+
 /// Small buffers: files come early.
 fn options() -> RocksOptions {
     RocksOptions {
         block_cache_bytes: 8 << 20,
         write_buffer_bytes: 8 << 20,
+        own_families: Some(OWN_FAMILIES.get()),
         merge: Some(Arc::new(suite::Append)),
         ..RocksOptions::default()
     }
@@ -42,13 +89,11 @@ fn directory() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
-#[test]
 fn the_store_on_disk_conforms() {
     let directory = directory();
     suite::run(&open(directory.path()));
 }
 
-#[test]
 fn scans_are_filters() {
     let directory = directory();
     let store = open(directory.path());
@@ -66,7 +111,6 @@ fn scans_are_filters() {
     result.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
-#[test]
 fn a_reopened_store_has_everything() {
     let directory = directory();
     let store = open(directory.path());
@@ -88,7 +132,6 @@ fn a_reopened_store_has_everything() {
     }
 }
 
-#[test]
 fn a_store_may_be_read_while_it_is_written() {
     let directory = directory();
     let store = open(directory.path());
@@ -166,7 +209,6 @@ fn what_is_no_database_is_left_alone() {
     table(&open(&path), "t");
 }
 
-#[test]
 fn a_store_is_opened_for_writing_once() {
     let directory = directory();
     let store = open(directory.path());
@@ -183,6 +225,8 @@ fn a_store_is_opened_for_writing_once() {
 
 /// Where a child process finds its database.
 const CHILD_DIRECTORY: &str = "RUKH_KV_TEST_CHILD_DIRECTORY";
+/// And how many tables it gives column families of their own.
+const CHILD_OWN_FAMILIES: &str = "RUKH_KV_TEST_CHILD_OWN_FAMILIES";
 
 /// Runs a test of this binary in a process of its own, on a database.
 fn run_child(test: &str, path: &Path) {
@@ -191,6 +235,7 @@ fn run_child(test: &str, path: &Path) {
     let output = child
         .args(["--exact", &test, "--nocapture"])
         .env(CHILD_DIRECTORY, path)
+        .env(CHILD_OWN_FAMILIES, OWN_FAMILIES.get().to_string())
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
@@ -203,6 +248,9 @@ fn run_child(test: &str, path: &Path) {
 
 /// The database a parent wants this process to use; none when it runs as an ordinary test.
 fn child_directory() -> Option<PathBuf> {
+    if let Ok(count) = std::env::var(CHILD_OWN_FAMILIES) {
+        OWN_FAMILIES.set(count.parse().unwrap());
+    }
     std::env::var_os(CHILD_DIRECTORY).map(PathBuf::from)
 }
 
@@ -229,7 +277,6 @@ fn child_writes_and_aborts() {
     std::process::abort();
 }
 
-#[test]
 fn loads_survive_a_reopen() {
     let directory = directory();
     let store = open(directory.path());
@@ -256,7 +303,6 @@ fn loads_survive_a_reopen() {
     ));
 }
 
-#[test]
 fn large_loads_are_many_files() {
     let directory = directory();
     let store = RocksStore::open(
@@ -282,20 +328,21 @@ fn large_loads_are_many_files() {
     assert!((150 << 20..155 << 20).contains(&size), "{size}");
 }
 
-#[test]
 fn large_values_come_back() {
     let directory = directory();
     let store = open(directory.path());
-    table(&store, "t");
-    store
-        .configure_table(
-            "t",
-            &TableOptions {
-                large_value_bytes: Some(1000),
-                ..TableOptions::default()
-            },
-        )
-        .unwrap();
+    let options = TableOptions {
+        large_value_bytes: Some(1000),
+        ..TableOptions::default()
+    };
+    match OWN_FAMILIES.get() {
+        // It gets a column family of its own.
+        0 => store.create_table("t", &options).unwrap(),
+        _ => {
+            table(&store, "t");
+            store.configure_table("t", &options).unwrap();
+        }
+    }
     let value = |n: u32| vec![n as u8; n as usize];
     let mut batch = WriteBatch::new();
     for n in (0..2000_u32).step_by(100) {
@@ -329,7 +376,6 @@ fn large_values_come_back() {
     );
 }
 
-#[test]
 fn backups_are_states_that_come_back() {
     let directory = directory();
     let (database, kept) = (directory.path().join("d"), directory.path().join("kept"));
@@ -359,7 +405,6 @@ fn backups_are_states_that_come_back() {
     assert!(matches!(taken, KvError::DirectoryExists { .. }), "{taken}");
 }
 
-#[test]
 fn a_backup_copies_only_what_is_new() {
     let directory = directory();
     let kept = directory.path().join("kept");
@@ -438,7 +483,6 @@ fn copies_go_elsewhere() {
     assert_eq!(fs::read_dir(&other).unwrap().count(), 1);
 }
 
-#[test]
 fn usage_is_told() {
     let directory = directory();
     let store = open(directory.path());
@@ -461,7 +505,6 @@ fn usage_is_told() {
     assert_eq!(usage.buffer_bytes_max, options().write_buffer_bytes as u64);
 }
 
-#[test]
 fn a_checkpoint_is_a_database() {
     let directory = directory();
     let store = open(&directory.path().join("d"));
@@ -475,8 +518,8 @@ fn a_checkpoint_is_a_database() {
     assert!(matches!(again, KvError::DirectoryExists { .. }), "{again}");
 }
 
-/// Writes a table of many blocks and returns its sorted files.
-fn write_files(path: &Path) -> Vec<PathBuf> {
+/// Writes a table of many blocks and returns its sorted file.
+fn write_file(path: &Path) -> PathBuf {
     let store = open(path);
     table(&store, "t");
     let mut batch = WriteBatch::new();
@@ -491,9 +534,11 @@ fn write_files(path: &Path) -> Vec<PathBuf> {
     store.flush().unwrap();
     store.close().unwrap();
     let files = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
-    files
-        .filter(|path| path.extension().is_some_and(|end| end == "sst"))
-        .collect()
+    let sorted = files.filter(|path| path.extension().is_some_and(|end| end == "sst"));
+    // What says where a table lies has a small one.
+    sorted
+        .max_by_key(|path| fs::metadata(path).unwrap().len())
+        .unwrap()
 }
 
 /// Reads everything in both ways; the keys read before the first error, and that error.
@@ -522,12 +567,10 @@ fn read_all(path: &Path) -> (Vec<Vec<u8>>, Option<KvError>) {
     (keys, scanned.err().or(got.err()))
 }
 
-#[test]
 fn damaged_files_give_corruption_errors_and_no_wrong_rows() {
     let directory = directory();
-    let files = write_files(directory.path());
-    assert_eq!(files.len(), 1);
-    let good = fs::read(&files[0]).unwrap();
+    let file = write_file(directory.path());
+    let good = fs::read(&file).unwrap();
     let mut damaged_reads = 0;
     for step in 0..40 {
         let mut bytes = good.clone();
@@ -535,7 +578,7 @@ fn damaged_files_give_corruption_errors_and_no_wrong_rows() {
         bytes[at..(at + 8).min(good.len())]
             .iter_mut()
             .for_each(|byte| *byte ^= 0x5a);
-        fs::write(&files[0], &bytes).unwrap();
+        fs::write(&file, &bytes).unwrap();
         let (keys, error) = read_all(directory.path());
         match error {
             // A block that no read needs was hit: everything must be there.
@@ -549,18 +592,17 @@ fn damaged_files_give_corruption_errors_and_no_wrong_rows() {
     }
     assert!(damaged_reads > 20, "{damaged_reads}");
     // A file cut short, and one that is gone.
-    fs::write(&files[0], &good[..good.len() / 2]).unwrap();
+    fs::write(&file, &good[..good.len() / 2]).unwrap();
     assert!(matches!(
         read_all(directory.path()).1,
         Some(KvError::Corruption { .. })
     ));
-    fs::remove_file(&files[0]).unwrap();
+    fs::remove_file(&file).unwrap();
     assert!(read_all(directory.path()).1.is_some());
-    fs::write(&files[0], &good).unwrap();
+    fs::write(&file, &good).unwrap();
     assert!(read_all(directory.path()).1.is_none());
 }
 
-#[test]
 fn many_tables_share_memory() {
     let directory = directory();
     let store = open(directory.path());
@@ -579,7 +621,6 @@ fn many_tables_share_memory() {
     assert_eq!(store.latest().count("t199", ScanSpec::all()).unwrap().0, 1);
 }
 
-#[test]
 fn writes_race_with_dropped_tables() {
     let directory = directory();
     let store = open(directory.path());
@@ -610,7 +651,6 @@ fn writes_race_with_dropped_tables() {
     write(&store, "kept", "end=1");
 }
 
-#[test]
 fn compaction_forgets_what_may_be_forgotten() {
     let directory = directory();
     let store = open(directory.path());
@@ -663,7 +703,6 @@ fn compaction_forgets_what_may_be_forgotten() {
     assert!(store.set_purge("old", None).is_err());
 }
 
-#[test]
 fn a_panic_while_compacting_forgets_nothing() {
     let directory = directory();
     let store = open(directory.path());
@@ -698,7 +737,11 @@ fn a_table_is_compressed_as_its_options_say() {
         store.approximate_size(table, &KeyRange::all()).unwrap()
     };
     let value = [7; 1000];
-    let store = RocksStore::open(&path, &RocksOptions::default()).unwrap();
+    let own = RocksOptions {
+        own_families: Some(usize::MAX),
+        ..RocksOptions::default()
+    };
+    let store = RocksStore::open(&path, &own).unwrap();
     store.create_table("loose", &options(Compression::None)).unwrap();
     store.create_table("tight", &options(Compression::Zstd)).unwrap();
     store.create_table("loaded", &options(Compression::None)).unwrap();
@@ -719,7 +762,7 @@ fn a_table_is_compressed_as_its_options_say() {
     assert!(size(&store, "tight") < 300_000);
     drop(store);
 
-    let store = RocksStore::open(&path, &RocksOptions::default()).unwrap();
+    let store = RocksStore::open(&path, &own).unwrap();
     store
         .configure_table("tight", &options(Compression::None))
         .unwrap();

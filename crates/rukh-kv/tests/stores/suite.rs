@@ -356,10 +356,11 @@ fn tables_come_and_go(store: &dyn KvStore) {
         purged: true,
         compression: None,
         block_bytes: Some(4096),
+        own_family: false,
     };
     let again = store.create_table("b@index", &options).unwrap_err();
     assert_eq!(again.to_string(), "table \"b@index\" already exists");
-    for name in ["", "default", "a\0b"] {
+    for name in ["", "default", "shared.0", "a\0b"] {
         let refused = store.create_table(name, &options);
         assert!(
             matches!(refused, Err(KvError::InvalidTableName { .. })),

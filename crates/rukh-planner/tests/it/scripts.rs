@@ -6,6 +6,7 @@
 //! | `keys "(a, b DESC)" …`          | the keys that conditions are shown on, side by side            |
 //! | `table "(a, b) SALT 4 ON (a)"`  | makes the table of `plan`, by its primary key                  |
 //! | `index i "(b)" [unique=true] [include=c] [where="c = 1"] [building=true]` | adds an index to it  |
+//! | `history`                       | makes the table its history, with the columns `row_start` and `row_end` |
 //! | `statistics rows=10 a=5`        | tells rows and distinct values                                 |
 //! | `values a min=1 max=9 nulls=0.1 bounds="1, 5, 9" common="7: 0.2"` | tells how values lie        |
 //! | `> condition`                   | shows kind, ranges, masked compares and residual for each key  |
@@ -22,7 +23,7 @@ use std::path::Path;
 
 use rukh_catalog::{
     Column, ColumnId, FamilyId, Index, IndexDraft, IndexId, IndexPredicate, IndexState, KeyElement, KeyExpr,
-    SaltOptions, Table, TableDraft, TableId, validate_index, validate_table,
+    SaltOptions, Table, TableDraft, TableId, Versions, validate_index, validate_table,
 };
 use rukh_keys::{DataType, SortOrder};
 use rukh_planner::{
@@ -80,6 +81,7 @@ impl goldenscript::Runner for Runner {
                 self.statistics = Statistics::UNKNOWN;
             }
             "index" => self.add_index(command)?,
+            "history" => self.make_history()?,
             "needed" => {
                 let names = positional(command).into_iter().map(|name| self.column(name));
                 self.needed = names.collect::<Result<_, _>>()?;
@@ -335,6 +337,24 @@ impl Runner {
     fn column(&self, name: &str) -> Result<ColumnId, String> {
         let column = self.columns.iter().find(|column| column.name == name);
         column.map(|column| column.id).ok_or(format!("no column {name}"))
+    }
+
+    fn make_history(&mut self) -> Result<(), Box<dyn Error>> {
+        let table = self.table.as_mut().ok_or("no table yet")?;
+        let before = table.clone();
+        table.options.timed = true;
+        table.options.versions = Some(Versions {
+            kept: 5,
+            since_micros: 0,
+        });
+        table.settle_former(&before);
+        *table = table.history().ok_or("a table with versions has a history")?;
+        let predicates = self.index_predicates.iter_mut();
+        predicates.for_each(|(index, _)| *index = index.history());
+        let expressions = self.expressions.iter_mut();
+        expressions.for_each(|expression| expression.nullable = true);
+        self.columns.clone_from(&table.columns);
+        Ok(())
     }
 
     fn add_index(&mut self, command: &goldenscript::Command) -> Result<(), Box<dyn Error>> {

@@ -10,9 +10,10 @@
 //! | `N`      | `F`      | 1           | 2           | 2                  |
 //! | NULL     | `F`      | 0           | 2           | 3                  |
 //!
-//! Values are integers of 64 bits, and so are texts of up to seven bytes with their length; longer ones are looked up first. What
-//! is summed, counted and compared is DataFusion's own, and so is the final aggregate of what the threads give out: results are
-//! the same in every bit. Where groups turn out to be many, those that are there are given out and forgotten.
+//! Values are integers of 64 bits, and so are texts of up to seven bytes with their length; longer ones are looked up first. Rows are
+//! counted and decimals summed for each batch (`sums`), in 64 bits where these are enough (`decimals`). All else that is computed is DataFusion's own, and
+//! so is the final aggregate of what the threads give out: results are the same in every bit. Where groups turn out to be many, those that are there are given out and
+//! forgotten.
 
 use std::fmt;
 use std::sync::Arc;
@@ -41,9 +42,15 @@ use futures::StreamExt;
 use rukh_planner::TermId;
 
 use super::one_per_group::Input;
+use decimals::Decimals;
 use numbers::{Numbers, is_numbered};
+use sums::{GroupRows, Summed};
+use work::{Call, Work};
 
+mod decimals;
 mod numbers;
+mod sums;
+mod work;
 
 /// Groups that a thread has at once, about.
 const GROUPS_MAX: usize = 8192;
@@ -204,22 +211,22 @@ impl ExecutionPlan for FewGroupsExec {
         context: Arc<TaskContext>,
     ) -> DataFusionResult<SendableRecordBatchStream> {
         let aggregate = self.aggregate()?;
-        let of = |(one, filter): (&Arc<_>, &Option<Arc<dyn PhysicalExpr>>)| {
-            let one: &Arc<datafusion::physical_expr::aggregate::AggregateFunctionExpr> = one;
-            Ok(Aggregate {
-                arguments: one.expressions(),
-                filter: filter.clone(),
-                accumulator: one.create_groups_accumulator()?,
-            })
-        };
-        let pairs = aggregate.aggr_expr().iter().zip(aggregate.filter_expr());
-        let by: Vec<Arc<dyn PhysicalExpr>> = aggregate.group_expr().input_exprs();
+        let Work {
+            input,
+            by,
+            calls,
+            decimals,
+        } = Work::of(aggregate)?;
         let grouping = Grouping {
-            input: aggregate.input().execute(partition, context.clone())?,
+            input: input.execute(partition, context.clone())?,
             numbers: Numbers::new(by.len()),
             firsts: vec![Vec::new(); by.len()],
             by,
-            aggregates: pairs.map(of).collect::<DataFusionResult<_>>()?,
+            aggregates: calls
+                .into_iter()
+                .map(Aggregate::new)
+                .collect::<DataFusionResult<_>>()?,
+            decimals,
             schema: self.schema(),
             reservation: MemoryConsumer::new("FewGroups").register(context.memory_pool()),
             rows_max: context.session_config().batch_size(),
@@ -242,6 +249,39 @@ struct Aggregate {
     arguments: Vec<Arc<dyn PhysicalExpr>>,
     filter: Option<Arc<dyn PhysicalExpr>>,
     accumulator: Box<dyn GroupsAccumulator>,
+    /// How states of a batch are made, where it is not the accumulator that looks at its rows.
+    summed: Option<Summed>,
+}
+
+impl Aggregate {
+    fn new(call: Call) -> DataFusionResult<Self> {
+        Ok(Aggregate {
+            accumulator: call.call.create_groups_accumulator()?,
+            arguments: call.arguments,
+            filter: call.filter,
+            summed: call.summed,
+        })
+    }
+
+    /// Has the accumulator look at all rows of a batch.
+    fn update(&mut self, batch: &RecordBatch, groups: &[usize], count: usize) -> DataFusionResult<()> {
+        let rows = batch.num_rows();
+        let arguments = self
+            .arguments
+            .iter()
+            .map(|expr| expr.evaluate(batch)?.into_array(rows));
+        let arguments: Vec<ArrayRef> = arguments.collect::<DataFusionResult<_>>()?;
+        let filter = self
+            .filter
+            .as_ref()
+            .map(|filter| filter.evaluate(batch)?.into_array(rows));
+        let filter = filter.transpose()?;
+        let filter: Option<&BooleanArray> = match &filter {
+            Some(filter) => Some(as_boolean_array(filter)?),
+            None => None,
+        };
+        self.accumulator.update_batch(&arguments, groups, filter, count)
+    }
 }
 
 /// One partition being grouped.
@@ -249,6 +289,8 @@ struct Grouping {
     input: SendableRecordBatchStream,
     by: Vec<Arc<dyn PhysicalExpr>>,
     aggregates: Vec<Aggregate>,
+    /// What is summed.
+    decimals: Decimals,
     numbers: Numbers,
     /// By column, the values of groups, in their order.
     firsts: Vec<Vec<ArrayRef>>,
@@ -297,23 +339,17 @@ impl Grouping {
                 column.push(take(values, &firsts, None)?);
             }
         }
+        let count = self.numbers.count();
+        let by_group = GroupRows::new(&groups, count);
+        let mut computed = self.decimals.of(batch);
         for one in &mut self.aggregates {
-            let arguments = one
-                .arguments
-                .iter()
-                .map(|expr| expr.evaluate(batch)?.into_array(rows));
-            let arguments: Vec<ArrayRef> = arguments.collect::<DataFusionResult<_>>()?;
-            let filter = one
-                .filter
-                .as_ref()
-                .map(|filter| filter.evaluate(batch)?.into_array(rows));
-            let filter = filter.transpose()?;
-            let filter: Option<&BooleanArray> = match &filter {
-                Some(filter) => Some(as_boolean_array(filter)?),
-                None => None,
-            };
-            one.accumulator
-                .update_batch(&arguments, &groups, filter, self.numbers.count())?;
+            let summed = one.summed.as_ref();
+            match summed.and_then(|summed| summed.states(&mut computed, &by_group)) {
+                Some(states) => one
+                    .accumulator
+                    .merge_batch(&states.arrays, &states.groups, count)?,
+                None => one.update(batch, &groups, count)?,
+            }
         }
         let is_many = self.numbers.count() > GROUPS_MAX;
         if is_many || self.reservation.try_resize(self.bytes()).is_err() {

@@ -1,6 +1,7 @@
 //! DataFusion operators of our own, and the rules that place them: scans of an access path.
 
 mod abandon;
+mod block_totals;
 mod few_groups;
 mod lookup_join;
 mod lookup_rule;
@@ -16,6 +17,7 @@ mod scan_column;
 mod top_n;
 
 pub(crate) use abandon::{Abandoned, ends_with};
+pub(crate) use block_totals::BlockTotals;
 pub(crate) use few_groups::FewGroups;
 pub(crate) use lookup_join::LookupJoinExec;
 pub(crate) use lookup_rule::LookupJoins;

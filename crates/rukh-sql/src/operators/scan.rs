@@ -45,6 +45,7 @@ use crate::within::RowNames;
 use among::Among;
 use partition::{Reader, RowReader, ScanState};
 use run_time::RunTime;
+pub(crate) use totals::TotalsScan;
 
 mod among;
 mod arms;
@@ -53,6 +54,7 @@ mod order;
 mod partition;
 mod reading;
 mod run_time;
+mod totals;
 mod watch;
 
 /// Scans one access path of one table.

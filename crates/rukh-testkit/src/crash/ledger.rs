@@ -285,7 +285,8 @@ impl State for Model {
     }
 }
 
-/// Reads the table by its primary key, and the same rows by its first index; then counts the images of each row.
+/// Reads the table by its primary key, and the same rows by its first index; then counts the images of each row, again
+/// by both.
 ///
 /// Fails when the two differ or the table cannot be read.
 fn contents(client: &mut Client) -> Result<Table, String> {
@@ -298,11 +299,13 @@ fn contents(client: &mut Client) -> Result<Table, String> {
     by_index
         .same_rows(table.clone(), true)
         .map_err(|difference| format!("by index: {difference}"))?;
-    let images = read(
-        "SELECT bucket, id, count(*), 'images' FROM ledger FOR SYSTEM_TIME ALL \
-         GROUP BY bucket, id ORDER BY bucket, id"
-            .to_owned(),
-    )?;
+    const IMAGES: &str = "bucket, id, count(*), 'images' FROM ledger FOR SYSTEM_TIME ALL \
+                          GROUP BY bucket, id ORDER BY bucket, id";
+    let images = read(format!("SELECT /*+ FULL_SCAN */ {IMAGES}"))?;
+    let by_index = read(format!("SELECT /*+ INDEX(ledger ledger_by_amount) */ {IMAGES}"))?;
+    by_index
+        .same_rows(images.clone(), true)
+        .map_err(|difference| format!("images by index: {difference}"))?;
     table.rows.extend(images.rows);
     Ok(table)
 }

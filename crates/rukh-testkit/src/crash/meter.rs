@@ -331,16 +331,20 @@ impl Model {
         let images = self.images.iter();
         let images = images.map(|((bucket, id), images)| vec![text(*bucket), text(*id), text(*images)]);
         let (plain, timed): (Vec<_>, Vec<_>) = (plain.collect(), timed.collect());
-        [plain, timed.clone(), timed, images.collect()]
+        let images: Vec<_> = images.collect();
+        [plain, timed.clone(), timed, images.clone(), images]
     }
 }
 
-/// The tables, the second by its index, too, and how many images there are of each row.
-const QUESTIONS: [&str; 4] = [
+/// The tables, the second by its index, too, and how many images there are of each row, by both again.
+const QUESTIONS: [&str; 5] = [
     "SELECT bucket, id, hits, a, note FROM plain ORDER BY bucket, id",
     "SELECT /*+ FULL_SCAN */ bucket, id, a, n, tag FROM timed ORDER BY bucket, id",
     "SELECT /*+ INDEX(timed timed_a) */ bucket, id, a, n, tag FROM timed ORDER BY bucket, id",
-    "SELECT bucket, id, count(*) FROM timed FOR SYSTEM_TIME ALL GROUP BY bucket, id ORDER BY bucket, id",
+    "SELECT /*+ FULL_SCAN */ bucket, id, count(*) FROM timed FOR SYSTEM_TIME ALL GROUP BY bucket, id \
+     ORDER BY bucket, id",
+    "SELECT /*+ INDEX(timed timed_a) */ bucket, id, count(*) FROM timed FOR SYSTEM_TIME ALL GROUP BY bucket, id \
+     ORDER BY bucket, id",
 ];
 
 impl State for Model {

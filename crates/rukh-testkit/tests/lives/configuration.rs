@@ -3,6 +3,7 @@
 //! | drawn                              | as                                                             |
 //! |------------------------------------|----------------------------------------------------------------|
 //! | where                              | in memory, or on disk, where it is closed and opened now and then |
+//! | on disk                            | each in a column family of its own, all in shared ones, or some here and some there |
 //! | order of the key, salt             | four orders, buckets of the whole key or of a part              |
 //! | layout                             | rows with families or without, or columnar                      |
 //! | indexes                            | come and go: plain, covering, UNIQUE, partial, columnar          |
@@ -11,7 +12,7 @@
 use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
-use rukh::Database;
+use rukh::{Database, Options};
 use rukh_testkit::client::Client;
 use tempfile::TempDir;
 
@@ -30,6 +31,7 @@ const INDEXES: &[(&str, &str)] = &[
 pub struct Configuration {
     pub client: Client,
     directory: Option<TempDir>,
+    own_families: usize,
     pub is_columnar: bool,
     note_in_family: bool,
     /// All that was run.
@@ -42,10 +44,12 @@ impl Configuration {
         let directory = random
             .random_bool(0.6)
             .then(|| tempfile::tempdir().expect("a directory can be made"));
+        let own_families = [0, 3, usize::MAX][random.random_range(0..3)];
         let is_columnar = family.is_empty() && random.random_bool(0.5);
         let mut configuration = Configuration {
-            client: open(directory.as_ref()),
+            client: open(directory.as_ref(), own_families),
             directory,
+            own_families,
             is_columnar,
             note_in_family: !is_columnar && random.random_bool(0.3),
             log: String::new(),
@@ -131,7 +135,7 @@ impl Configuration {
     fn reopen(&mut self, clock: &str) {
         if self.directory.is_some() {
             self.client = Client::in_memory();
-            self.client = open(self.directory.as_ref());
+            self.client = open(self.directory.as_ref(), self.own_families);
             self.client.set_clock(clock);
             self.log += "-- opened again\n";
         }
@@ -157,11 +161,15 @@ fn with(options: &[&str]) -> String {
     }
 }
 
-fn open(directory: Option<&TempDir>) -> Client {
+fn open(directory: Option<&TempDir>, own_families: usize) -> Client {
     match directory {
         Some(directory) => {
             let path = directory.path().join("db");
-            Client::new(&Database::open(path).expect("the database opens"))
+            let options = Options {
+                own_families: Some(own_families),
+                ..Options::default()
+            };
+            Client::new(&Database::open_with(path, options).expect("the database opens"))
         }
         None => Client::in_memory(),
     }

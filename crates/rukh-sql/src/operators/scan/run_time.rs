@@ -30,6 +30,11 @@ pub(super) struct RunTime {
 }
 
 impl RunTime {
+    /// Whether operators above find out anything.
+    pub(super) fn is_empty(&self) -> bool {
+        self.filters.is_empty()
+    }
+
     /// Shows the expressions that operators above fill in.
     pub(super) fn apply_expressions(
         &self,

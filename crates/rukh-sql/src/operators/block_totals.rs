@@ -1,0 +1,353 @@
+//! `count(*)`, `count(a)`, `min(a)` and `max(a)` over all rows of a columnar scan: blocks whose rows are all wanted tell them
+//! by their heads, and only the rows of others are read.
+//!
+//! | block                                                          | is      |
+//! |----------------------------------------------------------------|---------|
+//! | all its rows pass the conditions, as its smallest and greatest values prove, and its head tells all that is asked | told |
+//! | none of its rows can pass                                      | pruned  |
+//! | some may pass, it has changes among its rows, or lies across an end of the range; a text has only its beginning in the head | read |
+//!
+//! What smallest and greatest values are is compared by the aggregates themselves, as that of rows is. Each thread gives out one row, of
+//! what DataFusion's aggregate would.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, RecordBatch};
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::{DataFusionError, ScalarValue, Statistics};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::Accumulator;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
+use datafusion::physical_expr::expressions::Literal;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
+use datafusion::physical_plan::execution_plan::ChildrenPropertiesMode;
+use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, ReplaceChildrenOptions,
+    StatisticsArgs,
+};
+use rukh_engine::TotalWanted;
+
+use super::ScanExec;
+use super::one_per_group::Input;
+use super::scan::{TotalsScan, external};
+
+/// Replaces aggregates over all rows of columnar scans. Runs when all else is in its place.
+#[derive(Debug)]
+pub(crate) struct BlockTotals;
+
+impl PhysicalOptimizerRule for BlockTotals {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _: &ConfigOptions,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        plan.transform_up(|node| {
+            Ok(match told_by_blocks(&node)? {
+                Some(totals) => Transformed::yes(Arc::new(totals) as Arc<dyn ExecutionPlan>),
+                None => Transformed::no(node),
+            })
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        "block_totals"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// Returns what does the work of a node, if that is an aggregate over all rows which blocks can tell.
+///
+/// The rows of a scan by one thread are spread over others before they are aggregated; those that are left are not worth it.
+fn told_by_blocks(node: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Option<BlockTotalsExec>> {
+    let Some(aggregate) = node.downcast_ref::<AggregateExec>() else {
+        return Ok(None);
+    };
+    let aggregate = match aggregate.input().downcast_ref::<RepartitionExec>() {
+        None => node.clone(),
+        Some(spread) => {
+            let anew = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+            node.clone()
+                .replace_children(vec![spread.input().clone()], anew)?
+        }
+    };
+    let serves = aggregate
+        .downcast_ref::<AggregateExec>()
+        .and_then(asked)
+        .is_some();
+    Ok(serves.then_some(BlockTotalsExec { aggregate }))
+}
+
+/// What one aggregate asks, of a column at this position of the scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    /// The number of rows.
+    Rows,
+    /// The number of rows that are not NULL.
+    Filled(usize),
+    Least(usize),
+    Greatest(usize),
+}
+
+impl Asked {
+    fn column(self) -> Option<usize> {
+        match self {
+            Asked::Rows => None,
+            Asked::Filled(column) | Asked::Least(column) | Asked::Greatest(column) => Some(column),
+        }
+    }
+}
+
+/// What an aggregate asks of the scan below it; `None` if heads are of no use for it.
+fn asked(aggregate: &AggregateExec) -> Option<(&ScanExec, Vec<Asked>)> {
+    let is_plain = matches!(aggregate.mode(), AggregateMode::Partial | AggregateMode::Single)
+        && aggregate.group_expr().is_single()
+        && aggregate.group_expr().expr().is_empty()
+        && aggregate.filter_expr().iter().all(Option::is_none)
+        && aggregate.limit_options().is_none();
+    let input = Input {
+        plan: aggregate.input(),
+    };
+    let scan = input.scan().filter(|scan| is_plain && scan.tells_totals())?;
+    let each = aggregate.aggr_expr().iter().map(|call| {
+        let [argument] = call.expressions().try_into().ok()?;
+        let is_plain = !call.is_distinct() && call.order_bys().is_empty();
+        let position = || scan.position_of(input.column(&argument)?);
+        match call.fun().name() {
+            _ if !is_plain => None,
+            "count" if is_constant(&argument) => Some(Asked::Rows),
+            "count" => position().map(Asked::Filled),
+            "min" => position().map(Asked::Least),
+            "max" => position().map(Asked::Greatest),
+            _ => None,
+        }
+    });
+    Some((scan, each.collect::<Option<_>>()?))
+}
+
+/// Whether an expression is a value that is not NULL.
+fn is_constant(argument: &Arc<dyn PhysicalExpr>) -> bool {
+    let literal = argument.downcast_ref::<Literal>();
+    literal.is_some_and(|literal| !literal.value().is_null())
+}
+
+/// Aggregates over all rows of a columnar scan.
+#[derive(Debug)]
+pub(crate) struct BlockTotalsExec {
+    /// The same as DataFusion does it.
+    aggregate: Arc<dyn ExecutionPlan>,
+}
+
+impl BlockTotalsExec {
+    fn aggregate(&self) -> DataFusionResult<&AggregateExec> {
+        let aggregate = self.aggregate.downcast_ref::<AggregateExec>();
+        aggregate.ok_or_else(|| DataFusionError::Internal("totals of what is no aggregate".to_string()))
+    }
+}
+
+impl DisplayAs for BlockTotalsExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let aggregate = self.aggregate.downcast_ref::<AggregateExec>();
+        let names = aggregate.map_or(&[][..], |aggregate| aggregate.aggr_expr());
+        let names: Vec<&str> = names.iter().map(|call| call.name()).collect();
+        write!(f, "BlockTotalsExec: {}", names.join(", "))
+    }
+}
+
+impl ExecutionPlan for BlockTotalsExec {
+    fn name(&self) -> &'static str {
+        "BlockTotalsExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.aggregate.properties()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        self.aggregate.children()
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
+    ) -> DataFusionResult<TreeNodeRecursion> {
+        self.aggregate.apply_expressions(f)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        options: ReplaceChildrenOptions,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        let aggregate = self.aggregate.clone().replace_children(children, options)?;
+        Ok(Arc::new(BlockTotalsExec { aggregate }))
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        let anew = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        self.replace_children(children, anew)
+    }
+
+    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
+        self.aggregate.child_stats_requests(partition)
+    }
+
+    fn statistics_from_inputs(
+        &self,
+        inputs: &[Arc<Statistics>],
+        args: &StatisticsArgs,
+    ) -> DataFusionResult<Arc<Statistics>> {
+        self.aggregate.statistics_from_inputs(inputs, args)
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> DataFusionResult<SendableRecordBatchStream> {
+        let aggregate = self.aggregate()?;
+        let Some((scan, asked)) = asked(aggregate) else {
+            // Its input was replaced by another.
+            return self.aggregate.execute(partition, context);
+        };
+        let pairs = asked.iter().zip(aggregate.aggr_expr());
+        let tallies = pairs.map(|(asked, call)| Tally::new(*asked, call));
+        let totals = Totals {
+            wanted: wanted(&asked),
+            tallies: tallies.collect::<DataFusionResult<_>>()?,
+            is_partial: *aggregate.mode() == AggregateMode::Partial,
+            schema: self.schema(),
+        };
+        let scan = scan.clone();
+        let row = async move {
+            let scan = scan.start_totals(partition, totals.wanted.clone());
+            totals.row(scan.map_err(external)?).await
+        };
+        Ok(Box::pin(RecordBatchStreamAdapter::new(
+            self.schema(),
+            Box::pin(futures::stream::once(row)),
+        )))
+    }
+}
+
+/// Returns what is asked of each column.
+fn wanted(asked: &[Asked]) -> Vec<TotalWanted> {
+    let mut wanted: Vec<TotalWanted> = Vec::new();
+    for one in asked {
+        let Some(column) = one.column() else { continue };
+        let known = wanted.iter().position(|wanted| wanted.column == column);
+        let at = known.unwrap_or_else(|| {
+            wanted.push(TotalWanted {
+                column,
+                least: false,
+                greatest: false,
+            });
+            wanted.len() - 1
+        });
+        wanted[at].least |= matches!(one, Asked::Least(_));
+        wanted[at].greatest |= matches!(one, Asked::Greatest(_));
+    }
+    wanted
+}
+
+/// The totals of one partition on their way.
+struct Totals {
+    wanted: Vec<TotalWanted>,
+    tallies: Vec<Tally>,
+    /// Whether the final aggregate is made above.
+    is_partial: bool,
+    schema: SchemaRef,
+}
+
+/// One aggregate on its way.
+struct Tally {
+    asked: Asked,
+    rows: u64,
+    /// What compares values.
+    accumulator: Box<dyn Accumulator>,
+}
+
+impl Totals {
+    /// Returns the row of all totals.
+    async fn row(mut self, scan: Option<TotalsScan>) -> DataFusionResult<RecordBatch> {
+        if let Some(mut scan) = scan {
+            while let Some(batch) = scan.next_batch().map_err(external)? {
+                for tally in &mut self.tallies {
+                    tally.add(&batch)?;
+                }
+                // Whoever has given up waiting ends the statement here.
+                tokio::task::yield_now().await;
+            }
+            if let Some(told) = scan.told().map_err(external)? {
+                for tally in &mut self.tallies {
+                    let of = |column| self.wanted.iter().position(|wanted| wanted.column == column);
+                    let at = tally.asked.column().and_then(of).unwrap_or_default();
+                    match tally.asked {
+                        Asked::Rows => tally.rows += told.rows,
+                        Asked::Filled(_) => tally.rows += told.filled[at],
+                        Asked::Least(_) => tally.compare(&told.ends.slice(0, 1), at)?,
+                        Asked::Greatest(_) => tally.compare(&told.ends.slice(1, 1), at)?,
+                    }
+                }
+            }
+        }
+        let mut columns = Vec::with_capacity(self.schema.fields().len());
+        for tally in &mut self.tallies {
+            for value in tally.finish(self.is_partial)? {
+                columns.push(value.to_array()?);
+            }
+        }
+        Ok(RecordBatch::try_new(self.schema, columns)?)
+    }
+}
+
+impl Tally {
+    fn new(asked: Asked, call: &Arc<AggregateFunctionExpr>) -> DataFusionResult<Self> {
+        Ok(Tally {
+            asked,
+            rows: 0,
+            accumulator: call.create_accumulator()?,
+        })
+    }
+
+    /// Adds rows.
+    fn add(&mut self, batch: &RecordBatch) -> DataFusionResult<()> {
+        let rows = batch.num_rows();
+        match self.asked {
+            Asked::Rows => self.rows += rows as u64,
+            Asked::Filled(column) => self.rows += (rows - batch.column(column).null_count()) as u64,
+            Asked::Least(column) | Asked::Greatest(column) => self.compare(batch, column)?,
+        }
+        Ok(())
+    }
+
+    fn compare(&mut self, batch: &RecordBatch, column: usize) -> DataFusionResult<()> {
+        self.accumulator.update_batch(&[batch.column(column).clone()])
+    }
+
+    /// Returns what the aggregate gives out.
+    fn finish(&mut self, is_partial: bool) -> DataFusionResult<Vec<ScalarValue>> {
+        match (self.asked, is_partial) {
+            (Asked::Rows | Asked::Filled(_), _) => {
+                let rows = i64::try_from(self.rows).unwrap_or(i64::MAX);
+                Ok(vec![ScalarValue::Int64(Some(rows))])
+            }
+            (_, true) => self.accumulator.state(),
+            (_, false) => Ok(vec![self.accumulator.evaluate()?]),
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! Decimals computed in integers of 64 bits, where the values of a batch prove that nothing overflows.
+//!
+//! Sums, differences and products of decimal columns and constants become nodes, each once however many aggregates use it.
+//! For a batch, each node is a vector with the smallest and the greatest value that it can have:
+//!
+//! | node                    | values                | lie between                |
+//! |-------------------------|-----------------------|----------------------------|
+//! | `discount`              | 4, 7, 0 (hundredths)  | 0 and 7, as they are       |
+//! | `1 - discount`          | 96, 93, 100           | 100 - 7 and 100 - 0        |
+//! | `price * (1 - discount)` | …                    | the products of the ends   |
+//!
+//! Where an end has no place in 64 bits the node is not known for the batch, and who needs it has the batch computed as DataFusion does. Exact
+//! integers of the same scale are what it computes in 128 bits, so that results are the same in every digit.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, AsArray, RecordBatch};
+use datafusion::arrow::buffer::NullBuffer;
+use datafusion::arrow::datatypes::{DataType, Decimal128Type, Schema};
+use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal};
+use datafusion::scalar::ScalarValue;
+
+/// Expressions over decimals.
+#[derive(Default)]
+pub(super) struct Decimals {
+    nodes: Vec<Node>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Node {
+    kind: Kind,
+    scale: i8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// The column at a position.
+    Column(usize),
+    Constant(i64),
+    Binary(Op, usize, usize),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Op {
+    Add,
+    Subtract,
+    Multiply,
+}
+
+/// The values of a node for the rows of a batch.
+pub(super) struct Values {
+    /// One for each row, those of NULL mean nothing; a constant has one for all.
+    pub(super) values: Vec<i64>,
+    pub(super) nulls: Option<NullBuffer>,
+    /// What all values lie between, NULL's too.
+    low: i64,
+    high: i64,
+}
+
+impl Values {
+    /// Whether sums of so many rows have a place in 64 bits.
+    pub(super) fn sums_fit(&self, rows: usize) -> bool {
+        let most = u128::from(self.low.unsigned_abs().max(self.high.unsigned_abs()));
+        most * rows as u128 <= i64::MAX as u128
+    }
+}
+
+/// The nodes of a batch, computed when they are asked for.
+pub(super) struct Computed<'a> {
+    decimals: &'a Decimals,
+    batch: &'a RecordBatch,
+    /// By node; `Some(None)` of one that is not known for this batch.
+    known: Vec<Option<Option<Rc<Values>>>>,
+}
+
+impl Decimals {
+    /// Adds an expression over columns of a schema; returns its node, `None` of what is not computed here.
+    pub(super) fn add(&mut self, expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<usize> {
+        let scale = scale_of(&expr.data_type(schema).ok()?)?;
+        if let Some(column) = expr.downcast_ref::<Column>() {
+            return Some(self.node(Kind::Column(column.index()), scale));
+        }
+        if let Some(literal) = expr.downcast_ref::<Literal>() {
+            let ScalarValue::Decimal128(Some(value), ..) = literal.value() else {
+                return None;
+            };
+            return Some(self.node(Kind::Constant(i64::try_from(*value).ok()?), scale));
+        }
+        let binary = expr.downcast_ref::<BinaryExpr>()?;
+        let op = match binary.op() {
+            Operator::Plus => Op::Add,
+            Operator::Minus => Op::Subtract,
+            Operator::Multiply => Op::Multiply,
+            _ => return None,
+        };
+        let (left, right) = (
+            self.add(binary.left(), schema)?,
+            self.add(binary.right(), schema)?,
+        );
+        let (left, right) = match op {
+            Op::Multiply => (left, right),
+            Op::Add | Op::Subtract => (self.rescaled(left, scale)?, self.rescaled(right, scale)?),
+        };
+        let own = match op {
+            Op::Multiply => self.nodes[left].scale.checked_add(self.nodes[right].scale)?,
+            Op::Add | Op::Subtract => scale,
+        };
+        (own == scale).then(|| self.node(Kind::Binary(op, left, right), scale))
+    }
+
+    /// Returns the scale of a node; `None` if it is the same for all rows.
+    pub(super) fn scale(&self, node: usize) -> Option<i8> {
+        let varies = match self.nodes[node].kind {
+            Kind::Column(_) => true,
+            Kind::Constant(_) => false,
+            Kind::Binary(_, left, right) => self.scale(left).or(self.scale(right)).is_some(),
+        };
+        varies.then_some(self.nodes[node].scale)
+    }
+
+    /// Returns the node of a kind, which is made if there is none.
+    fn node(&mut self, kind: Kind, scale: i8) -> usize {
+        let node = Node { kind, scale };
+        let known = self.nodes.iter().position(|known| *known == node);
+        known.unwrap_or_else(|| {
+            self.nodes.push(node);
+            self.nodes.len() - 1
+        })
+    }
+
+    /// Returns a node with more digits behind the point.
+    fn rescaled(&mut self, of: usize, scale: i8) -> Option<usize> {
+        let digits = u32::try_from(scale.checked_sub(self.nodes[of].scale)?).ok()?;
+        let factor = 10_i64.checked_pow(digits)?;
+        match (factor, self.nodes[of].kind) {
+            (1, _) => Some(of),
+            (_, Kind::Constant(value)) => {
+                let value = value.checked_mul(factor)?;
+                Some(self.node(Kind::Constant(value), scale))
+            }
+            _ => {
+                let factor = self.node(Kind::Constant(factor), scale - self.nodes[of].scale);
+                Some(self.node(Kind::Binary(Op::Multiply, of, factor), scale))
+            }
+        }
+    }
+
+    /// Returns the nodes for a batch, none of them computed.
+    pub(super) fn of<'a>(&'a self, batch: &'a RecordBatch) -> Computed<'a> {
+        Computed {
+            decimals: self,
+            batch,
+            known: self.nodes.iter().map(|_| None).collect(),
+        }
+    }
+}
+
+fn scale_of(ty: &DataType) -> Option<i8> {
+    match ty {
+        DataType::Decimal128(_, scale) => Some(*scale).filter(|scale| *scale >= 0),
+        _ => None,
+    }
+}
+
+impl Computed<'_> {
+    /// Returns the values of a node; `None` if 64 bits do not prove to be enough.
+    pub(super) fn values(&mut self, node: usize) -> Option<Rc<Values>> {
+        if let Some(known) = &self.known[node] {
+            return known.clone();
+        }
+        let values = match self.decimals.nodes[node].kind {
+            Kind::Column(column) => self.column(column),
+            Kind::Constant(value) => Some(Values {
+                values: vec![value],
+                nulls: None,
+                low: value,
+                high: value,
+            }),
+            Kind::Binary(op, left, right) => {
+                let (left, right) = (self.values(left), self.values(right));
+                let rows = self.batch.num_rows();
+                left.zip(right)
+                    .and_then(|(left, right)| binary(op, &left, &right, rows))
+            }
+        };
+        let values = values.map(Rc::new);
+        self.known[node] = Some(values.clone());
+        values
+    }
+
+    fn column(&self, column: usize) -> Option<Values> {
+        let array = self.batch.column(column).as_primitive_opt::<Decimal128Type>()?;
+        let mut values = Vec::with_capacity(array.len());
+        let (mut low, mut high, mut fits) = (i64::MAX, i64::MIN, true);
+        for wide in array.values() {
+            let value = *wide as i64;
+            fits &= i128::from(value) == *wide;
+            low = low.min(value);
+            high = high.max(value);
+            values.push(value);
+        }
+        fits.then(|| Values {
+            values,
+            nulls: array.nulls().cloned().filter(|nulls| nulls.null_count() > 0),
+            low: low.min(high),
+            high,
+        })
+    }
+}
+
+/// Computes a node of two others; `None` if a value could have no place in 64 bits.
+fn binary(op: Op, left: &Values, right: &Values, rows: usize) -> Option<Values> {
+    let ends = |one: i64, other: i64| {
+        let (one, other) = (i128::from(one), i128::from(other));
+        match op {
+            Op::Add => one + other,
+            Op::Subtract => one - other,
+            Op::Multiply => one * other,
+        }
+    };
+    let all = [
+        ends(left.low, right.low),
+        ends(left.low, right.high),
+        ends(left.high, right.low),
+        ends(left.high, right.high),
+    ];
+    let low = i64::try_from(*all.iter().min()?).ok()?;
+    let high = i64::try_from(*all.iter().max()?).ok()?;
+    let values = match op {
+        Op::Add => each(left, right, rows, i64::wrapping_add),
+        Op::Subtract => each(left, right, rows, i64::wrapping_sub),
+        Op::Multiply => each(left, right, rows, i64::wrapping_mul),
+    };
+    Some(Values {
+        values,
+        nulls: NullBuffer::union(left.nulls.as_ref(), right.nulls.as_ref()),
+        low,
+        high,
+    })
+}
+
+/// The ends have shown that nothing wraps.
+#[inline]
+fn each(left: &Values, right: &Values, rows: usize, op: impl Fn(i64, i64) -> i64) -> Vec<i64> {
+    match (left.values.as_slice(), right.values.as_slice()) {
+        ([left], right) if rows != 1 => right.iter().map(|right| op(*left, *right)).collect(),
+        (left, [right]) if rows != 1 => left.iter().map(|left| op(*left, *right)).collect(),
+        (left, right) => left
+            .iter()
+            .zip(right)
+            .map(|(left, right)| op(*left, *right))
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    use datafusion::arrow::array::Decimal128Array;
+    use datafusion::arrow::datatypes::Field;
+
+    fn batch(columns: &[(i8, &[Option<i128>])]) -> RecordBatch {
+        let array = |(scale, values): &(i8, &[Option<i128>])| {
+            let array = Decimal128Array::from(values.to_vec());
+            Arc::new(array.with_data_type(DataType::Decimal128(38, *scale))) as Arc<dyn Array>
+        };
+        let arrays: Vec<_> = columns.iter().map(array).collect();
+        let fields = arrays
+            .iter()
+            .enumerate()
+            .map(|(at, array)| Field::new(format!("c{at}"), array.data_type().clone(), true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        RecordBatch::try_new(schema, arrays).unwrap()
+    }
+
+    fn column(at: usize) -> Arc<dyn PhysicalExpr> {
+        Arc::new(Column::new(&format!("c{at}"), at))
+    }
+
+    fn constant(value: i128, scale: i8) -> Arc<dyn PhysicalExpr> {
+        Arc::new(Literal::new(ScalarValue::Decimal128(Some(value), 20, scale)))
+    }
+
+    fn op(left: Arc<dyn PhysicalExpr>, op: Operator, right: Arc<dyn PhysicalExpr>) -> Arc<dyn PhysicalExpr> {
+        Arc::new(BinaryExpr::new(left, op, right))
+    }
+
+    /// Computes an expression here and as DataFusion does; `None` where it is left to the latter.
+    fn compute(expr: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Option<Vec<Option<i128>>> {
+        let mut decimals = Decimals::default();
+        let node = decimals.add(expr, &batch.schema()).unwrap();
+        let values = decimals.of(batch).values(node)?;
+        let is_null = |row: usize| values.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
+        let found: Vec<Option<i128>> = (0..batch.num_rows())
+            .map(|row| (!is_null(row)).then(|| i128::from(values.values[row])))
+            .collect();
+        let expected = expr
+            .evaluate(batch)
+            .unwrap()
+            .into_array(batch.num_rows())
+            .unwrap();
+        assert_eq!(
+            found,
+            expected
+                .as_primitive::<Decimal128Type>()
+                .iter()
+                .collect::<Vec<_>>()
+        );
+        Some(found)
+    }
+
+    #[test]
+    fn what_is_computed_is_what_datafusion_computes() {
+        let batch = batch(&[
+            (2, &[Some(100), None, Some(-250), Some(0)]),
+            (0, &[Some(3), Some(-7), None, Some(9)]),
+        ]);
+        let rest = op(constant(1, 0), Operator::Minus, column(0));
+        let product = op(column(1), Operator::Multiply, rest.clone());
+        let all = op(product.clone(), Operator::Plus, constant(12345, 4));
+        for (expr, expected) in [
+            (&rest, [Some(0), None, Some(350), Some(100)]),
+            (&product, [Some(0), None, None, Some(900)]),
+            (&all, [Some(12345), None, None, Some(102_345)]),
+        ] {
+            assert_eq!(compute(expr, &batch).as_deref(), Some(&expected[..]));
+        }
+    }
+
+    #[test]
+    fn what_may_need_more_than_64_bits_is_left_to_datafusion() {
+        let most = i128::from(i64::MAX);
+        let batch = batch(&[
+            (0, &[Some(most), Some(i128::from(i64::MIN))]),
+            (0, &[Some(most + 1), Some(0)]),
+            (0, &[Some(most / 3), Some(3)]),
+        ]);
+        assert!(compute(&column(0), &batch).is_some());
+        assert!(compute(&column(1), &batch).is_none());
+        assert!(compute(&op(column(0), Operator::Plus, constant(1, 0)), &batch).is_none());
+        assert!(compute(&op(column(0), Operator::Minus, column(2)), &batch).is_none());
+        assert!(compute(&op(column(2), Operator::Multiply, constant(3, 0)), &batch).is_some());
+        assert!(compute(&op(column(2), Operator::Multiply, constant(-4, 0)), &batch).is_none());
+        assert!(compute(&op(column(2), Operator::Plus, constant(1, 1)), &batch).is_none());
+    }
+
+    #[test]
+    fn one_expression_is_one_node() {
+        let batch = batch(&[(2, &[Some(1)]), (2, &[Some(2)])]);
+        let rest = || op(constant(1, 0), Operator::Minus, column(0));
+        let mut decimals = Decimals::default();
+        let one = decimals.add(&rest(), &batch.schema());
+        let nodes = decimals.nodes.len();
+        assert_eq!(
+            (one, nodes),
+            (decimals.add(&rest(), &batch.schema()), decimals.nodes.len())
+        );
+        assert!(
+            decimals
+                .add(&op(column(0), Operator::Divide, column(1)), &batch.schema())
+                .is_none()
+        );
+        let constant = decimals.add(&constant(7, 1), &batch.schema()).unwrap();
+        assert_eq!(decimals.scale(constant), None);
+        assert_eq!(decimals.scale(one.unwrap()), Some(2));
+    }
+}

@@ -1,0 +1,139 @@
+//! What a partial aggregate is to compute: over its input or, where only sums need what projections compute, over the scan below.
+//!
+//! `sum(price * (1 - discount))` and `sum(price * (1 - discount) * (1 + tax))` have DataFusion compute their common part in a
+//! projection, in decimals of 128 bits. Summed over the scan itself, both are nodes of [`Decimals`], the common part one that both share.
+
+use std::sync::Arc;
+
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+
+use super::decimals::Decimals;
+use super::sums::Summed;
+use crate::operators::ScanExec;
+
+type Expr = Arc<dyn PhysicalExpr>;
+
+/// What is computed of the rows of an input.
+pub(super) struct Work {
+    pub(super) input: Arc<dyn ExecutionPlan>,
+    /// What rows are grouped by.
+    pub(super) by: Vec<Expr>,
+    pub(super) calls: Vec<Call>,
+    /// What is summed.
+    pub(super) decimals: Decimals,
+}
+
+/// One aggregate.
+pub(super) struct Call {
+    pub(super) call: Arc<AggregateFunctionExpr>,
+    pub(super) arguments: Vec<Expr>,
+    pub(super) filter: Option<Expr>,
+    /// How its states are made, if not by its accumulator.
+    pub(super) summed: Option<Summed>,
+}
+
+impl Work {
+    /// Returns what an aggregate computes.
+    pub(super) fn of(aggregate: &AggregateExec) -> DataFusionResult<Work> {
+        let (scan, projections) = below(aggregate.input());
+        if !projections.is_empty() && scan.downcast_ref::<ScanExec>().is_some() {
+            let work = Work::over(aggregate, scan, &projections)?;
+            if work.needs_no_projection(aggregate, &projections)? {
+                return Ok(work);
+            }
+        }
+        Work::over(aggregate, aggregate.input(), &[])
+    }
+
+    fn over(
+        aggregate: &AggregateExec,
+        input: &Arc<dyn ExecutionPlan>,
+        projections: &[&ProjectionExec],
+    ) -> DataFusionResult<Work> {
+        let schema = input.schema();
+        let through = |exprs: Vec<Expr>| -> DataFusionResult<Vec<Expr>> {
+            let exprs = exprs.into_iter().map(|expr| through(expr, projections));
+            exprs.collect()
+        };
+        let mut decimals = Decimals::default();
+        let mut calls = Vec::with_capacity(aggregate.aggr_expr().len());
+        for (call, filter) in aggregate.aggr_expr().iter().zip(aggregate.filter_expr()) {
+            let arguments = through(call.expressions())?;
+            let summed = match filter {
+                None => Summed::of(call, &arguments, &schema, &mut decimals),
+                Some(_) => None,
+            };
+            calls.push(Call {
+                call: call.clone(),
+                arguments,
+                filter: through(filter.iter().cloned().collect())?.pop(),
+                summed,
+            });
+        }
+        Ok(Work {
+            input: input.clone(),
+            by: through(aggregate.group_expr().input_exprs())?,
+            calls,
+            decimals,
+        })
+    }
+
+    /// Whether all that projections compute is summed: whatever else is asked for are columns.
+    fn needs_no_projection(
+        &self,
+        aggregate: &AggregateExec,
+        projections: &[&ProjectionExec],
+    ) -> DataFusionResult<bool> {
+        let pairs = aggregate.aggr_expr().iter().zip(aggregate.filter_expr());
+        let others = pairs.zip(&self.calls).filter(|(_, call)| call.summed.is_none());
+        let others =
+            others.flat_map(|((call, filter), _)| call.expressions().into_iter().chain(filter.clone()));
+        for expr in aggregate.group_expr().input_exprs().into_iter().chain(others) {
+            let mut are_columns = true;
+            expr.apply(|part| {
+                if part.downcast_ref::<Column>().is_some() {
+                    let below = through(part.clone(), projections)?;
+                    are_columns &= below.downcast_ref::<Column>().is_some();
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })?;
+            if !are_columns {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Returns what is below projections, and these from the topmost on.
+fn below(mut plan: &Arc<dyn ExecutionPlan>) -> (&Arc<dyn ExecutionPlan>, Vec<&ProjectionExec>) {
+    let mut projections = Vec::new();
+    while let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
+        projections.push(projection);
+        plan = projection.input();
+    }
+    (plan, projections)
+}
+
+/// Returns an expression over what is above projections as one over what is below.
+fn through(expr: Expr, projections: &[&ProjectionExec]) -> DataFusionResult<Expr> {
+    projections.iter().try_fold(expr, |expr, projection| {
+        expr.transform_up(|part| {
+            let column = part.downcast_ref::<Column>();
+            Ok(
+                match column.and_then(|column| projection.expr().get(column.index())) {
+                    Some(below) => Transformed::yes(below.expr.clone()),
+                    None => Transformed::no(part),
+                },
+            )
+        })
+        .data()
+    })
+}
