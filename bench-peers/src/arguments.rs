@@ -33,9 +33,10 @@ pub struct Arguments {
     #[arg(long, requires = "keep")]
     pub alone: bool,
     /// Compare layouts of tables, beside DuckDB: see `columnar`.
-    #[arg(long, conflicts_with_all = ["alone", "question"])]
+    #[arg(long, conflicts_with = "alone")]
     pub columnar: bool,
-    /// Ask only questions whose names contain this.
+    /// Ask only questions whose names contain this; with --columnar, `sizes`, `keys`, `beyond memory`, `writes` and `changes`
+    /// are names of all that is measured of these.
     #[arg(long, default_value = "")]
     pub question: String,
 }

@@ -31,7 +31,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         fs::write(&mark, made_of)?;
     }
     let forgets = layouts::forget_files()?;
-    let questions = questions::all();
+    let is_asked = |name: &str| name.contains(&arguments.question);
+    let mut questions = questions::all();
+    questions.retain(|question| is_asked(&question.name));
     eprintln!("asking DuckDB");
     let duck = duck::ask(directory, &scans, &lines, &questions, arguments.rounds)?;
     println!(
@@ -44,12 +46,24 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     );
     println!();
     let mut bars = Bars::default();
-    analytic::ask_questions(arguments, &questions, &duck.answers, &mut bars)?;
-    analytic::print_sizes(arguments, duck.bytes, &mut bars)?;
-    keys::warm(arguments, &mut bars)?;
-    keys::beyond_memory(arguments, &mut bars)?;
-    writes::measure(arguments, &mut bars)?;
-    analytic::changed(arguments, &mut bars)?;
+    if !questions.is_empty() {
+        analytic::ask_questions(arguments, &questions, &duck.answers, &mut bars)?;
+    }
+    if is_asked("sizes") {
+        analytic::print_sizes(arguments, duck.bytes, &mut bars)?;
+    }
+    if is_asked("keys") {
+        keys::warm(arguments, &mut bars)?;
+    }
+    if is_asked("beyond memory") {
+        keys::beyond_memory(arguments, &mut bars)?;
+    }
+    if is_asked("writes") {
+        writes::measure(arguments, &mut bars)?;
+    }
+    if is_asked("changes") {
+        analytic::changed(arguments, &mut bars)?;
+    }
     bars.print();
     Ok(())
 }
