@@ -1,12 +1,11 @@
 //! How fast tables and indexes of either layout take rows.
 //!
-//! Statements are prepared, and `synchronous_commit` is off: what is compared is the work, not the disk.
+//! Statements are prepared, and `synchronous_commit` is off: what is compared is the work, not the disk. Columnar tables and indexes are
+//! repacked as ever, by those who write, who fold what is past 5 %; the report says what is left at the end.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Instant;
 
-use rukh::{Connection, DataType, Database, Datum, Statement, Value};
+use rukh::{Connection, DataType, Datum, Statement, Value};
 use rukh_bench::Random;
 
 use super::bars::{Bar, Bars};
@@ -134,11 +133,13 @@ fn written(arguments: &Arguments, way: &Written) -> Result<Rates, Failure> {
     // As many changes as those who write leave before they fold: 5 % of the rows, or what is folded at least.
     let delta = (stored / 20).max(65_536);
     rate(&mut connection, &many, delta, BATCH, &mut |at| row(key(), at))?;
-    let churned = churn(&database, way, || {
-        rate(&mut connection, &many, reads * 25, BATCH, &mut |at| {
-            row(key(), at)
-        })
+    let churned = rate(&mut connection, &many, reads * 25, BATCH, &mut |at| {
+        row(key(), at)
     })?;
+    let state = match way.repack {
+        Some(_) => ask(&mut connection, "SHOW INDEXES FROM w")?.1,
+        None => Vec::new(),
+    };
     let parameters: Vec<String> = (0..BATCH).map(|_| "(?, ?, ?, ?)".to_string()).collect();
     let append = numbered(&format!("UPSERT INTO l VALUES {}", parameters.join(", ")));
     let append = connection.prepare(&append)?;
@@ -152,39 +153,14 @@ fn written(arguments: &Arguments, way: &Written) -> Result<Rates, Failure> {
         "{:24} {single:12.0} {batched:12.0} {churned:16.0} {appended:12.0}",
         way.name
     );
+    if let Some(state) = state.iter().find(|cell| cell.contains("columnar:")) {
+        println!("{:24} after upserts at 5 % delta: {state}", "");
+    }
     Ok(Rates {
         single,
         batched,
         churned,
         appended,
-    })
-}
-
-/// Writes while another connection folds changes again and again.
-fn churn(
-    database: &Database,
-    way: &Written,
-    write: impl FnOnce() -> Result<f64, Failure>,
-) -> Result<f64, Failure> {
-    let Some(repack) = way.repack else {
-        return write();
-    };
-    let done = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let repacking = scope.spawn(|| -> Result<(), String> {
-            let mut connection = database.connect();
-            while !done.load(Ordering::Relaxed) {
-                connection.execute(repack).map_err(|error| error.to_string())?;
-            }
-            Ok(())
-        });
-        let written = write();
-        done.store(true, Ordering::Relaxed);
-        match repacking.join() {
-            Ok(Ok(())) => written,
-            Ok(Err(error)) => Err(Failure::new(error)),
-            Err(_) => Err(Failure::new("who repacks panicked")),
-        }
     })
 }
 

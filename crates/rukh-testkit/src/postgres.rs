@@ -14,6 +14,15 @@ use postgres::{Client, Config, NoTls, SimpleQueryMessage};
 
 use crate::table::{ColumnKind, Table};
 
+/// Settings of the server of tests: it does not wait for the disk, and nothing it does in the background changes how it answers,
+/// which rows come first where none are asked for, or what of several errors it tells.
+const OF_TESTS: [&str; 4] = [
+    "-F",
+    "-cautovacuum=off",
+    "-csynchronize_seqscans=off",
+    "-cmax_parallel_workers_per_gather=0",
+];
+
 /// The port that names the socket of a server which listens on none.
 const SOCKET_PORT: u16 = 5432;
 
@@ -47,7 +56,7 @@ pub struct PostgresError {
 pub fn server() -> Result<&'static PostgresServer, String> {
     static SERVER: OnceLock<Result<PostgresServer, String>> = OnceLock::new();
     SERVER
-        .get_or_init(|| PostgresServer::start(&["-F"], None))
+        .get_or_init(|| PostgresServer::start(&OF_TESTS, None))
         .as_ref()
         .map_err(Clone::clone)
 }
