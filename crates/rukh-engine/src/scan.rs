@@ -523,7 +523,7 @@ impl RowCursor {
         let mut plan = Plan::new(codec, &request, by_blocks)?;
         let kv = snapshot.narrowed(&plan.codec, &plan.ordinals());
         if plan.is_columnar() {
-            return RowCursor::of_blocks(plan, kv, snapshot.raw.clone(), request);
+            return RowCursor::of_blocks(plan, kv, snapshot, request);
         }
         let points = match request.source {
             Source::Table if is_plain(&request) => {

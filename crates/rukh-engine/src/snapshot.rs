@@ -199,7 +199,10 @@ impl Snapshot {
     pub(crate) fn at_present(&self) -> Self {
         match self.time {
             None => self.clone(),
-            Some(_) => self.with_kv(self.raw.clone()),
+            Some(_) => Snapshot {
+                blocks: self.blocks,
+                ..self.with_kv(self.raw.clone())
+            },
         }
     }
 
@@ -303,7 +306,12 @@ impl Snapshot {
         if let Some(index) = scan::columnar_index(codec, request.source)? {
             request.tests.extend(self.life_test(index));
         }
-        ColumnarCursor::new(codec.clone(), self.raw.clone(), request)
+        ColumnarCursor::new(codec.clone(), self, request)
+    }
+
+    /// Returns what is kept of blocks, and the state of these that the snapshot belongs to, if it is known.
+    pub(crate) fn kept(&self) -> (&Arc<KeptBlocks>, Option<u64>) {
+        (&self.kept, self.blocks)
     }
 
     /// Returns the test that what is alive of a columnar index or table passes, if any of it may be dead.
@@ -343,7 +351,9 @@ impl Snapshot {
     ) -> Result<Vec<Vec<KeyRange>>, EngineError> {
         let codec = self.codec(table.id)?;
         if let Some(index) = scan::columnar_index(codec, source)? {
-            let points = columnar::first_keys(self.raw.as_ref(), index)?;
+            let ranges = KeyRange::merge(ranges);
+            let most = parts.saturating_mul(crate::split::POINTS_PER_PART);
+            let points = columnar::first_keys(self.raw.as_ref(), index, self.kept(), &ranges, most)?;
             return Ok(crate::split::split_at(ranges, &points, parts));
         }
         let storage = scan::storage_name(codec, source)?;

@@ -7,6 +7,9 @@ use rukh_kv::KvStore;
 /// Pieces made for each part, so that parts come out even though pieces do not.
 const PIECES_PER_PART: usize = 4;
 
+/// Keys that a scan is cut at are chosen from about so many for each part.
+pub(crate) const POINTS_PER_PART: usize = 64;
+
 /// Most ranges whose sizes are asked for one by one; more are taken as equal.
 const MEASURED_RANGES_MAX: usize = 64;
 

@@ -11,7 +11,7 @@ use rukh_engine::{
 };
 use rukh_kv::{Durability, KvStore, MemoryStore, ScanSpec, WriteBatch};
 use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -84,6 +84,8 @@ fn scan(engine: &Engine) -> Result<Vec<Row>, EngineError> {
 #[test]
 fn a_flipped_bit_is_an_error_that_names_the_block() {
     let (store, engine) = database(10);
+    // What was read before stays right; here storage is read each time.
+    engine.set_open_blocks_bytes(0);
     upsert(&engine, [3, 4].into_iter(), 1);
     let expected = scan(&engine).unwrap();
     let blocks = store
@@ -269,6 +271,7 @@ fn filters_rule_out_blocks_that_lack_a_value() {
 #[test]
 fn a_filter_that_is_damaged_is_an_error_that_names_it() {
     let (store, engine) = scattered_table(200);
+    engine.set_open_blocks_bytes(0);
     let snapshot = store.snapshot();
     let filters = ScanSpec::ranges(vec![rukh_keys::KeyRange::prefix(vec![0xff, 0xff, 0, 2])]);
     let blocks = store
@@ -324,6 +327,227 @@ fn a_filter_that_is_damaged_is_an_error_that_names_it() {
         .repack_index(Engine::layout_id(&table), &NoProgress)
         .unwrap();
     assert_eq!(store.snapshot().count(&blocks, ScanSpec::all()).unwrap().0, 0);
+}
+
+/// Rows of the table of [`kept_databases`] by key.
+type Kept = BTreeMap<i64, Row>;
+
+/// Engines over stores of their own with the same empty columnar table, that keep nothing, little and all of its blocks.
+fn kept_databases() -> Vec<Engine> {
+    let engines = [0, 60_000, 64 << 20].map(|bytes| {
+        let engine = support::engine();
+        engine.set_block_rows(48);
+        engine.set_repack_rows(40);
+        engine.set_open_blocks_bytes(bytes);
+        let columns = "k INTEGER, h VARCHAR NULL, n BIGINT NULL, f INTEGER, u VARCHAR";
+        support::create_table(&engine, "t", columns, "COLUMNAR k");
+        engine
+    });
+    engines.into()
+}
+
+/// Reads the keys of the rows that pass tests, by blocks, from the first to the last or the other way round.
+fn keys_passing(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    tests: &[(&str, Bound<rukh_keys::Datum>, Bound<rukh_keys::Datum>, bool)],
+    reverse: bool,
+) -> Vec<i64> {
+    let table = support::table(engine, "t");
+    let id = |name: &str| table.column_named(name).unwrap().id;
+    let mut request = ScanRequest::all(table.clone(), vec![id("k")]);
+    request.reverse = reverse;
+    let test = |(name, low, high, null): &(&str, Bound<_>, Bound<_>, bool)| rukh_engine::ColumnTest {
+        column: id(name),
+        ranges: vec![(low.clone(), high.clone())],
+        null: *null,
+    };
+    request.tests = tests.iter().map(test).collect();
+    let mut cursor = snapshot.scan_columnar(request).unwrap();
+    let mut keys = Vec::new();
+    while let Some(batch) = cursor.next_batch(100).unwrap() {
+        let Values::Int(values) = batch.columns[0].values() else {
+            panic!("keys are integers")
+        };
+        keys.extend(values);
+    }
+    keys
+}
+
+#[test]
+fn what_is_kept_of_blocks_changes_no_scan() {
+    use rukh_keys::Datum;
+    let engines = kept_databases();
+    let table = support::table(&engines[0], "t");
+    let all: Vec<_> = table.columns.iter().map(|column| column.id).collect();
+    let mut state = 0x5eed_u64;
+    let mut random = |below: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let row = |key: i64, version: i64| {
+        let nulls = key % 10 == 0;
+        let text = match nulls {
+            true => format!("{key}, NULL, NULL, {}, 'u{version}'", (key + version) % 3),
+            false => format!(
+                "{key}, '{}', {}, {}, '{}'",
+                scattered(key + version),
+                (key + version) * 1_000_003 % 77_777_777,
+                (key + version) % 3,
+                scattered(key * 31)
+            ),
+        };
+        support::row(&table, &text)
+    };
+    let mut rows = Kept::new();
+    let mut seen: Vec<(Vec<Snapshot>, Kept)> = Vec::new();
+    for version in 0..60_i64 {
+        let start = random(1500) as i64;
+        let changed: Vec<i64> = match version % 4 {
+            0 => (start..start + 400).collect(),
+            _ => (0..random(30)).map(|_| random(1900) as i64).collect(),
+        };
+        let changed: Vec<i64> = changed
+            .into_iter()
+            .collect::<std::collections::BTreeSet<_>>()
+            .into_iter()
+            .collect();
+        let is_gone = version % 5 == 3;
+        let repacked = random(3) == 0;
+        for engine in &engines {
+            let table = support::table(engine, "t");
+            let mut write = engine.begin().unwrap();
+            if is_gone {
+                let gone = changed.iter().filter_map(|key| rows.get(key).cloned());
+                write.delete(&table, gone.collect()).unwrap();
+            } else {
+                let new = changed.iter().map(|key| row(*key, version));
+                write.upsert(&table, &all, new.collect()).unwrap();
+            }
+            write.commit(Durability::Buffered).unwrap();
+            if repacked {
+                engine
+                    .repack_index(Engine::layout_id(&table), &NoProgress)
+                    .unwrap();
+            }
+        }
+        for key in changed {
+            match is_gone {
+                true => rows.remove(&key),
+                false => rows.insert(key, row(key, version)),
+            };
+        }
+        if seen.len() == 3 {
+            seen.remove(random(3) as usize);
+        }
+        seen.push((engines.iter().map(Engine::snapshot).collect(), rows.clone()));
+        for _ in 0..6 {
+            let value =
+                |column: usize, key: i64| rows.get(&key).map_or(Datum::Null, |row| row[column].clone());
+            let point = |name, datum: Datum, null| {
+                (name, Bound::Included(datum.clone()), Bound::Included(datum), null)
+            };
+            let key = random(1900) as i64;
+            let mut tests = Vec::new();
+            if random(2) == 0 {
+                tests.push(point("f", Datum::Int(random(3) as i64), false));
+            }
+            match (random(5), value(1, key), value(2, key)) {
+                (0, text @ Datum::Text(_), _) => tests.push(point("h", text, random(2) == 0)),
+                (1, _, number @ Datum::Int(_)) => tests.push(point("n", number, random(2) == 0)),
+                (2, text @ Datum::Text(_), _) => {
+                    tests.push(("h", Bound::Unbounded, Bound::Excluded(text), random(2) == 0))
+                }
+                (3, _, number @ Datum::Int(_)) => {
+                    tests.push(("n", Bound::Excluded(number), Bound::Unbounded, false))
+                }
+                _ => {
+                    let start = Datum::Text(scattered(key * 31)[..5].to_string());
+                    tests.push((
+                        "u",
+                        Bound::Included(start),
+                        Bound::Excluded(Datum::Text("g".into())),
+                        false,
+                    ));
+                }
+            }
+            let reverse = random(3) == 0;
+            for (snapshots, rows) in &seen {
+                let passes = |row: &Row| {
+                    tests.iter().all(|(name, low, high, null)| {
+                        let value = &row[table.columns.iter().position(|c| c.name == *name).unwrap()];
+                        match value.is_null() {
+                            true => *null,
+                            false => (low.clone(), high.clone()).contains(value),
+                        }
+                    })
+                };
+                let mut expected: Vec<i64> = rows
+                    .iter()
+                    .filter(|(_, row)| passes(row))
+                    .map(|(key, _)| *key)
+                    .collect();
+                if reverse {
+                    expected.reverse();
+                }
+                for (engine, snapshot) in engines.iter().zip(snapshots) {
+                    assert_eq!(
+                        keys_passing(engine, snapshot, &tests, reverse),
+                        expected,
+                        "{version} {tests:?}"
+                    );
+                }
+                // Readers of single rows keep, and take what is kept.
+                let key = random(1900) as i64;
+                for snapshot in snapshots {
+                    assert_eq!(
+                        snapshot.get(&table, &[Datum::Int(key)]).unwrap(),
+                        rows.get(&key).cloned()
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_kept_of_blocks_is_not_read_again() {
+    let engine = &kept_databases()[2];
+    let table = support::table(engine, "t");
+    let mut load = engine.load(table.id).unwrap();
+    let row = |key: i64| {
+        support::row(
+            &table,
+            &format!("{key}, '{}', {key}, {}, 'u'", scattered(key), key % 3),
+        )
+    };
+    load.add((0..2000).map(row).collect()).unwrap();
+    load.finish().unwrap();
+    let text = rukh_keys::Datum::Text(scattered(77));
+    let read = |column: &str, value: &rukh_keys::Datum| {
+        let (keys, counters) = keys_with(engine, column, std::slice::from_ref(value), false).unwrap();
+        (keys.len(), counters.bytes_read)
+    };
+    let one = rukh_keys::Datum::Int(1);
+    for (column, value, found) in [("f", &one, 667), ("h", &text, 1)] {
+        let (first, again) = (read(column, value), read(column, value));
+        assert_eq!((first.0, again.0), (found, found));
+        assert!(first.1 > 1000 && again.1 == 0, "{column} {first:?} {again:?}");
+    }
+    // What changes is read.
+    let mut write = engine.begin().unwrap();
+    let all: Vec<_> = table.columns.iter().map(|column| column.id).collect();
+    write.upsert(&table, &all, (500..600).map(row).collect()).unwrap();
+    write.commit(Durability::Buffered).unwrap();
+    engine
+        .repack_index(Engine::layout_id(&table), &NoProgress)
+        .unwrap();
+    let (found, bytes) = read("f", &one);
+    assert_eq!(found, 667);
+    assert!(bytes > 0);
+    assert_eq!(read("f", &one), (667, 0));
 }
 
 #[test]

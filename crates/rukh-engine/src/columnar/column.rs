@@ -20,9 +20,9 @@
 //! noticed too. `docs/columnar-format.md` is the specification.
 
 use super::packed::{Packed, pack, split};
-use super::test::Test;
+use super::test::{Test, Within};
 use super::vector::{Class, ColumnVector, SHORT, Values, class_of, int_of};
-use super::{BlockError, dictionary, vector};
+use super::{BlockError, dictionary, mask, vector};
 use rukh_keys::{DataType, Datum, DatumRef, ValueError};
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -55,6 +55,13 @@ pub(super) fn unseal<'a>(key: &[u8], value: &'a [u8]) -> Result<(u8, &'a [u8]), 
     if xxh3_64_with_seed(body, xxh3_64(key)).to_le_bytes() != checksum {
         return Err(BlockError::Checksum);
     }
+    let (format, rest) = body.split_first().ok_or(BlockError::Truncated)?;
+    Ok((*format, rest))
+}
+
+/// As [`unseal`], of a value whose checksum was right before.
+pub(super) fn unsealed(value: &[u8]) -> Result<(u8, &[u8]), BlockError> {
+    let (body, _) = split_checksum(value)?;
     let (format, rest) = body.split_first().ok_or(BlockError::Truncated)?;
     Ok((*format, rest))
 }
@@ -255,8 +262,7 @@ impl<'a> Column<'a> {
 
     /// Reads again what was read by [`Column::parse`], without going through it all.
     pub(super) fn parse_again(ty: DataType, value: &'a [u8]) -> Result<Self, BlockError> {
-        let (body, _) = split_checksum(value)?;
-        let (_, body) = body.split_first().ok_or(BlockError::Truncated)?;
+        let (_, body) = unsealed(value)?;
         Column::parse_body(ty, body, Trust::Parsed)
     }
 
@@ -343,40 +349,41 @@ impl<'a> Column<'a> {
 
     /// Sets to 0 what `mask`, a byte of 0 or 1 for each row, has for rows that the test refuses.
     pub(crate) fn test(&self, test: &Test, mask: &mut [u8]) {
-        let mut pass = vec![0; self.rows];
+        let nulls = match (&self.values, self.nulls) {
+            (Encoded::AllNull, _) if test.takes_null() => return,
+            (Encoded::AllNull, _) => return mask.fill(0),
+            (_, None) => return self.test_values(test, mask),
+            (_, Some(nulls)) => nulls,
+        };
+        let before = test.takes_null().then(|| mask.to_vec());
+        self.test_values(test, mask);
+        // What stands for NULL among the values was tested as one of them.
+        for (nth, bits) in nulls.iter().enumerate().filter(|(_, bits)| **bits != 0) {
+            for row in (8 * nth..mask.len().min(8 * nth + 8)).filter(|row| (bits >> (row % 8)) & 1 == 1) {
+                mask[row] = before.as_ref().map_or(0, |before| before[row]);
+            }
+        }
+    }
+
+    fn test_values(&self, test: &Test, mask: &mut [u8]) {
         match &self.values {
             Encoded::AllNull => {}
-            Encoded::Integers(packed) => packed.test(test.integers(), &mut pass),
+            Encoded::Integers(packed) => packed.test(test.integers(), mask),
             Encoded::Wide(values) => {
-                for (value, pass) in values.iter().zip(&mut pass) {
-                    *pass = u8::from(test.takes_integer(i128::from_le_bytes(*value)));
-                }
+                mask::retain(mask, |row| test.takes_integer(i128::from_le_bytes(values[row])))
             }
             Encoded::Dictionary { values, codes } => {
-                let takes = |code: &usize| test.takes_bytes(values.get(*code));
-                codes.test(
-                    &code_ranges((0..values.ends.len()).map(|code| takes(&code))),
-                    &mut pass,
-                );
+                let takes = |code: usize| test.takes_bytes(values.get(code));
+                codes.test(&code_ranges((0..values.ends.len()).map(takes)), mask);
             }
-            Encoded::Bytes(strings) => {
-                for (row, (pass, left)) in pass.iter_mut().zip(&*mask).enumerate() {
-                    *pass = u8::from(*left != 0 && test.takes_bytes(strings.get(row)));
+            Encoded::Bytes(strings) => match test.bytes() {
+                [range] => {
+                    let within = Within::new(range);
+                    mask::retain(mask, |row| within.takes(strings.get(row)));
                 }
-            }
+                _ => mask::retain(mask, |row| test.takes_bytes(strings.get(row))),
+            },
         }
-        let null = u8::from(test.takes_null());
-        match (self.nulls, &self.values) {
-            (_, Encoded::AllNull) => pass.fill(null),
-            (None, _) => {}
-            (Some(bits), _) => {
-                for (row, pass) in pass.iter_mut().enumerate() {
-                    let is_null = (bits[row / 8] >> (row % 8)) & 1;
-                    *pass = (*pass & (is_null ^ 1)) | (is_null & null);
-                }
-            }
-        }
-        mask.iter_mut().zip(&pass).for_each(|(mask, pass)| *mask &= pass);
     }
 
     /// Appends all rows to a vector of the same type.

@@ -23,7 +23,7 @@
 //! filters" (2007), with one bit in each word.
 
 use super::BlockError;
-use super::column::{Bounds, bounds, seal, unseal};
+use super::column::{Bounds, bounds, seal, unseal, unsealed};
 use super::times;
 use super::vector::{ColumnVector, Values};
 use rukh_keys::DataType;
@@ -172,7 +172,15 @@ pub(super) struct Filter<'a> {
 impl<'a> Filter<'a> {
     /// Reads what is stored under `key`.
     pub(super) fn parse(key: &[u8], value: &'a [u8]) -> Result<Self, BlockError> {
-        let (format, body) = unseal(key, value)?;
+        Filter::parse_body(unseal(key, value)?)
+    }
+
+    /// Reads again what was read by [`Filter::parse`].
+    pub(super) fn parse_again(value: &'a [u8]) -> Result<Self, BlockError> {
+        Filter::parse_body(unsealed(value)?)
+    }
+
+    fn parse_body((format, body): (u8, &'a [u8])) -> Result<Self, BlockError> {
         if format != FORMAT {
             return Err(BlockError::UnknownFormat { format });
         }

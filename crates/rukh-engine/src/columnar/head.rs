@@ -18,6 +18,7 @@
 //! ```
 
 use super::BlockError;
+use super::block::Piece;
 use super::column::{Bounds, ROWS_MAX, bounds, seal, unseal};
 use super::pieces::Parts;
 use super::test::Test;
@@ -68,7 +69,10 @@ pub(crate) struct Head<'a> {
     pub(crate) last_key: &'a [u8],
     /// What tells the contents of the block from others under the same key; not known of old blocks.
     pub(crate) identity: Option<u64>,
-    columns: Vec<Known<'a>>,
+    /// All that is before the checksum, but the format.
+    body: &'a [u8],
+    /// By place, where in the body is what is known of a column.
+    columns: Vec<u32>,
     /// Whether the last of the columns are those of times.
     timed: bool,
     /// How columns are cut, if any is.
@@ -166,8 +170,11 @@ impl<'a> Head<'a> {
         let [low, high] = reader.array()?;
         let count = u16::from_le_bytes([low, high]);
         let times = if timed { times::COUNT } else { 0 };
-        let columns = (0..usize::from(count) + times).map(|_| known(&mut reader, rows));
-        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        let mut columns = Vec::with_capacity(usize::from(count) + times);
+        for _ in 0..usize::from(count) + times {
+            columns.push((body.len() - reader.0.len()) as u32);
+            known(&mut reader, rows)?;
+        }
         let parts = in_pieces.then(|| Parts::parse(&mut reader, rows, columns.len()));
         let parts = parts.transpose()?.map(Arc::new);
         let filters = match has(FILTERED) {
@@ -186,6 +193,7 @@ impl<'a> Head<'a> {
                 rows,
                 last_key,
                 identity,
+                body,
                 columns,
                 timed,
                 parts,
@@ -196,8 +204,9 @@ impl<'a> Head<'a> {
     }
 
     /// Returns what is known of the column with a number; `None` if the block is older than the column.
-    pub(crate) fn column(&self, number: usize) -> Option<&Known<'a>> {
-        self.columns.get(self.numbers().place(number)?)
+    pub(crate) fn column(&self, number: usize) -> Option<Known<'a>> {
+        let at = self.columns.get(self.numbers().place(number)?)?;
+        Some(known_again(self.body, *at, self.rows))
     }
 
     /// Whether the column with a number has a filter.
@@ -232,6 +241,93 @@ fn known<'a>(reader: &mut Reader<'a>, rows: usize) -> Result<Known<'a>, BlockErr
         _ => return Err(BlockError::Invalid("unknown bounds")),
     };
     Ok(Known { nulls, rows, bounds })
+}
+
+/// Reads again what is known of a column, where it was read before.
+fn known_again(body: &[u8], at: u32, rows: usize) -> Known<'_> {
+    let read = body.get(at as usize..).ok_or(BlockError::Truncated);
+    let read = read.and_then(|body| known(&mut Reader(body), rows));
+    read.expect("the head was read to its end")
+}
+
+/// A head with its bytes, which were checked when it was read from storage.
+///
+/// Invariant: made by [`BlockHead::parse`], so all places are within the value.
+#[derive(Debug)]
+pub(super) struct BlockHead {
+    /// Its key as it is stored, and the bytes of that before the block's first key.
+    key: Vec<u8>,
+    prefix: usize,
+    value: Vec<u8>,
+    pub(super) rows: usize,
+    pub(super) identity: Option<u64>,
+    pub(super) numbers: Numbers,
+    pub(super) parts: Option<Arc<Parts>>,
+    last_key: Range<usize>,
+    /// By place of the column; empty if none has a filter.
+    filters: Range<usize>,
+    /// By place, where behind the format is what is known of a column.
+    columns: Box<[u32]>,
+}
+
+impl BlockHead {
+    /// Reads the head that is stored under `key`, and checks it.
+    pub(super) fn parse(key: &[u8], value: &[u8]) -> Result<Self, BlockError> {
+        let (_, first_key) = Piece::of(key)?;
+        let head = Head::parse(key, value)?;
+        let within = |part: &[u8]| {
+            let start = (part.as_ptr() as usize).wrapping_sub(value.as_ptr() as usize);
+            match part.is_empty() {
+                true => 0..0,
+                false => start..start + part.len(),
+            }
+        };
+        Ok(BlockHead {
+            prefix: key.len() - first_key.len(),
+            key: key.to_vec(),
+            rows: head.rows,
+            identity: head.identity,
+            numbers: head.numbers(),
+            last_key: within(head.last_key),
+            filters: within(head.filters),
+            columns: head.columns.into(),
+            parts: head.parts,
+            value: value.to_vec(),
+        })
+    }
+
+    /// Returns its key and its value, as they are stored.
+    pub(super) fn stored(&self) -> (&[u8], &[u8]) {
+        (&self.key, &self.value)
+    }
+
+    /// Returns the key of the block's first row.
+    pub(super) fn first_key(&self) -> &[u8] {
+        &self.key[self.prefix..]
+    }
+
+    /// Returns the key of the block's last row.
+    pub(super) fn last_key(&self) -> &[u8] {
+        &self.value[self.last_key.clone()]
+    }
+
+    /// Returns what is known of the column with a number; `None` if the block is older than the column.
+    pub(super) fn column(&self, number: usize) -> Option<Known<'_>> {
+        let at = self.columns.get(self.numbers.place(number)?)?;
+        Some(known_again(&self.value[1..], *at, self.rows))
+    }
+
+    /// Whether the column with a number has a filter.
+    pub(super) fn has_filter(&self, number: usize) -> bool {
+        let place = self.numbers.place(number);
+        place.is_some_and(|place| self.value[self.filters.clone()].get(place) == Some(&1))
+    }
+
+    /// Returns the bytes that it takes, about.
+    pub(super) fn bytes(&self) -> usize {
+        let parts = self.parts.as_ref().map_or(0, |parts| parts.bytes());
+        size_of::<BlockHead>() + self.key.len() + self.value.len() + parts + 4 * self.columns.len()
+    }
 }
 
 impl<'a> Known<'a> {

@@ -1,8 +1,19 @@
-//! Columns of blocks that were opened for single rows, kept in bounded memory for those who come next.
+//! Columns, filters and heads of blocks that were read, kept in bounded memory for those who come next.
 //!
 //! A row is a few bytes of each column of its block. To get at them all bytes of these columns are copied from
 //! storage, and go through a checksum; then reading is a matter of nanoseconds. So columns are kept as they
 //! are stored, checked, until others need the memory more: who was not asked for since the last round goes first.
+//!
+//! Readers of single rows and scans take what is kept alike, but do not make room alike:
+//!
+//! | who reads | what it read is kept                                                            |
+//! |-----------|---------------------------------------------------------------------------------|
+//! | rows      | always; others go for it, see above                                             |
+//! | a scan    | where there is room; for [`AGING`] bytes that find none, one byte of others is looked at, and goes if nobody asked for it since the last look |
+//!
+//! So a scan of more than there is room for finds a part of it kept each time, where it would find nothing if the last pieces drove out
+//! the first; what others use stays; and what nobody uses makes room after a few scans. Blocks that a repack replaced go when a scan finds
+//! that they are no longer there.
 //!
 //! What a block has under its first key changes when it is repacked. Its head is read from the reader's own snapshot
 //! and tells the *identity* of its columns; columns are kept under that, so that no reader is given those of another moment.
@@ -12,15 +23,19 @@
 //! found may be of another moment; it holds for a reader whose own snapshot has the very same head under that first key, for
 //! blocks of one moment do not overlap.
 //!
-//! Deliberately not here: scans, which read each column once.
+//! A scan reads heads of all blocks of its range. Their list is kept as well, parsed, for each column family (`heads`): a reader takes it whose
+//! snapshot is of the *state of blocks* that the list was read in (`watch`). Lists have a share of the memory to themselves.
+//!
+//! Deliberately not here: changes beside blocks, which are read from storage each time.
 
 use super::block::Piece;
-use super::head::Head;
+use super::head::{BlockHead, Head};
+use super::heads::{HeadList, HeadLists};
 use super::pieces::{Cut, Parts};
 use super::times::Numbers;
 use crate::engine::Engine;
 use parking_lot::{Mutex, RwLock};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -34,11 +49,19 @@ const BYTES_MAX: usize = 128 << 20;
 /// Bytes that a block takes without its columns, about.
 const BLOCK_BYTES: usize = 256;
 
+/// Lists of heads have one byte of so many.
+const HEADS_SHARE: usize = 8;
+
+/// For so many bytes of scans that find no room, one byte of others is looked at.
+const AGING: usize = 8;
+
 /// Blocks that are kept, by their identity.
 pub(crate) struct KeptBlocks {
     shards: [Mutex<Shard>; SHARDS],
     /// By column family, the blocks by their first keys.
     directories: RwLock<HashMap<String, Arc<Directory>>>,
+    /// By column family, all heads as a scan found them.
+    heads: Mutex<HeadLists>,
     bytes_max: AtomicUsize,
 }
 
@@ -51,6 +74,17 @@ struct Shard {
     /// The same blocks, those that are looked at first for what can go in front.
     queue: VecDeque<Arc<KeptBlock>>,
     bytes: usize,
+    /// Bytes of scans that found no room, since a block was looked at.
+    refused: usize,
+}
+
+/// Who reads a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reader {
+    /// Who wants single rows.
+    Rows,
+    /// A scan.
+    Scan,
 }
 
 /// By number, the pieces of a column that are kept.
@@ -71,6 +105,8 @@ pub(crate) struct KeptBlock {
     directory: Arc<Directory>,
     /// By their place among the columns of the block, the pieces that were read and checked.
     columns: Box<[OnceLock<KeptPieces>]>,
+    /// By the place of their columns, the filters.
+    filters: Box<[OnceLock<Arc<Vec<u8>>>]>,
     bytes: AtomicUsize,
     /// One more than the state of blocks in which it was seen last; 0 if it is not known.
     state: AtomicU64,
@@ -83,13 +119,14 @@ impl Default for KeptBlocks {
         KeptBlocks {
             shards: Default::default(),
             directories: RwLock::default(),
+            heads: Mutex::default(),
             bytes_max: AtomicUsize::new(BYTES_MAX),
         }
     }
 }
 
 impl Engine {
-    /// Sets how many bytes of opened blocks are kept for readers of single rows of columnar tables, about; 0 keeps none.
+    /// Sets how many bytes of blocks of columnar tables and indexes are kept as they were read, about; 0 keeps none.
     pub fn set_open_blocks_bytes(&self, bytes: usize) {
         self.inner.kept.set_bytes_max(bytes);
     }
@@ -100,7 +137,48 @@ impl KeptBlocks {
     pub(crate) fn set_bytes_max(&self, bytes: usize) {
         self.bytes_max.store(bytes, Ordering::Relaxed);
         for shard in &self.shards {
-            shard.lock().shrink(bytes / SHARDS);
+            shard.lock().shrink(self.shard_bytes_max());
+        }
+        self.heads.lock().shrink(bytes / HEADS_SHARE);
+    }
+
+    fn shard_bytes_max(&self) -> usize {
+        let bytes = self.bytes_max.load(Ordering::Relaxed);
+        (bytes - bytes / HEADS_SHARE) / SHARDS
+    }
+
+    /// Returns the heads of all blocks in a state, if they are kept.
+    pub(super) fn heads(&self, storage: &str, state: u64) -> Option<Arc<HeadList>> {
+        self.heads.lock().of(storage, state)
+    }
+
+    /// Returns the heads of all blocks that are kept, of whatever state.
+    pub(super) fn heads_before(&self, storage: &str) -> Option<Arc<HeadList>> {
+        self.heads.lock().last(storage)
+    }
+
+    /// Returns how many bytes the heads of a column family may have in a state; `None` if they are known to have more.
+    pub(super) fn heads_bytes_max(&self, storage: &str, state: u64) -> Option<usize> {
+        let bytes_max = self.bytes_max.load(Ordering::Relaxed) / HEADS_SHARE;
+        let is_possible = bytes_max > 0 && !self.heads.lock().is_too_large(storage, state);
+        is_possible.then_some(bytes_max)
+    }
+
+    /// Notes that the heads of a column family have more bytes than they may.
+    pub(super) fn note_too_large(&self, storage: &str, state: u64) {
+        self.heads.lock().note_too_large(storage, state);
+    }
+
+    /// Keeps the heads of all blocks in a state, and nothing more of those that there were before.
+    pub(super) fn keep_heads(&self, storage: &str, list: &Arc<HeadList>) {
+        let bytes_max = self.bytes_max.load(Ordering::Relaxed) / HEADS_SHARE;
+        let before = self.heads.lock().keep(storage, list, bytes_max);
+        let mut gone: [HashSet<u64>; SHARDS] = Default::default();
+        for identity in before.iter().flat_map(|before| before.identities_but(list)) {
+            gone[identity as usize % SHARDS].insert(identity);
+        }
+        for (shard, gone) in self.shards.iter().zip(gone).filter(|(_, gone)| !gone.is_empty()) {
+            shard.lock().remove(&gone);
         }
     }
 
@@ -151,63 +229,141 @@ impl KeptBlocks {
             }
             return kept;
         }
-        let numbers = head.numbers();
-        let columns = numbers.len();
-        let bytes = BLOCK_BYTES
-            + 3 * first_key.len()
-            + head.last_key.len()
-            + value.len()
-            + head.parts.as_ref().map_or(0, |parts| parts.bytes())
-            + columns * size_of::<OnceLock<KeptPieces>>();
+        let bytes = bytes_of(
+            first_key,
+            head.last_key,
+            value,
+            head.parts.as_deref(),
+            head.numbers(),
+        );
         let block = Arc::new(KeptBlock {
             identity,
             storage: storage.to_string(),
             first_key: first_key.to_vec(),
             last_key: head.last_key.to_vec(),
             rows: head.rows,
-            numbers,
+            numbers: head.numbers(),
             parts: head.parts.clone(),
             head: (key.to_vec(), value.to_vec()),
             directory,
-            columns: (0..columns).map(|_| OnceLock::new()).collect(),
+            columns: nothing(head.numbers()),
+            filters: nothing(head.numbers()),
             bytes: AtomicUsize::new(bytes),
             state: AtomicU64::new(0),
             used: AtomicBool::new(false),
         });
-        shard.bytes += bytes;
-        shard.blocks.insert(identity, block.clone());
-        shard.queue.push_back(block.clone());
-        block.enter();
-        shard.shrink(self.bytes_max.load(Ordering::Relaxed) / SHARDS);
+        shard.add(&block);
+        shard.shrink(self.shard_bytes_max());
+        Some(block)
+    }
+
+    /// As [`KeptBlocks::block`], for a scan that found the head in a state of blocks, if it is known; `None` also where there is no
+    /// room for another block.
+    pub(super) fn block_of_scan(
+        &self,
+        storage: &str,
+        head: &BlockHead,
+        state: Option<u64>,
+    ) -> Option<Arc<KeptBlock>> {
+        let identity = head.identity?;
+        let (key, value) = head.stored();
+        let mut shard = self.shard(identity).lock();
+        if let Some(kept) = shard.blocks.get(&identity) {
+            let is_same = kept.storage == storage
+                && kept.head.0 == key
+                // In one state there is one block under its key.
+                && (kept.is_of(state) || kept.head.1 == value);
+            if !is_same {
+                return None;
+            }
+            kept.touch();
+            kept.see(state);
+            return Some(kept.clone());
+        }
+        let bytes = bytes_of(
+            head.first_key(),
+            head.last_key(),
+            value,
+            head.parts.as_deref(),
+            head.numbers,
+        );
+        if !shard.has_room(bytes, self.shard_bytes_max()) {
+            return None;
+        }
+        let block = Arc::new(KeptBlock {
+            identity,
+            storage: storage.to_string(),
+            first_key: head.first_key().to_vec(),
+            last_key: head.last_key().to_vec(),
+            rows: head.rows,
+            numbers: head.numbers,
+            parts: head.parts.clone(),
+            head: (key.to_vec(), value.to_vec()),
+            directory: self.directory(storage),
+            columns: nothing(head.numbers),
+            filters: nothing(head.numbers),
+            bytes: AtomicUsize::new(bytes),
+            state: AtomicU64::new(state.map_or(0, |state| state + 1)),
+            used: AtomicBool::new(false),
+        });
+        shard.add(&block);
         Some(block)
     }
 
     /// Keeps a piece of a column of a block by its place, whose bytes were checked.
-    pub(super) fn keep(&self, block: &Arc<KeptBlock>, place: usize, piece: usize, value: &Arc<Vec<u8>>) {
+    pub(super) fn keep(
+        &self,
+        block: &Arc<KeptBlock>,
+        reader: Reader,
+        (place, piece): (usize, usize),
+        value: &Arc<Vec<u8>>,
+    ) {
         let Some(column) = block.columns.get(place) else {
             return;
         };
+        let count = Cut::of(block.parts.as_deref(), Some(place), block.rows).pieces;
+        let places = match column.get() {
+            Some(_) => 0,
+            None => count * size_of::<OnceLock<Arc<Vec<u8>>>>(),
+        };
+        self.add(block, reader, places + value.len(), || {
+            let pieces = column.get_or_init(|| (0..count).map(|_| OnceLock::new()).collect());
+            let is_new = pieces
+                .get(piece)
+                .is_some_and(|kept| kept.set(value.clone()).is_ok());
+            places + if is_new { value.len() } else { 0 }
+        });
+    }
+
+    /// Keeps the filter of a column of a block by its place, whose bytes were checked.
+    pub(super) fn keep_filter(&self, block: &Arc<KeptBlock>, place: usize, value: &Arc<Vec<u8>>) {
+        let Some(filter) = block.filters.get(place) else {
+            return;
+        };
+        self.add(block, Reader::Scan, value.len(), || {
+            match filter.set(value.clone()) {
+                Ok(()) => value.len(),
+                Err(_) => 0,
+            }
+        });
+    }
+
+    /// Adds so many bytes to a block, where there is room or room is made; `add` returns how many there are in the end.
+    fn add(&self, block: &Arc<KeptBlock>, reader: Reader, bytes: usize, add: impl FnOnce() -> usize) {
+        let bytes_max = self.shard_bytes_max();
         let mut shard = self.shard(block.identity).lock();
+        if reader == Reader::Scan && !shard.has_room(bytes, bytes_max) {
+            return;
+        }
         let is_there = shard.blocks.get(&block.identity);
         // Nobody finds a block that had to go.
         if !is_there.is_some_and(|kept| Arc::ptr_eq(kept, block)) {
             return;
         }
-        let mut bytes = 0;
-        let pieces = column.get_or_init(|| {
-            let count = Cut::of(block.parts.as_deref(), Some(place), block.rows).pieces;
-            bytes += count * size_of::<OnceLock<Arc<Vec<u8>>>>();
-            (0..count).map(|_| OnceLock::new()).collect()
-        });
-        if pieces
-            .get(piece)
-            .is_some_and(|kept| kept.set(value.clone()).is_ok())
-        {
-            bytes += value.len();
-        }
+        let bytes = add();
         block.bytes.fetch_add(bytes, Ordering::Relaxed);
         shard.bytes += bytes;
-        shard.shrink(self.bytes_max.load(Ordering::Relaxed) / SHARDS);
+        shard.shrink(bytes_max);
     }
 
     /// Returns the bytes kept.
@@ -217,19 +373,87 @@ impl KeptBlocks {
     }
 }
 
+/// Returns the bytes that a block takes of which nothing is kept yet, about.
+fn bytes_of(
+    first_key: &[u8],
+    last_key: &[u8],
+    value: &[u8],
+    parts: Option<&Parts>,
+    numbers: Numbers,
+) -> usize {
+    let places = size_of::<OnceLock<KeptPieces>>() + size_of::<OnceLock<Arc<Vec<u8>>>>();
+    BLOCK_BYTES
+        + 3 * first_key.len()
+        + last_key.len()
+        + value.len()
+        + parts.map_or(0, Parts::bytes)
+        + numbers.len() * places
+}
+
+/// Returns an empty place for each of these numbers.
+fn nothing<T>(numbers: Numbers) -> Box<[OnceLock<T>]> {
+    (0..numbers.len()).map(|_| OnceLock::new()).collect()
+}
+
 impl Shard {
+    /// Adds a block that is not there.
+    fn add(&mut self, block: &Arc<KeptBlock>) {
+        self.bytes += block.bytes.load(Ordering::Relaxed);
+        self.blocks.insert(block.identity, block.clone());
+        self.queue.push_back(block.clone());
+        block.enter();
+    }
+
+    /// Whether a scan may add so many bytes. If not, it may later, should others not be asked for.
+    fn has_room(&mut self, bytes: usize, bytes_max: usize) -> bool {
+        let has_room = self.bytes + bytes <= bytes_max;
+        if has_room || bytes > bytes_max {
+            return has_room;
+        }
+        self.refused += bytes;
+        let first = self.queue.front();
+        let due = first.is_some_and(|block| self.refused >= AGING * block.bytes.load(Ordering::Relaxed));
+        if due {
+            self.refused = 0;
+            self.look_at_one();
+        }
+        self.bytes + bytes <= bytes_max
+    }
+
+    /// Removes blocks.
+    fn remove(&mut self, gone: &HashSet<u64>) {
+        let Shard {
+            blocks, queue, bytes, ..
+        } = self;
+        queue.retain(|block| {
+            let is_gone = gone.contains(&block.identity);
+            if is_gone {
+                blocks.remove(&block.identity);
+                *bytes -= block.bytes.load(Ordering::Relaxed);
+                block.leave();
+            }
+            !is_gone
+        });
+    }
+
+    /// Lets the first block go, or be the last one if it was asked for.
+    fn look_at_one(&mut self) {
+        let Some(block) = self.queue.pop_front() else {
+            return;
+        };
+        if block.used.swap(false, Ordering::Relaxed) {
+            self.queue.push_back(block);
+            return;
+        }
+        self.blocks.remove(&block.identity);
+        self.bytes -= block.bytes.load(Ordering::Relaxed);
+        block.leave();
+    }
+
     /// Lets blocks go until the rest has so many bytes at most.
     fn shrink(&mut self, bytes_max: usize) {
-        while self.bytes > bytes_max
-            && let Some(block) = self.queue.pop_front()
-        {
-            if block.used.swap(false, Ordering::Relaxed) {
-                self.queue.push_back(block);
-                continue;
-            }
-            self.blocks.remove(&block.identity);
-            self.bytes -= block.bytes.load(Ordering::Relaxed);
-            block.leave();
+        while self.bytes > bytes_max && !self.queue.is_empty() {
+            self.look_at_one();
         }
     }
 }
@@ -286,6 +510,11 @@ impl KeptBlock {
     pub(super) fn piece(&self, place: usize, piece: usize) -> Option<&Arc<Vec<u8>>> {
         self.columns.get(place)?.get()?.get(piece)?.get()
     }
+
+    /// Returns the filter of a column by its place, if it is kept.
+    pub(super) fn filter(&self, place: usize) -> Option<&Arc<Vec<u8>>> {
+        self.filters.get(place)?.get()
+    }
 }
 
 #[cfg(test)]
@@ -327,10 +556,10 @@ mod tests {
         let shards_bytes = || kept.shards.iter().map(|shard| shard.lock().bytes);
         for nth in 0..500 {
             let block = keep(&kept, "t1.c", &head(nth * 10, 10)).unwrap();
-            kept.keep(&block, 1, 0, &value);
+            kept.keep(&block, Reader::Rows, (1, 0), &value);
             assert!(shards_bytes().all(|bytes| bytes <= 10_000), "after {nth}");
             let first = keep(&kept, "t1.c", &first).unwrap();
-            kept.keep(&first, 1, 0, &value);
+            kept.keep(&first, Reader::Rows, (1, 0), &value);
             assert!(first.piece(1, 0).is_some(), "after {nth}");
             assert!(kept.at("t1.c", &key(5)).is_some(), "after {nth}");
         }
@@ -348,9 +577,58 @@ mod tests {
         let kept = KeptBlocks::default();
         let block = keep(&kept, "t1.c", &head(0, 5)).unwrap();
         kept.set_bytes_max(0);
-        kept.keep(&block, 0, 0, &Arc::new(vec![1]));
+        kept.keep(&block, Reader::Rows, (0, 0), &Arc::new(vec![1]));
         assert_eq!(kept.bytes(), 0);
         assert!(block.piece(0, 0).is_none());
+    }
+
+    #[test]
+    fn scans_take_free_room_and_leave_others_theirs() {
+        let kept = KeptBlocks::default();
+        kept.set_bytes_max(SHARDS * 30_000);
+        let value = Arc::new(vec![7_u8; 1000]);
+        let blocks: Vec<_> = (0..1000).map(|nth| head(nth * 10, 10)).collect();
+        let parsed: Vec<BlockHead> = blocks
+            .iter()
+            .map(|(key, value)| BlockHead::parse(key, value).unwrap())
+            .collect();
+        // What single rows are read of.
+        for block in &blocks[..80] {
+            let block = keep(&kept, "t1.c", block).unwrap();
+            kept.keep(&block, Reader::Rows, (1, 0), &value);
+        }
+        let of_readers = || {
+            let blocks = blocks[..80].iter().filter_map(|block| keep(&kept, "t1.c", block));
+            blocks.filter(|block| block.piece(1, 0).is_some()).count()
+        };
+        let scan = |from: usize| {
+            let mut found = 0;
+            for head in &parsed[from..] {
+                let Some(block) = kept.block_of_scan("t1.c", head, Some(1)) else {
+                    continue;
+                };
+                match block.piece(0, 0) {
+                    Some(_) => found += 1,
+                    None => kept.keep(&block, Reader::Scan, (0, 0), &value),
+                }
+            }
+            found
+        };
+        let kept_of_readers = of_readers();
+        assert!(kept_of_readers >= 70, "{kept_of_readers}");
+        assert_eq!(scan(80), 0);
+        assert_eq!(of_readers(), kept_of_readers);
+        // Of more than there is room for, a part is found each time.
+        for _ in 0..20 {
+            let found = scan(80);
+            assert!((100..500).contains(&found), "{found}");
+            assert!(kept.bytes() <= SHARDS * 30_000);
+            assert_eq!(of_readers(), kept_of_readers);
+        }
+        // What nobody asks for makes room in the end.
+        let all = blocks.len();
+        let still = (0..1000).map(|_| scan(all - 100)).last().unwrap();
+        assert_eq!(still, 100);
     }
 
     #[test]

@@ -4,11 +4,12 @@
 //! |---------------------------------------------|---------------------|
 //! | what the bytes are                          | `block`, `head`, `column`, `dictionary`, `pieces`, `packed` |
 //! | values in memory                            | `vector`            |
-//! | conditions on encoded values                | `test`              |
+//! | conditions on encoded values                | `test`, `mask`      |
 //! | which blocks a value may be in              | `filter`            |
 //! | when rows were written, and since when they live | `times`        |
 //! | how blocks and changes are read as one      | `scan`, `open`, `changes`, `first`, `totals` |
-//! | how tables in blocks look as if in rows     | `view`, `kept`      |
+//! | how tables in blocks look as if in rows     | `view`              |
+//! | what is kept of blocks that were read       | `kept`, `heads`     |
 //! | how blocks are made                         | `build`, `load`     |
 //! | how changes become blocks, and when         | `repack`, `debts`   |
 //! | how an index is checked and printed         | `check`             |
@@ -26,8 +27,10 @@ mod error;
 mod filter;
 mod first;
 mod head;
+mod heads;
 mod kept;
 mod load;
+mod mask;
 mod open;
 mod packed;
 mod pieces;
@@ -44,9 +47,9 @@ pub(crate) use check::{EntryReader, PieceOf, check_blocks, piece_name, piece_val
 pub(crate) use debts::Debts;
 pub(crate) use error::BlockError;
 pub use first::{FirstRows, NullsWanted};
+pub(crate) use heads::first_keys;
 pub(crate) use kept::KeptBlocks;
 pub(crate) use load::BlockLoad;
-pub(crate) use open::first_keys;
 pub use repack::ColumnarDebt;
 pub(crate) use repack::{bury_index, remove_dead};
 pub use scan::ColumnBatch;

@@ -3,9 +3,10 @@
 use super::BlockError;
 use super::block::Piece;
 use super::column::{self, Column, Sought};
+use super::filter::Filter;
 use super::first::Best;
-use super::head::Head;
-use super::kept::{KeptBlock, KeptBlocks};
+use super::head::{BlockHead, Head};
+use super::kept::{KeptBlock, KeptBlocks, Reader};
 use super::pieces::{Cut, Parts, Pieces};
 use super::times::Numbers;
 use super::totals::Told;
@@ -41,10 +42,13 @@ pub(super) struct Block {
     pub(super) told: Option<Told>,
     /// A byte of 0 or 1 for each row, if not all are left.
     pub(super) mask: Option<Vec<u8>>,
+    /// How many rows were left after the tests.
+    pub(super) left: usize,
     /// Columns of which something was read and checked.
     read: Vec<ReadColumn>,
     /// What is kept of it, and where, if its columns are to be.
     kept: Option<(Arc<KeptBlocks>, Arc<KeptBlock>)>,
+    reader: Reader,
     /// The rows in the range that were not shown.
     pub(super) next: usize,
     pub(super) end: usize,
@@ -79,10 +83,12 @@ impl Block {
             counted: false,
             told: None,
             mask: None,
+            left: head.rows,
             open: Vec::new(),
             filtered: Vec::new(),
             read: Vec::new(),
             kept: None,
+            reader: Reader::Rows,
             next: 0,
             end: head.rows,
             placed: false,
@@ -93,6 +99,31 @@ impl Block {
     pub(super) fn keep(mut self, kept: &Arc<KeptBlocks>, block: Option<Arc<KeptBlock>>) -> Self {
         self.kept = block.map(|block| (kept.clone(), block));
         self
+    }
+
+    /// Makes a block of its head for a scan, with nothing read; its columns are kept where there is room, and those taken that are.
+    pub(super) fn of_scan(head: &BlockHead, kept: Option<(Arc<KeptBlocks>, Arc<KeptBlock>)>) -> Self {
+        Block {
+            first_key: head.first_key().to_vec(),
+            last_key: head.last_key().to_vec(),
+            rows: head.rows,
+            stored: head.numbers,
+            parts: head.parts.clone(),
+            alive: true,
+            bests: Vec::new(),
+            counted: false,
+            told: None,
+            mask: None,
+            left: head.rows,
+            open: Vec::new(),
+            filtered: Vec::new(),
+            read: Vec::new(),
+            kept,
+            reader: Reader::Scan,
+            next: 0,
+            end: head.rows,
+            placed: false,
+        }
     }
 
     /// Makes a block of what is kept of it.
@@ -108,6 +139,7 @@ impl Block {
             counted: false,
             told: None,
             mask: None,
+            left: block.rows,
             open: Vec::new(),
             filtered: Vec::new(),
             read: Vec::new(),
@@ -115,6 +147,7 @@ impl Block {
             end: block.rows,
             placed: false,
             kept: Some((kept.clone(), block)),
+            reader: Reader::Rows,
         }
     }
 
@@ -182,6 +215,59 @@ impl Block {
         Ok(missing)
     }
 
+    /// As [`Block::missing`], of pieces that have rows left.
+    pub(super) fn missing_of_left(
+        &mut self,
+        index: &IndexCodec,
+        slot: usize,
+    ) -> Result<Missing, EngineError> {
+        let mut missing = self.missing(index, slot, 0..self.rows)?;
+        let piece_rows = self.cut(index, slot).piece_rows;
+        if let Some(mask) = &self.mask {
+            let rows = |piece: usize| piece * piece_rows..((piece + 1) * piece_rows).min(mask.len());
+            missing.retain(|(piece, _)| mask[rows(*piece)].contains(&1));
+        }
+        Ok(missing)
+    }
+
+    /// Returns the bytes of a column that were read.
+    pub(super) fn read_bytes(&self, slot: usize) -> usize {
+        let read = self.read.iter().filter(|read| read.slot == slot);
+        let pieces = read.flat_map(|read| read.pieces.iter().flatten());
+        pieces.map(|piece| piece.len()).sum()
+    }
+
+    /// Returns the filter of a column, if it is kept.
+    pub(super) fn kept_filter(&self, index: &IndexCodec, slot: usize) -> Option<Arc<Vec<u8>>> {
+        let place = self.place(index, slot)?;
+        let (_, block) = self.kept.as_ref()?;
+        block.filter(place).cloned()
+    }
+
+    /// Checks the filter of a column that was read, and keeps it where there is room.
+    pub(super) fn take_filter(
+        &self,
+        index: &IndexCodec,
+        slot: usize,
+        key: &[u8],
+        value: Option<Vec<u8>>,
+    ) -> Result<Arc<Vec<u8>>, EngineError> {
+        let failed = |e| corruption(index, &self.first_key, Some(slot), e);
+        let value = value.ok_or_else(|| failed(BlockError::Missing))?;
+        Filter::parse(key, &value).map_err(failed)?;
+        let value = Arc::new(value);
+        if let (Some((kept, block)), Some(place)) = (&self.kept, self.place(index, slot)) {
+            kept.keep_filter(block, place, &value);
+        }
+        Ok(value)
+    }
+
+    /// Returns the place of the column of a slot among those that are stored.
+    fn place(&self, index: &IndexCodec, slot: usize) -> Option<usize> {
+        self.stored
+            .place(index.blocks().expect("the index is columnar").numbers[slot])
+    }
+
     /// Reads the pieces of a column that some rows lie in, unless they were read; returns the bytes read.
     pub(super) fn read_column(
         &mut self,
@@ -229,7 +315,7 @@ impl Block {
         let (bytes, pieces) = (value.len() as u64, cut.pieces);
         let value = Arc::new(value);
         if let (Some((kept, block)), Some(place)) = (&self.kept, self.stored.place(blocks.numbers[slot])) {
-            kept.keep(block, place, piece, &value);
+            kept.keep(block, self.reader, (place, piece), &value);
         }
         self.read_of(slot, pieces).pieces[piece] = Some(value);
         Ok(bytes)
@@ -382,19 +468,6 @@ pub(crate) fn block_at(
     Ok(cursor
         .next()?
         .and_then(|head| Some(Piece::of(head.key).ok()?.1.to_vec())))
-}
-
-/// Returns the first keys of all blocks, in order.
-pub(crate) fn first_keys(kv: &dyn KvSnapshot, index: &IndexCodec) -> Result<Vec<Vec<u8>>, EngineError> {
-    let storage = &index.blocks().expect("the index is columnar").storage;
-    let heads = Piece::Head.range(&KeyRange::all());
-    let mut cursor = kv.scan(storage, ScanSpec::ranges(vec![heads]).keys_only())?;
-    let mut keys = Vec::new();
-    while let Some(head) = cursor.next()? {
-        let (_, first) = Piece::of(head.key).map_err(|e| corruption(index, &[], None, e))?;
-        keys.push(first.to_vec());
-    }
-    Ok(keys)
 }
 
 /// Makes the error for a block that does not decode: `corrupt data at t@c/1/5: …`.

@@ -13,6 +13,8 @@
 
 use super::BlockError;
 use super::column::Trust;
+use super::mask;
+use smallvec::SmallVec;
 
 /// Ranges of values, both ends included.
 pub(super) type Ranges = [(i128, i128)];
@@ -23,6 +25,10 @@ const RUNS: u8 = 2;
 
 /// Ranges up to which each is compared with all values; more are looked up by value.
 const COMPARED_RANGES_MAX: usize = 4;
+
+/// Values of so many bits are looked at one by one where few rows are left: one in [`FEW_SHARE`].
+const WIDE: u8 = 32;
+const FEW_SHARE: usize = 16;
 
 /// Packed integers, borrowed from the bytes that hold them.
 ///
@@ -161,28 +167,30 @@ impl<'a> Packed<'a> {
         }
     }
 
-    /// Sets `pass` to 1 for every row whose value lies in one of the ranges, and leaves the others.
-    ///
-    /// `pass` has a byte for each row.
-    pub(super) fn test(&self, ranges: &Ranges, pass: &mut [u8]) {
-        let inside: Vec<(u64, u64)> = ranges
-            .iter()
-            .filter_map(|range| self.above_base(*range))
-            .collect();
+    /// Sets to 0 what `mask`, a byte of 0 or 1 for each row, has for rows whose value lies in none of the ranges.
+    pub(super) fn test(&self, ranges: &Ranges, mask: &mut [u8]) {
+        let inside = ranges.iter().filter_map(|range| self.above_base(*range));
+        let inside: SmallVec<[(u64, u64); COMPARED_RANGES_MAX]> = inside.collect();
         if inside.is_empty() {
-            return;
+            return mask.fill(0);
         }
         match self.form {
-            Form::Constant => pass.fill(1),
-            Form::Bits { width, data } => test_bits(data, width, &inside, pass),
+            Form::Constant => {}
+            Form::Bits { width, data } => match inside.as_slice() {
+                [range] if width >= WIDE && mask::ones(mask) * FEW_SHARE <= mask.len() => {
+                    let is_inside = |row: usize| (range.0..=range.1).contains(&bits_at(data, width, row));
+                    mask::retain(mask, is_inside);
+                }
+                _ => test_bits(data, width, &inside, mask),
+            },
             Form::Runs { width, ends, data } => {
-                let mut runs = vec![0; ends.len()];
+                let mut runs = vec![1; ends.len()];
                 test_bits(data, width, &inside, &mut runs);
                 let mut start = 0;
                 for (end, passes) in ends.iter().zip(runs) {
                     let end = u32::from_le_bytes(*end) as usize;
-                    if passes != 0 {
-                        pass[start..end].fill(1);
+                    if passes == 0 {
+                        mask[start..end].fill(0);
                     }
                     start = end;
                 }
@@ -334,35 +342,106 @@ fn unpack_bits(data: &[u8], width: u8, base: i64, len: usize, out: &mut Vec<i64>
     }
 }
 
-/// Compares all values with each range, in words of their own width.
+/// Compares all values with a range, in words of their own width.
 macro_rules! compare_words {
-    ($ty:ty, $words:expr, $ranges:expr, $pass:expr) => {
-        for (low, high) in $ranges {
-            // Both fit: ranges end at the greatest value of the width.
-            let (low, span) = (*low as $ty, (*high - *low) as $ty);
-            for (word, pass) in $words.iter().zip($pass.iter_mut()) {
-                *pass |= u8::from(<$ty>::from_le_bytes(*word).wrapping_sub(low) <= span);
-            }
+    ($ty:ty, $words:expr, $range:expr, $mask:expr) => {{
+        // Both fit: ranges end at the greatest value of the width.
+        let (low, span) = ($range.0 as $ty, ($range.1 - $range.0) as $ty);
+        for (word, mask) in $words.iter().zip($mask.iter_mut()) {
+            *mask &= u8::from(<$ty>::from_le_bytes(*word).wrapping_sub(low) <= span);
         }
-    };
+    }};
 }
 
-/// Tests values against ranges of what they are above the base.
-fn test_bits(data: &[u8], width: u8, ranges: &[(u64, u64)], pass: &mut [u8]) {
-    if ranges.len() > COMPARED_RANGES_MAX {
-        return look_up(data, width, ranges, pass);
+/// Sets `mask` to 0 for values that are in none of these ranges of what they are above the base.
+fn test_bits(data: &[u8], width: u8, ranges: &[(u64, u64)], mask: &mut [u8]) {
+    if let [range] = ranges {
+        return test_range(data, width, *range, mask);
     }
-    match width {
-        8 => compare_words!(u8, data.as_chunks().0, ranges, pass),
-        16 => compare_words!(u16, data.as_chunks().0, ranges, pass),
-        32 => compare_words!(u32, data.as_chunks().0, ranges, pass),
-        64 => compare_words!(u64, data.as_chunks().0, ranges, pass),
-        width => {
-            let spread = spread(data, width, pass.len());
-            compare_words!(u8, spread.as_chunks().0, ranges, pass);
+    let mut pass = vec![0; mask.len()];
+    if ranges.len() > COMPARED_RANGES_MAX {
+        look_up(data, width, ranges, &mut pass);
+    } else {
+        let mut of_one = Vec::with_capacity(mask.len());
+        for range in ranges {
+            of_one.clear();
+            of_one.resize(mask.len(), 1);
+            test_range(data, width, *range, &mut of_one);
+            pass.iter_mut().zip(&of_one).for_each(|(pass, one)| *pass |= one);
         }
     }
+    mask.iter_mut().zip(&pass).for_each(|(mask, pass)| *mask &= pass);
 }
+
+fn test_range(data: &[u8], width: u8, range: (u64, u64), mask: &mut [u8]) {
+    match width {
+        8 => compare_words!(u8, data.as_chunks().0, range, mask),
+        16 => compare_words!(u16, data.as_chunks().0, range, mask),
+        32 => compare_words!(u32, data.as_chunks().0, range, mask),
+        64 => compare_words!(u64, data.as_chunks().0, range, mask),
+        4 => test_small::<2>(data, range, mask),
+        2 => test_small::<4>(data, range, mask),
+        _ => test_each_bit(data, range, mask),
+    }
+}
+
+/// The same for values of 2 or 4 bits, of which each byte has `EACH`.
+fn test_small<const EACH: usize>(data: &[u8], range: (u64, u64), mask: &mut [u8]) {
+    let width = 8 / EACH as u8;
+    let (low, span) = (range.0 as u8, (range.1 - range.0) as u8);
+    let is_inside = |byte: u8, at: usize| {
+        let value = (byte >> (at as u8 * width)) & low_bits(width);
+        u8::from(value.wrapping_sub(low) <= span)
+    };
+    let (masks, rest) = mask.as_chunks_mut::<EACH>();
+    let behind = data.get(masks.len()).copied().unwrap_or_default();
+    for (byte, masks) in data.iter().zip(masks) {
+        for (at, mask) in masks.iter_mut().enumerate() {
+            *mask &= is_inside(*byte, at);
+        }
+    }
+    for (at, mask) in rest.iter_mut().enumerate() {
+        *mask &= is_inside(behind, at);
+    }
+}
+
+/// The same for single bits.
+fn test_each_bit(data: &[u8], range: (u64, u64), mask: &mut [u8]) {
+    // What is taken, all bits or those of one value.
+    let taken = match range {
+        (0, 0) => ONES,
+        (1, _) => 0,
+        _ => return,
+    };
+    let (masks, rest) = mask.as_chunks_mut::<8>();
+    let behind = data.get(masks.len()).copied().unwrap_or_default();
+    let pass = |byte: u8| (BYTES_OF_BITS[usize::from(byte)] ^ taken).to_le_bytes();
+    for (byte, masks) in data.iter().zip(masks) {
+        let left = u64::from_le_bytes(*masks) & u64::from_le_bytes(pass(*byte));
+        *masks = left.to_le_bytes();
+    }
+    for (mask, pass) in rest.iter_mut().zip(pass(behind)) {
+        *mask &= pass;
+    }
+}
+
+/// A word of bytes of 1.
+const ONES: u64 = 0x0101_0101_0101_0101;
+
+/// By byte, a word with a byte of 0 or 1 for each of its bits, the least significant first.
+static BYTES_OF_BITS: [u64; 256] = {
+    let mut words = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut bit = 0;
+        while bit < 8 {
+            words[byte] |= ((byte as u64 >> bit) & 1) << (8 * bit);
+            bit += 1;
+        }
+        byte += 1;
+    }
+    words
+};
 
 /// Tests values against many ranges: by a table where values are small, else by search.
 fn look_up(data: &[u8], width: u8, ranges: &[(u64, u64)], pass: &mut [u8]) {
@@ -450,12 +529,20 @@ mod tests {
             }
             let mut bytes = Vec::new();
             pack(&values, &mut bytes);
-            let mut pass = vec![0; values.len()];
+            let mut pass = vec![1; values.len()];
             Packed::parse(&bytes, values.len(), Trust::None).unwrap().0.test(&joined, &mut pass);
             for (value, pass) in values.iter().zip(pass) {
                 let value = i128::from(*value);
                 let expected = joined.iter().any(|(low, high)| (*low..=*high).contains(&value));
                 prop_assert_eq!(pass == 1, expected);
+            }
+            // Of rows that are not left nothing is said.
+            let mut few: Vec<u8> = (0..values.len()).map(|row| u8::from(row % 17 == 3)).collect();
+            Packed::parse(&bytes, values.len(), Trust::None).unwrap().0.test(&joined, &mut few);
+            for (row, value) in values.iter().enumerate() {
+                let value = i128::from(*value);
+                let expected = row % 17 == 3 && joined.iter().any(|(low, high)| (*low..=*high).contains(&value));
+                prop_assert_eq!(few[row] == 1, expected);
             }
         }
 

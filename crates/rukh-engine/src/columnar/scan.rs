@@ -15,12 +15,14 @@
 //!
 //! Deliberately not here: the rows of the table.
 
-use super::BlockError;
 use super::block::Piece;
 use super::changes::Changes;
 use super::filter::Filter;
 use super::first::{Best, FirstRows, Firsts};
-use super::head::Head;
+use super::head::BlockHead;
+use super::heads::{HeadList, read_head};
+use super::kept::KeptBlocks;
+use super::mask::{ones, selected};
 use super::open::{Block, KeyColumns, block_at, corruption};
 use super::test::{ColumnTest, Test};
 use super::totals::{BlockTotals, TotalWanted, Totals};
@@ -39,6 +41,9 @@ const GROUP_MAX: usize = 16;
 
 /// Changes merged into a block at a time.
 const CHANGES_MAX: usize = 4096;
+
+/// A test is taken to refuse so many of the rows at least: one in a hundred.
+const REFUSED_MIN: f64 = 0.01;
 
 /// Bytes of a batch after which it is given out.
 const BATCH_BYTES: usize = 8 << 20;
@@ -97,14 +102,46 @@ pub(crate) struct BlockScan {
     totals: Option<Totals>,
     /// Whether changes are read.
     changes: bool,
+    /// What is kept of blocks, if the scan takes it, and the state of these that it reads.
+    kept: Option<(Arc<KeptBlocks>, Option<u64>)>,
+    /// The order in which tests are evaluated, and what was seen of each.
+    order: Vec<usize>,
+    seen: Vec<Seen>,
     counters: ScanCounters,
 }
 
 /// One range being read.
 struct RangeScan {
     range: KeyRange,
-    heads: Box<dyn KvCursor>,
+    heads: Heads,
     changes: Changes,
+}
+
+/// Where heads come from.
+enum Heads {
+    /// From storage; with those read before, if a list is to be made of all.
+    Stored(Box<dyn KvCursor>, Option<Collected>),
+    /// Those of a list that are left.
+    Kept(Arc<HeadList>, std::ops::Range<usize>),
+}
+
+/// Heads that were read on the way to a list of all.
+struct Collected {
+    state: u64,
+    heads: Vec<Arc<BlockHead>>,
+    /// The list of another state.
+    before: Option<Arc<HeadList>>,
+}
+
+/// What was seen of a test so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    /// Rows of the blocks that were tested, those that were left before, and those that were left after.
+    rows: usize,
+    before: usize,
+    after: usize,
+    /// Bytes read for it.
+    bytes: usize,
 }
 
 /// What is appended to a batch, in order.
@@ -145,6 +182,7 @@ impl BlockScan {
         let mut wanted = vec![false; blocks.types.len()];
         let tested = spec.tests.iter().map(|(slot, _)| slot);
         tested.chain(&spec.columns).for_each(|slot| wanted[*slot] = true);
+        let (order, seen) = ((0..tests.len()).collect(), vec![Seen::default(); tests.len()]);
         Ok(BlockScan {
             batch: ColumnBatch {
                 columns: columns.collect(),
@@ -168,9 +206,18 @@ impl BlockScan {
             cancel: spec.cancel,
             totals: None,
             changes: true,
+            kept: None,
+            order,
+            seen,
             counters: ScanCounters::default(),
             index,
         })
+    }
+
+    /// Takes what is kept of blocks, and has kept what it reads.
+    pub(crate) fn keeping(mut self, (kept, state): (&Arc<KeptBlocks>, Option<u64>)) -> Self {
+        self.kept = Some((kept.clone(), state));
+        self
     }
 
     /// Has blocks tell totals in place of their rows, where their heads know them; before anything was read.
@@ -283,33 +330,91 @@ impl BlockScan {
         let blocks = self.index.blocks().expect("the index is columnar");
         self.counters.ranges += 1;
         self.counters.seeks += 2;
-        let start = block_at(self.kv.as_ref(), &blocks.storage, &range.start)?;
-        let heads = Piece::Head.range(&KeyRange {
-            start: start.unwrap_or_else(|| range.start.clone()),
-            limit: range.limit.clone(),
-        });
         let directed = |ranges| ScanSpec {
             reverse: self.reverse,
             ..ScanSpec::ranges(ranges)
         };
+        let kept = self.kept.as_ref();
+        let list = kept.and_then(|(kept, state)| kept.heads(&blocks.storage, (*state)?));
+        let heads = match list {
+            Some(list) => {
+                let places = list.within(&range);
+                Heads::Kept(list, places)
+            }
+            None => {
+                let start = block_at(self.kv.as_ref(), &blocks.storage, &range.start)?;
+                let stored = Piece::Head.range(&KeyRange {
+                    start: start.unwrap_or_else(|| range.start.clone()),
+                    limit: range.limit.clone(),
+                });
+                let collected = kept
+                    .filter(|_| range == KeyRange::all())
+                    .and_then(|(kept, state)| {
+                        Some(Collected {
+                            state: (*state)?,
+                            heads: Vec::new(),
+                            before: kept.heads_before(&blocks.storage),
+                        })
+                    });
+                Heads::Stored(self.kv.scan(&blocks.storage, directed(vec![stored]))?, collected)
+            }
+        };
         let changes = directed(self.changes.then(|| range.clone()).into_iter().collect());
         Ok(RangeScan {
-            heads: self.kv.scan(&blocks.storage, directed(vec![heads]))?,
+            heads,
             changes: Changes::new(self.kv.scan(&self.index.storage, changes)?),
             range,
         })
     }
 
+    /// Returns the next head of a range.
+    fn next_head(&mut self, range: &mut RangeScan) -> Result<Option<Arc<BlockHead>>, EngineError> {
+        match &mut range.heads {
+            Heads::Kept(list, places) => {
+                let place = match self.reverse {
+                    false => places.next(),
+                    true => places.next_back(),
+                };
+                Ok(place.map(|place| list.at(place).clone()))
+            }
+            Heads::Stored(cursor, collected) => {
+                let Some(entry) = cursor.next()? else {
+                    self.keep_heads(collected.take());
+                    return Ok(None);
+                };
+                self.counters.bytes_read += (entry.key.len() + entry.value.len()) as u64;
+                let before = collected
+                    .as_ref()
+                    .and_then(|collected| collected.before.as_deref());
+                let head = read_head(&self.index, before, (entry.key, entry.value))?;
+                if let Some(collected) = collected {
+                    collected.heads.push(head.clone());
+                }
+                Ok(Some(head))
+            }
+        }
+    }
+
+    /// Keeps all heads, which were read from the first to the last or the other way round.
+    fn keep_heads(&self, collected: Option<Collected>) {
+        if let (Some(mut collected), Some((kept, _))) = (collected, &self.kept) {
+            if self.reverse {
+                collected.heads.reverse();
+            }
+            let storage = &self.index.blocks().expect("the index is columnar").storage;
+            kept.keep_heads(
+                storage,
+                &Arc::new(HeadList::new(collected.state, collected.heads)),
+            );
+        }
+    }
+
     fn read_heads(&mut self, range: &mut RangeScan) -> Result<(), EngineError> {
         while self.group.len() < self.group_size {
-            let Some(entry) = range.heads.next()? else {
+            let Some(head) = self.next_head(range)? else {
                 break;
             };
-            self.counters.bytes_read += (entry.key.len() + entry.value.len()) as u64;
-            let (_, first_key) = Piece::of(entry.key).map_err(|e| corruption(&self.index, &[], None, e))?;
-            let failed = |e| corruption(&self.index, first_key, None, e);
-            let head = Head::parse(entry.key, entry.value).map_err(failed)?;
-            if head.last_key < range.range.start.as_slice() {
+            if head.last_key() < range.range.start.as_slice() {
                 continue;
             }
             let blocks = self.index.blocks().expect("the index is columnar");
@@ -326,10 +431,15 @@ impl BlockScan {
                 }
             }
             let best = |firsts: &Firsts| match head.column(blocks.numbers[firsts.slot]) {
-                Some(known) => firsts.best(known),
+                Some(known) => firsts.best(&known),
                 None => Best::Unknown,
             };
-            let mut block = Block::new(&head, first_key);
+            let kept = self.kept.as_ref().filter(|_| alive);
+            let kept = kept.and_then(|(kept, state)| {
+                let block = kept.block_of_scan(&blocks.storage, &head, *state)?;
+                Some((kept.clone(), block))
+            });
+            let mut block = Block::of_scan(&head, kept);
             block.bests = self.firsts.iter().map(best).collect();
             alive &= self.wants(&block);
             block.alive = alive;
@@ -337,7 +447,8 @@ impl BlockScan {
             block.open = open;
             block.filtered = filtered;
             if let Some(totals) = self.totals.as_ref().filter(|_| alive && block.mask.is_none()) {
-                block.told = totals.told(&self.index, &head).map_err(failed)?;
+                let told = totals.told(&self.index, &head);
+                block.told = told.map_err(|e| corruption(&self.index, head.first_key(), None, e))?;
             }
             if !alive {
                 self.count(&mut block);
@@ -358,35 +469,63 @@ impl BlockScan {
             }
         }
         self.group = group;
+        for nth in 0..self.order.len() {
+            self.test_blocks(self.order[nth])?;
+        }
+        let missed = self.group.iter().map(|block| (block.rows - block.left) as u64);
+        self.counters.masked_misses += missed.sum::<u64>();
+        self.order_tests();
+        Ok(())
+    }
+
+    /// Evaluates a test on the blocks of the group whose heads leave it open.
+    fn test_blocks(&mut self, nth: usize) -> Result<(), EngineError> {
         let blocks = self.index.blocks().expect("the index is columnar");
-        for (nth, (slot, test)) in self.tests.iter().enumerate() {
-            let tested = |block: &&mut Block| block.alive && block.open.contains(&nth);
-            let mut group: Vec<&mut Block> = self.group.iter_mut().filter(tested).collect();
-            let (mut keys, mut places) = (Vec::new(), Vec::new());
-            for (nth, block) in group.iter_mut().enumerate() {
-                let rows = 0..block.rows;
-                for (piece, key) in block.missing(&self.index, *slot, rows)? {
-                    keys.push(key);
-                    places.push((nth, piece));
-                }
+        let (slot, test) = &self.tests[nth];
+        let tested = |block: &&mut Block| block.alive && block.open.contains(&nth);
+        let mut group: Vec<&mut Block> = self.group.iter_mut().filter(tested).collect();
+        let (mut keys, mut places) = (Vec::new(), Vec::new());
+        for (nth, block) in group.iter_mut().enumerate() {
+            for (piece, key) in block.missing_of_left(&self.index, *slot)? {
+                keys.push(key);
+                places.push((nth, piece));
             }
+        }
+        if !keys.is_empty() {
             let values = self.kv.multi_get(&blocks.storage, &keys)?;
             for (((nth, piece), key), value) in places.into_iter().zip(&keys).zip(values) {
                 let taken = group[nth].take_piece(&self.index, *slot, piece, key, value)?;
                 self.counters.bytes_read += taken;
             }
-            for block in group {
-                let mut mask = block.mask.take().unwrap_or_default();
-                let tested = block.column(&self.index, *slot)?.test(test, &mut mask);
-                tested.map_err(|e| corruption(&self.index, &block.first_key, Some(*slot), e))?;
-                block.alive = mask.contains(&1);
-                block.mask = Some(mask);
-            }
         }
-        for mask in self.group.iter().filter_map(|block| block.mask.as_ref()) {
-            self.counters.masked_misses += mask.iter().map(|left| u64::from(*left ^ 1)).sum::<u64>();
+        let seen = &mut self.seen[nth];
+        for block in group {
+            let mut mask = block.mask.take().unwrap_or_default();
+            seen.bytes += block.read_bytes(*slot);
+            seen.rows += mask.len();
+            seen.before += block.left;
+            let tested = block.column(&self.index, *slot)?.test(test, &mut mask);
+            tested.map_err(|e| corruption(&self.index, &block.first_key, Some(*slot), e))?;
+            block.left = ones(&mask);
+            seen.after += block.left;
+            block.alive = block.left > 0;
+            block.mask = Some(mask);
         }
         Ok(())
+    }
+
+    /// Has those tests come first that read the fewest bytes for each row that they refuse.
+    fn order_tests(&mut self) {
+        if self.order.len() < 2 || self.seen.iter().any(|seen| seen.rows == 0) {
+            return;
+        }
+        let cost = |seen: &Seen| {
+            let refused = (seen.before - seen.after) as f64 / seen.before.max(1) as f64;
+            seen.bytes as f64 / seen.rows as f64 / refused.max(REFUSED_MIN)
+        };
+        let costs: Vec<f64> = self.seen.iter().map(cost).collect();
+        self.order
+            .sort_by(|one, other| costs[*one].total_cmp(&costs[*other]));
     }
 
     /// Looks for the values that tests let pass in the filters of the blocks of the group.
@@ -401,15 +540,30 @@ impl BlockScan {
             if group.is_empty() {
                 continue;
             }
-            let key = |block: &&mut Block| Piece::Filter(blocks.numbers[*slot]).key(&block.first_key);
-            let keys: Vec<Vec<u8>> = group.iter().map(key).collect();
-            let values = self.kv.multi_get(&blocks.storage, &keys)?;
-            for ((block, key), value) in group.into_iter().zip(&keys).zip(values) {
-                let failed = |e| corruption(&self.index, &block.first_key, Some(*slot), e);
-                let value = value.ok_or(BlockError::Missing).map_err(failed)?;
-                self.counters.bytes_read += value.len() as u64;
-                let filter = Filter::parse(key, &value).map_err(failed)?;
+            let may_have = |block: &mut Block, filter: &[u8]| {
+                let filter = Filter::parse_again(filter);
+                let filter = filter.map_err(|e| corruption(&self.index, &block.first_key, Some(*slot), e))?;
                 block.alive = hashes.iter().any(|hash| filter.may_have(*hash));
+                Ok::<_, EngineError>(())
+            };
+            let (mut keys, mut asked) = (Vec::new(), Vec::new());
+            for block in group {
+                match block.kept_filter(&self.index, *slot) {
+                    Some(filter) => may_have(block, &filter)?,
+                    None => {
+                        keys.push(Piece::Filter(blocks.numbers[*slot]).key(&block.first_key));
+                        asked.push(block);
+                    }
+                }
+            }
+            if keys.is_empty() {
+                continue;
+            }
+            let values = self.kv.multi_get(&blocks.storage, &keys)?;
+            for ((block, key), value) in asked.into_iter().zip(&keys).zip(values) {
+                self.counters.bytes_read += value.as_ref().map_or(0, |value| value.len() as u64);
+                let filter = block.take_filter(&self.index, *slot, key, value)?;
+                may_have(block, &filter)?;
             }
         }
         let mut group = std::mem::take(&mut self.group);
@@ -577,10 +731,7 @@ impl BlockScan {
                 return Ok(());
             }
             Some(mask) if self.columns.is_empty() => {
-                self.batch.rows += mask[start..end]
-                    .iter()
-                    .map(|left| usize::from(*left))
-                    .sum::<usize>();
+                self.batch.rows += ones(&mask[start..end]);
                 return Ok(());
             }
             None if start == 0 && end == block.rows && !self.reverse => None,
@@ -754,10 +905,4 @@ fn within(selected: Option<&[u32]>, all: std::ops::Range<usize>) -> std::ops::Ra
             *first.min(last) as usize..*first.max(last) as usize + 1
         }
     }
-}
-
-fn selected(mask: &[u8], rows: std::ops::Range<usize>) -> Vec<u32> {
-    let start = rows.start as u32;
-    let some = mask[rows].iter().zip(start..).filter(|(mask, _)| **mask != 0);
-    some.map(|(_, row)| row).collect()
 }

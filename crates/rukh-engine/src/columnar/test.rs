@@ -17,11 +17,14 @@ pub struct ColumnTest {
     pub null: bool,
 }
 
+/// A range of byte strings.
+type BytesRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+
 /// A condition, ready to be evaluated.
 #[derive(Clone, Debug)]
 pub(crate) struct Test {
     integers: Vec<(i128, i128)>,
-    bytes: Vec<(Bound<Vec<u8>>, Bound<Vec<u8>>)>,
+    bytes: Vec<BytesRange>,
     null: bool,
     /// The hashes of the values that pass, if these are few and nothing else does but NULL.
     hashes: Option<Vec<u64>>,
@@ -74,6 +77,10 @@ impl Test {
         &self.integers
     }
 
+    pub(super) fn bytes(&self) -> &[BytesRange] {
+        &self.bytes
+    }
+
     pub(super) fn takes_null(&self) -> bool {
         self.null
     }
@@ -86,17 +93,9 @@ impl Test {
     }
 
     pub(super) fn takes_bytes(&self, value: &[u8]) -> bool {
-        let is_below = |(low, _): &(Bound<Vec<u8>>, Bound<Vec<u8>>)| match low {
-            Bound::Unbounded => true,
-            Bound::Included(low) => low.as_slice() <= value,
-            Bound::Excluded(low) => low.as_slice() < value,
-        };
-        let behind = self.bytes.partition_point(is_below);
-        self.bytes[..behind].last().is_some_and(|(_, high)| match high {
-            Bound::Unbounded => true,
-            Bound::Included(high) => value <= high.as_slice(),
-            Bound::Excluded(high) => value < high.as_slice(),
-        })
+        let behind = self.bytes.partition_point(|range| is_from(&range.0, value));
+        let last = self.bytes[..behind].last();
+        last.is_some_and(|range| is_until(&range.1, value))
     }
 
     /// Whether a datum of the column's type passes.
@@ -159,6 +158,74 @@ impl Test {
             };
             from_start && to_end
         })
+    }
+}
+
+/// Whether a value lies behind the start of a range, or at it.
+fn is_from(low: &Bound<Vec<u8>>, value: &[u8]) -> bool {
+    match low {
+        Bound::Unbounded => true,
+        Bound::Included(low) => low.as_slice() <= value,
+        Bound::Excluded(low) => low.as_slice() < value,
+    }
+}
+
+/// Whether a value lies before the end of a range, or at it.
+fn is_until(high: &Bound<Vec<u8>>, value: &[u8]) -> bool {
+    match high {
+        Bound::Unbounded => true,
+        Bound::Included(high) => value <= high.as_slice(),
+        Bound::Excluded(high) => value < high.as_slice(),
+    }
+}
+
+/// A range of byte strings, of which the first eight bytes nearly always tell whether a value lies in it.
+///
+/// | range          | value  | first bytes, zeros behind the end   |
+/// |----------------|--------|-------------------------------------|
+/// | `'b'` to `'d'` | `'a…'` | less than those of the start: no    |
+/// |                | `'c…'` | between: yes                        |
+/// |                | `'b…'` | the same: all bytes are compared    |
+pub(super) struct Within<'t> {
+    range: &'t BytesRange,
+    low: u64,
+    high: u64,
+}
+
+impl<'t> Within<'t> {
+    pub(super) fn new(range: &'t BytesRange) -> Self {
+        let first_bytes_of = |bound: &Bound<Vec<u8>>, none: u64| match bound {
+            Bound::Unbounded => none,
+            Bound::Included(value) | Bound::Excluded(value) => first_bytes(value),
+        };
+        Within {
+            range,
+            low: first_bytes_of(&range.0, 0),
+            high: first_bytes_of(&range.1, u64::MAX),
+        }
+    }
+
+    /// Whether a value lies in the range.
+    #[inline]
+    pub(super) fn takes(&self, value: &[u8]) -> bool {
+        let first = first_bytes(value);
+        if first == self.low || first == self.high {
+            return is_from(&self.range.0, value) && is_until(&self.range.1, value);
+        }
+        (first > self.low) & (first < self.high)
+    }
+}
+
+/// Returns the first eight bytes as a number, as if there were zeros behind the end.
+#[inline]
+fn first_bytes(value: &[u8]) -> u64 {
+    match value.first_chunk() {
+        Some(first) => u64::from_be_bytes(*first),
+        None => {
+            let mut first = [0; 8];
+            first[..value.len()].copy_from_slice(value);
+            u64::from_be_bytes(first)
+        }
     }
 }
 

@@ -18,7 +18,7 @@
 use super::BlockError;
 use super::column::{Bounds, Sought, sought};
 use super::first::Value;
-use super::head::{Head, Known};
+use super::head::{BlockHead, Known};
 use super::scan::ColumnBatch;
 use super::vector::{Class, ColumnVector, bytes_datum, class_of, int_datum};
 use crate::EngineError;
@@ -82,12 +82,12 @@ impl Totals {
     }
 
     /// Returns what a head tells of a block; `None` if something is asked that it does not tell.
-    pub(super) fn told(&self, index: &IndexCodec, head: &Head<'_>) -> Result<Option<Told>, BlockError> {
+    pub(super) fn told(&self, index: &IndexCodec, head: &BlockHead) -> Result<Option<Told>, BlockError> {
         let blocks = index.blocks().expect("the index is columnar");
         let mut columns = Vec::with_capacity(self.wanted.len());
         for (wanted, slot) in self.wanted.iter().zip(&self.slots) {
             let told = match head.column(blocks.numbers[*slot]) {
-                Some(known) => known_column(wanted, blocks.types[*slot], known, head.rows)?,
+                Some(known) => known_column(wanted, blocks.types[*slot], &known, head.rows)?,
                 None => Some(missing_column(
                     blocks.types[*slot],
                     &blocks.missing[*slot],

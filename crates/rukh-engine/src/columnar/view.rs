@@ -122,7 +122,8 @@ impl KvSnapshot for Unpacked {
             first: Vec::new(),
             cancel: spec.cancel,
         };
-        let mut scan = BlockScan::new(self.kv.clone(), index.clone(), blocks)?;
+        let scan = BlockScan::new(self.kv.clone(), index.clone(), blocks)?;
+        let mut scan = scan.keeping((&self.kept, self.blocks));
         let (mut rows, most) = (0, spec.limit.unwrap_or(u64::MAX));
         while rows < most
             && let Some(batch) = scan.next_batch(usize::try_from(most - rows).unwrap_or(usize::MAX))?

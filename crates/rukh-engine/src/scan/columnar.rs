@@ -6,6 +6,7 @@ use crate::EngineError;
 use crate::codec::TableCodec;
 use crate::columnar::{BlockScan, BlockScanSpec, BlockTotals, ColumnBatch, TotalWanted};
 use crate::lookup::Batch;
+use crate::snapshot::Snapshot;
 use rukh_catalog::{CatalogError, ColumnId};
 use rukh_kv::KvSnapshot;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ pub struct ColumnarCursor {
 impl ColumnarCursor {
     pub(crate) fn new(
         codec: Arc<TableCodec>,
-        kv: Arc<dyn KvSnapshot>,
+        snapshot: &Snapshot,
         mut request: ScanRequest,
     ) -> Result<Self, EngineError> {
         let mut plan = Plan::new(codec, &request, true)?;
@@ -37,7 +38,7 @@ impl ColumnarCursor {
             spec.first.push((spec.columns[slot], first));
         }
         Ok(ColumnarCursor {
-            blocks: BlockScan::new(kv, index, spec)?,
+            blocks: BlockScan::new(snapshot.raw.clone(), index, spec)?.keeping(snapshot.kept()),
         })
     }
 
@@ -70,7 +71,7 @@ impl RowCursor {
     pub(super) fn of_blocks(
         mut plan: Plan,
         kv: Arc<dyn KvSnapshot>,
-        raw: Arc<dyn KvSnapshot>,
+        snapshot: &Snapshot,
         mut request: ScanRequest,
     ) -> Result<Self, EngineError> {
         if request.groups.is_some() || request.merge.is_some() {
@@ -79,7 +80,7 @@ impl RowCursor {
         }
         let spec = block_scan_spec(&mut plan, &mut request)?;
         let index = plan.index.clone().expect("the plan is of an index");
-        let blocks = BlockScan::new(raw, index, spec)?;
+        let blocks = BlockScan::new(snapshot.raw.clone(), index, spec)?.keeping(snapshot.kept());
         Ok(RowCursor {
             batch: Batch::new(plan.fetched.len()),
             plan: Arc::new(plan),
