@@ -118,7 +118,7 @@ pub use builds::{BuildPhase, BuildProgress};
 pub use changes::DefinitionChanges;
 pub use clock::TimeSource;
 pub use columnar::{
-    BlockTotals, ColumnBatch, ColumnTest, ColumnVector, ColumnarDebt, FirstRows, NullsWanted, Strings,
+    BlockTotals, Coded, ColumnBatch, ColumnTest, ColumnVector, ColumnarDebt, FirstRows, NullsWanted, Strings,
     TotalWanted, Values, ranked_float, ranked_real,
 };
 pub use commits::RowLock;

@@ -842,23 +842,32 @@ fn a_flipped_bit_in_a_columnar_table_is_an_error_on_every_way_to_its_rows() {
 /// Reads a column of the table by blocks, only as far as some of its rows matter; NULL as `None`, numbers as ordered bytes.
 fn read_first(engine: &Engine, column: usize, first: Vec<FirstRows>) -> (Vec<Option<Vec<u8>>>, ScanCounters) {
     let table = support::table(engine, "t");
-    let mut request = ScanRequest::all(table.clone(), vec![table.columns[column].id]);
-    request.first = first;
-    let mut cursor = engine.snapshot().scan_columnar(request).unwrap();
-    let mut rows = Vec::new();
-    while let Some(batch) = cursor.next_batch(4).unwrap() {
-        let vector = &batch.columns[0];
-        for row in 0..batch.rows {
-            let is_null = vector.nulls().is_some_and(|nulls| nulls[row]);
-            let value = match vector.values() {
-                Values::Int(values) => (values[row] ^ i64::MIN).to_be_bytes().to_vec(),
-                Values::Wide(values) => (values[row] ^ i128::MIN).to_be_bytes().to_vec(),
-                Values::Bytes(strings) => strings.get(row).to_vec(),
-            };
-            rows.push((!is_null).then_some(value));
+    let read = |coded: bool| {
+        let mut request = ScanRequest::all(table.clone(), vec![table.columns[column].id]);
+        request.first = first.clone();
+        let mut cursor = engine.snapshot().scan_columnar(request).unwrap();
+        if coded {
+            cursor.code(&[0]);
         }
-    }
-    (rows, cursor.counters())
+        let mut rows = Vec::new();
+        while let Some(batch) = cursor.next_batch(4).unwrap() {
+            let vector = &batch.columns[0];
+            for row in 0..batch.rows {
+                let is_null = vector.nulls().is_some_and(|nulls| nulls[row]);
+                let value = match vector.values() {
+                    Values::Int(values) => (values[row] ^ i64::MIN).to_be_bytes().to_vec(),
+                    Values::Wide(values) => (values[row] ^ i128::MIN).to_be_bytes().to_vec(),
+                    Values::Bytes(strings) => strings.get(row).to_vec(),
+                    Values::Coded(coded) => coded.get(row).to_vec(),
+                };
+                rows.push((!is_null).then_some(value));
+            }
+        }
+        (rows, cursor.counters())
+    };
+    let (rows, counters) = read(false);
+    assert_eq!(read(true), (rows.clone(), counters));
+    (rows, counters)
 }
 
 /// The rows that are wanted of these, in their order.

@@ -58,6 +58,7 @@ fn values(vector: &ColumnVector, rows: usize) -> Vec<Option<Vec<u8>>> {
             Values::Int(values) => (values[row] ^ i64::MIN).to_be_bytes().to_vec(),
             Values::Wide(values) => (values[row] ^ i128::MIN).to_be_bytes().to_vec(),
             Values::Bytes(strings) => strings.get(row).to_vec(),
+            Values::Coded(coded) => coded.get(row).to_vec(),
         };
         (!is_null).then_some(value)
     };
@@ -102,6 +103,8 @@ impl Asked<'_> {
                 greatest: true,
             };
             cursor.total((0..width).map(wanted).collect());
+        } else {
+            cursor.code(&(0..width).collect::<Vec<_>>());
         }
         let mut found = (0, vec![(0, None, None); width]);
         let mut add = |rows: u64, filled: Option<&[u64]>, columns: &[ColumnVector], count: usize| {

@@ -4,6 +4,7 @@
 //! |-----------------------------------------------------|-------------------------------------------------------|
 //! | BIGINT, TIME, TIMESTAMP; DECIMAL of over 18 digits  | giving their memory away                              |
 //! | texts and byte strings                              | giving it away, their ends too; texts are checked to be UTF-8 |
+//! | texts and byte strings by number                    | a copy of each                                        |
 //! | narrower integers, DATE, floats, BOOLEAN; DECIMAL of 18 digits at most; UUID | a conversion of each value: vectors have 64 bits of each, Arrow less, or 128 |
 //!
 //! The Arrow type of each column is [`crate::types::arrow_type`]'s, as in `batch`.
@@ -31,19 +32,27 @@ pub(crate) fn record_batch(schema: SchemaRef, batch: ColumnBatch) -> Result<Reco
         .map_err(|error| SqlError::internal(error.to_string()))
 }
 
-fn array(vector: ColumnVector) -> Result<ArrayRef, SqlError> {
+/// Returns which rows of a vector are not NULL, or `None` if none is.
+pub(crate) fn null_buffer(vector: &ColumnVector) -> Option<NullBuffer> {
+    let nulls = vector.nulls()?;
+    Some(nulls.iter().map(|null| !null).collect())
+}
+
+/// Makes an array of a vector.
+pub(crate) fn array(vector: ColumnVector) -> Result<ArrayRef, SqlError> {
     let ty = *vector.data_type();
-    let nulls = vector
-        .nulls()
-        .map(|nulls| nulls.iter().map(|null| !null).collect::<NullBuffer>());
+    let nulls = null_buffer(&vector);
+    let too_much = || SqlError::internal("a batch has more than 4 GiB of text");
     Ok(match vector.into_values() {
         Values::Int(values) => int_array(&ty, values, nulls),
         Values::Wide(values) => decimals(&ty, values, nulls),
         Values::Bytes(strings) => byte_array(&ty, strings, nulls)?,
+        Values::Coded(coded) => byte_array(&ty, coded.strings().ok_or_else(too_much)?, nulls)?,
     })
 }
 
-fn int_array(ty: &DataType, values: Vec<i64>, nulls: Option<NullBuffer>) -> ArrayRef {
+/// Makes an array of integers, or of what is held as such.
+pub(crate) fn int_array(ty: &DataType, values: Vec<i64>, nulls: Option<NullBuffer>) -> ArrayRef {
     macro_rules! each {
         ($array:ty, $value:ident => $converted:expr) => {{
             let values: Vec<_> = values.into_iter().map(|$value| $converted).collect();

@@ -19,7 +19,7 @@ const QUERIES: usize = 25;
 const ROWS: u32 = 55_000;
 
 /// Columns grouped by: their types, and what a row has of some number `x`.
-const KEYS: [(&str, &str, &str); 9] = [
+const KEYS: [(&str, &str, &str); 10] = [
     ("flag", "CHAR(1)", "substr('ANR', CAST(x % 3 AS INTEGER) + 1, 1)"),
     ("word", "VARCHAR", "repeat('ab', CAST(x % 6 AS INTEGER))"),
     ("tiny", "SMALLINT", "x % 5 - 2"),
@@ -33,6 +33,11 @@ const KEYS: [(&str, &str, &str); 9] = [
         "TIMESTAMP '1970-01-01 00:00:00' + (x % 3 - 1) * INTERVAL '1 second'",
     ),
     (
+        "name",
+        "UUID",
+        "CAST('00000000-0000-0000-0000-00000000000' || CAST(x % 5 AS VARCHAR) AS UUID)",
+    ),
+    (
         "share",
         "DOUBLE PRECISION",
         "CASE WHEN x % 4 = 0 THEN CAST('NaN' AS DOUBLE PRECISION) WHEN x % 4 = 1 THEN -0.0 ELSE x % 3 END",
@@ -40,7 +45,7 @@ const KEYS: [(&str, &str, &str); 9] = [
 ];
 
 /// What is asked of groups.
-const AGGREGATES: [&str; 21] = [
+const AGGREGATES: [&str; 33] = [
     "count(*)",
     "count(word)",
     "sum(tiny)",
@@ -57,6 +62,18 @@ const AGGREGATES: [&str; 21] = [
     "avg(price)",
     "avg(number)",
     "min(word)",
+    "max(flag)",
+    "min(tiny)",
+    "max(number)",
+    "min(big)",
+    "max(at)",
+    "min(cost)",
+    "max(whole)",
+    "min(share)",
+    "max(share)",
+    "count(number)",
+    "count(share)",
+    "sum(number)",
     "max(price)",
     "min(day)",
     "max(huge)",
@@ -64,12 +81,13 @@ const AGGREGATES: [&str; 21] = [
     "count(*) FILTER (WHERE tiny > 0)",
 ];
 
-const CONDITIONS: [&str; 7] = [
+const CONDITIONS: [&str; 8] = [
     "true",
     "id < 40000",
     "tiny > 0",
     "word = 'ab' OR sign",
     "price < 100",
+    "price BETWEEN 100 AND 101",
     "number IS NOT NULL",
     "id < 0",
 ];

@@ -127,10 +127,11 @@ pub(super) fn encode(key: &[u8], vector: &ColumnVector, rows: Range<usize>) -> V
             INTEGERS
         }
         Values::Wide(values) => encode_wide(values, &filled, &mut out),
-        Values::Bytes(strings) => match dictionary::encode(strings, &filled, &mut out) {
-            true => DICTIONARY,
-            false => BYTES,
-        },
+        Values::Bytes(strings) => encode_bytes(strings, &filled, &mut out),
+        Values::Coded(coded) => {
+            let strings = coded.strings().expect("the text of a block is bounded");
+            encode_bytes(&strings, &filled, &mut out)
+        }
     };
     seal(key, &mut out);
     out
@@ -162,6 +163,13 @@ fn encode_wide(values: &[i128], rows: &[usize], out: &mut Vec<u8>) -> u8 {
                 .for_each(|row| out.extend_from_slice(&values[*row].to_le_bytes()));
             WIDE
         }
+    }
+}
+
+fn encode_bytes(strings: &vector::Strings, rows: &[usize], out: &mut Vec<u8>) -> u8 {
+    match dictionary::encode(strings, rows, out) {
+        true => DICTIONARY,
+        false => BYTES,
     }
 }
 
@@ -405,16 +413,8 @@ impl<'a> Column<'a> {
     pub(crate) fn read_rows(&self, rows: &[u32], out: &mut ColumnVector) -> Result<(), BlockError> {
         let each = || rows.iter().map(|row| *row as usize);
         let mut nulls = each().map(|row| self.is_null(row));
-        let many = rows.len() * MANY_SHARE >= self.rows;
         out.extend(self.some_null().then_some(&mut nulls), |out| {
-            match (&self.values, out) {
-                (Encoded::Integers(packed), Values::Int(out)) if many => {
-                    let all = unpacked(packed, self.rows);
-                    out.extend(each().map(|row| all[row]));
-                    Ok(())
-                }
-                (_, out) => self.read_values(each(), out),
-            }
+            self.read_values(each(), out)
         })
     }
 
@@ -435,10 +435,13 @@ impl<'a> Column<'a> {
                     out.push(&[])?;
                 }
             }
-            (Encoded::Integers(packed), Values::Int(out)) => out.extend(rows.map(|row| packed.get(row))),
-            (Encoded::Integers(packed), Values::Wide(out)) => {
-                out.extend(rows.map(|row| i128::from(packed.get(row))));
+            (Encoded::AllNull, Values::Coded(out)) => {
+                for _ in rows {
+                    out.push(&[])?;
+                }
             }
+            (Encoded::Integers(packed), Values::Int(out)) => packed.read(rows, out, |value| value),
+            (Encoded::Integers(packed), Values::Wide(out)) => packed.read(rows, out, i128::from),
             (Encoded::Wide(values), Values::Wide(out)) => {
                 out.extend(rows.map(|row| i128::from_le_bytes(values[row])));
             }
@@ -460,6 +463,22 @@ impl<'a> Column<'a> {
                 }
             }
             (Encoded::Bytes(strings), Values::Bytes(out)) => {
+                for row in rows {
+                    out.push(strings.get(row))?;
+                }
+            }
+            (Encoded::Dictionary { values, codes }, Values::Coded(out))
+                if values.ends.len() <= rows.len() =>
+            {
+                let before = out.extend_values((0..values.ends.len()).map(|code| values.get(code)))?;
+                codes.read(rows, &mut out.codes, |code| before + code as u32);
+            }
+            (Encoded::Dictionary { values, codes }, Values::Coded(out)) => {
+                for row in rows {
+                    out.push(values.get(codes.get(row) as usize))?;
+                }
+            }
+            (Encoded::Bytes(strings), Values::Coded(out)) => {
                 for row in rows {
                     out.push(strings.get(row))?;
                 }
@@ -549,16 +568,8 @@ pub(super) fn bounds(vector: &ColumnVector, rows: Range<usize>) -> Bounds<'_> {
             Bounds::integers(range.map(i128::from))
         }
         Values::Wide(values) => Bounds::integers(not_null.map(|row| values[row])),
-        Values::Bytes(strings) => {
-            let mut bounds = None;
-            for row in not_null {
-                let value = strings.get(row);
-                let (low, high) = bounds.get_or_insert((value, value));
-                *low = value.min(*low);
-                *high = value.max(*high);
-            }
-            bounds.map_or(Bounds::None, |(low, high)| Bounds::Bytes { low, high })
-        }
+        Values::Bytes(strings) => Bounds::bytes(not_null.map(|row| strings.get(row))),
+        Values::Coded(coded) => Bounds::bytes(not_null.map(|row| coded.get(row))),
     }
 }
 
@@ -577,6 +588,18 @@ impl Bounds<'static> {
             Some((low, high)) => Some((value.min(low), value.max(high))),
         });
         bounds.map_or(Bounds::None, |(low, high)| Bounds::Integers { low, high })
+    }
+}
+
+impl<'a> Bounds<'a> {
+    fn bytes(values: impl Iterator<Item = &'a [u8]>) -> Self {
+        let mut bounds = None;
+        for value in values {
+            let (low, high) = bounds.get_or_insert((value, value));
+            *low = value.min(*low);
+            *high = value.max(*high);
+        }
+        bounds.map_or(Bounds::None, |(low, high)| Bounds::Bytes { low, high })
     }
 }
 

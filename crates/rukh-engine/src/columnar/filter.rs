@@ -70,6 +70,7 @@ pub(super) fn hash_of_row(vector: &ColumnVector, row: usize) -> u64 {
         Values::Int(values) => hash_of_integer(values[row].into()),
         Values::Wide(values) => hash_of_integer(values[row]),
         Values::Bytes(strings) => hash_of_bytes(strings.get(row)),
+        Values::Coded(coded) => hash_of_bytes(coded.get(row)),
     }
 }
 
@@ -112,7 +113,7 @@ pub(super) fn of_column(
         return None;
     }
     // The bounds of byte strings tell nothing of how many there may be.
-    if !matches!(vector.values(), Values::Bytes(_))
+    if !matches!(vector.values(), Values::Bytes(_) | Values::Coded(_))
         && let Bounds::Integers { low, high } = bounds(vector, rows.clone())
         && high.saturating_sub(low) < RANGE_SHARE * rows.len() as i128
     {

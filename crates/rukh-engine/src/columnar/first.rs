@@ -154,6 +154,7 @@ impl Firsts {
                 (false, _, Values::Wide(values)) => self.place(Value::Int(values[row])),
                 (false, _, Values::Bytes(strings)) if self.is_behind(strings.get(row)) => continue,
                 (false, _, Values::Bytes(strings)) => self.place(Value::Bytes(strings.get(row).to_vec())),
+                (false, _, Values::Coded(coded)) => self.place(Value::Bytes(coded.get(row).to_vec())),
             };
             self.keep(place);
         }

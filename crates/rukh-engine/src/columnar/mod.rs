@@ -57,7 +57,7 @@ pub(crate) use scan::{BlockScan, BlockScanSpec};
 pub use test::ColumnTest;
 pub(crate) use times::life_test;
 pub use totals::{BlockTotals, TotalWanted};
-pub use vector::{ColumnVector, Strings, Values, ranked_float, ranked_real};
+pub use vector::{Coded, ColumnVector, Strings, Values, ranked_float, ranked_real};
 pub(crate) use view::{Packed, Unpacked, Wanted};
 
 /// Columns of times in blocks: numbers, types and names, and how rows have them.

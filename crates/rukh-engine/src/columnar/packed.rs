@@ -167,6 +167,48 @@ impl<'a> Packed<'a> {
         }
     }
 
+    /// Appends what `of` makes of the values of some rows, which ascend or descend.
+    pub(super) fn read<T>(&self, rows: impl Iterator<Item = usize>, out: &mut Vec<T>, of: impl Fn(i64) -> T) {
+        let of = |above: u64| of(self.base.wrapping_add(above as i64));
+        match self.form {
+            Form::Constant => out.extend(rows.map(|_| of(0))),
+            Form::Bits { width: 8, data } => out.extend(rows.map(|row| of(u64::from(data[row])))),
+            Form::Bits { width: 16, data } => {
+                let words = data.as_chunks().0;
+                out.extend(rows.map(|row| of(u64::from(u16::from_le_bytes(words[row])))));
+            }
+            Form::Bits { width: 32, data } => {
+                let words = data.as_chunks().0;
+                out.extend(rows.map(|row| of(u64::from(u32::from_le_bytes(words[row])))));
+            }
+            Form::Bits { width: 64, data } => {
+                let words = data.as_chunks().0;
+                out.extend(rows.map(|row| of(u64::from_le_bytes(words[row]))));
+            }
+            Form::Bits { width, data } => {
+                // A byte has 2, 4 or 8 values.
+                let (shift, mask) = (width.trailing_zeros(), low_bits(width));
+                let in_byte = 3 - shift;
+                out.extend(rows.map(|row| {
+                    let at = (row & ((1 << in_byte) - 1)) << shift;
+                    of(u64::from((data[row >> in_byte] >> at) & mask))
+                }));
+            }
+            Form::Runs { width, ends, data } => {
+                let end_of = |run: usize| u32::from_le_bytes(ends[run]) as usize;
+                let (mut within, mut above) = (0..0, 0);
+                out.extend(rows.map(|row| {
+                    if !within.contains(&row) {
+                        let run = ends.partition_point(|end| u32::from_le_bytes(*end) as usize <= row);
+                        within = run.checked_sub(1).map_or(0, end_of)..end_of(run);
+                        above = bits_at(data, width, run);
+                    }
+                    of(above)
+                }));
+            }
+        }
+    }
+
     /// Sets to 0 what `mask`, a byte of 0 or 1 for each row, has for rows whose value lies in none of the ranges.
     pub(super) fn test(&self, ranges: &Ranges, mask: &mut [u8]) {
         let inside = ranges.iter().filter_map(|range| self.above_base(*range));
@@ -499,6 +541,14 @@ mod tests {
             for (row, value) in values.iter().enumerate() {
                 prop_assert_eq!(packed.get(row), *value);
             }
+            for step in 1..5 {
+                let rows: Vec<usize> = (0..values.len()).step_by(step).collect();
+                let mut some: Vec<i64> = Vec::new();
+                packed.read(rows.iter().copied(), &mut some, |value| value);
+                packed.read(rows.iter().rev().copied(), &mut some, |value| value);
+                let each: Vec<i64> = rows.iter().chain(rows.iter().rev()).map(|row| values[*row]).collect();
+                prop_assert_eq!(some, each);
+            }
         }
 
         #[test]
@@ -555,6 +605,9 @@ mod tests {
                 for (row, value) in all.iter().enumerate() {
                     prop_assert_eq!(packed.get(row), *value);
                 }
+                let mut again = Vec::new();
+                packed.read(0..len, &mut again, |value| value);
+                prop_assert_eq!(again, all);
                 packed.test(&[(i128::MIN, i128::MAX)], &mut vec![0; len]);
             }
         }

@@ -225,6 +225,14 @@ impl BlockScan {
         self.totals = Some(Totals::new(wanted, &self.columns));
     }
 
+    /// Has byte strings of some of the columns given out come by number; before anything was read.
+    pub(crate) fn code(&mut self, columns: &[usize]) {
+        for column in columns {
+            let column = &mut self.batch.columns[*column];
+            *column = ColumnVector::coded(*column.data_type());
+        }
+    }
+
     /// Returns what blocks have told so far; `None` if they were not asked.
     pub(crate) fn totals(&self) -> Result<Option<BlockTotals>, EngineError> {
         let totals = self.totals.as_ref();
@@ -273,11 +281,7 @@ impl BlockScan {
         if self.next_batch(rows)?.is_none() {
             return Ok(None);
         }
-        let empty = self
-            .batch
-            .columns
-            .iter()
-            .map(|column| ColumnVector::new(*column.data_type()));
+        let empty = self.batch.columns.iter().map(ColumnVector::empty);
         let empty = ColumnBatch {
             columns: empty.collect(),
             rows: 0,
@@ -820,7 +824,7 @@ impl BlockScan {
             let out = &mut self.batch.columns[nth];
             let failed = |e| corruption(&self.index, &block.first_key, Some(slot), e);
             // All at once, and then in turn with changes.
-            let mut read = ColumnVector::new(*out.data_type());
+            let mut read = out.empty();
             column.read_rows(&rows, &mut read).map_err(failed)?;
             for segment in &segments {
                 match segment {

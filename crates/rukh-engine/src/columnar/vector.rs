@@ -28,6 +28,69 @@ pub enum Values {
     Wide(Vec<i128>),
     /// Texts and byte strings.
     Bytes(Strings),
+    /// The same, each by its number among some.
+    Coded(Coded),
+}
+
+/// Byte strings of which many are the same.
+///
+/// Invariant: every code is below the number of values.
+#[derive(Clone, Debug, Default)]
+pub struct Coded {
+    /// By row, which of the values it has.
+    pub codes: Vec<u32>,
+    /// The values: one may be there several times, and one that no row has.
+    pub values: Strings,
+    /// Bytes of the longest value.
+    longest: usize,
+}
+
+impl Coded {
+    /// Returns the string of a row.
+    #[inline]
+    pub fn get(&self, row: usize) -> &[u8] {
+        self.values.get(self.codes[row] as usize)
+    }
+
+    /// Returns how many values there are.
+    pub fn values_len(&self) -> usize {
+        self.values.offsets.len() - 1
+    }
+
+    /// Returns the strings of all rows; `None` if these are more text than a vector can have.
+    pub fn strings(&self) -> Option<Strings> {
+        let mut strings = Strings::default();
+        strings.offsets.reserve(self.codes.len());
+        let mut codes = self.codes.iter().map(|code| *code as usize);
+        codes
+            .try_for_each(|code| strings.push(self.values.get(code)))
+            .ok()?;
+        Some(strings)
+    }
+
+    /// Appends values that no row has yet; returns the number of the first.
+    pub(super) fn extend_values<'v>(
+        &mut self,
+        values: impl Iterator<Item = &'v [u8]>,
+    ) -> Result<u32, BlockError> {
+        let before = self.values_len() as u32;
+        for value in values {
+            self.longest = self.longest.max(value.len());
+            self.values.push(value)?;
+        }
+        Ok(before)
+    }
+
+    /// Appends a row.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), BlockError> {
+        let last = self.codes.last().copied();
+        let code = match last.filter(|code| self.values.get(*code as usize) == bytes) {
+            Some(code) => code,
+            None => self.extend_values(std::iter::once(bytes))?,
+        };
+        self.codes.push(code);
+        Ok(())
+    }
 }
 
 /// Byte strings, one behind the other.
@@ -56,6 +119,10 @@ impl Strings {
     #[inline]
     pub fn get(&self, row: usize) -> &[u8] {
         &self.data[self.offsets[row] as usize..self.offsets[row + 1] as usize]
+    }
+
+    fn bytes(&self) -> usize {
+        self.offsets.len() * 4 + self.data.len()
     }
 
     /// Appends strings by their number among some of at most [`SHORT`] bytes each, given with their lengths.
@@ -224,6 +291,23 @@ impl ColumnVector {
         }
     }
 
+    /// Makes a vector of no values, byte strings of which are to have numbers.
+    pub(crate) fn coded(ty: DataType) -> Self {
+        let mut vector = ColumnVector::new(ty);
+        if let Values::Bytes(_) = vector.values {
+            vector.values = Values::Coded(Coded::default());
+        }
+        vector
+    }
+
+    /// Makes a vector of no values which holds them in the same way.
+    pub(crate) fn empty(&self) -> Self {
+        match self.values {
+            Values::Coded(_) => ColumnVector::coded(self.ty),
+            _ => ColumnVector::new(self.ty),
+        }
+    }
+
     /// Returns the type of the values.
     pub fn data_type(&self) -> &DataType {
         &self.ty
@@ -250,6 +334,7 @@ impl ColumnVector {
             Values::Int(values) => values.len(),
             Values::Wide(values) => values.len(),
             Values::Bytes(strings) => strings.offsets.len() - 1,
+            Values::Coded(coded) => coded.codes.len(),
         }
     }
 
@@ -263,7 +348,9 @@ impl ColumnVector {
         match &self.values {
             Values::Int(values) => values.len() * 8,
             Values::Wide(values) => values.len() * 16,
-            Values::Bytes(strings) => strings.offsets.len() * 4 + strings.data.len(),
+            Values::Bytes(strings) => strings.bytes(),
+            // Whoever wants strings of all rows is to have room for them.
+            Values::Coded(coded) => coded.codes.len() * (4 + coded.longest) + coded.values.bytes(),
         }
     }
 
@@ -277,6 +364,7 @@ impl ColumnVector {
             Values::Int(values) => int_datum(&self.ty, values[row]),
             Values::Wide(values) => Ok(DatumRef::Decimal(values[row])),
             Values::Bytes(strings) => bytes_datum(&self.ty, strings.get(row)),
+            Values::Coded(coded) => bytes_datum(&self.ty, coded.get(row)),
         }
     }
 
@@ -299,6 +387,10 @@ impl ColumnVector {
                 let bytes = bytes_of(&ty, datum).ok_or_else(mismatch)?;
                 strings.push(bytes).map_err(|_| ValueError::TooLong { ty })?;
             }
+            (Values::Coded(coded), datum) => {
+                let bytes = bytes_of(&ty, datum).ok_or_else(mismatch)?;
+                coded.push(bytes).map_err(|_| ValueError::TooLong { ty })?;
+            }
         }
         if !self.nulls.is_empty() {
             self.nulls.push(false);
@@ -315,6 +407,13 @@ impl ColumnVector {
             Values::Int(values) => values.push(0),
             Values::Wide(values) => values.push(0),
             Values::Bytes(strings) => strings.offsets.push(strings.data.len() as u32),
+            Values::Coded(coded) => match coded.codes.last() {
+                Some(code) => coded.codes.push(*code),
+                None => {
+                    coded.values.offsets.push(coded.values.data.len() as u32);
+                    coded.codes.push(coded.values_len() as u32 - 1);
+                }
+            },
         }
     }
 
@@ -355,10 +454,37 @@ impl ColumnVector {
                         out.push(strings.get(row))?;
                     }
                 }
+                (Values::Coded(out), Values::Coded(coded)) => {
+                    for row in rows {
+                        out.push(coded.get(row))?;
+                    }
+                }
                 _ => return Err(BlockError::Invalid("values of another type")),
             }
             Ok(())
         })
+    }
+
+    /// Returns a vector of some of the rows; `None` if that is more text than a vector can have.
+    pub fn rows(&self, rows: &[u32]) -> Option<ColumnVector> {
+        let mut some = ColumnVector::new(self.ty);
+        let mut each = rows.iter().map(|row| *row as usize);
+        match (&mut some.values, &self.values) {
+            (Values::Int(out), Values::Int(values)) => out.extend(each.map(|row| values[row])),
+            (Values::Wide(out), Values::Wide(values)) => out.extend(each.map(|row| values[row])),
+            (Values::Bytes(out), Values::Bytes(strings)) => {
+                each.try_for_each(|row| out.push(strings.get(row))).ok()?;
+            }
+            (Values::Bytes(out), Values::Coded(coded)) => {
+                each.try_for_each(|row| out.push(coded.get(row))).ok()?;
+            }
+            _ => return None,
+        }
+        if self.null_count > 0 {
+            some.nulls = rows.iter().map(|row| self.nulls[*row as usize]).collect();
+            some.null_count = some.nulls.iter().filter(|null| **null).count();
+        }
+        Some(some)
     }
 
     /// Whether a row is NULL.
@@ -375,6 +501,12 @@ impl ColumnVector {
             Values::Bytes(strings) => {
                 strings.offsets.truncate(1);
                 strings.data.clear();
+            }
+            Values::Coded(coded) => {
+                coded.codes.clear();
+                coded.values.offsets.truncate(1);
+                coded.values.data.clear();
+                coded.longest = 0;
             }
         }
         self.nulls.clear();

@@ -48,6 +48,12 @@ impl ColumnarCursor {
         self.blocks.total(wanted);
     }
 
+    /// Has byte strings of these columns come by their number among some ([`Values::Coded`](crate::Values::Coded)). To be called
+    /// before the first batch, with places of columns that are given out.
+    pub fn code(&mut self, columns: &[usize]) {
+        self.blocks.code(columns);
+    }
+
     /// Returns the totals of all blocks that told them; `None` if none were asked for.
     pub fn totals(&self) -> Result<Option<BlockTotals>, EngineError> {
         self.blocks.totals()

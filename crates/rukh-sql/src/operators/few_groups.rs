@@ -10,8 +10,10 @@
 //! | `N`      | `F`      | 1           | 2           | 2                  |
 //! | NULL     | `F`      | 0           | 2           | 3                  |
 //!
-//! Values are integers of 64 bits, and so are texts of up to seven bytes with their length; longer ones are looked up first. Rows are
-//! counted and decimals summed for each batch (`sums`), in 64 bits where these are enough (`decimals`). All else that is computed is DataFusion's own, and
+//! Values are integers of 64 bits, and so are texts of up to seven bytes with their length; longer ones are looked up first. Numbers of
+//! integers that lie near each other are found in a table, and so are those of pairs (`numbers`). Rows are
+//! counted and decimals summed for each batch (`sums`), in 64 bits where these are enough (`decimals`). Where the input is the scan itself, all this is done on its
+//! vectors (`rows`): texts have numbers there already, by block, and integers need not become Arrow's. All else that is computed is DataFusion's own, and
 //! so is the final aggregate of what the threads give out: results are the same in every bit. Where groups turn out to be many, those that are there are given out and
 //! forgotten.
 
@@ -19,7 +21,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
-use datafusion::arrow::compute::{concat, take};
+use datafusion::arrow::compute::concat;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::cast::as_boolean_array;
 use datafusion::common::config::ConfigOptions;
@@ -30,6 +32,7 @@ use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::execution_plan::ChildrenPropertiesMode;
@@ -38,17 +41,22 @@ use datafusion::physical_plan::{
     ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, InputOrderMode, PlanProperties,
     ReplaceChildrenOptions, StatisticsArgs,
 };
-use futures::StreamExt;
+use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt};
 use rukh_planner::TermId;
 
+use super::ScanExec;
 use super::one_per_group::Input;
+use super::scan::Given;
 use decimals::Decimals;
 use numbers::{Numbers, is_numbered};
+use rows::{Keys, Rows};
 use sums::{GroupRows, Summed};
 use work::{Call, Work};
 
 mod decimals;
 mod numbers;
+mod rows;
 mod sums;
 mod work;
 
@@ -217,8 +225,12 @@ impl ExecutionPlan for FewGroupsExec {
             calls,
             decimals,
         } = Work::of(aggregate)?;
+        let by = by
+            .iter()
+            .map(position_of)
+            .collect::<DataFusionResult<Vec<usize>>>()?;
         let grouping = Grouping {
-            input: input.execute(partition, context.clone())?,
+            input: input_rows(&input, &by, partition, &context)?,
             numbers: Numbers::new(by.len()),
             firsts: vec![Vec::new(); by.len()],
             by,
@@ -244,8 +256,35 @@ impl ExecutionPlan for FewGroupsExec {
     }
 }
 
+fn position_of(expr: &Arc<dyn PhysicalExpr>) -> DataFusionResult<usize> {
+    let column = expr.downcast_ref::<Column>();
+    let column = column.ok_or_else(|| DataFusionError::Internal("a group by what is no column".to_string()));
+    Ok(column?.index())
+}
+
+/// Reads a partition of the input, rows of which are grouped by some columns: straight from the blocks where a scan is all there is.
+fn input_rows(
+    input: &Arc<dyn ExecutionPlan>,
+    by: &[usize],
+    partition: usize,
+    context: &Arc<TaskContext>,
+) -> DataFusionResult<BoxStream<'static, DataFusionResult<Rows>>> {
+    if let Some(scan) = input.downcast_ref::<ScanExec>() {
+        let schema = scan.schema();
+        let given = scan.vectors(partition, by.to_vec());
+        return Ok(Box::pin(given.map_ok(move |given| match given {
+            Given::Arrow(batch) => Rows::Arrow(batch),
+            Given::Vectors(batch) => Rows::of_vectors(batch, schema.clone()),
+        })));
+    }
+    let batches = input.execute(partition, context.clone())?;
+    Ok(Box::pin(batches.map_ok(Rows::Arrow)))
+}
+
 /// One aggregate of the rows of each group.
 struct Aggregate {
+    /// The columns of the input that its arguments and its filter are of.
+    columns: Vec<usize>,
     arguments: Vec<Arc<dyn PhysicalExpr>>,
     filter: Option<Arc<dyn PhysicalExpr>>,
     accumulator: Box<dyn GroupsAccumulator>,
@@ -257,6 +296,7 @@ impl Aggregate {
     fn new(call: Call) -> DataFusionResult<Self> {
         Ok(Aggregate {
             accumulator: call.call.create_groups_accumulator()?,
+            columns: call.columns,
             arguments: call.arguments,
             filter: call.filter,
             summed: call.summed,
@@ -264,8 +304,9 @@ impl Aggregate {
     }
 
     /// Has the accumulator look at all rows of a batch.
-    fn update(&mut self, batch: &RecordBatch, groups: &[usize], count: usize) -> DataFusionResult<()> {
-        let rows = batch.num_rows();
+    fn update(&mut self, rows: &Rows, groups: &[usize], count: usize) -> DataFusionResult<()> {
+        let batch = &rows.project(&self.columns)?;
+        let rows = rows.count();
         let arguments = self
             .arguments
             .iter()
@@ -286,8 +327,9 @@ impl Aggregate {
 
 /// One partition being grouped.
 struct Grouping {
-    input: SendableRecordBatchStream,
-    by: Vec<Arc<dyn PhysicalExpr>>,
+    input: BoxStream<'static, DataFusionResult<Rows>>,
+    /// The columns of the input that rows are grouped by.
+    by: Vec<usize>,
     aggregates: Vec<Aggregate>,
     /// What is summed.
     decimals: Decimals,
@@ -318,7 +360,7 @@ impl Grouping {
                 return Ok(None);
             }
             match self.input.next().await.transpose()? {
-                Some(batch) => self.add(&batch)?,
+                Some(rows) => self.add(&rows)?,
                 None => {
                     self.ended = true;
                     self.give_out()?;
@@ -328,27 +370,29 @@ impl Grouping {
     }
 
     /// Adds rows to their groups; gives all groups out if they have become many.
-    fn add(&mut self, batch: &RecordBatch) -> DataFusionResult<()> {
-        let rows = batch.num_rows();
-        let by = self.by.iter().map(|expr| expr.evaluate(batch)?.into_array(rows));
-        let by: Vec<ArrayRef> = by.collect::<DataFusionResult<_>>()?;
-        let (groups, firsts) = self.numbers.groups(&by, rows)?;
+    fn add(&mut self, rows: &Rows) -> DataFusionResult<()> {
+        let by: Vec<Keys<'_>> = self.by.iter().map(|column| rows.keys(*column)).collect();
+        let (groups, firsts) = self.numbers.groups(&by, rows.count())?;
         if !firsts.is_empty() {
             let firsts = UInt32Array::from(firsts);
-            for (column, values) in self.firsts.iter_mut().zip(&by) {
-                column.push(take(values, &firsts, None)?);
+            for (values, column) in self.firsts.iter_mut().zip(&self.by) {
+                values.push(rows.taken(*column, &firsts)?);
             }
         }
         let count = self.numbers.count();
-        let by_group = GroupRows::new(&groups, count);
-        let mut computed = self.decimals.of(batch);
+        let mut by_group = GroupRows::new(&groups, count);
+        let mut computed = self.decimals.of(rows);
+        let mut indices: Option<Vec<usize>> = None;
         for one in &mut self.aggregates {
             let summed = one.summed.as_ref();
-            match summed.and_then(|summed| summed.states(&mut computed, &by_group)) {
+            match summed.and_then(|summed| summed.states(&mut computed, &mut by_group)) {
                 Some(states) => one
                     .accumulator
                     .merge_batch(&states.arrays, &states.groups, count)?,
-                None => one.update(batch, &groups, count)?,
+                None => {
+                    let each = || groups.iter().map(|group| *group as usize).collect();
+                    one.update(rows, indices.get_or_insert_with(each), count)?;
+                }
             }
         }
         let is_many = self.numbers.count() > GROUPS_MAX;

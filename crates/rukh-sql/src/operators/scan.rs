@@ -46,6 +46,7 @@ use among::Among;
 use partition::{Reader, RowReader, ScanState};
 use run_time::RunTime;
 pub(crate) use totals::TotalsScan;
+pub(crate) use vectors::Given;
 
 mod among;
 mod arms;
@@ -55,6 +56,7 @@ mod partition;
 mod reading;
 mod run_time;
 mod totals;
+mod vectors;
 mod watch;
 
 /// Scans one access path of one table.

@@ -11,17 +11,21 @@
 //!
 //! Where an end has no place in 64 bits the node is not known for the batch, and who needs it has the batch computed as DataFusion does. Exact
 //! integers of the same scale are what it computes in 128 bits, so that results are the same in every digit.
+//!
+//! Columns of integers are nodes, too, as long as they are vectors.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::buffer::NullBuffer;
-use datafusion::arrow::datatypes::{DataType, Decimal128Type, Schema};
+use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal};
+use datafusion::physical_expr::expressions::{BinaryExpr, CastExpr, Column, Literal};
 use datafusion::scalar::ScalarValue;
+
+use super::rows::{Integers, Rows};
 
 /// Expressions over decimals.
 #[derive(Default)]
@@ -51,16 +55,16 @@ enum Op {
 }
 
 /// The values of a node for the rows of a batch.
-pub(super) struct Values {
+pub(super) struct Values<'a> {
     /// One for each row, those of NULL mean nothing; a constant has one for all.
-    pub(super) values: Vec<i64>,
+    pub(super) values: Cow<'a, [i64]>,
     pub(super) nulls: Option<NullBuffer>,
     /// What all values lie between, NULL's too.
     low: i64,
     high: i64,
 }
 
-impl Values {
+impl Values<'_> {
     /// Whether sums of so many rows have a place in 64 bits.
     pub(super) fn sums_fit(&self, rows: usize) -> bool {
         let most = u128::from(self.low.unsigned_abs().max(self.high.unsigned_abs()));
@@ -71,9 +75,9 @@ impl Values {
 /// The nodes of a batch, computed when they are asked for.
 pub(super) struct Computed<'a> {
     decimals: &'a Decimals,
-    batch: &'a RecordBatch,
+    rows: &'a Rows,
     /// By node; `Some(None)` of one that is not known for this batch.
-    known: Vec<Option<Option<Rc<Values>>>>,
+    known: Vec<Option<Option<Rc<Values<'a>>>>>,
 }
 
 impl Decimals {
@@ -109,6 +113,22 @@ impl Decimals {
             Op::Add | Op::Subtract => scale,
         };
         (own == scale).then(|| self.node(Kind::Binary(op, left, right), scale))
+    }
+
+    /// Adds a column of integers, cast to BIGINT or not; returns its node, `None` of what is no such column.
+    pub(super) fn add_integers(&mut self, expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<usize> {
+        let cast = expr.downcast_ref::<CastExpr>();
+        let of = match cast.filter(|cast| *cast.cast_type() == DataType::Int64) {
+            Some(cast) => cast.expr(),
+            None => expr,
+        };
+        let column = of.downcast_ref::<Column>()?.index();
+        let ty = schema.fields().get(column)?.data_type();
+        let is_integer = matches!(
+            ty,
+            DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64
+        );
+        is_integer.then(|| self.node(Kind::Column(column), 0))
     }
 
     /// Returns the scale of a node; `None` if it is the same for all rows.
@@ -149,10 +169,10 @@ impl Decimals {
     }
 
     /// Returns the nodes for a batch, none of them computed.
-    pub(super) fn of<'a>(&'a self, batch: &'a RecordBatch) -> Computed<'a> {
+    pub(super) fn of<'a>(&'a self, rows: &'a Rows) -> Computed<'a> {
         Computed {
             decimals: self,
-            batch,
+            rows,
             known: self.nodes.iter().map(|_| None).collect(),
         }
     }
@@ -165,23 +185,28 @@ fn scale_of(ty: &DataType) -> Option<i8> {
     }
 }
 
-impl Computed<'_> {
+impl<'a> Computed<'a> {
+    /// Returns the rows of the batch.
+    pub(super) fn rows(&self) -> &'a Rows {
+        self.rows
+    }
+
     /// Returns the values of a node; `None` if 64 bits do not prove to be enough.
-    pub(super) fn values(&mut self, node: usize) -> Option<Rc<Values>> {
+    pub(super) fn values(&mut self, node: usize) -> Option<Rc<Values<'a>>> {
         if let Some(known) = &self.known[node] {
             return known.clone();
         }
         let values = match self.decimals.nodes[node].kind {
             Kind::Column(column) => self.column(column),
             Kind::Constant(value) => Some(Values {
-                values: vec![value],
+                values: Cow::Owned(vec![value]),
                 nulls: None,
                 low: value,
                 high: value,
             }),
             Kind::Binary(op, left, right) => {
                 let (left, right) = (self.values(left), self.values(right));
-                let rows = self.batch.num_rows();
+                let rows = self.rows.count();
                 left.zip(right)
                     .and_then(|(left, right)| binary(op, &left, &right, rows))
             }
@@ -191,28 +216,52 @@ impl Computed<'_> {
         values
     }
 
-    fn column(&self, column: usize) -> Option<Values> {
-        let array = self.batch.column(column).as_primitive_opt::<Decimal128Type>()?;
-        let mut values = Vec::with_capacity(array.len());
-        let (mut low, mut high, mut fits) = (i64::MAX, i64::MIN, true);
-        for wide in array.values() {
-            let value = *wide as i64;
-            fits &= i128::from(value) == *wide;
-            low = low.min(value);
-            high = high.max(value);
-            values.push(value);
+    fn column(&self, column: usize) -> Option<Values<'a>> {
+        let nulls = self.rows.nulls(column);
+        match self.rows.integers(column)? {
+            Integers::Short(values) => {
+                let (low, high) = ends(values);
+                Some(Values {
+                    values: Cow::Borrowed(values),
+                    nulls,
+                    low,
+                    high,
+                })
+            }
+            Integers::Wide(values) => narrowed(values, nulls),
         }
-        fits.then(|| Values {
-            values,
-            nulls: array.nulls().cloned().filter(|nulls| nulls.null_count() > 0),
-            low: low.min(high),
-            high,
-        })
     }
 }
 
+/// Returns integers of 128 bits in 64, if these are enough.
+fn narrowed(values: &[i128], nulls: Option<NullBuffer>) -> Option<Values<'static>> {
+    let mut fits = true;
+    let each = values.iter().map(|wide| {
+        let value = *wide as i64;
+        fits &= i128::from(value) == *wide;
+        value
+    });
+    let values: Vec<i64> = each.collect();
+    let (low, high) = ends(&values);
+    fits.then_some(Values {
+        values: Cow::Owned(values),
+        nulls,
+        low,
+        high,
+    })
+}
+
+/// Returns the smallest and the greatest of some values.
+fn ends(values: &[i64]) -> (i64, i64) {
+    let all = values.iter().fold((i64::MAX, i64::MIN), |(low, high), value| {
+        (low.min(*value), high.max(*value))
+    });
+    // Of no values, whatever.
+    (all.0.min(all.1), all.1)
+}
+
 /// Computes a node of two others; `None` if a value could have no place in 64 bits.
-fn binary(op: Op, left: &Values, right: &Values, rows: usize) -> Option<Values> {
+fn binary(op: Op, left: &Values<'_>, right: &Values<'_>, rows: usize) -> Option<Values<'static>> {
     let ends = |one: i64, other: i64| {
         let (one, other) = (i128::from(one), i128::from(other));
         match op {
@@ -235,7 +284,7 @@ fn binary(op: Op, left: &Values, right: &Values, rows: usize) -> Option<Values> 
         Op::Multiply => each(left, right, rows, i64::wrapping_mul),
     };
     Some(Values {
-        values,
+        values: Cow::Owned(values),
         nulls: NullBuffer::union(left.nulls.as_ref(), right.nulls.as_ref()),
         low,
         high,
@@ -244,8 +293,8 @@ fn binary(op: Op, left: &Values, right: &Values, rows: usize) -> Option<Values> 
 
 /// The ends have shown that nothing wraps.
 #[inline]
-fn each(left: &Values, right: &Values, rows: usize, op: impl Fn(i64, i64) -> i64) -> Vec<i64> {
-    match (left.values.as_slice(), right.values.as_slice()) {
+fn each(left: &Values<'_>, right: &Values<'_>, rows: usize, op: impl Fn(i64, i64) -> i64) -> Vec<i64> {
+    match (left.values.as_ref(), right.values.as_ref()) {
         ([left], right) if rows != 1 => right.iter().map(|right| op(*left, *right)).collect(),
         (left, [right]) if rows != 1 => left.iter().map(|left| op(*left, *right)).collect(),
         (left, right) => left
@@ -261,8 +310,8 @@ fn each(left: &Values, right: &Values, rows: usize, op: impl Fn(i64, i64) -> i64
 mod tests {
     use super::*;
 
-    use datafusion::arrow::array::Decimal128Array;
-    use datafusion::arrow::datatypes::Field;
+    use datafusion::arrow::array::{Array, AsArray, Decimal128Array, RecordBatch};
+    use datafusion::arrow::datatypes::{Decimal128Type, Field};
 
     fn batch(columns: &[(i8, &[Option<i128>])]) -> RecordBatch {
         let array = |(scale, values): &(i8, &[Option<i128>])| {
@@ -294,7 +343,8 @@ mod tests {
     fn compute(expr: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Option<Vec<Option<i128>>> {
         let mut decimals = Decimals::default();
         let node = decimals.add(expr, &batch.schema()).unwrap();
-        let values = decimals.of(batch).values(node)?;
+        let rows = Rows::Arrow(batch.clone());
+        let values = decimals.of(&rows).values(node)?;
         let is_null = |row: usize| values.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
         let found: Vec<Option<i128>> = (0..batch.num_rows())
             .map(|row| (!is_null(row)).then(|| i128::from(values.values[row])))

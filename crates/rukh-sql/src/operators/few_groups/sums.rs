@@ -3,12 +3,15 @@
 //!
 //! | aggregate                 | its state for a group of a batch         |
 //! |---------------------------|------------------------------------------|
-//! | `count(*)`                | the rows                                 |
+//! | `count(*)`, `count(a)`    | the rows, those where `a` is not NULL    |
+//! | `min(a)`, `max(a)` of integers, decimals, dates and times in vectors | the least, the greatest value; NULL if all rows are |
 //! | `sum(a)` of decimals      | the sum; NULL if all rows are            |
+//! | `sum(a)` of integers in vectors | the same in 64 bits, which wrap as DataFusion's do |
 //! | `avg(a)` of decimals      | rows that are not NULL, and their sum; NULL if all rows are |
 //!
 //! Sums are exact: in 64 bits where the ends of the values prove that they fit, else in 128.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, Decimal128Array, Int64Array, UInt64Array};
@@ -16,16 +19,25 @@ use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
-use datafusion::physical_expr::expressions::Literal;
+use datafusion::physical_expr::expressions::{Column, Literal};
+use rukh_engine::ColumnVector;
 
 use super::decimals::{Computed, Decimals, Values};
+use crate::vectors::{int_array, null_buffer};
 
 /// An aggregate whose states are made here.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Summed {
     Rows,
+    /// The rows in which the column at a position is not NULL.
+    Filled(usize),
+    /// The least value of the column at a position.
+    Least(usize),
+    Greatest(usize),
     /// The sum of a node, and the type of its state.
     Sum(usize, DataType),
+    /// The sum of a column of integers, as BIGINT.
+    Integers(usize),
     /// The average of a node, and the type of the sum.
     Average(usize, DataType),
 }
@@ -39,9 +51,11 @@ pub(super) struct States {
 /// The rows of a batch by group.
 pub(super) struct GroupRows<'a> {
     /// The group of each row.
-    groups: &'a [usize],
+    groups: &'a [u32],
     /// By group, how many rows it has.
     counts: Vec<u64>,
+    /// The sums of nodes, which several aggregates may want.
+    sums: Vec<(usize, Rc<Sums>)>,
 }
 
 /// Sums that one after another row is added to in turn, so that no addition waits for the one before.
@@ -62,12 +76,24 @@ impl Summed {
         match (call.fun().name(), types.as_slice()) {
             ("count", [DataType::Int64]) => {
                 let is_constant = literal.is_some_and(|literal| !literal.value().is_null());
-                is_constant.then_some(Summed::Rows)
+                match argument.downcast_ref::<Column>() {
+                    Some(column) => Some(Summed::Filled(column.index())),
+                    None => is_constant.then_some(Summed::Rows),
+                }
+            }
+            (name @ ("min" | "max"), [ty]) if is_ordered_as_integers(ty) => {
+                let column = argument.downcast_ref::<Column>()?.index();
+                let is_state = schema.fields().get(column)?.data_type() == *ty;
+                is_state.then_some(match name {
+                    "min" => Summed::Least(column),
+                    _ => Summed::Greatest(column),
+                })
             }
             ("sum", [sum @ DataType::Decimal128(_, scale)]) => {
                 let node = decimals.add(argument, schema)?;
                 (decimals.scale(node) == Some(*scale)).then(|| Summed::Sum(node, (*sum).clone()))
             }
+            ("sum", [DataType::Int64]) => decimals.add_integers(argument, schema).map(Summed::Integers),
             ("avg", [DataType::UInt64, sum @ DataType::Decimal128(_, scale)]) => {
                 let node = decimals.add(argument, schema)?;
                 (decimals.scale(node) == Some(*scale)).then(|| Summed::Average(node, (*sum).clone()))
@@ -76,8 +102,8 @@ impl Summed {
         }
     }
 
-    /// Returns the states of the rows of a batch; `None` if a value may need more than 64 bits.
-    pub(super) fn states(&self, computed: &mut Computed<'_>, rows: &GroupRows<'_>) -> Option<States> {
+    /// Returns the states of the rows of a batch; `None` if a value may need more than 64 bits, or is in no vector.
+    pub(super) fn states(&self, computed: &mut Computed<'_>, rows: &mut GroupRows<'_>) -> Option<States> {
         let decimals = |sums: Vec<i128>, nulls: Option<NullBuffer>, ty: &DataType| -> ArrayRef {
             let sums = Decimal128Array::new(sums.into(), nulls);
             Arc::new(sums.with_data_type(ty.clone()))
@@ -91,21 +117,47 @@ impl Summed {
                     arrays: vec![Arc::new(counts)],
                 }
             }
-            Summed::Sum(node, ty) => {
-                let sums = rows.sums(&*computed.values(*node)?);
-                let nulls = sums.nulls();
+            Summed::Filled(column) => {
+                let (groups, _) = present(&rows.counts);
+                let counts = rows.filled(computed.rows().nulls(*column).as_ref());
+                let counts = groups.iter().map(|group| counts[*group] as i64);
+                let counts: Int64Array = counts.collect::<Vec<_>>().into();
                 States {
-                    groups: sums.groups,
-                    arrays: vec![decimals(sums.sums, nulls, ty)],
+                    groups,
+                    arrays: vec![Arc::new(counts)],
+                }
+            }
+            Summed::Least(column) => {
+                let vector = computed.rows().vector(*column)?;
+                rows.extremes(vector, i64::MAX, |value, least| value < least)?
+            }
+            Summed::Greatest(column) => {
+                let vector = computed.rows().vector(*column)?;
+                rows.extremes(vector, i64::MIN, |value, greatest| value > greatest)?
+            }
+            Summed::Sum(node, ty) => {
+                let sums = rows.sums(*node, computed)?;
+                States {
+                    groups: sums.groups.clone(),
+                    arrays: vec![decimals(sums.sums.clone(), sums.nulls(), ty)],
+                }
+            }
+            Summed::Integers(node) => {
+                let sums = rows.sums(*node, computed)?;
+                let each = sums.sums.iter().map(|sum| *sum as i64);
+                let each = Int64Array::new(each.collect(), sums.nulls());
+                States {
+                    groups: sums.groups.clone(),
+                    arrays: vec![Arc::new(each)],
                 }
             }
             Summed::Average(node, ty) => {
-                let sums = rows.sums(&*computed.values(*node)?);
+                let sums = rows.sums(*node, computed)?;
                 let nulls = sums.nulls();
-                let counts = UInt64Array::new(sums.counts.into(), nulls.clone());
+                let counts = UInt64Array::new(sums.counts.clone().into(), nulls.clone());
                 States {
-                    groups: sums.groups,
-                    arrays: vec![Arc::new(counts), decimals(sums.sums, nulls, ty)],
+                    groups: sums.groups.clone(),
+                    arrays: vec![Arc::new(counts), decimals(sums.sums.clone(), nulls, ty)],
                 }
             }
         })
@@ -124,9 +176,30 @@ struct Sums {
 
 impl Sums {
     fn nulls(&self) -> Option<NullBuffer> {
-        let is_there = || self.counts.iter().map(|count| *count > 0);
-        is_there().any(|is_there| !is_there).then(|| is_there().collect())
+        which_are_there(self.counts.iter().copied())
     }
+}
+
+/// Returns which groups have values, by how many they have; `None` if all do.
+fn which_are_there(counts: impl Iterator<Item = u64> + Clone) -> Option<NullBuffer> {
+    let mut is_there = counts.map(|count| count > 0);
+    let each = is_there.clone();
+    is_there.any(|is_there| !is_there).then(|| each.collect())
+}
+
+/// Whether values are ordered as the integers that vectors have of them.
+fn is_ordered_as_integers(ty: &DataType) -> bool {
+    matches!(
+        ty,
+        DataType::Int8
+            | DataType::Int16
+            | DataType::Int32
+            | DataType::Int64
+            | DataType::Date32
+            | DataType::Time64(_)
+            | DataType::Timestamp(..)
+            | DataType::Decimal128(..)
+    )
 }
 
 /// The groups that have rows, and how many.
@@ -137,19 +210,78 @@ fn present(counts: &[u64]) -> (Vec<usize>, impl Iterator<Item = u64>) {
 
 impl<'a> GroupRows<'a> {
     /// Counts the rows of each of so many groups.
-    pub(super) fn new(groups: &'a [usize], count: usize) -> Self {
+    pub(super) fn new(groups: &'a [u32], count: usize) -> Self {
         let mut lanes = vec![[0; LANES]; count];
         for (row, group) in groups.iter().enumerate() {
-            lanes[*group][row % LANES] += 1;
+            lanes[*group as usize][row % LANES] += 1;
         }
         GroupRows {
             groups,
             counts: lanes.into_iter().map(|lanes| lanes.iter().sum()).collect(),
+            sums: Vec::new(),
         }
     }
 
+    /// Returns by group how many rows are not NULL.
+    fn filled(&self, nulls: Option<&NullBuffer>) -> Vec<u64> {
+        let Some(nulls) = nulls else {
+            return self.counts.clone();
+        };
+        let mut counts = vec![0; self.counts.len()];
+        for row in nulls.valid_indices() {
+            counts[self.groups[row] as usize] += 1;
+        }
+        counts
+    }
+
+    /// Returns by group the value that comes before all others; `None` if the vector has no integers.
+    fn extremes(
+        &self,
+        vector: &ColumnVector,
+        last: i64,
+        is_before: impl Fn(i64, i64) -> bool,
+    ) -> Option<States> {
+        let rukh_engine::Values::Int(values) = vector.values() else {
+            return None;
+        };
+        let nulls = null_buffer(vector);
+        let counts = self.filled(nulls.as_ref());
+        let mut best = vec![last; counts.len()];
+        let mut see = |group: u32, value: i64| {
+            let best = &mut best[group as usize];
+            if is_before(value, *best) {
+                *best = value;
+            }
+        };
+        match &nulls {
+            None => {
+                let rows = self.groups.iter().zip(values);
+                rows.for_each(|(group, value)| see(*group, *value));
+            }
+            Some(nulls) => nulls
+                .valid_indices()
+                .for_each(|row| see(self.groups[row], values[row])),
+        }
+        let (groups, _) = present(&self.counts);
+        let nulls = which_are_there(groups.iter().map(|group| counts[*group]));
+        let best: Vec<i64> = groups.iter().map(|group| best[*group]).collect();
+        let arrays = vec![int_array(vector.data_type(), best, nulls)];
+        Some(States { groups, arrays })
+    }
+
+    /// Returns the sums of a node by group; `None` if it is not known.
+    fn sums(&mut self, node: usize, computed: &mut Computed<'_>) -> Option<Rc<Sums>> {
+        if let Some((_, sums)) = self.sums.iter().find(|(known, _)| *known == node) {
+            return Some(sums.clone());
+        }
+        let values = computed.values(node)?;
+        let sums = Rc::new(self.sums_of(&values));
+        self.sums.push((node, sums.clone()));
+        Some(sums)
+    }
+
     /// Sums values by group.
-    fn sums(&self, values: &Values) -> Sums {
+    fn sums_of(&self, values: &Values<'_>) -> Sums {
         let (groups, rows) = present(&self.counts);
         let of_groups = |sums: Vec<i128>| groups.iter().map(|group| sums[*group]).collect();
         let Some(nulls) = &values.nulls else {
@@ -159,10 +291,7 @@ impl<'a> GroupRows<'a> {
                 groups,
             };
         };
-        let mut counts = vec![0; self.counts.len()];
-        for row in nulls.valid_indices() {
-            counts[self.groups[row]] += 1;
-        }
+        let counts = self.filled(Some(nulls));
         let there = values.values.iter().zip(nulls.iter());
         let there: Vec<i64> = there
             .map(|(value, is_there)| if is_there { *value } else { 0 })
@@ -175,17 +304,17 @@ impl<'a> GroupRows<'a> {
     }
 
     /// Adds up `rows`, which lie between the ends of `values` or are 0, by group.
-    fn add_up(&self, values: &Values, rows: &[i64]) -> Vec<i128> {
+    fn add_up(&self, values: &Values<'_>, rows: &[i64]) -> Vec<i128> {
         if !values.sums_fit(rows.len()) {
             let mut sums = vec![0_i128; self.counts.len()];
             for (group, value) in self.groups.iter().zip(rows) {
-                sums[*group] += i128::from(*value);
+                sums[*group as usize] += i128::from(*value);
             }
             return sums;
         }
         let mut lanes = vec![[0_i64; LANES]; self.counts.len()];
         for (row, (group, value)) in self.groups.iter().zip(rows).enumerate() {
-            let sum = &mut lanes[*group][row % LANES];
+            let sum = &mut lanes[*group as usize][row % LANES];
             *sum = sum.wrapping_add(*value);
         }
         let sum = |lanes: [i64; LANES]| lanes.iter().map(|sum| i128::from(*sum)).sum();

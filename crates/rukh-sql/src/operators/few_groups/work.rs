@@ -33,7 +33,11 @@ pub(super) struct Work {
 /// One aggregate.
 pub(super) struct Call {
     pub(super) call: Arc<AggregateFunctionExpr>,
+    /// The columns of the input that it looks at.
+    pub(super) columns: Vec<usize>,
+    /// Over these.
     pub(super) arguments: Vec<Expr>,
+    /// Over these.
     pub(super) filter: Option<Expr>,
     /// How its states are made, if not by its accumulator.
     pub(super) summed: Option<Summed>,
@@ -70,10 +74,16 @@ impl Work {
                 None => Summed::of(call, &arguments, &schema, &mut decimals),
                 Some(_) => None,
             };
+            let mut exprs = arguments;
+            let count = exprs.len();
+            exprs.extend(through(filter.iter().cloned().collect())?);
+            let (columns, mut exprs) = over_columns(exprs)?;
+            let filter = exprs.drain(count..).next();
             calls.push(Call {
                 call: call.clone(),
-                arguments,
-                filter: through(filter.iter().cloned().collect())?.pop(),
+                columns,
+                arguments: exprs,
+                filter,
                 summed,
             });
         }
@@ -120,6 +130,30 @@ fn below(mut plan: &Arc<dyn ExecutionPlan>) -> (&Arc<dyn ExecutionPlan>, Vec<&Pr
         plan = projection.input();
     }
     (plan, projections)
+}
+
+/// Returns the columns that expressions look at, and these over a batch of no others.
+fn over_columns(exprs: Vec<Expr>) -> DataFusionResult<(Vec<usize>, Vec<Expr>)> {
+    let mut columns = Vec::new();
+    for expr in &exprs {
+        expr.apply(|part| {
+            columns.extend(part.downcast_ref::<Column>().map(Column::index));
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+    }
+    columns.sort_unstable();
+    columns.dedup();
+    let placed = |part: Expr| {
+        let column = part.downcast_ref::<Column>();
+        let place = column.and_then(|column| columns.binary_search(&column.index()).ok());
+        Ok(match column.zip(place) {
+            Some((column, place)) => Transformed::yes(Arc::new(Column::new(column.name(), place)) as Expr),
+            None => Transformed::no(part),
+        })
+    };
+    let exprs = exprs.into_iter().map(|expr| expr.transform_up(placed).data());
+    let exprs = exprs.collect::<DataFusionResult<_>>()?;
+    Ok((columns, exprs))
 }
 
 /// Returns an expression over what is above projections as one over what is below.

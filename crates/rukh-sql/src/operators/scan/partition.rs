@@ -101,11 +101,16 @@ pub(super) struct ScanState {
 impl ScanState {
     /// Returns the next batch with at least one row, or `None` at the end, and counts the time.
     pub(super) fn next_batch(&mut self) -> Result<Option<RecordBatch>, SqlError> {
+        self.timed(ScanState::read_batch)
+    }
+
+    /// Does some work and counts the time.
+    pub(super) fn timed<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let started = Instant::now();
-        let batch = self.read_batch();
+        let done = work(self);
         let worked = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.busy_ns.fetch_add(worked, Ordering::Relaxed);
-        batch
+        done
     }
 
     fn read_batch(&mut self) -> Result<Option<RecordBatch>, SqlError> {
@@ -163,7 +168,7 @@ impl ScanState {
     }
 
     /// Passes on what the cursor counted since the last time.
-    fn count(&mut self) {
+    pub(super) fn count(&mut self) {
         let now = self.reader.counters();
         let new = counted_since(&now, &self.seen);
         self.context.totals.add(&new);
