@@ -248,7 +248,7 @@ fn write_blocks(
         let more = entries.advance()?;
         if builder.is_full() || !more {
             tick(builder.rows() as u64)?;
-            let made = builder.finish();
+            let made = builder.finish()?;
             made.iter().for_each(|(key, value)| pieces.add(key, value));
             if pieces.buffered_bytes() > inner.load_bytes_max() {
                 pieces.spill()?;

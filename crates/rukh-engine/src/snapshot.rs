@@ -2,7 +2,7 @@
 
 use crate::clock::{Clock, Moment};
 use crate::codec::TableCodec;
-use crate::columnar::{self, ColumnTest, KeptBlocks, Packed, Unpacked, Wanted};
+use crate::columnar::{self, ColumnTest, KeptBlocks, Packed, PointRow, Unpacked, Wanted};
 use crate::entry::IndexCodec;
 use crate::lifetime::{self, Live};
 use crate::scan::{self, ColumnarCursor, RowCursor, ScanCounters, ScanRequest, Source};
@@ -257,6 +257,43 @@ impl Snapshot {
                 readable(&self.definitions, &self.raw, self.time, kept, Some(wanted))
             }
         }
+    }
+
+    /// Looks for a row of a columnar table whose rows live for ever, for the values of these slots of its blocks; `None` of any
+    /// other table.
+    pub(crate) fn point_row(
+        &self,
+        codec: &TableCodec,
+        key: &[u8],
+        slots: &[usize],
+    ) -> Result<Option<PointRow>, EngineError> {
+        let Some(index) = self.blocks_for_ever(codec) else {
+            return Ok(None);
+        };
+        let kept = (self.kept.as_ref(), self.blocks);
+        columnar::point_row(self.raw.as_ref(), kept, index, key, slots).map(Some)
+    }
+
+    /// Returns the values of these slots of the first rows, at most so many, whose keys begin with so many elements; the range
+    /// is theirs. `None` where that takes more than a look at what is kept of one block.
+    pub(crate) fn prefix_rows(
+        &self,
+        codec: &TableCodec,
+        of: (&KeyRange, usize),
+        slots: &[usize],
+        most: usize,
+    ) -> Result<Option<Vec<Row>>, EngineError> {
+        let Some(index) = self.blocks_for_ever(codec) else {
+            return Ok(None);
+        };
+        let kept = (self.kept.as_ref(), self.blocks);
+        columnar::prefix_rows(self.raw.as_ref(), kept, index, of, slots, most)
+    }
+
+    /// Returns how a columnar table is stored whose rows live for ever.
+    fn blocks_for_ever<'c>(&self, codec: &'c TableCodec) -> Option<&'c IndexCodec> {
+        let index = codec.blocks.as_deref()?;
+        (!self.definitions.lifetimes.contains_key(&index.storage)).then_some(index)
     }
 
     /// Counts the rows whose keys lie in `ranges` and pass `masked`, without touching a value.

@@ -1,11 +1,12 @@
 //! Blocks from entries in key order.
 
-use super::block;
 use super::pieces::Cutting;
-use super::vector::ColumnVector;
+use super::row_keys::RowKeys;
+use super::vector::{ColumnVector, Values};
+use super::{BlockError, block};
 use crate::EngineError;
 use crate::entry::IndexCodec;
-use rukh_keys::DatumRef;
+use std::ops::Range;
 
 /// Bytes of values after which a block is cut, however few its rows.
 const BLOCK_BYTES: usize = 4 << 20;
@@ -19,28 +20,8 @@ pub(crate) struct BlockBuilder<'a> {
     /// By column, its number in blocks.
     numbers: Vec<usize>,
     columns: Vec<ColumnVector>,
-    keys: Keys,
     bytes: usize,
     block_rows: usize,
-}
-
-/// Keys of entries, one behind the other.
-#[derive(Default)]
-struct Keys {
-    ends: Vec<usize>,
-    data: Vec<u8>,
-}
-
-impl Keys {
-    fn push(&mut self, key: &[u8]) {
-        self.data.extend_from_slice(key);
-        self.ends.push(self.data.len());
-    }
-
-    fn get(&self, at: usize) -> &[u8] {
-        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.data[start..self.ends[at]]
-    }
 }
 
 impl<'a> BlockBuilder<'a> {
@@ -51,7 +32,6 @@ impl<'a> BlockBuilder<'a> {
             index,
             numbers: blocks.numbers.clone(),
             columns: blocks.types.iter().map(|ty| ColumnVector::new(*ty)).collect(),
-            keys: Keys::default(),
             bytes: 0,
             block_rows,
         }
@@ -67,23 +47,29 @@ impl<'a> BlockBuilder<'a> {
         let mut datums = Vec::with_capacity(self.columns.len());
         let decoded = self.index.decode_slots(key, value, &mut datums);
         decoded.map_err(|e| self.index.corruption(key, e))?;
-        self.bytes += value.len();
-        self.add(key, &datums)
-    }
-
-    /// Adds an entry by slot.
-    pub(crate) fn add(&mut self, key: &[u8], datums: &[DatumRef<'_>]) -> Result<(), EngineError> {
-        for (column, datum) in self.columns.iter_mut().zip(datums) {
+        for (column, datum) in self.columns.iter_mut().zip(&datums) {
             column.push(datum)?;
         }
-        self.bytes += key.len();
-        self.keys.push(key);
+        self.bytes += key.len() + value.len();
+        Ok(())
+    }
+
+    /// Adds some rows of these columns, which are those of the index by slot.
+    pub(super) fn add_rows(&mut self, from: &[ColumnVector], rows: Range<usize>) -> Result<(), BlockError> {
+        for (column, from) in self.columns.iter_mut().zip(from) {
+            let before = column.bytes();
+            column.append(from, rows.clone())?;
+            self.bytes += match (column.values(), column.data_type().key_width()) {
+                (Values::Int(_) | Values::Wide(_), Some(width)) => width * rows.len(),
+                _ => column.bytes() - before,
+            };
+        }
         Ok(())
     }
 
     /// Returns the number of entries added.
     pub(crate) fn rows(&self) -> usize {
-        self.keys.ends.len()
+        self.columns.first().map_or(0, ColumnVector::len)
     }
 
     /// Whether there is enough for a block.
@@ -93,26 +79,44 @@ impl<'a> BlockBuilder<'a> {
 
     /// Makes blocks of all entries, and begins anew; gives out their pieces, those of each block
     /// in key order.
-    pub(crate) fn finish(&mut self) -> Vec<PieceEntry> {
+    pub(crate) fn finish(&mut self) -> Result<Vec<PieceEntry>, EngineError> {
         let rows = self.rows();
         let block_rows = match self.bytes / BLOCK_BYTES {
             0 => self.block_rows,
             parts => self.block_rows.min(rows.div_ceil(parts)),
         };
         let cutting = Cutting::new(self.block_rows);
-        let encode = |rows: std::ops::Range<usize>| {
-            let key_of = |row: usize| self.keys.get(row);
-            block::encode(&self.numbers, &self.columns, rows, cutting, &key_of)
-        };
-        let pieces = block::cut(rows, block_rows).flat_map(encode).collect();
+        let mut pieces = Vec::new();
+        for rows in block::cut(rows, block_rows) {
+            let keys = self.keys(cutting, rows.clone())?;
+            let key_of = |row: usize| {
+                let at = keys.binary_search_by_key(&row, |(row, _)| *row);
+                at.map_or(&[][..], |at| keys[at].1.as_slice())
+            };
+            pieces.extend(block::encode(
+                &self.numbers,
+                &self.columns,
+                rows,
+                cutting,
+                &key_of,
+            ));
+        }
         self.clear();
-        pieces
+        Ok(pieces)
+    }
+
+    /// Returns the keys of the rows of a block that are stored as such, by row: those with which parts begin, and the last.
+    fn keys(&self, cutting: Cutting, rows: Range<usize>) -> Result<Vec<(usize, Vec<u8>)>, EngineError> {
+        let keys = RowKeys::new(self.index, &self.columns);
+        let last = rows.end - 1;
+        let firsts = cutting.pieces(0, rows).map(|part| part.start);
+        let stored = firsts.chain([last]);
+        stored.map(|row| Ok((row, keys.key(row)?))).collect()
     }
 
     /// Forgets all entries.
     pub(crate) fn clear(&mut self) {
         self.columns.iter_mut().for_each(ColumnVector::clear);
-        self.keys = Keys::default();
         self.bytes = 0;
     }
 }

@@ -35,6 +35,12 @@ impl Changes {
         Ok(self.next.as_ref())
     }
 
+    /// Takes the next change.
+    pub(super) fn next(&mut self) -> Result<Option<Change>, EngineError> {
+        self.peek()?;
+        Ok(self.next.take())
+    }
+
     /// Takes the next changes for as long as their keys are wanted, and at most `most`; says whether
     /// another that is wanted follows.
     pub(super) fn take(

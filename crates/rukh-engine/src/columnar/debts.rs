@@ -163,6 +163,33 @@ impl Inner {
         Ok(known.entry(id).or_insert(counted).clone())
     }
 
+    /// Returns how many changes an index is known to have beside its blocks.
+    pub(super) fn known_changes(&self, id: IndexId) -> Option<u64> {
+        self.debts.known.lock().get(&id).map(|debt| debt.changes)
+    }
+
+    /// Notes that all changes of an index were folded that it was known to have at a time; without such knowledge all is
+    /// forgotten, and to be counted anew.
+    pub(super) fn settle_debt(&self, id: IndexId, changes: Option<u64>) -> Result<(), crate::EngineError> {
+        let Some(changes) = changes else {
+            self.forget_debt(id);
+            return Ok(());
+        };
+        let rows = count_rows(
+            &self.snapshot(),
+            id,
+            self.debts.block_rows.load(Ordering::Relaxed),
+        )?;
+        if let Some(debt) = self.debts.known.lock().get_mut(&id) {
+            *debt = Debt {
+                changes: debt.changes.saturating_sub(changes),
+                rows,
+                ..Debt::default()
+            };
+        }
+        Ok(())
+    }
+
     /// Forgets what is known of an index: its storage was changed by other means.
     pub(crate) fn forget_debt(&self, id: IndexId) {
         self.debts.known.lock().remove(&id);
@@ -171,11 +198,17 @@ impl Inner {
 
 fn count(snapshot: &Snapshot, id: IndexId, block_rows: usize) -> Result<Debt, crate::EngineError> {
     let index = repack::columnar_index(snapshot, id)?;
-    let heads = ScanSpec::ranges(vec![Piece::Head.range(&KeyRange::all())]).keys_only();
-    let blocks = snapshot.raw.count(&repack::layout(&index).storage, heads)?.0;
     Ok(Debt {
         changes: snapshot.raw.count(&index.storage, ScanSpec::all().keys_only())?.0,
-        rows: blocks * block_rows as u64,
+        rows: count_rows(snapshot, id, block_rows)?,
         ..Debt::default()
     })
+}
+
+/// Returns the rows of all blocks of an index, about.
+fn count_rows(snapshot: &Snapshot, id: IndexId, block_rows: usize) -> Result<u64, crate::EngineError> {
+    let index = repack::columnar_index(snapshot, id)?;
+    let heads = ScanSpec::ranges(vec![Piece::Head.range(&KeyRange::all())]).keys_only();
+    let blocks = snapshot.raw.count(&repack::layout(&index).storage, heads)?.0;
+    Ok(blocks * block_rows as u64)
 }

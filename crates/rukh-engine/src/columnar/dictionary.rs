@@ -6,15 +6,25 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+/// Rows after which it is looked whether a dictionary is likely to pay: one in so many of those of a column.
+const SAMPLE_SHARE: usize = 8;
+
+/// As many rows at least.
+const SAMPLE_MIN: usize = 64;
+
+/// It is not where more of these rows have values of their own than all but one in so many.
+const REPEATED_SHARE: usize = 16;
+
 /// Appends the byte strings of some rows as a dictionary with codes, or as they are; returns whether as a dictionary.
 pub(super) fn encode(strings: &Strings, rows: &[usize], out: &mut Vec<u8>) -> bool {
     // More distinct values than half of the rows are no dictionary.
     let distinct_max = rows.len().div_ceil(2);
-    let mut numbers: HashMap<&[u8], u32, Seeded> = HashMap::with_hasher(Seeded::new());
+    let sample = (rows.len() / SAMPLE_SHARE).max(SAMPLE_MIN);
+    let mut numbers: HashMap<&[u8], u32, Seeded> = HashMap::with_capacity_and_hasher(sample, Seeded::new());
     // Values as they are seen first, and by row which of them it has.
     let (mut values, mut of_rows): (Vec<&[u8]>, Vec<u32>) = (Vec::new(), Vec::with_capacity(rows.len()));
     let mut last: Option<(&[u8], u32)> = None;
-    for row in rows {
+    for (seen, row) in rows.iter().enumerate() {
         let value = strings.get(*row);
         let number = match last {
             Some((last, number)) if last == value => number,
@@ -23,7 +33,8 @@ pub(super) fn encode(strings: &Strings, rows: &[usize], out: &mut Vec<u8>) -> bo
                 values.len() as u32 - 1
             }),
         };
-        if values.len() > distinct_max {
+        let is_sample = seen + 1 == sample;
+        if values.len() > distinct_max || (is_sample && values.len() > sample - sample / REPEATED_SHARE) {
             put_strings(rows.iter().map(|row| strings.get(*row)), out);
             return false;
         }

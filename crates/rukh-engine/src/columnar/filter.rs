@@ -104,10 +104,7 @@ pub(super) fn of_column(
     let not_null = rows.clone().filter(|row| !vector.is_null(*row));
     let hashed = |some: usize| {
         let hashes = not_null.clone().take(some).map(|row| hash_of_row(vector, row));
-        let mut hashes: Vec<u64> = hashes.collect();
-        hashes.sort_unstable();
-        hashes.dedup();
-        hashes
+        distinct(hashes, some.min(rows.len()))
     };
     if hashed(SAMPLE).len() * 2 < not_null.clone().take(SAMPLE).count() {
         return None;
@@ -124,6 +121,28 @@ pub(super) fn of_column(
         && hashes.len() * DISTINCT_SHARE >= rows.len()
         && bytes(hashes.len()) * COLUMN_SHARE <= column_bytes;
     pays.then_some(hashes)
+}
+
+/// Returns each of some hashes once; there are `most` of them at most.
+fn distinct(hashes: impl Iterator<Item = u64>, most: usize) -> Vec<u64> {
+    let mut found = Vec::with_capacity(most);
+    // A table half full at most, in which hashes lie where their own bits say, or behind; 0 is a free place.
+    let mut table = vec![0_u64; (most * 2).next_power_of_two()];
+    let (mut zero, mask) = (false, table.len() - 1);
+    for hash in hashes {
+        let mut at = hash as usize & mask;
+        while table[at] != 0 && table[at] != hash {
+            at = (at + 1) & mask;
+        }
+        let is_new = match hash {
+            0 => !std::mem::replace(&mut zero, true),
+            hash => std::mem::replace(&mut table[at], hash) != hash,
+        };
+        if is_new {
+            found.push(hash);
+        }
+    }
+    found
 }
 
 /// Returns the bytes of a filter of so many values, about.
@@ -213,6 +232,18 @@ mod tests {
         let mut vector = ColumnVector::new(ty);
         values.for_each(|value| vector.push(&value.as_ref()).unwrap());
         vector
+    }
+
+    proptest! {
+        #[test]
+        fn hashes_are_told_apart(hashes in prop::collection::vec(prop_oneof![0..9_u64, Just(u64::MAX), any::<u64>()], 0..99)) {
+            let mut found = distinct(hashes.iter().copied(), hashes.len());
+            found.sort_unstable();
+            let mut expected = hashes;
+            expected.sort_unstable();
+            expected.dedup();
+            prop_assert_eq!(found, expected);
+        }
     }
 
     #[test]

@@ -71,7 +71,7 @@ impl<'a> BlockLoad<'a> {
             return Ok(());
         };
         if self.is_free(first, last)? {
-            for (key, value) in self.builder.finish() {
+            for (key, value) in self.builder.finish()? {
                 self.pieces.add(&key, &value);
             }
             if self.pieces.buffered_bytes() > self.bytes_max {

@@ -10,7 +10,7 @@
 //! | how blocks and changes are read as one      | `scan`, `open`, `changes`, `first`, `totals` |
 //! | how tables in blocks look as if in rows     | `view`              |
 //! | what is kept of blocks that were read       | `kept`, `heads`     |
-//! | how blocks are made                         | `build`, `load`     |
+//! | how blocks are made                         | `build`, `row_keys`, `load` |
 //! | how changes become blocks, and when         | `repack`, `debts`   |
 //! | how an index is checked and printed         | `check`             |
 //!
@@ -35,6 +35,7 @@ mod open;
 mod packed;
 mod pieces;
 mod repack;
+mod row_keys;
 mod scan;
 mod test;
 mod times;
@@ -58,7 +59,7 @@ pub use test::ColumnTest;
 pub(crate) use times::life_test;
 pub use totals::{BlockTotals, TotalWanted};
 pub use vector::{Coded, ColumnVector, Strings, Values, ranked_float, ranked_real};
-pub(crate) use view::{Packed, Unpacked, Wanted};
+pub(crate) use view::{Packed, PointRow, Unpacked, Wanted, point_row, prefix_rows};
 
 /// Columns of times in blocks: numbers, types and names, and how rows have them.
 pub(crate) mod hidden {

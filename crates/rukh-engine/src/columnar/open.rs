@@ -11,10 +11,11 @@ use super::pieces::{Cut, Parts, Pieces};
 use super::times::Numbers;
 use super::totals::Told;
 use crate::EngineError;
+use crate::codec::DatumRefs;
 use crate::entry::{Blocks, IndexCodec};
-use rukh_keys::{DatumRef, KeyRange, SortOrder};
+use rukh_keys::{Datum, DatumRef, KeyRange, SortOrder};
 use rukh_kv::{KvSnapshot, ScanSpec};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
@@ -56,10 +57,32 @@ pub(super) struct Block {
     pub(super) placed: bool,
 }
 
-/// The pieces of a column that were read, by number.
+/// The pieces of a column that were read, from the first of them to the last.
 struct ReadColumn {
     slot: usize,
+    first: usize,
     pieces: SmallVec<[Option<Arc<Vec<u8>>>; 1]>,
+}
+
+impl ReadColumn {
+    fn get(&self, piece: usize) -> Option<&Arc<Vec<u8>>> {
+        self.pieces.get(piece.checked_sub(self.first)?)?.as_ref()
+    }
+
+    fn set(&mut self, piece: usize, value: Arc<Vec<u8>>) {
+        if self.pieces.is_empty() {
+            self.first = piece;
+        }
+        if let Some(before) = self.first.checked_sub(piece) {
+            self.pieces.insert_many(0, std::iter::repeat_n(None, before));
+            self.first = piece;
+        }
+        let at = piece - self.first;
+        if at >= self.pieces.len() {
+            self.pieces.resize(at + 1, None);
+        }
+        self.pieces[at] = Some(value);
+    }
 }
 
 impl Blocks {
@@ -165,11 +188,14 @@ impl Block {
     }
 
     /// Returns what was read of a column.
-    fn read_of(&mut self, slot: usize, pieces: usize) -> &mut ReadColumn {
+    fn read_of(&mut self, slot: usize) -> &mut ReadColumn {
         let at = self.read.iter().position(|read| read.slot == slot);
         let at = at.unwrap_or_else(|| {
-            let pieces = smallvec![None; pieces];
-            self.read.push(ReadColumn { slot, pieces });
+            self.read.push(ReadColumn {
+                slot,
+                first: 0,
+                pieces: SmallVec::new(),
+            });
             self.read.len() - 1
         });
         &mut self.read[at]
@@ -191,21 +217,21 @@ impl Block {
                 let key = blocks.key(slot, &self.first_key);
                 let (ty, missing) = (blocks.types[slot], &blocks.missing[slot]);
                 let value = column::encode_constant(&key, ty, missing, self.rows)?;
-                self.read_of(slot, 1).pieces[0] = Some(Arc::new(value));
+                self.read_of(slot).set(0, Arc::new(value));
             }
             return Ok(Missing::new());
         };
-        let cut = self.cut(index, slot);
-        let (count, wanted) = (cut.pieces, cut.of_rows(rows));
+        let wanted = self.cut(index, slot).of_rows(rows);
         let kept = self.kept.as_ref().map(|(_, kept)| kept.clone());
-        let read = &mut self.read_of(slot, count).pieces;
+        let read = self.read_of(slot);
         let mut missing = Missing::new();
         for piece in wanted {
-            if read[piece].is_none() {
-                read[piece] = kept.as_ref().and_then(|kept| kept.piece(place, piece)).cloned();
+            if read.get(piece).is_some() {
+                continue;
             }
-            if read[piece].is_none() {
-                missing.push((piece, Vec::new()));
+            match kept.as_ref().and_then(|kept| kept.piece(place, piece)) {
+                Some(value) => read.set(piece, value.clone()),
+                None => missing.push((piece, Vec::new())),
             }
         }
         let cut = self.cut(index, slot);
@@ -312,12 +338,12 @@ impl Block {
                 "another number of rows than its head says",
             )));
         }
-        let (bytes, pieces) = (value.len() as u64, cut.pieces);
+        let bytes = value.len() as u64;
         let value = Arc::new(value);
         if let (Some((kept, block)), Some(place)) = (&self.kept, self.stored.place(blocks.numbers[slot])) {
             kept.keep(block, self.reader, (place, piece), &value);
         }
-        self.read_of(slot, pieces).pieces[piece] = Some(value);
+        self.read_of(slot).set(piece, value);
         Ok(bytes)
     }
 
@@ -328,16 +354,56 @@ impl Block {
         let ty = index.blocks().expect("the index is columnar").types[slot];
         let mut columns = SmallVec::with_capacity(read.pieces.len());
         for piece in &read.pieces {
-            let column = match piece {
-                None => None,
-                Some(value) => Some(
-                    Column::parse_again(ty, value)
-                        .map_err(|e| corruption(index, &self.first_key, Some(slot), e))?,
-                ),
-            };
-            columns.push(column);
+            let again = piece.as_ref().map(|value| Column::parse_again(ty, value));
+            let column = again.transpose();
+            columns.push(column.map_err(|e| corruption(index, &self.first_key, Some(slot), e))?);
         }
-        Ok(Pieces::new(self.cut(index, slot).piece_rows, columns))
+        Ok(Pieces::some(&self.cut(index, slot), read.first, columns))
+    }
+}
+
+impl KeptBlock {
+    /// Returns the rows that a key can be among.
+    pub(super) fn rows_at(&self, key: &[u8]) -> Range<usize> {
+        match &self.parts {
+            Some(parts) => parts.rows_at(key, self.rows),
+            None => 0..self.rows,
+        }
+    }
+
+    /// Returns where the part ends that a row lies in.
+    pub(super) fn part_end(&self, row: usize) -> usize {
+        match &self.parts {
+            Some(parts) => parts.end_of(row).min(self.rows),
+            None => self.rows,
+        }
+    }
+
+    /// Returns a column as far as some rows need it, if all of that is kept.
+    pub(super) fn column(
+        &self,
+        index: &IndexCodec,
+        slot: usize,
+        rows: Range<usize>,
+    ) -> Result<Option<Pieces<'_>>, EngineError> {
+        let blocks = index.blocks().expect("the index is columnar");
+        let Some(place) = self.numbers.place(blocks.numbers[slot]) else {
+            return Ok(None);
+        };
+        let cut = Cut::of(self.parts.as_deref(), Some(place), self.rows);
+        let wanted = cut.of_rows(rows);
+        let first = wanted.start;
+        let mut columns = SmallVec::new();
+        for piece in wanted {
+            let Some(value) = self.piece(place, piece) else {
+                return Ok(None);
+            };
+            let column = Column::parse_again(blocks.types[slot], value);
+            columns.push(Some(
+                column.map_err(|e| corruption(index, &self.first_key, Some(slot), e))?,
+            ));
+        }
+        Ok(Some(Pieces::some(&cut, first, columns)))
     }
 }
 
@@ -362,6 +428,41 @@ impl<'a> KeyColumns<'a> {
         })
     }
 
+    /// The same, of as many elements, of what is kept of a block, if that is all that some rows need.
+    pub(super) fn of_kept(
+        index: &'a IndexCodec,
+        block: &'a KeptBlock,
+        rows: &Range<usize>,
+        elements: usize,
+    ) -> Result<Option<Self>, EngineError> {
+        let columns = (0..elements).map(|slot| block.column(index, slot, rows.clone()).transpose());
+        let columns: Option<Result<Vec<_>, _>> = columns.collect();
+        Ok(columns.transpose()?.map(|columns| KeyColumns {
+            index,
+            first_key: &block.first_key,
+            columns,
+        }))
+    }
+
+    /// Returns how many of some rows begin with these elements, one after the other from the first on.
+    pub(super) fn count_from(
+        &self,
+        rows: Range<usize>,
+        elements: &[DatumRef<'_>],
+    ) -> Result<Option<usize>, EngineError> {
+        let Some(sought) = self.sought(elements) else {
+            return Ok(None);
+        };
+        let mut count = 0;
+        for row in rows {
+            if self.compare(row, &sought)?.is_ne() {
+                break;
+            }
+            count += 1;
+        }
+        Ok(Some(count))
+    }
+
     fn datum(&self, slot: usize, row: usize) -> Result<DatumRef<'a>, EngineError> {
         let datum = self.columns[slot].datum(row);
         datum.map_err(|e| corruption(self.index, self.first_key, Some(slot), e))
@@ -381,15 +482,57 @@ impl<'a> KeyColumns<'a> {
 
     /// Returns the first of some rows whose key is `start` or behind it; the one behind them if there is none.
     pub(super) fn first_from(&self, rows: Range<usize>, start: &[u8]) -> Result<usize, EngineError> {
-        let (mut low, mut high) = (rows.start, rows.end);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match self.key(middle)?.as_slice() < start {
-                true => low = middle + 1,
-                false => high = middle,
-            }
+        let elements = self.elements_of(start);
+        let elements: Option<DatumRefs<'_>> = elements
+            .as_ref()
+            .map(|elements| elements.iter().map(Datum::as_ref).collect());
+        let sought = elements.as_ref().and_then(|elements| self.sought(elements));
+        first_where(rows, |row| match &sought {
+            // Keys that begin with these elements begin with `start`.
+            Some(sought) => Ok(self.compare(row, sought)?.is_lt()),
+            None => Ok(self.key(row)?.as_slice() < start),
+        })
+    }
+
+    /// Returns the first of some rows that begins with these elements or lies behind all that do; `None` if one is of
+    /// another type.
+    pub(super) fn first_with(
+        &self,
+        rows: Range<usize>,
+        elements: &[DatumRef<'_>],
+    ) -> Result<Option<usize>, EngineError> {
+        let Some(sought) = self.sought(elements) else {
+            return Ok(None);
+        };
+        first_where(rows, |row| Ok(self.compare(row, &sought)?.is_lt())).map(Some)
+    }
+
+    /// Returns the leading elements that a key is the encoding of and of nothing more, if that is plain: then it need not be
+    /// compared with encoded keys.
+    fn elements_of(&self, start: &[u8]) -> Option<Vec<Datum>> {
+        let layout = &self.index.layout;
+        let begins_behind = |column: &usize| {
+            let field = layout.field(*column);
+            field.is_some_and(|field| field.offset == start.len() && field.bit.unwrap_or(0) == 0)
+        };
+        let columns = (1..self.columns.len()).find(begins_behind)?;
+        let elements = layout
+            .decode_prefix(start, columns)
+            .ok()
+            .filter(|_| layout.salt().is_none())?;
+        let mut encoded = Vec::with_capacity(start.len());
+        {
+            let datums: DatumRefs<'_> = elements.iter().map(Datum::as_ref).collect();
+            layout.encode_prefix_into(&datums, &mut encoded).ok()?;
         }
-        Ok(low)
+        (encoded == start).then_some(elements)
+    }
+
+    /// Returns leading elements as columns store them; `None` if one is of another type.
+    fn sought<'d>(&self, elements: &'d [DatumRef<'_>]) -> Option<SmallVec<[Sought<'d>; 12]>> {
+        let types = &self.index.blocks()?.types;
+        let each = types.iter().zip(elements);
+        each.map(|(ty, datum)| column::sought(*ty, datum)).collect()
     }
 
     /// Looks for the row with a key: where it is, or would be.
@@ -416,12 +559,7 @@ impl<'a> KeyColumns<'a> {
                 &decoded
             }
         };
-        let types = &self.index.blocks().expect("the index is columnar").types;
-        let sought = types
-            .iter()
-            .zip(datums)
-            .map(|(ty, datum)| column::sought(*ty, datum));
-        let Some(sought) = sought.collect::<Option<SmallVec<[Sought<'_>; 12]>>>() else {
+        let Some(sought) = self.sought(datums) else {
             return Err(self.index.corruption(key, "a key of other types"));
         };
         let (mut low, mut high) = (rows.start, rows.end);
@@ -450,6 +588,22 @@ impl<'a> KeyColumns<'a> {
         }
         Ok(Ordering::Equal)
     }
+}
+
+/// Returns the first of some rows behind those that lie before a place.
+fn first_where(
+    rows: Range<usize>,
+    is_before: impl Fn(usize) -> Result<bool, EngineError>,
+) -> Result<usize, EngineError> {
+    let (mut low, mut high) = (rows.start, rows.end);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match is_before(middle)? {
+            true => low = middle + 1,
+            false => high = middle,
+        }
+    }
+    Ok(low)
 }
 
 /// Returns the first key of the last block that begins at `key` or before.

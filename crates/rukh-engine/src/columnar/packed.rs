@@ -91,19 +91,22 @@ fn bytes_of(count: usize, width: u8) -> usize {
 }
 
 fn pack_bits(values: impl Iterator<Item = i64>, base: i64, width: u8, out: &mut Vec<u8>) {
-    let bytes = usize::from(width / 8);
-    let start = out.len();
-    for (at, value) in values.enumerate() {
-        let above = value.wrapping_sub(base) as u64;
-        if bytes > 0 {
-            out.extend_from_slice(&above.to_le_bytes()[..bytes]);
-            continue;
+    let above = values.map(|value| value.wrapping_sub(base) as u64);
+    match width {
+        8 => out.extend(above.map(|above| above as u8)),
+        16 => above.for_each(|above| out.extend_from_slice(&(above as u16).to_le_bytes())),
+        32 => above.for_each(|above| out.extend_from_slice(&(above as u32).to_le_bytes())),
+        64 => above.for_each(|above| out.extend_from_slice(&above.to_le_bytes())),
+        width => {
+            let start = out.len();
+            for (at, above) in above.enumerate() {
+                let bit = at * usize::from(width);
+                if bit.is_multiple_of(8) {
+                    out.push(0);
+                }
+                out[start + bit / 8] |= (above as u8) << (bit % 8);
+            }
         }
-        let bit = at * usize::from(width);
-        if bit.is_multiple_of(8) {
-            out.push(0);
-        }
-        out[start + bit / 8] |= (above as u8) << (bit % 8);
     }
 }
 

@@ -157,6 +157,11 @@ impl Parts {
         low * self.rows..((low + 1) * self.rows).min(rows)
     }
 
+    /// Returns the first row behind the part that a row lies in.
+    pub(super) fn end_of(&self, row: usize) -> usize {
+        (row / self.rows + 1) * self.rows
+    }
+
     /// Returns the key of a row that is the first of a part, but not of the block.
     pub(super) fn key_at(&self, row: usize) -> Option<&[u8]> {
         (row > 0 && row.is_multiple_of(self.rows)).then(|| self.key(row / self.rows))
@@ -232,29 +237,53 @@ impl<'a> Cut<'a> {
 /// A column of a block, of which not every piece need have been read.
 pub(super) struct Pieces<'a> {
     piece_rows: usize,
+    /// How many pieces the column has, and which is the first of those here.
+    count: usize,
+    first: usize,
     columns: SmallVec<[Option<Column<'a>>; 1]>,
 }
 
 impl<'a> Pieces<'a> {
+    /// Makes a column of all its pieces.
+    #[cfg(test)]
     pub(super) fn new(piece_rows: usize, columns: SmallVec<[Option<Column<'a>>; 1]>) -> Self {
-        Pieces { piece_rows, columns }
+        Pieces {
+            piece_rows,
+            count: columns.len(),
+            first: 0,
+            columns,
+        }
+    }
+
+    /// Makes a column, which is cut like this, of some pieces that follow one another from the `first` on: of one that many
+    /// pieces make a single row takes no more than its own.
+    pub(super) fn some(cut: &Cut<'_>, first: usize, columns: SmallVec<[Option<Column<'a>>; 1]>) -> Self {
+        Pieces {
+            piece_rows: cut.piece_rows,
+            count: cut.pieces,
+            first,
+            columns,
+        }
     }
 
     /// Returns the piece that a row lies in, and the row's place in it.
     #[inline]
     fn at(&self, row: usize) -> Result<(&Column<'a>, usize), BlockError> {
-        if let [Some(whole)] = self.columns.as_slice() {
-            return Ok((whole, row));
+        if let [Some(only)] = self.columns.as_slice() {
+            let place = row.wrapping_sub(self.first * self.piece_rows);
+            return match place < only.rows() {
+                true => Ok((only, place)),
+                false => Err(BlockError::Missing),
+            };
         }
-        let piece = self.columns.get(row / self.piece_rows);
-        let piece = piece.and_then(Option::as_ref).ok_or(BlockError::Missing)?;
-        Ok((piece, row % self.piece_rows))
+        let piece = (row / self.piece_rows).checked_sub(self.first);
+        let piece = piece.and_then(|piece| self.columns.get(piece)?.as_ref());
+        Ok((piece.ok_or(BlockError::Missing)?, row % self.piece_rows))
     }
 
     fn all(&self) -> impl Iterator<Item = Result<&Column<'a>, BlockError>> {
-        self.columns
-            .iter()
-            .map(|piece| piece.as_ref().ok_or(BlockError::Missing))
+        let piece = |piece: usize| self.columns.get(piece.checked_sub(self.first)?)?.as_ref();
+        (0..self.count).map(move |at| piece(at).ok_or(BlockError::Missing))
     }
 
     /// Returns the datum of a row.
@@ -289,7 +318,7 @@ impl<'a> Pieces<'a> {
 
     /// Appends some rows, in ascending or in descending order, to a vector of the same type.
     pub(super) fn read_rows(&self, rows: &[u32], out: &mut ColumnVector) -> Result<(), BlockError> {
-        if let [Some(whole)] = self.columns.as_slice() {
+        if let (1, [Some(whole)]) = (self.count, self.columns.as_slice()) {
             return whole.read_rows(rows, out);
         }
         let piece_of = |row: &u32| *row as usize / self.piece_rows;

@@ -9,7 +9,8 @@
 //! a newer snapshot.
 //!
 //! Changes behind all rows of a block, as those who write in the order of the key make them, become blocks of their own if they are many enough,
-//! and the block stays. What goes of the changes goes as a range where no other change lies between.
+//! and the block stays. They go as a range, and what others wrote meanwhile is written once more behind that. Changes among the rows of a
+//! block go one by one: whoever reads a few rows walks over all that a range has taken away, up to the next change that is left.
 //!
 //! A step holds one block and [`CHANGE_BLOCKS_MAX`] times as many changes in memory; changes beyond that are left to the
 //! next step, beside the new blocks. Nothing but whole steps is ever stored, so that whoever is
@@ -24,7 +25,8 @@ use super::changes::{Change, Changes};
 use super::check::pieces_of;
 use super::head::Head;
 use super::open::{block_at, corruption};
-use super::scan::BlockScan;
+use super::row_keys::RowKeys;
+use super::scan::{BlockScan, ColumnBatch};
 use super::test::Test;
 use super::times;
 use crate::engine::{Engine, Inner};
@@ -35,18 +37,22 @@ use crate::snapshot::{Definitions, Snapshot};
 use crate::{EngineError, Progress};
 use rukh_catalog::{CatalogError, IndexId, IndexState, Table, TableId};
 use rukh_keys::{DatumRef, KeyRange};
-use rukh_kv::{Durability, KvSnapshot, ScanSpec, WriteBatch};
+use rukh_kv::{Durability, KvSnapshot, ScanSpec, WriteBatch, step_aside};
+use std::cmp::Ordering;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, mpsc};
+use std::thread;
 
 /// Changes folded in one step, at most: as many as so many blocks have rows.
 const CHANGE_BLOCKS_MAX: usize = 4;
 
-/// Changes that follow one another from which on they are removed as a range, and most ranges of a step: each is looked at by
-/// all who read, until storage has forgotten it.
-const RANGE_MIN: usize = 8;
-const RANGES_MAX: usize = 16;
+/// From so many changes on a step that makes new blocks beside the old ones removes them as a range, which is looked at by all who
+/// read until storage has forgotten it, but costs who writes no more than one of them does.
+const RANGE_MIN: usize = 32;
+
+/// As long as no more than one in so many lies among them that is not to go.
+const RANGE_SHARE: usize = 2;
 
 /// Bytes of changes folded in one step, about.
 const CHANGE_BYTES_MAX: usize = 16 << 20;
@@ -177,19 +183,53 @@ impl Engine {
 
 fn repack_all(inner: &Inner, id: IndexId, progress: &dyn Progress) -> Result<u64, EngineError> {
     let _repack = inner.repack.lock();
+    let known = inner.known_changes(id);
     let mut folded = 0;
-    for want in [Want::Changes, Want::Dead] {
-        let mut start = Some(Vec::new());
-        while let Some(from) = start {
-            check_cancelled(progress)?;
-            let (done, next) = step(inner, id, &from, want)?;
-            folded += done;
-            progress.advance(done);
-            start = next;
+    aside(inner, id, |make| {
+        for want in [Want::Changes, Want::Dead] {
+            let mut start = Some(Vec::new());
+            while let Some(from) = start {
+                check_cancelled(progress)?;
+                let (done, next) = step_made(inner, &mut || make(&from, want))?;
+                folded += done;
+                progress.advance(done);
+                start = next;
+            }
         }
-    }
-    inner.forget_debt(id);
+        Ok(())
+    })?;
+    inner.settle_debt(id, known)?;
     Ok(folded)
+}
+
+/// Lets `work` have steps made by a thread that gives way to those who read and write.
+fn aside(
+    inner: &Inner,
+    id: IndexId,
+    work: impl FnOnce(&dyn Fn(&[u8], Want) -> Result<Option<Made>, EngineError>) -> Result<(), EngineError>,
+) -> Result<(), EngineError> {
+    let (ask, asked) = mpsc::channel::<(Vec<u8>, Want)>();
+    let (give, given) = mpsc::channel();
+    thread::scope(|scope| {
+        let maker = scope.spawn(move || {
+            step_aside();
+            for (start, want) in asked {
+                if give.send(make(inner, id, &start, want)).is_err() {
+                    break;
+                }
+            }
+        });
+        let done = work(&|start, want| {
+            // If the other has gone, it has panicked, which is told below.
+            let _ = ask.send((start.to_vec(), want));
+            given.recv().unwrap_or(Ok(None))
+        });
+        drop(ask);
+        match maker.join() {
+            Ok(()) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
 }
 
 /// Removes what has died of a columnar index or table, and folds its changes; others write meanwhile.
@@ -269,12 +309,16 @@ pub(super) fn step(
     start: &[u8],
     want: Want,
 ) -> Result<(u64, Option<Vec<u8>>), EngineError> {
-    let block_rows = inner.debts.block_rows.load(Relaxed);
+    step_made(inner, &mut || make(inner, id, start, want))
+}
+
+/// The same of a step that somebody makes.
+fn step_made(
+    inner: &Inner,
+    make: &mut dyn FnMut() -> Result<Option<Made>, EngineError>,
+) -> Result<(u64, Option<Vec<u8>>), EngineError> {
     for _ in 0..ATTEMPTS {
-        let snapshot = inner.snapshot();
-        let index = columnar_index(&snapshot, id)?;
-        let dying = Dying::at(&snapshot.definitions, &index, inner.clock.horizon())?;
-        let Some(step) = prepare(&snapshot.raw, &index, start, block_rows, dying.as_ref(), want)? else {
+        let Some(Made { index, step }) = make()? else {
             return Ok((0, None));
         };
         if apply(inner, &index, &step)? {
@@ -282,6 +326,22 @@ pub(super) fn step(
         }
     }
     Ok((0, None))
+}
+
+/// A step that is to be written.
+struct Made {
+    index: Arc<IndexCodec>,
+    step: Step,
+}
+
+/// Makes a step from a snapshot, without any lock; `None` if there is nothing to be done.
+fn make(inner: &Inner, id: IndexId, start: &[u8], want: Want) -> Result<Option<Made>, EngineError> {
+    let block_rows = inner.debts.block_rows.load(Relaxed);
+    let snapshot = inner.snapshot();
+    let index = columnar_index(&snapshot, id)?;
+    let dying = Dying::at(&snapshot.definitions, &index, inner.clock.horizon())?;
+    let step = prepare(&snapshot.raw, &index, start, block_rows, dying.as_ref(), want)?;
+    Ok(step.map(|step| Made { index, step }))
 }
 
 /// Makes the new blocks of the first changes from `start` on, or of the first block with rows that are dead; `None` if
@@ -339,11 +399,8 @@ fn prepare(
             more = true;
             break;
         }
-        let (taken, _) = changes.take(1, |_| true)?;
-        bytes += taken
-            .iter()
-            .map(|(key, value)| key.len() + value.len())
-            .sum::<usize>();
+        let taken = changes.next()?;
+        bytes += taken.as_ref().map_or(0, |(key, value)| key.len() + value.len());
         folded.extend(taken);
     }
     let next = match more {
@@ -383,7 +440,7 @@ fn prepare(
         step.pieces = fold(kv, index, Some(range), &[], dying, &mut builder)?;
         step.old_heads.push(behind);
     }
-    step.pieces.extend(builder.finish());
+    step.pieces.extend(builder.finish()?);
     Ok(Some(step))
 }
 
@@ -450,35 +507,55 @@ fn fold(
     };
     if let Some(range) = range {
         let mut rows = BlockScan::blocks_alone(kv.clone(), index.clone(), range)?;
-        let slots = layout(index).types.len();
         while let Some(batch) = rows.next_batch(1)? {
-            for row in 0..batch.rows {
-                let datums = (0..slots).map(|slot| batch.columns[slot].datum(row));
-                let datums: Result<Vec<DatumRef<'_>>, _> = datums.collect();
-                let datums = datums.map_err(|e| corruption(index, &[], None, e))?;
-                let mut key = Vec::with_capacity(32);
-                index
-                    .layout
-                    .encode_into(&datums[..index.layout.columns().len()], &mut key)?;
-                while let Some(change) = changes.next_if(|(changed, _)| *changed < key) {
-                    put(builder, change)?;
+            let keys = RowKeys::new(index, &batch.columns);
+            let mut next = 0;
+            while let Some((key, _)) = changes.peek() {
+                let place = keys.search(next..batch.rows, key)?;
+                let (row, is_there) = place.map_or_else(|row| (row, false), |row| (row, true));
+                copy(index, builder, batch, next..row, dying)?;
+                next = row + usize::from(is_there);
+                if row == batch.rows {
+                    break;
                 }
-                match changes.next_if(|(changed, _)| *changed == key) {
-                    Some(change) => put(builder, change)?,
-                    None if dying.is_some_and(|dying| dying.is_dead(&datums[dying.slot])) => {}
-                    None => builder.add(&key, &datums)?,
-                }
+                changes.next().map_or(Ok(()), |change| put(builder, change))?;
             }
+            copy(index, builder, batch, next..batch.rows, dying)?;
         }
     }
     for change in changes {
         put(builder, change)?;
         // Rows before are those of one block: a few blocks at once, of even size.
         if builder.rows() >= CHANGE_BLOCKS_MAX * builder.block_rows() {
-            pieces.extend(builder.finish());
+            pieces.extend(builder.finish()?);
         }
     }
     Ok(pieces)
+}
+
+/// Adds some rows of a block without what is dead to a builder.
+fn copy(
+    index: &IndexCodec,
+    builder: &mut BlockBuilder<'_>,
+    batch: &ColumnBatch,
+    rows: Range<usize>,
+    dying: Option<&Dying>,
+) -> Result<(), EngineError> {
+    let failed = |e| corruption(index, &[], None, e);
+    let Some(dying) = dying else {
+        return builder.add_rows(&batch.columns, rows).map_err(failed);
+    };
+    let mut alive = rows.start..rows.start;
+    for row in rows {
+        let life = batch.columns[dying.slot].datum(row).map_err(failed)?;
+        if dying.is_dead(&life) {
+            builder.add_rows(&batch.columns, alive).map_err(failed)?;
+            alive = row + 1..row + 1;
+        } else {
+            alive.end = row + 1;
+        }
+    }
+    builder.add_rows(&batch.columns, alive).map_err(failed)
 }
 
 /// Whether there are no blocks but the old ones where the new ones will be: a load may have brought some.
@@ -517,7 +594,7 @@ fn batch_of(now: &Snapshot, index: &IndexCodec, step: &Step) -> Result<Option<Wr
     if !step.old_heads.iter().zip(stored).all(same) {
         return Ok(None);
     }
-    let Some(runs) = unchanged(now, index, &step.folded)? else {
+    let Some(left) = left(now, index, &step.folded)? else {
         return Ok(None);
     };
     if !is_alone(now, index, step)? {
@@ -535,13 +612,20 @@ fn batch_of(now: &Snapshot, index: &IndexCodec, step: &Step) -> Result<Option<Wr
     for (key, value) in &step.pieces {
         batch.put(&blocks.storage, key, value);
     }
-    let range_min = RANGE_MIN.max(step.folded.len() / RANGES_MAX);
-    for run in runs.into_iter().map(|run| &step.folded[run]) {
-        match run {
-            [(first, _), .., (last, _)] if run.len() >= range_min => {
-                batch.delete_range(&index.storage, &up_to(first, last));
+    match (step.folded.first(), step.folded.last()) {
+        (Some((first, _)), Some((last, _)))
+            if step.old_heads.is_empty()
+                && left.gone.len() >= RANGE_MIN
+                && left.newer.len() * RANGE_SHARE <= left.gone.len() =>
+        {
+            batch.delete_range(&index.storage, &up_to(first, last));
+            for (key, value) in &left.newer {
+                batch.put(&index.storage, key, value);
             }
-            _ => run.iter().for_each(|(key, _)| batch.delete(&index.storage, key)),
+        }
+        _ => {
+            let gone = left.gone.iter();
+            gone.for_each(|at| batch.delete(&index.storage, &step.folded[*at].0));
         }
     }
     Ok(Some(batch))
@@ -555,38 +639,39 @@ fn up_to(first: &[u8], last: &[u8]) -> KeyRange {
     }
 }
 
-/// Says which changes, which are in key order, are still what they were: runs of such with no other change between them;
-/// `None` if one has gone.
-fn unchanged(
-    now: &Snapshot,
-    index: &IndexCodec,
-    folded: &[Change],
-) -> Result<Option<Vec<Range<usize>>>, EngineError> {
+/// What became of the changes that a step has folded.
+struct Left {
+    /// Those that are still what they were.
+    gone: Vec<usize>,
+    /// What others wrote between the first and the last of them since.
+    newer: Vec<Change>,
+}
+
+/// Says what became of changes, which are in key order; `None` if one has gone.
+fn left(now: &Snapshot, index: &IndexCodec, folded: &[Change]) -> Result<Option<Left>, EngineError> {
+    let mut left = Left {
+        gone: Vec::with_capacity(folded.len()),
+        newer: Vec::new(),
+    };
     let (Some((first, _)), Some((last, _))) = (folded.first(), folded.last()) else {
-        return Ok(Some(Vec::new()));
+        return Ok(Some(left));
     };
     // All changes between them were folded, so that few others lie there.
     let range = up_to(first, last);
     let mut stored = now.raw.scan(&index.storage, ScanSpec::ranges(vec![range]))?;
-    let mut runs: Vec<Range<usize>> = Vec::new();
-    let mut goes_on = false;
-    for (at, (key, value)) in folded.iter().enumerate() {
-        let found = loop {
-            match stored.next()? {
-                Some(entry) if entry.key < key.as_slice() => goes_on = false,
-                Some(entry) if entry.key == key => break Some(entry.value == value),
-                _ => break None,
-            }
-        };
-        match (found, runs.last_mut().filter(|_| goes_on)) {
-            (None, _) => return Ok(None),
-            (Some(true), Some(run)) => run.end = at + 1,
-            (Some(true), None) => runs.push(at..at + 1),
-            (Some(false), _) => {}
+    let mut next = 0;
+    while let Some(entry) = stored.next()? {
+        let order = folded
+            .get(next)
+            .map_or(Ordering::Less, |(key, _)| entry.key.cmp(key));
+        match order {
+            Ordering::Equal if folded[next].1 == entry.value => left.gone.push(next),
+            Ordering::Less | Ordering::Equal => left.newer.push((entry.key.to_vec(), entry.value.to_vec())),
+            Ordering::Greater => return Ok(None),
         }
-        goes_on = found == Some(true);
+        next += usize::from(order.is_eq());
     }
-    Ok(Some(runs))
+    Ok((next == folded.len()).then_some(left))
 }
 
 #[cfg(test)]

@@ -8,13 +8,14 @@
 use super::block::Piece;
 use super::changes::Change;
 use super::head::Head;
-use super::kept::KeptBlocks;
+use super::kept::{KeptBlock, KeptBlocks};
 use super::open::{Block, KeyColumns, corruption};
 use super::pieces::Pieces;
 use super::scan::{BlockScan, BlockScanSpec};
 use super::vector::ColumnVector;
-use crate::EngineError;
+use crate::codec::DatumRefs;
 use crate::entry::{DELETED, IndexCodec};
+use crate::{EngineError, Row};
 use rukh_keys::{Datum, DatumRef, KeyRange, MaskedCompare};
 use rukh_kv::{KvCursor, KvError, KvSnapshot, Position, ScanSpec, ScanStats, scan_position};
 use std::collections::HashMap;
@@ -210,6 +211,138 @@ struct Rows {
     window: Window,
 }
 
+/// Returns the block that has rows on both sides of a key, or at it, if it is kept and a snapshot, which belongs to this state of
+/// blocks, has it as it is kept; `checked` are those of which it was seen already.
+fn kept_block(
+    kv: &dyn KvSnapshot,
+    (kept, state): (&KeptBlocks, Option<u64>),
+    index: &IndexCodec,
+    key: &[u8],
+    checked: &mut Vec<u64>,
+) -> Result<Option<Arc<KeptBlock>>, EngineError> {
+    let storage = &index.blocks().expect("the table is columnar").storage;
+    let Some(block) = kept.at(storage, key) else {
+        return Ok(None);
+    };
+    if !block.is_of(state) && !checked.contains(&block.identity()) {
+        let (key, value) = block.head();
+        if kv.get(storage, key)?.as_deref() != Some(value) {
+            kept.lose(&block);
+            return Ok(None);
+        }
+        checked.push(block.identity());
+        block.see(state);
+    }
+    block.touch();
+    Ok(Some(block))
+}
+
+/// What there is of a row for those who want some values of it.
+pub(crate) enum PointRow {
+    /// There is no such row.
+    Absent,
+    /// It is among the changes, with this value.
+    Change(Vec<u8>),
+    /// It is in a block, and has these values of those that were asked for, in their order.
+    Kept(Vec<Datum>),
+    /// It may be in a block of which not all that is needed is kept.
+    Unknown,
+}
+
+/// Looks for the row with a key among the changes of a columnar table, then in what is kept of its blocks, for the values of
+/// these slots. The snapshot belongs to the state of blocks.
+pub(crate) fn point_row(
+    kv: &dyn KvSnapshot,
+    kept: (&KeptBlocks, Option<u64>),
+    index: &IndexCodec,
+    key: &[u8],
+    slots: &[usize],
+) -> Result<PointRow, EngineError> {
+    match kv.get(&index.storage, key)? {
+        Some(change) if change == DELETED => return Ok(PointRow::Absent),
+        Some(change) => return Ok(PointRow::Change(change)),
+        None => {}
+    }
+    let Some(block) = kept_block(kv, kept, index, key, &mut Vec::new())? else {
+        return Ok(PointRow::Unknown);
+    };
+    let rows = block.rows_at(key);
+    let Some(columns) = KeyColumns::of_kept(index, &block, &rows, index.layout.columns().len())? else {
+        return Ok(PointRow::Unknown);
+    };
+    let Ok(row) = columns.search(rows, key, None)? else {
+        return Ok(PointRow::Absent);
+    };
+    let mut values = Vec::with_capacity(slots.len());
+    for slot in slots {
+        let Some(column) = block.column(index, *slot, row..row + 1)? else {
+            return Ok(PointRow::Unknown);
+        };
+        let datum = column.datum(row);
+        let datum = datum.map_err(|e| corruption(index, &block.first_key, Some(*slot), e))?;
+        values.push(datum.into_owned());
+    }
+    Ok(PointRow::Kept(values))
+}
+
+/// Returns the values of these slots of the first rows, at most so many, whose keys begin with some elements that take this
+/// range; `None` where a change lies among them, or not all that is needed is kept of one block. The snapshot belongs to the
+/// state of blocks.
+pub(crate) fn prefix_rows(
+    kv: &dyn KvSnapshot,
+    kept: (&KeptBlocks, Option<u64>),
+    index: &IndexCodec,
+    (range, elements): (&KeyRange, usize),
+    slots: &[usize],
+    most: usize,
+) -> Result<Option<Vec<Row>>, EngineError> {
+    let Some(block) = kept_block(kv, kept, index, &range.start, &mut Vec::new())? else {
+        return Ok(None);
+    };
+    let changes = ScanSpec::ranges(vec![range.clone()]).keys_only().limited(1);
+    if index.layout.salt().is_some() || kv.count(&index.storage, changes)?.0 > 0 {
+        return Ok(None);
+    }
+    let prefix = index.layout.decode_prefix(&range.start, elements);
+    let prefix = prefix.map_err(|e| index.corruption(&range.start, e))?;
+    let prefix: DatumRefs<'_> = prefix.iter().map(Datum::as_ref).collect();
+    let part = block.rows_at(&range.start);
+    let Some(keys) = KeyColumns::of_kept(index, &block, &part, elements)? else {
+        return Ok(None);
+    };
+    let Some(mut row) = keys.first_with(part, &prefix)? else {
+        return Ok(None);
+    };
+    let mut found = Vec::new();
+    while row < block.rows && found.len() < most {
+        let part = row..block.part_end(row).min(row + most - found.len());
+        let Some(keys) = KeyColumns::of_kept(index, &block, &part, elements)? else {
+            return Ok(None);
+        };
+        let Some(count) = keys.count_from(part.clone(), &prefix)? else {
+            return Ok(None);
+        };
+        let before = found.len();
+        found.resize_with(before + count, || Row::with_capacity(slots.len()));
+        for slot in slots.iter().filter(|_| count > 0) {
+            let Some(column) = block.column(index, *slot, row..row + count)? else {
+                return Ok(None);
+            };
+            for (nth, out) in found[before..].iter_mut().enumerate() {
+                let datum = column.datum(row + nth);
+                let datum = datum.map_err(|e| corruption(index, &block.first_key, Some(*slot), e))?;
+                out.push(datum.into_owned());
+            }
+        }
+        if count < part.len() {
+            return Ok(Some(found));
+        }
+        row = part.end;
+    }
+    // Behind the last row of the block others may follow.
+    Ok((found.len() == most).then_some(found))
+}
+
 /// Rows of the open block that are decoded.
 #[derive(Default)]
 struct Window {
@@ -238,30 +371,24 @@ impl Rows {
         Ok(true)
     }
 
-    /// Opens the block that has rows on both sides of a key, or at it, if it is kept; returns whether it is.
-    fn open_kept(&mut self, key: &[u8]) -> Result<bool, EngineError> {
-        let storage = &self.index.blocks().expect("the table is columnar").storage;
-        let Some(kept) = self.kept.at(storage, key) else {
-            return Ok(false);
-        };
-        if !kept.is_of(self.state) && !self.checked.contains(&kept.identity()) {
-            let (key, value) = kept.head();
-            if self.kv.get(storage, key)?.as_deref() != Some(value) {
-                self.kept.lose(&kept);
-                return Ok(false);
-            }
-            self.checked.push(kept.identity());
-            kept.see(self.state);
-        }
-        kept.touch();
+    /// Returns the block that has rows on both sides of a key, or at it, if it is kept.
+    fn kept_at(&mut self, key: &[u8]) -> Result<Option<Arc<KeptBlock>>, EngineError> {
+        let of = (self.kept.as_ref(), self.state);
+        kept_block(self.kv.as_ref(), of, &self.index, key, &mut self.checked)
+    }
+
+    fn open_kept(&mut self, kept: Arc<KeptBlock>) {
         self.block = Some(Block::of_kept(&self.kept, kept));
         self.window.rows = 0;
-        Ok(true)
     }
 
     /// Opens the last block that begins at a key or before; returns whether there is one.
     fn open_at(&mut self, key: &[u8]) -> Result<bool, EngineError> {
-        Ok(self.open_kept(key)? || self.open_before(Some(&[key, &[0]].concat()))?)
+        match self.kept_at(key)? {
+            Some(kept) => self.open_kept(kept),
+            None => return self.open_before(Some(&[key, &[0]].concat())),
+        }
+        Ok(true)
     }
 
     /// Opens the last block that begins before a key, or without a key the last one; returns whether there is one.
@@ -287,9 +414,21 @@ impl Rows {
         let mut values = vec![None; keys.len()];
         let mut at = 0;
         while at < keys.len() {
-            if !self.open_at(keys[at])? {
-                at += 1;
-                continue;
+            let kept = self.kept_at(keys[at])?;
+            if let Some(kept) = &kept {
+                let read = self.get_kept(kept, &keys[at..], &mut values[at..])?;
+                at += read;
+                if read > 0 {
+                    continue;
+                }
+            }
+            match kept {
+                Some(kept) => self.open_kept(kept),
+                None if self.open_before(Some(&[keys[at], &[0]].concat()))? => {}
+                None => {
+                    at += 1;
+                    continue;
+                }
             }
             let last_key = self.block.as_ref().map(|block| block.last_key.clone());
             let last_key = last_key.unwrap_or_default();
@@ -304,6 +443,41 @@ impl Rows {
             }
         }
         Ok(values)
+    }
+
+    /// Finds the values of rows with ascending keys of which the first lies in a block, for as long as all that they need is
+    /// kept of it; returns for how many.
+    fn get_kept(
+        &self,
+        block: &KeptBlock,
+        keys: &[&[u8]],
+        values: &mut [Option<Vec<u8>>],
+    ) -> Result<usize, EngineError> {
+        let slots = self.index.blocks().expect("the table is columnar").types.len();
+        let elements = self.index.layout.columns().len();
+        let mut datums = vec![Datum::Null; slots];
+        let within = keys.iter().take_while(|key| **key <= block.last_key.as_slice());
+        for (nth, key) in within.clone().enumerate() {
+            let rows = block.rows_at(key);
+            let Some(columns) = KeyColumns::of_kept(&self.index, block, &rows, elements)? else {
+                return Ok(nth);
+            };
+            let Ok(row) = columns.search(rows, key, None)? else {
+                continue;
+            };
+            for slot in &self.values {
+                let Some(column) = block.column(&self.index, *slot, row..row + 1)? else {
+                    return Ok(nth);
+                };
+                let datum = column.datum(row);
+                let datum = datum.map_err(|e| corruption(&self.index, &block.first_key, Some(*slot), e))?;
+                datums[*slot] = datum.into_owned();
+            }
+            let mut value = Vec::with_capacity(64);
+            self.index.encode_included(&datums, &mut value)?;
+            values[nth] = Some(value);
+        }
+        Ok(within.count())
     }
 
     /// Finds the values of the rows of the open block with these ascending keys.

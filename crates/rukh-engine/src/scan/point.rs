@@ -7,12 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use rukh_catalog::{ColumnId, TableId};
-use rukh_keys::DatumRef;
+use rukh_keys::{Datum, DatumRef};
 use rukh_kv::ScanSpec;
 use smallvec::SmallVec;
 
 use super::visit::visit_rows;
-use super::{Plan, ScanCounters, ScanRequest};
+use super::{Access, Plan, ScanCounters, ScanRequest};
+use crate::columnar::PointRow;
+use crate::entry::{EntryPlace, IndexCodec};
 use crate::snapshot::Snapshot;
 use crate::{EngineError, Row};
 
@@ -21,6 +23,10 @@ pub struct PointReader {
     plan: Plan,
     /// The values of family 0 that are asked for.
     ordinals: Arc<[usize]>,
+    /// The slots of blocks that have them, of a columnar table of which nothing else is asked for than what is in blocks.
+    slots: Option<Vec<usize>>,
+    /// Of such a table, the slots that have the columns asked for, in their order.
+    shown: Option<Vec<usize>>,
 }
 
 impl std::fmt::Debug for PointReader {
@@ -40,8 +46,24 @@ impl PointReader {
         let codec = snapshot.codec(table)?.clone();
         let request = ScanRequest::all(codec.table.clone(), columns);
         let plan = Plan::new(codec, &request, false)?;
+        let ordinals = plan.ordinals();
+        let in_blocks = |access: &Access| matches!(access, Access::Key(_) | Access::Value { fetched: 0, .. });
+        let index = plan.codec.blocks.as_ref();
+        let index = index.filter(|_| plan.columns.iter().all(in_blocks));
+        let slot = |index: &IndexCodec, ordinal: usize| index.slot(EntryPlace::Included(ordinal));
+        let slots = index.map(|index| ordinals.iter().map(|ordinal| slot(index, *ordinal)).collect());
+        let shown = index.map(|index| {
+            let slot_of = |access: &Access| match access {
+                Access::Key(at) => Some(*at),
+                Access::Value { ordinal, .. } => Some(slot(index, *ordinal)),
+                _ => None,
+            };
+            plan.columns.iter().filter_map(slot_of).collect()
+        });
         Ok(PointReader {
-            ordinals: plan.ordinals(),
+            ordinals,
+            slots,
+            shown,
             plan,
         })
     }
@@ -75,14 +97,29 @@ impl PointReader {
             seeks: 1,
             ..ScanCounters::default()
         };
-        let kv = snapshot.narrowed(codec, &self.ordinals);
-        let Some(base) = kv.get(&codec.families[0].storage, &row_key)? else {
+        let found = match &self.slots {
+            Some(slots) => snapshot.point_row(codec, &row_key, slots)?,
+            None => None,
+        };
+        let base = match found {
+            Some(PointRow::Absent) => None,
+            Some(PointRow::Change(value)) => Some(value),
+            Some(PointRow::Kept(values)) => {
+                (counters.keys_examined, counters.rows) = (1, 1);
+                return Ok((Some(self.row_of(&row_key, values, &mut counters)?), counters));
+            }
+            Some(PointRow::Unknown) | None => {
+                let kv = snapshot.narrowed(codec, &self.ordinals);
+                kv.get(&codec.families[0].storage, &row_key)?
+            }
+        };
+        let Some(base) = base else {
             return Ok((None, counters));
         };
         let mut values: SmallVec<[Option<Vec<u8>>; 1]> = SmallVec::new();
         values.push(Some(base));
         for family in &plan.fetched[1..] {
-            values.push(kv.get(&codec.families[*family].storage, &row_key)?);
+            values.push(snapshot.kv.get(&codec.families[*family].storage, &row_key)?);
         }
         (counters.keys_examined, counters.rows) = (1, 1);
         counters.bytes_read = values.iter().flatten().map(|value| value.len() as u64).sum();
@@ -92,6 +129,36 @@ impl PointReader {
             row.push(view.datum(column)?.into_owned());
         }
         Ok((Some(row), counters))
+    }
+
+    /// Makes a row of its key and the values asked for, in the order of their ordinals.
+    fn row_of(
+        &self,
+        key: &[u8],
+        values: Vec<Datum>,
+        counters: &mut ScanCounters,
+    ) -> Result<Row, EngineError> {
+        let codec = &self.plan.codec;
+        let mut row = Row::with_capacity(self.plan.columns.len());
+        for access in &self.plan.columns {
+            row.push(match access {
+                Access::Key(at) => {
+                    let datum = codec.key.decode_column(key, *at);
+                    datum.map_err(|e| codec.corruption(key, e.into()))?.into_owned()
+                }
+                Access::Value { ordinal, .. } => {
+                    let nth = self.ordinals.binary_search(ordinal).ok();
+                    let value = nth
+                        .and_then(|nth| values.get(nth))
+                        .cloned()
+                        .unwrap_or(Datum::Null);
+                    counters.bytes_read += bytes_of(&value);
+                    value
+                }
+                _ => unreachable!("only what is in blocks is read so"),
+            });
+        }
+        Ok(row)
     }
 
     /// Whether the rows of a prefix are read by one scan that gives all columns asked for, so that
@@ -115,12 +182,27 @@ impl PointReader {
         cancel: Arc<AtomicBool>,
     ) -> Result<(Option<Vec<Row>>, ScanCounters), EngineError> {
         let (plan, codec) = (&self.plan, &self.plan.codec);
+        let limit = fetch.map_or(most as u64 + 1, |fetch| fetch.min(most as u64 + 1));
+        let range = codec.key.prefix_range(key)?;
+        if let Some(slots) = self.shown.as_ref().filter(|_| !reverse)
+            && let Some(rows) = snapshot.prefix_rows(codec, (&range, key.len()), slots, limit as usize)?
+        {
+            let counters = ScanCounters {
+                ranges: 1,
+                seeks: 1,
+                keys_examined: rows.len() as u64,
+                rows: rows.len() as u64,
+                bytes_read: rows.iter().flatten().map(bytes_of).sum(),
+                ..ScanCounters::default()
+            };
+            return Ok(((rows.len() <= most).then_some(rows), counters));
+        }
         let spec = ScanSpec {
             reverse,
-            limit: Some(fetch.map_or(most as u64 + 1, |fetch| fetch.min(most as u64 + 1))),
+            limit: Some(limit),
             keys_only: !plan.values,
             cancel: Some(cancel),
-            ..ScanSpec::ranges(vec![codec.key.prefix_range(key)?])
+            ..ScanSpec::ranges(vec![range])
         };
         let kv = snapshot.narrowed(codec, &self.ordinals);
         let mut cursor = kv.scan(plan.storage(), spec)?;
@@ -138,5 +220,15 @@ impl PointReader {
             ..cursor.stats().into()
         };
         Ok(((rows.len() <= most).then_some(rows), counters))
+    }
+}
+
+/// Returns the bytes that a value takes, about.
+fn bytes_of(value: &Datum) -> u64 {
+    match value {
+        Datum::Null => 0,
+        Datum::Text(text) => text.len() as u64,
+        Datum::Bytes(bytes) => bytes.len() as u64,
+        _ => 8,
     }
 }

@@ -119,7 +119,7 @@ fn what_others_write_meanwhile_stays_among_what_goes_as_a_range() {
             .filter(|op| op.table() == index.storage)
             .map(|op| op.to_string().split('/').next().unwrap_or_default().to_string())
             .collect();
-        // 0 to 100, 110 to 390, 410 to 490, 510 to 590.
+        // The range, and what was written since: 105, 400 and 500.
         assert_eq!(gone.len(), 4, "{gone:?}");
         assert!(batch.to_string().contains(" - "), "{batch}");
         assert!(apply(&engine.inner, &index, &step).unwrap());
@@ -138,6 +138,45 @@ fn what_others_write_meanwhile_stays_among_what_goes_as_a_range() {
         assert!(engine.check_table(table.id, &NoProgress).unwrap().is_clean());
         drop(old);
     }
+}
+
+#[test]
+fn a_step_of_which_most_has_changed_meanwhile_takes_away_the_rest_alone() {
+    let (engine, table) = engine(Arc::new(MemoryStore::new()));
+    upsert(&engine, &table, (0..60).map(|key| (key, 0)));
+    let (index, step) = first_step(&engine, &table);
+    upsert(&engine, &table, (0..60).step_by(2).map(|key| (key, 1)));
+    let expected = rows(&engine, &table);
+    let batch = batch_of(&engine.inner.snapshot(), &index, &step)
+        .unwrap()
+        .unwrap();
+    let of_changes = batch.ops().filter(|op| op.table() == index.storage);
+    assert_eq!(of_changes.count(), 30);
+    assert!(apply(&engine.inner, &index, &step).unwrap());
+    assert_eq!(
+        (rows(&engine, &table), debt(&engine, &table).delta_rows),
+        (expected, 30)
+    );
+    assert_eq!(repack(&engine, &table), 30);
+    assert!(engine.check_table(table.id, &NoProgress).unwrap().is_clean());
+}
+
+#[test]
+fn what_is_written_beside_a_repack_stays_known_as_what_is_to_be_folded() {
+    let (engine, table) = engine(Arc::new(MemoryStore::new()));
+    let known = || engine.changes_beside_blocks(table.id);
+    upsert(&engine, &table, (0..50).map(|key| (key, 0)));
+    assert_eq!(known(), [(None, 50)]);
+    repack(&engine, &table);
+    assert_eq!(known(), [(None, 0)]);
+    upsert(&engine, &table, (20..30).map(|key| (key, 1)));
+    let id = Engine::layout_id(&table);
+    let before = engine.inner.known_changes(id);
+    upsert(&engine, &table, (20..23).map(|key| (key, 2)));
+    engine.inner.settle_debt(id, before).unwrap();
+    assert_eq!(known(), [(None, 3)]);
+    engine.inner.settle_debt(id, None).unwrap();
+    assert_eq!(known(), [(None, 10)]);
 }
 
 #[test]
