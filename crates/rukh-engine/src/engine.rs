@@ -53,7 +53,7 @@ pub struct Engine {
 pub(crate) struct Inner {
     pub(crate) store: Arc<dyn KvStore>,
     /// The same store.
-    watched: Arc<WatchedStore>,
+    pub(crate) watched: Arc<WatchedStore>,
     pub(crate) functions: Arc<dyn RowFunctions>,
     /// Replaced with the storage changes it stands for; held for reading while a snapshot is taken.
     definitions: RwLock<Arc<Definitions>>,

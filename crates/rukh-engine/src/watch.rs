@@ -22,6 +22,9 @@ pub(crate) struct WatchedStore {
     store: Arc<dyn KvStore>,
     started: AtomicU64,
     finished: AtomicU64,
+    /// All writes, of blocks or not.
+    all_started: AtomicU64,
+    all_finished: AtomicU64,
 }
 
 impl WatchedStore {
@@ -30,7 +33,17 @@ impl WatchedStore {
             store,
             started: AtomicU64::new(0),
             finished: AtomicU64::new(0),
+            all_started: AtomicU64::new(0),
+            all_finished: AtomicU64::new(0),
         }
+    }
+
+    /// Returns how many writes there were of whatever; `None` while one is under way. Between two times with the same number
+    /// nothing was written.
+    pub(crate) fn writes(&self) -> Option<u64> {
+        let finished = self.all_finished.load(Ordering::SeqCst);
+        let started = self.all_started.load(Ordering::SeqCst);
+        (finished == started).then_some(started)
     }
 
     /// Takes a snapshot, and says to which state of blocks it belongs.
@@ -47,6 +60,8 @@ impl WatchedStore {
 
     /// Does something that changes blocks, if it does.
     fn counted<T>(&self, changes: bool, write: impl FnOnce(&dyn KvStore) -> T) -> T {
+        self.all_started.fetch_add(1, Ordering::SeqCst);
+        let _finish_all = Finish(&self.all_finished);
         let _finish = changes.then(|| {
             self.started.fetch_add(1, Ordering::SeqCst);
             Finish(&self.finished)
@@ -220,6 +235,11 @@ mod tests {
         assert!(state().is_some() && state() != second);
         let beside = store.counted(true, |_| state());
         assert_eq!(beside, None);
+        let writes = store.writes();
+        assert_eq!(
+            (store.counted(false, |_| store.writes()), store.writes()),
+            (None, writes.map(|writes| writes + 1))
+        );
         store.drop_table("t1.c").unwrap();
         assert!(state().is_some());
     }

@@ -111,11 +111,7 @@ impl Inner {
 
     fn pay(&self, id: IndexId, rows: u64) -> Result<(), crate::EngineError> {
         let mut debt = self.debt(id, rows)?;
-        let limit = self
-            .debts
-            .rows_min
-            .load(Ordering::Relaxed)
-            .max(debt.rows / DEBT_SHARE);
+        let limit = self.limit(&debt);
         if debt.changes <= limit {
             return Ok(());
         }
@@ -166,6 +162,22 @@ impl Inner {
     /// Returns how many changes an index is known to have beside its blocks.
     pub(super) fn known_changes(&self, id: IndexId) -> Option<u64> {
         self.debts.known.lock().get(&id).map(|debt| debt.changes)
+    }
+
+    /// Whether an index has twice as many changes as are left beside its blocks, besides those that were folded since they
+    /// were counted.
+    pub(super) fn is_far_behind(&self, id: IndexId, folded: u64) -> bool {
+        let known = self.debts.known.lock();
+        known.get(&id).is_some_and(|debt| {
+            let limit = self.limit(debt);
+            debt.changes.saturating_sub(folded) > 2 * limit
+        })
+    }
+
+    /// Returns how many changes of an index are left beside its blocks.
+    fn limit(&self, debt: &Debt) -> u64 {
+        let least = self.debts.rows_min.load(Ordering::Relaxed);
+        least.max(debt.rows / DEBT_SHARE)
     }
 
     /// Notes that all changes of an index were folded that it was known to have at a time; without such knowledge all is

@@ -281,6 +281,11 @@ impl<'a> Pieces<'a> {
         Ok((piece.ok_or(BlockError::Missing)?, row % self.piece_rows))
     }
 
+    /// Whether the piece is here that a row lies in.
+    pub(super) fn has(&self, row: usize) -> bool {
+        self.at(row).is_ok()
+    }
+
     fn all(&self) -> impl Iterator<Item = Result<&Column<'a>, BlockError>> {
         let piece = |piece: usize| self.columns.get(piece.checked_sub(self.first)?)?.as_ref();
         (0..self.count).map(move |at| piece(at).ok_or(BlockError::Missing))

@@ -190,7 +190,11 @@ fn repack_all(inner: &Inner, id: IndexId, progress: &dyn Progress) -> Result<u64
             let mut start = Some(Vec::new());
             while let Some(from) = start {
                 check_cancelled(progress)?;
-                let (done, next) = step_made(inner, &mut || make(&from, want))?;
+                // Who writes faster than that is not given way to.
+                let (done, next) = match inner.is_far_behind(id, folded) {
+                    true => step(inner, id, &from, want)?,
+                    false => step_made(inner, &mut || make(&from, want))?,
+                };
                 folded += done;
                 progress.advance(done);
                 start = next;
@@ -255,8 +259,10 @@ pub(crate) fn bury_index(inner: &Inner, index: &Arc<IndexCodec>, now: i64) -> Re
             let Some(step) = prepare(&snapshot.raw, index, &from, block_rows, dying.as_ref(), want)? else {
                 break;
             };
-            if let Some(batch) = batch_of(&snapshot, index, &step)? {
-                inner.store.write(batch, Durability::Synced)?;
+            if let Some(left) = still_left(&snapshot, index, &step)? {
+                inner
+                    .store
+                    .write(batch_of(index, &step, &left)?, Durability::Synced)?;
             }
             start = step.next;
         }
@@ -318,11 +324,12 @@ fn step_made(
     make: &mut dyn FnMut() -> Result<Option<Made>, EngineError>,
 ) -> Result<(u64, Option<Vec<u8>>), EngineError> {
     for _ in 0..ATTEMPTS {
-        let Some(Made { index, step }) = make()? else {
+        let Some(made) = make()? else {
             return Ok((0, None));
         };
-        if apply(inner, &index, &step)? {
-            return Ok((step.folded.len() as u64, step.next));
+        let step = &made.step;
+        if apply(inner, &made)? {
+            return Ok((step.folded.len() as u64, step.next.clone()));
         }
     }
     Ok((0, None))
@@ -332,16 +339,20 @@ fn step_made(
 struct Made {
     index: Arc<IndexCodec>,
     step: Step,
+    /// How many writes the snapshot has, if none was under way when it was taken.
+    writes: Option<u64>,
 }
 
 /// Makes a step from a snapshot, without any lock; `None` if there is nothing to be done.
 fn make(inner: &Inner, id: IndexId, start: &[u8], want: Want) -> Result<Option<Made>, EngineError> {
     let block_rows = inner.debts.block_rows.load(Relaxed);
+    let writes = inner.watched.writes();
     let snapshot = inner.snapshot();
+    let writes = writes.filter(|writes| inner.watched.writes() == Some(*writes));
     let index = columnar_index(&snapshot, id)?;
     let dying = Dying::at(&snapshot.definitions, &index, inner.clock.horizon())?;
     let step = prepare(&snapshot.raw, &index, start, block_rows, dying.as_ref(), want)?;
-    Ok(step.map(|step| Made { index, step }))
+    Ok(step.map(|step| Made { index, step, writes }))
 }
 
 /// Makes the new blocks of the first changes from `start` on, or of the first block with rows that are dead; `None` if
@@ -571,35 +582,45 @@ fn is_alone(now: &Snapshot, index: &IndexCodec, step: &Step) -> Result<bool, Eng
 }
 
 /// Writes a step, unless what it is made of has gone; returns whether it did.
-fn apply(inner: &Inner, index: &IndexCodec, step: &Step) -> Result<bool, EngineError> {
+fn apply(inner: &Inner, made: &Made) -> Result<bool, EngineError> {
+    let (index, step) = (&*made.index, &made.step);
     let guard = inner.lock_writer()?;
     let now = inner.snapshot();
     if columnar_index(&now, index.index.id).is_err() {
         return Ok(false);
     }
-    let Some(batch) = batch_of(&now, index, step)? else {
+    let nothing_written = made.writes.is_some() && made.writes == inner.watched.writes();
+    let left = match nothing_written {
+        true => Some(Left::all(&step.folded)),
+        false => still_left(&now, index, step)?,
+    };
+    let Some(left) = left else {
         return Ok(false);
     };
+    let batch = batch_of(index, step, &left)?;
     // Rows are what they were: indexes that are being built need not look at them again.
     inner.commit_noted(batch, Durability::Buffered, guard, |_| ())?;
     Ok(true)
 }
 
-/// Returns what a step writes, unless what it is made of has gone; nobody writes meanwhile.
-fn batch_of(now: &Snapshot, index: &IndexCodec, step: &Step) -> Result<Option<WriteBatch>, EngineError> {
-    let blocks = layout(index);
+/// Says what became of the changes of a step; `None` if what it is made of has gone. Nobody writes meanwhile.
+fn still_left(now: &Snapshot, index: &IndexCodec, step: &Step) -> Result<Option<Left>, EngineError> {
     let heads: Vec<Vec<u8>> = step.old_heads.iter().map(|(key, _)| key.clone()).collect();
-    let stored = now.raw.multi_get(&blocks.storage, &heads)?;
+    let stored = now.raw.multi_get(&layout(index).storage, &heads)?;
     let same = |(old, stored): (&(Vec<u8>, Vec<u8>), Option<Vec<u8>>)| stored.as_ref() == Some(&old.1);
     if !step.old_heads.iter().zip(stored).all(same) {
         return Ok(None);
     }
-    let Some(left) = left(now, index, &step.folded)? else {
-        return Ok(None);
-    };
-    if !is_alone(now, index, step)? {
-        return Ok(None);
-    }
+    let left = left(now, index, &step.folded)?;
+    Ok(match left.is_some() && is_alone(now, index, step)? {
+        true => left,
+        false => None,
+    })
+}
+
+/// Returns what a step writes.
+fn batch_of(index: &IndexCodec, step: &Step, left: &Left) -> Result<WriteBatch, EngineError> {
+    let blocks = layout(index);
     let mut batch = WriteBatch::new();
     for (key, head) in &step.old_heads {
         let first = &key[2..];
@@ -628,7 +649,7 @@ fn batch_of(now: &Snapshot, index: &IndexCodec, step: &Step) -> Result<Option<Wr
             gone.for_each(|at| batch.delete(&index.storage, &step.folded[*at].0));
         }
     }
-    Ok(Some(batch))
+    Ok(batch)
 }
 
 /// The range from one key to another, both of them in it.
@@ -645,6 +666,16 @@ struct Left {
     gone: Vec<usize>,
     /// What others wrote between the first and the last of them since.
     newer: Vec<Change>,
+}
+
+impl Left {
+    /// All are what they were.
+    fn all(folded: &[Change]) -> Self {
+        Left {
+            gone: (0..folded.len()).collect(),
+            newer: Vec::new(),
+        }
+    }
 }
 
 /// Says what became of changes, which are in key order; `None` if one has gone.

@@ -457,16 +457,26 @@ impl Rows {
         let elements = self.index.layout.columns().len();
         let mut datums = vec![Datum::Null; slots];
         let within = keys.iter().take_while(|key| **key <= block.last_key.as_slice());
+        // Columns as far as the key before needed them: the next one may lie beside it.
+        let mut parsed: Option<(Range<usize>, KeyColumns<'_>)> = None;
+        let mut columns: Vec<Option<Pieces<'_>>> = self.values.iter().map(|_| None).collect();
         for (nth, key) in within.clone().enumerate() {
             let rows = block.rows_at(key);
-            let Some(columns) = KeyColumns::of_kept(&self.index, block, &rows, elements)? else {
+            if parsed.as_ref().is_none_or(|(part, _)| *part != rows) {
+                let found = KeyColumns::of_kept(&self.index, block, &rows, elements)?;
+                parsed = found.map(|found| (rows.clone(), found));
+            }
+            let Some((_, parsed)) = &parsed else {
                 return Ok(nth);
             };
-            let Ok(row) = columns.search(rows, key, None)? else {
+            let Ok(row) = parsed.search(rows, key, None)? else {
                 continue;
             };
-            for slot in &self.values {
-                let Some(column) = block.column(&self.index, *slot, row..row + 1)? else {
+            for (slot, column) in self.values.iter().zip(&mut columns) {
+                if column.as_ref().is_none_or(|column| !column.has(row)) {
+                    *column = block.column(&self.index, *slot, row..row + 1)?;
+                }
+                let Some(column) = column else {
                     return Ok(nth);
                 };
                 let datum = column.datum(row);

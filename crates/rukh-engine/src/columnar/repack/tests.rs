@@ -87,11 +87,15 @@ fn repack(engine: &Engine, table: &Table) -> u64 {
         .unwrap()
 }
 
-fn first_step(engine: &Engine, table: &Table) -> (Arc<IndexCodec>, Step) {
-    let snapshot = engine.inner.snapshot();
-    let index = columnar_index(&snapshot, Engine::layout_id(table)).unwrap();
-    let step = prepare(&snapshot.raw, &index, &[], 16, None, Want::Changes).unwrap();
-    (index, step.unwrap())
+fn first_step(engine: &Engine, table: &Table) -> Made {
+    let made = make(&engine.inner, Engine::layout_id(table), &[], Want::Changes);
+    made.unwrap().unwrap()
+}
+
+/// What a step writes now.
+fn batch_now(engine: &Engine, made: &Made) -> WriteBatch {
+    let left = still_left(&engine.inner.snapshot(), &made.index, &made.step).unwrap();
+    batch_of(&made.index, &made.step, &left.unwrap()).unwrap()
 }
 
 #[test]
@@ -103,32 +107,30 @@ fn what_others_write_meanwhile_stays_among_what_goes_as_a_range() {
         let (engine, table) = engine(store);
         upsert(&engine, &table, (0..60).map(|key| (key * 10, 0)));
         let old = engine.snapshot();
-        let (index, step) = first_step(&engine, &table);
-        assert_eq!(step.folded.len(), 60);
+        let made = first_step(&engine, &table);
+        assert_eq!(made.step.folded.len(), 60);
         // A new row between two, one of those folded anew, and one that is gone.
         upsert(&engine, &table, [(105, 1), (400, 1)].into_iter());
         let mut write = engine.begin().unwrap();
         write.delete(&table, vec![row(500, 0)]).unwrap();
         write.commit(Durability::Buffered).unwrap();
         let expected = rows(&engine, &table);
-        let batch = batch_of(&engine.inner.snapshot(), &index, &step)
-            .unwrap()
-            .unwrap();
+        let batch = batch_now(&engine, &made);
         let gone: Vec<String> = batch
             .ops()
-            .filter(|op| op.table() == index.storage)
+            .filter(|op| op.table() == made.index.storage)
             .map(|op| op.to_string().split('/').next().unwrap_or_default().to_string())
             .collect();
         // The range, and what was written since: 105, 400 and 500.
         assert_eq!(gone.len(), 4, "{gone:?}");
         assert!(batch.to_string().contains(" - "), "{batch}");
-        assert!(apply(&engine.inner, &index, &step).unwrap());
+        assert!(apply(&engine.inner, &made).unwrap());
         assert_eq!(rows(&engine, &table), expected);
         assert_eq!(debt(&engine, &table).delta_rows, 3);
         assert!(engine.check_table(table.id, &NoProgress).unwrap().is_clean());
         // Keys of the range are free for who comes later, and the step is not done twice.
         upsert(&engine, &table, [(110, 2), (115, 2)].into_iter());
-        assert!(!apply(&engine.inner, &index, &step).unwrap());
+        assert!(!apply(&engine.inner, &made).unwrap());
         assert_eq!(repack(&engine, &table), 5);
         let found = rows(&engine, &table);
         assert_eq!(
@@ -141,18 +143,45 @@ fn what_others_write_meanwhile_stays_among_what_goes_as_a_range() {
 }
 
 #[test]
+fn a_step_is_looked_at_again_once_anything_was_written() {
+    let (engine, table) = engine(Arc::new(MemoryStore::new()));
+    upsert(&engine, &table, (0..40).map(|key| (key, 0)));
+    let made = first_step(&engine, &table);
+    assert!(made.writes.is_some() && made.writes == engine.inner.watched.writes());
+    upsert(&engine, &table, [(7, 1)].into_iter());
+    assert_ne!(made.writes, engine.inner.watched.writes());
+    assert!(apply(&engine.inner, &made).unwrap());
+    assert_eq!(
+        (rows(&engine, &table)[&7], debt(&engine, &table).delta_rows),
+        (1, 1)
+    );
+    // The rest in one step, beside which nothing is written.
+    let made = first_step(&engine, &table);
+    assert!(apply(&engine.inner, &made).unwrap());
+    assert!(!apply(&engine.inner, &made).unwrap());
+    assert_eq!(
+        (rows(&engine, &table)[&7], debt(&engine, &table).delta_rows),
+        (1, 0)
+    );
+    // A table that was emptied meanwhile stays so.
+    upsert(&engine, &table, (0..40).map(|key| (key, 2)));
+    let made = first_step(&engine, &table);
+    engine.truncate(table.id).unwrap();
+    assert!(!apply(&engine.inner, &made).unwrap());
+    assert!(rows(&engine, &table).is_empty());
+}
+
+#[test]
 fn a_step_of_which_most_has_changed_meanwhile_takes_away_the_rest_alone() {
     let (engine, table) = engine(Arc::new(MemoryStore::new()));
     upsert(&engine, &table, (0..60).map(|key| (key, 0)));
-    let (index, step) = first_step(&engine, &table);
+    let made = first_step(&engine, &table);
     upsert(&engine, &table, (0..60).step_by(2).map(|key| (key, 1)));
     let expected = rows(&engine, &table);
-    let batch = batch_of(&engine.inner.snapshot(), &index, &step)
-        .unwrap()
-        .unwrap();
-    let of_changes = batch.ops().filter(|op| op.table() == index.storage);
+    let batch = batch_now(&engine, &made);
+    let of_changes = batch.ops().filter(|op| op.table() == made.index.storage);
     assert_eq!(of_changes.count(), 30);
-    assert!(apply(&engine.inner, &index, &step).unwrap());
+    assert!(apply(&engine.inner, &made).unwrap());
     assert_eq!(
         (rows(&engine, &table), debt(&engine, &table).delta_rows),
         (expected, 30)
