@@ -1,11 +1,11 @@
 //! How fast columnar tables take rows and give out single ones, beside tables in rows; without anything above the engine.
 //!
 //! ```text
-//! cargo run --release -p rukh-engine --example columnar -- [rows] [points|lookups|prefix|churn|append …]
+//! cargo run --release -p rukh-engine --example columnar -- [rows] [points|lookups|prefix|churn|steady|append …]
 //! ```
 //!
 //! Without names all is measured, of both layouts: microseconds a question, or rows a second. `churn` writes random rows
-//! while another thread repacks without end; `append` writes rows in the order of their keys.
+//! while another thread repacks without end, `steady` where only those who write fold changes; `append` writes rows in the order of their keys.
 
 #![allow(clippy::unwrap_used)]
 
@@ -245,8 +245,9 @@ fn written(key: u64, at: u64) -> Vec<Datum> {
     ]
 }
 
-fn churn(engine: &Engine, columnar: bool, stored: u64, count: u64) {
-    let table = create(engine, "w", &WRITTEN, 1, columnar);
+fn churn(engine: &Engine, columnar: bool, stored: u64, count: u64, repacked: bool) {
+    let name = if repacked { "churn" } else { "steady" };
+    let table = create(engine, name, &WRITTEN, 1, columnar);
     for first in (0..stored).step_by(1000) {
         upsert(
             engine,
@@ -269,7 +270,7 @@ fn churn(engine: &Engine, columnar: bool, stored: u64, count: u64) {
     let took = thread::scope(|scope| {
         let repacking = scope.spawn(|| {
             let mut passes = 0;
-            while columnar && !done.load(Ordering::Relaxed) {
+            while repacked && columnar && !done.load(Ordering::Relaxed) {
                 repack(engine, &table);
                 passes += 1;
             }
@@ -279,12 +280,15 @@ fn churn(engine: &Engine, columnar: bool, stored: u64, count: u64) {
         write(count);
         let took = started.elapsed();
         done.store(true, Ordering::Relaxed);
-        println!("         passes  {:10}", repacking.join().unwrap());
+        let passes: u64 = repacking.join().unwrap();
+        if repacked && columnar {
+            println!("         passes  {passes:10}");
+        }
         took
     });
     let layout = if columnar { "columnar" } else { "rows" };
     println!(
-        "{layout:8} churn   {:10.0} rows a second",
+        "{layout:8} {name:7} {:10.0} rows a second",
         count as f64 / took.as_secs_f64()
     );
 }
@@ -348,7 +352,10 @@ fn main() {
             reads(&engine, &table, rows, &is_asked);
         }
         if is_asked("churn") {
-            churn(&engine, columnar, rows, rows * 5);
+            churn(&engine, columnar, rows, rows * 5, true);
+        }
+        if is_asked("steady") {
+            churn(&engine, columnar, rows, rows * 5, false);
         }
         if is_asked("append") {
             append(&engine, columnar, rows * 5);

@@ -435,9 +435,14 @@ impl<'a> KeyColumns<'a> {
         rows: &Range<usize>,
         elements: usize,
     ) -> Result<Option<Self>, EngineError> {
-        let columns = (0..elements).map(|slot| block.column(index, slot, rows.clone()).transpose());
-        let columns: Option<Result<Vec<_>, _>> = columns.collect();
-        Ok(columns.transpose()?.map(|columns| KeyColumns {
+        let mut columns = Vec::with_capacity(elements);
+        for slot in 0..elements {
+            match block.column(index, slot, rows.clone())? {
+                Some(column) => columns.push(column),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(KeyColumns {
             index,
             first_key: &block.first_key,
             columns,
@@ -550,7 +555,7 @@ impl<'a> KeyColumns<'a> {
                 false => Err(at),
             });
         }
-        let mut decoded = Vec::new();
+        let mut decoded = Vec::with_capacity(self.columns.len());
         let datums = match datums {
             Some(datums) => &datums[..self.columns.len()],
             None => {

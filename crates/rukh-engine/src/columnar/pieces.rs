@@ -287,8 +287,12 @@ impl<'a> Pieces<'a> {
     }
 
     fn all(&self) -> impl Iterator<Item = Result<&Column<'a>, BlockError>> {
-        let piece = |piece: usize| self.columns.get(piece.checked_sub(self.first)?)?.as_ref();
-        (0..self.count).map(move |at| piece(at).ok_or(BlockError::Missing))
+        (0..self.count).map(|at| self.piece(at).ok_or(BlockError::Missing))
+    }
+
+    /// Returns a piece by its number, if it is here.
+    fn piece(&self, at: usize) -> Option<&Column<'a>> {
+        self.columns.get(at.checked_sub(self.first)?)?.as_ref()
     }
 
     /// Returns the datum of a row.
@@ -298,6 +302,7 @@ impl<'a> Pieces<'a> {
     }
 
     /// Compares the value of a row with one sought, NULLs last.
+    #[inline]
     pub(super) fn compare(&self, row: usize, sought: &Sought<'_>) -> Result<Ordering, BlockError> {
         let (piece, row) = self.at(row)?;
         Ok(piece.compare(row, sought))
@@ -305,8 +310,8 @@ impl<'a> Pieces<'a> {
 
     /// Sets to 0 what `mask`, a byte of 0 or 1 for each row, has for rows that the test refuses.
     pub(super) fn test(&self, test: &Test, mask: &mut [u8]) -> Result<(), BlockError> {
-        for (piece, mask) in self.columns.iter().zip(mask.chunks_mut(self.piece_rows)) {
-            match piece {
+        for (at, mask) in (0..self.count).zip(mask.chunks_mut(self.piece_rows)) {
+            match self.piece(at) {
                 Some(piece) => piece.test(test, mask),
                 // Nobody reads a piece of which no row is left.
                 None if mask.contains(&1) => return Err(BlockError::Missing),
