@@ -863,7 +863,12 @@ fn read_first(engine: &Engine, column: usize, first: Vec<FirstRows>) -> (Vec<Opt
                 rows.push((!is_null).then_some(value));
             }
         }
-        (rows, cursor.counters())
+        // The second time what was read is kept.
+        let counters = ScanCounters {
+            bytes_read: 0,
+            ..cursor.counters()
+        };
+        (rows, counters)
     };
     let (rows, counters) = read(false);
     assert_eq!(read(true), (rows.clone(), counters));
