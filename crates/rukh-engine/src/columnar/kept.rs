@@ -26,12 +26,15 @@
 //! A scan reads heads of all blocks of its range. Their list is kept as well, parsed, for each column family (`heads`): a reader takes it whose
 //! snapshot is of the *state of blocks* that the list was read in (`watch`). Lists have a share of the memory to themselves.
 //!
+//! Of columns of long values whose pieces are all kept, scans with conditions make sketches, which are kept with them (`sketch`).
+//!
 //! Deliberately not here: changes beside blocks, which are read from storage each time.
 
 use super::block::Piece;
 use super::head::{BlockHead, Head};
 use super::heads::{HeadList, HeadLists};
 use super::pieces::{Cut, Parts};
+use super::sketch::Sketch;
 use super::times::Numbers;
 use crate::engine::Engine;
 use parking_lot::{Mutex, RwLock};
@@ -107,6 +110,8 @@ pub(crate) struct KeptBlock {
     columns: Box<[OnceLock<KeptPieces>]>,
     /// By the place of their columns, the filters.
     filters: Box<[OnceLock<Arc<Vec<u8>>>]>,
+    /// By the place of their columns, what was made of those of long values; of a column `None` if there is nothing to be made.
+    sketches: Box<[OnceLock<Option<Arc<Sketch>>>]>,
     bytes: AtomicUsize,
     /// One more than the state of blocks in which it was seen last; 0 if it is not known.
     state: AtomicU64,
@@ -248,6 +253,7 @@ impl KeptBlocks {
             directory,
             columns: nothing(head.numbers()),
             filters: nothing(head.numbers()),
+            sketches: nothing(head.numbers()),
             bytes: AtomicUsize::new(bytes),
             state: AtomicU64::new(0),
             used: AtomicBool::new(false),
@@ -302,6 +308,7 @@ impl KeptBlocks {
             directory: self.directory(storage),
             columns: nothing(head.numbers),
             filters: nothing(head.numbers),
+            sketches: nothing(head.numbers),
             bytes: AtomicUsize::new(bytes),
             state: AtomicU64::new(state.map_or(0, |state| state + 1)),
             used: AtomicBool::new(false),
@@ -348,6 +355,32 @@ impl KeptBlocks {
         });
     }
 
+    /// Keeps the sketch of a column of a block by its place, where there is room for about so many bytes.
+    pub(super) fn keep_sketch(
+        &self,
+        block: &Arc<KeptBlock>,
+        place: usize,
+        bytes: usize,
+        make: impl FnOnce() -> Option<Sketch>,
+    ) {
+        let Some(sketch) = block.sketches.get(place).filter(|sketch| sketch.get().is_none()) else {
+            return;
+        };
+        let has_room = {
+            let mut shard = self.shard(block.identity).lock();
+            shard.has_room(bytes, self.shard_bytes_max())
+        };
+        if !has_room {
+            return;
+        }
+        let made = make().map(Arc::new);
+        let bytes = made.as_ref().map_or(0, |made| made.bytes());
+        self.add(block, Reader::Scan, bytes, || match sketch.set(made) {
+            Ok(()) => bytes,
+            Err(_) => 0,
+        });
+    }
+
     /// Adds so many bytes to a block, where there is room or room is made; `add` returns how many there are in the end.
     fn add(&self, block: &Arc<KeptBlock>, reader: Reader, bytes: usize, add: impl FnOnce() -> usize) {
         let bytes_max = self.shard_bytes_max();
@@ -381,7 +414,9 @@ fn bytes_of(
     parts: Option<&Parts>,
     numbers: Numbers,
 ) -> usize {
-    let places = size_of::<OnceLock<KeptPieces>>() + size_of::<OnceLock<Arc<Vec<u8>>>>();
+    let places = size_of::<OnceLock<KeptPieces>>()
+        + size_of::<OnceLock<Arc<Vec<u8>>>>()
+        + size_of::<OnceLock<Option<Arc<Sketch>>>>();
     BLOCK_BYTES
         + 3 * first_key.len()
         + last_key.len()
@@ -509,6 +544,11 @@ impl KeptBlock {
     /// Returns a piece of a column by its place, if it is kept.
     pub(super) fn piece(&self, place: usize, piece: usize) -> Option<&Arc<Vec<u8>>> {
         self.columns.get(place)?.get()?.get(piece)?.get()
+    }
+
+    /// Returns the sketch of a column by its place, if there is one.
+    pub(super) fn sketch(&self, place: usize) -> Option<&Arc<Sketch>> {
+        self.sketches.get(place)?.get()?.as_ref()
     }
 
     /// Returns the filter of a column by its place, if it is kept.

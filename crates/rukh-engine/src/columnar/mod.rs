@@ -4,7 +4,7 @@
 //! |---------------------------------------------|---------------------|
 //! | what the bytes are                          | `block`, `head`, `column`, `dictionary`, `pieces`, `packed` |
 //! | values in memory                            | `vector`            |
-//! | conditions on encoded values                | `test`, `mask`      |
+//! | conditions on encoded values                | `test`, `mask`, `sketch` |
 //! | which blocks a value may be in              | `filter`            |
 //! | when rows were written, and since when they live | `times`        |
 //! | how blocks and changes are read as one      | `scan`, `open`, `changes`, `first`, `totals` |
@@ -37,6 +37,7 @@ mod pieces;
 mod repack;
 mod row_keys;
 mod scan;
+mod sketch;
 mod test;
 mod times;
 mod totals;

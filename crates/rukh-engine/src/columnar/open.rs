@@ -7,9 +7,12 @@ use super::filter::Filter;
 use super::first::Best;
 use super::head::{BlockHead, Head};
 use super::kept::{KeptBlock, KeptBlocks, Reader};
+use super::mask;
 use super::pieces::{Cut, Parts, Pieces};
+use super::sketch::Sketch;
 use super::times::Numbers;
 use super::totals::Told;
+use super::vector::ColumnVector;
 use crate::EngineError;
 use crate::codec::DatumRefs;
 use crate::entry::{Blocks, IndexCodec};
@@ -19,6 +22,9 @@ use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// Bytes that a value of a column takes of which a sketch is made, about.
+const SKETCHED_BYTES_MIN: usize = 4;
 
 /// A block that was not shown to its end.
 pub(super) struct Block {
@@ -256,11 +262,44 @@ impl Block {
         Ok(missing)
     }
 
+    /// Takes the mask of the rows that a test has left; returns how many these are.
+    pub(super) fn leave(&mut self, mask: Vec<u8>) -> usize {
+        self.left = mask::ones(&mask);
+        self.alive = self.left > 0;
+        self.mask = Some(mask);
+        self.left
+    }
+
     /// Returns the bytes of a column that were read.
     pub(super) fn read_bytes(&self, slot: usize) -> usize {
         let read = self.read.iter().filter(|read| read.slot == slot);
         let pieces = read.flat_map(|read| read.pieces.iter().flatten());
         pieces.map(|piece| piece.len()).sum()
+    }
+
+    /// Returns the sketch of a column, if there is one.
+    pub(super) fn sketch(&self, index: &IndexCodec, slot: usize) -> Option<Arc<Sketch>> {
+        let place = self.place(index, slot)?;
+        let (_, block) = self.kept.as_ref()?;
+        block.sketch(place).cloned()
+    }
+
+    /// Makes the sketch of a column of long values whose pieces were all read, where there is room for it.
+    pub(super) fn make_sketch(&self, index: &IndexCodec, slot: usize) {
+        let Some((place, (kept, block))) = self.place(index, slot).zip(self.kept.as_ref()) else {
+            return;
+        };
+        let read = self.read.iter().find(|read| read.slot == slot);
+        let is_whole = read.is_some_and(|read| read.pieces.iter().all(Option::is_some));
+        if !is_whole || self.read_bytes(slot) < SKETCHED_BYTES_MIN * self.rows {
+            return;
+        }
+        let ty = index.blocks().expect("the index is columnar").types[slot];
+        kept.keep_sketch(block, place, 2 * self.rows, || {
+            let mut vector = ColumnVector::new(ty);
+            self.column(index, slot).ok()?.read_all(&mut vector).ok()?;
+            Sketch::new(&vector)
+        });
     }
 
     /// Returns the filter of a column, if it is kept.

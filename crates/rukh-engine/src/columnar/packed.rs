@@ -424,30 +424,53 @@ fn test_range(data: &[u8], width: u8, range: (u64, u64), mask: &mut [u8]) {
         16 => compare_words!(u16, data.as_chunks().0, range, mask),
         32 => compare_words!(u32, data.as_chunks().0, range, mask),
         64 => compare_words!(u64, data.as_chunks().0, range, mask),
-        4 => test_small::<2>(data, range, mask),
-        2 => test_small::<4>(data, range, mask),
+        2 | 4 => test_small(data, width, range, mask),
         _ => test_each_bit(data, range, mask),
     }
 }
 
-/// The same for values of 2 or 4 bits, of which each byte has `EACH`.
-fn test_small<const EACH: usize>(data: &[u8], range: (u64, u64), mask: &mut [u8]) {
-    let width = 8 / EACH as u8;
-    let (low, span) = (range.0 as u8, (range.1 - range.0) as u8);
-    let is_inside = |byte: u8, at: usize| {
-        let value = (byte >> (at as u8 * width)) & low_bits(width);
-        u8::from(value.wrapping_sub(low) <= span)
+/// The same for values of 2 or 4 bits: eight of them are spread over the bytes of a word, which are compared at once.
+fn test_small(data: &[u8], width: u8, range: (u64, u64), mask: &mut [u8]) {
+    let bytes = usize::from(width);
+    // What a byte of a value that is great enough, or small enough, carries into its highest bit.
+    let from = (0x80 - range.0).wrapping_mul(ONES);
+    let until = (0x80 + range.1).wrapping_mul(ONES);
+    let test = |packed: &[u8], mask: u64| {
+        let values = match *packed {
+            [a, b] => spread_pairs(u16::from_le_bytes([a, b])),
+            [a, b, c, d] => spread_nibbles(u32::from_le_bytes([a, b, c, d])),
+            _ => 0,
+        };
+        let inside = values.wrapping_add(from) & until.wrapping_sub(values);
+        mask & (inside >> 7) & ONES
     };
-    let (masks, rest) = mask.as_chunks_mut::<EACH>();
-    let behind = data.get(masks.len()).copied().unwrap_or_default();
-    for (byte, masks) in data.iter().zip(masks) {
-        for (at, mask) in masks.iter_mut().enumerate() {
-            *mask &= is_inside(*byte, at);
-        }
+    let (masks, rest) = mask.as_chunks_mut::<8>();
+    let behind = data.get(masks.len() * bytes..).unwrap_or_default();
+    for (packed, mask) in data.chunks_exact(bytes).zip(masks) {
+        *mask = test(packed, u64::from_le_bytes(*mask)).to_le_bytes();
     }
-    for (at, mask) in rest.iter_mut().enumerate() {
-        *mask &= is_inside(behind, at);
-    }
+    let mut packed = [0; 4];
+    packed[..behind.len().min(4)].copy_from_slice(&behind[..behind.len().min(4)]);
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    let last = test(&packed[..bytes], u64::from_le_bytes(last)).to_le_bytes();
+    rest.copy_from_slice(&last[..rest.len()]);
+}
+
+/// Gives each four bits a byte of their own.
+fn spread_nibbles(packed: u32) -> u64 {
+    let mut word = u64::from(packed);
+    word = (word | word << 16) & 0x0000_ffff_0000_ffff;
+    word = (word | word << 8) & 0x00ff_00ff_00ff_00ff;
+    (word | word << 4) & 0x0f0f_0f0f_0f0f_0f0f
+}
+
+/// Gives each two bits a byte of their own.
+fn spread_pairs(packed: u16) -> u64 {
+    let mut word = u64::from(packed);
+    word = (word | word << 24) & 0x0000_00ff_0000_00ff;
+    word = (word | word << 12) & 0x000f_000f_000f_000f;
+    (word | word << 6) & 0x0303_0303_0303_0303
 }
 
 /// The same for single bits.

@@ -24,6 +24,7 @@ use super::heads::{HeadList, read_head};
 use super::kept::KeptBlocks;
 use super::mask::{ones, selected};
 use super::open::{Block, KeyColumns, block_at, corruption};
+use super::sketch::Sketch;
 use super::test::{ColumnTest, Test};
 use super::totals::{BlockTotals, TotalWanted, Totals};
 use super::vector::ColumnVector;
@@ -486,34 +487,53 @@ impl BlockScan {
     fn test_blocks(&mut self, nth: usize) -> Result<(), EngineError> {
         let blocks = self.index.blocks().expect("the index is columnar");
         let (slot, test) = &self.tests[nth];
+        let seen = &mut self.seen[nth];
         let tested = |block: &&mut Block| block.alive && block.open.contains(&nth);
-        let mut group: Vec<&mut Block> = self.group.iter_mut().filter(tested).collect();
+        // Blocks with the rows that are known to pass, where the others are to be looked at.
+        let mut group: Vec<(&mut Block, Option<Vec<u8>>)> = Vec::new();
+        for block in self.group.iter_mut().filter(tested) {
+            (seen.rows, seen.before) = (seen.rows + block.rows, seen.before + block.left);
+            let sketch = block.sketch(&self.index, *slot).filter(|_| Sketch::knows(test));
+            let sure = sketch.zip(block.mask.as_mut()).map(|(sketch, mask)| {
+                let unsure = sketch.test(test, mask);
+                seen.bytes += sketch.bytes();
+                std::mem::replace(mask, unsure)
+            });
+            let is_unsure = block.mask.as_ref().is_none_or(|unsure| unsure.contains(&1));
+            match sure {
+                Some(sure) if !is_unsure => seen.after += block.leave(sure),
+                sure => group.push((block, sure)),
+            }
+        }
         let (mut keys, mut places) = (Vec::new(), Vec::new());
-        for (nth, block) in group.iter_mut().enumerate() {
+        for (nth, (block, _)) in group.iter_mut().enumerate() {
             for (piece, key) in block.missing_of_left(&self.index, *slot)? {
                 keys.push(key);
                 places.push((nth, piece));
             }
         }
-        if !keys.is_empty() {
+        let is_kept = keys.is_empty();
+        if !is_kept {
             let values = self.kv.multi_get(&blocks.storage, &keys)?;
             for (((nth, piece), key), value) in places.into_iter().zip(&keys).zip(values) {
-                let taken = group[nth].take_piece(&self.index, *slot, piece, key, value)?;
+                let taken = group[nth].0.take_piece(&self.index, *slot, piece, key, value)?;
                 self.counters.bytes_read += taken;
             }
         }
-        let seen = &mut self.seen[nth];
-        for block in group {
+        for (block, sure) in group {
             let mut mask = block.mask.take().unwrap_or_default();
-            seen.bytes += block.read_bytes(*slot);
-            seen.rows += mask.len();
-            seen.before += block.left;
             let tested = block.column(&self.index, *slot)?.test(test, &mut mask);
             tested.map_err(|e| corruption(&self.index, &block.first_key, Some(*slot), e))?;
-            block.left = ones(&mask);
-            seen.after += block.left;
-            block.alive = block.left > 0;
-            block.mask = Some(mask);
+            match sure {
+                Some(sure) => mask.iter_mut().zip(sure).for_each(|(mask, sure)| *mask |= sure),
+                None => {
+                    seen.bytes += block.read_bytes(*slot);
+                    if is_kept && Sketch::knows(test) {
+                        block.make_sketch(&self.index, *slot);
+                    }
+                }
+            }
+            seen.after += block.leave(mask);
         }
         Ok(())
     }
