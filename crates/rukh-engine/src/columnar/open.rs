@@ -586,10 +586,21 @@ impl<'a> KeyColumns<'a> {
         key: &[u8],
         datums: Option<&[DatumRef<'_>]>,
     ) -> Result<Result<usize, usize>, EngineError> {
+        self.search_by(rows, |row| row, key, datums)
+    }
+
+    /// As [`KeyColumns::search`], among places of ascending rows.
+    pub(super) fn search_by(
+        &self,
+        places: Range<usize>,
+        row_at: impl Fn(usize) -> usize,
+        key: &[u8],
+        datums: Option<&[DatumRef<'_>]>,
+    ) -> Result<Result<usize, usize>, EngineError> {
         if self.index.layout.salt().is_some() {
             // Datums alone do not say where a key is.
-            let at = self.first_from(rows.clone(), key)?;
-            return Ok(match at < rows.end && self.key(at)? == key {
+            let at = first_where(places.clone(), |at| Ok(self.key(row_at(at))?.as_slice() < key))?;
+            return Ok(match at < places.end && self.key(row_at(at))? == key {
                 true => Ok(at),
                 false => Err(at),
             });
@@ -606,10 +617,10 @@ impl<'a> KeyColumns<'a> {
         let Some(sought) = self.sought(datums) else {
             return Err(self.index.corruption(key, "a key of other types"));
         };
-        let (mut low, mut high) = (rows.start, rows.end);
+        let (mut low, mut high) = (places.start, places.end);
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.compare(middle, &sought)? {
+            match self.compare(row_at(middle), &sought)? {
                 Ordering::Less => low = middle + 1,
                 Ordering::Greater => high = middle,
                 Ordering::Equal => return Ok(Ok(middle)),

@@ -793,26 +793,38 @@ impl BlockScan {
         changes: &[(Vec<u8>, Vec<u8>)],
         more: bool,
     ) -> Result<(), EngineError> {
-        self.read_key_columns(block, 0..block.rows)?;
         let mut mask = block.mask.take().unwrap_or_else(|| vec![1; block.rows]);
+        // Where these are all changes, only the rows that are left matter.
+        let candidates = (!more).then(|| selected(&mask, block.next..block.end));
+        let wanted = candidates.as_ref().map(|rows| within(Some(rows), 0..0));
+        self.read_key_columns(block, wanted.unwrap_or(0..block.rows))?;
         let index = self.index.clone();
         let decoded = self.decode(&index, changes)?;
         // By change, the row before which it belongs; the next one lies behind it, in reverse before.
         let mut places = Vec::with_capacity(changes.len());
-        let mut left = block.next..block.end;
+        let mut left = match &candidates {
+            Some(rows) => 0..rows.len(),
+            None => block.next..block.end,
+        };
+        let end = block.end;
+        let row_at = |at: usize| match &candidates {
+            Some(rows) => rows.get(at).map_or(end, |row| *row as usize),
+            None => at,
+        };
         let keys = KeyColumns::new(&index, block)?;
         for ((key, _), datums) in changes.iter().zip(&decoded) {
-            let place = keys.search(left.clone(), key, datums.as_deref())?;
-            if let Ok(row) = place {
-                mask[row] = 0;
+            let place = keys.search_by(left.clone(), row_at, key, datums.as_deref())?;
+            if let Ok(at) = place {
+                mask[row_at(at)] = 0;
             }
-            let place = place.unwrap_or_else(|row| row);
+            let place = place.unwrap_or_else(|at| at);
             match self.reverse {
                 false => left.start = place,
                 true => left.end = place,
             }
-            places.push(place);
+            places.push(row_at(place));
         }
+        let left = row_at(left.start)..row_at(left.end);
         drop(keys);
         let mut rows = match (self.reverse, more) {
             (_, false) => selected(&mask, block.next..block.end),
