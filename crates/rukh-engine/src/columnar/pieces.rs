@@ -331,14 +331,16 @@ impl<'a> Pieces<'a> {
         if let (1, [Some(whole)]) = (self.count, self.columns.as_slice()) {
             return whole.read_rows(rows, out);
         }
-        let piece_of = |row: &u32| *row as usize / self.piece_rows;
-        let mut within = Vec::new();
-        for some in rows.chunk_by(|one, next| piece_of(one) == piece_of(next)) {
-            let (piece, _) = self.at(some[0] as usize)?;
-            let start = (piece_of(&some[0]) * self.piece_rows) as u32;
+        let (mut left, mut within) = (rows, Vec::new());
+        while let Some(first) = left.first() {
+            let (piece, place) = self.at(*first as usize)?;
+            let start = *first as usize - place;
+            let in_piece = start..start + self.piece_rows;
+            let count = left.partition_point(|row| in_piece.contains(&(*row as usize)));
             within.clear();
-            within.extend(some.iter().map(|row| row - start));
+            within.extend(left[..count].iter().map(|row| row - start as u32));
             piece.read_rows(&within, out)?;
+            left = &left[count..];
         }
         Ok(())
     }

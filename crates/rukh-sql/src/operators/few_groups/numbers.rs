@@ -175,24 +175,17 @@ impl ColumnNumbers {
             Keys::Coded(coded, nulls) => {
                 // By code its number, 0 if no row was seen that has it.
                 let mut known = vec![0; coded.values_len()];
-                let mut number = |code: u32| match known[code as usize] {
-                    0 => {
-                        let key = self.key_of(coded.values.get(code as usize));
-                        let number = 1 + self.values.number(key);
-                        known[code as usize] = number;
-                        number
-                    }
-                    number => number,
-                };
+                let codes = coded.codes.iter().map(|code| *code as usize);
                 match nulls {
-                    None => out.extend(coded.codes.iter().map(|code| number(*code))),
-                    Some(nulls) => {
-                        let rows = coded.codes.iter().zip(*nulls);
-                        out.extend(rows.map(|(code, is_null)| match is_null {
-                            true => 0,
-                            false => number(*code),
-                        }));
-                    }
+                    None => out.extend(codes.map(|code| match known[code] {
+                        0 => self.of_text(coded.values.get(code), &mut known[code]),
+                        number => number,
+                    })),
+                    Some(nulls) => out.extend(codes.zip(*nulls).map(|(code, is_null)| match known[code] {
+                        _ if *is_null => 0,
+                        0 => self.of_text(coded.values.get(code), &mut known[code]),
+                        number => number,
+                    })),
                 }
             }
             Keys::Others => {
@@ -268,6 +261,14 @@ impl ColumnNumbers {
                 }));
             }
         }
+    }
+
+    /// Returns the number of a text, and notes it.
+    #[cold]
+    fn of_text(&mut self, text: &[u8], known: &mut u32) -> u32 {
+        let key = self.key_of(text);
+        *known = 1 + self.values.number(key);
+        *known
     }
 
     #[inline]
