@@ -71,7 +71,7 @@ impl Sketch {
                     prefix: prefix.into(),
                 }
             }
-            Values::Wide(_) => return None,
+            Values::Wide(_) | Values::Coded(_) => return None,
         };
         Some(Sketch {
             words: words.into(),
