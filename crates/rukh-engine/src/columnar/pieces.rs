@@ -244,17 +244,6 @@ pub(super) struct Pieces<'a> {
 }
 
 impl<'a> Pieces<'a> {
-    /// Makes a column of all its pieces.
-    #[cfg(test)]
-    pub(super) fn new(piece_rows: usize, columns: SmallVec<[Option<Column<'a>>; 1]>) -> Self {
-        Pieces {
-            piece_rows,
-            count: columns.len(),
-            first: 0,
-            columns,
-        }
-    }
-
     /// Makes a column, which is cut like this, of some pieces that follow one another from the `first` on: of one that many
     /// pieces make a single row takes no more than its own.
     pub(super) fn some(cut: &Cut<'_>, first: usize, columns: SmallVec<[Option<Column<'a>>; 1]>) -> Self {

@@ -197,14 +197,14 @@ fn opened<'a>(
     let cut = Cut::of(head.parts.as_deref(), Some(0), head.rows);
     assert_eq!(cut.pieces, pieces.len());
     let wanted = cut.of_rows(rows);
-    let columns = pieces.iter().enumerate().map(|(nth, (at, value))| {
+    let columns = pieces.iter().enumerate().filter_map(|(nth, (at, value))| {
         let first = key(0);
         assert_eq!(at, &Piece::Column(0).key(cut.key(nth, &first)));
         let column = Column::parse(ty, at, value).unwrap();
         assert_eq!(column.rows(), cut.rows(nth, head.rows));
-        wanted.contains(&nth).then_some(column)
+        wanted.contains(&nth).then_some(Some(column))
     });
-    Pieces::new(cut.piece_rows, columns.collect())
+    Pieces::some(&cut, wanted.start, columns.collect())
 }
 
 proptest! {
@@ -270,7 +270,8 @@ proptest! {
 
     #[test]
     fn tests_of_blocks_are_tests_of_datums(
-        ((ty, values), test) in column().prop_flat_map(|(ty, values)| (Just((ty, values)), condition(ty)))
+        ((ty, values), test) in column().prop_flat_map(|(ty, values)| (Just((ty, values)), condition(ty))),
+        from in any::<prop::sample::Index>(),
     ) {
         let (pieces, _) = cut_and_stored(ty, &values, 64);
         let head = Head::parse(&pieces[0].0, &pieces[0].1).unwrap();
@@ -281,6 +282,14 @@ proptest! {
         let expected: Vec<bool> = values.iter().map(|value| fulfils(&test, value)).collect();
         let found: Vec<bool> = mask.iter().map(|mask| *mask == 1).collect();
         prop_assert_eq!(&found, &expected, "{:?}", test);
+        // Of the first pieces no row is left, and they are not read.
+        let from = from.index(values.len());
+        let behind = opened(ty, &head, &pieces[1..], from..values.len());
+        let mut mask: Vec<u8> = (0..values.len()).map(|row| u8::from(row >= from)).collect();
+        behind.test(&ready, &mut mask).unwrap();
+        let found: Vec<bool> = mask.iter().map(|mask| *mask == 1).collect();
+        prop_assert_eq!(&found[from..], &expected[from..], "{:?}", test);
+        prop_assert!(!found[..from].contains(&true));
         let known = head.column(0).unwrap();
         prop_assert!(known.meets(&ready) || !expected.contains(&true));
         prop_assert!(!known.holds(&ready) || !expected.contains(&false));
