@@ -7,8 +7,6 @@
 //! Without names all is measured, of both layouts: microseconds a question, or rows a second. `churn` writes random rows
 //! while another thread repacks without end, `steady` where only those who write fold changes; `append` writes rows in the order of their keys.
 
-#![allow(clippy::unwrap_used)]
-
 use rukh_catalog::{
     Column, ColumnId, ColumnValues, FamilyId, KeyElement, KeyExpr, Table, TableDraft, TableOptions,
 };
@@ -64,21 +62,21 @@ fn create(engine: &Engine, name: &str, columns: &[Named], key: usize, columnar: 
         },
         ..TableDraft::default()
     };
-    engine.create_table(draft).unwrap()
+    engine.create_table(draft).expect("nothing fails here")
 }
 
 fn upsert(engine: &Engine, table: &Arc<Table>, rows: Vec<Vec<Datum>>) {
     let named: Vec<ColumnId> = table.columns.iter().map(|column| column.id).collect();
-    let mut write = engine.begin().unwrap();
-    write.upsert(table, &named, rows).unwrap();
-    write.commit(Durability::Buffered).unwrap();
+    let mut write = engine.begin().expect("nothing fails here");
+    write.upsert(table, &named, rows).expect("nothing fails here");
+    write.commit(Durability::Buffered).expect("nothing fails here");
 }
 
 fn repack(engine: &Engine, table: &Table) {
     if table.is_columnar() {
         engine
             .repack_index(Engine::layout_id(table), &NoProgress)
-            .unwrap();
+            .expect("nothing fails here");
     }
 }
 
@@ -141,7 +139,7 @@ fn fastest(mut round: impl FnMut()) -> Duration {
         round();
         started.elapsed()
     };
-    (0..=ROUNDS).map(once).min().unwrap()
+    (0..=ROUNDS).map(once).min().expect("nothing fails here")
 }
 
 fn reads(engine: &Engine, table: &Arc<Table>, rows: u64, is_asked: &dyn Fn(&str) -> bool) {
@@ -158,19 +156,22 @@ fn reads(engine: &Engine, table: &Arc<Table>, rows: u64, is_asked: &dyn Fn(&str)
             .collect::<Vec<_>>()
     };
     if is_asked("points") {
-        let reader = PointReader::new(&engine.snapshot(), table.id, asked.clone()).unwrap();
+        let reader =
+            PointReader::new(&engine.snapshot(), table.id, asked.clone()).expect("nothing fails here");
         let took = fastest(|| {
             for key in &keys {
                 let key: Vec<DatumRef<'_>> = key.iter().map(Datum::as_ref).collect();
-                let (row, _) = reader.read(&engine.latest(table.id), &key).unwrap();
-                assert_eq!(row.unwrap().len(), 2);
+                let (row, _) = reader
+                    .read(&engine.latest(table.id), &key)
+                    .expect("nothing fails here");
+                assert_eq!(row.expect("nothing fails here").len(), 2);
             }
         });
         println!("{layout:8} points  {:10.3} us a row", micros(took, QUESTIONS));
     }
     if is_asked("prefix") {
         let some = vec![ColumnId(1), ColumnId(11)];
-        let reader = PointReader::new(&engine.snapshot(), table.id, some).unwrap();
+        let reader = PointReader::new(&engine.snapshot(), table.id, some).expect("nothing fails here");
         let took = fastest(|| {
             for key in &keys {
                 let site = [key[0].as_ref()];
@@ -178,8 +179,8 @@ fn reads(engine: &Engine, table: &Arc<Table>, rows: u64, is_asked: &dyn Fn(&str)
                 let latest = engine.latest(table.id);
                 let (rows, _) = reader
                     .read_prefix(&latest, &site, false, Some(10), 100, cancel)
-                    .unwrap();
-                assert_eq!(rows.unwrap().len(), 10);
+                    .expect("nothing fails here");
+                assert_eq!(rows.expect("nothing fails here").len(), 10);
             }
         });
         println!(
@@ -190,7 +191,7 @@ fn reads(engine: &Engine, table: &Arc<Table>, rows: u64, is_asked: &dyn Fn(&str)
     if is_asked("lookups") {
         let layout_of_keys = table.key_layout();
         let range = |key: &Vec<Datum>| {
-            let start = layout_of_keys.encode(&refs(key)).unwrap();
+            let start = layout_of_keys.encode(&refs(key)).expect("nothing fails here");
             let limit = Some([start.as_slice(), &[0]].concat());
             KeyRange { start, limit }
         };
@@ -205,7 +206,7 @@ fn reads(engine: &Engine, table: &Arc<Table>, rows: u64, is_asked: &dyn Fn(&str)
                     limit: Some(300),
                     ..ScanRequest::all(table.clone(), asked.clone())
                 };
-                let mut cursor = engine.snapshot().scan(request).unwrap();
+                let mut cursor = engine.snapshot().scan(request).expect("nothing fails here");
                 let mut bytes = 0;
                 let mut sink = |view: &rukh_engine::RowView<'_>| {
                     for column in 0..2 {
@@ -215,7 +216,7 @@ fn reads(engine: &Engine, table: &Arc<Table>, rows: u64, is_asked: &dyn Fn(&str)
                     }
                     Ok(())
                 };
-                while cursor.next_rows(300, &mut sink).unwrap() > 0 {}
+                while cursor.next_rows(300, &mut sink).expect("nothing fails here") > 0 {}
                 assert!(bytes > 0);
             }
         });
@@ -280,7 +281,7 @@ fn churn(engine: &Engine, columnar: bool, stored: u64, count: u64, repacked: boo
         write(count);
         let took = started.elapsed();
         done.store(true, Ordering::Relaxed);
-        let passes: u64 = repacking.join().unwrap();
+        let passes: u64 = repacking.join().expect("nothing fails here");
         if repacked && columnar {
             println!("         passes  {passes:10}");
         }
@@ -322,7 +323,9 @@ fn append(engine: &Engine, columnar: bool, count: u64) {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let rows = arguments.first().map_or(200_000, |rows| rows.parse().unwrap());
+    let rows = arguments
+        .first()
+        .map_or(200_000, |rows| rows.parse().expect("nothing fails here"));
     let named = arguments.get(1..).unwrap_or_default();
     let is_asked = |name: &str| {
         let kinds = ["rows", "columnar"];
@@ -338,17 +341,18 @@ fn main() {
         if named.iter().any(|one| one == other) && !named.iter().any(|one| one == layout) {
             continue;
         }
-        let directory = tempfile::tempdir().unwrap();
-        let store = RocksStore::open(directory.path().join("db"), &RocksOptions::default()).unwrap();
-        let engine = Engine::open(Arc::new(store), Arc::new(NoFunctions), false).unwrap();
+        let directory = tempfile::tempdir().expect("nothing fails here");
+        let store = RocksStore::open(directory.path().join("db"), &RocksOptions::default())
+            .expect("nothing fails here");
+        let engine = Engine::open(Arc::new(store), Arc::new(NoFunctions), false).expect("nothing fails here");
         if ["points", "prefix", "lookups"].into_iter().any(is_asked) {
             let table = create(&engine, "scans", &SCANS, 10, columnar);
-            let mut load = engine.load(table.id).unwrap();
+            let mut load = engine.load(table.id).expect("nothing fails here");
             for first in (0..rows).step_by(1000) {
                 load.add((first..(first + 1000).min(rows)).map(scan).collect())
-                    .unwrap();
+                    .expect("nothing fails here");
             }
-            load.finish().unwrap();
+            load.finish().expect("nothing fails here");
             reads(&engine, &table, rows, &is_asked);
         }
         if is_asked("churn") {
