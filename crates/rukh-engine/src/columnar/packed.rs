@@ -188,15 +188,9 @@ impl<'a> Packed<'a> {
                 let words = data.as_chunks().0;
                 out.extend(rows.map(|row| of(u64::from_le_bytes(words[row]))));
             }
-            Form::Bits { width, data } => {
-                // A byte has 2, 4 or 8 values.
-                let (shift, mask) = (width.trailing_zeros(), low_bits(width));
-                let in_byte = 3 - shift;
-                out.extend(rows.map(|row| {
-                    let at = (row & ((1 << in_byte) - 1)) << shift;
-                    of(u64::from((data[row >> in_byte] >> at) & mask))
-                }));
-            }
+            Form::Bits { width: 1, data } => out.extend(rows.map(|row| of(small::<1>(data, row)))),
+            Form::Bits { width: 2, data } => out.extend(rows.map(|row| of(small::<2>(data, row)))),
+            Form::Bits { data, .. } => out.extend(rows.map(|row| of(small::<4>(data, row)))),
             Form::Runs { width, ends, data } => {
                 let end_of = |run: usize| u32::from_le_bytes(ends[run]) as usize;
                 let (mut within, mut above) = (0..0, 0);
@@ -318,6 +312,13 @@ fn bits_at(data: &[u8], width: u8, at: usize) -> u64 {
             u64::from((data[bit / 8] >> (bit % 8)) & low_bits(width))
         }
     }
+}
+
+/// Returns a value of 1, 2 or 4 bits.
+#[inline]
+fn small<const WIDTH: usize>(data: &[u8], at: usize) -> u64 {
+    let each = 8 / WIDTH;
+    u64::from((data[at / each] >> (at % each * WIDTH)) & low_bits(WIDTH as u8))
 }
 
 #[inline]

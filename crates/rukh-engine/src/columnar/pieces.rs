@@ -320,6 +320,7 @@ impl<'a> Pieces<'a> {
         if let (1, [Some(whole)]) = (self.count, self.columns.as_slice()) {
             return whole.read_rows(rows, out);
         }
+        out.reserve(rows.len());
         let (mut left, mut within) = (rows, Vec::new());
         while let Some(first) = left.first() {
             let (piece, place) = self.at(*first as usize)?;

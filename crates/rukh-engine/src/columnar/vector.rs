@@ -338,6 +338,16 @@ impl ColumnVector {
         }
     }
 
+    /// Makes room for so many more rows.
+    pub(super) fn reserve(&mut self, rows: usize) {
+        match &mut self.values {
+            Values::Int(values) => values.reserve(rows),
+            Values::Wide(values) => values.reserve(rows),
+            Values::Bytes(strings) => strings.offsets.reserve(rows),
+            Values::Coded(coded) => coded.codes.reserve(rows),
+        }
+    }
+
     /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

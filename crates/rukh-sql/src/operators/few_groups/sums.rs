@@ -212,8 +212,14 @@ impl<'a> GroupRows<'a> {
     /// Counts the rows of each of so many groups.
     pub(super) fn new(groups: &'a [u32], count: usize) -> Self {
         let mut lanes = vec![[0; LANES]; count];
-        for (row, group) in groups.iter().enumerate() {
-            lanes[*group as usize][row % LANES] += 1;
+        let (chunks, rest) = groups.as_chunks::<LANES>();
+        for chunk in chunks {
+            for lane in 0..LANES {
+                lanes[chunk[lane] as usize][lane] += 1;
+            }
+        }
+        for group in rest {
+            lanes[*group as usize][0] += 1;
         }
         GroupRows {
             groups,
@@ -313,8 +319,16 @@ impl<'a> GroupRows<'a> {
             return sums;
         }
         let mut lanes = vec![[0_i64; LANES]; self.counts.len()];
-        for (row, (group, value)) in self.groups.iter().zip(rows).enumerate() {
-            let sum = &mut lanes[*group as usize][row % LANES];
+        let (groups, rest) = self.groups.as_chunks::<LANES>();
+        let (values, values_rest) = rows.as_chunks::<LANES>();
+        for (groups, values) in groups.iter().zip(values) {
+            for lane in 0..LANES {
+                let sum = &mut lanes[groups[lane] as usize][lane];
+                *sum = sum.wrapping_add(values[lane]);
+            }
+        }
+        for (group, value) in rest.iter().zip(values_rest) {
+            let sum = &mut lanes[*group as usize][0];
             *sum = sum.wrapping_add(*value);
         }
         let sum = |lanes: [i64; LANES]| lanes.iter().map(|sum| i128::from(*sum)).sum();
