@@ -214,8 +214,8 @@ impl<'a> GroupRows<'a> {
         let mut lanes = vec![[0; LANES]; count];
         let (chunks, rest) = groups.as_chunks::<LANES>();
         for chunk in chunks {
-            for lane in 0..LANES {
-                lanes[chunk[lane] as usize][lane] += 1;
+            for (lane, group) in chunk.iter().enumerate() {
+                lanes[*group as usize][lane] += 1;
             }
         }
         for group in rest {
@@ -322,9 +322,9 @@ impl<'a> GroupRows<'a> {
         let (groups, rest) = self.groups.as_chunks::<LANES>();
         let (values, values_rest) = rows.as_chunks::<LANES>();
         for (groups, values) in groups.iter().zip(values) {
-            for lane in 0..LANES {
-                let sum = &mut lanes[groups[lane] as usize][lane];
-                *sum = sum.wrapping_add(values[lane]);
+            for (lane, (group, value)) in groups.iter().zip(values).enumerate() {
+                let sum = &mut lanes[*group as usize][lane];
+                *sum = sum.wrapping_add(*value);
             }
         }
         for (group, value) in rest.iter().zip(values_rest) {
