@@ -252,17 +252,13 @@ mod tests {
 
     #[test]
     fn few_rows_are_left_to_look_at() {
+        let time = |nth: i64| Datum::Timestamp((1 << 50) + (nth << 30));
         let mut vector = ColumnVector::new(DataType::Timestamp);
         for row in 0..8192_i64 {
-            vector
-                .push(&Datum::Timestamp(1 << 50 | row * 7919 % 8192 << 30).as_ref())
-                .unwrap();
+            vector.push(&time(row * 7919 % 8192).as_ref()).unwrap();
         }
         let sketch = Sketch::new(&vector).unwrap();
-        let range = (
-            Bound::Included(Datum::Timestamp(1 << 50 | 100 << 30)),
-            Bound::Excluded(Datum::Timestamp(1 << 50 | 200 << 30)),
-        );
+        let range = (Bound::Included(time(100)), Bound::Excluded(time(200)));
         let test = ColumnTest {
             column: ColumnId(0),
             ranges: vec![range],
