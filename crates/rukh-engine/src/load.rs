@@ -149,7 +149,7 @@ impl Load {
         // With the writer lock let go, blocks can be made of the rows that are in none yet.
         drop(self);
         inner.note_changed_rows(id, rows);
-        inner.note_changes(id, rows);
+        inner.note_loaded(id, rows);
         Ok(rows)
     }
 

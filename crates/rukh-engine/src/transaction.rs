@@ -181,18 +181,20 @@ impl Transaction {
                 "A row that was changed here has been changed by another.",
             ));
         }
-        inner.commit(overlay.batch(), durability, guard, |commits| {
-            commits.note(&touched);
-        })?;
-        inner.note_all_growth(&grown.lock());
         let mut changed: BTreeMap<TableId, u64> = BTreeMap::new();
         for touch in touched.iter().filter(|touch| touch.is_change()) {
             *changed.entry(touch.table).or_default() += 1;
         }
+        let batch = overlay.batch();
+        let beside_blocks = inner.changes_of(changed.keys().copied(), &batch);
+        inner.commit(batch, durability, guard, |commits| {
+            commits.note(&touched);
+        })?;
+        inner.note_all_growth(&grown.lock());
         for (table, rows) in changed {
             inner.note_changed_rows(table, rows);
-            inner.note_changes(table, rows);
         }
+        inner.note_changes(&beside_blocks);
         Ok(())
     }
 }

@@ -30,7 +30,7 @@ use crate::{EngineError, Row, unique};
 use rukh_catalog::{ColumnId, IndexId, Table, TableId};
 use rukh_keys::Datum;
 use rukh_kv::{Durability, WriteBatch};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -386,12 +386,14 @@ impl Write {
                         commits.note_tables(tables);
                     }
                 };
+                let changed_tables: BTreeSet<TableId> = changed.iter().map(|(id, _)| *id).collect();
+                let beside_blocks = self.inner.changes_of(changed_tables.into_iter(), &batch);
                 self.inner.commit(batch, durability, self.guard, note)?;
                 self.inner.note_all_growth(&grown);
                 for (table, rows) in changed {
                     self.inner.note_changed_rows(table, rows);
-                    self.inner.note_changes(table, rows);
                 }
+                self.inner.note_changes(&beside_blocks);
                 Ok(())
             }
         }

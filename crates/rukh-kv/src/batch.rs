@@ -158,6 +158,17 @@ impl WriteBatch {
         self.entries.len()
     }
 
+    /// Returns the number of operations on a table.
+    pub fn len_of(&self, table: &str) -> usize {
+        let slot = self.tables.iter().position(|name| name == table);
+        slot.map_or(0, |slot| {
+            self.entries
+                .iter()
+                .filter(|entry| entry.slot as usize == slot)
+                .count()
+        })
+    }
+
     /// Returns whether there is no operation.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()

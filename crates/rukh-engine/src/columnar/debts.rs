@@ -8,13 +8,16 @@
 
 use super::block::Piece;
 use super::repack::{self, Want};
+use crate::codec::TableCodec;
 use crate::engine::{Engine, Inner};
+use crate::entry::IndexCodec;
 use crate::snapshot::Snapshot;
 use parking_lot::Mutex;
 use rukh_catalog::{IndexId, IndexState, TableId};
 use rukh_keys::KeyRange;
-use rukh_kv::ScanSpec;
+use rukh_kv::{ScanSpec, WriteBatch};
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Changes that are left beside blocks in any case.
@@ -75,10 +78,7 @@ impl Engine {
         let Ok(codec) = definitions.codec(table) else {
             return Vec::new();
         };
-        let layouts = codec.indexes.iter().chain(&codec.blocks);
-        let columnar = layouts.filter(|index| index.blocks().is_some());
-        let ready = columnar.filter(|index| index.index.state == IndexState::Ready);
-        let known = ready.filter_map(|index| {
+        let known = ready_columnar(codec).filter_map(|index| {
             let debt = self.inner.debt(index.index.id, 0).ok()?;
             Some(((!index.is_table()).then_some(index.index.id), debt.changes))
         });
@@ -93,24 +93,43 @@ impl Engine {
 }
 
 impl Inner {
-    /// Notes that a commit has changed so many rows of a table, and folds what is due. The caller holds no
-    /// lock.
-    pub(crate) fn note_changes(&self, table: TableId, rows: u64) {
+    /// Says how many changes a batch leaves beside the blocks of each columnar index of some tables, and of the tables themselves.
+    ///
+    /// A row that moves in an index is two: it goes at one place, and comes at another.
+    pub(crate) fn changes_of(
+        &self,
+        tables: impl Iterator<Item = TableId>,
+        batch: &WriteBatch,
+    ) -> Vec<(IndexId, u64)> {
+        let definitions = self.definitions();
+        let codecs = tables.filter_map(|table| definitions.codec(table).ok());
+        let changes = |index: &Arc<IndexCodec>| (index.index.id, batch.len_of(&index.storage) as u64);
+        let changes = codecs.flat_map(|codec| ready_columnar(codec).map(changes));
+        changes.filter(|(_, changes)| *changes > 0).collect()
+    }
+
+    /// Notes the changes that a commit has left beside blocks, and folds what is due. The caller holds no lock.
+    pub(crate) fn note_changes(&self, changes: &[(IndexId, u64)]) {
+        for (id, changes) in changes {
+            // The commit is done, whatever becomes of this.
+            let _ = self.pay(*id, *changes);
+        }
+    }
+
+    /// As [`Inner::note_changes`], of a load of so many rows.
+    pub(crate) fn note_loaded(&self, table: TableId, rows: u64) {
         let definitions = self.definitions();
         let Ok(codec) = definitions.codec(table) else {
             return;
         };
-        let layouts = codec.indexes.iter().chain(&codec.blocks);
-        let columnar = layouts.filter(|index| index.blocks().is_some());
-        let ready = columnar.filter(|index| index.index.state == IndexState::Ready);
-        for id in ready.map(|index| index.index.id) {
-            // The commit is done, whatever becomes of this.
-            let _ = self.pay(id, rows);
-        }
+        let changes: Vec<_> = ready_columnar(codec)
+            .map(|index| (index.index.id, rows))
+            .collect();
+        self.note_changes(&changes);
     }
 
-    fn pay(&self, id: IndexId, rows: u64) -> Result<(), crate::EngineError> {
-        let mut debt = self.debt(id, rows)?;
+    fn pay(&self, id: IndexId, changes: u64) -> Result<(), crate::EngineError> {
+        let mut debt = self.debt(id, changes)?;
         let limit = self.limit(&debt);
         if debt.changes <= limit {
             return Ok(());
@@ -118,7 +137,7 @@ impl Inner {
         let Some(_repack) = self.repack.try_lock() else {
             return Ok(());
         };
-        let mine = i64::try_from(rows).unwrap_or(CREDIT_MAX).saturating_mul(PACE);
+        let mine = i64::try_from(changes).unwrap_or(CREDIT_MAX).saturating_mul(PACE);
         debt.credit = debt.credit.saturating_add(mine).min(CREDIT_MAX);
         let mut wrapped = false;
         while debt.credit > 0 && debt.changes > limit / 2 {
@@ -147,9 +166,9 @@ impl Inner {
     }
 
     /// Adds changes to what is known of an index; counts what is stored if nothing is.
-    fn debt(&self, id: IndexId, rows: u64) -> Result<Debt, crate::EngineError> {
+    fn debt(&self, id: IndexId, changes: u64) -> Result<Debt, crate::EngineError> {
         if let Some(known) = self.debts.known.lock().get_mut(&id) {
-            known.changes += rows;
+            known.changes += changes;
             return Ok(known.clone());
         }
         let counted = count(
@@ -208,6 +227,12 @@ impl Inner {
     pub(crate) fn forget_debt(&self, id: IndexId) {
         self.debts.known.lock().remove(&id);
     }
+}
+
+/// Returns the columnar indexes of a table that may be read, and the table itself if it is columnar.
+fn ready_columnar(codec: &TableCodec) -> impl Iterator<Item = &Arc<IndexCodec>> {
+    let layouts = codec.indexes.iter().chain(&codec.blocks);
+    layouts.filter(|index| index.blocks().is_some() && index.index.state == IndexState::Ready)
 }
 
 fn count(snapshot: &Snapshot, id: IndexId, block_rows: usize) -> Result<Debt, crate::EngineError> {
