@@ -630,29 +630,6 @@ fn changes_are_folded_by_those_who_make_them() {
 }
 
 #[test]
-fn changes_of_rows_that_move_are_folded_as_fast_as_they_come() {
-    let engine = support::engine();
-    engine.set_block_rows(16);
-    engine.set_repack_rows(60);
-    let table = support::create_table(&engine, "t", COLUMNS, "k, s");
-    support::create_index(&engine, &table, "c", "COLUMNAR a", "b, d", false);
-    let id = support::table(&engine, "t").index_named("c").unwrap().id;
-    upsert(&engine, 0..300, 0);
-    repack(&engine);
-    // Each change is two in the index: a row goes at one place, and comes at another.
-    for version in 1..400 {
-        upsert(
-            &engine,
-            (0..8).map(|nth| (version * 89 + nth * 37) % 300),
-            version * 1000,
-        );
-        let debt = engine.columnar_debt(id).unwrap().unwrap();
-        assert!(debt.delta_rows <= 100, "after {version}: {debt:?}");
-    }
-    assert!(engine.check_table(table.id, &NoProgress).unwrap().is_clean());
-}
-
-#[test]
 fn repacks_lose_nothing_of_writers_beside_them() {
     let (_, engine) = database(60);
     let done = AtomicBool::new(false);
