@@ -24,8 +24,8 @@ use crate::functions;
 use crate::in_lists::{join_again, keep_apart};
 use crate::literals::type_literals;
 use crate::operators::{
-    Abandoned, BlockTotals, FewGroups, LookupJoins, MergeJoins, OnePerGroup, OrderUse, RuntimeFilters, TopN,
-    ends_with,
+    Abandoned, BlockTotals, FewGroups, LateColumns, LookupJoins, MergeJoins, OnePerGroup, OrderUse,
+    RuntimeFilters, TopN, ends_with,
 };
 use crate::provider::{CurrentStatement, RukhCatalog};
 use crate::push_down::logical_rules;
@@ -76,6 +76,8 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
             // First it says which order the statement asks for, and the second time forgets it.
             "OutputRequirements" if is_required => rules.push(Arc::new(OrderUse)),
             "OutputRequirements" => is_required = true,
+            // Between the last of DataFusion's rules for projections and those of sorts.
+            "PushdownSort" => rules.push(Arc::new(LateColumns)),
             "SanityCheckPlan" => {
                 rules.push(Arc::new(RuntimeFilters));
                 rules.push(Arc::new(FewGroups));

@@ -3,6 +3,7 @@
 mod abandon;
 mod block_totals;
 mod few_groups;
+mod late_columns;
 mod lookup_join;
 mod lookup_rule;
 mod lookup_side;
@@ -19,6 +20,7 @@ mod top_n;
 pub(crate) use abandon::{Abandoned, ends_with};
 pub(crate) use block_totals::BlockTotals;
 pub(crate) use few_groups::FewGroups;
+pub(crate) use late_columns::LateColumns;
 pub(crate) use lookup_join::LookupJoinExec;
 pub(crate) use lookup_rule::LookupJoins;
 pub(crate) use lookup_side::LookupSide;
