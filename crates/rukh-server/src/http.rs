@@ -7,7 +7,7 @@
 //! | `/metrics` | counts and times of statements and connections, for Prometheus          |
 
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::thread;
 
 use axum::Router;
@@ -43,7 +43,8 @@ pub(crate) fn start(server: &Arc<Server>, address: &str) -> Result<SocketAddr, S
     listener.set_nonblocking(true).map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     let recorder = recorder()?;
-    let server = server.clone();
+    // This thread goes on to the end of the process, and must not keep the database open.
+    let server = Arc::downgrade(server);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|source| ServeError::Thread { source })?;
     let thread = thread::Builder::new().name("rukh-http".to_string());
@@ -62,11 +63,13 @@ pub(crate) fn start(server: &Arc<Server>, address: &str) -> Result<SocketAddr, S
     Ok(bound)
 }
 
-fn routes(server: Arc<Server>, recorder: PrometheusHandle) -> Router {
+fn routes(server: Weak<Server>, recorder: PrometheusHandle) -> Router {
     let ready = server.clone();
     let metrics = move || {
-        metrics::gauge!("rukh_connections").set(server.registry().len() as f64);
-        metering::storage(server.database());
+        if let Some(server) = server.upgrade() {
+            metrics::gauge!("rukh_connections").set(server.registry().len() as f64);
+            metering::storage(server.database());
+        }
         std::future::ready(recorder.render())
     };
     Router::new()
@@ -75,9 +78,9 @@ fn routes(server: Arc<Server>, recorder: PrometheusHandle) -> Router {
         .route("/metrics", get(metrics))
 }
 
-fn readiness(server: &Server) -> (StatusCode, &'static str) {
-    let stopping = server.registry().is_stopping();
-    match !stopping && server.answers() {
+fn readiness(server: &Weak<Server>) -> (StatusCode, &'static str) {
+    let server = server.upgrade();
+    match server.is_some_and(|server| !server.registry().is_stopping() && server.answers()) {
         true => (StatusCode::OK, "ready\n"),
         false => (StatusCode::SERVICE_UNAVAILABLE, "not ready\n"),
     }

@@ -30,6 +30,10 @@ const STACK_BYTES: usize = 4 << 20;
 /// Pause after the system has refused a connection, so that it may recover.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// Time for threads of sessions that have ended to go away when the server stops, and how often they are looked at.
+const LEAVING_WAIT: Duration = Duration::from_secs(2);
+const LEAVING_PAUSE: Duration = Duration::from_millis(1);
+
 /// What the threads of a server share.
 pub(crate) struct Server {
     config: Config,
@@ -132,6 +136,11 @@ impl RunningServer {
             warn!("the thread that takes connections had panicked");
         }
         self.server.registry.drain(deadline);
+        // The last thread to have the server closes the database, which the end of the process must not overtake.
+        let until = Instant::now() + LEAVING_WAIT;
+        while Arc::strong_count(&self.server) > 1 && Instant::now() < until {
+            thread::sleep(LEAVING_PAUSE);
+        }
         info!("stopped");
     }
 }

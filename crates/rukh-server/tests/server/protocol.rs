@@ -2,8 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use rukh::Database;
+
 use crate::raw::{Answer, Raw, bind, execute, framed, parse, text};
-use crate::{Config, server, server_with};
+use crate::{Config, server, server_over, server_with};
 
 fn sync() -> Vec<u8> {
     framed(Some(b'S'), b"")
@@ -363,6 +365,21 @@ fn clients_are_told_of_settings_and_notices() {
     let mut refused = Raw::open(server.address());
     refused.send_startup(&[("user", "tester"), ("nonsense", "1")]);
     assert_eq!(refused.answer().sqlstate(), "42704");
+}
+
+/// The last to have the database closes it: were that the thread of a session, the end of the process would overtake it.
+#[test]
+fn a_server_that_has_stopped_has_closed_its_database() {
+    let directory = tempfile::tempdir().expect("a directory can be made");
+    for round in 0..20 {
+        let database = Database::open(directory.path()).expect("nobody has it open");
+        let server = server_over(database, Config::default());
+        let mut clients: Vec<_> = (0..4).map(|_| Raw::connect(server.address())).collect();
+        for client in &mut clients {
+            assert_eq!(client.simple("SELECT 1").error, None, "round {round}");
+        }
+        server.stop();
+    }
 }
 
 #[test]
