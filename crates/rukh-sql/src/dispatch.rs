@@ -6,7 +6,7 @@ use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, Schema};
 use datafusion::scalar::ScalarValue;
 use rukh_catalog::{Catalog, Table, View};
-use rukh_engine::ScrubReport;
+use rukh_engine::{Engine, ScrubReport};
 use rukh_planner::Constant;
 
 use crate::SqlError;
@@ -385,7 +385,10 @@ impl Session {
     pub(crate) fn show(&mut self, statement: &ShowStatement) -> Result<Rows, SqlError> {
         let catalog = self.catalog();
         let batch = match statement {
-            ShowStatement::Tables => show::tables(&catalog)?,
+            ShowStatement::Tables => {
+                let engine = self.engine();
+                show::tables(&catalog, |table| engine.columnar_debt(Engine::layout_id(table)))?
+            }
             ShowStatement::Indexes { table } => {
                 let table = table.as_ref().map(|name| self.table(name)).transpose()?;
                 let (engine, builds) = (self.engine(), self.engine().builds());

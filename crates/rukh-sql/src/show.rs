@@ -16,23 +16,37 @@ use crate::ddl::{lifetime_sql, ttl_sql};
 use crate::normalise::{quoted, quoted_string};
 use crate::sequences::default_of;
 
-/// Returns one row per table or view: schema, name, kind, and how many columns and indexes it has.
-pub(crate) fn tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
+/// Returns one row per table or view: schema, name, kind, how many columns and indexes it has, and its layout.
+///
+/// The layout of a columnar table tells its blocks, changes and size, as the state of a columnar index does.
+pub(crate) fn tables(
+    catalog: &Catalog,
+    debt: impl Fn(&Table) -> Result<Option<ColumnarDebt>, EngineError>,
+) -> Result<RecordBatch, SqlError> {
+    let layout = |table: &Table| -> Result<Option<String>, EngineError> {
+        Ok(match table.is_columnar() {
+            // A table that was dropped meanwhile has none.
+            true => debt(table)?.map(|debt| debt_text(table, &debt)),
+            false => Some("rows".to_string()),
+        })
+    };
     let tables = catalog.tables().map(|table| {
         let (schema, name) = (table.schema.clone(), table.name.clone());
-        (schema, name, "table", table.columns.len(), table.indexes.len())
+        let (columns, indexes) = (table.columns.len(), table.indexes.len());
+        Ok((schema, name, "table", columns, indexes, layout(table)?))
     });
     let views = catalog.views().map(|view| {
         let (schema, name) = (view.schema.clone(), view.name.clone());
-        (schema, name, "view", view.columns.len(), 0)
+        Ok((schema, name, "view", view.columns.len(), 0, None))
     });
-    let rows: Vec<_> = tables.chain(views).collect();
+    let rows = tables.chain(views).collect::<Result<Vec<_>, EngineError>>()?;
     batch([
         ("schema", texts(rows.iter().map(|row| Some(row.0.clone())))),
         ("name", texts(rows.iter().map(|row| Some(row.1.clone())))),
         ("kind", texts(rows.iter().map(|row| Some(row.2.to_string())))),
         ("columns", numbers(rows.iter().map(|row| row.3))),
         ("indexes", numbers(rows.iter().map(|row| row.4))),
+        ("layout", texts(rows.iter().map(|row| row.5.clone()))),
     ])
 }
 
@@ -101,7 +115,7 @@ pub(crate) fn indexes(
     ])
 }
 
-/// Says what a columnar index has stored, and by which compression if that was chosen.
+/// Says what a columnar index or table has stored, and by which compression if that was chosen.
 fn debt_text(table: &Table, debt: &ColumnarDebt) -> String {
     let chosen = table.options.compression.as_ref();
     let chosen = chosen.map_or(String::new(), |name| format!(" by {name}"));

@@ -148,7 +148,35 @@ CREATE INDEX t_b_hash_c_idx ON t (HASH(b, 8), c);";
             "t|t_b_hash_c_idx|f|HASH(b, 8), c|-|-|ready",
         ]
     );
-    assert_eq!(rows(&mut session, "SHOW TABLES"), ["public|t|table|3|4"]);
+    assert_eq!(rows(&mut session, "SHOW TABLES"), ["public|t|table|3|4|rows"]);
+}
+
+#[test]
+fn show_tables_tells_what_a_columnar_table_has_beside_its_blocks() {
+    let mut session = session();
+    run(
+        &mut session,
+        "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT) USING columnar",
+    );
+    let layout = |session: &mut Session| {
+        let shown = rows(session, "SHOW TABLES").remove(0);
+        let (told, bytes) = shown.rsplit_once(" rows, ").expect("size comes last");
+        assert!(bytes.contains(" bytes"), "{shown}");
+        told.to_string()
+    };
+    run(&mut session, "INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, NULL)");
+    assert_eq!(
+        layout(&mut session),
+        "public|t|table|2|0|columnar: 0 blocks of 0 rows, 3 delta"
+    );
+    run(&mut session, "ALTER TABLE t REPACK");
+    run(&mut session, "DELETE FROM t WHERE a = 2");
+    assert_eq!(
+        layout(&mut session),
+        "public|t|table|2|0|columnar: 1 blocks of 3 rows, 1 delta"
+    );
+    run(&mut session, "CREATE VIEW v AS SELECT a FROM t");
+    assert_eq!(rows(&mut session, "SHOW TABLES")[1], "public|v|view|1|0|-");
 }
 
 #[test]
@@ -385,7 +413,7 @@ fn wrong_definitions_say_what_and_where() {
         let found = (error.sqlstate, error.message.as_str(), error.position);
         assert_eq!(found, (sqlstate, message, Some(position)), "{sql}");
     }
-    assert_eq!(rows(&mut session, "SHOW TABLES"), ["public|t|table|3|1"]);
+    assert_eq!(rows(&mut session, "SHOW TABLES"), ["public|t|table|3|1|rows"]);
 }
 
 #[test]
