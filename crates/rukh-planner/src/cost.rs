@@ -259,7 +259,7 @@ fn most_keys(span: &Span, target: &Target) -> Option<f64> {
     let (start, end) = (span.start.split_last()?, span.end.split_last()?);
     let ends = start.1 == end.1 && names_whole_key(&span.start, target) && names_whole_key(&span.end, target);
     let ty = target.slots.get(start.1.len()).filter(|_| ends)?.ty;
-    Some((ordinal(ty, end.0)? - ordinal(ty, start.0)?).unsigned_abs() as f64 + 1.0)
+    Some(ordinal(ty, end.0)?.abs_diff(ordinal(ty, start.0)?) as f64 + 1.0)
 }
 
 /// Whether a span names one key at most.

@@ -269,7 +269,8 @@ pub(crate) fn first_not(ty: DataType, holds: impl Fn(i128) -> bool) -> Option<Cu
     let (min, max) = ordinals(ty)?;
     let (mut low, mut high) = (min, max + 1);
     while low < high {
-        let middle = low + (high - low) / 2;
+        // Those of a DECIMAL of 38 digits lie further apart than an i128 tells.
+        let middle = low + (high.abs_diff(low) / 2) as i128;
         match holds(middle) {
             true => low = middle + 1,
             false => high = middle,
@@ -603,7 +604,9 @@ pub(crate) fn count(ty: DataType, interval: &Interval) -> Option<u128> {
         Cut::Max => Some(max + 1),
         Cut::At(datum, _) => ordinal(ty, datum),
     };
-    u128::try_from(at(&interval.high)? - at(&interval.low)?).ok()
+    let (low, high) = (at(&interval.low)?, at(&interval.high)?);
+    // Of a DECIMAL of 38 digits there are more than an i128 tells.
+    (low <= high).then(|| high.abs_diff(low))
 }
 
 /// The number of UUIDs in an interval; all of them count one less than they are.
