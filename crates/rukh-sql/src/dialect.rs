@@ -107,9 +107,24 @@ impl Dialect for RukhDialect {
         !is_reserved(&keyword.to_string()) && POSTGRESQL.is_table_alias(keyword, parser)
     }
 
-    /// `x [NOT] BETWEEN SYMMETRIC a AND b`, which sqlparser does not know, and ASYMMETRIC, which says nothing.
+    /// `x [NOT] BETWEEN SYMMETRIC a AND b`, which sqlparser does not know, and ASYMMETRIC, which says nothing;
+    /// `x IS [NOT] DISTINCT FROM y`, of which it takes all that follows for `y`, AND and OR too.
     fn parse_infix(&self, parser: &mut Parser<'_>, expr: &Expr, _: u8) -> Option<Result<Expr, ParserError>> {
         let is = |parser: &Parser<'_>, at: usize, keyword: Keyword| matches!(&parser.peek_nth_token_ref(at).token, Token::Word(word) if word.keyword == keyword);
+        if is(parser, 0, Keyword::IS) {
+            let same = is(parser, 1, Keyword::NOT);
+            let at = 1 + usize::from(same);
+            if !is(parser, at, Keyword::DISTINCT) || !is(parser, at + 1, Keyword::FROM) {
+                return None;
+            }
+            (0..at + 2).for_each(|_| parser.advance_token());
+            let other = parser.parse_subexpr(self.prec_value(Precedence::Is));
+            let distinct = match same {
+                true => Expr::IsNotDistinctFrom,
+                false => Expr::IsDistinctFrom,
+            };
+            return Some(other.map(|other| distinct(Box::new(expr.clone()), Box::new(other))));
+        }
         let negated = is(parser, 0, Keyword::NOT);
         let at = usize::from(negated);
         let symmetric = is(parser, at + 1, Keyword::SYMMETRIC);
@@ -235,6 +250,36 @@ mod tests {
             parse(sql);
         }
         assert_eq!(printed("select 'a'\n 'b'"), "SELECT 'ab'");
+    }
+
+    #[test]
+    fn distinct_from_binds_as_is_does() {
+        let nested = |sql: &str| {
+            let expr = Parser::new(RukhDialect::of(false))
+                .try_with_sql(sql)
+                .unwrap()
+                .parse_expr();
+            match expr.unwrap() {
+                Expr::BinaryOp { left, op, right } => format!("({left}) {op} ({right})"),
+                Expr::IsDistinctFrom(left, right) => format!("({left}) <=/=> ({right})"),
+                Expr::IsNotDistinctFrom(left, right) => format!("({left}) <=> ({right})"),
+                other => other.to_string(),
+            }
+        };
+        assert_eq!(
+            nested("a IS DISTINCT FROM 1 AND b"),
+            "(a IS DISTINCT FROM 1) AND (b)"
+        );
+        assert_eq!(
+            nested("a IS NOT DISTINCT FROM 1 OR b"),
+            "(a IS NOT DISTINCT FROM 1) OR (b)"
+        );
+        assert_eq!(nested("a IS DISTINCT FROM b + 1"), "(a) <=/=> (b + 1)");
+        assert_eq!(nested("a IS NOT DISTINCT FROM b = c"), "(a) <=> (b = c)");
+        assert_eq!(
+            nested("a AND b IS NOT DISTINCT FROM NULL"),
+            "(a) AND (b IS NOT DISTINCT FROM NULL)"
+        );
     }
 
     #[test]
