@@ -302,18 +302,16 @@ pub(crate) fn group_names(query: &Query<'_>, path: &AccessPath) -> Vec<String> {
 /// The tests with their places, in two columns.
 fn masked_texts(path: &AccessPath) -> Vec<String> {
     const PLACE: usize = 28;
-    let widest = path
-        .masked_tests
-        .iter()
-        .map(|test| test.sql.chars().count() + 2)
-        .max();
+    let tests = || path.columnar.iter().flat_map(|read| &read.tests);
+    let texts = path.masked_tests.iter().map(|test| &test.sql);
+    let texts = texts.chain(tests().map(|test| &test.sql));
+    let widest = texts.map(|text| text.chars().count() + 2).max();
     let width = widest.unwrap_or(0).max(PLACE);
     let on_keys = path
         .masked_tests
         .iter()
         .map(|test| format!("{:<width$}{}", test.sql, test.field));
-    let tests = path.columnar.iter().flat_map(|read| &read.tests);
-    let on_columns = tests.map(|test| format!("{:<width$}encoded", test.sql));
+    let on_columns = tests().map(|test| format!("{:<width$}encoded", test.sql));
     on_keys.chain(on_columns).collect()
 }
 
