@@ -205,6 +205,15 @@ impl Write {
         row_key(codec, row)
     }
 
+    /// Whether the statement has changed, moved or removed a row, or put one where it is.
+    pub fn is_touched(&self, table: &Table, row: &[Datum]) -> Result<bool, EngineError> {
+        let Some(pending) = self.tables.get(&table.id) else {
+            return Ok(false);
+        };
+        let touched = pending.rows.get(&self.row_key(table, row)?);
+        Ok(touched.is_some_and(|row| row.arrival.is_some() || !matches!(row.image, Image::Untouched)))
+    }
+
     /// Adds or replaces rows; returns how many were given. Of rows with one key the last stands.
     ///
     /// Columns not in `named` keep their stored values; new rows take them from `rows`. What is NOT

@@ -466,6 +466,7 @@ pub(crate) fn may_be_in_block(statement: &Statement) -> bool {
             | Statement::Update(_)
             | Statement::Delete(_)
             | Statement::Merge(_)
+            | Statement::Writes(_)
             | Statement::Query(_)
             | Statement::Copy(_)
     ) || matches!(statement, Statement::Explain { .. })
@@ -501,6 +502,11 @@ fn command(statement: &Statement) -> &'static str {
         Statement::Update(_) => "UPDATE",
         Statement::Delete(_) => "DELETE",
         Statement::Merge(_) => "MERGE",
+        Statement::Writes(writes) => match &writes.statement {
+            // Its WITH writes.
+            Statement::Query(_) => writes.parts.first().map_or("SELECT", command),
+            statement => command(statement),
+        },
         Statement::CreateTable(_) => "CREATE TABLE",
         Statement::CreateIndex(_) => "CREATE INDEX",
         Statement::DropTable { .. } => "DROP TABLE",

@@ -255,8 +255,9 @@ impl StatementContext {
     }
 
     /// Adds tables that only this statement sees.
-    pub(crate) fn with_tables(self, tables: Vec<(String, Arc<dyn TableProvider>)>) -> Self {
-        StatementContext { tables, ..self }
+    pub(crate) fn with_tables(mut self, tables: Vec<(String, Arc<dyn TableProvider>)>) -> Self {
+        self.tables.extend(tables);
+        self
     }
 
     /// Adds a notice, once.

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, Schema, SchemaRef};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ExprSchema};
+use datafusion::datasource::MemTable;
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::expr::{Between, InList, Placeholder};
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator};
@@ -36,7 +37,9 @@ use crate::general;
 use crate::pg_catalog::asks_for_types;
 use crate::rows::{ColumnInfo, Columns};
 use crate::session::{PLANS_MAX, Session};
-use crate::statement::{ExplainFormat, KeptStatement, Statement, TransactionStatement, data_type};
+use crate::statement::{
+    ExplainFormat, KeptStatement, Statement, TransactionStatement, WritesStatement, data_type, rows_name,
+};
 use crate::types::{arrow_type, data_type_of, data_type_of_arrow};
 use crate::walk::Walk;
 
@@ -168,36 +171,15 @@ impl Session {
     ) -> Result<Description, SqlError> {
         let mut parameters = Parameters::new(given)?;
         let columns = match statement {
-            Statement::Query(query) => {
-                let mut query = query.clone();
-                query.locks.clear();
-                parameters.count(query.as_ref())?;
-                self.infer(&query, &mut parameters)?;
-                Some(self.columns_of(&query, &parameters)?)
-            }
-            Statement::Insert(insert) => {
-                parameters.count(&insert.with)?;
-                parameters.count(&insert.ast)?;
-                let shape = dml::insert_shape(&self.catalog(), insert)?;
-                self.describe_write(shape, &mut parameters)?
-            }
-            Statement::Update(update) => {
-                parameters.count(&update.with)?;
-                parameters.count(&update.ast)?;
-                let shape = dml::update_shape(&self.catalog(), update)?;
-                self.describe_write(shape, &mut parameters)?
-            }
-            Statement::Delete(delete) => {
-                parameters.count(&delete.with)?;
-                parameters.count(&delete.ast)?;
-                let shape = dml::delete_shape(&self.catalog(), delete)?;
-                self.describe_write(shape, &mut parameters)?
-            }
-            Statement::Merge(merge) => {
-                let shape = dml::merge_shape(&self.catalog(), merge)?;
-                parameters.count(&shape.reads)?;
-                parameters.count(&shape.returning)?;
-                self.describe_write(shape, &mut parameters)?
+            Statement::Query(_)
+            | Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::Merge(_) => self.describe_part(statement, &mut parameters)?,
+            Statement::Writes(writes) => {
+                let described = self.describe_parts(writes, &mut parameters);
+                self.held.clear();
+                described?
             }
             Statement::Explain {
                 statement, format, ..
@@ -239,6 +221,63 @@ impl Session {
             schema: columns.as_ref().map(|columns| columns.schema.clone()),
             columns: columns.map(|columns| columns.info()),
         })
+    }
+
+    /// Tells what a query or a statement that writes gives, and adds its parameters.
+    fn describe_part(
+        &mut self,
+        statement: &Statement,
+        parameters: &mut Parameters,
+    ) -> Result<Option<Columns>, SqlError> {
+        match statement {
+            Statement::Query(query) => {
+                let mut query = query.clone();
+                query.locks.clear();
+                parameters.count(query.as_ref())?;
+                self.infer(&query, parameters)?;
+                self.columns_of(&query, parameters).map(Some)
+            }
+            Statement::Insert(insert) => {
+                parameters.count(&insert.with)?;
+                parameters.count(&insert.ast)?;
+                let shape = dml::insert_shape(&self.catalog(), insert)?;
+                self.describe_write(shape, parameters)
+            }
+            Statement::Update(update) => {
+                parameters.count(&update.with)?;
+                parameters.count(&update.ast)?;
+                let shape = dml::update_shape(&self.catalog(), update)?;
+                self.describe_write(shape, parameters)
+            }
+            Statement::Delete(delete) => {
+                parameters.count(&delete.with)?;
+                parameters.count(&delete.ast)?;
+                let shape = dml::delete_shape(&self.catalog(), delete)?;
+                self.describe_write(shape, parameters)
+            }
+            Statement::Merge(merge) => {
+                let shape = dml::merge_shape(&self.catalog(), merge)?;
+                parameters.count(&shape.reads)?;
+                parameters.count(&shape.returning)?;
+                self.describe_write(shape, parameters)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Tells what a statement gives whose WITH writes: what a part returns is a table to those behind it.
+    fn describe_parts(
+        &mut self,
+        writes: &WritesStatement,
+        parameters: &mut Parameters,
+    ) -> Result<Option<Columns>, SqlError> {
+        for (nth, part) in writes.parts.iter().enumerate() {
+            if let Some(columns) = self.describe_part(part, parameters)? {
+                let table = MemTable::try_new(columns.schema.clone(), vec![Vec::new()])?;
+                self.held.push((rows_name(nth), Arc::new(table)));
+            }
+        }
+        self.describe_part(&writes.statement, parameters)
     }
 
     fn describe_write(

@@ -192,14 +192,13 @@ impl Session {
         if let Some(tag) = point_write::run(self, statement, params)? {
             return Ok(Some((tag, None)));
         }
-        let (verb, done) = match statement {
-            Statement::Insert(insert) => {
-                let verb = if insert.upsert { "UPSERT" } else { "INSERT 0" };
-                (verb, dml::insert(self, insert, params)?)
-            }
-            Statement::Update(update) => ("UPDATE", dml::update(self, update, params)?),
-            Statement::Delete(delete) => ("DELETE", dml::delete(self, delete, params)?),
-            Statement::Merge(merge) => ("MERGE", dml::merge(self, merge, params)?),
+        let verb = verb_of(statement);
+        let done = match statement {
+            Statement::Insert(insert) => dml::insert(self, insert, params)?,
+            Statement::Update(update) => dml::update(self, update, params)?,
+            Statement::Delete(delete) => dml::delete(self, delete, params)?,
+            Statement::Merge(merge) => dml::merge(self, merge, params)?,
+            Statement::Writes(writes) => return dml::writes(self, writes, params).map(Some),
             _ => return Ok(None),
         };
         Ok(Some(tagged(verb, done)))
@@ -436,8 +435,20 @@ fn view_named<'a>(catalog: &'a Catalog, name: &ObjectName) -> Option<&'a View> {
     catalog.view_named(schema, &name.name).map(|view| view.as_ref())
 }
 
+/// Returns what the tag of a statement that writes begins with.
+pub(crate) fn verb_of(statement: &Statement) -> &'static str {
+    match statement {
+        Statement::Insert(insert) if insert.upsert => "UPSERT",
+        Statement::Insert(_) => "INSERT 0",
+        Statement::Update(_) => "UPDATE",
+        Statement::Delete(_) => "DELETE",
+        Statement::Merge(_) => "MERGE",
+        _ => "SELECT",
+    }
+}
+
 /// Returns tag and rows of a statement that wrote.
-fn tagged(verb: &str, written: dml::Written) -> (String, Option<Rows>) {
+pub(crate) fn tagged(verb: &str, written: dml::Written) -> (String, Option<Rows>) {
     (format!("{verb} {}", written.count), written.rows)
 }
 

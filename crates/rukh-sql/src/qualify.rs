@@ -92,6 +92,12 @@ impl Names<'_> {
                 self.visit(&mut delete.ast);
             }
             Statement::Merge(merge) => self.merge(merge),
+            Statement::Writes(writes) => {
+                for part in writes.parts.iter_mut().chain([&mut writes.statement]) {
+                    self.statement(part)?;
+                    self.scopes.clear();
+                }
+            }
             Statement::Explain { statement, .. } => return self.statement(statement),
             Statement::CreateTable(table) => {
                 self.new_name(&mut table.name)?;

@@ -369,6 +369,18 @@ pub(crate) fn derived(query: Query, name: &str, columns: Vec<Ident>) -> TableWit
     }
 }
 
+/// Makes `SELECT * FROM table`.
+pub(crate) fn select_unqualified(table: Ident) -> Query {
+    let mut query = select_table("", "");
+    if let SetExpr::Select(select) = query.body.as_mut()
+        && let Some(from) = select.from.first_mut()
+        && let TableFactor::Table { name, .. } = &mut from.relation
+    {
+        *name = table.into();
+    }
+    query
+}
+
 /// Makes `SELECT * FROM schema.table`.
 pub(crate) fn select_table(schema: &str, table: &str) -> Query {
     let parts = [schema, table].map(|part| Ident::with_quote('"', part));

@@ -163,6 +163,7 @@ impl Shared {
             known: tally::Known::default(),
             ran: None,
             block: None,
+            held: Vec::new(),
             last: None,
             last_stats: None,
             is_point: false,
@@ -209,6 +210,8 @@ pub struct Session {
     /// How its query ran, if slow ones are told.
     ran: Option<Ran>,
     pub(crate) block: Option<Block>,
+    /// What the queries of WITH that write have returned so far, to those behind them.
+    pub(crate) held: Vec<(String, Arc<dyn TableProvider>)>,
     last: Option<(Arc<StatementContext>, RunPath)>,
     /// What the last query did, once its snapshot was let go.
     last_stats: Option<QueryStats>,
@@ -435,6 +438,7 @@ impl Session {
             *parallelism,
             self.client.with(&self.settings),
         )
+        .with_tables(self.held.clone())
     }
 
     /// Makes the context of a statement that needs no plan.

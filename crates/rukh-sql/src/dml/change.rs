@@ -22,7 +22,7 @@ use super::assign::assignments;
 use super::remove::remove_rows;
 use super::returning::{Returning, Written};
 use super::shape::relation_of;
-use super::target::{Target, commit, refuse, target};
+use super::target::{Scope, Target, commit, refuse, target};
 use super::view::{Change, ViewTarget};
 use crate::SqlError;
 use crate::computed::Relation;
@@ -38,9 +38,28 @@ pub(crate) fn update(
     update: &UpdateStatement,
     params: &[ScalarValue],
 ) -> Result<Written, SqlError> {
-    let write = session.begin_write()?;
-    let reading = reading_of_update(&write.snapshot().catalog, update)?;
-    change(session, write, reading, params)
+    let mut write = session.begin_write()?;
+    let written = update_within(session, &mut write, update, params, Scope::Alone)?;
+    commit(session, write)?;
+    Ok(written)
+}
+
+/// Runs UPDATE within a write, which the caller commits.
+pub(super) fn update_within(
+    session: &mut Session,
+    write: &mut Write,
+    update: &UpdateStatement,
+    params: &[ScalarValue],
+    scope: Scope,
+) -> Result<Written, SqlError> {
+    let catalog = write.snapshot().catalog.clone();
+    change(
+        session,
+        write,
+        reading_of_update(&catalog, update)?,
+        params,
+        scope,
+    )
 }
 
 /// Runs DELETE.
@@ -49,12 +68,32 @@ pub(crate) fn delete(
     delete: &DeleteStatement,
     params: &[ScalarValue],
 ) -> Result<Written, SqlError> {
-    let write = session.begin_write()?;
+    let mut write = session.begin_write()?;
     let reading = reading_of_delete(&write.snapshot().catalog, delete)?;
-    match reading.returning {
-        None => remove_rows(session, write, &reading.table, &reading.query(), params),
-        Some(_) => change(session, write, reading, params),
+    if reading.returning.is_none() {
+        return remove_rows(session, write, &reading.table, &reading.query(), params);
     }
+    let written = change(session, &mut write, reading, params, Scope::Alone)?;
+    commit(session, write)?;
+    Ok(written)
+}
+
+/// Runs DELETE within a write, which the caller commits.
+pub(super) fn delete_within(
+    session: &mut Session,
+    write: &mut Write,
+    delete: &DeleteStatement,
+    params: &[ScalarValue],
+    scope: Scope,
+) -> Result<Written, SqlError> {
+    let catalog = write.snapshot().catalog.clone();
+    change(
+        session,
+        write,
+        reading_of_delete(&catalog, delete)?,
+        params,
+        scope,
+    )
 }
 
 /// Returns name and query of an UPDATE, for EXPLAIN.
@@ -275,9 +314,10 @@ pub(super) fn relation_names(from: &TableWithJoins, names: &mut Vec<String>) {
 /// Reads the rows concerned, and has the engine change or remove them.
 fn change(
     session: &mut Session,
-    mut write: Write,
+    write: &mut Write,
     reading: Reading<'_>,
     params: &[ScalarValue],
+    scope: Scope,
 ) -> Result<Written, SqlError> {
     let table = &reading.table;
     let target = Target {
@@ -298,7 +338,7 @@ fn change(
         (&target, &reading.name),
         joined.relations(),
         params,
-        &mut write,
+        write,
     )?;
     returning = returning.map(|returning| returning.under(reading.with));
     if checked.is_some() {
@@ -309,7 +349,10 @@ fn change(
     while let Some(mut batch) = rows.next_batch()? {
         let mut old = stored_rows(&batch, table)?;
         if reading.is_joined() {
-            (batch, old) = first_of_each(&write, table, &mut seen, batch, old)?;
+            (batch, old) = first_of_each(write, table, &mut seen, batch, old)?;
+        }
+        if scope == Scope::Shared {
+            (batch, old) = untouched(write, table, batch, old)?;
         }
         count += match &reading.assignments {
             None => write.delete(table, old)?,
@@ -320,15 +363,14 @@ fn change(
         };
         let written = write.take_written();
         if let Some(view) = checked.filter(|_| reading.assignments.is_some()) {
-            view.check(session, &write, &written)?;
+            view.check(session, write, &written)?;
         }
         if let Some(returning) = &mut returning {
-            returning.add(session, &write, &written, &joined.columns(&batch))?;
+            returning.add(session, write, &written, &joined.columns(&batch))?;
         }
     }
-    let rows = returning.map(|returning| returning.finish(session, &write));
+    let rows = returning.map(|returning| returning.finish(session, write));
     let rows = rows.transpose()?;
-    commit(session, write)?;
     Ok(Written { count, rows })
 }
 
@@ -385,10 +427,33 @@ fn first_of_each(
     for row in &rows {
         is_first.push(seen.insert(write.row_key(table, row)?));
     }
-    let first = is_first.iter().zip(rows).filter(|(is_first, _)| **is_first);
-    let first = first.map(|(_, row)| row).collect();
-    let batch = filter_record_batch(&batch, &BooleanArray::from(is_first.clone()));
-    Ok((batch.map_err(DataFusionError::from)?, first))
+    chosen(batch, rows, is_first)
+}
+
+/// Leaves out rows that another query of the statement has changed: as in PostgreSQL, one change of a row takes place.
+fn untouched(
+    write: &Write,
+    table: &Table,
+    batch: RecordBatch,
+    rows: Vec<Row>,
+) -> Result<(RecordBatch, Vec<Row>), SqlError> {
+    let mut is_untouched = Vec::with_capacity(rows.len());
+    for row in &rows {
+        is_untouched.push(!write.is_touched(table, row)?);
+    }
+    chosen(batch, rows, is_untouched)
+}
+
+/// Leaves out rows that are not chosen.
+fn chosen(
+    batch: RecordBatch,
+    rows: Vec<Row>,
+    is_chosen: Vec<bool>,
+) -> Result<(RecordBatch, Vec<Row>), SqlError> {
+    let kept = is_chosen.iter().zip(rows).filter(|(is_chosen, _)| **is_chosen);
+    let kept = kept.map(|(_, row)| row).collect();
+    let batch = filter_record_batch(&batch, &BooleanArray::from(is_chosen.clone()));
+    Ok((batch.map_err(DataFusionError::from)?, kept))
 }
 
 /// Reads the leading columns of a batch back into rows of the table.

@@ -11,7 +11,7 @@ use super::add::Adder;
 use super::conflict::{Conflict, conflict_of};
 use super::resolve::Resolver;
 use super::returning::{Returning, Written};
-use super::target::{Target, commit, refuse, target};
+use super::target::{Scope, Target, commit, refuse, target};
 use super::values::{RowFiller, Values, check_given, check_width};
 use super::view::{Change, ViewTarget};
 use crate::SqlError;
@@ -24,9 +24,22 @@ pub(crate) fn insert(
     statement: &InsertStatement,
     params: &[ScalarValue],
 ) -> Result<Written, SqlError> {
-    let insert = &statement.ast;
-    check_insert(insert)?;
+    check_insert(&statement.ast)?;
     let mut write = session.begin_write()?;
+    let written = insert_into(session, &mut write, statement, params, Scope::Alone)?;
+    commit(session, write)?;
+    Ok(written)
+}
+
+/// Runs INSERT or UPSERT within a write, which the caller commits.
+pub(super) fn insert_into(
+    session: &mut Session,
+    write: &mut Write,
+    statement: &InsertStatement,
+    params: &[ScalarValue],
+    scope: Scope,
+) -> Result<Written, SqlError> {
+    let insert = &statement.ast;
     let (target, name) = insert_target(&write.snapshot().catalog, insert)?;
     let columns = target.named_columns(&insert.columns)?;
     let returning = Returning::new(
@@ -34,13 +47,13 @@ pub(crate) fn insert(
         (&target, &name),
         Vec::new(),
         params,
-        &mut write,
+        write,
     )?;
     let returning = returning.map(|returning| returning.under(statement.with.as_ref()));
     let Target { table, view } = target;
     let conflict = conflict_of(&table, statement)?;
     let adder = match returning {
-        None if view.is_none() => Adder::new(&table, &name, &conflict, params),
+        None if view.is_none() && scope == Scope::Alone => Adder::new(&table, &name, &conflict, params),
         _ => None,
     };
     let inserter = || {
@@ -69,20 +82,19 @@ pub(crate) fn insert(
                 };
                 filled.push(filler.fill(values.row(row)?)?);
             }
-            if let Some(adder) = adder.filter(|adder| adder.takes(&write, &filled)) {
-                let count = adder.put(&mut write, filled)?;
-                commit(session, write)?;
+            if let Some(adder) = adder.filter(|adder| adder.takes(write, &filled)) {
+                let count = adder.put(write, filled)?;
                 return Ok(Written { count, rows: None });
             }
             let mut inserter = inserter()?;
-            inserter.put(session, &mut write, &columns, filled)?;
+            inserter.put(session, write, &columns, filled)?;
             inserter.finish(session, write)
         }
         None => match &insert.source {
             None => {
                 let row = RowFiller::new(session, &table, &[])?.fill(Vec::new())?;
                 let mut inserter = inserter()?;
-                inserter.put(session, &mut write, &columns, vec![row])?;
+                inserter.put(session, write, &columns, vec![row])?;
                 inserter.finish(session, write)
             }
             Some(source) => {
@@ -100,7 +112,7 @@ pub(crate) fn insert(
                 let mut filler = RowFiller::new(session, &table, &columns)?.overriding(statement.overriding);
                 while let Some(batch) = rows.next_batch()? {
                     let filled = filler.fill_batch(&batch, &table, &columns)?;
-                    inserter.put(session, &mut write, &columns, filled)?;
+                    inserter.put(session, write, &columns, filled)?;
                 }
                 inserter.finish(session, write)
             }
@@ -181,10 +193,9 @@ impl Inserter<'_> {
         Ok(())
     }
 
-    fn finish(self, session: &mut Session, write: Write) -> Result<Written, SqlError> {
-        let rows = self.returning.map(|returning| returning.finish(session, &write));
+    fn finish(self, session: &mut Session, write: &Write) -> Result<Written, SqlError> {
+        let rows = self.returning.map(|returning| returning.finish(session, write));
         let rows = rows.transpose()?;
-        commit(session, write)?;
         Ok(Written {
             count: self.count,
             rows,

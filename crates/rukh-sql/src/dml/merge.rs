@@ -24,7 +24,7 @@ use super::assign::assignments;
 use super::change::{Joined, changed_table, joined_items, relation_names, stored_rows};
 use super::returning::{Returning, Written};
 use super::shape::relation_of;
-use super::target::{Target, commit, named_columns};
+use super::target::{Scope, Target, commit, named_columns};
 use super::values::{RowFiller, check_given, check_width, is_default};
 use super::view::Change;
 use crate::SqlError;
@@ -44,6 +44,19 @@ pub(crate) fn merge(
     params: &[ScalarValue],
 ) -> Result<Written, SqlError> {
     let mut write = session.begin_write()?;
+    let written = merge_within(session, &mut write, statement, params, Scope::Alone)?;
+    commit(session, write)?;
+    Ok(written)
+}
+
+/// Runs MERGE within a write, which the caller commits.
+pub(super) fn merge_within(
+    session: &mut Session,
+    write: &mut Write,
+    statement: &MergeStatement,
+    params: &[ScalarValue],
+    scope: Scope,
+) -> Result<Written, SqlError> {
     let reading = MergeReading::new(&write.snapshot().catalog, statement)?;
     // The relations of the source are known when its rows are.
     let query = reading.joined();
@@ -54,24 +67,23 @@ pub(crate) fn merge(
         reading.table.columns.len(),
         reading.source_names(),
     );
-    let mut merger = Merger::new(session, &reading, &joined, params, &mut write)?;
+    let mut merger = Merger::new(session, &reading, &joined, params, write, scope)?;
     while let Some(batch) = rows.next_batch()? {
         let (matched, others) = parted(&batch, &is_present(&batch, &reading.table))?;
-        merger.put(session, &mut write, MergeKind::Matched, matched)?;
-        merger.put(session, &mut write, MergeKind::NotInTarget, others)?;
+        merger.put(session, write, MergeKind::Matched, matched)?;
+        merger.put(session, write, MergeKind::NotInTarget, others)?;
     }
     if reading.has(MergeKind::NotInSource) {
         let query = reading.not_in_source();
         let context = session.context(write.snapshot().clone(), &query)?;
         let mut rows = session.query(&query, params, &context)?;
         while let Some(batch) = rows.next_batch()? {
-            merger.put(session, &mut write, MergeKind::NotInSource, batch)?;
+            merger.put(session, write, MergeKind::NotInSource, batch)?;
         }
     }
     let (count, returning) = (merger.count, merger.returning);
-    let rows = returning.map(|returning| returning.finish(session, &write));
+    let rows = returning.map(|returning| returning.finish(session, write));
     let rows = rows.transpose()?;
-    commit(session, write)?;
     Ok(Written { count, rows })
 }
 
@@ -303,6 +315,7 @@ struct Merger<'a> {
     source_types: Vec<ArrowType>,
     returning: Option<Returning<'a>>,
     params: &'a [ScalarValue],
+    scope: Scope,
     count: u64,
 }
 
@@ -313,6 +326,7 @@ impl<'a> Merger<'a> {
         joined: &Joined,
         params: &'a [ScalarValue],
         write: &mut Write,
+        scope: Scope,
     ) -> Result<Self, SqlError> {
         session.check_cancel()?;
         let sources = joined.relations();
@@ -347,6 +361,7 @@ impl<'a> Merger<'a> {
             source_types: fields.map(|field| field.data_type().clone()).collect(),
             returning: returning.map(|returning| returning.under(reading.statement.with.as_ref())),
             params,
+            scope,
             count: 0,
         })
     }
@@ -481,7 +496,8 @@ impl<'a> Merger<'a> {
     fn stored(&mut self, write: &Write, rows: &RecordBatch) -> Result<Vec<Row>, SqlError> {
         let stored = stored_rows(rows, &self.table)?;
         for row in &stored {
-            if !self.changed.insert(write.row_key(&self.table, row)?) {
+            let elsewhere = self.scope == Scope::Shared && write.is_touched(&self.table, row)?;
+            if elsewhere || !self.changed.insert(write.row_key(&self.table, row)?) {
                 let message = "MERGE command cannot affect row a second time";
                 return Err(SqlError::statement("21000", message)
                     .with_hint("Ensure that not more than one source row matches any one target row."));

@@ -17,6 +17,7 @@ mod shape;
 mod target;
 mod values;
 mod view;
+mod writes;
 
 pub(crate) use change::{delete, delete_query, update, update_query};
 pub(crate) use insert::insert;
@@ -25,3 +26,4 @@ pub(crate) use returning::Written;
 pub(crate) use shape::{WriteShape, delete_shape, insert_shape, merge_shape, update_shape};
 pub(crate) use values::literal;
 pub(crate) use view::{calls, is_updatable};
+pub(crate) use writes::writes;

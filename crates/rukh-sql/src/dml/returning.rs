@@ -18,7 +18,13 @@ use crate::session::Session;
 use crate::types::table_schema;
 
 /// Most bytes of rows that one statement may return: they are held until it has been committed.
-const RETURNED_BYTES_MAX: usize = 512 << 20;
+pub(super) const RETURNED_BYTES_MAX: usize = 512 << 20;
+
+/// Makes the error for more rows than can be held.
+pub(super) fn too_much() -> SqlError {
+    let message = format!("RETURNING gives more than {RETURNED_BYTES_MAX} bytes");
+    SqlError::statement("54000", message).with_hint("Return fewer rows or columns.")
+}
 
 /// What a statement that writes gives back.
 pub(crate) struct Written {
@@ -96,8 +102,7 @@ impl<'a> Returning<'a> {
         let batch = self.evaluate(session, write, rows, joined)?;
         self.bytes += batch.get_array_memory_size();
         if self.bytes > RETURNED_BYTES_MAX {
-            let message = format!("RETURNING gives more than {RETURNED_BYTES_MAX} bytes");
-            return Err(SqlError::statement("54000", message).with_hint("Return fewer rows or columns."));
+            return Err(too_much());
         }
         self.batches.push(batch);
         Ok(())

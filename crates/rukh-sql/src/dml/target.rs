@@ -17,6 +17,15 @@ pub(super) fn commit(session: &Session, write: Write) -> Result<(), SqlError> {
     Ok(write.commit(session.durability())?)
 }
 
+/// Whether a statement has its write to itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// It is all that is written.
+    Alone,
+    /// It is one of several that write at once: the queries of a WITH, and the statement behind it.
+    Shared,
+}
+
 /// What a statement changes.
 pub(super) struct Target {
     /// The table; for a view its table, with the names of the view.

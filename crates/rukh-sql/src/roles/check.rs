@@ -117,6 +117,10 @@ impl<'a> Checker<'a> {
                 self.reads(delete, true)
             }
             Statement::Merge(merge) => self.merge(merge),
+            Statement::Writes(writes) => {
+                let mut parts = writes.parts.iter().chain([&writes.statement]);
+                parts.try_for_each(|part| self.statement(part))
+            }
             Statement::Explain { statement, .. } => self.statement(statement),
             Statement::Copy(copy) => self.copy(copy),
             Statement::Show(ShowStatement::File { .. } | ShowStatement::Backups { .. }) => Err(files("read")),

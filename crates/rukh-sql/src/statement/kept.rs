@@ -136,7 +136,8 @@ fn prepare(reader: &mut Reader<'_>) -> Result<KeptStatement, SqlError> {
         | Statement::Insert(_)
         | Statement::Update(_)
         | Statement::Delete(_)
-        | Statement::Merge(_) => Ok(KeptStatement::Prepare { name, types, sql }),
+        | Statement::Merge(_)
+        | Statement::Writes(_) => Ok(KeptStatement::Prepare { name, types, sql }),
         _ => {
             let message = "PREPARE takes a query, INSERT, UPSERT, UPDATE, DELETE or MERGE";
             Err(SqlError::syntax(message).at(position))

@@ -16,6 +16,7 @@
 //! | `data_type`    | names of types                                                         |
 //! | `copy`         | COPY                                                                   |
 //! | `query`        | queries and writes, by sqlparser; refuses clauses that would be ignored |
+//! | `writes`       | WITH whose queries write                                               |
 //! | `many_rows`    | INSERT and UPSERT of many rows of literals                             |
 //! | `merge`        | MERGE                                                                  |
 //! | `tree`         | what is read: the types of all statements                              |
@@ -61,6 +62,7 @@ mod tests;
 mod transaction;
 mod tree;
 mod utility;
+mod writes;
 
 pub(crate) use casts::call;
 pub(crate) use data_type::data_type;
@@ -77,3 +79,5 @@ pub(crate) use source::place_of;
 pub(crate) use transaction::serializable;
 pub use transaction::{TransactionModes, TransactionStatement};
 pub use tree::*;
+pub use writes::WritesStatement;
+pub(crate) use writes::rows_name;

@@ -16,6 +16,7 @@ use datafusion::sql::sqlparser::parser::Parser;
 use super::merge::merge;
 use super::past::Period;
 use super::reader::{Reader, is_reserved};
+use super::writes::writes;
 use super::{DeleteStatement, InsertStatement, Overriding, Statement, UpdateStatement, casts, depth};
 use crate::SqlError;
 use crate::pg_catalog;
@@ -23,6 +24,9 @@ use crate::walk::{Walk, WalkMut};
 
 /// Reads a query, or a statement that writes with WITH before it.
 pub(super) fn query(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+    if reader.with_has_writes() {
+        return writes(reader);
+    }
     if reader.with_opens_write() {
         return write_after_with(reader);
     }
@@ -269,7 +273,8 @@ impl VisitorMut for Refuse<'_> {
             return refuse("SETTINGS or FORMAT of a query");
         }
         if is_write(&query.body) {
-            return refuse("a statement that writes, inside of a query,");
+            let message = "WITH clause containing a data-modifying statement must be at the top level";
+            return ControlFlow::Break(SqlError::unsupported(message));
         }
         match query.fetch.take() {
             None => ControlFlow::Continue(()),

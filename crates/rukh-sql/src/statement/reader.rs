@@ -120,6 +120,43 @@ impl<'a> Reader<'a> {
         false
     }
 
+    /// Whether WITH is next and one of its queries writes.
+    pub(super) fn with_has_writes(&self) -> bool {
+        if !self.peeks(&["with"]) {
+            return false;
+        }
+        let mut depth = 0_usize;
+        let visible = self.visible_from_here();
+        for (nth, at) in visible.iter().enumerate() {
+            match &self.tokens[*at].token {
+                Token::LParen => depth += 1,
+                Token::RParen => depth = depth.saturating_sub(1),
+                word if depth == 0 && is_word(word, "as") => {
+                    let behind = visible[nth + 1..].iter().map(|at| &self.tokens[*at].token);
+                    if opens_write(behind) {
+                        return true;
+                    }
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Whether a query of WITH is next, with its name, that writes.
+    pub(super) fn writing_query_is_next(&self) -> bool {
+        let mut tokens = self.visible_from_here().into_iter();
+        let mut tokens = tokens
+            .by_ref()
+            .map(|at| &self.tokens[at].token)
+            .skip(1)
+            .peekable();
+        if tokens.next_if_eq(&&Token::LParen).is_some() {
+            tokens.by_ref().find(|token| **token == Token::RParen);
+        }
+        tokens.next().is_some_and(|token| is_word(token, "as")) && opens_write(tokens)
+    }
+
     /// Whether the next token is one of these words.
     pub(super) fn peeks_any(&self, words: &[&str]) -> bool {
         words.iter().any(|word| self.peeks_at(0, word))
@@ -413,9 +450,21 @@ impl<'a> Reader<'a> {
         self.shallow(parsed).map(Some)
     }
 
-    /// Returns the places of the tokens from the next on, without blanks and comments.
+    /// Returns the places of the tokens from the next on, without blanks and comments, up to a parenthesis that was
+    /// opened before.
     fn visible_from_here(&self) -> Vec<usize> {
+        let mut depth = 0_usize;
+        let is_within = |at: &usize| {
+            match &self.tokens[*at].token {
+                Token::LParen => depth += 1,
+                Token::RParen if depth == 0 => return false,
+                Token::RParen => depth -= 1,
+                _ => {}
+            }
+            true
+        };
         (self.parser.index()..self.tokens.len())
+            .take_while(is_within)
             .filter(|at| !matches!(self.tokens[*at].token, Token::Whitespace(_)))
             .collect()
     }
@@ -470,6 +519,14 @@ impl<'a> Reader<'a> {
 pub(super) fn is_word(token: &Token, expected: &str) -> bool {
     matches!(token, Token::Word(word)
         if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(expected))
+}
+
+/// Whether tokens behind AS open a query of WITH that writes.
+fn opens_write<'t>(behind: impl Iterator<Item = &'t Token>) -> bool {
+    let is_one_of = |token: &Token, words: &[&str]| words.iter().any(|word| is_word(token, word));
+    let mut behind = behind.skip_while(|token| is_one_of(token, &["not", "materialized"]));
+    let verbs = ["insert", "upsert", "update", "delete", "merge"];
+    behind.next() == Some(&Token::LParen) && behind.next().is_some_and(|token| is_one_of(token, &verbs))
 }
 
 /// Whether PostgreSQL reserves a word, so that it names a table or column only in quotes.

@@ -23,6 +23,8 @@ pub enum Statement {
     Delete(Box<DeleteStatement>),
     /// MERGE.
     Merge(Box<MergeStatement>),
+    /// WITH whose queries write, and the statement behind it.
+    Writes(Box<super::WritesStatement>),
     /// CREATE TABLE.
     CreateTable(Box<CreateTableStatement>),
     /// CREATE INDEX.

@@ -136,8 +136,16 @@ fn clauses_that_would_be_ignored() {
         ),
         ("FROM t", "syntax error at or near \"FROM\""),
         (
-            "WITH x AS (DELETE FROM t RETURNING a) SELECT 1",
-            "a statement that writes, inside of a query, is not supported",
+            "SELECT * FROM (WITH x AS (DELETE FROM t RETURNING a) SELECT 1) y",
+            "WITH clause containing a data-modifying statement must be at the top level",
+        ),
+        (
+            "WITH x AS (DELETE FROM t), y AS (SELECT * FROM x) SELECT 1",
+            "WITH query \"x\" does not have a RETURNING clause",
+        ),
+        (
+            "WITH x AS (SELECT 1), x AS (DELETE FROM t) SELECT 1",
+            "WITH query name \"x\" specified more than once",
         ),
         (
             "INSERT OR REPLACE INTO t VALUES (1)",

@@ -32,6 +32,10 @@ pub(super) fn summary(statement: &Statement) -> String {
         Statement::Update(update) => with_before(&update.with, &update.ast),
         Statement::Delete(delete) => with_before(&delete.with, &delete.ast),
         Statement::Merge(statement) => merge(statement),
+        Statement::Writes(writes) => {
+            let parts = writes.parts.iter().chain([&writes.statement]);
+            parts.map(summary).collect::<Vec<_>>().join("; ")
+        }
         Statement::CreateTable(table) => create_table(table),
         Statement::CreateIndex(index) => create_index(index),
         Statement::AlterTable(alter) => {
