@@ -173,7 +173,11 @@ fn changed(inner: &Inner, build: &Build, before: &Snapshot) -> Result<Option<Sna
 }
 
 /// Compiles the index that is filled as the only one of its table, and of the history if that is to have it.
-fn maintainers(inner: &Inner, snapshot: &Snapshot, build: &Build) -> Result<Vec<Maintainer>, EngineError> {
+pub(crate) fn maintainers(
+    inner: &Inner,
+    snapshot: &Snapshot,
+    build: &Build,
+) -> Result<Vec<Maintainer>, EngineError> {
     let (table, index) = snapshot
         .catalog
         .index(build.index)

@@ -28,11 +28,11 @@ use crate::stored;
 use crate::watch::WatchedStore;
 use crate::write::{Target, Write};
 use crate::{DefinitionChanges, EngineError, SequenceState, ingest, recover};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use rukh_catalog::{
     Catalog, ColumnId, Family, Index, Sequence, SequenceId, Table, TableDraft, TableId, validate_table,
 };
-use rukh_kv::{Compression, Durability, KvSnapshot, KvStore, TableOptions, WriteBatch};
+use rukh_kv::{Compression, Durability, KvError, KvSnapshot, KvStore, TableOptions, WriteBatch};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -325,6 +325,12 @@ impl Inner {
         self.view(&definitions, self.watched.snapshot_with_state())
     }
 
+    /// Takes the data of this moment as it is under other definitions, which nobody else sees.
+    pub(crate) fn snapshot_as(&self, catalog: Catalog) -> Snapshot {
+        let definitions = Definitions::new(catalog, Some(&self.definitions()));
+        self.view(&Arc::new(definitions), self.watched.snapshot_with_state())
+    }
+
     fn view(&self, definitions: &Arc<Definitions>, kv: (Arc<dyn KvSnapshot>, Option<u64>)) -> Snapshot {
         Snapshot::new(
             definitions.clone(),
@@ -415,6 +421,28 @@ impl Inner {
     /// After an error the stored definitions decide: the answer of a write may be lost, the write not.
     pub(crate) fn commit_definitions(&self, batch: WriteBatch, next: Catalog) -> Result<(), EngineError> {
         let written = self.store.write(batch, Durability::Synced);
+        let mut definitions = None;
+        self.show_definitions(written, next, &mut definitions)
+    }
+
+    /// As [`Inner::commit_definitions`], of a batch with rows that only the changed definitions can read: nobody takes a
+    /// snapshot in between.
+    pub(crate) fn commit_definitions_with_rows(
+        &self,
+        batch: WriteBatch,
+        next: Catalog,
+    ) -> Result<(), EngineError> {
+        let mut definitions = Some(self.definitions.write());
+        let written = self.store.write(batch, Durability::Synced);
+        self.show_definitions(written, next, &mut definitions)
+    }
+
+    fn show_definitions<'d>(
+        &'d self,
+        written: Result<(), KvError>,
+        next: Catalog,
+        definitions: &mut Option<RwLockWriteGuard<'d, Arc<Definitions>>>,
+    ) -> Result<(), EngineError> {
         let next = match &written {
             Ok(()) => next,
             Err(_) => match stored::load_catalog(self.store.as_ref()) {
@@ -423,8 +451,8 @@ impl Inner {
             },
         };
         self.builds.look_at(&next);
-        let mut definitions = self.definitions.write();
-        *definitions = Arc::new(Definitions::new(next, Some(&definitions)));
+        let definitions = definitions.get_or_insert_with(|| self.definitions.write());
+        **definitions = Arc::new(Definitions::new(next, Some(definitions)));
         Ok(written?)
     }
 

@@ -93,6 +93,7 @@ mod pending;
 mod points;
 mod progress;
 mod recover;
+mod rewrite;
 mod roles;
 mod row;
 mod rows;
@@ -113,6 +114,7 @@ mod unique;
 mod watch;
 mod write;
 
+pub use alter::Alteration;
 pub use analyze::{ColumnStatistics, ExpressionStatistics, TableStatistics};
 pub use builds::{BuildPhase, BuildProgress};
 pub use changes::DefinitionChanges;

@@ -1,8 +1,11 @@
 //! The life of a database, statement by statement, for runs in which writes fail or the process ends.
 
-use rukh_catalog::{ColumnId, Lifetime, Schema, SchemaId, Sequence, SequenceId, Versions};
+use rukh_catalog::{
+    Column, ColumnId, ColumnValues, FamilyId, Lifetime, Schema, SchemaId, Sequence, SequenceId, Table,
+    Versions,
+};
 use rukh_engine::{
-    DefinitionChanges, Engine, EngineError, NoProgress, Numbering, OnConflict, ScanRequest, Write,
+    Alteration, DefinitionChanges, Engine, EngineError, NoProgress, Numbering, OnConflict, ScanRequest, Write,
 };
 use rukh_keys::{DataType, Datum};
 use rukh_kv::Durability;
@@ -120,6 +123,28 @@ pub const STEPS: &[Step] = &[
     |engine| engine.truncate(super::table(engine, "c").id),
     |engine| load(engine, "c", &["1, 1, '1', '1'"]),
     |engine| engine.drop_table(super::table(engine, "c").id),
+    // Columns that come with an index, and with a value for each row: in a table of rows, and in blocks.
+    |engine| {
+        engine
+            .create_table(super::table_draft("w", COLUMNS, "k", None))
+            .map(drop)
+    },
+    |engine| load(engine, "w", FIRST),
+    |engine| widen(engine, "w"),
+    |engine| number(engine, "w"),
+    |engine| insert(engine, "w", &["5, 5, 'n', NULL, 77, 100"]),
+    |engine| engine.drop_table(super::table(engine, "w").id),
+    |engine| {
+        engine
+            .create_table(super::table_draft("x", COLUMNS, "COLUMNAR k", None))
+            .map(drop)
+    },
+    |engine| load(engine, "x", FIRST),
+    |engine| upsert(engine, "x", &["2, 21, 'other', NULL"]),
+    |engine| widen(engine, "x"),
+    |engine| number(engine, "x"),
+    |engine| insert(engine, "x", &["5, 5, 'n', NULL, 77, 100"]),
+    |engine| engine.drop_table(super::table(engine, "x").id),
     // What is written without being read: adds to counters, and columns that no index holds.
     |engine| {
         engine
@@ -214,20 +239,7 @@ fn create_schema(engine: &Engine) -> Result<(), EngineError> {
         .map_or(SchemaId(0), |schema| schema.id);
     let mut draft = super::table_draft("within", "k INTEGER", "k", None);
     draft.schema = "s".to_string();
-    let numbers = Sequence {
-        id: SequenceId(0),
-        schema: "s".to_string(),
-        name: "numbers".to_string(),
-        ty: DataType::BigInt,
-        start: 7,
-        increment: 1,
-        min: 1,
-        max: 100,
-        cache: 1,
-        cycle: false,
-        owner: None,
-        comment: None,
-    };
+    let numbers = numbers("s", "numbers");
     let made = engine
         .create_table_with(draft, vec![(ColumnId(0), numbers)])
         .and_then(|table| {
@@ -398,6 +410,65 @@ fn load(engine: &Engine, table: &str, rows: &[&str]) -> Result<(), EngineError> 
     let mut load = engine.load(table.id)?;
     load.add(rows.iter().map(|row| super::row(&table, row)).collect())?;
     load.finish().map(drop)
+}
+
+/// Adds a column together with a UNIQUE index of it.
+fn widen(engine: &Engine, table: &str) -> Result<(), EngineError> {
+    let altered = engine.alter_table(super::table(engine, table).id, |_, before| {
+        let table = added(before, "u", true)?;
+        let indexes = vec![super::index_draft(&table, "by_u", "u", "", None, true)];
+        Ok::<_, EngineError>(Alteration {
+            table,
+            indexes,
+            sequences: Vec::new(),
+        })
+    });
+    altered.map(drop)
+}
+
+/// Adds a column that takes numbers, together with a UNIQUE index of it.
+fn number(engine: &Engine, table: &str) -> Result<(), EngineError> {
+    let altered = engine.alter_table(super::table(engine, table).id, |_, before| {
+        let table = added(before, "n", false)?;
+        let column = table.columns.last().unwrap().id;
+        let numbers = numbers("public", &format!("{}_n", table.name));
+        let indexes = vec![super::index_draft(&table, "by_n", "n", "", None, true)];
+        Ok::<_, EngineError>(Alteration {
+            table,
+            indexes,
+            sequences: vec![(column, numbers)],
+        })
+    });
+    altered.map(drop)
+}
+
+fn numbers(schema: &str, name: &str) -> Sequence {
+    Sequence {
+        id: SequenceId(0),
+        schema: schema.to_string(),
+        name: name.to_string(),
+        ty: DataType::BigInt,
+        start: 7,
+        increment: 1,
+        min: 1,
+        max: 100,
+        cache: 1,
+        cycle: false,
+        owner: None,
+        comment: None,
+    }
+}
+
+fn added(table: &Table, name: &str, nullable: bool) -> Result<Table, EngineError> {
+    Ok(table.with_column(Column {
+        id: ColumnId(0),
+        name: name.into(),
+        ty: DataType::BigInt,
+        nullable,
+        default: None,
+        family: FamilyId(0),
+        values: ColumnValues::default(),
+    })?)
 }
 
 /// Gives a column another name.

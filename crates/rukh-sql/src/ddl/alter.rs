@@ -1,36 +1,40 @@
-//! ALTER TABLE: from one definition to the next, without rewriting rows.
+//! ALTER TABLE: from one definition to the next, without rewriting rows where their values stay.
 //!
 //! All actions of a statement make one new definition, which is stored at once. What it asks of rows that are
-//! there, NOT NULL and CHECK, is checked by one scan before, while nobody writes.
+//! there, NOT NULL and CHECK, is checked by one scan before, while nobody writes; indexes of UNIQUE are filled meanwhile.
+//! Columns that are added with a value for each row, generated or the next number, have the engine write all rows anew
+//! together with the definition, which checks them, too.
 
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{self, Ident, VisitorMut};
 use rukh_catalog::{
-    Catalog, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, Index, KeyExpr, Table,
+    Catalog, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, Index, IndexDraft, KeyExpr,
+    Sequence, Table,
 };
-use rukh_engine::{Engine, Row, RowFunctions};
+use rukh_engine::{Alteration, Engine, EngineError, Row, RowFunctions};
 use rukh_keys::{DataType, Datum};
 
 use super::alter_identity::{add_identity, alter_numbers, drop_identity, identity_of, not_so};
 use super::alter_type::retyped;
-use super::create_table::{aside, checked_default, create_uniques};
+use super::create_index::index_error;
+use super::create_table::{aside, checked_default, create_uniques, own_sequence, unique_draft};
 use super::lifetime::{set_family, set_lifetime};
 use super::moves::rename;
 use super::nulls::make_place_for_nulls;
 use super::remove::check_no_views;
 use super::run::column_id;
-use super::stored::{check_constraint, stored_expression};
+use super::stored::{check_constraint, generated_column, stored_expression};
 use super::versions::set_versions;
 use crate::SqlError;
 use crate::context::Notice;
 use crate::expressions::Functions;
 use crate::rows::rows_of_batch;
-use crate::sequences::calls_sequence;
+use crate::sequences::{calls_sequence, default_of};
 use crate::session::Session;
 use crate::statement::{
-    AlterAction, AlterTableStatement, ColumnDefinition, Computed, Name, ObjectName, Ownable, folded,
-    parse_expression,
+    AlterAction, AlterTableStatement, ColumnDefinition, Computed, IdentityDefinition, IdentityKind, Name,
+    ObjectName, Ownable, UniqueDefinition, folded, parse_expression,
 };
 use crate::views::views_on;
 use crate::walk::WalkMut;
@@ -78,24 +82,70 @@ pub(super) fn alter_table(session: &mut Session, statement: &AlterTableStatement
     }
     let engine = session.engine().clone();
     let now = engine.now();
-    engine.alter_table(table.id, |catalog, before| {
+    let altered = engine.alter_table(table.id, |catalog, before| {
         let mut change = Change {
             catalog,
             next: before.clone(),
             not_null: Vec::new(),
             checks: Vec::new(),
             notices: Vec::new(),
+            uniques: Vec::new(),
+            sequences: Vec::new(),
             now,
         };
         for action in &statement.actions {
             change.act(action)?;
         }
-        change.next.check_versions()?;
+        change.next.check_versions().map_err(SqlError::from)?;
         change.notices.drain(..).for_each(|notice| session.notice(notice));
         change.verify(session, before)?;
-        Ok::<_, SqlError>(change.next)
-    })?;
-    Ok(())
+        Ok::<_, Failed>(change.alteration()?)
+    });
+    match altered {
+        Ok(_) => Ok(()),
+        Err(Failed::Statement(error)) => Err(error),
+        Err(Failed::Engine(error)) => Err(engine_error(error).at(statement.name.position)),
+    }
+}
+
+/// Why a table was not altered.
+enum Failed {
+    Statement(SqlError),
+    Engine(EngineError),
+}
+
+impl From<SqlError> for Failed {
+    fn from(error: SqlError) -> Self {
+        Failed::Statement(error)
+    }
+}
+
+impl From<EngineError> for Failed {
+    fn from(error: EngineError) -> Self {
+        Failed::Engine(error)
+    }
+}
+
+/// Rows that are there and break a new rule are told as PostgreSQL tells them of ALTER TABLE.
+fn engine_error(error: EngineError) -> SqlError {
+    match error {
+        EngineError::NotNullViolation { column, table } => contains_nulls(&table, &column),
+        EngineError::CheckViolation {
+            table, constraint, ..
+        } => violated_by_some(&table, &constraint),
+        other => index_error(other),
+    }
+}
+
+fn contains_nulls(table: &str, column: &str) -> SqlError {
+    let message = format!("column \"{column}\" of relation \"{table}\" contains null values");
+    SqlError::constraint("23502", message)
+}
+
+fn violated_by_some(table: &str, constraint: &str) -> SqlError {
+    let message =
+        format!("check constraint \"{constraint}\" of relation \"{table}\" is violated by some row");
+    SqlError::constraint("23514", message)
 }
 
 pub(super) fn skipped(session: &mut Session, name: &ObjectName) -> Result<(), SqlError> {
@@ -127,6 +177,10 @@ pub(super) struct Change<'a> {
     /// Constraints that are to hold for all rows.
     checks: Vec<String>,
     notices: Vec<Notice>,
+    /// UNIQUE constraints that are added.
+    uniques: Vec<UniqueDefinition>,
+    /// Sequences of columns that are added.
+    sequences: Vec<(ColumnId, Sequence)>,
     /// When the statement began.
     now: i64,
 }
@@ -150,6 +204,7 @@ impl Change<'_> {
             AlterAction::AddColumn {
                 column,
                 checks,
+                uniques,
                 if_not_exists,
             } => {
                 let is_there = self.next.column_named(&column.name.text).is_some();
@@ -165,6 +220,7 @@ impl Change<'_> {
                 for check in checks {
                     self.add_check(check)?;
                 }
+                self.uniques.extend(uniques.iter().cloned());
                 Ok(())
             }
             AlterAction::DropColumn {
@@ -181,8 +237,11 @@ impl Change<'_> {
                 None => Err(SqlError::statement("42703", self.no_column(name)).at(name.position)),
             },
             AlterAction::AddCheck(check) => self.add_check(check),
+            AlterAction::AddUnique(unique) => {
+                self.uniques.push(unique.clone());
+                Ok(())
+            }
             AlterAction::RenameTo(_)
-            | AlterAction::AddUnique(_)
             | AlterAction::AddIdentity { .. }
             | AlterAction::AlterNumbers { .. }
             | AlterAction::Repack
@@ -355,17 +414,31 @@ impl Change<'_> {
             .default
             .as_ref()
             .is_some_and(|default| calls_sequence(&default.expr));
-        if definition.identity.is_some() || takes_numbers {
-            let message = "a column of numbers cannot be added: rows would have to be rewritten";
-            return Err(SqlError::unsupported(message).at(*position));
+        if takes_numbers {
+            let message = "a column that takes numbers of another sequence cannot be added";
+            return Err(SqlError::unsupported(message)
+                .at(*position)
+                .with_hint("Give it a sequence of its own: GENERATED … AS IDENTITY, or BIGSERIAL."));
         }
-        if definition.generated.is_some() {
-            let message = "a generated column cannot be added: rows would have to be rewritten";
+        let has_values = definition.identity.is_some() || definition.generated.is_some();
+        if has_values && definition.family.is_some() && !self.next.is_columnar() {
+            let message = "a column with a value for each row cannot be added to a family";
             return Err(SqlError::unsupported(message).at(*position));
         }
         let default = definition.default.as_ref();
         let default = default.map(|default| checked_default(self.catalog, default, &definition.ty, text));
-        let (default, missing) = default.transpose()?.unzip();
+        let (mut default, missing) = default.transpose()?.unzip();
+        let mut identity = None;
+        let mut sequence = None;
+        if let Some(given) = &definition.identity {
+            let own = self.own_sequence(definition, given)?;
+            default = Some(default_of(&own.schema, &own.name));
+            identity = match given.kind {
+                IdentityKind::Serial => None,
+                kind => Some(identity_of(kind)),
+            };
+            sequence = Some(own);
+        }
         let family = match &definition.family {
             None => FamilyId(0),
             Some(name) if self.next.is_columnar() => {
@@ -378,11 +451,12 @@ impl Change<'_> {
             id: ColumnId(0),
             name: text.clone(),
             ty: definition.ty,
-            nullable: definition.nullable.unwrap_or(true),
+            nullable: definition.nullable.unwrap_or(true) && sequence.is_none(),
             default,
             family,
             values: ColumnValues {
                 missing: missing.filter(|value| !value.is_null()),
+                identity,
                 counter: definition.counter,
                 ..ColumnValues::default()
             },
@@ -390,11 +464,59 @@ impl Change<'_> {
         let is_required = !column.nullable && column.values.missing.is_none();
         let placed = |error: rukh_catalog::CatalogError| SqlError::from(error).at(*position);
         self.next = self.next.with_column(column).map_err(placed)?;
-        if is_required {
-            self.not_null
-                .extend(self.next.columns.last().map(|column| column.id));
+        let at = self.next.columns.len() - 1;
+        let id = self.next.columns[at].id;
+        if let Some(expression) = &definition.generated {
+            let others = self.next.columns.iter();
+            let others = others.filter(|column| column.values.generated.is_some() || column.id == id);
+            let others: Vec<&str> = others.map(|column| column.name.as_str()).collect();
+            let generated = generated_column(&self.next, &self.next.columns[at], expression, &others)?;
+            self.next.columns[at].values.generated = Some(generated);
         }
+        if is_required && !has_values {
+            self.not_null.push(id);
+        }
+        self.sequences.extend(sequence.map(|sequence| (id, sequence)));
         Ok(())
+    }
+
+    /// Makes the sequence of a column that is added.
+    fn own_sequence(
+        &self,
+        definition: &ColumnDefinition,
+        given: &IdentityDefinition,
+    ) -> Result<Sequence, SqlError> {
+        let Name { text, position } = &definition.name;
+        if definition.nullable == Some(true) {
+            let message = format!("conflicting NULL/NOT NULL declarations for column \"{text}\"");
+            return Err(SqlError::syntax(message).at(given.position));
+        }
+        let table = ObjectName {
+            schema: Some(self.next.schema.clone()),
+            name: self.next.name.clone(),
+            position: *position,
+        };
+        let is_taken = |name: &str| {
+            self.catalog.check_name_free(&self.next.schema, name).is_err()
+                || self.sequences.iter().any(|(_, sequence)| sequence.name == name)
+        };
+        own_sequence(&table, (&definition.name, definition.ty), given, is_taken)
+    }
+
+    /// Returns what becomes of the table.
+    fn alteration(self) -> Result<Alteration, SqlError> {
+        let mut indexes: Vec<IndexDraft> = Vec::with_capacity(self.uniques.len());
+        for unique in &self.uniques {
+            let names: Vec<String> = indexes.iter().map(|index| index.name.clone()).collect();
+            indexes.push(unique_draft(self.catalog, &self.next, unique, &names)?);
+        }
+        // A column may be dropped by the statement that adds it.
+        let is_there = |(column, _): &(ColumnId, Sequence)| self.next.column(*column).is_some();
+        Ok(Alteration {
+            sequences: self.sequences.into_iter().filter(is_there).collect(),
+            table: self.next,
+            indexes,
+        })
     }
 
     /// Returns the family of a name, new if there is none.
@@ -541,7 +663,16 @@ impl Change<'_> {
 
     /// Checks that the rows that are there are rows of the new definition.
     fn verify(&self, session: &mut Session, before: &Table) -> Result<(), SqlError> {
-        if self.not_null.is_empty() && self.checks.is_empty() {
+        // Rows that are written anew are checked then.
+        let has_values = |column: &Column| {
+            column.values.generated.is_some() || self.sequences.iter().any(|(id, _)| *id == column.id)
+        };
+        let mut added = self
+            .next
+            .columns
+            .iter()
+            .filter(|column| before.column(column.id).is_none());
+        if added.any(has_values) || self.not_null.is_empty() && self.checks.is_empty() {
             return Ok(());
         }
         let mut checks = Vec::new();
@@ -559,22 +690,13 @@ impl Change<'_> {
             for id in &self.not_null {
                 let at = self.next.position(*id).unwrap_or_default();
                 if rows.iter().any(|row| row[at].is_null()) {
-                    let message = format!(
-                        "column \"{}\" of relation \"{}\" contains null values",
-                        self.next.column_name(*id),
-                        self.next.name
-                    );
-                    return Err(SqlError::constraint("23502", message));
+                    return Err(contains_nulls(&self.next.name, self.next.column_name(*id)));
                 }
             }
             let borrowed: Vec<&[Datum]> = rows.iter().map(Vec::as_slice).collect();
             for (check, compiled) in &checks {
                 if compiled.evaluate(&borrowed)?.contains(&Datum::Boolean(false)) {
-                    let message = format!(
-                        "check constraint \"{}\" of relation \"{}\" is violated by some row",
-                        check.name, self.next.name
-                    );
-                    return Err(SqlError::constraint("23514", message));
+                    return Err(violated_by_some(&self.next.name, &check.name));
                 }
             }
             Ok(())

@@ -91,6 +91,8 @@ fn changed(
             is_set: true,
             ..state
         },
+        // Nothing was left: now there may be, by CYCLE or another bound.
+        None if state.next.is_none() => SequenceState::follows(sequence.after(last_of(before))),
         // The number after the last one that was given.
         None => match state.next.and_then(|next| next.checked_sub(before.increment)) {
             Some(last) if before.min <= last && last <= before.max => {
@@ -114,6 +116,16 @@ fn changed(
         }
         None => Ok((sequence, state)),
     }
+}
+
+/// Returns the last number of a sequence, from which a step would pass its end.
+fn last_of(sequence: &Sequence) -> i64 {
+    let end = match sequence.increment > 0 {
+        true => sequence.max,
+        false => sequence.min,
+    };
+    let beyond = (i128::from(end) - i128::from(sequence.start)) % i128::from(sequence.increment);
+    i64::try_from(i128::from(end) - beyond).unwrap_or(end)
 }
 
 /// Returns the column that OWNED BY names.

@@ -12,7 +12,7 @@ use rukh_keys::{DataType, Datum, SortOrder};
 use super::create_index::index_error;
 use super::lifetime::set_lifetime;
 use super::like;
-use super::run::{PUBLIC, column_id, column_ids, free_name, is_taken, schema_of};
+use super::run::{PUBLIC, column_id, column_ids, free_name_beside, is_taken, schema_of};
 use super::sequence::sequence;
 use super::stored::{check_constraint, check_stored, generated_column};
 use super::versions::set_versions;
@@ -517,29 +517,46 @@ pub(super) fn create_uniques(
     uniques: &[UniqueDefinition],
 ) -> Result<(), SqlError> {
     for unique in uniques {
-        let parts: Vec<String> = unique.columns.iter().map(|name| name.text.clone()).collect();
-        let name = match &unique.name {
-            Some(name) => name.text.clone(),
-            None => free_name(&session.engine().catalog(), table, &parts, "key"),
-        };
-        let ids = column_ids(&table.columns, &unique.columns)?;
-        let element = |id| KeyElement {
-            expr: KeyExpr::Column(id),
-            order: SortOrder::Asc,
-        };
-        let elements = ids.into_iter().map(element).collect();
-        let draft = IndexDraft {
-            name,
-            unique: true,
-            constraint: true,
-            elements,
-            include: Vec::new(),
-            predicate: None,
-            layout: Default::default(),
-        };
+        let draft = unique_draft(&session.engine().catalog(), table, unique, &[])?;
         let created = session.engine().create_index(table.id, draft, &NoProgress);
         let position = unique.columns.first().map_or(1, |name| name.position);
         created.map_err(|error| index_error(error).at(position))?;
     }
     Ok(())
+}
+
+/// Makes the draft of the index of a UNIQUE constraint; `names` are taken by others of the same statement.
+pub(super) fn unique_draft(
+    catalog: &Catalog,
+    table: &Table,
+    unique: &UniqueDefinition,
+    names: &[String],
+) -> Result<IndexDraft, SqlError> {
+    let parts: Vec<String> = unique.columns.iter().map(|name| name.text.clone()).collect();
+    let is_check = |name: &Name| table.checks.iter().any(|check| check.name == name.text);
+    let name = match &unique.name {
+        Some(name) if is_check(name) => {
+            let message = format!(
+                "constraint \"{}\" for relation \"{}\" already exists",
+                name.text, table.name
+            );
+            return Err(SqlError::statement("42710", message).at(name.position));
+        }
+        Some(name) => name.text.clone(),
+        None => free_name_beside(catalog, table, &parts, "key", names),
+    };
+    let element = |id| KeyElement {
+        expr: KeyExpr::Column(id),
+        order: SortOrder::Asc,
+    };
+    let ids = column_ids(&table.columns, &unique.columns)?;
+    Ok(IndexDraft {
+        name,
+        unique: true,
+        constraint: true,
+        elements: ids.into_iter().map(element).collect(),
+        include: Vec::new(),
+        predicate: None,
+        layout: Default::default(),
+    })
 }

@@ -142,8 +142,20 @@ pub(super) fn column_ids(columns: &[Column], names: &[Name]) -> Result<Vec<Colum
 
 /// Returns `t_a_b_idx`, or with the first number behind it that makes it free.
 pub(super) fn free_name(catalog: &Catalog, table: &Table, parts: &[String], suffix: &str) -> String {
+    free_name_beside(catalog, table, parts, suffix, &[])
+}
+
+/// As [`free_name`], with names that others of the same statement get.
+pub(super) fn free_name_beside(
+    catalog: &Catalog,
+    table: &Table,
+    parts: &[String],
+    suffix: &str,
+    names: &[String],
+) -> String {
     let base = format!("{}_{}_{suffix}", table.name, parts.join("_"));
-    let is_free = |name: &String| catalog.check_name_free(&table.schema, name).is_ok();
+    let is_free =
+        |name: &String| catalog.check_name_free(&table.schema, name).is_ok() && !names.contains(name);
     let mut numbered = (1u32..).map(|n| format!("{base}{n}"));
     match is_free(&base) {
         true => base,

@@ -92,7 +92,6 @@ pub(super) fn alter(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
             AlterAction::RenameTo(_)
                 | AlterAction::RenameColumn { .. }
                 | AlterAction::RenameConstraint { .. }
-                | AlterAction::AddUnique(_)
                 | AlterAction::AddIdentity { .. }
                 | AlterAction::DropComputed {
                     computed: Computed::Identity,
@@ -103,7 +102,7 @@ pub(super) fn alter(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
         )
     };
     if actions.len() > 1 && actions.iter().any(alone) {
-        let message = "RENAME, REPACK, ADD UNIQUE and changes of identity columns stand alone in ALTER TABLE";
+        let message = "RENAME, REPACK and changes of identity columns stand alone in ALTER TABLE";
         return Err(SqlError::unsupported(message).at(name.position));
     }
     Ok(Statement::AlterTable(Box::new(AlterTableStatement {
@@ -330,21 +329,18 @@ fn add(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
     };
     let position = reader.position();
     create_table::column(reader, &mut read)?;
-    let refused = match (&read.primary_key, read.uniques.as_slice()) {
-        (Some(_), _) => Some("PRIMARY KEY of a column that is added is not supported"),
-        (_, [_, ..]) => Some("UNIQUE of a column that is added is not supported"),
-        _ => None,
-    };
-    match (refused, read.columns.pop()) {
-        (None, Some(column)) => Ok(AlterAction::AddColumn {
+    if read.primary_key.is_some() {
+        let message = "PRIMARY KEY of a column that is added is not supported";
+        return Err(SqlError::unsupported(message).at(position));
+    }
+    match read.columns.pop() {
+        Some(column) => Ok(AlterAction::AddColumn {
             column: Box::new(column),
             checks: read.checks,
+            uniques: read.uniques,
             if_not_exists,
         }),
-        (Some(message), _) => Err(SqlError::unsupported(message)
-            .at(position)
-            .with_hint("Add the column, then CREATE UNIQUE INDEX.")),
-        (None, None) => Err(reader.unexpected()),
+        None => Err(reader.unexpected()),
     }
 }
 

@@ -596,6 +596,8 @@ pub enum AlterAction {
         column: Box<ColumnDefinition>,
         /// Its CHECK constraints.
         checks: Vec<CheckDefinition>,
+        /// Its UNIQUE constraint.
+        uniques: Vec<UniqueDefinition>,
         /// Whether a column of the name is only worth a notice.
         if_not_exists: bool,
     },

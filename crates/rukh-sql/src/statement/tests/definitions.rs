@@ -420,15 +420,15 @@ fn alter() {
             24,
         ),
         (
-            "ALTER TABLE t ADD a INT UNIQUE",
+            "ALTER TABLE t ADD a INT PRIMARY KEY",
             "0A000",
-            "UNIQUE of a column that is added is not supported",
+            "PRIMARY KEY of a column that is added is not supported",
             19,
         ),
         (
             "ALTER TABLE t RENAME TO u, DROP a",
             "0A000",
-            "RENAME, REPACK, ADD UNIQUE and changes of identity columns stand alone in ALTER TABLE",
+            "RENAME, REPACK and changes of identity columns stand alone in ALTER TABLE",
             13,
         ),
     ]);

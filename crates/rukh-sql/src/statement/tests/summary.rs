@@ -269,11 +269,13 @@ fn action(action: &AlterAction) -> String {
         AlterAction::AddColumn {
             column: added,
             checks,
+            uniques,
             if_not_exists,
         } => {
             let checks: Vec<_> = checks.iter().map(constraint).collect();
+            let unique = if uniques.is_empty() { "" } else { " unique" };
             let maybe = maybe(if_not_exists, "if not exists");
-            format!("add {}{}{maybe}", column(added), checks.concat())
+            format!("add {}{unique}{}{maybe}", column(added), checks.concat())
         }
         AlterAction::DropColumn {
             name,
