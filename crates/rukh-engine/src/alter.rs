@@ -128,6 +128,10 @@ impl Engine {
         if next_id > first_id {
             crate::stored::put_next_id(&mut batch, next_id);
         }
+        let beside_blocks = match rewritten {
+            0 => Vec::new(),
+            _ => inner.changes_of(std::iter::once(id), &batch),
+        };
         let written = match rewritten {
             0 => inner.commit_definitions(batch, catalog),
             _ => inner.commit_definitions_with_rows(batch, catalog),
@@ -144,7 +148,7 @@ impl Engine {
         written?;
         if rewritten > 0 {
             inner.note_changed_rows(id, rewritten);
-            inner.note_changes(id, rewritten);
+            inner.note_changes(&beside_blocks);
         }
         purged?;
         Ok(inner.definitions().codec(id)?.table.clone())
