@@ -9,6 +9,7 @@ use crate::lifetime::Stamping;
 use crate::names;
 use crate::patch::{Patch, Patches};
 use crate::row::{self, RowDecodeError, RowShape, RowSlice, Times};
+use crate::rules::row_text;
 use crate::{EngineError, Row};
 use rukh_catalog::{ColumnId, FamilyId, IndexId, KeyExpr, Table};
 use rukh_keys::{Datum, DatumRef, KeyDecodeError, KeyLayout, ValueError, hash_datum};
@@ -187,6 +188,7 @@ impl TableCodec {
             Some(at) => Err(EngineError::NotNullViolation {
                 column: self.table.columns[at].name.clone(),
                 table: self.table.name.clone(),
+                row: row_text(&self.table, row),
             }),
         }
     }

@@ -38,6 +38,8 @@ pub enum EngineError {
         column: String,
         /// Name of the table.
         table: String,
+        /// The values of the row: `(1, a, null)`.
+        row: String,
     },
     /// A row for which a CHECK constraint is false (23514).
     #[error("new row for relation \"{table}\" violates check constraint \"{constraint}\"")]

@@ -78,11 +78,21 @@ fn borrowed(rows: &[Row]) -> Vec<&[Datum]> {
     rows.iter().map(Vec::as_slice).collect()
 }
 
-/// Returns a row as PostgreSQL shows it in messages: `(1, a, null)`.
-fn row_text(table: &Table, row: &[Datum]) -> String {
+/// Longest value in a message, in bytes.
+const VALUE_BYTES: usize = 64;
+
+/// Returns a row as PostgreSQL shows it in messages: `(1, a, null)`, with long values cut.
+pub(crate) fn row_text(table: &Table, row: &[Datum]) -> String {
     let value = |(column, datum): (&rukh_catalog::Column, &Datum)| match datum {
         Datum::Null => "null".to_string(),
-        datum => column.ty.format_text(datum),
+        datum => {
+            let mut text = column.ty.format_text(datum);
+            if text.len() > VALUE_BYTES {
+                text.truncate(text.floor_char_boundary(VALUE_BYTES));
+                text.push_str("...");
+            }
+            text
+        }
     };
     let values: Vec<String> = table.columns.iter().zip(row).map(value).collect();
     format!("({})", values.join(", "))

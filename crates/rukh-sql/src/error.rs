@@ -194,7 +194,10 @@ impl From<EngineError> for SqlError {
                 SqlError::new(ErrorKind::Constraint, "23505", message)
                     .with_detail(format!("Key {key} already exists."))
             }
-            EngineError::NotNullViolation { .. } => SqlError::new(ErrorKind::Constraint, "23502", message),
+            EngineError::NotNullViolation { row, .. } => {
+                SqlError::new(ErrorKind::Constraint, "23502", message)
+                    .with_detail(format!("Failing row contains {row}."))
+            }
             EngineError::CheckViolation { row, .. } => SqlError::new(ErrorKind::Constraint, "23514", message)
                 .with_detail(format!("Failing row contains {row}.")),
             EngineError::SequenceExhausted { .. } => SqlError::statement("2200H", message),

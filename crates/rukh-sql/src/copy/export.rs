@@ -81,7 +81,11 @@ fn is_device(path: &Path) -> bool {
 /// Makes `SELECT columns FROM table`.
 fn table_query(session: &Session, name: &ObjectName, columns: &[Name]) -> Result<Query, SqlError> {
     let table = session.table(name)?;
-    for column in columns {
+    for (nth, column) in columns.iter().enumerate() {
+        if columns[..nth].iter().any(|before| before.text == column.text) {
+            let message = format!("column \"{}\" specified more than once", column.text);
+            return Err(SqlError::statement("42701", message).at(column.position));
+        }
         if table.column_named(&column.text).is_none() {
             let message = format!(
                 "column \"{}\" of relation \"{}\" does not exist",
@@ -155,7 +159,7 @@ fn write_lines(
     mut write: impl FnMut(&[u8]) -> Result<(), SqlError>,
 ) -> Result<u64, SqlError> {
     let columns = rows.columns().to_vec();
-    let lines = Lines::new(options, &columns);
+    let lines = Lines::new(options, &columns)?;
     let mut count = 0;
     let mut line = lines.head();
     // Clients of the binary format expect its head to come with the first row, as text and CSV need not: there it is a line.

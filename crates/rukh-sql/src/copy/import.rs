@@ -17,27 +17,33 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use rukh_catalog::{Sequence, Table};
-use rukh_engine::{Engine, Progress, Row};
+use rukh_engine::{Engine, Progress, Row, RowFunction, RowFunctions};
 use rukh_keys::{DataType, Datum};
 
 use super::arriving::Arriving;
 use super::client::{CopyClient, CopyShape, FromClient, client_error};
 use super::csv::{ReadError, Record, Records};
-use super::lines::csv_line;
+use super::lines::{csv_line, given_columns};
 use super::rejects::Rejects;
 use super::sink::Sink;
 use super::{binary, file_error, ipc, json, parquet};
 use crate::SqlError;
 use crate::context::Notice;
-use crate::expressions::evaluate_default;
+use crate::ddl::stored_expression;
+use crate::expressions::{Functions, evaluate_default};
 use crate::progress::Task;
 use crate::sequences::{Sequences, sequence_of_default};
 use crate::session::Session;
-use crate::statement::{CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, Name};
+use crate::statement::{
+    CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, Expression, ForcedColumns, Name,
+};
 use crate::statistics::analyze_after_load;
 
 /// Rows between two reports of progress.
 const REPORT_ROWS: u64 = 4096;
+
+/// Rows that a condition is evaluated on at once.
+const CHOSEN_ROWS: usize = 1024;
 
 /// Runs COPY FROM; returns the number of rows.
 pub(super) fn import(
@@ -56,6 +62,11 @@ pub(super) fn import(
         statement.options.format,
         CopyFormat::Csv | CopyFormat::Text | CopyFormat::Json
     );
+    let selection = statement.selection.as_ref();
+    let condition = selection
+        .map(|selection| Condition::new(&table, selection))
+        .transpose()?;
+    let null_rules = null_rules(&statement.options.forced, &columns)?;
     let sink = Sink::new(session, &table)?;
     let unit = if in_bytes { "bytes" } else { "rows" };
     let task = session.task(format!("copy {}", table.name), unit);
@@ -64,6 +75,8 @@ pub(super) fn import(
         several: statement.files.len() > 1,
         engine: session.engine().clone(),
         columns,
+        condition,
+        null_rules,
         sink,
         rejects,
         task,
@@ -88,6 +101,7 @@ pub(super) fn import(
             }
         }
     }
+    import.push_chosen()?;
     let Import {
         sink, mut rejects, ..
     } = import;
@@ -109,6 +123,9 @@ pub(super) struct Import<'a> {
     several: bool,
     engine: Engine,
     pub(super) columns: Columns,
+    condition: Option<Condition>,
+    /// By position in the table, when the word for NULL is NULL; all are `Unquoted` if it is empty.
+    null_rules: Vec<NullRule>,
     sink: Sink<'a>,
     pub(super) rejects: Rejects,
     task: Task,
@@ -117,6 +134,82 @@ pub(super) struct Import<'a> {
     before: u64,
     reported: u64,
     rows: u64,
+}
+
+/// When the word for NULL is NULL in a column of CSV.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NullRule {
+    Unquoted,
+    Quoted,
+    Never,
+    Always,
+}
+
+fn null_rules(forced: &ForcedColumns, columns: &Columns) -> Result<Vec<NullRule>, SqlError> {
+    let all = &columns.table.columns;
+    let is_allowed = |(at, column): (usize, &'_ rukh_catalog::Column)| match columns.allowed.contains(&at) {
+        true => column.name.clone(),
+        false => String::new(),
+    };
+    let names: Vec<String> = all.iter().enumerate().map(is_allowed).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let null = given_columns(forced.null.as_ref(), &names, "FORCE_NULL")?;
+    let not_null = given_columns(forced.not_null.as_ref(), &names, "FORCE_NOT_NULL")?;
+    if null.is_empty() && not_null.is_empty() {
+        return Ok(Vec::new());
+    }
+    let is = |given: &[bool], at: usize| given.get(at).copied().unwrap_or_default();
+    let rule = |at: usize| match (is(&null, at), is(&not_null, at)) {
+        // As in PostgreSQL, which turns each into the other.
+        (true, true) => NullRule::Quoted,
+        (true, false) => NullRule::Always,
+        (false, true) => NullRule::Never,
+        (false, false) => NullRule::Unquoted,
+    };
+    Ok((0..names.len()).map(rule).collect())
+}
+
+/// WHERE: which rows are taken.
+struct Condition {
+    compiled: Arc<dyn RowFunction>,
+    /// Rows that were not looked at yet.
+    waiting: Vec<Row>,
+}
+
+impl Condition {
+    fn new(table: &Table, Expression { expr, position }: &Expression) -> Result<Self, SqlError> {
+        let stored = stored_expression(table, expr, "COPY FROM WHERE condition");
+        let (typed, sql) = stored.map_err(|error| error.at(*position))?;
+        if typed.ty != DataType::Boolean {
+            let message = format!(
+                "argument of WHERE must be type boolean, not type {}",
+                typed.ty.postgres_name()
+            );
+            return Err(SqlError::statement("42804", message).at(*position));
+        }
+        let mut columns = typed.columns.iter().filter_map(|id| table.column(*id));
+        if let Some(column) = columns.find(|column| column.values.generated.is_some()) {
+            let message = "generated columns are not supported in COPY FROM WHERE conditions";
+            let detail = format!("Column \"{}\" is a generated column.", column.name);
+            return Err(SqlError::statement("42P10", message)
+                .at(*position)
+                .with_detail(detail));
+        }
+        Ok(Condition {
+            compiled: Functions.compile(table, &sql, &DataType::Boolean)?,
+            waiting: Vec::new(),
+        })
+    }
+
+    /// Says which rows are taken.
+    fn holds(&self, rows: &[Row]) -> Result<Vec<bool>, SqlError> {
+        let rows: Vec<&[Datum]> = rows.iter().map(Vec::as_slice).collect();
+        let values = self.compiled.evaluate(&rows)?;
+        Ok(values
+            .iter()
+            .map(|value| *value == Datum::Boolean(true))
+            .collect())
+    }
 }
 
 /// The columns that a file may fill.
@@ -344,7 +437,15 @@ impl<'a> Import<'a> {
 
     /// Adds a row, and reports now and then; `done` says how far the file is read.
     fn push(&mut self, row: Row, done: impl FnOnce() -> u64) -> Result<(), SqlError> {
-        self.sink.push(row)?;
+        match &mut self.condition {
+            None => self.sink.push(row)?,
+            Some(condition) => {
+                condition.waiting.push(row);
+                if condition.waiting.len() >= CHOSEN_ROWS {
+                    self.push_chosen()?;
+                }
+            }
+        }
         self.rows += 1;
         if self.rows.is_multiple_of(REPORT_ROWS) {
             let done = self.before + done();
@@ -359,6 +460,20 @@ impl<'a> Import<'a> {
         Ok(())
     }
 
+    /// Adds those of the rows that wait which the condition takes.
+    fn push_chosen(&mut self) -> Result<(), SqlError> {
+        let Some(condition) = &mut self.condition else {
+            return Ok(());
+        };
+        let holds = condition.holds(&condition.waiting)?;
+        for (row, holds) in condition.waiting.drain(..).zip(holds) {
+            if holds {
+                self.sink.push(row)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Adds the row of a line; where records may be passed over, one that breaks a rule of the table is.
     pub(super) fn push_checked(
         &mut self,
@@ -367,6 +482,13 @@ impl<'a> Import<'a> {
         done: impl FnOnce() -> u64,
         record: impl FnOnce() -> String,
     ) -> Result<(), SqlError> {
+        // Rows that are not asked for break no rule.
+        if self.rejects.takes()
+            && let Some(condition) = &self.condition
+            && condition.holds(std::slice::from_ref(&row))? == [false]
+        {
+            return Ok(());
+        }
         if self.rejects.takes()
             && let Err(error) = self.engine.check_row(&self.columns.table, &mut row)
         {
@@ -492,7 +614,14 @@ impl<'a> Import<'a> {
         let mut row = assembler.row(spent).map_err(in_line)?;
         for (field, position) in assembler.fields.iter().enumerate() {
             let (bytes, quoted) = record.field(field);
-            row[*position] = match bytes == null.as_bytes() && !quoted {
+            let is_null = bytes == null.as_bytes()
+                && match self.null_rules.get(*position) {
+                    None | Some(NullRule::Unquoted) => !quoted,
+                    Some(NullRule::Quoted) => quoted,
+                    Some(NullRule::Never) => false,
+                    Some(NullRule::Always) => true,
+                };
+            row[*position] = match is_null {
                 true => Datum::Null,
                 false => self.value(bytes, *position, line)?,
             };

@@ -4,22 +4,28 @@ use rukh_keys::{DataType, Datum};
 
 use super::binary::SIGNATURE;
 use super::text::escape_into;
+use crate::SqlError;
 use crate::binary;
 use crate::rows::ColumnInfo;
-use crate::statement::{CopyFormat, CopyHeader, CopyOptions};
+use crate::statement::{CopyFormat, CopyHeader, CopyOptions, GivenColumns, Name};
 
 /// Writes rows one after another.
 pub(super) struct Lines<'a> {
     options: &'a CopyOptions,
     columns: Vec<ColumnInfo>,
+    /// Which columns of CSV are always in quotes; none if it is empty.
+    quoted: Vec<bool>,
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(options: &'a CopyOptions, columns: &[ColumnInfo]) -> Self {
-        Lines {
+    /// Fails on columns of an option that are none of these.
+    pub(super) fn new(options: &'a CopyOptions, columns: &[ColumnInfo]) -> Result<Self, SqlError> {
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+        Ok(Lines {
             options,
             columns: columns.to_vec(),
-        }
+            quoted: given_columns(options.forced.quote.as_ref(), &names, "FORCE_QUOTE")?,
+        })
     }
 
     /// Returns what stands before the first row.
@@ -50,7 +56,7 @@ impl<'a> Lines<'a> {
             CopyFormat::Json => out.extend(json_line(row, &self.columns).into_bytes()),
             CopyFormat::Text => text_line(texts(), self.options, out),
             CopyFormat::Binary => binary_row(row, &self.columns, out),
-            _ => out.extend(csv_line(texts(), self.options).into_bytes()),
+            _ => out.extend(csv_line_quoted(texts(), self.options, &self.quoted).into_bytes()),
         }
     }
 
@@ -105,8 +111,39 @@ fn text_line(fields: impl Iterator<Item = Option<String>>, options: &CopyOptions
     out.push(b'\n');
 }
 
+/// Says which of these columns an option is for; an empty list if it is for none.
+///
+/// Fails with 42P10 on a name that is none of them.
+pub(super) fn given_columns(
+    given: Option<&GivenColumns>,
+    names: &[&str],
+    option: &str,
+) -> Result<Vec<bool>, SqlError> {
+    let listed = match given {
+        None => return Ok(Vec::new()),
+        Some(GivenColumns::All) => return Ok(vec![true; names.len()]),
+        Some(GivenColumns::Named(listed)) => listed,
+    };
+    if let Some(Name { text, position }) = listed.iter().find(|name| !names.contains(&name.text.as_str())) {
+        let message = format!("{option} column \"{text}\" not referenced by COPY");
+        return Err(SqlError::statement("42P10", message).at(*position));
+    }
+    let is_listed = |name: &&str| listed.iter().any(|listed| listed.text == **name);
+    Ok(names.iter().map(is_listed).collect())
+}
+
 /// Returns one line of CSV with its line end.
 pub(super) fn csv_line(fields: impl Iterator<Item = Option<String>>, options: &CopyOptions) -> String {
+    csv_line_quoted(fields, options, &[])
+}
+
+/// As [`csv_line`], with quotes around fields that need none.
+fn csv_line_quoted(
+    fields: impl Iterator<Item = Option<String>>,
+    options: &CopyOptions,
+    quoted: &[bool],
+) -> String {
+    let is_quoted = |position: usize| quoted.get(position).copied().unwrap_or_default();
     let mut line = String::new();
     for (position, field) in fields.enumerate() {
         if position > 0 {
@@ -114,7 +151,9 @@ pub(super) fn csv_line(fields: impl Iterator<Item = Option<String>>, options: &C
         }
         match field {
             None => line += &options.null,
-            Some(text) if needs_quotes(&text, options) => quote_into(&mut line, &text, options),
+            Some(text) if is_quoted(position) || needs_quotes(&text, options) => {
+                quote_into(&mut line, &text, options)
+            }
             Some(text) => line += &text,
         }
     }

@@ -122,5 +122,6 @@ pub(super) fn plain_csv() -> CopyOptions {
         null: String::new(),
         row_number: None,
         rejects: RejectOptions::default(),
+        forced: Default::default(),
     }
 }

@@ -20,6 +20,7 @@ fn options() -> CopyOptions {
         null: String::new(),
         row_number: None,
         rejects: RejectOptions::default(),
+        forced: Default::default(),
     }
 }
 
@@ -372,6 +373,111 @@ fn row_numbers_follow_the_file() {
     assert_eq!(error.err().expect("tinyint ends at 127").sqlstate, "22003");
     let error = session.execute(&format!("COPY n (id) FROM '{}' (ROW_NUMBER id)", long.display()));
     assert_eq!(error.err().expect("id is given twice").sqlstate, "42701");
+}
+
+#[test]
+fn quotes_mean_what_force_says() {
+    let (mut session, directory) = (session(), directory());
+    run(
+        &mut session,
+        "CREATE TABLE f (id INTEGER PRIMARY KEY, a VARCHAR, b VARCHAR)",
+    );
+    let path = file(&directory, "f.csv", b"1,,\n2,\"\",\"\"\n");
+    let path = path.display();
+    let text = |text: &str| Datum::Text(text.to_string());
+    let empty = || text("");
+    let cases = [
+        ("", [[Datum::Null, Datum::Null], [empty(), empty()]]),
+        (
+            "FORCE_NULL (a)",
+            [[Datum::Null, Datum::Null], [Datum::Null, empty()]],
+        ),
+        ("FORCE_NOT_NULL (b)", [[Datum::Null, empty()], [empty(), empty()]]),
+        ("FORCE_NOT_NULL *", [[empty(), empty()], [empty(), empty()]]),
+        (
+            "FORCE_NOT_NULL (a), FORCE_NULL (a)",
+            [[empty(), Datum::Null], [Datum::Null, empty()]],
+        ),
+    ];
+    for (options, expected) in cases {
+        let comma = if options.is_empty() { "" } else { ", " };
+        run(&mut session, "TRUNCATE f");
+        run(
+            &mut session,
+            &format!("COPY f FROM '{path}' (FORMAT csv{comma}{options})"),
+        );
+        let found = rows(&mut session, "SELECT a, b FROM f ORDER BY id");
+        assert_eq!(found, expected, "{options}");
+    }
+    run(&mut session, "TRUNCATE f");
+    run(&mut session, "INSERT INTO f VALUES (1, 'x', NULL), (2, '', 'y')");
+    let written = directory.path().join("out.csv");
+    let cases = [
+        ("(FORCE_QUOTE *)", "\"1\",\"x\",\n\"2\",\"\",\"y\"\n"),
+        (
+            "(HEADER, FORCE_QUOTE (b, id))",
+            "id,a,b\n\"1\",x,\n\"2\",\"\",\"y\"\n",
+        ),
+        ("CSV FORCE QUOTE a", "1,\"x\",\n2,\"\",y\n"),
+    ];
+    for (options, expected) in cases {
+        let sql = format!("COPY f TO '{}' {options}", written.display());
+        run(&mut session, &sql);
+        let found = std::fs::read_to_string(&written).expect("the file is there");
+        assert_eq!(found, expected, "{options}");
+    }
+    let cases = [
+        ("COPY f (id) TO 'x' (FORCE_QUOTE (a))", "42P10"),
+        ("COPY f (id) TO 'x' (FORMAT text, FORCE_QUOTE (id))", "0A000"),
+        ("COPY f TO 'x' (FORCE_NULL (a))", "0A000"),
+        ("COPY f (id, id) TO 'x'", "42701"),
+        ("COPY (DELETE FROM f RETURNING *) TO 'x'", "0A000"),
+    ];
+    for (sql, sqlstate) in cases {
+        let error = session.execute(sql).err().expect("an error");
+        assert_eq!(error.sqlstate, sqlstate, "{sql}");
+    }
+    for (options, sqlstate) in [("FORCE_QUOTE (a)", "0A000"), ("FORCE_NULL (nothing)", "42P10")] {
+        let error = session.execute(&format!("COPY f FROM '{path}' ({options})"));
+        assert_eq!(error.err().expect("an error").sqlstate, sqlstate, "{options}");
+    }
+}
+
+#[test]
+fn a_condition_says_which_rows_are_taken() {
+    let (mut session, directory) = (session(), directory());
+    run(
+        &mut session,
+        "CREATE TABLE w (id INTEGER PRIMARY KEY, a INTEGER CHECK (a < 5), b VARCHAR DEFAULT 'x', g INTEGER GENERATED ALWAYS AS (a) STORED)",
+    );
+    let lines: String = (0..3000).map(|n| format!("{n},{}\n", n % 7)).collect();
+    let path = file(&directory, "w.csv", lines.as_bytes());
+    let path = path.display();
+    let copied = run(
+        &mut session,
+        &format!("COPY w (id, a) FROM '{path}' WHERE a IN (1, 2) AND id >= 700 AND b = 'x'"),
+    );
+    assert_eq!(copied, "COPY 658");
+    let found = rows(&mut session, "SELECT min(id), max(id), count(*), min(g) FROM w");
+    let numbers = [701, 2998, 658, 1].map(Datum::Int);
+    assert_eq!(found, [numbers]);
+    // What is not asked for breaks no rule.
+    run(&mut session, "TRUNCATE w");
+    let sql = format!("COPY w (id, a) FROM '{path}' (ON_ERROR ignore, REJECT_LIMIT 1) WHERE a < 5");
+    assert_eq!(run(&mut session, &sql), "COPY 2144");
+    let cases = [
+        ("WHERE a", "42804"),
+        ("WHERE g > 1", "42P10"),
+        ("WHERE nothing", "42703"),
+        ("WHERE a IN (SELECT 1)", "0A000"),
+        ("WHERE 1 / (a - a) > 0", "22012"),
+    ];
+    for (condition, sqlstate) in cases {
+        let error = session.execute(&format!("COPY w (id, a) FROM '{path}' {condition}"));
+        assert_eq!(error.err().expect("an error").sqlstate, sqlstate, "{condition}");
+    }
+    let error = session.execute("COPY w TO 'x' WHERE a > 1");
+    assert_eq!(error.err().expect("WHERE is for FROM").sqlstate, "42601");
 }
 
 #[test]

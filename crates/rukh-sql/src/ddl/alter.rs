@@ -129,7 +129,7 @@ impl From<EngineError> for Failed {
 /// Rows that are there and break a new rule are told as PostgreSQL tells them of ALTER TABLE.
 fn engine_error(error: EngineError) -> SqlError {
     match error {
-        EngineError::NotNullViolation { column, table } => contains_nulls(&table, &column),
+        EngineError::NotNullViolation { column, table, .. } => contains_nulls(&table, &column),
         EngineError::CheckViolation {
             table, constraint, ..
         } => violated_by_some(&table, &constraint),

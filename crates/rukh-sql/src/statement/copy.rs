@@ -1,7 +1,7 @@
 //! COPY FROM a file or the client, and COPY TO a file or the client.
 //!
 //! ```text
-//! COPY t [(column, …)] FROM 'file' | ('file', …) | STDIN [[WITH] (option [value], …)]
+//! COPY t [(column, …)] FROM 'file' | ('file', …) | STDIN [[WITH] (option [value], …)] [WHERE condition]
 //! COPY t [(column, …)] | (query) TO 'file' | STDOUT [[WITH] (option [value], …)]
 //! ```
 //!
@@ -12,8 +12,8 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 use super::reader::Reader;
 use super::utility::boolean;
 use super::{
-    CopyDirection, CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, Name, RejectOptions,
-    ShowStatement, Statement, query,
+    CopyDirection, CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, Expression, ForcedColumns,
+    GivenColumns, Name, RejectOptions, ShowStatement, Statement, query,
 };
 use crate::SqlError;
 
@@ -40,9 +40,18 @@ pub(super) fn copy(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     };
     let mut options = Options::default();
     read_options(reader, &mut options)?;
-    if reader.peeks(&["where"]) {
-        return Err(reader.unsupported("COPY … WHERE is not supported"));
-    }
+    let position = reader.position();
+    let selection = match reader.accept(&["where"]) {
+        true if direction == CopyDirection::To => {
+            return Err(SqlError::syntax("WHERE clause not allowed with COPY TO").at(position));
+        }
+        true => Some(Expression {
+            position: reader.position(),
+            expr: reader.expression()?,
+        }),
+        false => None,
+    };
+    options.check_direction(direction)?;
     let options = options.settled(files.first().map(String::as_str))?;
     if direction == CopyDirection::To && options.rejects != RejectOptions::default() {
         let message = "ON_ERROR, REJECT_LIMIT and REJECTS are for COPY FROM";
@@ -53,6 +62,7 @@ pub(super) fn copy(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
         direction,
         files,
         options,
+        selection,
     })))
 }
 
@@ -67,6 +77,9 @@ pub(super) fn describe_file(reader: &mut Reader<'_>) -> Result<ShowStatement, Sq
 
 fn source(reader: &mut Reader<'_>) -> Result<CopySource, SqlError> {
     if reader.accept_token(&Token::LParen) {
+        if reader.peeks_any(&["insert", "upsert", "update", "delete", "merge"]) {
+            return Err(reader.unsupported("COPY of a statement that writes is not supported"));
+        }
         let query = query::read_only_query(reader)?;
         reader.expect_token(&Token::RParen)?;
         return Ok(CopySource::Query(query));
@@ -91,6 +104,10 @@ struct Options {
     null: Option<String>,
     row_number: Option<Name>,
     rejects: RejectOptions,
+    forced: ForcedColumns,
+    /// Place of the first option that only COPY TO has, and of the first that only COPY FROM has.
+    to_only: Option<Name>,
+    from_only: Option<Name>,
     /// Place of the first option that only CSV and text have.
     lines_only: Option<Name>,
     /// Place of the first option that only CSV has.
@@ -140,7 +157,43 @@ impl Options {
             null,
             row_number: self.row_number,
             rejects: self.rejects,
+            forced: self.forced,
         })
+    }
+
+    /// Reads the value of an option that is for columns.
+    fn force(&mut self, reader: &mut Reader<'_>, option: Name) -> Result<(), SqlError> {
+        let is_listed = *reader.peek_at(0) == Token::LParen;
+        let columns = match () {
+            () if reader.accept_token(&Token::Mul) => GivenColumns::All,
+            () if is_listed => GivenColumns::Named(reader.names()?),
+            () => GivenColumns::Named(reader.list(Reader::name)?),
+        };
+        let (place, only) = match option.text.as_str() {
+            "force_quote" => (&mut self.forced.quote, &mut self.to_only),
+            "force_null" => (&mut self.forced.null, &mut self.from_only),
+            _ => (&mut self.forced.not_null, &mut self.from_only),
+        };
+        *place = Some(columns);
+        only.get_or_insert(option.clone());
+        self.csv_only.get_or_insert(option);
+        Ok(())
+    }
+
+    /// Fails on options of the other direction.
+    fn check_direction(&self, direction: CopyDirection) -> Result<(), SqlError> {
+        let (wrong, other) = match direction {
+            CopyDirection::From => (&self.to_only, "COPY TO"),
+            CopyDirection::To => (&self.from_only, "COPY FROM"),
+        };
+        match wrong {
+            None => Ok(()),
+            Some(option) => {
+                let name = option.text.replace('_', " ");
+                let message = format!("COPY {name} only available using {other}");
+                Err(SqlError::unsupported(message).at(option.position))
+            }
+        }
     }
 
     /// Notes the place of an option that not all formats have.
@@ -240,7 +293,8 @@ fn new_option(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), SqlE
             options.rejects.file = Some(reader.string()?);
             return Ok(());
         }
-        "freeze" | "force_quote" | "force_not_null" | "force_null" | "default" | "log_verbosity" => {
+        "force_quote" | "force_null" | "force_not_null" => return options.force(reader, name),
+        "freeze" | "default" | "log_verbosity" => {
             let message = format!("COPY option \"{}\" is not supported", name.text);
             return Err(SqlError::unsupported(message).at(name.position));
         }
@@ -267,7 +321,19 @@ fn old_option(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), SqlE
         options.header = Some(CopyHeader::Names);
         return Ok(());
     }
-    let name = reader.any_word()?;
+    let mut name = reader.any_word()?;
+    if name.text == "force" {
+        name.text = match () {
+            () if reader.accept(&["quote"]) => "force_quote",
+            () if reader.accept(&["not", "null"]) => "force_not_null",
+            () => {
+                reader.expect(&["null"])?;
+                "force_null"
+            }
+        }
+        .to_string();
+        return options.force(reader, name);
+    }
     reader.accept(&["as"]);
     match name.text.as_str() {
         "delimiter" => options.delimiter = Some(character(reader, &name)?),

@@ -119,6 +119,9 @@ fn one_or_all(reader: &mut Reader<'_>) -> Result<Option<Name>, SqlError> {
 }
 
 fn prepare(reader: &mut Reader<'_>) -> Result<KeptStatement, SqlError> {
+    if reader.peeks(&["transaction"]) && matches!(reader.peek_at(1), Token::SingleQuotedString(_)) {
+        return Err(reader.unsupported("PREPARE TRANSACTION is not supported"));
+    }
     let name = reader.name()?;
     let mut types = Vec::new();
     if *reader.peek_at(0) == Token::LParen {

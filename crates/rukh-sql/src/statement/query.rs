@@ -32,11 +32,40 @@ pub(super) fn query(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     }
     let position = reader.position();
     let mut query = reader.parse(Parser::parse_query)?;
+    limit_behind_locks(reader, &mut query)?;
     // Rows are locked by the statement itself, never within it.
     let locks = std::mem::take(&mut query.locks);
     let mut query = checked(reader, *query, position)?;
     query.locks = locks;
     Ok(Statement::Query(Box::new(query)))
+}
+
+/// Reads LIMIT, OFFSET and FETCH that stand behind FOR UPDATE, as they may in PostgreSQL.
+fn limit_behind_locks(reader: &mut Reader<'_>, query: &mut Query) -> Result<(), SqlError> {
+    let is_free = query.limit_clause.is_none() && query.fetch.is_none();
+    if query.locks.is_empty() || !is_free {
+        return Ok(());
+    }
+    let (mut limit, mut offset) = (None, None);
+    loop {
+        if limit.is_none() && reader.accept(&["limit"]) {
+            limit = reader.parse(Parser::parse_limit)?;
+        } else if offset.is_none() && reader.accept(&["offset"]) {
+            offset = Some(reader.parse(Parser::parse_offset)?);
+        } else if limit.is_none() && query.fetch.is_none() && reader.accept(&["fetch"]) {
+            query.fetch = Some(reader.parse(Parser::parse_fetch)?);
+        } else {
+            break;
+        }
+    }
+    if limit.is_some() || offset.is_some() {
+        query.limit_clause = Some(LimitClause::LimitOffset {
+            limit,
+            offset,
+            limit_by: Vec::new(),
+        });
+    }
+    Ok(())
 }
 
 /// Reads a query that must not write, such as that of a COPY.

@@ -826,6 +826,8 @@ pub struct CopyStatement {
     pub files: Vec<String>,
     /// How the files are written.
     pub options: CopyOptions,
+    /// WHERE of COPY FROM: the rows that are taken.
+    pub selection: Option<Expression>,
 }
 
 /// The inner end of a COPY.
@@ -901,6 +903,28 @@ pub struct CopyOptions {
     pub row_number: Option<Name>,
     /// What becomes of records that are no rows of the table.
     pub rejects: RejectOptions,
+    /// Columns of a CSV file whose quotes mean something else.
+    pub forced: ForcedColumns,
+}
+
+/// FORCE_QUOTE, FORCE_NULL and FORCE_NOT_NULL.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ForcedColumns {
+    /// Columns whose values are written in quotes, unless they are NULL.
+    pub quote: Option<GivenColumns>,
+    /// Columns in which the word for NULL is NULL also in quotes.
+    pub null: Option<GivenColumns>,
+    /// Columns in which it never is.
+    pub not_null: Option<GivenColumns>,
+}
+
+/// Columns that an option is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GivenColumns {
+    /// `*`.
+    All,
+    /// A list.
+    Named(Vec<Name>),
 }
 
 /// What COPY FROM does with records that are no rows of the table.

@@ -373,6 +373,7 @@ fn copy_statements() {
         null: String::new(),
         row_number: None,
         rejects: RejectOptions::default(),
+        forced: Default::default(),
     };
     assert_eq!(options("COPY t FROM 'f.csv'"), csv);
     assert_eq!(options("COPY t FROM 'f'"), csv);
