@@ -54,11 +54,7 @@ fn objects(error: &Error) -> impl Iterator<Item = (u8, &str)> {
 
 /// Makes the message of a notice.
 pub(crate) fn notice(notice: &Notice) -> Message {
-    let sqlstate = match notice.severity {
-        "WARNING" => "01000",
-        _ => "00000",
-    };
-    let mut fields = head(notice.severity, sqlstate, &notice.message);
+    let mut fields = head(notice.severity, notice.sqlstate, &notice.message);
     fields.extend(notice.hint.iter().map(|hint| (b'H', clean(hint))));
     Message::NoticeResponse(NoticeResponse::new(fields))
 }

@@ -222,7 +222,7 @@ impl Session {
             TransactionStatement::SetTransaction(modes) => {
                 match self.block {
                     Some(_) => self.set_modes(*modes)?,
-                    None => self.warn("SET TRANSACTION can only be used in transaction blocks"),
+                    None => self.warn("25P01", "SET TRANSACTION can only be used in transaction blocks"),
                 }
                 Ok("SET")
             }
@@ -238,7 +238,7 @@ impl Session {
 
     fn begin_block(&mut self, modes: TransactionModes) -> Result<(), SqlError> {
         match self.block {
-            Some(_) => self.warn("there is already a transaction in progress"),
+            Some(_) => self.warn("25001", "there is already a transaction in progress"),
             None => {
                 self.block = Some(Block::new(&self.settings));
                 self.settings.transaction_read_only = self.settings.default_transaction_read_only;
@@ -311,7 +311,7 @@ impl Session {
         }
         match self.block {
             Some(_) => self.forget_snapshot(),
-            None => self.warn("there is no transaction in progress"),
+            None => self.warn("25P01", "there is no transaction in progress"),
         }
         Ok(self.block.take())
     }
@@ -396,7 +396,7 @@ impl Session {
         if local && self.block.is_none() {
             let mut unused = (*self.settings).clone();
             unused.set(name, value)?;
-            self.warn("SET LOCAL can only be used in transaction blocks");
+            self.warn("25P01", "SET LOCAL can only be used in transaction blocks");
             return Ok(());
         }
         if name == "transaction_read_only" || name == "transaction_isolation" {
@@ -438,8 +438,8 @@ impl Session {
         }
     }
 
-    fn warn(&mut self, message: &str) {
-        self.notice(Notice::warning(message));
+    fn warn(&mut self, sqlstate: &'static str, message: &str) {
+        self.notice(Notice::warning(message).with_sqlstate(sqlstate));
     }
 }
 

@@ -19,6 +19,8 @@ use crate::statistics::KnownStatistics;
 pub struct Notice {
     /// `NOTICE` or `WARNING`.
     pub severity: &'static str,
+    /// What PostgreSQL gives such a message beside its text; 00000 or 01000 where that is nothing particular.
+    pub sqlstate: &'static str,
     /// The message, in the style of errors.
     pub message: String,
     /// What to do about it, as sentences.
@@ -30,6 +32,7 @@ impl Notice {
     pub fn new(message: impl Into<String>) -> Self {
         Notice {
             severity: "NOTICE",
+            sqlstate: "00000",
             message: message.into(),
             hint: None,
         }
@@ -39,9 +42,15 @@ impl Notice {
     pub fn warning(message: impl Into<String>) -> Self {
         Notice {
             severity: "WARNING",
+            sqlstate: "01000",
             message: message.into(),
             hint: None,
         }
+    }
+
+    /// The same with a SQLSTATE of its own.
+    pub(crate) fn with_sqlstate(self, sqlstate: &'static str) -> Self {
+        Notice { sqlstate, ..self }
     }
 }
 

@@ -34,6 +34,7 @@ use crate::dispatch::Prepared;
 use crate::dml::{self, WriteShape};
 use crate::explain::json_column;
 use crate::general;
+use crate::output_names::without_twins;
 use crate::pg_catalog::asks_for_types;
 use crate::rows::{ColumnInfo, Columns};
 use crate::session::{PLANS_MAX, Session};
@@ -273,7 +274,8 @@ impl Session {
     ) -> Result<Option<Columns>, SqlError> {
         for (nth, part) in writes.parts.iter().enumerate() {
             if let Some(columns) = self.describe_part(part, parameters)? {
-                let table = MemTable::try_new(columns.schema.clone(), vec![Vec::new()])?;
+                let schema = Arc::new(without_twins(&columns.schema));
+                let table = MemTable::try_new(schema, vec![Vec::new()])?;
                 self.held.push((rows_name(nth), Arc::new(table)));
             }
         }

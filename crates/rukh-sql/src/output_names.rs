@@ -5,6 +5,9 @@
 //! `?column?`. Two columns of one query may have one name in SQL and may not in DataFusion, so twins get an
 //! ending that nobody can type and nobody is shown.
 
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::Schema;
 use datafusion::sql::sqlparser::ast::{
     DataType, Distinct, Expr, Ident, OrderByKind, Query, SelectItem, SetExpr, TimezoneInfo, TrimWhereField,
     Value,
@@ -21,6 +24,28 @@ const NAMELESS: &str = "?column?";
 /// Returns the name of a result column as a user sees it.
 pub(crate) fn shown_name(name: &str) -> &str {
     name.split_once(HIDDEN).map_or(name, |(shown, _)| shown)
+}
+
+/// Gives columns of one name different ones, which nobody can write.
+pub(crate) fn without_twins(schema: &Schema) -> Schema {
+    let fields = schema.fields().iter().enumerate().map(|(at, field)| {
+        let has_twin = schema
+            .fields()
+            .iter()
+            .filter(|other| other.name() == field.name())
+            .nth(1)
+            .is_some();
+        match has_twin {
+            true => Arc::new(
+                field
+                    .as_ref()
+                    .clone()
+                    .with_name(format!("{}{HIDDEN}{at}", field.name())),
+            ),
+            false => field.clone(),
+        }
+    });
+    Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone())
 }
 
 /// Gives every output column the name that PostgreSQL gives it, and twins different ones.

@@ -107,7 +107,7 @@ pub(super) fn is_taken(
         Ok(()) => Ok(false),
         Err(_) if if_not_exists => {
             let message = format!("relation \"{}\" already exists, skipping", name.name);
-            session.notice(Notice::new(message));
+            session.notice(Notice::new(message).with_sqlstate("42P07"));
             Ok(true)
         }
         Err(error) => Err(SqlError::from(error).at(name.position)),

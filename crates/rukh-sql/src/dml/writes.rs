@@ -18,7 +18,9 @@ use super::merge::merge_within;
 use super::returning::{RETURNED_BYTES_MAX, Written, too_much};
 use super::target::{Scope, commit};
 use crate::SqlError;
+use crate::computed::make_batch;
 use crate::dispatch::{tagged, verb_of};
+use crate::output_names::without_twins;
 use crate::rows::Rows;
 use crate::session::Session;
 use crate::statement::{Statement, WritesStatement, rows_name};
@@ -92,12 +94,16 @@ fn part_of(
 
 /// Makes a table of rows, beside those held before; returns it with its size in bytes.
 fn held(mut rows: Rows, before: usize) -> Result<(MemTable, usize), SqlError> {
-    let schema = rows.schema();
+    let schema = Arc::new(without_twins(&rows.schema()));
     let (mut batches, mut bytes) = (Vec::new(), 0);
     while let Some(batch) = rows.next_batch()? {
         bytes += batch.get_array_memory_size();
         check_size(before + bytes)?;
-        batches.push(batch);
+        batches.push(make_batch(
+            schema.clone(),
+            batch.columns().to_vec(),
+            batch.num_rows(),
+        )?);
     }
     Ok((MemTable::try_new(schema, vec![batches])?, bytes))
 }
