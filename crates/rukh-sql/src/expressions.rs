@@ -25,7 +25,6 @@ use rukh_engine::{EngineError, RowFunction, RowFunctions};
 use rukh_keys::{DataType, Datum, hash_datum};
 
 use crate::SqlError;
-use crate::aggregates;
 use crate::batch::batch_of_rows;
 use crate::functions;
 use crate::general::session_config;
@@ -37,6 +36,7 @@ use crate::sequences::calls_sequence;
 use crate::statement::parse_expression;
 use crate::types::{data_type_of, data_type_of_arrow, table_schema};
 use crate::walk::Walk;
+use crate::{aggregates, sum};
 
 /// DataFusion's functions and typing rules, without any table.
 static STATE: LazyLock<SessionState> = LazyLock::new(|| {
@@ -61,7 +61,7 @@ pub(crate) fn register_functions(state: &mut SessionState) {
     state
         .register_expr_planner(Arc::new(Intervals))
         .expect("planners of a session can be added to");
-    for aggregate in aggregates::aggregates() {
+    for aggregate in aggregates::aggregates().into_iter().chain([sum::sum()]) {
         state
             .register_udaf(aggregate)
             .expect("aggregates of a session can be replaced");

@@ -91,6 +91,7 @@ mod stars;
 mod statement;
 mod statistics;
 mod subqueries;
+mod sum;
 mod tally;
 mod template;
 mod text_casts;

@@ -6,7 +6,7 @@
 //! | `count(*)`, `count(a)`    | the rows, those where `a` is not NULL    |
 //! | `min(a)`, `max(a)` of integers, decimals, dates and times in vectors | the least, the greatest value; NULL if all rows are |
 //! | `sum(a)` of decimals      | the sum; NULL if all rows are            |
-//! | `sum(a)` of integers in vectors | the same in 64 bits, which wrap as DataFusion's do |
+//! | `sum(a)` of integers in vectors | the same in 64 bits, which must hold it |
 //! | `avg(a)` of decimals      | rows that are not NULL, and their sum; NULL if all rows are |
 //!
 //! Sums are exact: in 64 bits where the ends of the values prove that they fit, else in 128.
@@ -144,8 +144,8 @@ impl Summed {
             }
             Summed::Integers(node) => {
                 let sums = rows.sums(*node, computed)?;
-                let each = sums.sums.iter().map(|sum| *sum as i64);
-                let each = Int64Array::new(each.collect(), sums.nulls());
+                let each = sums.sums.iter().map(|sum| i64::try_from(*sum).ok());
+                let each = Int64Array::new(each.collect::<Option<_>>()?, sums.nulls());
                 States {
                     groups: sums.groups.clone(),
                     arrays: vec![Arc::new(each)],

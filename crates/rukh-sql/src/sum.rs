@@ -1,0 +1,294 @@
+//! `sum` of integers that fails where BIGINT does not hold it: DataFusion's begins anew at the other end.
+//!
+//! A sum that leaves BIGINT on its way fails, too, where rows are summed by group, or by several threads, and sums of theirs.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array};
+use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef, Int64Type};
+use datafusion::common::{DataFusionError, ScalarValue};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::functions_aggregate::sum::sum_udaf;
+use datafusion::logical_expr::expr::AggregateFunction;
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::utils::AggregateOrderSensitivity;
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, Expr, GroupsAccumulator, Operator, ReversedUDAF,
+    SetMonotonicity, Signature,
+};
+
+use crate::SqlError;
+
+/// Returns the aggregate that replaces DataFusion's.
+pub(crate) fn sum() -> Arc<AggregateUDF> {
+    Arc::new(AggregateUDF::from(Sum { usual: sum_udaf() }))
+}
+
+/// DataFusion's `sum`, but for BIGINT, which all integers are summed as.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Sum {
+    usual: Arc<AggregateUDF>,
+}
+
+/// Whether it is BIGINT that is summed, each value once for each row.
+fn is_checked(arguments: &AccumulatorArgs<'_>) -> bool {
+    !arguments.is_distinct && *arguments.return_field.data_type() == ArrowType::Int64
+}
+
+impl AggregateUDFImpl for Sum {
+    fn name(&self) -> &str {
+        self.usual.name()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.usual.signature()
+    }
+
+    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        self.usual.return_type(types)
+    }
+
+    fn accumulator(&self, arguments: AccumulatorArgs<'_>) -> DataFusionResult<Box<dyn Accumulator>> {
+        match is_checked(&arguments) {
+            true => Ok(Box::new(IntegerSum::default())),
+            false => self.usual.accumulator(arguments),
+        }
+    }
+
+    fn state_fields(&self, arguments: StateFieldsArgs<'_>) -> DataFusionResult<Vec<FieldRef>> {
+        self.usual.state_fields(arguments)
+    }
+
+    fn groups_accumulator_supported(&self, arguments: AccumulatorArgs<'_>) -> bool {
+        self.usual.groups_accumulator_supported(arguments)
+    }
+
+    fn create_groups_accumulator(
+        &self,
+        arguments: AccumulatorArgs<'_>,
+    ) -> DataFusionResult<Box<dyn GroupsAccumulator>> {
+        let is_checked = is_checked(&arguments);
+        let usual = self.usual.create_groups_accumulator(arguments)?;
+        match is_checked {
+            true => Ok(Box::new(IntegerSums {
+                sums: Vec::new(),
+                seen: Vec::new(),
+                usual,
+            })),
+            false => Ok(usual),
+        }
+    }
+
+    fn create_sliding_accumulator(
+        &self,
+        arguments: AccumulatorArgs<'_>,
+    ) -> DataFusionResult<Box<dyn Accumulator>> {
+        match is_checked(&arguments) {
+            true => Ok(Box::new(IntegerSum::default())),
+            false => self.usual.create_sliding_accumulator(arguments),
+        }
+    }
+
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        self.usual.order_sensitivity()
+    }
+
+    fn reverse_expr(&self) -> ReversedUDAF {
+        ReversedUDAF::Identical
+    }
+
+    /// `sum(a + 1)` is `sum(a) + 1 * count(a)`; of decimals the count would have to fit into the type of the 1.
+    fn simplify_expr_op_literal(
+        &self,
+        call: &AggregateFunction,
+        argument: &Expr,
+        operator: Operator,
+        literal: &Expr,
+        is_left: bool,
+    ) -> DataFusionResult<Option<Expr>> {
+        match literal {
+            Expr::Literal(ScalarValue::Int64(_), _) => {
+                let usual = self.usual.inner();
+                usual.simplify_expr_op_literal(call, argument, operator, literal, is_left)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn set_monotonicity(&self, ty: &ArrowType) -> SetMonotonicity {
+        self.usual.inner().set_monotonicity(ty)
+    }
+}
+
+fn too_large() -> DataFusionError {
+    DataFusionError::External(Box::new(SqlError::statement("22003", "bigint out of range")))
+}
+
+/// The sum of rows, some of which may leave again.
+#[derive(Debug, Default)]
+struct IntegerSum {
+    sum: i128,
+    rows: u64,
+}
+
+impl Accumulator for IntegerSum {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> DataFusionResult<()> {
+        for values in values {
+            let values = values.as_primitive::<Int64Type>();
+            self.sum += sum_of(values);
+            self.rows += (values.len() - values.null_count()) as u64;
+        }
+        Ok(())
+    }
+
+    fn retract_batch(&mut self, values: &[ArrayRef]) -> DataFusionResult<()> {
+        for values in values {
+            let values = values.as_primitive::<Int64Type>();
+            self.sum -= sum_of(values);
+            self.rows -= (values.len() - values.null_count()) as u64;
+        }
+        Ok(())
+    }
+
+    fn supports_retract_batch(&self) -> bool {
+        true
+    }
+
+    fn evaluate(&mut self) -> DataFusionResult<ScalarValue> {
+        let sum = match self.rows {
+            0 => None,
+            _ => Some(i64::try_from(self.sum).map_err(|_| too_large())?),
+        };
+        Ok(ScalarValue::Int64(sum))
+    }
+
+    fn size(&self) -> usize {
+        size_of_val(self)
+    }
+
+    fn state(&mut self) -> DataFusionResult<Vec<ScalarValue>> {
+        Ok(vec![self.evaluate()?])
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> DataFusionResult<()> {
+        self.update_batch(states)
+    }
+}
+
+/// Returns the sum of the values of a batch, which has less than 2^31 of them.
+fn sum_of(values: &Int64Array) -> i128 {
+    // Halves fit into 64 bits, however many are added up, and are added several at once.
+    let halves =
+        |(high, low): (i64, u64), value: i64| (high + (value >> 32), low + (value as u64 & 0xffff_ffff));
+    let (high, low) = match values.nulls().filter(|nulls| nulls.null_count() > 0) {
+        None => values.values().iter().copied().fold((0, 0), halves),
+        Some(nulls) => {
+            let rows = values.values().iter().zip(nulls);
+            let there = rows.map(|(value, is_there)| if is_there { *value } else { 0 });
+            there.fold((0, 0), halves)
+        }
+    };
+    (i128::from(high) << 32) + i128::from(low)
+}
+
+/// The sums of groups.
+struct IntegerSums {
+    sums: Vec<i64>,
+    /// By group, whether a row was seen that is not NULL.
+    seen: Vec<bool>,
+    /// Makes states of single rows.
+    usual: Box<dyn GroupsAccumulator>,
+}
+
+impl IntegerSums {
+    fn add(&mut self, group: usize, value: i64) -> DataFusionResult<()> {
+        let (sum, is_too_large) = self.sums[group].overflowing_add(value);
+        if is_too_large {
+            return Err(too_large());
+        }
+        self.sums[group] = sum;
+        self.seen[group] = true;
+        Ok(())
+    }
+}
+
+impl GroupsAccumulator for IntegerSums {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        groups: &[usize],
+        filter: Option<&BooleanArray>,
+        count: usize,
+    ) -> DataFusionResult<()> {
+        self.sums.resize(count, 0);
+        self.seen.resize(count, false);
+        for values in values {
+            let values = values.as_primitive::<Int64Type>();
+            if values.null_count() == 0 && filter.is_none() {
+                let mut rows = groups.iter().zip(values.values());
+                rows.try_for_each(|(group, value)| self.add(*group, *value))?;
+                continue;
+            }
+            let passes = |row: usize| filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row));
+            for (row, group) in groups.iter().enumerate() {
+                if values.is_valid(row) && passes(row) {
+                    self.add(*group, values.value(row))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn evaluate(&mut self, emit_to: EmitTo) -> DataFusionResult<ArrayRef> {
+        let sums = emit_to.take_needed(&mut self.sums);
+        let seen = emit_to.take_needed(&mut self.seen);
+        Ok(Arc::new(Int64Array::new(sums.into(), Some(seen.into()))))
+    }
+
+    fn state(&mut self, emit_to: EmitTo) -> DataFusionResult<Vec<ArrayRef>> {
+        Ok(vec![self.evaluate(emit_to)?])
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef], groups: &[usize], count: usize) -> DataFusionResult<()> {
+        self.update_batch(states, groups, None, count)
+    }
+
+    fn convert_to_state(
+        &self,
+        values: &[ArrayRef],
+        filter: Option<&BooleanArray>,
+    ) -> DataFusionResult<Vec<ArrayRef>> {
+        self.usual.convert_to_state(values, filter)
+    }
+
+    fn size(&self) -> usize {
+        self.sums.capacity() * size_of::<i64>() + self.seen.capacity()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_of_batches_are_exact() {
+        let values = [
+            i64::MIN,
+            i64::MAX,
+            -1,
+            0,
+            1,
+            1 << 32,
+            -(1 << 32),
+            u32::MAX as i64,
+            7,
+        ];
+        for count in 0..200 {
+            let values = (0..count).map(|row| (row % 5 != 3).then(|| values[row * row % values.len()]));
+            let exact: i128 = values.clone().flatten().map(i128::from).sum();
+            assert_eq!(sum_of(&values.clone().collect()), exact, "{count} values");
+            let there: Int64Array = values.flatten().map(Some).collect();
+            assert_eq!(sum_of(&there), exact, "{count} values that are there");
+        }
+    }
+}
