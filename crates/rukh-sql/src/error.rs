@@ -253,6 +253,12 @@ impl From<KvError> for SqlError {
             KvError::DirectoryExists { .. } => SqlError::statement("58P02", message),
             KvError::InsideDatabase { .. } => SqlError::statement("22023", message),
             KvError::Unsupported { .. } => SqlError::unsupported(message),
+            // Names of storage are no names of tables.
+            KvError::UnknownTable { table } => {
+                let message = "a table or index that the statement uses was dropped meanwhile";
+                SqlError::statement("55000", message)
+                    .with_detail(format!("Storage \"{table}\" is not there."))
+            }
             _ => SqlError::io(message),
         }
     }

@@ -9,11 +9,12 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{self, Ident, VisitorMut};
 use rukh_catalog::{
-    Catalog, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, Index, IndexDraft, KeyExpr,
-    Sequence, Table,
+    Catalog, CatalogError, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, Index, IndexDraft,
+    KeyExpr, Sequence, Table,
 };
 use rukh_engine::{Alteration, Engine, EngineError, Row, RowFunctions};
 use rukh_keys::{DataType, Datum};
+use rukh_kv::KvError;
 
 use super::alter_identity::{add_identity, alter_numbers, drop_identity, identity_of, not_so};
 use super::alter_type::retyped;
@@ -192,8 +193,22 @@ fn repack(session: &mut Session, table: &Table) -> Result<(), SqlError> {
         return Err(SqlError::statement("42809", message));
     }
     let task = session.task(format!("table {}", table.name), "rows");
-    session.engine().repack_index(Engine::layout_id(table), &task)?;
-    Ok(())
+    let repacked = session.engine().repack_index(Engine::layout_id(table), &task);
+    repacked.map(|_| ()).map_err(|error| {
+        let gone = CatalogError::UnknownTable {
+            name: table.name.clone(),
+        };
+        repack_error(error, gone)
+    })
+}
+
+/// Returns the error of a repack, of what was dropped while it ran by its name.
+pub(super) fn repack_error(error: EngineError, gone: CatalogError) -> SqlError {
+    match error {
+        EngineError::Catalog(CatalogError::UnknownIndex { .. } | CatalogError::UnknownTable { .. })
+        | EngineError::Kv(KvError::UnknownTable { .. }) => gone.into(),
+        other => other.into(),
+    }
 }
 
 impl Change<'_> {

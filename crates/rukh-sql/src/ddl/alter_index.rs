@@ -1,8 +1,8 @@
 //! ALTER INDEX and REINDEX: the names of indexes, and whether they are filled.
 
-use rukh_catalog::{Index, IndexId, IndexState, Table, TableId};
+use rukh_catalog::{CatalogError, Index, IndexId, IndexState, Table, TableId};
 
-use super::alter::{check_free, skipped};
+use super::alter::{check_free, repack_error, skipped};
 use super::create_index::index_error;
 use super::run::PUBLIC;
 use crate::SqlError;
@@ -64,7 +64,12 @@ fn alter_found(
         IndexAction::Repack => {
             let task = session.task(format!("index {}", name.name), "rows");
             let repacked = session.engine().repack_index(id, &task);
-            repacked.map(|_| ()).map_err(|error| placed(error.into()))
+            repacked.map(|_| ()).map_err(|error| {
+                let gone = CatalogError::UnknownIndex {
+                    name: name.name.clone(),
+                };
+                placed(repack_error(error, gone))
+            })
         }
         IndexAction::Enable if state == IndexState::Ready => Ok(()),
         IndexAction::Rebuild | IndexAction::Enable => rebuild(session, id, &name.name).map_err(placed),

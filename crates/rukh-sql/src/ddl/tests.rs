@@ -180,6 +180,28 @@ fn show_tables_tells_what_a_columnar_table_has_beside_its_blocks() {
 }
 
 #[test]
+fn what_is_dropped_under_a_statement_is_not_told_by_numbers() {
+    use rukh_catalog::CatalogError;
+    use rukh_engine::EngineError;
+    use rukh_kv::KvError;
+    let name = |name: &str| name.to_string();
+    let storage = || KvError::UnknownTable { table: name("i7.c") };
+    let catalog = || CatalogError::UnknownIndex {
+        name: name("index 7"),
+    };
+    for error in [EngineError::Kv(storage()), EngineError::Catalog(catalog())] {
+        let gone = CatalogError::UnknownTable { name: name("logs") };
+        let told = super::alter::repack_error(error, gone);
+        assert_eq!(told.to_string(), "relation \"logs\" does not exist");
+        assert_eq!(told.sqlstate, "42P01");
+    }
+    let told = SqlError::from(storage());
+    let message = "a table or index that the statement uses was dropped meanwhile";
+    assert_eq!((told.sqlstate, told.message.as_str()), ("55000", message));
+    assert_eq!(told.detail.as_deref(), Some("Storage \"i7.c\" is not there."));
+}
+
+#[test]
 fn names_are_made_up_as_in_postgresql() {
     let mut session = session();
     run(
