@@ -203,7 +203,9 @@ impl From<EngineError> for SqlError {
             EngineError::SequenceExhausted { .. } => SqlError::statement("2200H", message),
             EngineError::HashCollision { .. } => SqlError::new(ErrorKind::Constraint, "23505", message)
                 .with_hint("Use a longer hash, or add the column to the primary key."),
-            EngineError::Corruption { .. } => SqlError::new(ErrorKind::Corruption, "XX001", message),
+            EngineError::Corruption { .. } => {
+                with_advice(SqlError::new(ErrorKind::Corruption, "XX001", message), &error)
+            }
             EngineError::StatementTooLarge { .. } => SqlError::new(ErrorKind::Io, "54000", message)
                 .with_hint("Split the statement, or load the rows with COPY."),
             EngineError::TransactionTooLarge { .. } => {
@@ -238,7 +240,15 @@ impl From<KvError> for SqlError {
     fn from(error: KvError) -> Self {
         let message = error.to_string();
         match error {
-            KvError::Corruption { .. } => SqlError::new(ErrorKind::Corruption, "XX001", message),
+            KvError::Corruption { table, .. } => {
+                let error = SqlError::new(ErrorKind::Corruption, "XX001", message);
+                match table {
+                    Some(_) => error.with_hint(
+                        "SHOW STATS tells what has that storage; a damaged index can be filled anew with ALTER INDEX … REBUILD.",
+                    ),
+                    None => error,
+                }
+            }
             KvError::DiskFull { .. } => SqlError::new(ErrorKind::Io, "53100", message),
             KvError::Cancelled => SqlError::cancelled(),
             KvError::ReadOnly => SqlError::statement("25006", message),

@@ -199,6 +199,12 @@ fn what_is_dropped_under_a_statement_is_not_told_by_numbers() {
     let message = "a table or index that the statement uses was dropped meanwhile";
     assert_eq!((told.sqlstate, told.message.as_str()), ("55000", message));
     assert_eq!(told.detail.as_deref(), Some("Storage \"i7.c\" is not there."));
+    let told = SqlError::from(KvError::Corruption {
+        table: Some(name("i7.c")),
+        key: None,
+        message: name("block checksum mismatch"),
+    });
+    assert!(told.hint.is_some_and(|hint| hint.starts_with("SHOW STATS tells")));
 }
 
 #[test]
