@@ -25,7 +25,7 @@ use crate::sequences::KnownSequences;
 use crate::snapshot::{Definitions, Snapshot};
 use crate::stale::ChangedRows;
 use crate::stored;
-use crate::watch::WatchedStore;
+use crate::watch::{States, WatchedStore};
 use crate::write::{Target, Write};
 use crate::{DefinitionChanges, EngineError, SequenceState, ingest, recover};
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
@@ -114,7 +114,8 @@ impl Engine {
             return Err(EngineError::RecoveryNeeded);
         }
         let catalog = stored::load_catalog(store.as_ref())?;
-        let watched = Arc::new(WatchedStore::new(store));
+        let kept = Arc::<KeptBlocks>::default();
+        let watched = Arc::new(WatchedStore::new(store, kept.writes().clone()));
         let mut inner = Inner {
             store: watched.clone(),
             watched,
@@ -138,7 +139,7 @@ impl Engine {
             rows_at_once: AtomicU64::new(ROWS_AT_ONCE),
             repack: Mutex::default(),
             debts: Debts::default(),
-            kept: Arc::default(),
+            kept,
             load_directory: RwLock::new(std::env::temp_dir()),
             load_bytes_max: AtomicUsize::new(LOAD_BYTES_MAX),
             least_id: AtomicU32::new(0),
@@ -231,8 +232,8 @@ impl Engine {
         let definitions = self.inner.definitions.read();
         let in_blocks = definitions.codec(table).is_ok_and(|codec| codec.blocks.is_some());
         let kv = match in_blocks {
-            true => self.inner.watched.snapshot_with_state(),
-            false => (self.inner.store.latest(), None),
+            true => self.inner.watched.snapshot_with_states(),
+            false => (self.inner.store.latest(), States::default()),
         };
         self.inner.view(&definitions, kv)
     }
@@ -322,16 +323,16 @@ impl Inner {
     /// Takes definitions and data of one moment.
     pub(crate) fn snapshot(&self) -> Snapshot {
         let definitions = self.definitions.read();
-        self.view(&definitions, self.watched.snapshot_with_state())
+        self.view(&definitions, self.watched.snapshot_with_states())
     }
 
     /// Takes the data of this moment as it is under other definitions, which nobody else sees.
     pub(crate) fn snapshot_as(&self, catalog: Catalog) -> Snapshot {
         let definitions = Definitions::new(catalog, Some(&self.definitions()));
-        self.view(&Arc::new(definitions), self.watched.snapshot_with_state())
+        self.view(&Arc::new(definitions), self.watched.snapshot_with_states())
     }
 
-    fn view(&self, definitions: &Arc<Definitions>, kv: (Arc<dyn KvSnapshot>, Option<u64>)) -> Snapshot {
+    fn view(&self, definitions: &Arc<Definitions>, kv: (Arc<dyn KvSnapshot>, States)) -> Snapshot {
         Snapshot::new(
             definitions.clone(),
             kv,

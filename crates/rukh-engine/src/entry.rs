@@ -239,27 +239,12 @@ impl IndexCodec {
         value: &'a [u8],
         out: &mut Vec<DatumRef<'a>>,
     ) -> Result<(), DecodeError> {
-        self.decode_some_slots(key, value, |_| true, out)
-    }
-
-    /// The same where not all values behind the key are wanted: others are given as NULL.
-    pub(crate) fn decode_some_slots<'a>(
-        &'a self,
-        key: &'a [u8],
-        value: &'a [u8],
-        wants: impl Fn(usize) -> bool,
-        out: &mut Vec<DatumRef<'a>>,
-    ) -> Result<(), DecodeError> {
         let times = self.timed.then(|| hidden::datums(row::times(value)));
-        let first = self.layout.columns().len();
         if let Some(family) = &self.family {
             let value = family.open(value)?;
             self.layout.decode_refs(key, out)?;
             for ordinal in 0..family.positions.len() {
-                out.push(match wants(first + ordinal) {
-                    true => value.datum(ordinal)?,
-                    false => DatumRef::Null,
-                });
+                out.push(value.datum(ordinal)?);
             }
             out.extend(times.into_iter().flatten());
             return Ok(());
@@ -268,12 +253,54 @@ impl IndexCodec {
         let included = RowSlice::new(&self.included, included)?;
         self.layout.decode_refs(key, out)?;
         for slot in 0..self.included_positions.len() {
-            out.push(match wants(first + slot) {
-                true => included.datum(slot)?,
-                false => DatumRef::Null,
-            });
+            out.push(included.datum(slot)?);
         }
         out.extend(times.into_iter().flatten());
+        Ok(())
+    }
+
+    /// Shows the datums that an entry of a columnar index has in some slots, which ascend, with the place of each among these.
+    pub(crate) fn visit_slots(
+        &self,
+        key: &[u8],
+        value: &[u8],
+        slots: &[usize],
+        mut visit: impl FnMut(usize, &DatumRef<'_>) -> Result<(), ValueError>,
+    ) -> Result<(), EngineError> {
+        let failed = |error: DecodeError| self.corruption(key, error);
+        let first = self.layout.columns().len();
+        let of_key = slots.partition_point(|slot| *slot < first);
+        let mut elements = Vec::new();
+        let decoded = self.layout.decode_refs(key, &mut elements);
+        decoded.map_err(|e| failed(e.into()))?;
+        for (nth, slot) in slots[..of_key].iter().enumerate() {
+            visit(nth, &elements[*slot])?;
+        }
+        let included = first + self.index.include.len();
+        let of_row = slots.partition_point(|slot| *slot < included);
+        let ordinals = slots[of_key..of_row].iter().map(|slot| slot - first);
+        let ordinals = ordinals.zip(of_key..);
+        match &self.family {
+            Some(family) => {
+                let row = family.open(value).map_err(|e| failed(e.into()))?;
+                for (ordinal, nth) in ordinals {
+                    visit(nth, &row.datum(ordinal).map_err(|e| failed(e.into()))?)?;
+                }
+            }
+            None => {
+                let (_, row) = row::open(value).map_err(|e| failed(e.into()))?;
+                let row = RowSlice::new(&self.included, row).map_err(|e| failed(e.into()))?;
+                for (ordinal, nth) in ordinals {
+                    visit(nth, &row.datum(ordinal).map_err(|e| failed(e.into()))?)?;
+                }
+            }
+        }
+        if of_row < slots.len() {
+            let times = hidden::datums(row::times(value));
+            for (nth, slot) in slots.iter().enumerate().skip(of_row) {
+                visit(nth, &times[slot - included])?;
+            }
+        }
         Ok(())
     }
 

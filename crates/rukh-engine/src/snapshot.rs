@@ -6,6 +6,7 @@ use crate::columnar::{self, ColumnTest, KeptBlocks, Packed, PointRow, Unpacked, 
 use crate::entry::IndexCodec;
 use crate::lifetime::{self, Live};
 use crate::scan::{self, ColumnarCursor, RowCursor, ScanCounters, ScanRequest, Source};
+use crate::watch::States;
 use crate::{EngineError, Row};
 use parking_lot::Mutex;
 use rukh_catalog::{Catalog, CatalogError, Table, TableId};
@@ -99,7 +100,7 @@ fn live(
     definitions: &Definitions,
     raw: &Arc<dyn KvSnapshot>,
     clock: &Arc<Clock>,
-    kept: (&Arc<KeptBlocks>, Option<u64>),
+    kept: (&Arc<KeptBlocks>, States),
 ) -> (Option<Arc<Moment>>, Arc<dyn KvSnapshot>) {
     let moment = definitions.timed.then(|| clock.moment());
     let time = moment.as_ref().map(|moment| moment.time());
@@ -112,7 +113,7 @@ fn readable(
     definitions: &Definitions,
     raw: &Arc<dyn KvSnapshot>,
     time: Option<i64>,
-    (kept, blocks): (&Arc<KeptBlocks>, Option<u64>),
+    (kept, states): (&Arc<KeptBlocks>, States),
     wanted: Option<Wanted>,
 ) -> Arc<dyn KvSnapshot> {
     let raw: Arc<dyn KvSnapshot> = match definitions.has_packed() {
@@ -120,7 +121,7 @@ fn readable(
             kv: raw.clone(),
             tables: definitions.packed.clone(),
             kept: kept.clone(),
-            blocks,
+            states,
             wanted,
         }),
         false => raw.clone(),
@@ -151,8 +152,8 @@ pub struct Snapshot {
     moment: Held,
     clock: Arc<Clock>,
     kept: Arc<KeptBlocks>,
-    /// The state of blocks, if it is known.
-    blocks: Option<u64>,
+    /// What is known of the moment.
+    states: States,
     store: Arc<dyn KvStore>,
     halted: Arc<AtomicBool>,
 }
@@ -160,13 +161,13 @@ pub struct Snapshot {
 impl Snapshot {
     pub(crate) fn new(
         definitions: Arc<Definitions>,
-        (raw, blocks): (Arc<dyn KvSnapshot>, Option<u64>),
+        (raw, states): (Arc<dyn KvSnapshot>, States),
         store: Arc<dyn KvStore>,
         clock: Arc<Clock>,
         kept: Arc<KeptBlocks>,
         halted: Arc<AtomicBool>,
     ) -> Self {
-        let (moment, kv) = live(&definitions, &raw, &clock, (&kept, blocks));
+        let (moment, kv) = live(&definitions, &raw, &clock, (&kept, states));
         Snapshot {
             catalog: definitions.catalog.clone(),
             definitions,
@@ -176,7 +177,7 @@ impl Snapshot {
             moment: Held(Mutex::new(moment)),
             clock,
             kept,
-            blocks,
+            states,
             store,
             halted,
         }
@@ -184,11 +185,12 @@ impl Snapshot {
 
     /// Returns the same definitions with other data, at the present time.
     pub(crate) fn with_kv(&self, raw: Arc<dyn KvSnapshot>) -> Self {
-        let (moment, kv) = live(&self.definitions, &raw, &self.clock, (&self.kept, None));
+        let states = States::default();
+        let (moment, kv) = live(&self.definitions, &raw, &self.clock, (&self.kept, states));
         Snapshot {
             kv,
             raw,
-            blocks: None,
+            states,
             time: moment.as_ref().map(|moment| moment.time()),
             moment: Held(Mutex::new(moment)),
             ..self.clone()
@@ -200,7 +202,7 @@ impl Snapshot {
         match self.time {
             None => self.clone(),
             Some(_) => Snapshot {
-                blocks: self.blocks,
+                states: self.states,
                 ..self.with_kv(self.raw.clone())
             },
         }
@@ -253,7 +255,7 @@ impl Snapshot {
                     storage: codec.families[0].storage.clone(),
                     ordinals: ordinals.clone(),
                 };
-                let kept = (&self.kept, self.blocks);
+                let kept = (&self.kept, self.states);
                 readable(&self.definitions, &self.raw, self.time, kept, Some(wanted))
             }
         }
@@ -270,7 +272,7 @@ impl Snapshot {
         let Some(index) = self.blocks_for_ever(codec) else {
             return Ok(None);
         };
-        let kept = (self.kept.as_ref(), self.blocks);
+        let kept = (self.kept.as_ref(), self.states.blocks);
         columnar::point_row(self.raw.as_ref(), kept, index, key, slots).map(Some)
     }
 
@@ -286,7 +288,7 @@ impl Snapshot {
         let Some(index) = self.blocks_for_ever(codec) else {
             return Ok(None);
         };
-        let kept = (self.kept.as_ref(), self.blocks);
+        let kept = (self.kept.as_ref(), self.states.blocks);
         columnar::prefix_rows(self.raw.as_ref(), kept, index, of, slots, most)
     }
 
@@ -346,9 +348,9 @@ impl Snapshot {
         ColumnarCursor::new(codec.clone(), self, request)
     }
 
-    /// Returns what is kept of blocks, and the state of these that the snapshot belongs to, if it is known.
-    pub(crate) fn kept(&self) -> (&Arc<KeptBlocks>, Option<u64>) {
-        (&self.kept, self.blocks)
+    /// Returns what is kept of blocks and of changes beside them, and what is known of the moment.
+    pub(crate) fn kept(&self) -> (&Arc<KeptBlocks>, States) {
+        (&self.kept, self.states)
     }
 
     /// Returns the test that what is alive of a columnar index or table passes, if any of it may be dead.
@@ -390,7 +392,13 @@ impl Snapshot {
         if let Some(index) = scan::columnar_index(codec, source)? {
             let ranges = KeyRange::merge(ranges);
             let most = parts.saturating_mul(crate::split::POINTS_PER_PART);
-            let points = columnar::first_keys(self.raw.as_ref(), index, self.kept(), &ranges, most)?;
+            let points = columnar::first_keys(
+                self.raw.as_ref(),
+                index,
+                (&self.kept, self.states.blocks),
+                &ranges,
+                most,
+            )?;
             return Ok(crate::split::split_at(ranges, &points, parts));
         }
         let storage = scan::storage_name(codec, source)?;

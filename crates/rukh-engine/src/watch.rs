@@ -3,12 +3,18 @@
 //! All writes go through a [`WatchedStore`], which counts those that touch blocks when they begin and when they end. A snapshot
 //! that was taken while none was under way belongs to one *state of blocks*, told by their number; two snapshots of the same state have the
 //! same blocks. One that was taken beside such a write belongs to none, and so does one of another store.
+//!
+//! Changes beside blocks come with every write. So writes have numbers, too ([`Writes`]), and a snapshot knows up to which one all had ended when
+//! it was taken. What the last write of a table was is noted once somebody has asked for it: a snapshot that has this one, and of
+//! which all later ones are of other tables, has the table in the state that this write left.
 
+use parking_lot::Mutex;
 use rukh_keys::KeyRange;
 use rukh_kv::{
     Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, Purge,
     SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch,
 };
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,59 +29,132 @@ pub(crate) struct WatchedStore {
     started: AtomicU64,
     finished: AtomicU64,
     /// All writes, of blocks or not.
-    all_started: AtomicU64,
-    all_finished: AtomicU64,
+    writes: Arc<Writes>,
+}
+
+/// What is known of the moment of a snapshot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct States {
+    /// The state of blocks that it belongs to.
+    pub(crate) blocks: Option<u64>,
+    /// The number of a write: when the snapshot was taken, this one and all before it had ended.
+    pub(crate) writes: Option<u64>,
+}
+
+/// The writes of a store by number, from 1.
+#[derive(Default)]
+pub(crate) struct Writes {
+    /// This one and all before it have ended.
+    ended: AtomicU64,
+    under_way: Mutex<UnderWay>,
+}
+
+#[derive(Default)]
+struct UnderWay {
+    started: u64,
+    /// Those that have not ended, ascending.
+    running: Vec<u64>,
+    /// Of each table that was asked for, the last write that changed it, or an earlier one than is known.
+    last: HashMap<String, u64>,
+}
+
+impl Writes {
+    /// Begins a write of these tables; returns its number.
+    fn begin<'t>(&self, tables: impl Iterator<Item = &'t str>) -> u64 {
+        let mut under_way = self.under_way.lock();
+        under_way.started += 1;
+        let number = under_way.started;
+        under_way.running.push(number);
+        if !under_way.last.is_empty() {
+            for table in tables {
+                if let Some(last) = under_way.last.get_mut(table) {
+                    *last = number;
+                }
+            }
+        }
+        number
+    }
+
+    fn end(&self, number: u64) {
+        let mut under_way = self.under_way.lock();
+        under_way.running.retain(|running| *running != number);
+        let first = under_way.running.first();
+        let ended = first.map_or(under_way.started, |first| first - 1);
+        self.ended.store(ended, Ordering::SeqCst);
+    }
+
+    /// Returns the write that left a table as a snapshot has it, which was taken when all writes up to `ended` had ended; `None` if there
+    /// was another since. The same number means the same state of the table.
+    pub(crate) fn state_of(&self, table: &str, ended: u64) -> Option<u64> {
+        let mut under_way = self.under_way.lock();
+        // Whatever was written before the first question belongs to the first state.
+        let started = under_way.started;
+        let last = match under_way.last.get(table) {
+            Some(last) => *last,
+            None => *under_way.last.entry(table.to_string()).or_insert(started),
+        };
+        (last <= ended).then_some(last)
+    }
 }
 
 impl WatchedStore {
-    pub(crate) fn new(store: Arc<dyn KvStore>) -> Self {
+    pub(crate) fn new(store: Arc<dyn KvStore>, writes: Arc<Writes>) -> Self {
         WatchedStore {
             store,
             started: AtomicU64::new(0),
             finished: AtomicU64::new(0),
-            all_started: AtomicU64::new(0),
-            all_finished: AtomicU64::new(0),
+            writes,
         }
     }
 
     /// Returns how many writes there were of whatever; `None` while one is under way. Between two times with the same number
     /// nothing was written.
     pub(crate) fn writes(&self) -> Option<u64> {
-        let finished = self.all_finished.load(Ordering::SeqCst);
-        let started = self.all_started.load(Ordering::SeqCst);
-        (finished == started).then_some(started)
+        let under_way = self.writes.under_way.lock();
+        under_way.running.is_empty().then_some(under_way.started)
     }
 
-    /// Takes a snapshot, and says to which state of blocks it belongs.
-    pub(crate) fn snapshot_with_state(&self) -> (Arc<dyn KvSnapshot>, Option<u64>) {
+    /// Takes a snapshot, and says to which states it belongs.
+    pub(crate) fn snapshot_with_states(&self) -> (Arc<dyn KvSnapshot>, States) {
+        let writes = self.writes.ended.load(Ordering::SeqCst);
         let finished = self.finished.load(Ordering::SeqCst);
         let started = self.started.load(Ordering::SeqCst);
         let snapshot = self.store.snapshot();
         let still = self.started.load(Ordering::SeqCst);
-        (
-            snapshot,
-            (finished == started && started == still).then_some(started),
-        )
+        let states = States {
+            blocks: (finished == started && started == still).then_some(started),
+            writes: Some(writes),
+        };
+        (snapshot, states)
     }
 
-    /// Does something that changes blocks, if it does.
-    fn counted<T>(&self, changes: bool, write: impl FnOnce(&dyn KvStore) -> T) -> T {
-        self.all_started.fetch_add(1, Ordering::SeqCst);
-        let _finish_all = Finish(&self.all_finished);
-        let _finish = changes.then(|| {
+    /// Says that these tables are about to be changed; they are no more once what it returns is dropped.
+    fn counting<'t>(&self, tables: impl Iterator<Item = &'t str> + Clone) -> Counting<'_> {
+        let blocks = tables.clone().any(is_of_blocks).then(|| {
             self.started.fetch_add(1, Ordering::SeqCst);
-            Finish(&self.finished)
+            &self.finished
         });
-        write(self.store.as_ref())
+        Counting {
+            blocks,
+            writes: &self.writes,
+            number: self.writes.begin(tables),
+        }
     }
 }
 
-/// Counts a write as finished, however it ended.
-struct Finish<'a>(&'a AtomicU64);
+/// A write under way; it has ended when this is dropped, however it went.
+struct Counting<'a> {
+    blocks: Option<&'a AtomicU64>,
+    writes: &'a Writes,
+    number: u64,
+}
 
-impl Drop for Finish<'_> {
+impl Drop for Counting<'_> {
     fn drop(&mut self) {
-        self.0.fetch_add(1, Ordering::SeqCst);
+        self.writes.end(self.number);
+        if let Some(finished) = self.blocks {
+            finished.fetch_add(1, Ordering::SeqCst);
+        }
     }
 }
 
@@ -101,7 +180,8 @@ impl KvStore for WatchedStore {
     }
 
     fn create_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
-        self.counted(is_of_blocks(table), |store| store.create_table(table, options))
+        let _counting = self.counting(std::iter::once(table));
+        self.store.create_table(table, options)
     }
 
     fn configure_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
@@ -113,7 +193,8 @@ impl KvStore for WatchedStore {
     }
 
     fn drop_table(&self, table: &str) -> Result<(), KvError> {
-        self.counted(is_of_blocks(table), |store| store.drop_table(table))
+        let _counting = self.counting(std::iter::once(table));
+        self.store.drop_table(table)
     }
 
     fn snapshot(&self) -> Arc<dyn KvSnapshot> {
@@ -125,8 +206,8 @@ impl KvStore for WatchedStore {
     }
 
     fn write(&self, batch: WriteBatch, durability: Durability) -> Result<(), KvError> {
-        let changes = batch.tables().iter().any(|table| is_of_blocks(table));
-        self.counted(changes, |store| store.write(batch, durability))
+        let _counting = self.counting(batch.tables().iter().map(String::as_str));
+        self.store.write(batch, durability)
     }
 
     fn sync(&self) -> Result<(), KvError> {
@@ -170,8 +251,9 @@ impl KvStore for WatchedStore {
     }
 
     fn ingest(&self, loads: Vec<(TableName, Vec<LoadFile>)>) -> Result<(), KvError> {
-        let changes = loads.iter().any(|(table, _)| is_of_blocks(&table.to_string()));
-        self.counted(changes, |store| store.ingest(loads))
+        let tables: Vec<String> = loads.iter().map(|(table, _)| table.to_string()).collect();
+        let _counting = self.counting(tables.iter().map(String::as_str));
+        self.store.ingest(loads)
     }
 
     fn discard_files(&self, files: &[LoadFile]) -> Result<(), KvError> {
@@ -209,38 +291,83 @@ mod tests {
     use super::*;
     use rukh_kv::MemoryStore;
 
-    #[test]
-    fn snapshots_are_of_one_state_until_blocks_change() {
-        let store = WatchedStore::new(Arc::new(MemoryStore::new()));
-        for table in ["t1", "t1.c"] {
+    fn watched() -> WatchedStore {
+        let store = WatchedStore::new(Arc::new(MemoryStore::new()), Arc::default());
+        for table in ["t1", "t1.c", "t2"] {
             store.create_table(table, &TableOptions::default()).unwrap();
         }
-        let state = || store.snapshot_with_state().1;
-        let put = |table: &str| {
-            let mut batch = WriteBatch::new();
-            batch.put(table, b"key", b"value");
-            store.write(batch, Durability::Buffered).unwrap();
-        };
+        store
+    }
+
+    fn put(store: &WatchedStore, table: &str) -> Result<(), KvError> {
+        let mut batch = WriteBatch::new();
+        batch.put(table, b"key", b"value");
+        store.write(batch, Durability::Buffered)
+    }
+
+    #[test]
+    fn snapshots_are_of_one_state_until_blocks_change() {
+        let store = watched();
+        let state = || store.snapshot_with_states().1.blocks;
         let first = state();
         assert!(first.is_some());
-        put("t1");
+        put(&store, "t1").unwrap();
         assert_eq!(state(), first);
-        put("t1.c");
+        put(&store, "t1.c").unwrap();
         let second = state();
         assert!(second.is_some() && second != first);
         // What fails may have changed something.
-        let mut batch = WriteBatch::new();
-        batch.put("t2.c", b"key", b"value");
-        store.write(batch, Durability::Buffered).unwrap_err();
+        put(&store, "t3.c").unwrap_err();
         assert!(state().is_some() && state() != second);
-        let beside = store.counted(true, |_| state());
-        assert_eq!(beside, None);
+        let counting = store.counting(["t1", "t1.c"].into_iter());
+        assert_eq!(state(), None);
+        drop(counting);
         let writes = store.writes();
-        assert_eq!(
-            (store.counted(false, |_| store.writes()), store.writes()),
-            (None, writes.map(|writes| writes + 1))
-        );
+        let counting = store.counting(["t1"].into_iter());
+        assert!(state().is_some());
+        assert_eq!(store.writes(), None);
+        drop(counting);
+        assert_eq!(store.writes(), writes.map(|writes| writes + 1));
         store.drop_table("t1.c").unwrap();
         assert!(state().is_some());
+    }
+
+    #[test]
+    fn a_table_is_in_one_state_until_it_is_written() {
+        let store = watched();
+        let taken = || store.snapshot_with_states().1.writes.unwrap();
+        let state = |table: &str, ended: u64| store.writes.state_of(table, ended);
+        let before = taken();
+        put(&store, "t1").unwrap();
+        // What was there before the first question is not told apart, and was not there before the last write.
+        assert_eq!(state("t1", before), None);
+        let first = state("t1", taken());
+        assert!(first.is_some());
+        put(&store, "t2").unwrap();
+        assert_eq!(state("t1", taken()), first);
+        let old = taken();
+        put(&store, "t1").unwrap();
+        let second = state("t1", taken());
+        assert!(second.is_some() && second != first);
+        assert_eq!(state("t1", old), None);
+        // Of a snapshot taken beside a write nobody knows whether it has it.
+        let counting = store.counting(["t1"].into_iter());
+        let beside = taken();
+        assert_eq!(state("t1", beside), None);
+        put(&store, "t2").unwrap();
+        assert_eq!(state("t1", taken()), None);
+        drop(counting);
+        assert_eq!(state("t1", beside), None);
+        assert!(state("t1", taken()).is_some());
+        // Beside one of another table it is known.
+        let third = state("t1", taken());
+        let counting = store.counting(["t2"].into_iter());
+        assert_eq!(state("t1", taken()), third);
+        drop(counting);
+        // What fails may have changed something.
+        put(&store, "t3").unwrap_err();
+        assert_eq!(state("t1", taken()), third);
+        store.drop_table("t1").unwrap();
+        assert_ne!(state("t1", taken()), third);
     }
 }

@@ -1,4 +1,4 @@
-//! The changes of a columnar index that are in no block yet, read in key order.
+//! The changes of a columnar index that are in no block yet, read in key order, one by one.
 
 use crate::EngineError;
 use rukh_kv::KvCursor;
@@ -39,25 +39,5 @@ impl Changes {
     pub(super) fn next(&mut self) -> Result<Option<Change>, EngineError> {
         self.peek()?;
         Ok(self.next.take())
-    }
-
-    /// Takes the next changes for as long as their keys are wanted, and at most `most`; says whether
-    /// another that is wanted follows.
-    pub(super) fn take(
-        &mut self,
-        most: usize,
-        wanted: impl Fn(&[u8]) -> bool,
-    ) -> Result<(Vec<Change>, bool), EngineError> {
-        let mut taken = Vec::new();
-        while let Some((key, _)) = self.peek()? {
-            if !wanted(key) {
-                break;
-            }
-            if taken.len() == most {
-                return Ok((taken, true));
-            }
-            taken.extend(self.next.take());
-        }
-        Ok((taken, false))
     }
 }

@@ -30,15 +30,20 @@
 //!
 //! Of columns of long values whose pieces are all kept, scans with conditions make sketches, which are kept with them (`sketch`).
 //!
-//! Deliberately not here: changes beside blocks, which are read from storage each time.
+//! Of changes beside blocks, decoded ones are kept where they serve the next scan, too (`chunks`). They have a share of the memory as far as they
+//! need it.
 
 use super::block::Piece;
+use super::chunk::Chunk;
+use super::chunks::{ChunkLists, ChunksOf, Found};
 use super::head::{BlockHead, Head};
 use super::heads::{HeadList, HeadLists};
 use super::pieces::{Cut, Parts};
 use super::sketch::Sketch;
 use super::times::Numbers;
 use crate::engine::Engine;
+use crate::entry::IndexCodec;
+use crate::watch::{States, Writes};
 use parking_lot::{Mutex, RwLock};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::Bound;
@@ -57,6 +62,9 @@ const BLOCK_BYTES: usize = 256;
 /// Lists of heads have one byte of so many.
 const HEADS_SHARE: usize = 8;
 
+/// Changes beside blocks have one byte of so many at most.
+const CHANGES_SHARE: usize = 4;
+
 /// Pieces of scans are long that have more bytes for each row, beside what each piece has; of the room they leave one byte of so many to
 /// others.
 const SHORT_ROW_BYTES: usize = 2;
@@ -73,6 +81,10 @@ pub(crate) struct KeptBlocks {
     directories: RwLock<HashMap<String, Arc<Directory>>>,
     /// By column family, all heads as a scan found them.
     heads: Mutex<HeadLists>,
+    /// Changes beside blocks, and how many bytes they take.
+    changes: Mutex<ChunkLists>,
+    changes_bytes: AtomicUsize,
+    writes: Arc<Writes>,
     bytes_max: AtomicUsize,
 }
 
@@ -144,6 +156,9 @@ impl Default for KeptBlocks {
             shards: Default::default(),
             directories: RwLock::default(),
             heads: Mutex::default(),
+            changes: Mutex::default(),
+            changes_bytes: AtomicUsize::new(0),
+            writes: Arc::default(),
             bytes_max: AtomicUsize::new(BYTES_MAX),
         }
     }
@@ -164,11 +179,44 @@ impl KeptBlocks {
             shard.lock().shrink(self.shard_bytes_max());
         }
         self.heads.lock().shrink(bytes / HEADS_SHARE);
+        let mut changes = self.changes.lock();
+        changes.shrink(bytes / CHANGES_SHARE);
+        self.changes_bytes.store(changes.bytes(), Ordering::Relaxed);
     }
 
     fn shard_bytes_max(&self) -> usize {
         let bytes = self.bytes_max.load(Ordering::Relaxed);
-        (bytes - bytes / HEADS_SHARE) / SHARDS
+        let of_others = bytes / HEADS_SHARE + self.changes_bytes.load(Ordering::Relaxed);
+        bytes.saturating_sub(of_others) / SHARDS
+    }
+
+    /// Returns the writes whose numbers tell states of changes.
+    pub(crate) fn writes(&self) -> &Arc<Writes> {
+        &self.writes
+    }
+
+    /// Says which changes are meant that a snapshot of these states has beside the blocks of an index; `None` if that is not known, or
+    /// nothing is kept.
+    pub(super) fn changes_of(&self, index: &Arc<IndexCodec>, states: States) -> Option<ChunksOf> {
+        if self.bytes_max.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let state = self.writes.state_of(&index.storage, states.writes?)?;
+        let index = index.clone();
+        Some(ChunksOf { index, state })
+    }
+
+    /// Looks for the changes that begin at a key, or in reverse end there.
+    pub(super) fn changes(&self, of: &ChunksOf, place: Option<&[u8]>, reverse: bool) -> Found {
+        self.changes.lock().find(of, place, reverse)
+    }
+
+    /// Keeps changes that have the columns wanted, where there is room.
+    pub(super) fn keep_changes(&self, of: &ChunksOf, chunk: &Arc<Chunk>, wanted: &[bool]) {
+        let bytes_max = self.bytes_max.load(Ordering::Relaxed) / CHANGES_SHARE;
+        let mut changes = self.changes.lock();
+        changes.keep(of, chunk, wanted, bytes_max);
+        self.changes_bytes.store(changes.bytes(), Ordering::Relaxed);
     }
 
     /// Returns the heads of all blocks in a state, if they are kept.

@@ -7,19 +7,22 @@
 //! | conditions on encoded values                | `test`, `mask`, `sketch` |
 //! | which blocks a value may be in              | `filter`            |
 //! | when rows were written, and since when they live | `times`        |
-//! | how blocks and changes are read as one      | `scan`, `open`, `changes`, `first`, `totals` |
+//! | how blocks and changes are read as one      | `scan`, `merge`, `open`, `beside`, `first`, `totals` |
 //! | how tables in blocks look as if in rows     | `view`              |
-//! | what is kept of blocks that were read       | `kept`, `heads`     |
+//! | what is kept of what was read               | `kept`, `heads`; of changes `chunks`, `chunk` |
 //! | how blocks are made                         | `build`, `row_keys`, `load` |
 //! | how changes become blocks, and when         | `repack`, `debts`   |
 //! | how an index is checked and printed         | `check`             |
 //!
 //! Deliberately not here: Arrow, and which conditions there are.
 
+mod beside;
 mod block;
 mod build;
 mod changes;
 mod check;
+mod chunk;
+mod chunks;
 mod column;
 mod debts;
 mod dictionary;
@@ -31,6 +34,7 @@ mod heads;
 mod kept;
 mod load;
 mod mask;
+mod merge;
 mod open;
 mod packed;
 mod pieces;

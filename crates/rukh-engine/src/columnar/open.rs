@@ -180,6 +180,11 @@ impl Block {
         }
     }
 
+    /// Returns what is kept of it.
+    pub(super) fn kept_block(&self) -> Option<&Arc<KeptBlock>> {
+        self.kept.as_ref().map(|(_, block)| block)
+    }
+
     fn cut(&self, index: &IndexCodec, slot: usize) -> Cut<'_> {
         let number = index.blocks().expect("the index is columnar").numbers[slot];
         Cut::of(self.parts.as_deref(), self.stored.place(number), self.rows)

@@ -8,15 +8,16 @@
 //! left; then the columns given out, where a row is left at all. Groups begin small and grow, so that
 //! a LIMIT reads little ahead.
 //!
-//! Changes are merged where they belong: their keys are searched in the key columns of their block,
+//! Changes are merged where they belong (`merge`): their keys are searched in the key columns of their block,
 //! which are read only where a block has rows left and changes.
 //!
 //! In reverse the same is done from the end: ranges, blocks, the rows of each, and changes.
 //!
 //! Deliberately not here: the rows of the table.
 
+use super::beside::{Beside, Until};
 use super::block::Piece;
-use super::changes::Changes;
+use super::chunks::ChunksOf;
 use super::filter::Filter;
 use super::first::{Best, FirstRows, Firsts};
 use super::head::BlockHead;
@@ -29,9 +30,10 @@ use super::test::{ColumnTest, Test};
 use super::totals::{BlockTotals, TotalWanted, Totals};
 use super::vector::ColumnVector;
 use crate::EngineError;
-use crate::entry::{DELETED, IndexCodec};
+use crate::entry::IndexCodec;
 use crate::scan::ScanCounters;
-use rukh_keys::{DataType, DatumRef, KeyRange};
+use crate::watch::States;
+use rukh_keys::{DataType, KeyRange};
 use rukh_kv::{KvCursor, KvSnapshot, ScanSpec};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -39,9 +41,6 @@ use std::sync::atomic::{AtomicBool, Ordering as Memory};
 
 /// Blocks looked at together, at most.
 const GROUP_MAX: usize = 16;
-
-/// Changes merged into a block at a time.
-const CHANGES_MAX: usize = 4096;
 
 /// A test is taken to refuse so many of the rows at least: one in a hundred.
 const REFUSED_MIN: f64 = 0.01;
@@ -85,37 +84,39 @@ pub(crate) struct BlockScanSpec {
 
 /// A scan of a columnar index under way.
 pub(crate) struct BlockScan {
-    kv: Arc<dyn KvSnapshot>,
-    index: Arc<IndexCodec>,
-    tests: Vec<(usize, Test)>,
-    columns: Vec<usize>,
+    pub(super) kv: Arc<dyn KvSnapshot>,
+    pub(super) index: Arc<IndexCodec>,
+    pub(super) tests: Vec<(usize, Test)>,
+    pub(super) columns: Vec<usize>,
     /// By slot whether it is tested or given out.
-    wanted: Vec<bool>,
-    reverse: bool,
+    pub(super) wanted: Vec<bool>,
+    pub(super) reverse: bool,
     firsts: Vec<Firsts>,
     ranges: std::vec::IntoIter<KeyRange>,
     range: Option<RangeScan>,
     group: VecDeque<Block>,
     group_size: usize,
     cancel: Option<Arc<AtomicBool>>,
-    batch: ColumnBatch,
+    pub(super) batch: ColumnBatch,
     /// What is asked of blocks in place of their rows.
     totals: Option<Totals>,
     /// Whether changes are read.
     changes: bool,
     /// What is kept of blocks, if the scan takes it, and the state of these that it reads.
-    kept: Option<(Arc<KeptBlocks>, Option<u64>)>,
+    pub(super) kept: Option<(Arc<KeptBlocks>, Option<u64>)>,
+    /// Which kept changes are meant, if that is known.
+    pub(super) changes_of: Option<ChunksOf>,
     /// The order in which tests are evaluated, and what was seen of each.
     order: Vec<usize>,
     seen: Vec<Seen>,
-    counters: ScanCounters,
+    pub(super) counters: ScanCounters,
 }
 
 /// One range being read.
 struct RangeScan {
     range: KeyRange,
     heads: Heads,
-    changes: Changes,
+    changes: Beside,
 }
 
 /// Where heads come from.
@@ -143,14 +144,6 @@ struct Seen {
     after: usize,
     /// Bytes read for it.
     bytes: usize,
-}
-
-/// What is appended to a batch, in order.
-enum Segment {
-    /// Some of the rows selected.
-    Rows(std::ops::Range<usize>),
-    /// A change that passed the tests.
-    Change(usize),
 }
 
 impl BlockScan {
@@ -208,6 +201,7 @@ impl BlockScan {
             totals: None,
             changes: true,
             kept: None,
+            changes_of: None,
             order,
             seen,
             counters: ScanCounters::default(),
@@ -215,9 +209,10 @@ impl BlockScan {
         })
     }
 
-    /// Takes what is kept of blocks, and has kept what it reads.
-    pub(crate) fn keeping(mut self, (kept, state): (&Arc<KeptBlocks>, Option<u64>)) -> Self {
-        self.kept = Some((kept.clone(), state));
+    /// Takes what is kept of blocks and changes, and has kept what it reads.
+    pub(crate) fn keeping(mut self, (kept, states): (&Arc<KeptBlocks>, States)) -> Self {
+        self.changes_of = kept.changes_of(&self.index, states);
+        self.kept = Some((kept.clone(), states.blocks));
         self
     }
 
@@ -318,9 +313,9 @@ impl BlockScan {
         let mut range = self.range.take().expect("a range is open");
         self.read_heads(&mut range)?;
         if self.group.is_empty() {
-            let (changes, more) = range.changes.take(CHANGES_MAX, |_| true)?;
+            let (taken, more) = range.changes.take(&self.change_source(), None)?;
             let shown = self.batch.rows;
-            self.show_changes(&changes)?;
+            taken.map_or(Ok(()), |taken| self.show_changes(&taken))?;
             self.see(shown);
             self.range = more.then_some(range);
             return Ok(true);
@@ -364,10 +359,10 @@ impl BlockScan {
                 Heads::Stored(self.kv.scan(&blocks.storage, directed(vec![stored]))?, collected)
             }
         };
-        let changes = directed(self.changes.then(|| range.clone()).into_iter().collect());
+        let changes = self.changes.then(|| range.clone());
         Ok(RangeScan {
             heads,
-            changes: Changes::new(self.kv.scan(&self.index.storage, changes)?),
+            changes: Beside::new(changes, self.reverse),
             range,
         })
     }
@@ -612,21 +607,19 @@ impl BlockScan {
         if !block.placed && block.alive {
             self.place(&mut block, &range.range)?;
         }
-        let (changes, more) = match self.reverse {
-            false => range
-                .changes
-                .take(CHANGES_MAX, |key| key <= block.last_key.as_slice())?,
-            true => range
-                .changes
-                .take(CHANGES_MAX, |key| key >= block.first_key.as_slice())?,
+        let until = match self.reverse {
+            false => &block.last_key,
+            true => &block.first_key,
         };
+        let (taken, more) = range
+            .changes
+            .take(&self.change_source(), Some(Until::At(until)))?;
         self.range = Some(range);
-        if !block.alive {
-            self.show_changes(&changes)?;
-        } else if changes.is_empty() {
-            self.show_rows(&mut block)?;
-        } else {
-            self.merge(&mut block, &changes, more)?;
+        match taken {
+            Some(taken) if block.alive => self.merge(&mut block, &taken, more)?,
+            Some(taken) => self.show_changes(&taken)?,
+            None if block.alive => self.show_rows(&mut block)?,
+            None => {}
         }
         if more {
             self.group.push_front(block);
@@ -647,13 +640,19 @@ impl BlockScan {
             return Ok(false);
         };
         let (first, last) = (block.first_key.as_slice(), block.last_key.as_slice());
-        let (changes, more) = match self.reverse {
-            false => range.changes.take(CHANGES_MAX, |key| key < first)?,
-            true => range.changes.take(CHANGES_MAX, |key| key > last)?,
+        let (before, behind) = match self.reverse {
+            false => (first, last),
+            true => (last, first),
         };
-        self.show_changes(&changes)?;
-        let is_among = |key: &[u8]| key >= first && key <= last;
-        if more || range.changes.peek()?.is_some_and(|(key, _)| is_among(key)) {
+        let (taken, more) = range
+            .changes
+            .take(&self.change_source(), Some(Until::Before(before)))?;
+        taken.map_or(Ok(()), |taken| self.show_changes(&taken))?;
+        if more
+            || range
+                .changes
+                .has(&self.change_source(), Some(Until::At(behind)))?
+        {
             return Ok(false);
         }
         let Some(totals) = &mut self.totals else {
@@ -725,7 +724,7 @@ impl BlockScan {
         KeyColumns::new(&self.index, block)?.first_from(rows, key)
     }
 
-    fn read_key_columns(
+    pub(super) fn read_key_columns(
         &mut self,
         block: &mut Block,
         rows: std::ops::Range<usize>,
@@ -735,7 +734,7 @@ impl BlockScan {
     }
 
     /// Reads a column as far as some rows need it.
-    fn read_column(
+    pub(super) fn read_column(
         &mut self,
         block: &mut Block,
         slot: usize,
@@ -784,145 +783,6 @@ impl BlockScan {
         self.batch.rows += count;
         Ok(())
     }
-
-    /// Shows the rows of a block up to the last of these changes, or to its end, and the changes
-    /// where they belong.
-    fn merge(
-        &mut self,
-        block: &mut Block,
-        changes: &[(Vec<u8>, Vec<u8>)],
-        more: bool,
-    ) -> Result<(), EngineError> {
-        let mut mask = block.mask.take().unwrap_or_else(|| vec![1; block.rows]);
-        // Where these are all changes, only the rows that are left matter.
-        let candidates = (!more).then(|| selected(&mask, block.next..block.end));
-        let wanted = candidates.as_ref().map(|rows| within(Some(rows), 0..0));
-        self.read_key_columns(block, wanted.unwrap_or(0..block.rows))?;
-        let index = self.index.clone();
-        let decoded = self.decode(&index, changes)?;
-        // By change, the row before which it belongs; the next one lies behind it, in reverse before.
-        let mut places = Vec::with_capacity(changes.len());
-        let mut left = match &candidates {
-            Some(rows) => 0..rows.len(),
-            None => block.next..block.end,
-        };
-        let end = block.end;
-        let row_at = |at: usize| match &candidates {
-            Some(rows) => rows.get(at).map_or(end, |row| *row as usize),
-            None => at,
-        };
-        let keys = KeyColumns::new(&index, block)?;
-        for ((key, _), datums) in changes.iter().zip(&decoded) {
-            let place = keys.search_by(left.clone(), row_at, key, datums.as_deref())?;
-            if let Ok(at) = place {
-                mask[row_at(at)] = 0;
-            }
-            let place = place.unwrap_or_else(|at| at);
-            match self.reverse {
-                false => left.start = place,
-                true => left.end = place,
-            }
-            places.push(row_at(place));
-        }
-        let left = row_at(left.start)..row_at(left.end);
-        drop(keys);
-        let mut rows = match (self.reverse, more) {
-            (_, false) => selected(&mask, block.next..block.end),
-            (false, true) => selected(&mask, block.next..left.start),
-            (true, true) => selected(&mask, left.end..block.end),
-        };
-        if self.reverse {
-            rows.reverse();
-        }
-        block.mask = Some(mask);
-        (block.next, block.end) = (left.start, left.end);
-        let mut segments = Vec::with_capacity(2 * changes.len() + 1);
-        let (mut shown, mut count) = (0, 0);
-        for (nth, place) in places.iter().enumerate() {
-            let before = rows.partition_point(|row| (*row as usize >= *place) == self.reverse);
-            segments.push(Segment::Rows(shown..before));
-            shown = before;
-            if self.passes(decoded[nth].as_deref())? {
-                segments.push(Segment::Change(nth));
-                count += 1;
-            }
-        }
-        segments.push(Segment::Rows(shown..rows.len()));
-        let within = within(Some(&rows), 0..0);
-        for nth in 0..self.columns.len() {
-            let slot = self.columns[nth];
-            self.read_column(block, slot, within.clone())?;
-            let column = block.column(&self.index, slot)?;
-            let out = &mut self.batch.columns[nth];
-            let failed = |e| corruption(&self.index, &block.first_key, Some(slot), e);
-            // All at once, and then in turn with changes.
-            let mut read = out.empty();
-            column.read_rows(&rows, &mut read).map_err(failed)?;
-            for segment in &segments {
-                match segment {
-                    Segment::Rows(some) => out.append(&read, some.clone()).map_err(failed)?,
-                    Segment::Change(at) => {
-                        let datums = decoded[*at].as_deref().unwrap_or_default();
-                        out.push(&datums[slot])?;
-                    }
-                }
-            }
-        }
-        self.batch.rows += rows.len() + count;
-        Ok(())
-    }
-
-    /// Shows changes that no block has rows beside.
-    fn show_changes(&mut self, changes: &[(Vec<u8>, Vec<u8>)]) -> Result<(), EngineError> {
-        let index = self.index.clone();
-        for datums in self.decode(&index, changes)? {
-            if !self.passes(datums.as_deref())? {
-                continue;
-            }
-            let datums = datums.unwrap_or_default();
-            for (nth, slot) in self.columns.iter().enumerate() {
-                self.batch.columns[nth].push(&datums[*slot])?;
-            }
-            self.batch.rows += 1;
-        }
-        Ok(())
-    }
-
-    /// Decodes what is wanted of changes by slot; `None` for entries that are gone.
-    fn decode<'a>(
-        &mut self,
-        index: &'a IndexCodec,
-        changes: &'a [(Vec<u8>, Vec<u8>)],
-    ) -> Result<Vec<Option<Vec<DatumRef<'a>>>>, EngineError> {
-        self.counters.delta_rows += changes.len() as u64;
-        self.counters.keys_examined += changes.len() as u64;
-        let decode = |(key, value): &'a (Vec<u8>, Vec<u8>)| {
-            if value == DELETED {
-                return Ok(None);
-            }
-            let mut datums = Vec::new();
-            let wants = |slot: usize| self.wanted[slot];
-            let decoded = index.decode_some_slots(key, value, wants, &mut datums);
-            decoded.map_err(|e| index.corruption(key, e))?;
-            Ok(Some(datums))
-        };
-        changes.iter().map(decode).collect()
-    }
-
-    /// Whether an entry passes all tests; one that is gone does not.
-    fn passes(&mut self, datums: Option<&[DatumRef<'_>]>) -> Result<bool, EngineError> {
-        let Some(datums) = datums else {
-            return Ok(false);
-        };
-        let blocks = self.index.blocks().expect("the index is columnar");
-        for (slot, test) in &self.tests {
-            if !test.takes(blocks.types[*slot], &datums[*slot]) {
-                self.counters.masked_misses += 1;
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
 }
 
 /// Puts tests of numbers before those of byte strings, which look at rows only that are left.
@@ -932,7 +792,7 @@ fn cheapest_first(mut tests: Vec<(usize, Test)>, types: &[DataType]) -> Vec<(usi
 }
 
 /// Returns the rows between the first and the last of some selected, in whatever direction; or all.
-fn within(selected: Option<&[u32]>, all: std::ops::Range<usize>) -> std::ops::Range<usize> {
+pub(super) fn within(selected: Option<&[u32]>, all: std::ops::Range<usize>) -> std::ops::Range<usize> {
     match selected {
         None => all,
         Some([]) => 0..0,

@@ -1,10 +1,11 @@
 //! Conditions on one column, evaluated on its encoded values: the masked compares of columnar indexes.
 
-use super::vector::{Class, class_of};
+use super::mask::retain;
+use super::vector::{Class, ColumnVector, Values, class_of};
 use super::{column, filter, vector};
 use rukh_catalog::ColumnId;
 use rukh_keys::{DataType, Datum, DatumRef, ValueError};
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 
 /// A condition on one column: that its value lies in one of some ranges, or is NULL.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,6 +110,45 @@ impl Test {
         }
     }
 
+    /// Leaves those of some rows of a vector that are left already and pass; the mask has a byte for each.
+    pub(super) fn leave(&self, column: &ColumnVector, rows: Range<usize>, mask: &mut [u8]) {
+        let nulls = column.nulls().map(|nulls| &nulls[rows.clone()]);
+        let null_rows: Vec<usize> = match nulls {
+            None => Vec::new(),
+            Some(nulls) => (0..mask.len())
+                .filter(|row| nulls[*row] && mask[*row] != 0)
+                .collect(),
+        };
+        match (column.values(), self.integers.as_slice()) {
+            (Values::Int(values), [range]) => {
+                let [low, high] = [range.0, range.1].map(clamped);
+                let is_within = |value: i64| u8::from(low <= value) & u8::from(value <= high);
+                // A range that has no integer of 64 bits is clamped to one that has one.
+                let has_any = u8::from(range.0 <= i128::from(i64::MAX) && range.1 >= i128::from(i64::MIN));
+                for (left, value) in mask.iter_mut().zip(&values[rows]) {
+                    *left &= is_within(*value) & has_any;
+                }
+            }
+            (Values::Int(values), _) => {
+                let values = &values[rows];
+                retain(mask, |row| self.takes_integer(i128::from(values[row])));
+            }
+            (Values::Wide(values), _) => {
+                let values = &values[rows];
+                retain(mask, |row| self.takes_integer(values[row]));
+            }
+            (Values::Bytes(strings), _) => {
+                retain(mask, |row| self.takes_bytes(strings.get(rows.start + row)));
+            }
+            (Values::Coded(coded), _) => {
+                retain(mask, |row| self.takes_bytes(coded.get(rows.start + row)));
+            }
+        }
+        null_rows
+            .into_iter()
+            .for_each(|row| mask[row] = u8::from(self.null));
+    }
+
     /// Whether a value can pass that is no integer below `low` and none above `high`.
     pub(super) fn meets_integers(&self, low: i128, high: i128) -> bool {
         self.integers
@@ -159,6 +199,11 @@ impl Test {
             from_start && to_end
         })
     }
+}
+
+/// Returns the integer of 64 bits that comes nearest.
+fn clamped(value: i128) -> i64 {
+    value.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
 }
 
 /// Whether a value lies behind the start of a range, or at it.

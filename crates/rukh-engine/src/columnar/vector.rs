@@ -413,6 +413,18 @@ impl ColumnVector {
         self.nulls.resize(len, false);
         self.nulls.push(true);
         self.null_count += 1;
+        self.push_nothing();
+    }
+
+    /// Appends a row whose value nobody looks at.
+    pub(super) fn push_any(&mut self) {
+        if !self.nulls.is_empty() {
+            self.nulls.push(false);
+        }
+        self.push_nothing();
+    }
+
+    fn push_nothing(&mut self) {
         match &mut self.values {
             Values::Int(values) => values.push(0),
             Values::Wide(values) => values.push(0),
@@ -473,6 +485,29 @@ impl ColumnVector {
             }
             Ok(())
         })
+    }
+
+    /// Whether all values take the same room, so that one can be put in the place of another.
+    pub(super) fn is_fixed(&self) -> bool {
+        matches!(self.values, Values::Int(_) | Values::Wide(_))
+    }
+
+    /// Puts a value of a vector of the same type, in which all take the same room, in the place of another.
+    pub(super) fn put(&mut self, row: usize, from: &ColumnVector, at: usize) -> Result<(), BlockError> {
+        let is_null = from.is_null(at);
+        if is_null && self.nulls.is_empty() {
+            self.nulls.resize(self.len(), false);
+        }
+        if let Some(null) = self.nulls.get_mut(row) {
+            let was_null = std::mem::replace(null, is_null);
+            self.null_count = self.null_count + usize::from(is_null) - usize::from(was_null);
+        }
+        match (&mut self.values, &from.values) {
+            (Values::Int(values), Values::Int(from)) => values[row] = from[at],
+            (Values::Wide(values), Values::Wide(from)) => values[row] = from[at],
+            _ => return Err(BlockError::Invalid("values of another type")),
+        }
+        Ok(())
     }
 
     /// Returns a vector of some of the rows; `None` if that is more text than a vector can have.

@@ -15,6 +15,7 @@ use super::scan::{BlockScan, BlockScanSpec};
 use super::vector::ColumnVector;
 use crate::codec::DatumRefs;
 use crate::entry::{DELETED, IndexCodec};
+use crate::watch::States;
 use crate::{EngineError, Row};
 use rukh_keys::{Datum, DatumRef, KeyRange, MaskedCompare};
 use rukh_kv::{KvCursor, KvError, KvSnapshot, Position, ScanSpec, ScanStats, scan_position};
@@ -33,8 +34,8 @@ pub(crate) struct Unpacked {
     pub(crate) kv: Arc<dyn KvSnapshot>,
     pub(crate) tables: Arc<Packed>,
     pub(crate) kept: Arc<KeptBlocks>,
-    /// The state of blocks that the snapshot belongs to, if it is known (`watch`).
-    pub(crate) blocks: Option<u64>,
+    /// What is known of the moment of the snapshot (`watch`).
+    pub(crate) states: States,
     /// Which values its readers look at, if not all: what others have is shown as NULL.
     pub(crate) wanted: Option<Wanted>,
 }
@@ -124,7 +125,7 @@ impl KvSnapshot for Unpacked {
             cancel: spec.cancel,
         };
         let scan = BlockScan::new(self.kv.clone(), index.clone(), blocks)?;
-        let mut scan = scan.keeping((&self.kept, self.blocks));
+        let mut scan = scan.keeping((&self.kept, self.states));
         let (mut rows, most) = (0, spec.limit.unwrap_or(u64::MAX));
         while rows < most
             && let Some(batch) = scan.next_batch(usize::try_from(most - rows).unwrap_or(usize::MAX))?
@@ -154,7 +155,7 @@ impl Unpacked {
             kv: self.kv.clone(),
             index: index.clone(),
             kept: self.kept.clone(),
-            state: self.blocks,
+            state: self.states.blocks,
             checked: Vec::new(),
             block: None,
             window: Window::default(),

@@ -9,8 +9,8 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{self, Ident, VisitorMut};
 use rukh_catalog::{
-    Catalog, CatalogError, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, Index, IndexDraft,
-    KeyExpr, Sequence, Table,
+    Catalog, CatalogError, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, Index,
+    IndexDraft, KeyExpr, Sequence, Table,
 };
 use rukh_engine::{Alteration, Engine, EngineError, Row, RowFunctions};
 use rukh_keys::{DataType, Datum};
