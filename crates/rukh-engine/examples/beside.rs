@@ -174,6 +174,17 @@ fn timed(name: &str, mut ask: impl FnMut(bool) -> (u64, i64)) {
     );
 }
 
+/// Returns how often this process has read from files, and how many bytes came from disk, where the system tells.
+fn reads() -> (u64, u64) {
+    let told = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
+    let number = |name: &str| {
+        let line = told.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|number| number.trim().parse().ok())
+            .unwrap_or_default()
+    };
+    (number("syscr:"), number("read_bytes:"))
+}
+
 /// Asks where it is time to.
 fn timely(is_time: bool, ask: impl FnOnce() -> (u64, i64)) -> (u64, i64) {
     match is_time {
@@ -247,10 +258,15 @@ fn main() {
             let engine = open(&place);
             let forgotten = std::process::Command::new("sync").status().is_ok()
                 && std::fs::write("/proc/sys/vm/drop_caches", "3").is_ok();
-            let started = Instant::now();
+            let (started, before) = (Instant::now(), reads());
             let found = ask(&engine, &table);
             let took = started.elapsed().as_secs_f64() * 1e3;
-            println!("{name:40} just opened {took:8.2} ms, files forgotten: {forgotten}, {found:?}");
+            let after = reads();
+            println!(
+                "{name:40} just opened {took:8.2} ms, {:6} reads, {:8} KiB, files forgotten: {forgotten}, {found:?}",
+                after.0 - before.0,
+                (after.1 - before.1) >> 10,
+            );
         }
     }
 }

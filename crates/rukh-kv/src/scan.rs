@@ -22,6 +22,8 @@ pub struct ScanSpec {
     pub limit: Option<u64>,
     /// Whether values stay unread; they show as empty then.
     pub keys_only: bool,
+    /// Whether nearly all of the ranges will be read, so that storage may read many keys at once from disk.
+    pub read_ahead: bool,
     /// Ends the scan with [`KvError::Cancelled`](crate::KvError::Cancelled) soon after it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,
 }
@@ -35,6 +37,7 @@ impl ScanSpec {
             reverse: false,
             limit: None,
             keys_only: false,
+            read_ahead: false,
             cancel: None,
         }
     }
@@ -61,6 +64,14 @@ impl ScanSpec {
     pub fn limited(self, limit: u64) -> ScanSpec {
         ScanSpec {
             limit: Some(limit),
+            ..self
+        }
+    }
+
+    /// Says that nearly all will be read.
+    pub fn reading_ahead(self) -> ScanSpec {
+        ScanSpec {
+            read_ahead: true,
             ..self
         }
     }

@@ -31,6 +31,8 @@ pub(super) struct Block {
     pub(super) first_key: Vec<u8>,
     pub(super) last_key: Vec<u8>,
     pub(super) rows: usize,
+    /// Its number among the blocks of a scan.
+    pub(super) nth: usize,
     /// The columns that are stored, others are newer.
     stored: Numbers,
     /// How they are cut, if any is.
@@ -105,6 +107,7 @@ impl Block {
             first_key: first_key.to_vec(),
             last_key: head.last_key.to_vec(),
             rows: head.rows,
+            nth: 0,
             stored: head.numbers(),
             parts: head.parts.clone(),
             alive: true,
@@ -136,6 +139,7 @@ impl Block {
             first_key: head.first_key().to_vec(),
             last_key: head.last_key().to_vec(),
             rows: head.rows,
+            nth: 0,
             stored: head.numbers,
             parts: head.parts.clone(),
             alive: true,
@@ -161,6 +165,7 @@ impl Block {
             first_key: block.first_key.clone(),
             last_key: block.last_key.clone(),
             rows: block.rows,
+            nth: 0,
             stored: block.numbers,
             parts: block.parts.clone(),
             alive: true,
@@ -210,6 +215,11 @@ impl Block {
             self.read.len() - 1
         });
         &mut self.read[at]
+    }
+
+    /// Returns how many pieces a column has.
+    pub(super) fn pieces(&self, index: &IndexCodec, slot: usize) -> usize {
+        self.cut(index, slot).pieces
     }
 
     /// Takes the pieces of a column that some rows lie in from what is kept; returns those that are to be read from storage,

@@ -26,6 +26,7 @@ use super::kept::KeptBlocks;
 use super::mask::{ones, selected};
 use super::open::{Block, KeyColumns, block_at, corruption};
 use super::sketch::Sketch;
+use super::streams::{Streams, WantedPieces};
 use super::test::{ColumnTest, Test};
 use super::totals::{BlockTotals, TotalWanted, Totals};
 use super::vector::ColumnVector;
@@ -106,6 +107,9 @@ pub(crate) struct BlockScan {
     pub(super) kept: Option<(Arc<KeptBlocks>, Option<u64>)>,
     /// Which kept changes are meant, if that is known.
     pub(super) changes_of: Option<ChunksOf>,
+    /// How columns are read from storage, and how many blocks there were so far.
+    streams: Streams,
+    blocks: usize,
     /// The order in which tests are evaluated, and what was seen of each.
     order: Vec<usize>,
     seen: Vec<Seen>,
@@ -202,6 +206,8 @@ impl BlockScan {
             changes: true,
             kept: None,
             changes_of: None,
+            streams: Streams::new(spec.reverse),
+            blocks: 0,
             order,
             seen,
             counters: ScanCounters::default(),
@@ -440,6 +446,8 @@ impl BlockScan {
                 Some((kept.clone(), block))
             });
             let mut block = Block::of_scan(&head, kept);
+            block.nth = self.blocks;
+            self.blocks += 1;
             block.bests = self.firsts.iter().map(best).collect();
             alive &= self.wants(&block);
             block.alive = alive;
@@ -480,7 +488,6 @@ impl BlockScan {
 
     /// Evaluates a test on the blocks of the group whose heads leave it open.
     fn test_blocks(&mut self, nth: usize) -> Result<(), EngineError> {
-        let blocks = self.index.blocks().expect("the index is columnar");
         let (slot, test) = &self.tests[nth];
         let seen = &mut self.seen[nth];
         let tested = |block: &&mut Block| block.alive && block.open.contains(&nth);
@@ -500,16 +507,25 @@ impl BlockScan {
                 sure => group.push((block, sure)),
             }
         }
-        let (mut keys, mut places) = (Vec::new(), Vec::new());
+        let (mut keys, mut places, mut pieces) = (Vec::new(), Vec::new(), 0);
         for (nth, (block, _)) in group.iter_mut().enumerate() {
+            pieces += block.pieces(&self.index, *slot);
             for (piece, key) in block.missing_of_left(&self.index, *slot)? {
                 keys.push(key);
                 places.push((nth, piece));
             }
         }
         let is_kept = keys.is_empty();
-        if !is_kept {
-            let values = self.kv.multi_get(&blocks.storage, &keys)?;
+        if let (false, Some((first, _)), Some((last, _))) = (is_kept, group.first(), group.last()) {
+            let blocks = first.nth..last.nth + 1;
+            let wanted = WantedPieces {
+                slot: *slot,
+                keys: &keys,
+                // Blocks between have as many.
+                pieces: pieces * blocks.len() / group.len(),
+                blocks,
+            };
+            let values = self.streams.read(self.kv.as_ref(), &self.index, &wanted)?;
             for (((nth, piece), key), value) in places.into_iter().zip(&keys).zip(values) {
                 let taken = group[nth].0.take_piece(&self.index, *slot, piece, key, value)?;
                 self.counters.bytes_read += taken;
@@ -740,7 +756,21 @@ impl BlockScan {
         slot: usize,
         rows: std::ops::Range<usize>,
     ) -> Result<(), EngineError> {
-        self.counters.bytes_read += block.read_column(self.kv.as_ref(), &self.index, slot, rows)?;
+        let missing = block.missing(&self.index, slot, rows)?;
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let (pieces, keys): (Vec<usize>, Vec<Vec<u8>>) = missing.into_iter().unzip();
+        let wanted = WantedPieces {
+            slot,
+            keys: &keys,
+            blocks: block.nth..block.nth + 1,
+            pieces: block.pieces(&self.index, slot),
+        };
+        let values = self.streams.read(self.kv.as_ref(), &self.index, &wanted)?;
+        for ((piece, key), value) in pieces.into_iter().zip(&keys).zip(values) {
+            self.counters.bytes_read += block.take_piece(&self.index, slot, piece, key, value)?;
+        }
         Ok(())
     }
 

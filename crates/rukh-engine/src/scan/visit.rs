@@ -29,6 +29,7 @@ pub(super) fn open_cursor(
             .limit
             .filter(|_| request.entry_filter.is_none() && request.groups.is_none()),
         keys_only: !plan.values,
+        read_ahead: false,
         cancel: request.cancel.clone(),
     };
     let open = |ranges: &[KeyRange]| kv.scan(plan.storage(), spec(ranges));

@@ -19,6 +19,9 @@ const OWN_ITERATOR_RANGES_MAX: usize = 4;
 /// Keys looked up at once; more are taken in turns, so that the blocks pinned meanwhile are few.
 const LOOKUP_KEYS_MAX: usize = 1024;
 
+/// Bytes read at once where nearly all of a range will be read.
+const READ_AHEAD_BYTES: usize = 256 << 10;
+
 /// The database at a snapshot or, without one, as it is at each read.
 pub(super) struct RocksSnapshot {
     tables: Arc<Tables>,
@@ -48,7 +51,14 @@ impl RocksSnapshot {
     fn driver(&self, table: &str, spec: ScanSpec) -> Result<Driver<RocksPosition>, KvError> {
         let table = Arc::clone(self.table(table)?);
         let snapshot = self.snapshot.clone();
-        Driver::new(spec, |ranges| Ok(RocksPosition::new(table, snapshot, ranges)))
+        let read_ahead = spec.read_ahead;
+        Driver::new(spec, |ranges| {
+            let position = RocksPosition::new(table, snapshot, ranges);
+            Ok(RocksPosition {
+                read_ahead,
+                ..position
+            })
+        })
     }
 
     /// Looks sorted keys up and adds their values in the same order.
@@ -162,6 +172,8 @@ struct RocksPosition {
     iterator: Option<PinnedIterator>,
     /// Bytes before the table's keys.
     number_bytes: usize,
+    /// Whether nearly all will be read.
+    read_ahead: bool,
     /// For a key as the column family has it.
     buffer: Vec<u8>,
 }
@@ -192,6 +204,7 @@ impl RocksPosition {
             snapshot,
             hull,
             iterator: None,
+            read_ahead: false,
             buffer: Vec::new(),
         }
     }
@@ -200,6 +213,9 @@ impl RocksPosition {
     fn iterate(&self, bounds: &KeyRange) -> PinnedIterator {
         let mut options = self.table.bounds(bounds);
         options.set_auto_readahead_size(true);
+        if self.read_ahead {
+            options.set_readahead_size(READ_AHEAD_BYTES);
+        }
         PinnedIterator::new(&self.table, self.snapshot.as_ref(), options)
     }
 }

@@ -112,6 +112,7 @@ pub fn scan() -> impl Strategy<Value = Scan> {
                     reverse,
                     limit,
                     keys_only,
+                    read_ahead: false,
                     cancel: None,
                 },
                 singly,
