@@ -79,8 +79,6 @@ pub(crate) struct Inner {
     /// Indexes that are being built beside writers.
     pub(crate) builds: Builds,
     pub(crate) rows_at_once: AtomicU64,
-    /// Held by whoever repacks a columnar index.
-    pub(crate) repack: Mutex<()>,
     /// How much columnar indexes have to be repacked.
     pub(crate) debts: Debts,
     /// Blocks of columnar tables that are open for readers of single rows.
@@ -137,7 +135,6 @@ impl Engine {
             sequences: Mutex::default(),
             builds: Builds::default(),
             rows_at_once: AtomicU64::new(ROWS_AT_ONCE),
-            repack: Mutex::default(),
             debts: Debts::default(),
             kept,
             load_directory: RwLock::new(std::env::temp_dir()),

@@ -35,6 +35,8 @@ const CREDIT_MAX: i64 = 1 << 20;
 /// How much the columnar indexes of a database have to be repacked, and how their blocks are made.
 pub(crate) struct Debts {
     known: Mutex<HashMap<IndexId, Debt>>,
+    /// Each held by whoever repacks the index: a repack of one lets those who write to others fold.
+    repacks: Mutex<HashMap<IndexId, Arc<Mutex<()>>>>,
     rows_min: AtomicU64,
     pub(crate) block_rows: AtomicUsize,
 }
@@ -43,9 +45,17 @@ impl Default for Debts {
     fn default() -> Self {
         Debts {
             known: Mutex::default(),
+            repacks: Mutex::default(),
             rows_min: AtomicU64::new(REPACK_ROWS),
             block_rows: AtomicUsize::new(super::block::BLOCK_ROWS),
         }
+    }
+}
+
+impl Debts {
+    /// Returns what whoever repacks an index holds meanwhile.
+    pub(super) fn repack_of(&self, id: IndexId) -> Arc<Mutex<()>> {
+        self.repacks.lock().entry(id).or_default().clone()
     }
 }
 
@@ -134,7 +144,8 @@ impl Inner {
         if debt.changes <= limit {
             return Ok(());
         }
-        let Some(_repack) = self.repack.try_lock() else {
+        let repack = self.debts.repack_of(id);
+        let Some(_repack) = repack.try_lock() else {
             return Ok(());
         };
         let mine = i64::try_from(changes).unwrap_or(CREDIT_MAX).saturating_mul(PACE);

@@ -182,7 +182,8 @@ impl Engine {
 }
 
 fn repack_all(inner: &Inner, id: IndexId, progress: &dyn Progress) -> Result<u64, EngineError> {
-    let _repack = inner.repack.lock();
+    let repack = inner.debts.repack_of(id);
+    let _repack = repack.lock();
     let known = inner.known_changes(id);
     let mut folded = 0;
     aside(inner, id, |make| {

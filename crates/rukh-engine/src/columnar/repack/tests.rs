@@ -209,6 +209,23 @@ fn what_is_written_beside_a_repack_stays_known_as_what_is_to_be_folded() {
 }
 
 #[test]
+fn a_repack_lets_those_who_write_to_others_fold() {
+    let (engine, table) = engine(Arc::new(MemoryStore::new()));
+    engine.set_repack_rows(20);
+    let other = engine.inner.debts.repack_of(IndexId(77));
+    let of_table = engine.inner.debts.repack_of(Engine::layout_id(&table));
+    let known = || engine.changes_beside_blocks(table.id)[0].1;
+    let _other = other.lock();
+    let repack = of_table.lock();
+    upsert(&engine, &table, (0..50).map(|key| (key, 0)));
+    assert_eq!(known(), 50);
+    drop(repack);
+    upsert(&engine, &table, (50..51).map(|key| (key, 0)));
+    assert!(known() <= 20, "{} changes are left", known());
+    assert_eq!(rows(&engine, &table).len(), 51);
+}
+
+#[test]
 fn rows_behind_all_others_leave_full_blocks_as_they_are() {
     let (engine, table) = engine(Arc::new(MemoryStore::new()));
     upsert(&engine, &table, (0..32).map(|key| (key, 0)));
