@@ -61,7 +61,7 @@ const NAMED: &[(&str, Option<Bar>, &str)] = &[
     (
         "first 10 by a column",
         None,
-        "SELECT CAST(stime AS VARCHAR) FROM scans ORDER BY stime DESC LIMIT 10",
+        "SELECT CAST(stime AS VARCHAR) FROM scans ORDER BY scans.stime DESC LIMIT 10",
     ),
     (
         "LIKE in the middle of a text",

@@ -132,7 +132,7 @@ fn debt_text(table: &Table, debt: &ColumnarDebt) -> String {
     )
 }
 
-/// Returns one row per column of a table: type, nullability, default, place in the key, family.
+/// Returns one row per column of a table: type, nullability, default or how it is computed, place in the key, family.
 pub(crate) fn columns(table: &Table) -> Result<RecordBatch, SqlError> {
     let columns = &table.columns;
     batch([
@@ -147,7 +147,11 @@ pub(crate) fn columns(table: &Table) -> Result<RecordBatch, SqlError> {
         ("nullable", booleans(columns.iter().map(|column| column.nullable))),
         (
             "default",
-            texts(columns.iter().map(|column| column.default.clone())),
+            texts(
+                columns
+                    .iter()
+                    .map(|column| column.default.clone().or_else(|| generated_sql(column))),
+            ),
         ),
         (
             "key",
@@ -383,18 +387,18 @@ fn column_sql(column: &Column, own: Option<&Sequence>) -> String {
     let default = default
         .filter(|sql| !(is_counter && *sql == "0"))
         .map_or(String::new(), |sql| format!(" DEFAULT {sql}"));
-    let generated = column
-        .values
-        .generated
-        .as_ref()
-        .map_or(String::new(), |generated| {
-            format!(" GENERATED ALWAYS AS ({}) STORED", generated.sql)
-        });
+    let generated = generated_sql(column).map_or(String::new(), |sql| format!(" {sql}"));
     format!(
         "{} {}{not_null}{default}{generated}",
         quoted(&column.name),
         type_name(column)
     )
+}
+
+/// Returns how a column is computed of others, as CREATE TABLE takes it.
+fn generated_sql(column: &Column) -> Option<String> {
+    let generated = column.values.generated.as_ref()?;
+    Some(format!("GENERATED ALWAYS AS ({}) STORED", generated.sql))
 }
 
 /// Returns the type of a column as CREATE TABLE takes it.
