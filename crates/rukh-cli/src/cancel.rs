@@ -13,7 +13,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use rukh::CancelHandle;
+use rukh::{Armed, CancelHandle};
 use signal_hook::consts::SIGINT;
 use signal_hook::iterator::Signals;
 
@@ -31,6 +31,7 @@ pub enum Otherwise {
 /// Routes Ctrl-C to the running statement.
 #[derive(Clone)]
 pub struct Interrupts {
+    handle: CancelHandle,
     state: Arc<Mutex<State>>,
 }
 
@@ -45,31 +46,34 @@ impl Interrupts {
     /// Starts the thread that waits for Ctrl-C and cancels through `handle`.
     pub fn install(handle: CancelHandle, otherwise: Otherwise) -> io::Result<Interrupts> {
         let interrupts = Interrupts {
+            handle,
             state: Arc::new(Mutex::new(State::Idle)),
         };
         let mut signals = Signals::new([SIGINT])?;
         let receiver = interrupts.clone();
         thread::Builder::new().name("ctrl-c".to_owned()).spawn(move || {
-            signals
-                .forever()
-                .for_each(|_| receiver.interrupt(&handle, otherwise));
+            signals.forever().for_each(|_| receiver.interrupt(otherwise));
         })?;
         Ok(interrupts)
     }
 
     /// Marks a statement as running until the guard is dropped.
     pub fn running(&self) -> Running<'_> {
+        let armed = self.handle.arm();
         *self.lock() = State::Running;
-        Running { interrupts: self }
+        Running {
+            interrupts: self,
+            _armed: armed,
+        }
     }
 
-    fn interrupt(&self, handle: &CancelHandle, otherwise: Otherwise) {
+    fn interrupt(&self, otherwise: Otherwise) {
         let mut state = self.lock();
         if *state != State::Running && otherwise == Otherwise::Exit {
             std::process::exit(i32::from(Exit::Interrupted.code()));
         }
         if *state != State::Idle {
-            handle.cancel();
+            self.handle.cancel();
             *state = State::Cancelled;
         }
     }
@@ -82,6 +86,7 @@ impl Interrupts {
 /// A statement that runs.
 pub struct Running<'a> {
     interrupts: &'a Interrupts,
+    _armed: Armed,
 }
 
 impl Running<'_> {

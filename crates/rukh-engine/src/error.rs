@@ -197,6 +197,9 @@ impl EngineError {
             EngineError::Corruption { .. } => {
                 Some("Run CHECK TABLE; a damaged index can be filled anew with ALTER INDEX … REBUILD.")
             }
+            EngineError::IndexNotReady { .. } => {
+                Some("SHOW INDEXES tells its state; ALTER INDEX … REBUILD fills it anew.")
+            }
             _ => None,
         }
     }

@@ -12,7 +12,7 @@ use futures::Stream;
 use parking_lot::Mutex;
 use rukh::arrow::array::RecordBatch;
 use rukh::arrow::datatypes::SchemaRef;
-use rukh::{CancelHandle, Connection, Error, Rows};
+use rukh::{Armed, Connection, Error, Rows};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, spawn_blocking};
@@ -38,11 +38,13 @@ pub(crate) struct Running {
 enum Phase {
     Waiting,
     Runs {
-        cancel: CancelHandle,
+        armed: Armed,
         place: Place,
         timer: Option<AbortHandle>,
+        /// Whether it has been told to end.
+        is_cancelled: bool,
     },
-    /// It has been told to end.
+    /// It has been told to end before it began.
     Cancelled,
     Over,
 }
@@ -57,13 +59,36 @@ impl Running {
         }
     }
 
-    /// Ends the statement; does nothing if it has ended.
-    pub(crate) fn cancel(&self) {
+    /// Ends the statement; returns whether it had not ended yet.
+    pub(crate) fn cancel(&self) -> bool {
         let mut phase = self.phase.lock();
-        match &*phase {
+        match &mut *phase {
             Phase::Waiting => *phase = Phase::Cancelled,
-            Phase::Runs { cancel, place, .. } if place.is_latest(self.number) => cancel.cancel(),
-            _ => {}
+            Phase::Runs {
+                armed,
+                place,
+                is_cancelled,
+                ..
+            } => {
+                *is_cancelled = true;
+                if place.is_latest(self.number) {
+                    armed.cancel();
+                }
+            }
+            Phase::Cancelled => {}
+            Phase::Over => return false,
+        }
+        true
+    }
+
+    /// Fails if the statement is to end.
+    fn check(&self) -> Result<(), Error> {
+        match &*self.phase.lock() {
+            Phase::Waiting
+            | Phase::Runs {
+                is_cancelled: false, ..
+            } => Ok(()),
+            Phase::Runs { .. } | Phase::Cancelled | Phase::Over => Err(Error::cancelled()),
         }
     }
 
@@ -84,18 +109,24 @@ impl Running {
                 };
                 Handle::current().spawn(timer).abort_handle()
             }),
-            // It goes on with the next parameters.
-            Phase::Runs { .. } => {
+            // It goes on with the next parameters; a request may have been for another statement of the transaction.
+            Phase::Runs {
+                armed,
+                is_cancelled: false,
+                ..
+            } => {
                 place.begins(self.number);
+                armed.forget();
                 return Ok(());
             }
-            Phase::Cancelled | Phase::Over => return Err(Error::cancelled()),
+            Phase::Runs { .. } | Phase::Cancelled | Phase::Over => return Err(Error::cancelled()),
         };
         place.begins(self.number);
         *phase = Phase::Runs {
-            cancel: connection.cancel_handle(),
+            armed: connection.cancel_handle().arm(),
             place: place.clone(),
             timer,
+            is_cancelled: false,
         };
         Ok(())
     }
@@ -272,6 +303,7 @@ fn send(
             return Ok(());
         };
         while let Some(batch) = rows.next_batch()? {
+            running.check()?;
             let batch = schema::fit(batch, &told)?;
             if out.sender.blocking_send(Ok(batch)).is_err() {
                 return Ok(());

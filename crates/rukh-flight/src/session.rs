@@ -398,13 +398,13 @@ impl Session {
         }
     }
 
-    /// Cancels what runs; only what was fetched by a ticket, if one is given. Returns whether anything was.
+    /// Cancels what runs; only what was fetched by a ticket, if one is given. Returns whether there was anything to cancel.
     pub(crate) fn cancel(&self, ticket: Option<&Bytes>) -> bool {
         let running: Vec<_> = self.state.lock().running.values().cloned().collect();
         let of_ticket = running
             .iter()
             .filter(|running| ticket.is_none() || running.ticket.as_ref() == ticket);
-        of_ticket.map(|running| running.cancel()).count() > 0
+        of_ticket.filter(|running| running.cancel()).count() > 0
     }
 
     /// Ends the session: what runs is cancelled, transactions are rolled back.

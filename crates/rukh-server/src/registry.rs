@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
-use rukh::CancelHandle;
+use rukh::{Armed, CancelHandle};
 
 use crate::backends::Doing;
 use crate::wire::Socket;
@@ -29,7 +29,8 @@ pub(crate) struct Slot {
 /// What a session does.
 #[derive(Default)]
 struct Running {
-    started: Option<Instant>,
+    /// That it may be cancelled, from when others are told that it runs.
+    armed: Option<Armed>,
     /// When the statement must have ended.
     deadline: Option<Instant>,
     /// When the deadline will next be looked at.
@@ -57,7 +58,10 @@ impl Slot {
         self.timed_out.store(false, Ordering::Relaxed);
         self.statements.fetch_add(1, Ordering::Relaxed);
         let mut running = self.running.lock();
-        running.started = Some(Instant::now());
+        let armed = running.armed.insert(self.cancel.arm());
+        if self.is_terminated() {
+            armed.cancel();
+        }
         running.deadline = deadline;
         let at = deadline?;
         if running.looked_at.is_some_and(|looked_at| looked_at <= at) {
@@ -70,7 +74,7 @@ impl Slot {
     /// Notes that the statement has ended.
     pub(crate) fn stop(&self) {
         let mut running = self.running.lock();
-        running.started = None;
+        running.armed = None;
         running.deadline = None;
     }
 
@@ -105,9 +109,8 @@ impl Slot {
 
     /// Cancels the statement that runs, if one does.
     pub(crate) fn cancel_running(&self) {
-        let running = self.running.lock();
-        if running.started.is_some() {
-            self.cancel.cancel();
+        if let Some(armed) = &self.running.lock().armed {
+            armed.cancel();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What one statement runs with: its snapshot, hints, settings, cancellation, and what it counts.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use datafusion::catalog::TableProvider;
@@ -55,28 +55,48 @@ impl Notice {
 }
 
 /// Ends the running statement of a session from another thread.
+///
+/// A statement forgets the requests that came before it began. Whoever tells others that something runs before it has begun
+/// arms the handle first: a request of these others is not forgotten then.
 #[derive(Clone, Debug, Default)]
-pub struct CancelHandle(Arc<AtomicBool>);
+pub struct CancelHandle {
+    asked: Arc<AtomicBool>,
+    /// How many have armed it.
+    armed: Arc<AtomicUsize>,
+}
 
 impl CancelHandle {
     /// Asks the running statement to end with SQLSTATE 57014.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.asked.store(true, Ordering::Relaxed);
     }
 
-    /// Forgets an earlier request; called when a statement starts.
+    /// Forgets earlier requests, and keeps later ones, whatever statements begin, until what is returned is dropped.
+    pub fn arm(&self) -> Armed {
+        self.armed.fetch_add(1, Ordering::Relaxed);
+        self.forget();
+        Armed(self.clone())
+    }
+
+    /// Forgets earlier requests unless the handle is armed; called when a statement starts.
     pub(crate) fn reset(&self) {
-        self.0.store(false, Ordering::Relaxed);
+        if self.armed.load(Ordering::Relaxed) == 0 {
+            self.forget();
+        }
+    }
+
+    fn forget(&self) {
+        self.asked.store(false, Ordering::Relaxed);
     }
 
     /// Returns whether the statement should end.
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.asked.load(Ordering::Relaxed)
     }
 
     /// Returns the flag itself, which long scans look at.
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
-        self.0.clone()
+        self.asked.clone()
     }
 
     /// Fails with SQLSTATE 57014 if the statement should end.
@@ -85,6 +105,29 @@ impl CancelHandle {
             true => Err(SqlError::cancelled()),
             false => Ok(()),
         }
+    }
+}
+
+/// A handle whose requests are kept until this is dropped.
+#[derive(Debug)]
+#[must_use = "the handle is armed as long as this lives"]
+pub struct Armed(CancelHandle);
+
+impl Armed {
+    /// Asks what runs, or is about to, to end with SQLSTATE 57014.
+    pub fn cancel(&self) {
+        self.0.cancel();
+    }
+
+    /// Forgets earlier requests.
+    pub fn forget(&self) {
+        self.0.forget();
+    }
+}
+
+impl Drop for Armed {
+    fn drop(&mut self) {
+        self.0.armed.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -60,7 +60,7 @@ impl Session {
         match self.query_template(sql) {
             Ok(None) => {
                 let prepared = self.prepare(sql)?;
-                self.execute_prepared(&prepared, &[])
+                self.run_prepared(&prepared, &[])
             }
             result => self.outcome(sql, result.map(|rows| ("SELECT".to_string(), rows))),
         }
@@ -81,12 +81,17 @@ impl Session {
         params: &[Constant],
     ) -> Result<Outcome, SqlError> {
         self.begin_statement();
+        self.run_prepared(prepared, params)
+    }
+
+    /// Runs a parsed statement that has begun.
+    fn run_prepared(&mut self, prepared: &Prepared, params: &[Constant]) -> Result<Outcome, SqlError> {
         if let Statement::Kept(kept) = prepared.statement()
             && let KeptStatement::Execute { name, arguments } = kept.as_ref()
         {
             let found = self.check_allowed(&prepared.statement);
             return match found.and_then(|()| self.executed(name, arguments)) {
-                Ok((inner, params)) => self.execute_prepared(&inner, &params),
+                Ok((inner, params)) => self.run_prepared(&inner, &params),
                 Err(error) => self.outcome(&prepared.sql, Err(error)),
             };
         }
@@ -114,7 +119,7 @@ impl Session {
                             statement: Box::new(inner.statement().clone()),
                         }),
                     };
-                    self.execute_prepared(&explained, &params)
+                    self.run_prepared(&explained, &params)
                 }
                 Err(error) => self.outcome(&prepared.sql, Err(error)),
             };

@@ -217,10 +217,9 @@ impl From<EngineError> for SqlError {
             EngineError::Cancelled => SqlError::cancelled(),
             EngineError::ReadOnly => SqlError::statement("25006", message),
             EngineError::IndexBusy { .. } => SqlError::statement("55006", message),
-            EngineError::IndexNotReady { .. } | EngineError::IndexDropped => {
-                SqlError::statement("55000", message)
+            EngineError::IndexNotReady { .. } | EngineError::IndexDropped | EngineError::Immutable { .. } => {
+                with_advice(SqlError::statement("55000", message), &error)
             }
-            EngineError::Immutable { .. } => with_advice(SqlError::statement("55000", message), &error),
             EngineError::RowWidth { .. } => SqlError::internal(message),
             EngineError::Function { source, .. } => function_error(source),
             EngineError::Io { .. } => SqlError::io(message),

@@ -109,7 +109,7 @@ mod within;
 pub use activity::{Backend, Backends};
 pub use array_text::{array_text, elements as array_elements};
 pub use block::TransactionStatus;
-pub use context::{CancelHandle, Notice, PathSetting, QueryStats, RunPath};
+pub use context::{Armed, CancelHandle, Notice, PathSetting, QueryStats, RunPath};
 pub use copy::{CopyClient, CopyShape};
 pub use datafusion::arrow;
 pub use describe::{Description, StatementKind};

@@ -424,6 +424,33 @@ fn a_join_that_computes_for_hours_is_cancelled_too() {
 }
 
 #[test]
+fn who_arms_a_handle_may_cancel_what_has_not_begun() {
+    let mut client = Client::new(&Database::open_in_memory().unwrap());
+    run(&mut client, LOGS);
+    run(
+        &mut client,
+        "INSERT INTO logs SELECT 'a', g.value, g.value FROM generate_series(1, 3000) AS g(value)",
+    );
+    let slow = "SELECT count(*) FROM logs a, logs b, logs c, logs d WHERE a.v * b.v * c.v * d.v = 17";
+    let handle = client.connection().cancel_handle();
+    let armed = handle.arm();
+    armed.cancel();
+    assert_eq!(client.run(slow).unwrap_err().sqlstate, "57014");
+    // It is still armed: what follows is cancelled with it.
+    assert_eq!(client.run(slow).unwrap_err().sqlstate, "57014");
+    drop(armed);
+    run(
+        &mut client,
+        "SELECT count(*) FROM logs a, logs b WHERE a.v * b.v = 17",
+    );
+    handle.cancel();
+    run(
+        &mut client,
+        "SELECT count(*) FROM logs a, logs b WHERE a.v * b.v = 17",
+    );
+}
+
+#[test]
 fn values_of_ten_megabytes_come_back_whole() {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::open(directory.path().join("db")).unwrap();

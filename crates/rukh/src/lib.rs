@@ -91,8 +91,8 @@ pub use rukh_kv::Backup;
 pub use rukh_sql::Constant as Value;
 pub use rukh_sql::Interval;
 pub use rukh_sql::{
-    Backend, Backends, CancelHandle, ColumnInfo, CopyClient, CopyShape, Description, ErrorKind, Notice,
-    ProgressReport, QueryStats, RunPath, Split, SqlError as Error, StatementKind, TransactionStatus,
+    Armed, Backend, Backends, CancelHandle, ColumnInfo, CopyClient, CopyShape, Description, ErrorKind,
+    Notice, ProgressReport, QueryStats, RunPath, Split, SqlError as Error, StatementKind, TransactionStatus,
     split_statements,
 };
 pub use rukh_sql::{TYPE_KEY, arrow_type, data_type_of};
