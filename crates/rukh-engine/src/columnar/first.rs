@@ -4,6 +4,9 @@
 //! have them. So the best values that a scan has given out are kept, as many as are wanted. A block whose best value, as its
 //! head tells it, comes behind all of these has no such row, and is not read. Changes are given out in any case.
 //!
+//! Where the heads of all blocks are at hand, they say before anything was read where enough rows surely are (`sure`): a block that comes behind
+//! that place is not read either, so that the last rows of a log are found where a scan that begins with the first ones meets them last.
+//!
 //! | wanted             | the best value of a block | it is passed over where                         |
 //! |--------------------|---------------------------|-------------------------------------------------|
 //! | ascending          | the smallest              | it is greater than the last of those kept       |
@@ -72,6 +75,26 @@ pub(super) enum Best {
     BeginsWith(Vec<u8>),
 }
 
+impl Best {
+    /// Whether there may be a value before a place, or at it if that counts.
+    fn reaches(&self, place: &Place, at: bool) -> bool {
+        match (self, place) {
+            (Best::Nothing, _) => false,
+            (Best::Unknown, _) => true,
+            (Best::At(best), place) => match best.cmp(place) {
+                Ordering::Less => true,
+                Ordering::Equal => at,
+                Ordering::Greater => false,
+            },
+            (Best::BeginsWith(start), Place::Descending(Reverse(Value::Bytes(place)))) => {
+                start > place || place.starts_with(start)
+            }
+            (Best::BeginsWith(_), Place::NullFirst) => false,
+            (Best::BeginsWith(_), _) => true,
+        }
+    }
+}
+
 /// The best rows given out so far.
 pub(super) struct Firsts {
     wanted: FirstRows,
@@ -80,6 +103,8 @@ pub(super) struct Firsts {
     pub(super) nth: usize,
     /// The best places, the last of them on top.
     kept: BinaryHeap<Place>,
+    /// A place before which, or at which, there are enough rows, given out or not.
+    sure: Option<Place>,
 }
 
 impl Firsts {
@@ -89,7 +114,49 @@ impl Firsts {
             slot,
             nth,
             kept: BinaryHeap::new(),
+            sure: None,
         }
+    }
+
+    /// How many rows are wanted.
+    pub(super) fn count(&self) -> usize {
+        self.wanted.count
+    }
+
+    /// Takes note that enough rows are at a place or before it, which are not given out yet.
+    pub(super) fn be_sure(&mut self, place: Place) {
+        if self.sure.as_ref().is_none_or(|sure| place < *sure) {
+            self.sure = Some(place);
+        }
+    }
+
+    /// Says where rows of a block are: so many at a place or before it, for its best place and for its last one that is told.
+    pub(super) fn places(&self, known: &Known<'_>) -> Vec<(Place, usize)> {
+        let (descending, values) = (self.wanted.descending, known.rows() - known.nulls());
+        let mut places = Vec::new();
+        let before = match self.wanted.nulls {
+            NullsWanted::First => known.nulls(),
+            NullsWanted::Last | NullsWanted::Never => 0,
+        };
+        if before > 0 {
+            places.push((Place::NullFirst, before));
+        }
+        // What the head has of a long string is not greater than it: there is a row at it or before it if the greatest come first only.
+        let is_told = |bytes: &[u8]| descending || !Known::is_cut(bytes);
+        let ends = match known.bounds() {
+            Bounds::None => [None, None],
+            Bounds::Integers { low, high } => [Some(Value::Int(low)), Some(Value::Int(high))],
+            Bounds::Bytes { low, high } => {
+                [low, high].map(|bytes| is_told(bytes).then(|| Value::Bytes(bytes.to_vec())))
+            }
+        };
+        let [best, last] = match (ends, descending) {
+            (ends, false) => ends,
+            ([low, high], true) => [high, low],
+        };
+        places.extend(best.map(|best| (self.place(best), before + 1)));
+        places.extend(last.map(|last| (self.place(last), before + values)));
+        places
     }
 
     fn place(&self, value: Value) -> Place {
@@ -126,21 +193,10 @@ impl Firsts {
         if let Best::Nothing = best {
             return false;
         }
-        let Some(last) = self.kept.peek().filter(|_| self.kept.len() >= self.wanted.count) else {
-            return true;
-        };
-        match (best, last) {
-            (Best::At(best), last) => match best.cmp(last) {
-                Ordering::Less => true,
-                Ordering::Equal => self.wanted.ties,
-                Ordering::Greater => false,
-            },
-            (Best::BeginsWith(start), Place::Descending(Reverse(Value::Bytes(last)))) => {
-                start > last || last.starts_with(start)
-            }
-            (Best::BeginsWith(_), Place::NullFirst) => false,
-            _ => true,
-        }
+        let last = self.kept.peek().filter(|_| self.kept.len() >= self.wanted.count);
+        // Rows that surely are there may be those of this very block.
+        last.is_none_or(|last| best.reaches(last, self.wanted.ties))
+            && self.sure.as_ref().is_none_or(|sure| best.reaches(sure, true))
     }
 
     /// Takes note of rows that are given out.

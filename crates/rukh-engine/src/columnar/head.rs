@@ -336,6 +336,11 @@ impl<'a> Known<'a> {
         self.nulls > 0
     }
 
+    /// How many rows there are.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
     /// How many rows are NULL.
     pub(super) fn nulls(&self) -> usize {
         self.nulls

@@ -7,7 +7,7 @@
 //! | conditions on encoded values                | `test`, `mask`, `sketch` |
 //! | which blocks a value may be in              | `filter`            |
 //! | when rows were written, and since when they live | `times`        |
-//! | how blocks and changes are read as one      | `scan`, `merge`, `open`, `streams`, `beside`, `first`, `totals` |
+//! | how blocks and changes are read as one      | `scan`, `merge`, `open`, `streams`, `beside`, `first`, `prime`, `totals` |
 //! | how tables in blocks look as if in rows     | `view`              |
 //! | what is kept of what was read               | `kept`, `heads`; of changes `chunks`, `chunk` |
 //! | how blocks are made                         | `build`, `row_keys`, `load` |
@@ -38,6 +38,7 @@ mod merge;
 mod open;
 mod packed;
 mod pieces;
+mod prime;
 mod repack;
 mod row_keys;
 mod scan;

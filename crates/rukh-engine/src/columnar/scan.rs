@@ -92,7 +92,7 @@ pub(crate) struct BlockScan {
     /// By slot whether it is tested or given out.
     pub(super) wanted: Vec<bool>,
     pub(super) reverse: bool,
-    firsts: Vec<Firsts>,
+    pub(super) firsts: Vec<Firsts>,
     ranges: std::vec::IntoIter<KeyRange>,
     range: Option<RangeScan>,
     group: VecDeque<Block>,
@@ -102,7 +102,7 @@ pub(crate) struct BlockScan {
     /// What is asked of blocks in place of their rows.
     totals: Option<Totals>,
     /// Whether changes are read.
-    changes: bool,
+    pub(super) changes: bool,
     /// What is kept of blocks, if the scan takes it, and the state of these that it reads.
     pub(super) kept: Option<(Arc<KeptBlocks>, Option<u64>)>,
     /// Which kept changes are meant, if that is known.
@@ -345,6 +345,7 @@ impl BlockScan {
         let heads = match list {
             Some(list) => {
                 let places = list.within(&range);
+                self.prime(&list, places.clone(), &range)?;
                 Heads::Kept(list, places)
             }
             None => {
