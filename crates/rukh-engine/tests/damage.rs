@@ -43,13 +43,30 @@ fn insert(engine: &Engine, keys: std::ops::Range<i64>) {
     write.commit(Durability::Synced).unwrap();
 }
 
+/// How the table is stored, and one of its indexes.
+#[derive(Clone, Copy, Debug)]
+enum Layout {
+    Rows,
+    Blocks,
+}
+
 /// A database with some rows in sorted files, and some commits in the log.
-fn database(path: &Path, in_files: i64) {
+fn database(path: &Path, in_files: i64, layout: Layout) {
     let engine = open(path).unwrap();
-    let table = support::create_table(&engine, "t", COLUMNS, "k");
-    support::create_index(&engine, &table, "by_a", "a, s", "", false);
+    let (key, by_a) = match layout {
+        Layout::Rows => ("k", "a, s"),
+        Layout::Blocks => ("COLUMNAR k", "COLUMNAR a, s"),
+    };
+    let table = support::create_table(&engine, "t", COLUMNS, key);
+    support::create_index(&engine, &table, "by_a", by_a, "", false);
     support::create_index(&engine, &table, "by_s", "s", "a", true);
     insert(&engine, 0..in_files);
+    if let Layout::Blocks = layout {
+        let by_a = support::table(&engine, "t").index_named("by_a").unwrap().id;
+        for id in [Engine::layout_id(&table), by_a] {
+            engine.repack_index(id, &NoProgress).unwrap();
+        }
+    }
     engine.store().flush().unwrap();
     for commit in 0..COMMITS {
         let first = in_files + commit * ROWS;
@@ -133,9 +150,13 @@ fn check(engine: &Engine, in_files: i64, what: &str) -> i64 {
 
 #[test]
 fn the_log_is_cut_at_every_byte_of_its_last_records() {
+    [Layout::Rows, Layout::Blocks].map(cut_the_log);
+}
+
+fn cut_the_log(layout: Layout) {
     let directory = tempfile::tempdir().unwrap();
     let whole = directory.path().join("whole");
-    database(&whole, 20);
+    database(&whole, 20, layout);
     let log = files(&whole, "log").pop().unwrap();
     let length = fs::metadata(&log).unwrap().len() as usize;
     let cuts = number(60, length);
@@ -160,10 +181,10 @@ fn the_log_is_cut_at_every_byte_of_its_last_records() {
 }
 
 /// Flips a bit in files of a kind, and opens and reads what comes out; returns how many gave an error.
-fn flip(ending: &str, in_files: i64, usual: usize) -> (usize, usize) {
+fn flip(ending: &str, in_files: i64, usual: usize, layout: Layout) -> (usize, usize) {
     let directory = tempfile::tempdir().unwrap();
     let whole = directory.path().join("whole");
-    database(&whole, in_files);
+    database(&whole, in_files, layout);
     let (mut tried, mut errors) = (0, 0);
     for file in files(&whole, ending) {
         let length = fs::metadata(&file).unwrap().len() as usize;
@@ -181,7 +202,9 @@ fn flip(ending: &str, in_files: i64, usual: usize) -> (usize, usize) {
             match open(&path) {
                 Err(_) => errors += 1,
                 Ok(engine) => match read(&engine) {
-                    Err(EngineError::Kv(KvError::Corruption { .. })) => errors += 1,
+                    Err(EngineError::Kv(KvError::Corruption { .. }) | EngineError::Corruption { .. }) => {
+                        errors += 1
+                    }
                     Err(error) => panic!("{what}: {error:?}"),
                     Ok(_) => drop(check(&engine, in_files, &what)),
                 },
@@ -194,14 +217,21 @@ fn flip(ending: &str, in_files: i64, usual: usize) -> (usize, usize) {
 
 #[test]
 fn bits_flipped_in_sorted_files_are_errors() {
-    let (tried, errors) = flip("sst", 400, 12);
-    assert!(tried > 20 && errors > 0, "{errors} errors of {tried}");
+    for layout in [Layout::Rows, Layout::Blocks] {
+        let (tried, errors) = flip("sst", 400, 12, layout);
+        assert!(
+            tried > 20 && errors > 0,
+            "{layout:?}: {errors} errors of {tried}"
+        );
+    }
 }
 
 /// The log is read up to the first record that is not whole: what comes after it is gone, as after a loss
 /// of power in the middle of writing it.
 #[test]
 fn bits_flipped_in_the_log_leave_an_earlier_commit() {
-    let (tried, _) = flip("log", 20, 40);
-    assert!(tried >= 40, "{tried}");
+    for layout in [Layout::Rows, Layout::Blocks] {
+        let (tried, _) = flip("log", 20, 40, layout);
+        assert!(tried >= 40, "{layout:?}: {tried}");
+    }
 }
