@@ -219,10 +219,7 @@ fn flip(ending: &str, in_files: i64, usual: usize, layout: Layout) -> (usize, us
 fn bits_flipped_in_sorted_files_are_errors() {
     for layout in [Layout::Rows, Layout::Blocks] {
         let (tried, errors) = flip("sst", 400, 12, layout);
-        assert!(
-            tried > 20 && errors > 0,
-            "{layout:?}: {errors} errors of {tried}"
-        );
+        assert!(tried > 20 && errors > 0, "{layout:?}: {errors} errors of {tried}");
     }
 }
 
