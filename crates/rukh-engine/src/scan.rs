@@ -73,6 +73,8 @@ pub struct ScanRequest {
     pub tests: Vec<ColumnTest>,
     /// Of a scan by columns, the only rows wanted, if not all are: others may be left out. A row is wanted that one of them wants.
     pub first: Vec<FirstRows>,
+    /// Of a scan by columns for first rows, whether it may begin at the other end: where these are rather there, fewer blocks are read.
+    pub either_end: bool,
     /// Ends the scan with [`EngineError::Cancelled`] soon after it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,
 }
@@ -94,6 +96,7 @@ impl ScanRequest {
             entry_columns: Vec::new(),
             tests: Vec::new(),
             first: Vec::new(),
+            either_end: false,
             cancel: None,
         }
     }

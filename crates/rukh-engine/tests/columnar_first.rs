@@ -78,6 +78,7 @@ struct Asked {
     ranges: Vec<KeyRange>,
     tests: Vec<ColumnTest>,
     reverse: bool,
+    either_end: bool,
 }
 
 fn everywhere() -> Asked {
@@ -85,6 +86,7 @@ fn everywhere() -> Asked {
         ranges: vec![KeyRange::all()],
         tests: Vec::new(),
         reverse: false,
+        either_end: false,
     }
 }
 
@@ -102,6 +104,7 @@ fn read_first(
         request.ranges = asked.ranges.clone();
         request.tests = asked.tests.clone();
         request.reverse = asked.reverse;
+        request.either_end = asked.either_end;
         let mut cursor = engine.snapshot().scan_columnar(request).unwrap();
         if coded {
             cursor.code(&[0]);
@@ -242,6 +245,37 @@ fn the_last_of_ascending_values_take_one_block() {
     assert!(read(0, false) <= 3);
 }
 
+#[test]
+fn a_scan_begins_where_the_first_rows_are() {
+    let (engine, table) = table();
+    read_first(&engine, &everywhere(), 0, Vec::new());
+    let read = |descending: bool, reverse: bool| {
+        let first = FirstRows {
+            column: table.columns[0].id,
+            descending,
+            nulls: NullsWanted::Last,
+            count: 3,
+            ties: true,
+        };
+        // What a test refuses some rows of tells nothing before it is read.
+        let asked = Asked {
+            reverse,
+            either_end: true,
+            tests: vec![test_of("a", -20, 30)],
+            ..everywhere()
+        };
+        let (rows, counters) = read_first(&engine, &asked, 0, vec![first]);
+        let (all, _) = read_first(&engine, &asked, 0, Vec::new());
+        assert_eq!(wanted_of(rows, &first), wanted_of(all, &first));
+        counters.blocks_read
+    };
+    for descending in [false, true] {
+        for reverse in [false, true] {
+            assert!(read(descending, reverse) <= 3, "{descending} {reverse}");
+        }
+    }
+}
+
 /// A test on a column between two numbers.
 fn test_of(column: &str, low: i64, high: i64) -> ColumnTest {
     ColumnTest {
@@ -298,11 +332,10 @@ proptest! {
     fn first_rows_are_found_in_ranges_and_under_tests(
         ranges in any_range(),
         tests in prop::collection::vec(any_test(), 0..3),
-        reverse: bool,
-        changed: bool,
+        (reverse, either_end, changed) in any::<(bool, bool, bool)>(),
     ) {
         let (engine, _) = if changed { &*CHANGED } else { &*UNCHANGED };
-        let asked = Asked { ranges, tests, reverse };
+        let asked = Asked { ranges, tests, reverse, either_end };
         // Who reads all has the heads of all blocks kept.
         read_first(engine, &everywhere(), 0, Vec::new());
         for column in [0, 2, 3, 5, 6] {

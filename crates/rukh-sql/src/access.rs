@@ -278,6 +278,7 @@ impl Conditions {
                 .map(column_test)
                 .collect(),
             first: Vec::new(),
+            either_end: false,
             cancel: Some(read.cancel.flag()),
         }
     }

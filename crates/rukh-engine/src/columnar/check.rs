@@ -44,6 +44,7 @@ impl EntryReader {
             columns,
             reverse: false,
             first: Vec::new(),
+            either_end: false,
             cancel: None,
         };
         let scan = BlockScan::new(kv, index.clone(), spec)?;

@@ -76,6 +76,16 @@ pub(super) enum Best {
 }
 
 impl Best {
+    /// Whether this is known to come before another.
+    pub(super) fn is_better(&self, other: &Best) -> bool {
+        match (self, other) {
+            (Best::At(own), Best::At(other)) => own < other,
+            (Best::BeginsWith(own), Best::BeginsWith(other)) => own > other,
+            (_, Best::Nothing) => !matches!(self, Best::Nothing),
+            _ => false,
+        }
+    }
+
     /// Whether there may be a value before a place, or at it if that counts.
     fn reaches(&self, place: &Place, at: bool) -> bool {
         match (self, place) {

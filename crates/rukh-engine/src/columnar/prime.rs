@@ -10,12 +10,16 @@
 //! | of whose rows a test may refuse some      | not at all                                          |
 //! | with changes beside it                    | without as many rows as there are changes: each of them may be gone |
 //!
+//! A scan that may give rows out in any order begins at that end of its ranges whose block has the better value: what it finds there keeps it from reading
+//! the others, also where tests refuse rows and nothing is sure.
+//!
 //! Deliberately not here: which blocks are read (`first`, `scan`).
 
-use super::first::{Firsts, Place};
+use super::first::{Best, Firsts, Place};
 use super::head::BlockHead;
 use super::heads::HeadList;
 use super::scan::BlockScan;
+use super::streams::Streams;
 use crate::EngineError;
 use rukh_keys::{KeyRange, prefix_successor};
 use rukh_kv::ScanSpec;
@@ -26,6 +30,35 @@ use std::ops::{ControlFlow, Range};
 const BLOCKS_MAX: usize = 64;
 
 impl BlockScan {
+    /// Has a scan for the first rows of one order begin at the end that has the better ones, as far as heads tell.
+    pub(super) fn choose_end(&mut self) {
+        let ([firsts], Some(list)) = (self.firsts.as_slice(), self.head_list()) else {
+            return;
+        };
+        let number = self.index.blocks().expect("the index is columnar").numbers[firsts.slot];
+        let within = self.ranges.as_slice().iter().map(|range| list.within(range));
+        let within: Vec<Range<usize>> = within.filter(|places| !places.is_empty()).collect();
+        let low = within.iter().map(|places| places.start).min();
+        let high = within.iter().map(|places| places.end - 1).max();
+        let best = |place: usize| {
+            let known = list.at(place).column(number);
+            known.map_or(Best::Unknown, |known| firsts.best(&known))
+        };
+        let (Some(low), Some(high)) = (low.map(best), high.map(best)) else {
+            return;
+        };
+        let reverse = match self.reverse {
+            false => high.is_better(&low),
+            true => !low.is_better(&high),
+        };
+        if reverse != self.reverse {
+            let ranges: Vec<KeyRange> = self.ranges.by_ref().rev().collect();
+            self.ranges = ranges.into_iter();
+            self.streams = Streams::new(reverse);
+            self.reverse = reverse;
+        }
+    }
+
     /// Takes note of the first rows that the blocks at some places of a list surely have in a range.
     pub(super) fn prime(
         &mut self,

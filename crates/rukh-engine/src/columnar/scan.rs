@@ -80,6 +80,8 @@ pub(crate) struct BlockScanSpec {
     pub(crate) reverse: bool,
     /// The only rows wanted, by slot: others may be left out; all rows if there is none. A row is wanted that one of them wants.
     pub(crate) first: Vec<(usize, FirstRows)>,
+    /// Whether a scan for these may begin at the other end.
+    pub(crate) either_end: bool,
     pub(crate) cancel: Option<Arc<AtomicBool>>,
 }
 
@@ -93,7 +95,9 @@ pub(crate) struct BlockScan {
     pub(super) wanted: Vec<bool>,
     pub(super) reverse: bool,
     pub(super) firsts: Vec<Firsts>,
-    ranges: std::vec::IntoIter<KeyRange>,
+    /// Whether it is still to be decided at which end to begin.
+    pub(super) either_end: bool,
+    pub(super) ranges: std::vec::IntoIter<KeyRange>,
     range: Option<RangeScan>,
     group: VecDeque<Block>,
     group_size: usize,
@@ -108,7 +112,7 @@ pub(crate) struct BlockScan {
     /// Which kept changes are meant, if that is known.
     pub(super) changes_of: Option<ChunksOf>,
     /// How columns are read from storage, and how many blocks there were so far.
-    streams: Streams,
+    pub(super) streams: Streams,
     blocks: usize,
     /// The order in which tests are evaluated, and what was seen of each.
     order: Vec<usize>,
@@ -196,6 +200,7 @@ impl BlockScan {
             },
             columns: spec.columns,
             wanted,
+            either_end: spec.either_end,
             reverse: spec.reverse,
             ranges: ranges.into_iter(),
             range: None,
@@ -257,6 +262,7 @@ impl BlockScan {
                 columns,
                 reverse: false,
                 first: Vec::new(),
+                either_end: false,
                 cancel: None,
             },
         )?;
@@ -310,6 +316,9 @@ impl BlockScan {
         {
             return Err(EngineError::Cancelled);
         }
+        if std::mem::take(&mut self.either_end) {
+            self.choose_end();
+        }
         if self.range.is_none() {
             let Some(range) = self.ranges.next() else {
                 return Ok(false);
@@ -341,8 +350,7 @@ impl BlockScan {
             ..ScanSpec::ranges(ranges)
         };
         let kept = self.kept.as_ref();
-        let list = kept.and_then(|(kept, state)| kept.heads(&blocks.storage, (*state)?));
-        let heads = match list {
+        let heads = match self.head_list() {
             Some(list) => {
                 let places = list.within(&range);
                 self.prime(&list, places.clone(), &range)?;
@@ -372,6 +380,13 @@ impl BlockScan {
             changes: Beside::new(changes, self.reverse),
             range,
         })
+    }
+
+    /// Returns the heads of all blocks, if they are kept.
+    pub(super) fn head_list(&self) -> Option<Arc<HeadList>> {
+        let storage = &self.index.blocks().expect("the index is columnar").storage;
+        let (kept, state) = self.kept.as_ref()?;
+        kept.heads(storage, (*state)?)
     }
 
     /// Returns the next head of a range.

@@ -122,6 +122,7 @@ impl KvSnapshot for Unpacked {
             columns: Vec::new(),
             reverse: false,
             first: Vec::new(),
+            either_end: false,
             cancel: spec.cancel,
         };
         let scan = BlockScan::new(self.kv.clone(), index.clone(), blocks)?;

@@ -147,6 +147,7 @@ fn block_scan_spec(plan: &mut Plan, request: &mut ScanRequest) -> Result<BlockSc
         columns,
         reverse: request.reverse,
         first: Vec::new(),
+        either_end: request.either_end,
         cancel: request.cancel.clone(),
     })
 }

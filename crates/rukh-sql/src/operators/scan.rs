@@ -296,6 +296,7 @@ impl ScanExec {
         let request = ScanRequest {
             reverse,
             first: self.first.to_vec(),
+            either_end: self.path.order.is_empty(),
             ..self.conditions.request(&self.path, read)
         };
         let types: Vec<DataType> = self
