@@ -239,3 +239,66 @@ fn query(random: &mut StdRng) -> String {
         false => shape.clone(),
     }
 }
+
+/// A scan in the order asked for, of more rows than one batch has, with columns computed of them: all stay in that order.
+#[test]
+fn computed_columns_keep_the_order_of_a_scan_that_ends_early() {
+    const ROWS: usize = 60_000;
+    let mut client = Client::in_memory();
+    let series = format!("SELECT n, n * 3, n % 7 FROM generate_series(1, {ROWS}) AS s(n)");
+    for statement in [
+        "CREATE TABLE rows (k INTEGER PRIMARY KEY, a BIGINT, n INTEGER)".to_owned(),
+        format!("INSERT INTO rows {series}"),
+        "CREATE INDEX by_a ON rows USING columnar (a)".to_owned(),
+        "CREATE TABLE blocks (k INTEGER PRIMARY KEY, a BIGINT, n INTEGER) USING columnar".to_owned(),
+        format!("INSERT INTO blocks {series}"),
+        "ALTER TABLE blocks REPACK".to_owned(),
+    ] {
+        client
+            .run(&statement)
+            .unwrap_or_else(|error| panic!("{statement}: {error}"));
+    }
+    let all = |keep: fn(usize) -> bool| (1..=ROWS).filter(move |k| keep(*k));
+    let sevenths: Vec<usize> = all(|k| k % 7 == 0).collect();
+    let plain: Vec<usize> = all(|_| true).collect();
+    for (condition, kept) in [("true", &plain), ("n = 0", &sevenths)] {
+        for from in [
+            "/*+ FULL_SCAN */ k + 1 FROM rows",
+            "a / 3 + 1 FROM rows",
+            "/*+ INDEX(rows by_a) */ a / 3 + 1 FROM rows",
+            "k + 1 FROM blocks",
+        ] {
+            let by = if from.contains("a / 3") { "a" } else { "k" };
+            for (direction, limit, offset) in [
+                ("", 8400, 0),
+                ("DESC", 8400, 0),
+                ("", 50, 8200),
+                ("DESC", 50, 8200),
+            ] {
+                let sql = format!(
+                    "SELECT {from} WHERE {condition} ORDER BY {by} {direction} LIMIT {limit} OFFSET {offset}"
+                );
+                let found = client
+                    .query(&sql)
+                    .unwrap_or_else(|error| panic!("{sql}: {error}"));
+                let found: Vec<usize> = found
+                    .rows
+                    .iter()
+                    .map(|row| {
+                        row[0]
+                            .as_ref()
+                            .expect("it is not NULL")
+                            .parse()
+                            .expect("it is a number")
+                    })
+                    .collect();
+                let mut right: Vec<usize> = kept.iter().map(|k| k + 1).collect();
+                if direction == "DESC" {
+                    right.reverse();
+                }
+                let right: Vec<usize> = right.into_iter().skip(offset).take(limit).collect();
+                assert!(found == right, "{sql}: {:?}, not {:?}", &found[..5], &right[..5]);
+            }
+        }
+    }
+}
