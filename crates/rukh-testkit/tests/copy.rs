@@ -78,6 +78,40 @@ fn every_format_gives_the_rows_back() {
 }
 
 #[test]
+fn numbers_of_json_are_read_digit_by_digit() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = path(directory.path(), "n.jsonl");
+    let numbers = [
+        "-973.6640168902517",
+        "1e-45",
+        "5e-324",
+        "2.2250738585072011e-308",
+        "0.1",
+    ];
+    let lines = numbers.iter().enumerate();
+    let lines = lines.map(|(id, number)| {
+        format!("{{\"t\": {number} ,\"d\":{number}, \"id\":{id}, \"e\":12345678901234567.8901}}\n")
+    });
+    std::fs::write(&file, lines.collect::<String>()).unwrap();
+    let mut client = Client::in_memory();
+    run(
+        &mut client,
+        "CREATE TABLE n (id INTEGER PRIMARY KEY, d DOUBLE PRECISION, e DECIMAL(21,4), t VARCHAR)",
+    );
+    assert_eq!(run(&mut client, &format!("COPY n FROM '{file}'")), 5);
+    let found = client.query("SELECT d, e, t FROM n ORDER BY id").unwrap();
+    for (row, number) in found.rows.iter().zip(numbers) {
+        let [d, e, t] = row.as_slice() else {
+            panic!("{row:?}")
+        };
+        let (double, right): (f64, f64) = (d.as_ref().unwrap().parse().unwrap(), number.parse().unwrap());
+        assert_eq!(double.to_bits(), right.to_bits(), "{number}");
+        assert_eq!(e.as_deref(), Some("12345678901234567.8901"));
+        assert_eq!(t.as_deref(), Some(number));
+    }
+}
+
+#[test]
 fn postgres_reads_the_csv() {
     let Some(mut postgres) = need::or_skip("postgres_reads_the_csv", postgres::database()) else {
         return;
