@@ -105,9 +105,6 @@ pub(crate) fn session_config() -> SessionConfig {
     options.sql_parser.parse_float_as_decimal = true;
     options.sql_parser.map_string_types_to_utf8view = false;
     options.sql_parser.default_null_ordering = "nulls_max".to_string();
-    // Scans split themselves over the cores. What one thread reads in order is not to be dealt out below a projection: a LIMIT above counts on the order,
-    // and no operator asks for it any more.
-    options.optimizer.enable_round_robin_repartition = false;
     // Its heap of the first groups takes NaN for less than any number, or fails.
     options.optimizer.enable_topk_aggregation = false;
     options.optimizer.hash_join_inlist_pushdown_max_distinct_values = JOIN_LIST_MAX;

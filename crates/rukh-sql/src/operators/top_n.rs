@@ -10,9 +10,10 @@ use std::sync::Arc;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::error::Result as DataFusionResult;
-use datafusion::physical_expr::PhysicalSortExpr;
 use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{Distribution, LexOrdering, OrderingRequirements, PhysicalSortExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::output_requirements::OutputRequirementExec;
 use datafusion::physical_plan::execution_plan::ChildrenPropertiesMode;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
@@ -119,7 +120,31 @@ fn in_order(
     order: &[PhysicalSortExpr],
     fetch: usize,
 ) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
-    on_scan(plan, order, &|scan, order| scan.first_in_order(order, fetch))
+    let scan = on_scan(plan, order, &|scan, order| scan.first_in_order(order, fetch))?;
+    Ok(scan.map(|scan| match computes(&scan) {
+        true => in_need_of(scan, order),
+        false => scan,
+    }))
+}
+
+/// Whether columns are computed of what a scan gives: DataFusion spreads that over threads.
+fn computes(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let Some(projection) = plan.downcast_ref::<ProjectionExec>() else {
+        return false;
+    };
+    let mut exprs = projection.expr().iter();
+    exprs.any(|column| !column.expr.is::<Column>()) || computes(projection.input())
+}
+
+/// Returns the plan with word that its order is needed, which the sort that has gone said before: a LIMIT above it counts on that.
+fn in_need_of(plan: Arc<dyn ExecutionPlan>, order: &[PhysicalSortExpr]) -> Arc<dyn ExecutionPlan> {
+    let order = LexOrdering::new(order.iter().cloned()).map(OrderingRequirements::from);
+    Arc::new(OutputRequirementExec::new(
+        plan,
+        order,
+        Distribution::SinglePartition,
+        None,
+    ))
 }
 
 /// What becomes of a scan for an order.
