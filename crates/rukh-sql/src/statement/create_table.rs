@@ -52,7 +52,8 @@ pub(super) fn create_table(reader: &mut Reader<'_>) -> Result<Statement, SqlErro
         source: None,
     };
     let (mut names, mut untyped) = (Vec::new(), None);
-    if *reader.peek_at(0) == Token::LParen {
+    let has_list = *reader.peek_at(0) == Token::LParen;
+    if has_list {
         reader.parenthesised(|reader| {
             if !is_bare_name(reader) {
                 return table_element(reader, &mut table);
@@ -61,12 +62,13 @@ pub(super) fn create_table(reader: &mut Reader<'_>) -> Result<Statement, SqlErro
             untyped.get_or_insert_with(|| reader.unexpected());
             Ok(())
         })?;
-    } else if !reader.peeks(&["as"]) {
-        reader.expect_token(&Token::LParen)?;
     }
     options(reader, &mut table.options)?;
     if reader.peeks(&["as"]) {
         table.source = Some(source(reader, &table, names)?);
+    } else if !has_list {
+        // Only a query makes columns without a list of them.
+        return Err(reader.unexpected());
     } else if let Some(error) = untyped {
         return Err(error);
     }

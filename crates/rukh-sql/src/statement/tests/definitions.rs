@@ -10,6 +10,18 @@ fn create_table_statements() {
             "CREATE TABLE t (PRIMARY KEY (a DESC)) SALT_BUCKETS = 4 AS SELECT 1 AS a WITH NO DATA",
             "t () pk a- salt 4 as SELECT 1 AS a without rows",
         ),
+        (
+            "CREATE TABLE t USING columnar WITH (compression = zstd) IMMUTABLE AS SELECT 1 AS a",
+            "t () columnar immutable zstd as SELECT 1 AS a",
+        ),
+        (
+            "CREATE TABLE t USING heap AS SELECT 1 AS a",
+            "t () as SELECT 1 AS a",
+        ),
+        (
+            "CREATE TABLE t VERSIONS 3, SALT_BUCKETS = 4 AS SELECT 1 AS a WITH NO DATA",
+            "t () salt 4 as SELECT 1 AS a without rows",
+        ),
         ("CREATE TABLE t (a INT PRIMARY KEY)", "t (a:INTEGER) pk a"),
         (
             "create table if not exists S.T (A int primary key desc);",
@@ -254,6 +266,24 @@ fn create_table_errors() {
             "0A000",
             "CREATE TABLE … PARTITION is not supported",
             24,
+        ),
+        (
+            "CREATE TABLE t USING columnar (a INT)",
+            "42601",
+            "syntax error at or near \"(\"",
+            31,
+        ),
+        (
+            "CREATE TABLE t WITH (versions = 3)",
+            "42601",
+            "syntax error at end of input",
+            35,
+        ),
+        (
+            "CREATE TABLE t foo",
+            "42601",
+            "syntax error at or near \"foo\"",
+            16,
         ),
         (
             "CREATE TABLE t (a INT) AS SELECT 1",
