@@ -18,7 +18,7 @@ use crate::cost::CostPart;
 use crate::domain::points;
 use crate::intersect::intersected;
 use crate::knowledge::Knowledge;
-use crate::plan::{Allowed, is_unbeatable, lacking};
+use crate::plan::{Allowed, is_unbeatable, lacking, not_ready};
 use crate::planner::Planner;
 use crate::query::{Query, Source};
 use crate::spans::is_single_value;
@@ -110,9 +110,9 @@ pub fn alternatives(query: &Query<'_>, chosen: &AccessPath, quote: QuoteName) ->
             path,
         });
     }
-    let building = query.table.indexes.iter();
-    let building = building.filter(|index| index.state == IndexState::Building);
-    unusable.extend(building.map(|index| (Source::Index(index.id), "is still being built".to_string())));
+    let others = query.table.indexes.iter();
+    let others = others.filter_map(|index| Some((index, not_ready(index.state)?)));
+    unusable.extend(others.map(|(index, why)| (Source::Index(index.id), why.to_string())));
     unusable.sort();
     paths.sort_by(|a, b| {
         let by_cost = a.path.estimate.cost.total_cmp(&b.path.estimate.cost);

@@ -136,7 +136,7 @@ impl Allowed {
     }
 }
 
-/// What an index lacks that no path reads.
+/// What an index lacks that is ready and that no path reads.
 pub(crate) fn lacking(index: Option<&Index>) -> &'static str {
     match index.is_some_and(Index::is_columnar) {
         true => "does not have all columns that this query reads",
@@ -151,10 +151,17 @@ fn refusal(query: &Query<'_>, name: &str) -> Option<String> {
             "index \"{name}\" does not exist on table \"{}\"",
             query.table.name
         )),
-        Some(index) if index.state == IndexState::Building => {
-            Some(format!("index \"{name}\" is still being built"))
-        }
-        Some(_) => None,
+        Some(index) => not_ready(index.state).map(|why| format!("index \"{name}\" {why}")),
+    }
+}
+
+/// Why an index in this state is not read, if it is not.
+pub(crate) fn not_ready(state: IndexState) -> Option<&'static str> {
+    match state {
+        IndexState::Ready => None,
+        IndexState::Building => Some("is still being built"),
+        IndexState::Disabled => Some("is disabled"),
+        IndexState::Broken => Some("is broken, and not read until it is rebuilt"),
     }
 }
 

@@ -5,7 +5,7 @@
 //! | `columns "a INTEGER, b DATE NULL"` | names the columns of the tables to come                    |
 //! | `keys "(a, b DESC)" …`          | the keys that conditions are shown on, side by side            |
 //! | `table "(a, b) SALT 4 ON (a)"`  | makes the table of `plan`, by its primary key                  |
-//! | `index i "(b)" [unique=true] [include=c] [where="c = 1"] [building=true]` | adds an index to it  |
+//! | `index i "(b)" [unique=true] [include=c] [where="c = 1"] [state=building]` | adds an index to it |
 //! | `history`                       | makes the table its history, with the columns `row_start` and `row_end` |
 //! | `statistics rows=10 a=5`        | tells rows and distinct values                                 |
 //! | `values a min=1 max=9 nulls=0.1 bounds="1, 5, 9" common="7: 0.2"` | tells how values lie        |
@@ -361,10 +361,14 @@ impl Runner {
         let mut arguments = command.consume_args();
         let name = arguments.next_pos().ok_or("a name is missing")?.to_string();
         let key = arguments.next_pos().ok_or("a key is missing")?;
-        let (unique, building) = (
-            keyed(command, "unique").is_some(),
-            keyed(command, "building").is_some(),
-        );
+        let unique = keyed(command, "unique").is_some();
+        let state = match keyed(command, "state") {
+            None => IndexState::Ready,
+            Some("building") => IndexState::Building,
+            Some("disabled") => IndexState::Disabled,
+            Some("broken") => IndexState::Broken,
+            Some(other) => return Err(format!("an index is not {other}").into()),
+        };
         let include = keyed(command, "include")
             .into_iter()
             .map(|name| self.column(name));
@@ -404,11 +408,6 @@ impl Runner {
             layout: Default::default(),
         };
         let index = validate_index(draft, table, id)?;
-        let state = if building {
-            IndexState::Building
-        } else {
-            IndexState::Ready
-        };
         table.indexes.push(Index { state, ..index });
         Ok(())
     }
