@@ -63,8 +63,9 @@ pub(crate) fn checkpoint(session: &Session, directory: Option<&str>) -> Result<(
     Ok(())
 }
 
-/// Runs COMPACT.
-pub(crate) fn compact(session: &Session, table: Option<&ObjectName>) -> Result<(), SqlError> {
+/// Runs COMPACT. What the session's last statement saw need not stay for it.
+pub(crate) fn compact(session: &mut Session, table: Option<&ObjectName>) -> Result<(), SqlError> {
+    session.forget_snapshot();
     let table = table.map(|name| session.table(name)).transpose()?;
     let label = match &table {
         Some(table) => format!("compact {}", table.name),
@@ -75,7 +76,8 @@ pub(crate) fn compact(session: &Session, table: Option<&ObjectName>) -> Result<(
 }
 
 /// Runs VACUUM: storage tidies up by itself, so by itself it only looks whether the tables are there.
-pub(crate) fn vacuum(session: &Session, vacuum: &VacuumStatement) -> Result<(), SqlError> {
+pub(crate) fn vacuum(session: &mut Session, vacuum: &VacuumStatement) -> Result<(), SqlError> {
+    session.forget_snapshot();
     let named = vacuum.tables.iter().map(|name| session.table(name));
     let named = named.collect::<Result<Vec<_>, _>>()?;
     let tables = match vacuum.tables.is_empty() {

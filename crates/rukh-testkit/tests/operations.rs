@@ -204,3 +204,26 @@ fn statements_tell_what_there_is() {
         );
     }
 }
+
+#[test]
+fn compact_leaves_nothing_for_the_statement_before() {
+    const ROWS: i64 = 20_000;
+    let place = TempDir::new().unwrap();
+    let database = Database::open(place.path()).unwrap();
+    let mut connection = database.connect();
+    run(
+        &mut connection,
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, v BIGINT)",
+    );
+    run(
+        &mut connection,
+        &format!("INSERT INTO t SELECT value, value FROM generate_series(1, {ROWS}) AS g(value)"),
+    );
+    for compact in ["COMPACT", "COMPACT TABLE t", "VACUUM FULL t"] {
+        run(&mut connection, "UPDATE t SET v = v + 1");
+        run(&mut connection, compact);
+        let mut stats = connection.query("SHOW STATS FROM t").unwrap();
+        let entries = stats.next_row().unwrap().unwrap().get::<i64>(4).unwrap();
+        assert!((ROWS..ROWS * 3 / 2).contains(&entries), "{compact}: {entries}");
+    }
+}

@@ -192,6 +192,8 @@ fn repack(session: &mut Session, table: &Table) -> Result<(), SqlError> {
         let message = format!("table \"{}\" is not columnar", table.name);
         return Err(SqlError::statement("42809", message));
     }
+    // What the last statement saw need not stay, and nor need what has died since.
+    session.forget_snapshot();
     let task = session.task(format!("table {}", table.name), "rows");
     let repacked = session.engine().repack_index(Engine::layout_id(table), &task);
     repacked.map(|_| ()).map_err(|error| {

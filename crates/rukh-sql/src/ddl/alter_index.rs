@@ -62,6 +62,7 @@ fn alter_found(
             Err(placed(SqlError::statement("42809", message)))
         }
         IndexAction::Repack => {
+            session.forget_snapshot();
             let task = session.task(format!("index {}", name.name), "rows");
             let repacked = session.engine().repack_index(id, &task);
             repacked.map(|_| ()).map_err(|error| {
