@@ -88,7 +88,7 @@ pub trait KvStore: Send + Sync {
         Ok(())
     }
 
-    /// Estimates the stored size of a range, in bytes, in memory and on disk.
+    /// Estimates the stored size of a range, in bytes, in memory and on disk; files of large values do not count.
     fn approximate_size(&self, table: &str, range: &KeyRange) -> Result<u64, KvError>;
 
     /// Estimates the number of keys in a table.

@@ -227,3 +227,46 @@ fn compact_leaves_nothing_for_the_statement_before() {
         assert!((ROWS..ROWS * 3 / 2).contains(&entries), "{compact}: {entries}");
     }
 }
+
+#[test]
+fn show_tables_counts_large_values_of_columnar_tables() {
+    let place = TempDir::new().unwrap();
+    let database = Database::open(place.path()).unwrap();
+    let mut connection = database.connect();
+    run(
+        &mut connection,
+        "CREATE TABLE c (id INTEGER PRIMARY KEY, s TEXT) USING columnar",
+    );
+    let layout = |connection: &mut Connection| {
+        let mut tables = connection.query("SHOW TABLES").unwrap();
+        tables.next_row().unwrap().unwrap().get::<String>(5).unwrap()
+    };
+    // 256 rows, which stay together, have more than 64 KiB of the second kind of texts.
+    for (hashes, is_large) in [(2, false), (10, true)] {
+        let hash = |nth| format!("md5(value::text || '{nth}')");
+        let text = (0..hashes).map(hash).collect::<Vec<_>>().join(" || ");
+        run(&mut connection, "TRUNCATE TABLE c");
+        run(
+            &mut connection,
+            &format!("INSERT INTO c SELECT value, {text} FROM generate_series(1, 8192) AS g(value)"),
+        );
+        run(&mut connection, "ALTER TABLE c REPACK");
+        run(&mut connection, "COMPACT");
+        let layout = layout(&mut connection);
+        let told = layout.split(", ").find_map(|part| part.split_once(" bytes"));
+        let told = told.unwrap().0.parse::<i64>().unwrap();
+        let (mut files, mut large) = (0, 0);
+        let mut stats = connection.query("SHOW STATS FROM c").unwrap();
+        while let Some(row) = stats.next_row().unwrap() {
+            files += row.get::<i64>(5).unwrap();
+            large += row.get::<i64>(6).unwrap();
+        }
+        assert_eq!(large > 1_000_000, is_large, "{large}");
+        let all = files + large;
+        assert!(
+            (all - all / 10..all + all / 10).contains(&told),
+            "{layout}, files of {all} bytes"
+        );
+        assert_eq!(layout.contains("compressed"), !is_large, "{layout}");
+    }
+}

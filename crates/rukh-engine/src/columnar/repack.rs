@@ -70,7 +70,8 @@ pub struct ColumnarDebt {
     pub blocks: u64,
     /// Rows in them; those of blocks that do not decode are left out.
     pub block_rows: u64,
-    /// Bytes of blocks in files, and what these had before storage compressed them; both 0 while blocks are in memory only.
+    /// Bytes of blocks in files, and what these had before storage compressed them; both 0 while blocks are in memory only,
+    /// and where some lie in files of large values, whose size before that storage does not tell.
     pub block_file_bytes: u64,
     /// See there.
     pub block_raw_bytes: u64,
@@ -169,14 +170,21 @@ impl Engine {
             rows += Head::parse(head.key, head.value).map_or(0, |head| head.rows as u64);
         }
         let usage = store.table_usage(&blocks.storage)?;
+        let (block_file_bytes, block_raw_bytes) = match usage.blob_bytes {
+            0 => (usage.file_bytes, usage.raw_bytes),
+            _ => (0, 0),
+        };
         Ok(Some(ColumnarDebt {
             blocks: count,
             block_rows: rows,
-            block_file_bytes: usage.file_bytes,
-            block_raw_bytes: usage.raw_bytes,
+            block_file_bytes,
+            block_raw_bytes,
             delta_rows: snapshot.raw.count(&index.storage, ScanSpec::all().keys_only())?.0,
+            // The sizes of ranges leave large values out.
             bytes: store.approximate_size(&blocks.storage, &all)?
-                + store.approximate_size(&index.storage, &all)?,
+                + usage.blob_bytes
+                + store.approximate_size(&index.storage, &all)?
+                + store.table_usage(&index.storage)?.blob_bytes,
         }))
     }
 }
