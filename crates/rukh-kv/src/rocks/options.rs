@@ -4,7 +4,8 @@
 //! memory does not grow with their number. Sizes follow from the two budgets; the rest are choices:
 //!
 //! - leveled compaction with dynamic level sizes: the last level holds nine tenths of the data;
-//! - fast compression above, strong compression at the last level;
+//! - fast compression above, strong compression at the last level, and of large values, which stay where they were
+//!   written first;
 //! - a filter over whole keys in each file, so that a lookup reads one block;
 //! - 16 KiB blocks: a scan reads fewer, a lookup decompresses more; between the two.
 
@@ -68,9 +69,9 @@ pub struct RocksOptions {
     pub write_buffer_bytes: usize,
     /// Size of a block before compression, in bytes.
     pub block_bytes: usize,
-    /// Compression of all levels but the last.
+    /// Compression of all levels but the last, large values aside.
     pub compression: Compression,
-    /// Compression of the last level.
+    /// Compression of the last level, and of large values on all levels.
     pub last_level_compression: Compression,
     /// Flushes and compactions that run at once.
     pub background_jobs: u16,
@@ -188,7 +189,7 @@ pub(super) fn family(options: &RocksOptions, cache: &Cache, family: Family<'_>) 
     family.set_target_file_size_base(FILE_BYTES);
     family.set_enable_blob_files(table.large_value_bytes.is_some());
     family.set_min_blob_size(table.large_value_bytes.unwrap_or_default());
-    family.set_blob_compression_type(upper_levels.into());
+    family.set_blob_compression_type(last_level.into());
     family.set_enable_blob_gc(true);
     family.set_blob_cache(cache);
     if let Some(merge) = &options.merge {
@@ -226,7 +227,7 @@ pub(super) fn table_changes(options: &RocksOptions, table: &TableOptions) -> [(&
         ),
         ("compression", option_value(upper_levels)),
         ("bottommost_compression", option_value(last_level)),
-        ("blob_compression_type", option_value(upper_levels)),
+        ("blob_compression_type", option_value(last_level)),
         ("enable_blob_files", table.large_value_bytes.is_some().to_string()),
         (
             "min_blob_size",
@@ -235,7 +236,7 @@ pub(super) fn table_changes(options: &RocksOptions, table: &TableOptions) -> [(&
     ]
 }
 
-/// Returns the compression of a table's upper levels and of its last.
+/// Returns the compression of a table's upper levels, and of its last and of large values.
 fn compressions(options: &RocksOptions, table: &TableOptions) -> (Compression, Compression) {
     match table.compression {
         Some(compression) => (compression, compression),

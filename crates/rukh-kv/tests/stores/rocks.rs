@@ -776,3 +776,80 @@ fn a_table_is_compressed_as_its_options_say() {
     assert!(size(&store, "tight") > 1_500_000);
     assert!(size(&store, "loose") < 300_000);
 }
+
+/// A text that does not repeat itself and has 32 letters: zstd writes 5 bits for each, lz4 finds nothing.
+fn letters(seed: u64, length: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mut letter = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        b'A' + (state >> 59) as u8
+    };
+    (0..length).map(|_| letter()).collect()
+}
+
+#[test]
+fn large_values_are_compressed_as_the_last_level_is() {
+    const LENGTH: usize = 100_000;
+    const VALUES: u64 = 20;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db");
+    let open = |last_level_compression| {
+        let options = RocksOptions {
+            own_families: Some(usize::MAX),
+            last_level_compression,
+            ..RocksOptions::default()
+        };
+        RocksStore::open(&path, &options).unwrap()
+    };
+    // Returns what a byte of large values takes, in percent.
+    let add = |store: &RocksStore, table: &str, seed: u64| {
+        let size = || store.table_usage(table).unwrap().blob_bytes;
+        let before = size();
+        let mut batch = WriteBatch::new();
+        for key in seed..seed + VALUES {
+            batch.put(table, &key.to_be_bytes(), &letters(key, LENGTH));
+        }
+        store.write(batch, Durability::Buffered).unwrap();
+        store.flush().unwrap();
+        (size() - before) * 100 / (VALUES * LENGTH as u64)
+    };
+    let options = |compression| TableOptions {
+        compression,
+        ..TableOptions::default()
+    };
+    let (tight, loose) = (60..70, 95..105);
+
+    let store = open(Compression::Lz4);
+    store.create_table("t", &TableOptions::default()).unwrap();
+    assert!(loose.contains(&add(&store, "t", 100)));
+    drop(store);
+
+    // Files of before are read as they are.
+    let store = open(Compression::Zstd);
+    assert!(tight.contains(&add(&store, "t", 200)));
+    for key in [100_u64, 119, 200, 219] {
+        let value = store.snapshot().get("t", &key.to_be_bytes()).unwrap();
+        assert!(value == Some(letters(key, LENGTH)), "{key}");
+    }
+    for (name, compression, expected) in [
+        ("none", Compression::None, &loose),
+        ("lz4", Compression::Lz4, &loose),
+        ("zstd", Compression::Zstd, &tight),
+    ] {
+        store.create_table(name, &options(Some(compression))).unwrap();
+        let percent = add(&store, name, 300);
+        assert!(expected.contains(&percent), "{name}: {percent}");
+    }
+    store
+        .configure_table("lz4", &options(Some(Compression::Zstd)))
+        .unwrap();
+    assert!(tight.contains(&add(&store, "lz4", 400)));
+    store.configure_table("zstd", &options(None)).unwrap();
+    assert!(tight.contains(&add(&store, "zstd", 400)));
+    store
+        .configure_table("t", &options(Some(Compression::None)))
+        .unwrap();
+    assert!(loose.contains(&add(&store, "t", 300)));
+}
