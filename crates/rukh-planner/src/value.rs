@@ -16,7 +16,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use rukh_keys::{DAY_MICROS, DataType, Datum};
+use rukh_keys::{DAY_MICROS, DataType, Datum, decimal_to_double};
 
 /// A value with all that its type says about it.
 #[derive(Clone, Debug)]
@@ -84,7 +84,7 @@ impl<'a> Value<'a> {
     pub(crate) fn as_float(&self) -> Option<f64> {
         match self {
             Value::Int(value) => Some(*value as f64),
-            Value::Decimal(value, scale) => Some(decimal_to_float(*value, *scale)),
+            Value::Decimal(value, scale) => Some(decimal_to_double(*value, *scale)),
             Value::Float(value) => Some(*value),
             _ => None,
         }
@@ -150,16 +150,6 @@ fn compare_decimals((left, left_scale): (i128, u8), (right, right_scale): (i128,
 /// Ten to the power of a scale; scales above 38 do not occur in types.
 pub(crate) fn power_of_ten(scale: u8) -> i128 {
     10_i128.pow(u32::from(scale.min(38)))
-}
-
-/// Returns the DOUBLE nearest to a decimal.
-fn decimal_to_float(value: i128, scale: u8) -> f64 {
-    const EXACT: i128 = 1 << 53;
-    if (-EXACT..=EXACT).contains(&value) && scale <= 22 {
-        // Both are exact as floats, so the quotient is rounded once.
-        return value as f64 / power_of_ten(scale) as f64;
-    }
-    format!("{value}e-{scale}").parse().unwrap_or(f64::NAN)
 }
 
 /// Returns a constant as it compares with values of type `target`; `None` if it does not.
@@ -250,12 +240,5 @@ mod tests {
         assert_eq!(compare(-0.0, 0.0), Ordering::Equal);
         assert_eq!(compare(f64::NAN, f64::INFINITY), Ordering::Greater);
         assert_eq!(compare(-f64::NAN, f64::NAN), Ordering::Equal);
-    }
-
-    #[test]
-    fn decimals_become_the_nearest_float() {
-        assert_eq!(decimal_to_float(1, 1), 0.1);
-        assert_eq!(decimal_to_float(-12345, 2), -123.45);
-        assert_eq!(decimal_to_float(10_i128.pow(38) - 1, 38), 1.0);
     }
 }

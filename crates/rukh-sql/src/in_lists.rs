@@ -25,6 +25,8 @@ use datafusion::logical_expr::{
     Signature, Volatility, lit,
 };
 
+use crate::number_casts::number_cast;
+
 /// Makes the operands of IN lists different where DataFusion could merge two of them.
 pub(crate) fn keep_apart(plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
     let mut operands = Operands::default();
@@ -139,6 +141,9 @@ fn name_of(expr: &Expr) -> String {
     match expr {
         Expr::Column(column) => column.name.clone(),
         Expr::Cast(cast) => name_of(&cast.expr),
+        Expr::ScalarFunction(call) if number_cast(&call.func).is_some() => {
+            call.args.first().map(name_of).unwrap_or_default()
+        }
         other => other.schema_name().to_string(),
     }
 }

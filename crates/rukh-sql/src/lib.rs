@@ -53,6 +53,7 @@ mod literals;
 mod locking;
 mod moments;
 mod normalise;
+mod number_casts;
 mod operand_types;
 mod operations;
 mod operators;

@@ -13,6 +13,7 @@
 //! | sums of integers too large | wrap around                    | error 22003                      |
 //! | floats divided by zero     | Infinity                       | error 22012                      |
 //! | values cast to text        | Arrow's texts                  | PostgreSQL's (`text_casts`)      |
+//! | values cast to numbers     | Arrow's numbers                | PostgreSQL's (`number_casts`)    |
 //!
 //! `day >= '2015-10-01'` compares dates, `n = '5'` integers, and `n = 'five'` is an error that says so
 //! (DataFusion would compare texts). Literals compared with UUIDs and CHARs get their stored form.
@@ -35,8 +36,9 @@ use rukh_keys::DataType;
 
 use crate::SqlError;
 use crate::functions;
+use crate::number_casts::{cast_number, double_of};
 use crate::operand_types::{self, check_union};
-use crate::scalars::{datum_of_scalar, scalar_from_datum};
+use crate::scalars::scalar_from_datum;
 use crate::text_casts::{cast_to_text, concatenated, is_text};
 use crate::types::data_type_of;
 use crate::window_frames::framed;
@@ -161,6 +163,14 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
         Expr::Cast(Cast { expr, field }) if is_text(field.data_type()) => {
             Ok(match cast_to_text(&expr, schema) {
                 Some(text) => Transformed::yes(text),
+                None => Transformed::no(Expr::Cast(Cast { expr, field })),
+            })
+        }
+        Expr::Cast(Cast { expr, field })
+            if field.data_type().is_numeric() && !field.data_type().is_integer() =>
+        {
+            Ok(match cast_number(&expr, field.data_type(), schema) {
+                Some(number) => Transformed::yes(number),
                 None => Transformed::no(Expr::Cast(Cast { expr, field })),
             })
         }
@@ -377,17 +387,7 @@ fn as_double(decimal: &Expr, other: &Expr, schema: &DFSchema) -> Option<Expr> {
     if !is(decimal, is_decimal) || !is(other, ArrowType::is_floating) {
         return None;
     }
-    let double = match decimal {
-        // By its text: dividing by a power of ten is one bit off now and then.
-        Expr::Literal(value, _) => {
-            datum_of_scalar(value).and_then(|(datum, ty)| ty.format_text(&datum).parse::<f64>().ok())
-        }
-        _ => None,
-    };
-    Some(match double {
-        Some(value) => Expr::Literal(ScalarValue::Float64(Some(value)), None),
-        None => cast(decimal.clone(), ArrowType::Float64),
-    })
+    Some(double_of(decimal, schema))
 }
 
 /// Returns `literal` in the type of `other`, or `None` when it stays as it is.

@@ -23,6 +23,7 @@ use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, Operator};
 use rukh_keys::DataType;
 
 use crate::functions::checked_operator;
+use crate::number_casts::number_cast;
 use crate::scalars::datum_of_scalar;
 use crate::statement::is_reserved;
 use crate::text_casts::is_cast_to_text;
@@ -211,6 +212,9 @@ fn print(expr: &Expr) -> Option<(String, Binding)> {
             }
             if let (true, [inner]) = (is_cast_to_text(&call.func), call.args.as_slice()) {
                 return cast(&printed(inner, Loosest)?, &Field::new("", ArrowType::Utf8, true));
+            }
+            if let (Some(to), [inner]) = (number_cast(&call.func), call.args.as_slice()) {
+                return cast(&printed(inner, Loosest)?, &Field::new("", to.clone(), true));
             }
             let name = if is_plain_function(call.name()) {
                 call.name().to_string()

@@ -16,6 +16,7 @@ use rukh_keys::{DataType, Datum};
 use crate::SqlError;
 use crate::array_text::array_text;
 use crate::interval_text::{interval_texts, is_interval};
+use crate::number_casts::converted;
 use crate::types::{arrow_type, data_type_of_arrow};
 
 /// Returns a datum as a literal of its type.
@@ -149,8 +150,15 @@ pub(crate) fn assigned_datums(array: &ArrayRef, ty: &DataType, column: &str) -> 
             };
             datums_from_array(&cast(array, &arrow_type(&wide))?, &wide)?
         }
-        (from, DataType::Real | DataType::Double) if from.is_numeric() => {
+        (ArrowType::Float16 | ArrowType::Float32 | ArrowType::Float64, DataType::Real) => {
             datums_from_array(&cast(array, &ArrowType::Float64)?, &DataType::Double)?
+        }
+        (from, DataType::Real | DataType::Double) if from.is_numeric() => {
+            let floats = match converted(array, &arrow_type(ty))? {
+                Some(floats) => floats,
+                None => cast(array, &arrow_type(ty))?,
+            };
+            datums_from_array(&floats, ty)?
         }
         (from, ty) if converts(from, ty) => datums_from_array(&cast(array, &arrow_type(ty))?, ty)?,
         (from, ty) => return Err(mismatch(column, ty, from)),

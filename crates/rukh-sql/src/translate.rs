@@ -17,6 +17,7 @@ use rukh_planner::{
 
 use crate::expressions::{normalise, parse_predicate};
 use crate::functions::checked_operator;
+use crate::number_casts::number_cast;
 use crate::regex_prefix::regex_prefixes;
 use crate::scalars::{datum_of_scalar, scalar_from_datum};
 use crate::time_zones::{OFFSET_MAX, TIMEZONE, in_zone, is_utc, moved_from_zone};
@@ -306,10 +307,15 @@ impl<'t> Translator<'t> {
                 }
             },
             Expr::BinaryExpr(BinaryExpr { left, op, right }) => self.computed(*op, left, right),
-            Expr::ScalarFunction(call) => match (checked_operator(&call.func), call.args.as_slice()) {
-                (Some(op), [left, right]) => self.computed(op, left, right),
-                _ => self.call(call.name(), &call.args),
-            },
+            Expr::ScalarFunction(call) => {
+                if let (Some(to), [inner]) = (number_cast(&call.func), call.args.as_slice()) {
+                    return self.cast(inner, to);
+                }
+                match (checked_operator(&call.func), call.args.as_slice()) {
+                    (Some(op), [left, right]) => self.computed(op, left, right),
+                    _ => self.call(call.name(), &call.args),
+                }
+            }
             _ => None,
         }
     }
@@ -364,6 +370,7 @@ impl<'t> Translator<'t> {
         match expr {
             Expr::Column(column) => self.table.column_named(&column.name).map(|column| column.ty),
             Expr::Cast(cast) => Some(data_type_of_arrow(cast.field.data_type())),
+            Expr::ScalarFunction(call) => number_cast(&call.func).map(data_type_of_arrow),
             Expr::Placeholder(placeholder) => placeholder
                 .field
                 .as_ref()
