@@ -1,7 +1,8 @@
 //! Values between DataFusion and us: literals, parameters, columns of results, assignments.
 //!
 //! Assignment follows PostgreSQL's assignment casts: numbers round and are checked for range, strings
-//! are read in the column's input syntax, dates and timestamps convert; anything else is 42804.
+//! are read in the column's input syntax, dates and timestamps convert, and everything may become text;
+//! anything else is 42804.
 
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float32Array,
@@ -160,6 +161,7 @@ pub(crate) fn assigned_datums(array: &ArrayRef, ty: &DataType, column: &str) -> 
             };
             datums_from_array(&floats, ty)?
         }
+        (from, ty) if ty.is_text() && has_text(from) => text_datums(array)?,
         (from, ty) if converts(from, ty) => datums_from_array(&cast(array, &arrow_type(ty))?, ty)?,
         (from, ty) => return Err(mismatch(column, ty, from)),
     };
@@ -181,9 +183,25 @@ fn converts(from: &ArrowType, ty: &DataType) -> bool {
             ArrowType::Time32(_) | ArrowType::Time64(_) | ArrowType::Timestamp(..)
         ),
         DataType::Binary(_) | DataType::Varbinary(_) => from.is_binary(),
-        DataType::Char(_) | DataType::Varchar(_) => !from.is_nested() && !from.is_binary(),
         _ => false,
     }
+}
+
+/// Whether values of an Arrow type may be assigned to a text: all that SQL has may.
+fn has_text(from: &ArrowType) -> bool {
+    !from.is_nested() || matches!(from, ArrowType::List(_))
+}
+
+/// Returns values as texts, spelled as casts to text spell them.
+fn text_datums(array: &ArrayRef) -> Result<Vec<Datum>, SqlError> {
+    let ty = data_type_of_arrow(array.data_type());
+    let text = |datum| match datum {
+        Datum::Null => Datum::Null,
+        // `t` and `f` are how results show them.
+        Datum::Boolean(value) => Datum::Text(value.to_string()),
+        datum => Datum::Text(ty.format_text(&datum)),
+    };
+    Ok(datums_from_array(array, &ty)?.into_iter().map(text).collect())
 }
 
 fn mismatch(column: &str, ty: &DataType, from: &ArrowType) -> SqlError {
