@@ -44,7 +44,7 @@ pub enum ValueError {
         ty: DataType,
     },
     /// A text is not a value of the type (22P02).
-    #[error("invalid input syntax for type {}: \"{text}\"", .ty.postgres_name())]
+    #[error("invalid input syntax for type {}: \"{text}\"", name_without_digits(.ty))]
     InvalidText {
         /// The type asked for.
         ty: DataType,
@@ -107,6 +107,14 @@ pub enum ValueError {
         /// What is allowed.
         reason: &'static str,
     },
+}
+
+/// PostgreSQL does not say how many digits a text would have had room for.
+fn name_without_digits(ty: &DataType) -> String {
+    match ty {
+        DataType::Decimal { .. } => "numeric".to_owned(),
+        other => other.postgres_name(),
+    }
 }
 
 /// PostgreSQL quotes floats without the word `value`.

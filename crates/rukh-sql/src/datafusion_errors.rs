@@ -110,6 +110,8 @@ fn arrow_error(error: ArrowError) -> SqlError {
     match error {
         ArrowError::DivideByZero => SqlError::statement("22012", "division by zero"),
         ArrowError::CastError(message) if message.contains("ast string '") => unreadable(&message),
+        ArrowError::CastError(message) if overflows_decimal(&message) => numeric_overflow(),
+        ArrowError::InvalidArgumentError(message) if overflows_decimal(&message) => numeric_overflow(),
         ArrowError::CastError(message) => match between(&message, "an't cast value ", " to type ") {
             Some(_) => {
                 let ty = message.rsplit(' ').next().unwrap_or_default();
@@ -126,6 +128,19 @@ fn arrow_error(error: ArrowError) -> SqlError {
         },
         other => SqlError::internal(other.to_string()),
     }
+}
+
+/// Arrow says `12345.00 is too large to store in a Decimal128 of precision 5`, or `Cannot cast to
+/// Decimal128(38, 30). Overflowing on 12345678901`.
+fn overflows_decimal(message: &str) -> bool {
+    let stored = message.contains("too large to store in a Decimal");
+    stored
+        || message.contains("too small to store in a Decimal")
+        || message.contains("annot cast to Decimal") && message.contains("Overflowing on")
+}
+
+fn numeric_overflow() -> SqlError {
+    SqlError::statement("22003", "numeric field overflow")
 }
 
 /// Functions of numbers say in words what they have no value for.
@@ -324,6 +339,7 @@ fn postgres_type(arrow: &str) -> String {
         "Date32" => "date",
         "Null" => "unknown",
         "Timestamp(µs)" => "timestamp",
+        decimal if decimal.starts_with("Decimal") && decimal.ends_with(')') => "numeric",
         other => return other.to_lowercase(),
     };
     name.to_string()

@@ -79,12 +79,8 @@ const CASES: &[(&str, &str, &str)] = &[
     (DECIMAL, "0e999999999999999", "0.00"),
     (DECIMAL, ".5", "0.50"),
     (DECIMAL, "5.", "5.00"),
-    (DECIMAL, ".", "invalid input syntax for type numeric(5,2): \".\""),
-    (
-        DECIMAL,
-        "NaN",
-        "invalid input syntax for type numeric(5,2): \"NaN\"",
-    ),
+    (DECIMAL, ".", "invalid input syntax for type numeric: \".\""),
+    (DECIMAL, "NaN", "invalid input syntax for type numeric: \"NaN\""),
     (
         "DECIMAL(38,0)",
         "99999999999999999999999999999999999999",
