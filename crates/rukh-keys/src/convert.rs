@@ -1,5 +1,9 @@
 //! Numbers of one kind as those of another, as PostgreSQL's casts make them.
 
+use crate::datum::Datum;
+use crate::error::ValueError;
+use crate::types::DataType;
+
 /// Powers of ten that DOUBLE holds exactly.
 const EXACT_DOUBLES: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
@@ -30,6 +34,24 @@ pub fn decimal_to_real(value: i128, scale: u8) -> f32 {
     }
 }
 
+/// Returns a DOUBLE as a decimal: its first 15 digits, rounded half away from zero.
+pub fn double_to_decimal(value: f64, precision: u8, scale: u8) -> Result<i128, ValueError> {
+    digits_to_decimal(&format!("{value:.14e}"), precision, scale)
+}
+
+/// Returns a REAL as a decimal: its first 6 digits, rounded half away from zero.
+pub fn real_to_decimal(value: f32, precision: u8, scale: u8) -> Result<i128, ValueError> {
+    digits_to_decimal(&format!("{value:.5e}"), precision, scale)
+}
+
+/// NaN and infinities are no decimals.
+fn digits_to_decimal(digits: &str, precision: u8, scale: u8) -> Result<i128, ValueError> {
+    match (DataType::Decimal { precision, scale }).parse_text(digits) {
+        Ok(Datum::Decimal(value)) => Ok(value),
+        _ => Err(ValueError::NumericOverflow { precision, scale }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,5 +67,24 @@ mod tests {
         // Halfway between two REALs but for the last digit, which a DOUBLE on the way would lose.
         let above_half = 16_777_217_000_000_000_000_000_001;
         assert_eq!(decimal_to_real(above_half, 18), 16_777_218.0);
+    }
+
+    #[test]
+    fn floats_become_decimals_by_their_digits() {
+        assert_eq!(double_to_decimal(1.005, 10, 2), Ok(101));
+        assert_eq!(double_to_decimal(-1.005, 10, 2), Ok(-101));
+        assert_eq!(
+            double_to_decimal(1_234_567_890_123_456_789.0, 20, 0),
+            Ok(1_234_567_890_123_460_000)
+        );
+        assert_eq!(real_to_decimal(0.285, 10, 2), Ok(29));
+        assert_eq!(real_to_decimal(12_345_678.0, 10, 1), Ok(123_457_000));
+        // Digits that are cut at a half go to the even neighbour.
+        assert_eq!(real_to_decimal(100_000.5, 10, 0), Ok(100_000));
+        assert_eq!(real_to_decimal(100_001.5, 10, 0), Ok(100_002));
+        let overflow = |precision, scale| Err(ValueError::NumericOverflow { precision, scale });
+        assert_eq!(double_to_decimal(1e8, 10, 2), overflow(10, 2));
+        assert_eq!(double_to_decimal(f64::NAN, 38, 9), overflow(38, 9));
+        assert_eq!(real_to_decimal(f32::NEG_INFINITY, 38, 9), overflow(38, 9));
     }
 }

@@ -48,7 +48,7 @@ mod types;
 pub use calendar::{
     DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN, civil_from_days, days_from_civil,
 };
-pub use convert::{decimal_to_double, decimal_to_real};
+pub use convert::{decimal_to_double, decimal_to_real, double_to_decimal, real_to_decimal};
 pub use datum::{Datum, DatumRef};
 pub use display::{DatumDisplay, KeyDisplay, SpanDisplay};
 pub use error::{KeyDecodeError, ValueError};

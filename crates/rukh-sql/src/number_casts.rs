@@ -3,11 +3,19 @@
 //! | cast                     | Arrow                                  | here                             |
 //! |--------------------------|----------------------------------------|----------------------------------|
 //! | DECIMAL to DOUBLE, REAL  | divides, and is one bit off at times   | the nearest float                |
+//! | DOUBLE, REAL to DECIMAL  | the exact number, rounded              | 15 or 6 digits of it, rounded    |
+//! | text to DECIMAL          | digits and a point                     | exponents, too                   |
+//! | DOUBLE to REAL, too large| Infinity                               | error 22003                      |
+//! | DOUBLE to REAL, too small| 0                                      | error 22003                      |
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, AsArray, Float32Array, Float64Array};
-use datafusion::arrow::datatypes::{DataType as ArrowType, Decimal128Type, Field, FieldRef};
+use datafusion::arrow::array::{ArrayRef, AsArray, Decimal128Array, Float32Array, Float64Array};
+use datafusion::arrow::compute::cast_with_options;
+use datafusion::arrow::datatypes::{
+    DataType as ArrowType, Decimal128Type, Field, FieldRef, Float32Type, Float64Type,
+};
+use datafusion::common::format::DEFAULT_CAST_OPTIONS;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
@@ -15,10 +23,11 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
     Signature, Volatility, cast,
 };
-use rukh_keys::{decimal_to_double, decimal_to_real};
+use rukh_keys::{DataType, Datum, decimal_to_double, decimal_to_real, double_to_decimal, real_to_decimal};
 
 use crate::SqlError;
-use crate::types::data_type_of_arrow;
+use crate::scalars::texts;
+use crate::text_casts::is_text;
 
 /// Returns a cast to a type that gives what PostgreSQL's gives; `None` where DataFusion's does.
 pub(crate) fn cast_number(expr: &Expr, to: &ArrowType, schema: &DFSchema) -> Option<Expr> {
@@ -52,6 +61,10 @@ pub(crate) fn number_cast(function: &ScalarUDF) -> Option<&ArrowType> {
 fn is_own(from: &ArrowType, to: &ArrowType) -> bool {
     match (from, to) {
         (ArrowType::Decimal128(_, scale), ArrowType::Float32 | ArrowType::Float64) => *scale >= 0,
+        (ArrowType::Float64, ArrowType::Float32) => true,
+        (from, ArrowType::Decimal128(_, scale)) => {
+            *scale >= 0 && (matches!(from, ArrowType::Float32 | ArrowType::Float64) || is_text(from))
+        }
         _ => false,
     }
 }
@@ -62,20 +75,64 @@ pub(crate) fn converted(values: &ArrayRef, to: &ArrowType) -> Result<Option<Arra
     if !is_own(from, to) {
         return Ok(None);
     }
-    Ok(match (from, to) {
+    Ok(Some(match (from, to) {
         (ArrowType::Decimal128(_, scale), ArrowType::Float64) => {
             let decimals = values.as_primitive::<Decimal128Type>();
             let doubles: Float64Array =
                 decimals.unary(|value| decimal_to_double(value, scale.unsigned_abs()));
-            Some(Arc::new(doubles))
+            Arc::new(doubles)
         }
-        (ArrowType::Decimal128(_, scale), ArrowType::Float32) => {
+        (ArrowType::Decimal128(_, scale), _) => {
             let decimals = values.as_primitive::<Decimal128Type>();
             let reals: Float32Array = decimals.unary(|value| decimal_to_real(value, scale.unsigned_abs()));
-            Some(Arc::new(reals))
+            Arc::new(reals)
         }
-        _ => None,
-    })
+        (_, ArrowType::Decimal128(precision, scale)) => {
+            let decimals = decimals(values, *precision, scale.unsigned_abs())?;
+            let typed = decimals.with_precision_and_scale(*precision, *scale);
+            Arc::new(typed.map_err(DataFusionError::from)?)
+        }
+        _ => {
+            let reals: Float32Array = values.as_primitive::<Float64Type>().try_unary(real_of)?;
+            Arc::new(reals)
+        }
+    }))
+}
+
+/// Casts floats or texts to decimals.
+fn decimals(values: &ArrayRef, precision: u8, scale: u8) -> Result<Decimal128Array, SqlError> {
+    match values.data_type() {
+        ArrowType::Float64 => {
+            let doubles = values.as_primitive::<Float64Type>();
+            Ok(doubles.try_unary(|value| double_to_decimal(value, precision, scale))?)
+        }
+        ArrowType::Float32 => {
+            let reals = values.as_primitive::<Float32Type>();
+            Ok(reals.try_unary(|value| real_to_decimal(value, precision, scale))?)
+        }
+        _ => {
+            let ty = DataType::Decimal { precision, scale };
+            let read = |text| match ty.parse_text(text)? {
+                Datum::Decimal(value) => Ok(Some(value)),
+                _ => Ok(None),
+            };
+            let texts = texts(values)?.into_iter();
+            texts.map(|text| text.map_or(Ok(None), read)).collect()
+        }
+    }
+}
+
+fn real_of(value: f64) -> Result<f32, SqlError> {
+    let real = value as f32;
+    let problem = match real {
+        _ if real.is_infinite() && value.is_finite() => "overflow",
+        _ if real == 0.0 && value != 0.0 => "underflow",
+        _ => return Ok(real),
+    };
+    Err(SqlError::statement(
+        "22003",
+        format!("value out of range: {problem}"),
+    ))
 }
 
 fn converted_scalar(value: &ScalarValue, to: &ArrowType) -> DataFusionResult<ScalarValue> {
@@ -84,9 +141,10 @@ fn converted_scalar(value: &ScalarValue, to: &ArrowType) -> DataFusionResult<Sca
 
 fn converted_array(values: &ArrayRef, to: &ArrowType) -> DataFusionResult<ArrayRef> {
     let converted = converted(values, to).map_err(|error| DataFusionError::External(Box::new(error)))?;
-    converted.ok_or_else(|| {
-        DataFusionError::Internal(format!("a cast of {} to {to} is Arrow's", values.data_type()))
-    })
+    match converted {
+        Some(converted) => Ok(converted),
+        None => Ok(cast_with_options(values, to, &DEFAULT_CAST_OPTIONS)?),
+    }
 }
 
 /// `x AS DOUBLE` and the like.
@@ -101,7 +159,11 @@ struct NumberCast {
 impl NumberCast {
     fn new(to: &ArrowType) -> Self {
         NumberCast {
-            name: format!("as_{}", data_type_of_arrow(to).to_string().to_lowercase()),
+            name: match to {
+                ArrowType::Float32 => "as_real".to_string(),
+                ArrowType::Decimal128(precision, scale) => format!("as_decimal_{precision}_{scale}"),
+                _ => "as_double".to_string(),
+            },
             to: to.clone(),
             signature: Signature::any(1, Volatility::Immutable),
         }
@@ -128,6 +190,10 @@ impl ScalarUDFImpl for NumberCast {
         let metadata = from.map(|from| from.metadata().clone()).unwrap_or_default();
         let field = Field::new(self.name(), self.to.clone(), nullable);
         Ok(Arc::new(field.with_metadata(metadata)))
+    }
+
+    fn is_strict(&self) -> bool {
+        true
     }
 
     /// The order of numbers is kept.

@@ -12,7 +12,7 @@ use datafusion::arrow::array::{
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{DataType as ArrowType, Float64Type};
 use datafusion::common::ScalarValue;
-use rukh_keys::{DataType, Datum};
+use rukh_keys::{DataType, Datum, ValueError};
 
 use crate::SqlError;
 use crate::array_text::array_text;
@@ -144,12 +144,22 @@ pub(crate) fn assigned_datums(array: &ArrayRef, ty: &DataType, column: &str) -> 
     let datums = match (from, ty) {
         (from, ty) if *from == arrow_type(ty) => datums_from_array(array, ty)?,
         (from, ty) if ty.is_integer() && from.is_numeric() => integers(array)?,
-        (from, DataType::Decimal { scale, .. }) if from.is_numeric() => {
-            let wide = DataType::Decimal {
-                precision: 38,
-                scale: *scale,
-            };
-            datums_from_array(&cast(array, &arrow_type(&wide))?, &wide)?
+        (from, DataType::Decimal { precision, scale }) if from.is_numeric() => {
+            match converted(array, &arrow_type(ty))? {
+                Some(decimals) => datums_from_array(&decimals, ty)?,
+                None => {
+                    let wide = DataType::Decimal {
+                        precision: 38,
+                        scale: *scale,
+                    };
+                    let overflow = ValueError::NumericOverflow {
+                        precision: *precision,
+                        scale: *scale,
+                    };
+                    let decimals = cast(array, &arrow_type(&wide)).map_err(|_| overflow)?;
+                    datums_from_array(&decimals, &wide)?
+                }
+            }
         }
         (ArrowType::Float16 | ArrowType::Float32 | ArrowType::Float64, DataType::Real) => {
             datums_from_array(&cast(array, &ArrowType::Float64)?, &DataType::Double)?
@@ -266,7 +276,7 @@ fn is_text(from: &ArrowType) -> bool {
 }
 
 /// Returns strings of any string layout.
-fn texts(array: &ArrayRef) -> Result<Vec<Option<&str>>, SqlError> {
+pub(crate) fn texts(array: &ArrayRef) -> Result<Vec<Option<&str>>, SqlError> {
     match array.data_type() {
         ArrowType::Utf8 => Ok(array.as_string::<i32>().iter().collect()),
         ArrowType::LargeUtf8 => Ok(array.as_string::<i64>().iter().collect()),
