@@ -16,16 +16,17 @@
 use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::array::{ArrayRef, StringArray};
-use datafusion::arrow::datatypes::DataType as ArrowType;
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ExprSchemable, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ExprSchemable, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
+    Signature, Volatility,
 };
 use rukh_keys::{DataType, Datum};
 
 use crate::scalars::datums_from_array;
-use crate::types::data_type_of;
+use crate::types::{TYPE_KEY, data_type_of};
 
 static TEXT: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
     let signature = Signature::any(1, Volatility::Immutable);
@@ -90,6 +91,21 @@ impl ScalarUDFImpl for Text {
 
     fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
         Ok(ArrowType::Utf8)
+    }
+
+    /// The field that DataFusion's cast has: plans that were made with that one hold on to it. A text keeps
+    /// no word of UUIDs, though, or it would be one.
+    fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> DataFusionResult<FieldRef> {
+        let from = arguments.arg_fields.first();
+        let nullable = from.is_none_or(|from| from.is_nullable());
+        let told = from.filter(|from| data_type_of(from) != DataType::Uuid);
+        let told = told.and_then(|from| from.metadata().get_key_value(TYPE_KEY));
+        let metadata = told
+            .map(|(key, ty)| (key.clone(), ty.clone()))
+            .into_iter()
+            .collect();
+        let field = Field::new(self.name(), ArrowType::Utf8, nullable);
+        Ok(Arc::new(field.with_metadata(metadata)))
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
