@@ -7,6 +7,7 @@
 //! | `table/<id>` | the table as JSON, id as eight digits   |
 //! | `sequence/<id>`, `view/<id>`, `role/<id>`, `schema/<id>` | as tables are |
 //! | `sequence_state/<id>` | the next number to give, in decimal, with a sign and a zero before it if it was set, or `end` |
+//! | `import/<journal>` | the file that was imported last and may not be in the journal yet |
 //!
 //! JSON, because definitions are few, are read once per start, and should be readable in `rukh dump`.
 
@@ -69,6 +70,11 @@ pub fn sequence_key(id: SequenceId) -> Vec<u8> {
 /// Returns the key of what a sequence gives next.
 pub fn sequence_state_key(id: SequenceId) -> Vec<u8> {
     format!("sequence_state/{:08}", id.0).into_bytes()
+}
+
+/// Returns the key of what was imported last with a journal.
+pub fn import_key(journal: &str) -> Vec<u8> {
+    format!("import/{journal}").into_bytes()
 }
 
 /// Returns the key of a view's definition.

@@ -7,7 +7,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::arguments::{ExportArguments, FileFormat, FileOptions, ImportArguments};
 use crate::error::{CliError, Exit};
@@ -129,6 +129,11 @@ fn create(session: &mut Session, arguments: &ImportArguments, files: &[String]) 
 
 /// Copies files into the table, all or none; returns the number of rows.
 fn copy_from(session: &mut Session, arguments: &ImportArguments, files: &[String]) -> Result<u64, CliError> {
+    session.run_for_count(&copy_sql(arguments, files))
+}
+
+/// Returns the COPY of files into the table.
+fn copy_sql(arguments: &ImportArguments, files: &[String]) -> String {
     let mut more = Vec::new();
     if arguments.rejects.is_some() || arguments.max_errors.is_some() {
         more.push("ON_ERROR ignore".to_owned());
@@ -153,58 +158,122 @@ fn copy_from(session: &mut Session, arguments: &ImportArguments, files: &[String
         [] => String::new(),
         names => format!(" ({})", names.join(", ")),
     };
-    let sql = format!(
+    format!(
         "COPY {}{columns} FROM ({}){options}",
         arguments.into,
         list.join(", ")
-    );
-    session.run_for_count(&sql)
+    )
 }
 
 /// Copies files one by one, and notes in the journal which are done.
+///
+/// The database keeps the note of a file together with its rows until it is in the journal: whenever the
+/// process ends, the next run knows which files are there.
 fn with_journal(
     session: &mut Session,
     arguments: &ImportArguments,
     files: &[String],
     journal: &Path,
 ) -> Result<(), CliError> {
-    let done = read_journal(journal)?;
+    let mut journal = Journal::open(journal)?;
+    let name = journal.name.clone();
+    let noted = session.connection().imported_last(&name);
+    if let Some(note) = noted.map_err(|error| CliError::statement("", error))? {
+        if !journal.has(&note) {
+            journal.add(&note)?;
+        }
+        forget(session, &name)?;
+    }
     let (mut rows, mut imported) = (0, 0);
     for file in files {
         let note = note_of(&arguments.into, file)?;
-        if done.lines().any(|line| line == note) {
+        if journal.has(&note) {
             output::complain(&format!("{file}: imported before\n"));
             continue;
         }
-        let copied = copy_from(session, arguments, std::slice::from_ref(file))?;
-        write_journal(journal, &note)?;
-        rows += copied;
+        let sql = copy_sql(arguments, std::slice::from_ref(file));
+        rows += session.run_noted(&sql, &name, &note)?;
+        journal.add(&note)?;
+        forget(session, &name)?;
         imported += 1;
     }
     tell_rows(rows, imported);
     Ok(())
 }
 
-fn read_journal(journal: &Path) -> Result<String, CliError> {
-    let mut text = String::new();
-    match File::open(journal) {
-        Ok(mut file) => {
-            let read = file.read_to_string(&mut text);
-            read.map_err(|error| CliError::read(journal, error))?;
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        Err(error) => return Err(CliError::read(journal, error)),
-    }
-    Ok(text)
+fn forget(session: &mut Session, journal: &str) -> Result<(), CliError> {
+    let forgotten = session.connection().forget_import(journal);
+    forgotten.map_err(|error| CliError::statement("", error))
 }
 
-fn write_journal(journal: &Path, note: &str) -> Result<(), CliError> {
-    let write = || {
-        let mut file = OpenOptions::new().append(true).create(true).open(journal)?;
-        file.write_all(format!("{note}\n").as_bytes())?;
-        file.sync_all()
-    };
-    write().map_err(|error| CliError::write(&format!("file \"{}\"", journal.display()), error))
+/// What the line that names a journal begins with.
+const JOURNAL_NAME: &str = "journal\t";
+
+/// The file that says which files are imported: a line with its name, and one for each of them.
+struct Journal<'p> {
+    path: &'p Path,
+    text: String,
+    /// No other journal has this name, nor one that is begun again in the same place.
+    name: String,
+}
+
+impl<'p> Journal<'p> {
+    /// Reads a journal, or begins it.
+    fn open(path: &'p Path) -> Result<Self, CliError> {
+        let mut text = String::new();
+        match File::open(path) {
+            Ok(mut file) => {
+                let read = file.read_to_string(&mut text);
+                read.map_err(|error| CliError::read(path, error))?;
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(CliError::read(path, error)),
+        }
+        // A line that was cut short names nothing.
+        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        let mut names = whole.filter_map(|line| line.strip_prefix(JOURNAL_NAME));
+        let name = names.next().map(|name| name.trim_end().to_owned());
+        let mut journal = Journal {
+            path,
+            text,
+            name: String::new(),
+        };
+        journal.name = match name {
+            Some(name) => name,
+            None => {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                let name = format!("{:x}-{:x}", now.as_nanos(), std::process::id());
+                journal.add(&format!("{JOURNAL_NAME}{name}"))?;
+                name
+            }
+        };
+        Ok(journal)
+    }
+
+    fn has(&self, note: &str) -> bool {
+        self.text.lines().any(|line| line == note)
+    }
+
+    /// Adds a line, durably.
+    fn add(&mut self, note: &str) -> Result<(), CliError> {
+        let begins = self.text.is_empty() || self.text.ends_with('\n');
+        let line = format!("{}{note}\n", if begins { "" } else { "\n" });
+        let write = || {
+            let mut file = OpenOptions::new().append(true).create(true).open(self.path)?;
+            file.write_all(line.as_bytes())?;
+            file.sync_all()?;
+            // A file that is new is durable with its directory.
+            match self.path.parent().filter(|_| self.text.is_empty()) {
+                Some(parent) if parent == Path::new("") => File::open(".")?.sync_all(),
+                Some(parent) => File::open(parent)?.sync_all(),
+                None => Ok(()),
+            }
+        };
+        let written: std::io::Result<()> = write();
+        written.map_err(|error| CliError::write(&format!("file \"{}\"", self.path.display()), error))?;
+        self.text.push_str(&line);
+        Ok(())
+    }
 }
 
 /// Returns the line that says that a file, as it is now, was imported into a table.

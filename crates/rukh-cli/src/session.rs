@@ -92,7 +92,20 @@ impl Session {
 
     /// Runs a COPY of the tool's own and returns how many rows it says that it copied.
     pub fn run_for_count(&mut self, sql: &str) -> Result<u64, CliError> {
-        self.guarded(sql, |session, outcome, _| {
+        self.count_of(sql, |connection| connection.execute(sql))
+    }
+
+    /// As [`Session::run_for_count`], and has the file noted in the database, together with its rows.
+    pub fn run_noted(&mut self, sql: &str, journal: &str, file: &str) -> Result<u64, CliError> {
+        self.count_of(sql, |connection| connection.execute_import(sql, journal, file))
+    }
+
+    fn count_of(
+        &mut self,
+        sql: &str,
+        run: impl FnOnce(&mut Connection) -> rukh::Result<Outcome>,
+    ) -> Result<u64, CliError> {
+        self.guarded_by(sql, run, |session, outcome, _| {
             session.tell_notices(&outcome.notices)?;
             let count = outcome
                 .tag
@@ -109,14 +122,21 @@ impl Session {
         sql: &str,
         take: impl FnOnce(&mut Session, Outcome, &Running<'_>) -> Result<T, CliError>,
     ) -> Result<T, CliError> {
+        self.guarded_by(sql, |connection| connection.execute(sql), take)
+    }
+
+    /// As [`Session::guarded`], where `run` has the statement run.
+    fn guarded_by<T>(
+        &mut self,
+        sql: &str,
+        run: impl FnOnce(&mut Connection) -> rukh::Result<Outcome>,
+        take: impl FnOnce(&mut Session, Outcome, &Running<'_>) -> Result<T, CliError>,
+    ) -> Result<T, CliError> {
         let interrupts = self.interrupts.clone();
         let running = interrupts.running();
         let progress = self.progress.clone();
         progress.iter().for_each(Progress::begin);
-        let outcome = self
-            .connection
-            .execute(sql)
-            .map_err(|error| CliError::statement(sql, error));
+        let outcome = run(&mut self.connection).map_err(|error| CliError::statement(sql, error));
         if outcome
             .as_ref()
             .is_ok_and(|outcome| outcome.rows.is_none() || !outcome.notices.is_empty())

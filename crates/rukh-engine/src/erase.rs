@@ -183,7 +183,7 @@ impl Erase {
         let ranges = std::mem::take(&mut self.ranges);
         let removed = match files.is_empty() {
             true => self.remove_ranges(&ranges),
-            false => ingest::ingest(&self.inner, files, ranges),
+            false => ingest::ingest(&self.inner, files, ranges, None),
         };
         self.inner.commits.note_tables([id]);
         removed?;

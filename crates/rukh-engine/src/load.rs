@@ -10,6 +10,7 @@
 use crate::builds::Build;
 use crate::columnar::BlockLoad;
 use crate::engine::{Engine, Inner};
+use crate::imports::ImportNote;
 use crate::ingest::{self, Loads};
 use crate::lock::WriterGuard;
 use crate::maintain::{KeyedRow, Maintainer};
@@ -42,6 +43,8 @@ pub struct Load {
     /// What was there before; until files go in.
     snapshot: Option<Snapshot>,
     rows: u64,
+    /// What is stored with the rows.
+    imported: Option<ImportNote>,
     encoder: Option<Encoder>,
     _guard: WriterGuard,
 }
@@ -87,6 +90,7 @@ impl Engine {
             maintainer,
             snapshot: Some(snapshot),
             rows: 0,
+            imported: None,
             encoder,
             _guard: guard,
         })
@@ -121,6 +125,11 @@ impl Load {
         }
     }
 
+    /// Stores a note with the rows, if there are any.
+    pub fn note_import(&mut self, note: ImportNote) {
+        self.imported = Some(note);
+    }
+
     /// Makes all rows visible at once, durably; returns how many.
     ///
     /// Fails on equal primary keys or UNIQUE values, among the rows or with stored ones.
@@ -138,7 +147,7 @@ impl Load {
         let loads = self.write_files(&snapshot, sorters, progress)?;
         drop(snapshot);
         let id = self.maintainer.codec.table.id;
-        let ingested = ingest::ingest(&self.inner, loads, Vec::new());
+        let ingested = ingest::ingest(&self.inner, loads, Vec::new(), self.imported.as_ref());
         self.inner.commits.note_tables([id]);
         ingested?;
         let (inner, rows) = (self.inner.clone(), self.rows);

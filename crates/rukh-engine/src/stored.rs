@@ -3,11 +3,12 @@
 //! Keys and values of the column family `catalog` are those of rukh-catalog; this file reads and
 //! writes them. The column family `statistics` holds `table/<id>` (see `analyze`).
 
-use crate::{EngineError, SequenceState};
+use crate::{EngineError, ImportNote, SequenceState};
 use rukh_catalog::{
     Catalog, CatalogError, FORMAT_KEY, FORMAT_VERSION, Role, RoleId, Schema, SchemaId, Sequence, SequenceId,
     StoredCatalog, Table, TableId, View, ViewId, decode_format, decode_object, decode_table, encode_format,
-    encode_object, encode_table, role_key, schema_key, sequence_key, sequence_state_key, table_key, view_key,
+    encode_object, encode_table, import_key, role_key, schema_key, sequence_key, sequence_state_key,
+    table_key, view_key,
 };
 use rukh_keys::KeyRange;
 use rukh_kv::{Durability, KvStore, ScanSpec, TableOptions, WriteBatch};
@@ -117,6 +118,22 @@ pub(crate) fn put_sequence_state(batch: &mut WriteBatch, id: SequenceId, state: 
         }
     };
     batch.put(CATALOG, &sequence_state_key(id), text.as_bytes());
+}
+
+/// Writes the note of an import.
+pub(crate) fn put_import(batch: &mut WriteBatch, note: &ImportNote) {
+    batch.put(CATALOG, &import_key(&note.journal), note.file.as_bytes());
+}
+
+/// Removes the note of an import.
+pub(crate) fn delete_import(batch: &mut WriteBatch, journal: &str) {
+    batch.delete(CATALOG, &import_key(journal));
+}
+
+/// Reads the note of an import.
+pub(crate) fn import_note(store: &dyn KvStore, journal: &str) -> Result<Option<String>, EngineError> {
+    let value = store.latest().get(CATALOG, &import_key(journal))?;
+    Ok(value.map(|value| String::from_utf8_lossy(&value).into_owned()))
 }
 
 /// Reads what a sequence gives next.

@@ -19,6 +19,7 @@ use crate::conflict::{self, Obstacle};
 use crate::engine::Inner;
 use crate::existing::{check_collision, check_existing, is_taken, read_base, read_rows, settle_arrivals};
 use crate::history::keep_former;
+use crate::imports::ImportNote;
 use crate::lock::WriterGuard;
 use crate::maintain::{KeyedRow, Maintainer, RowChange};
 use crate::pending::{Image, PendingRow, PendingTable, Stored, row_bytes};
@@ -26,7 +27,7 @@ use crate::snapshot::Snapshot;
 use crate::stage::stage;
 use crate::transaction::Open;
 use crate::unique::NetChange;
-use crate::{EngineError, Row, unique};
+use crate::{EngineError, Row, stored, unique};
 use rukh_catalog::{ColumnId, IndexId, Table, TableId};
 use rukh_keys::Datum;
 use rukh_kv::{Durability, WriteBatch};
@@ -85,6 +86,8 @@ pub struct Write {
     bytes: u64,
     bytes_max: u64,
     pub(crate) target: Target,
+    /// What is stored with the rows.
+    imported: Option<ImportNote>,
     /// Rows as they were written, or removed, if the caller asked for them.
     pub(crate) written: Option<Vec<Row>>,
     pub(crate) guard: WriterGuard,
@@ -109,6 +112,7 @@ impl Write {
             bytes: 0,
             bytes_max,
             target,
+            imported: None,
             written: None,
             guard,
         }
@@ -334,6 +338,11 @@ impl Write {
         Ok(deleted)
     }
 
+    /// Stores a note with the rows, outside of a transaction.
+    pub fn note_import(&mut self, note: ImportNote) {
+        self.imported = Some(note);
+    }
+
     /// Checks unique keys against the state the statement leaves behind and writes all changes at
     /// once; nothing is stored after an error.
     ///
@@ -397,6 +406,9 @@ impl Write {
                 };
                 let changed_tables: BTreeSet<TableId> = changed.iter().map(|(id, _)| *id).collect();
                 let beside_blocks = self.inner.changes_of(changed_tables.into_iter(), &batch);
+                if let Some(imported) = &self.imported {
+                    stored::put_import(&mut batch, imported);
+                }
                 self.inner.commit(batch, durability, self.guard, note)?;
                 self.inner.note_all_growth(&grown);
                 for (table, rows) in changed {

@@ -6,7 +6,7 @@ mod support;
 
 use proptest::prelude::*;
 use proptest::sample::subsequence;
-use rukh_engine::{Engine, EngineError, NoProgress, OnConflict, Progress, Row, ScanRequest};
+use rukh_engine::{Engine, EngineError, ImportNote, NoProgress, OnConflict, Progress, Row, ScanRequest};
 use rukh_kv::{Durability, KvStore, MemoryStore};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -210,6 +210,7 @@ fn a_half_visible_load_is_completed_at_open() {
     let mut load = engine.load(table.id).unwrap();
     load.add(vec![support::row(&table, "1, 10"), support::row(&table, "2, 20")])
         .unwrap();
+    load.note_import(imported("1.csv"));
     // Two files finished, the note, the table; the index is the fifth.
     faults.fail_write(5, rukh_kv::Fault::Halt);
     assert!(matches!(load.finish(), Err(EngineError::RecoveryNeeded)));
@@ -225,4 +226,42 @@ fn a_half_visible_load_is_completed_at_open() {
     let engine = support::open(store);
     assert_eq!(engine.recovered(), [rukh_engine::Recovery::CompletedLoad]);
     assert_eq!(rows(&engine).len(), 2);
+    assert_eq!(engine.imported_last("j").unwrap().as_deref(), Some("1.csv"));
+}
+
+#[test]
+fn a_note_of_an_import_is_there_with_its_rows() {
+    let store: Arc<dyn KvStore> = Arc::new(MemoryStore::new());
+    let engine = support::open(store.clone());
+    let table = support::create_table(&engine, "t", "k INTEGER", "k");
+    let last = |engine: &Engine| engine.imported_last("j").unwrap();
+    assert_eq!(last(&engine), None);
+    let load = |key: &str, file: &str| {
+        let mut load = engine.load(table.id)?;
+        load.add(vec![support::row(&table, key)])?;
+        load.note_import(imported(file));
+        load.finish()
+    };
+    load("1", "1.csv").unwrap();
+    assert_eq!(last(&engine).as_deref(), Some("1.csv"));
+    // Neither rows nor a note.
+    assert!(load("1", "2.csv").is_err());
+    assert_eq!(last(&engine).as_deref(), Some("1.csv"));
+    let mut write = engine.begin().unwrap();
+    write.note_import(imported("3.csv"));
+    let added = vec![support::row(&table, "3")];
+    write.insert(&table, added, OnConflict::Error).unwrap();
+    assert_eq!(last(&engine).as_deref(), Some("1.csv"));
+    write.commit(Durability::Synced).unwrap();
+    let engine = support::open(store);
+    assert_eq!(last(&engine).as_deref(), Some("3.csv"));
+    engine.forget_import("j").unwrap();
+    assert_eq!(last(&engine), None);
+}
+
+fn imported(file: &str) -> ImportNote {
+    ImportNote {
+        journal: "j".to_string(),
+        file: file.to_string(),
+    }
 }

@@ -121,7 +121,7 @@ pub use interval_text::Interval;
 pub use progress::{ProgressListener, ProgressReport, ProgressSink};
 pub use roles::scram;
 pub use rows::{ColumnInfo, Rows};
-pub use rukh_engine::CounterMerge;
+pub use rukh_engine::{CounterMerge, ImportNote};
 pub use rukh_planner::Constant;
 pub use scalars::parameters_of_array;
 pub use session::{Outcome, Session, Shared};

@@ -13,7 +13,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast;
 use parking_lot::RwLock;
-use rukh_engine::{Engine, ScanCounters, Snapshot};
+use rukh_engine::{Engine, ImportNote, ScanCounters, Snapshot};
 use rukh_keys::Span;
 use rukh_kv::{Durability, KvStore};
 use rukh_planner::Constant;
@@ -173,6 +173,7 @@ impl Shared {
             templates: Templates::default(),
             described: Descriptions::default(),
             progress: ProgressSink::default(),
+            imported: None,
             who: asking.who,
             kept: Kept::default(),
             permitted: HashMap::new(),
@@ -223,6 +224,8 @@ pub struct Session {
     pub(crate) templates: Templates,
     pub(crate) described: Descriptions,
     pub(crate) progress: ProgressSink,
+    /// What the COPY FROM that runs stores with its rows.
+    pub(crate) imported: Option<ImportNote>,
     /// Prepared statements and cursors that SQL names.
     pub(crate) kept: Kept,
     /// The role that the session is; none for an administrator's of the library.
@@ -277,6 +280,14 @@ impl Session {
     /// Makes a statement the one whose tables are found by name.
     pub(crate) fn set_current(&self, context: Arc<StatementContext>) {
         self.current.set(context);
+    }
+
+    /// Runs a COPY FROM, outside of a transaction block, which stores a note with its rows.
+    pub fn execute_import(&mut self, sql: &str, note: ImportNote) -> Result<Outcome, SqlError> {
+        self.imported = Some(note);
+        let outcome = self.execute(sql);
+        self.imported = None;
+        outcome
     }
 
     /// Sets who is told of long work.

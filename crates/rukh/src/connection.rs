@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use rukh_sql::{
-    CancelHandle, CopyClient, Description, Notice, Prepared, ProgressReport, ProgressSink, QueryStats,
-    Session, StatementKind, TransactionStatus,
+    CancelHandle, CopyClient, Description, ImportNote, Notice, Prepared, ProgressReport, ProgressSink,
+    QueryStats, Session, StatementKind, TransactionStatus,
 };
 
 use crate::{DataType, Error, Result, Rows, Transaction, Value};
@@ -148,6 +148,27 @@ impl Connection {
     /// Runs a prepared statement that gives rows.
     pub fn query_prepared(&mut self, statement: &Statement, params: &[Value]) -> Result<Rows> {
         rows_of(self.execute_prepared(statement, params)?)
+    }
+
+    /// Runs COPY FROM, outside of a transaction block, and notes `file` in the same atomic step under the name of
+    /// a journal, in place of the file before: what [`Connection::imported_last`] returns until
+    /// [`Connection::forget_import`], also after a crash.
+    pub fn execute_import(&mut self, sql: &str, journal: &str, file: &str) -> Result<Outcome> {
+        let note = ImportNote {
+            journal: journal.to_owned(),
+            file: file.to_owned(),
+        };
+        self.session.execute_import(sql, note).map(Outcome::from)
+    }
+
+    /// Returns what [`Connection::execute_import`] noted last under the name of a journal.
+    pub fn imported_last(&self, journal: &str) -> Result<Option<String>> {
+        Ok(self.session.engine().imported_last(journal)?)
+    }
+
+    /// Removes what is noted under the name of a journal.
+    pub fn forget_import(&mut self, journal: &str) -> Result<()> {
+        Ok(self.session.engine().forget_import(journal)?)
     }
 
     /// Begins a transaction, which is rolled back unless it is committed.

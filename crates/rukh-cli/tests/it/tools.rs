@@ -201,3 +201,37 @@ fn an_import_goes_on_where_it_was_interrupted() {
     ];
     insta::assert_snapshot!(runs.join("\n"));
 }
+
+#[test]
+fn a_file_that_was_imported_and_not_noted_is_not_imported_again() {
+    let place = Place::with("CREATE TABLE t (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, a BIGINT)");
+    place.write("1.csv", "a\n1\n");
+    place.write("2.csv", "a\n2\n");
+    let import = ["import", "db", "[0-9].csv", "--into", "t", "--journal", "done"];
+    place.run(&["import", "db", "1.csv", "--into", "t", "--journal", "done"], "");
+    // As the process leaves it that ends when the rows of the first file are durable.
+    let journal = place.read("done");
+    let lines: Vec<&str> = journal.lines().collect();
+    let [name, note] = lines[..] else {
+        panic!("{journal}");
+    };
+    place.write("done", &format!("{name}\n"));
+    place.write("none.csv", "a\n");
+    let database = rukh::Database::open(place.path("db")).unwrap();
+    let copy = format!("COPY t FROM '{}' (HEADER)", place.path("none.csv").display());
+    let name = name.strip_prefix("journal\t").unwrap();
+    database.connect().execute_import(&copy, name, note).unwrap();
+    drop(database);
+    let second = place.run(&import, "");
+    assert!(
+        second.contains("1.csv: imported before\n1 rows imported from 1 file\n"),
+        "{second}"
+    );
+    let rows = place.run(&["db", "-c", "SELECT a FROM t ORDER BY a"], "");
+    assert!(rows.contains("\n 1\n 2\n(2 rows)"), "{rows}");
+    assert!(place.read("done").contains(note));
+    // Who begins a journal anew has files imported anew.
+    std::fs::remove_file(place.path("done")).unwrap();
+    let third = place.run(&import, "");
+    assert!(third.contains("2 rows imported from 2 files\n"), "{third}");
+}

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use rukh_catalog::Table;
-use rukh_engine::{Engine, Load, OnConflict, Progress, Row, Write};
+use rukh_engine::{Engine, ImportNote, Load, OnConflict, Progress, Row, Write};
 use rukh_keys::Datum;
 use rukh_kv::Durability;
 
@@ -40,6 +40,8 @@ pub(super) struct Sink<'a> {
     arriving: Option<Arriving<'a>>,
     /// The statement of the transaction that all rows go to.
     write: Option<Write>,
+    /// What is stored with the rows.
+    imported: Option<ImportNote>,
     rows: u64,
 }
 
@@ -59,6 +61,7 @@ impl<'a> Sink<'a> {
             spent: Vec::new(),
             arriving: None,
             write,
+            imported: session.imported.take(),
             rows: 0,
         })
     }
@@ -117,13 +120,19 @@ impl<'a> Sink<'a> {
         if self.load.is_some() {
             self.pass_on()?;
         }
-        if let Some(load) = self.load {
+        if let Some(mut load) = self.load {
+            if let Some(note) = self.imported {
+                load.note_import(note);
+            }
             return Ok(load.finish_watched(task)?);
         }
         let mut write = match self.write {
             Some(write) => write,
             None => self.engine.begin()?,
         };
+        if let Some(note) = self.imported {
+            write.note_import(note);
+        }
         write.insert(&self.table, self.waiting, OnConflict::Error)?;
         if task.cancelled() {
             return Err(SqlError::cancelled());
