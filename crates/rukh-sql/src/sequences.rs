@@ -25,6 +25,7 @@ use rukh_engine::{Engine, SequenceBlock, SequenceState};
 
 use crate::SqlError;
 use crate::normalise::quoted;
+use crate::pg_catalog::{self, Relation};
 use crate::statement::{parse_expression, parse_object_name};
 use crate::walk::Walk;
 
@@ -64,9 +65,20 @@ impl Sequences {
         self.taken.lock().blocks.remove(&id);
     }
 
-    /// Returns a sequence by its name as SQL writes it.
+    /// Returns a sequence by its name as SQL writes it, or by its number, which `'s'::regclass` is.
     pub(crate) fn named(&self, name: &str) -> Result<Arc<Sequence>, SqlError> {
         let catalog = self.engine.catalog();
+        if let Some(oid) = pg_catalog::number(name) {
+            return match pg_catalog::relation(&catalog, oid) {
+                Some(Relation::Sequence(sequence)) => catalog.sequence(sequence.id).cloned(),
+                Some(other) => {
+                    let message = format!("\"{}\" is not a sequence", other.name());
+                    return Err(SqlError::statement("42809", message));
+                }
+                None => None,
+            }
+            .ok_or_else(|| SqlError::statement("42P01", format!("could not open relation with OID {oid}")));
+        }
         let parsed = parse_object_name(name)?;
         let schema = parsed.schema.as_deref().unwrap_or(PUBLIC);
         if let Some(sequence) = catalog.sequence_named(schema, &parsed.name) {
@@ -154,20 +166,32 @@ pub(crate) fn is_fresh(sequence: &Sequence, state: SequenceState) -> bool {
 
 /// Returns the number that a sequence gave last, or begins with, and whether it has given it.
 pub(crate) fn last_value(engine: &Engine, sequence: &Sequence) -> Result<(i64, bool), SqlError> {
-    let ends = (sequence.min, sequence.max);
-    let (start, end) = if sequence.increment > 0 {
-        ends
-    } else {
-        (ends.1, ends.0)
+    Ok(given_last(sequence, engine.sequence_state(sequence.id)?))
+}
+
+/// As [`last_value`], of a sequence that stands there.
+pub(crate) fn given_last(sequence: &Sequence, state: SequenceState) -> (i64, bool) {
+    let first = match sequence.increment > 0 {
+        true => sequence.min,
+        false => sequence.max,
     };
-    let state = engine.sequence_state(sequence.id)?;
-    Ok(match state.next {
-        None => (end, true),
+    match state.next {
+        None => (last_of(sequence), true),
         Some(next) if is_fresh(sequence, state) => (next, false),
         // It has begun again.
-        Some(next) if next == start && sequence.cycle => (end, true),
+        Some(next) if next == first && sequence.cycle => (last_of(sequence), true),
         Some(next) => (next.saturating_sub(sequence.increment), true),
-    })
+    }
+}
+
+/// Returns the last number of a sequence, from which a step would pass its end.
+fn last_of(sequence: &Sequence) -> i64 {
+    let end = match sequence.increment > 0 {
+        true => sequence.max,
+        false => sequence.min,
+    };
+    let beyond = (i128::from(end) - i128::from(sequence.start)) % i128::from(sequence.increment);
+    i64::try_from(i128::from(end) - beyond).unwrap_or(end)
 }
 
 /// Makes the row that a query of a sequence gives: `last_value`, `log_cnt`, `is_called`.

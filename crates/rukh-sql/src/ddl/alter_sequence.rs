@@ -7,7 +7,7 @@ use super::alter::skipped;
 use super::run::PUBLIC;
 use super::sequence::bounds_of;
 use crate::SqlError;
-use crate::sequences::is_fresh;
+use crate::sequences::{given_last, is_fresh};
 use crate::session::Session;
 use crate::statement::{AlterSequenceStatement, OwnedBy, Restart};
 
@@ -84,6 +84,7 @@ fn changed(
     let sequence = sequence
         .checked()
         .map_err(|error: CatalogError| SqlError::from(error))?;
+    let (last, _) = given_last(before, state);
     let state = match statement.restart {
         Some(Restart::With(value)) => SequenceState::set(value),
         Some(Restart::Start) => SequenceState::set(sequence.start),
@@ -91,18 +92,13 @@ fn changed(
             is_set: true,
             ..state
         },
-        // Nothing was left: now there may be, by CYCLE or another bound.
-        None if state.next.is_none() => SequenceState::follows(sequence.after(last_of(before))),
-        // The number after the last one that was given.
-        None => match state.next.and_then(|next| next.checked_sub(before.increment)) {
-            Some(last) if before.min <= last && last <= before.max => {
-                SequenceState::follows(sequence.after(last))
-            }
-            _ => state,
-        },
+        // The number after the last one that was given; where nothing was left there may be one now, by
+        // CYCLE or another bound.
+        None => SequenceState::follows(sequence.after(last)),
     };
-    let Some(value) = state.next else {
-        return Ok((sequence, state));
+    let value = match statement.restart {
+        Some(_) => state.next.unwrap_or(last),
+        None => last,
     };
     let wrong = match () {
         () if value < sequence.min => Some(("less than MINVALUE", sequence.min)),
@@ -116,16 +112,6 @@ fn changed(
         }
         None => Ok((sequence, state)),
     }
-}
-
-/// Returns the last number of a sequence, from which a step would pass its end.
-fn last_of(sequence: &Sequence) -> i64 {
-    let end = match sequence.increment > 0 {
-        true => sequence.max,
-        false => sequence.min,
-    };
-    let beyond = (i128::from(end) - i128::from(sequence.start)) % i128::from(sequence.increment);
-    i64::try_from(i128::from(end) - beyond).unwrap_or(end)
 }
 
 /// Returns the column that OWNED BY names.
