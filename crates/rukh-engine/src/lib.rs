@@ -145,7 +145,7 @@ pub use scan::{
     ColumnarCursor, EntryFilter, PointReader, RowCursor, RowView, ScanCounters, ScanRequest, Source,
 };
 pub use scrub::{Finding, FindingKind, ScrubReport};
-pub use sequences::{SequenceBlock, SequenceState};
+pub use sequences::{AlteredSequence, SequenceBlock, SequenceState};
 pub use snapshot::Snapshot;
 pub use transaction::{Savepoint, Transaction};
 pub use truncate::Numbering;

@@ -7,7 +7,7 @@
 use crate::engine::{Engine, Inner};
 use crate::{DefinitionChanges, EngineError, stored};
 use parking_lot::Mutex;
-use rukh_catalog::{Catalog, CatalogError, Sequence, SequenceId, View, ViewId};
+use rukh_catalog::{Catalog, CatalogError, Sequence, SequenceId, Table, View, ViewId};
 use rukh_kv::{Durability, WriteBatch};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -43,6 +43,17 @@ impl SequenceState {
     pub fn follows(next: Option<i64>) -> Self {
         SequenceState { next, is_set: false }
     }
+}
+
+/// A sequence as it is to be.
+#[derive(Clone, Debug)]
+pub struct AlteredSequence {
+    /// The definition.
+    pub sequence: Sequence,
+    /// Where it stands.
+    pub state: SequenceState,
+    /// The table of the identity column that it gives numbers to, if how the column takes them changes with it.
+    pub table: Option<Table>,
 }
 
 /// What a sequence gives next.
@@ -158,15 +169,25 @@ impl Engine {
     pub fn alter_sequence<E: From<EngineError>>(
         &self,
         id: SequenceId,
-        change: impl FnOnce(&Catalog, &Sequence, SequenceState) -> Result<(Sequence, SequenceState), E>,
+        change: impl FnOnce(&Catalog, &Sequence, SequenceState) -> Result<AlteredSequence, E>,
     ) -> Result<(), E> {
         let inner = &self.inner;
         let _guard = inner.lock_writer()?;
         let known = inner.known_sequence(id)?;
         let mut next = known.lock();
         let catalog = inner.definitions().catalog.clone();
-        let (sequence, state) = change(&catalog, inner.sequence(id)?.as_ref(), next.state)?;
+        let altered = change(&catalog, inner.sequence(id)?.as_ref(), next.state)?;
+        let AlteredSequence {
+            sequence,
+            state,
+            table,
+        } = altered;
         let mut batch = WriteBatch::new();
+        let mut catalog = Catalog::clone(&catalog);
+        if let Some(table) = table {
+            stored::put_table(&mut batch, &table);
+            catalog = catalog.with_table(table);
+        }
         stored::put_sequence(&mut batch, &sequence);
         stored::put_sequence_state(&mut batch, id, state);
         inner.commit_definitions(batch, catalog.with_sequence(sequence))?;

@@ -64,8 +64,14 @@ pub(super) fn alter_table(session: &mut Session, statement: &AlterTableStatement
                 if_exists,
             },
         ] => return drop_identity(session, &table, column, *if_exists),
-        [AlterAction::AlterNumbers { column, sequence }] => {
-            return alter_numbers(session, &table, column, sequence);
+        [
+            AlterAction::AlterNumbers {
+                column,
+                sequence,
+                kind,
+            },
+        ] => {
+            return alter_numbers(session, &table, column, sequence, *kind);
         }
         _ => {}
     }

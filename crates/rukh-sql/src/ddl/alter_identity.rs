@@ -86,12 +86,13 @@ pub(super) fn drop_identity(
     Ok(())
 }
 
-/// Runs RESTART, and SET with an option of a sequence.
+/// Runs RESTART, and SET with options of a sequence, and with SET GENERATED beside them.
 pub(super) fn alter_numbers(
     session: &mut Session,
     table: &Table,
     name: &Name,
     statement: &AlterSequenceStatement,
+    kind: Option<IdentityKind>,
 ) -> Result<(), SqlError> {
     let catalog = session.engine().catalog();
     let mut next = newest(&catalog, table)?;
@@ -111,7 +112,14 @@ pub(super) fn alter_numbers(
         },
         ..statement.clone()
     };
-    alter_sequence(session, &statement)
+    alter_sequence(session, &statement, |catalog| {
+        let Some(kind) = kind else {
+            return Ok(None);
+        };
+        let mut next = newest(catalog, table)?;
+        self::column(&mut next, name)?.values.identity = Some(identity_of(kind));
+        Ok(Some(next))
+    })
 }
 
 /// Returns how a column is declared that takes its values from a sequence.

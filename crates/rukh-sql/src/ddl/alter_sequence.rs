@@ -1,7 +1,7 @@
 //! ALTER SEQUENCE: how a sequence counts, where it begins anew, and which column it goes with.
 
-use rukh_catalog::{Catalog, CatalogError, ColumnId, Sequence, TableId};
-use rukh_engine::SequenceState;
+use rukh_catalog::{Catalog, CatalogError, ColumnId, Sequence, Table, TableId};
+use rukh_engine::{AlteredSequence, SequenceState};
 
 use super::alter::skipped;
 use super::run::PUBLIC;
@@ -11,10 +11,11 @@ use crate::sequences::{given_last, is_fresh};
 use crate::session::Session;
 use crate::statement::{AlterSequenceStatement, OwnedBy, Restart};
 
-/// Runs ALTER SEQUENCE with options.
+/// Runs ALTER SEQUENCE with options; `table` returns a table that changes at the same time.
 pub(super) fn alter_sequence(
     session: &mut Session,
     statement: &AlterSequenceStatement,
+    table: impl FnOnce(&Catalog) -> Result<Option<Table>, SqlError>,
 ) -> Result<(), SqlError> {
     let name = &statement.name;
     let schema = name.schema.as_deref().unwrap_or(PUBLIC);
@@ -32,7 +33,13 @@ pub(super) fn alter_sequence(
     };
     let id = sequence.id;
     engine.alter_sequence(id, |catalog, sequence, state| {
-        changed(catalog, sequence, state, statement).map_err(|error| error.at(name.position))
+        let changed = changed(catalog, sequence, state, statement);
+        let (sequence, state) = changed.map_err(|error| error.at(name.position))?;
+        Ok::<_, SqlError>(AlteredSequence {
+            sequence,
+            state,
+            table: table(catalog)?,
+        })
     })?;
     session.sequences.forget_block(id);
     Ok(())

@@ -64,7 +64,9 @@ pub(crate) fn run(session: &mut Session, statement: &Statement) -> Result<String
             cascade,
         } => drop_tables(session, names, *if_exists, *cascade).map(|()| "DROP TABLE"),
         Statement::Schema(statement) => schema(session, statement),
-        Statement::AlterSequence(statement) => alter_sequence(session, statement).map(|()| "ALTER SEQUENCE"),
+        Statement::AlterSequence(statement) => {
+            alter_sequence(session, statement, |_| Ok(None)).map(|()| "ALTER SEQUENCE")
+        }
         Statement::Rename {
             kind,
             name,

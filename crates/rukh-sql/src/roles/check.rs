@@ -25,6 +25,7 @@ use rukh_catalog::{Catalog, Rights, Role, Table, View};
 
 use crate::SqlError;
 use crate::locking;
+use crate::pg_catalog::number;
 use crate::statement::{
     CommentTarget, CopyDirection, CopySource, CopyStatement, MergeAction, MergeStatement, Name, ObjectName,
     OwnedBy, SchemaStatement, ShowStatement, Statement, folded, parse,
@@ -576,8 +577,9 @@ impl Checker<'_> {
         };
         match text.map(|text| crate::statement::parse_object_name(text)) {
             Some(Ok(name)) => self.object(&name, Rights::USAGE),
-            Some(Err(_)) => Ok(()),
-            None => Err(denied(
+            // A number stands for a sequence, too.
+            Some(Err(_)) if text.is_none_or(|text| number(text).is_none()) => Ok(()),
+            _ => Err(denied(
                 "permission denied for a sequence that is not named by a literal".to_string(),
             )),
         }

@@ -18,7 +18,8 @@
 //! REPACK
 //! SET (VERSIONS = n) | SET VERSIONS n | RESET (VERSIONS)
 //! ALTER FAMILY f {SET (TTL = …, VERSIONS = n) | RESET (TTL, VERSIONS)}
-//! ALTER [COLUMN] a ADD GENERATED … AS IDENTITY | SET GENERATED … | DROP {IDENTITY | EXPRESSION} | RESTART | SET {option of a sequence}
+//! ALTER [COLUMN] a ADD GENERATED … AS IDENTITY | DROP {IDENTITY | EXPRESSION}
+//! ALTER [COLUMN] a {SET GENERATED … | RESTART [[WITH] n] | SET {option of a sequence}} …
 //! ALTER [COLUMN] a SET DEFAULT expression | DROP DEFAULT | SET NOT NULL | DROP NOT NULL | [SET DATA] TYPE type
 //! ```
 
@@ -27,9 +28,9 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 use super::lifetime::lifetime;
 use super::reader::Reader;
 use super::{
-    AlterAction, AlterTableStatement, Computed, CreateTableStatement, Expression, IdentityKind, IndexAction,
-    LifetimeDefinition, Name, Ownable, Statement, TableOptionsDefinition, UniqueDefinition, create_table,
-    data_type, schema, sequence,
+    AlterAction, AlterSequenceStatement, AlterTableStatement, Computed, CreateTableStatement, Expression,
+    IdentityKind, IndexAction, LifetimeDefinition, Name, Ownable, Statement, TableOptionsDefinition,
+    UniqueDefinition, create_table, data_type, schema, sequence,
 };
 use crate::SqlError;
 
@@ -384,16 +385,6 @@ fn alter_identity(reader: &mut Reader<'_>, column: &Name) -> Result<Option<Alter
         let identity = create_table::identity(reader)?;
         return Ok(Some(AlterAction::AddIdentity { column, identity }));
     }
-    if reader.accept(&["set", "generated"]) {
-        let kind = match reader.accept(&["by", "default"]) {
-            true => IdentityKind::ByDefault,
-            false => {
-                reader.expect(&["always"])?;
-                IdentityKind::Always
-            }
-        };
-        return Ok(Some(AlterAction::SetIdentity { column, kind }));
-    }
     let of_sequence = [
         "increment",
         "minvalue",
@@ -403,20 +394,45 @@ fn alter_identity(reader: &mut Reader<'_>, column: &Name) -> Result<Option<Alter
         "cache",
         "cycle",
     ];
-    let sets = reader.peeks(&["set"]) && of_sequence.iter().any(|word| reader.peeks_at(1, word));
-    if !sets && !reader.peeks(&["restart"]) {
-        return Ok(None);
-    }
-    reader.accept(&["set"]);
     let name = super::ObjectName {
         schema: None,
         name: String::new(),
         position: column.position,
     };
-    match sequence::alter_sequence(reader, name, false)? {
-        Statement::AlterSequence(sequence) => Ok(Some(AlterAction::AlterNumbers { column, sequence })),
-        _ => Err(SqlError::internal("a sequence was read as something else")),
+    let mut sequence = AlterSequenceStatement::of(name, false);
+    let (mut kind, mut seen) = (None, Vec::new());
+    loop {
+        let position = reader.position();
+        let sets = reader.peeks(&["set"]) && of_sequence.iter().any(|word| reader.peeks_at(1, word));
+        if reader.accept(&["set", "generated"]) {
+            let given = match reader.accept(&["by", "default"]) {
+                true => IdentityKind::ByDefault,
+                false => {
+                    reader.expect(&["always"])?;
+                    IdentityKind::Always
+                }
+            };
+            if kind.replace(given).is_some() {
+                return Err(sequence::conflicting_options(position));
+            }
+        } else if sets || reader.peeks(&["restart"]) {
+            reader.accept(&["set"]);
+            if !sequence::alter_option(reader, &mut sequence, &mut seen)? {
+                return Err(reader.unexpected());
+            }
+        } else {
+            break;
+        }
     }
+    Ok(match (seen.is_empty(), kind) {
+        (true, None) => None,
+        (true, Some(kind)) => Some(AlterAction::SetIdentity { column, kind }),
+        (false, kind) => Some(AlterAction::AlterNumbers {
+            column,
+            sequence: Box::new(sequence),
+            kind,
+        }),
+    })
 }
 
 fn alter_column(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {

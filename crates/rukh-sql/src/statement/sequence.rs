@@ -59,43 +59,84 @@ pub enum OwnedBy {
     },
 }
 
+impl AlterSequenceStatement {
+    /// A statement that changes nothing yet.
+    pub(super) fn of(name: ObjectName, if_exists: bool) -> Self {
+        AlterSequenceStatement {
+            name,
+            if_exists,
+            options: SequenceOptions::default(),
+            no_min: false,
+            no_max: false,
+            no_cycle: false,
+            restart: None,
+            owned_by: None,
+        }
+    }
+}
+
 /// Reads ALTER SEQUENCE, after the name.
 pub(super) fn alter_sequence(
     reader: &mut Reader<'_>,
     name: ObjectName,
     if_exists: bool,
 ) -> Result<Statement, SqlError> {
-    let mut statement = AlterSequenceStatement {
-        name,
-        if_exists,
-        options: SequenceOptions::default(),
-        no_min: false,
-        no_max: false,
-        no_cycle: false,
-        restart: None,
-        owned_by: None,
-    };
-    let mut count = 0;
-    loop {
-        match () {
-            () if reader.accept(&["no", "minvalue"]) => statement.no_min = true,
-            () if reader.accept(&["no", "maxvalue"]) => statement.no_max = true,
-            () if reader.accept(&["no", "cycle"]) => statement.no_cycle = true,
-            () if reader.accept(&["restart"]) => {
-                let with = reader.accept(&["with"]);
-                let is_number = matches!(reader.peek_at(0), Token::Number(..) | Token::Minus | Token::Plus);
-                statement.restart = Some(match with || is_number {
-                    true => Restart::With(number(reader)?),
-                    false => Restart::Start,
-                });
-            }
-            () if reader.accept(&["owned", "by"]) => statement.owned_by = Some(owned_by(reader)?),
-            () if option(reader, &mut statement.options)? => {}
-            () if count == 0 => return Err(reader.unexpected()),
-            () => return Ok(Statement::AlterSequence(Box::new(statement))),
-        }
-        count += 1;
+    let mut statement = AlterSequenceStatement::of(name, if_exists);
+    let mut seen = Vec::new();
+    while alter_option(reader, &mut statement, &mut seen)? {}
+    match seen.is_empty() {
+        true => Err(reader.unexpected()),
+        false => Ok(Statement::AlterSequence(Box::new(statement))),
     }
+}
+
+/// What ALTER SEQUENCE changes, each once.
+const OPTIONS: &[&str] = &[
+    "as",
+    "increment",
+    "minvalue",
+    "maxvalue",
+    "start",
+    "cache",
+    "cycle",
+    "restart",
+    "owned",
+];
+
+/// Reads one option of ALTER SEQUENCE; false if there is no more. `seen` has those that were read.
+pub(super) fn alter_option(
+    reader: &mut Reader<'_>,
+    statement: &mut AlterSequenceStatement,
+    seen: &mut Vec<&'static str>,
+) -> Result<bool, SqlError> {
+    let is_next = |option: &&&str| reader.peeks(&[option]) || reader.peeks(&["no", option]);
+    if let Some(option) = OPTIONS.iter().find(is_next) {
+        if seen.contains(option) {
+            return Err(conflicting_options(reader.position()));
+        }
+        seen.push(option);
+    }
+    match () {
+        () if reader.accept(&["no", "minvalue"]) => statement.no_min = true,
+        () if reader.accept(&["no", "maxvalue"]) => statement.no_max = true,
+        () if reader.accept(&["no", "cycle"]) => statement.no_cycle = true,
+        () if reader.accept(&["restart"]) => {
+            let with = reader.accept(&["with"]);
+            let is_number = matches!(reader.peek_at(0), Token::Number(..) | Token::Minus | Token::Plus);
+            statement.restart = Some(match with || is_number {
+                true => Restart::With(number(reader)?),
+                false => Restart::Start,
+            });
+        }
+        () if reader.accept(&["owned", "by"]) => statement.owned_by = Some(owned_by(reader)?),
+        () => return option(reader, &mut statement.options),
+    }
+    Ok(true)
+}
+
+/// Makes the error for an option that is given twice.
+pub(super) fn conflicting_options(position: usize) -> SqlError {
+    SqlError::syntax("conflicting or redundant options").at(position)
 }
 
 fn owned_by(reader: &mut Reader<'_>) -> Result<OwnedBy, SqlError> {

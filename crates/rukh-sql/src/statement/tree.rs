@@ -583,12 +583,14 @@ pub enum AlterAction {
         /// How it takes its values.
         kind: IdentityKind,
     },
-    /// ALTER COLUMN … RESTART, or SET with an option of a sequence: of that of the column.
+    /// ALTER COLUMN … RESTART, or SET with options of a sequence: of that of the column.
     AlterNumbers {
         /// The column.
         column: Name,
         /// What changes, of a sequence that has no name yet.
         sequence: Box<AlterSequenceStatement>,
+        /// SET GENERATED beside them: how the column takes its values.
+        kind: Option<IdentityKind>,
     },
     /// ADD COLUMN.
     AddColumn {

@@ -256,7 +256,7 @@ fn action(action: &AlterAction) -> String {
             if_exists,
         } => format!("drop {computed:?} {} {if_exists}", column.text),
         AlterAction::SetIdentity { column, kind } => format!("set identity {} {kind:?}", column.text),
-        AlterAction::AlterNumbers { column, sequence } => {
+        AlterAction::AlterNumbers { column, sequence, .. } => {
             format!(
                 "alter numbers {} {:?} {:?}",
                 column.text, sequence.options, sequence.restart
