@@ -16,6 +16,7 @@ use rukh_engine::Progress;
 
 use super::client::{CopyClient, CopyShape, client_error};
 use super::file_error;
+use super::import::check_columns;
 use super::lines::Lines;
 use crate::SqlError;
 use crate::normalise::quoted;
@@ -42,7 +43,7 @@ pub(super) fn export(
     let (query, label) = match &statement.source {
         CopySource::Query(query) => (query.clone(), "copy".to_string()),
         CopySource::Table { name, columns } => (
-            Box::new(table_query(session, name, columns)?),
+            Box::new(table_query(session, name, columns, &statement.options)?),
             format!("copy {}", name.name),
         ),
     };
@@ -79,8 +80,14 @@ fn is_device(path: &Path) -> bool {
 }
 
 /// Makes `SELECT columns FROM table`.
-fn table_query(session: &Session, name: &ObjectName, columns: &[Name]) -> Result<Query, SqlError> {
+fn table_query(
+    session: &Session,
+    name: &ObjectName,
+    columns: &[Name],
+    options: &CopyOptions,
+) -> Result<Query, SqlError> {
     let table = session.table(name)?;
+    check_columns(&table, options.forced.quote.as_ref())?;
     for (nth, column) in columns.iter().enumerate() {
         if columns[..nth].iter().any(|before| before.text == column.text) {
             let message = format!("column \"{}\" specified more than once", column.text);

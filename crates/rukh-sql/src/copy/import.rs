@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use rukh_catalog::{Sequence, Table};
 use rukh_engine::{Engine, Progress, Row, RowFunction, RowFunctions};
-use rukh_keys::{DataType, Datum};
+use rukh_keys::{DataType, Datum, ValueError};
 
 use super::arriving::Arriving;
 use super::client::{CopyClient, CopyShape, FromClient, client_error};
@@ -35,7 +35,8 @@ use crate::progress::Task;
 use crate::sequences::{Sequences, sequence_of_default};
 use crate::session::Session;
 use crate::statement::{
-    CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, Expression, ForcedColumns, Name,
+    CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, Expression, ForcedColumns, GivenColumns,
+    Name,
 };
 use crate::statistics::analyze_after_load;
 
@@ -153,6 +154,8 @@ fn null_rules(forced: &ForcedColumns, columns: &Columns) -> Result<Vec<NullRule>
     };
     let names: Vec<String> = all.iter().enumerate().map(is_allowed).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    check_columns(&columns.table, forced.null.as_ref())?;
+    check_columns(&columns.table, forced.not_null.as_ref())?;
     let null = given_columns(forced.null.as_ref(), &names, "FORCE_NULL")?;
     let not_null = given_columns(forced.not_null.as_ref(), &names, "FORCE_NOT_NULL")?;
     if null.is_empty() && not_null.is_empty() {
@@ -167,6 +170,16 @@ fn null_rules(forced: &ForcedColumns, columns: &Columns) -> Result<Vec<NullRule>
         (false, false) => NullRule::Unquoted,
     };
     Ok((0..names.len()).map(rule).collect())
+}
+
+/// Fails on a name that an option lists and the table does not have.
+pub(super) fn check_columns(table: &Table, given: Option<&GivenColumns>) -> Result<(), SqlError> {
+    let Some(GivenColumns::Named(names)) = given else {
+        return Ok(());
+    };
+    names
+        .iter()
+        .try_for_each(|name| position_of(table, name).map(|_| ()))
 }
 
 /// WHERE: which rows are taken.
@@ -632,7 +645,13 @@ impl<'a> Import<'a> {
     fn value(&self, bytes: &[u8], position: usize, line: u64) -> Result<Datum, SqlError> {
         let (name, ty) = self.columns.column(position);
         let text = match std::str::from_utf8(bytes) {
-            Ok(text) => text,
+            Ok(text) if !bytes.contains(&0) => text,
+            Ok(_) => {
+                return Err(self.located(
+                    ValueError::NullByte.into(),
+                    &format!("line {line}, column {name}"),
+                ));
+            }
             Err(error) => {
                 let place = format!("line {line}, column {name}");
                 return Err(self.located(invalid_utf8(bytes, error), &place));

@@ -261,6 +261,12 @@ fn errors_name_line_and_column_and_change_nothing() {
             "COPY t, line 1, column name",
         ),
         (
+            b"1,a\0b,1,\n",
+            "22021",
+            "invalid byte sequence for encoding \"UTF8\": 0x00",
+            "COPY t, line 1, column name",
+        ),
+        (
             b"1,a,1,soon\n",
             "22007",
             "invalid input syntax for type timestamp: \"soon\"",
@@ -429,6 +435,7 @@ fn quotes_mean_what_force_says() {
     let cases = [
         ("COPY f (id) TO 'x' (FORCE_QUOTE (a))", "42P10"),
         ("COPY f (id) TO 'x' (FORMAT text, FORCE_QUOTE (id))", "0A000"),
+        ("COPY f TO 'x' (FORCE_QUOTE (nothing))", "42703"),
         ("COPY f TO 'x' (FORCE_NULL (a))", "0A000"),
         ("COPY f (id, id) TO 'x'", "42701"),
         ("COPY (DELETE FROM f RETURNING *) TO 'x'", "0A000"),
@@ -437,7 +444,13 @@ fn quotes_mean_what_force_says() {
         let error = session.execute(sql).err().expect("an error");
         assert_eq!(error.sqlstate, sqlstate, "{sql}");
     }
-    for (options, sqlstate) in [("FORCE_QUOTE (a)", "0A000"), ("FORCE_NULL (nothing)", "42P10")] {
+    let error = session.execute(&format!("COPY f (id) FROM '{path}' (FORCE_NOT_NULL (a))"));
+    assert_eq!(error.err().expect("an error").sqlstate, "42P10");
+    for (options, sqlstate) in [
+        ("FORCE_QUOTE (a)", "0A000"),
+        ("FORCE_NULL (nothing)", "42703"),
+        ("FORMAT csv, FORMAT text", "42601"),
+    ] {
         let error = session.execute(&format!("COPY f FROM '{path}' ({options})"));
         assert_eq!(error.err().expect("an error").sqlstate, sqlstate, "{options}");
     }

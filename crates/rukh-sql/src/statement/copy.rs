@@ -10,6 +10,7 @@
 use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::reader::Reader;
+use super::sequence::conflicting_options;
 use super::utility::boolean;
 use super::{
     CopyDirection, CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, Expression, ForcedColumns,
@@ -96,6 +97,8 @@ fn source(reader: &mut Reader<'_>) -> Result<CopySource, SqlError> {
 /// Options as given, each with its place.
 #[derive(Default)]
 struct Options {
+    /// What was given, each once.
+    given: Vec<String>,
     format: Option<CopyFormat>,
     header: Option<CopyHeader>,
     delimiter: Option<u8>,
@@ -177,6 +180,15 @@ impl Options {
         *place = Some(columns);
         only.get_or_insert(option.clone());
         self.csv_only.get_or_insert(option);
+        Ok(())
+    }
+
+    /// Fails on an option that was given before.
+    fn check_new(&mut self, option: &Name) -> Result<(), SqlError> {
+        if self.given.contains(&option.text) {
+            return Err(conflicting_options(option.position));
+        }
+        self.given.push(option.text.clone());
         Ok(())
     }
 
@@ -269,6 +281,7 @@ fn read_options(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), Sq
 /// Reads one option in parentheses.
 fn new_option(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), SqlError> {
     let name = reader.any_word()?;
+    options.check_new(&name)?;
     match name.text.as_str() {
         "format" => options.format = Some(format(reader)?),
         "header" => options.header = Some(header(reader)?),
@@ -309,19 +322,17 @@ fn new_option(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), SqlE
 
 /// Reads one option of the old form, which has no parentheses.
 fn old_option(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), SqlError> {
-    if reader.accept(&["csv"]) {
-        options.format = Some(CopyFormat::Csv);
-        return Ok(());
-    }
-    if reader.accept(&["binary"]) {
-        options.format = Some(CopyFormat::Binary);
-        return Ok(());
-    }
-    if reader.accept(&["header"]) {
-        options.header = Some(CopyHeader::Names);
-        return Ok(());
-    }
     let mut name = reader.any_word()?;
+    let format = match name.text.as_str() {
+        "csv" => Some(CopyFormat::Csv),
+        "binary" => Some(CopyFormat::Binary),
+        _ => None,
+    };
+    if format.is_some() {
+        name.text = "format".to_string();
+        options.format = format;
+        return options.check_new(&name);
+    }
     if name.text == "force" {
         name.text = match () {
             () if reader.accept(&["quote"]) => "force_quote",
@@ -332,7 +343,13 @@ fn old_option(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), SqlE
             }
         }
         .to_string();
+        options.check_new(&name)?;
         return options.force(reader, name);
+    }
+    options.check_new(&name)?;
+    if name.text == "header" {
+        options.header = Some(CopyHeader::Names);
+        return Ok(());
     }
     reader.accept(&["as"]);
     match name.text.as_str() {

@@ -482,6 +482,18 @@ fn copy_statements() {
             35,
         ),
         (
+            "COPY t FROM 'f' (FORMAT csv, FORMAT text)",
+            "42601",
+            "conflicting or redundant options",
+            30,
+        ),
+        (
+            "COPY t FROM 'f' csv binary",
+            "42601",
+            "conflicting or redundant options",
+            21,
+        ),
+        (
             "COPY t FROM 'f' (FOO 1)",
             "42601",
             "option \"foo\" not recognized",
