@@ -25,6 +25,7 @@ use rukh_keys::{DataType, ValueError};
 use crate::SqlError;
 use crate::ages;
 use crate::bounded;
+use crate::characters;
 use crate::json;
 use crate::moments;
 use crate::rounding::{self, round_half_to_even};
@@ -44,6 +45,7 @@ pub(crate) fn functions() -> Vec<Arc<ScalarUDF>> {
         Arc::new(ByteLength::beside(string::octet_length())),
         Arc::new(ByteLength::beside(unicode::character_length())),
         Arc::new(DateTrunc::beside(datetime::date_trunc())),
+        characters::chr(),
         round_half_to_even(),
         rounding::round(),
         moments::to_timestamp(),

@@ -23,6 +23,7 @@ mod batch;
 pub mod binary;
 mod block;
 mod bounded;
+mod characters;
 mod client;
 mod client_settings;
 mod computed;

@@ -151,6 +151,9 @@ impl<'a> Source<'a> {
                 check_hex(digits).map_err(placed)?;
                 None
             }
+            Token::UnicodeStringLiteral(text) if text.contains('\0') => {
+                return Err(placed(SqlError::syntax("invalid Unicode escape value")));
+            }
             Token::NationalStringLiteral(text)
             | Token::EscapedStringLiteral(text)
             | Token::UnicodeStringLiteral(text) => Some(Token::SingleQuotedString(text.clone())),
