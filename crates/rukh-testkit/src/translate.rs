@@ -63,6 +63,9 @@ impl Translator {
 
     fn create_table(&mut self, tokens: &[Token]) -> String {
         let open = place_of_symbol(tokens, '(');
+        if open == tokens.len() {
+            return text_of(tokens);
+        }
         let close = closing(tokens, open);
         let name = last_name(&tokens[..open]);
         let mut names = TableNames::default();
