@@ -15,9 +15,10 @@
 //!
 //! Deliberately not here: changed definitions, which a commit compares itself (`transaction`).
 
+use crate::row_locks::{LockKey, LockMode};
 use parking_lot::Mutex;
 use rukh_catalog::{IndexId, TableId};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
@@ -99,10 +100,28 @@ impl Default for Commits {
 }
 
 impl Touch {
+    /// Returns what is locked, and how, where transactions wait for one another.
+    pub(crate) fn lock(&self) -> (LockKey, LockMode) {
+        let mode = match self.kind {
+            Kind::Changed | Kind::Locked | Kind::Table => LockMode::Exclusive,
+            Kind::Added => LockMode::Added,
+            Kind::Shared => LockMode::Shared,
+        };
+        ((self.table, self.fingerprint), mode)
+    }
+
     /// Whether the row was changed, not only locked.
     pub(crate) fn is_change(&self) -> bool {
         matches!(self.kind, Kind::Changed | Kind::Added)
     }
+}
+
+/// Returns the locks of keys that are touched: of the tables, and of the keys in their order.
+pub(crate) fn wanted_locks(touched: &[Touch]) -> impl Iterator<Item = (LockKey, LockMode)> {
+    let rows = touched.iter().filter(|touch| touch.kind != Kind::Table);
+    let tables: BTreeSet<TableId> = rows.map(|touch| touch.table).collect();
+    let tables = tables.into_iter().map(|table| ((table, 0), LockMode::Within));
+    tables.chain(touched.iter().map(Touch::lock))
 }
 
 impl Commits {
@@ -229,13 +248,27 @@ impl Commits {
 }
 
 impl Registration {
-    /// Returns the table of a key that another commit has touched since this transaction began.
-    pub(crate) fn conflict(&self, touched: &[Touch]) -> Option<TableId> {
+    /// Returns the number of the last commit when the transaction began.
+    pub(crate) fn began(&self) -> u64 {
+        self.began
+    }
+
+    /// Returns the number of the last commit. To be asked for before a snapshot is taken: then each commit that the
+    /// snapshot does not have has a higher one.
+    pub(crate) fn newest(&self) -> u64 {
+        self.commits.notes.lock().number
+    }
+
+    /// Returns the table of a key that another commit has touched since the key was read: after the commit of the
+    /// number beside it, which is none before the transaction began.
+    pub(crate) fn conflict<'t>(
+        &self,
+        touched: impl IntoIterator<Item = (u64, &'t Touch)>,
+    ) -> Option<TableId> {
         let notes = self.commits.notes.lock();
         if notes.number == self.began {
             return None;
         }
-        let since = |number: Option<u64>| number.is_some_and(|number| number > self.began);
         let last = |touch: &Touch| {
             let last = notes.keys.get(&touch.fingerprint)?;
             Some(match touch.kind {
@@ -243,14 +276,16 @@ impl Registration {
                 _ => last.changed.max(last.added),
             })
         };
-        let is_stale = |touch: &&Touch| {
+        let is_stale = |(read, touch): &(u64, &Touch)| {
+            let since = |number: Option<u64>| number.is_some_and(|number| number > *read);
             since(notes.tables.get(&touch.table).copied())
                 || match touch.kind {
-                    Kind::Table => notes.changed_since(touch.table, self.began),
+                    Kind::Table => notes.changed_since(touch.table, *read),
                     _ => since(last(touch)),
                 }
         };
-        touched.iter().find(is_stale).map(|touch| touch.table)
+        let mut touched = touched.into_iter();
+        touched.find(is_stale).map(|(_, touch)| touch.table)
     }
 }
 
@@ -306,6 +341,11 @@ mod tests {
     const T: TableId = TableId(1);
     const U: TableId = TableId(2);
 
+    /// Returns a conflict of keys that were read when the transaction began.
+    fn conflict(transaction: &Registration, touched: &[Touch]) -> Option<TableId> {
+        transaction.conflict(touched.iter().map(|touch| (transaction.began(), touch)))
+    }
+
     #[test]
     fn what_is_committed_after_the_beginning_conflicts() {
         let commits = Arc::new(Commits::default());
@@ -314,12 +354,15 @@ mod tests {
         let early = commits.register();
         commits.note(&[a]);
         let late = commits.register();
-        assert_eq!(early.conflict(&[b, a]), Some(T));
-        assert_eq!(early.conflict(&[b]), None);
-        assert_eq!(late.conflict(&[a, b]), None);
-        assert_eq!(early.conflict(&[commits.row(U, b"a")]), None);
+        assert_eq!(conflict(&early, &[b, a]), Some(T));
+        assert_eq!(conflict(&early, &[b]), None);
+        assert_eq!(conflict(&late, &[a, b]), None);
+        assert_eq!(conflict(&early, &[commits.row(U, b"a")]), None);
         commits.note_tables([U]);
-        assert_eq!(late.conflict(&[a, commits.unique(U, IndexId(7), b"k")]), Some(U));
+        assert_eq!(
+            conflict(&late, &[a, commits.unique(U, IndexId(7), b"k")]),
+            Some(U)
+        );
     }
 
     #[test]
@@ -328,11 +371,11 @@ mod tests {
         let (changed, added) = (commits.row(T, b"a"), commits.added(T, b"a"));
         let transaction = commits.register();
         commits.note(&[added]);
-        assert_eq!(transaction.conflict(&[added]), None);
-        assert_eq!(transaction.conflict(&[changed]), Some(T));
+        assert_eq!(conflict(&transaction, &[added]), None);
+        assert_eq!(conflict(&transaction, &[changed]), Some(T));
         commits.note(&[changed]);
         commits.note(&[added]);
-        assert_eq!(transaction.conflict(&[added]), Some(T));
+        assert_eq!(conflict(&transaction, &[added]), Some(T));
     }
 
     #[test]
@@ -345,14 +388,14 @@ mod tests {
         ];
         let transaction = commits.register();
         commits.note(&[share]);
-        assert_eq!(transaction.conflict(&[changed, update, share]), None);
+        assert_eq!(conflict(&transaction, &[changed, update, share]), None);
         commits.note(&[update]);
         for touch in [changed, update, share] {
-            assert_eq!(transaction.conflict(&[touch]), Some(T));
+            assert_eq!(conflict(&transaction, &[touch]), Some(T));
         }
         let next = commits.register();
         commits.note(&[commits.added(T, b"a")]);
-        assert_eq!(next.conflict(&[share]), Some(T));
+        assert_eq!(conflict(&next, &[share]), Some(T));
     }
 
     #[test]
@@ -363,14 +406,14 @@ mod tests {
         let transaction = commits.register();
         commits.note(&[table, other]);
         commits.note(&[commits.locked(T, b"a", RowLock::Update)]);
-        assert_eq!(transaction.conflict(&[table]), None);
+        assert_eq!(conflict(&transaction, &[table]), None);
         commits.note(&[commits.added(T, b"a")]);
-        assert_eq!(transaction.conflict(&[other, table]), Some(T));
+        assert_eq!(conflict(&transaction, &[other, table]), Some(T));
         let next = commits.register();
-        assert_eq!(next.conflict(&[table]), None);
+        assert_eq!(conflict(&next, &[table]), None);
         let keys: Vec<Touch> = (0..4_u8).map(|key| commits.row(U, &[key])).collect();
         commits.note(&keys);
-        assert_eq!(next.conflict(&[other]), Some(U));
+        assert_eq!(conflict(&next, &[other]), Some(U));
     }
 
     #[test]
@@ -387,7 +430,7 @@ mod tests {
         drop(first);
         assert_eq!(commits.notes.lock().order.len(), 1);
         assert!(commits.notes.lock().tables.is_empty());
-        assert_eq!(second.conflict(&[key]), Some(T));
+        assert_eq!(conflict(&second, &[key]), Some(T));
         drop(second);
         let notes = commits.notes.lock();
         assert!(notes.keys.is_empty() && notes.order.is_empty() && notes.open.is_empty());
@@ -399,10 +442,10 @@ mod tests {
         let transaction = commits.register();
         let keys: Vec<Touch> = (0..4_u8).map(|key| commits.row(T, &[key])).collect();
         commits.note(&keys[..3]);
-        assert_eq!(transaction.conflict(&keys[3..]), None);
+        assert_eq!(conflict(&transaction, &keys[3..]), None);
         commits.note(&keys[3..]);
         assert!(commits.notes.lock().keys.is_empty());
-        assert_eq!(transaction.conflict(&keys[..1]), Some(T));
-        assert_eq!(transaction.conflict(&[commits.row(U, b"a")]), None);
+        assert_eq!(conflict(&transaction, &keys[..1]), Some(T));
+        assert_eq!(conflict(&transaction, &[commits.row(U, b"a")]), None);
     }
 }

@@ -21,6 +21,7 @@ use crate::load::LOAD_BYTES_MAX;
 use crate::lock::{WriterGuard, WriterLock};
 use crate::maintain::Maintainer;
 use crate::recover::Recovery;
+use crate::row_locks::{RowLocks, StatementLocks};
 use crate::sequences::KnownSequences;
 use crate::snapshot::{Definitions, Snapshot};
 use crate::stale::ChangedRows;
@@ -65,6 +66,8 @@ pub(crate) struct Inner {
     pub(crate) group: Group,
     /// What open transactions have to know of others.
     pub(crate) commits: Arc<Commits>,
+    /// The rows that transactions have locked so that others wait.
+    pub(crate) row_locks: Arc<RowLocks>,
     pub(crate) clock: Arc<Clock>,
     pub(crate) retired: Retired,
     read_only: bool,
@@ -124,6 +127,7 @@ impl Engine {
             copying: Mutex::default(),
             group: Group::default(),
             commits: Arc::default(),
+            row_locks: Arc::default(),
             clock: Arc::default(),
             retired: Retired::default(),
             read_only,
@@ -244,13 +248,24 @@ impl Engine {
     ///
     /// Fails with [`EngineError::ReadOnly`].
     pub fn begin(&self) -> Result<Write, EngineError> {
+        self.begin_locking(None)
+    }
+
+    /// Begins a statement as [`Engine::begin`] does that locks the rows which it changes; its commit fails with
+    /// [`EngineError::Locked`] where a transaction has locked one of them.
+    pub fn begin_locking(&self, locks: Option<Arc<StatementLocks>>) -> Result<Write, EngineError> {
         let guard = self.inner.lock_writer()?;
         Ok(Write::new(
             self.inner.clone(),
             self.inner.snapshot(),
             guard,
-            Target::Store,
+            Target::Store(locks),
         ))
+    }
+
+    /// Makes what a statement outside of transactions locks its rows with; `None` while no transaction locks rows.
+    pub fn statement_locks(&self) -> Option<Arc<StatementLocks>> {
+        self.inner.row_locks.statement()
     }
 
     /// Creates a table.

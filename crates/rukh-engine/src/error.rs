@@ -110,6 +110,18 @@ pub enum EngineError {
         /// What has changed, a sentence.
         cause: &'static str,
     },
+    /// Another transaction holds a lock of a row that the statement changes, and the statement does not wait (55P03).
+    #[error("could not obtain lock on row in relation \"{table}\"")]
+    Locked {
+        /// Name of the table.
+        table: String,
+    },
+    /// A lock of a row was not given up in time (55P03).
+    #[error("canceling statement due to lock timeout")]
+    LockTimeout,
+    /// Transactions wait for one another in a circle, which this statement would have closed (40P01).
+    #[error("deadlock detected")]
+    Deadlock,
     /// The caller's [`Progress`](crate::Progress) asked to stop (57014).
     #[error("canceling statement due to user request")]
     Cancelled,
@@ -176,6 +188,9 @@ impl EngineError {
             }
             EngineError::Function { sql, .. } => Some(format!("While evaluating {sql}.")),
             EngineError::Conflict { table, cause } => Some(format!("Table \"{table}\": {cause}")),
+            EngineError::Deadlock => {
+                Some("Another transaction waits for rows that this one has locked, and has locked one that this one wants.".to_string())
+            }
             _ => None,
         }
     }
@@ -192,7 +207,9 @@ impl EngineError {
             EngineError::Immutable { .. } => {
                 Some("Rows of a table with IMMUTABLE_ROWS can be added and removed.")
             }
-            EngineError::Conflict { .. } => Some("The transaction might succeed if retried."),
+            EngineError::Conflict { .. } | EngineError::Deadlock => {
+                Some("The transaction might succeed if retried.")
+            }
             EngineError::HashCollision { .. } => Some("Use a longer HASH in the primary key."),
             EngineError::Corruption { .. } => {
                 Some("Run CHECK TABLE; a damaged index can be filled anew with ALTER INDEX … REBUILD.")

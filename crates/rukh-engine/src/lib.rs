@@ -40,7 +40,7 @@
 //! |-------------------------------------------|--------------------------------------------|
 //! | what the bytes are                        | `row`, `entry`, `docs/row-format.md`       |
 //! | how a statement becomes a batch           | `write`, `pending`, `existing`, `maintain`, `unique`, `stage` |
-//! | how several statements are one            | `transaction`, `commits`                   |
+//! | how several statements are one            | `transaction`, `commits`, `row_locks`      |
 //! | how many rows are removed at once         | `erase`, `ingest`                          |
 //! | when a commit is done                     | `group`                                    |
 //! | what is dead, and who says what time it is | `lifetime`, `clock`                       |
@@ -97,6 +97,7 @@ mod recover;
 mod rewrite;
 mod roles;
 mod row;
+mod row_locks;
 mod rows;
 mod rules;
 mod sample;
@@ -140,6 +141,7 @@ pub use operations::{PartKind, StoredPart};
 pub use progress::{NoProgress, Progress};
 pub use recover::Recovery;
 pub use roles::RoleChanges;
+pub use row_locks::{Patience, StatementLocks};
 pub use sample::{CommonValue, ValueStatistics};
 pub use scan::{
     ColumnarCursor, EntryFilter, PointReader, RowCursor, RowView, ScanCounters, ScanRequest, Source,
@@ -147,6 +149,6 @@ pub use scan::{
 pub use scrub::{Finding, FindingKind, ScrubReport};
 pub use sequences::{AlteredSequence, SequenceBlock, SequenceState};
 pub use snapshot::Snapshot;
-pub use transaction::{Savepoint, Transaction};
+pub use transaction::{LockWait, Savepoint, Transaction};
 pub use truncate::Numbering;
 pub use write::{AddOutcome, OnConflict, Write};

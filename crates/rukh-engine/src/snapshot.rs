@@ -218,6 +218,12 @@ impl Snapshot {
         self.moment.0.lock().take();
     }
 
+    /// Returns the name of a table, for messages; empty if there is none.
+    pub(crate) fn name_of(&self, id: TableId) -> String {
+        let codec = self.definitions.codec(id);
+        codec.map(|codec| codec.table.name.clone()).unwrap_or_default()
+    }
+
     /// Returns a table, unless storage may show half of a load.
     pub(crate) fn codec(&self, id: TableId) -> Result<&Arc<TableCodec>, EngineError> {
         match self.halted.load(Ordering::Acquire) {

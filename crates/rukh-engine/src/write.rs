@@ -14,7 +14,7 @@ mod patch;
 
 use crate::analyze::Growth;
 use crate::codec::TableCodec;
-use crate::commits::{Commits, Touch};
+use crate::commits::{Commits, Touch, wanted_locks};
 use crate::conflict::{self, Obstacle};
 use crate::engine::Inner;
 use crate::existing::{check_collision, check_existing, is_taken, read_base, read_rows, settle_arrivals};
@@ -23,6 +23,7 @@ use crate::imports::ImportNote;
 use crate::lock::WriterGuard;
 use crate::maintain::{KeyedRow, Maintainer, RowChange};
 use crate::pending::{Image, PendingRow, PendingTable, Stored, row_bytes};
+use crate::row_locks::StatementLocks;
 use crate::snapshot::Snapshot;
 use crate::stage::stage;
 use crate::transaction::Open;
@@ -95,8 +96,8 @@ pub struct Write {
 
 /// Where the changes of a statement go.
 pub(crate) enum Target {
-    /// To storage.
-    Store,
+    /// To storage, with these locks of the rows.
+    Store(Option<Arc<StatementLocks>>),
     /// To the changes of a transaction.
     Transaction(Arc<Open>),
 }
@@ -346,7 +347,9 @@ impl Write {
     /// Checks unique keys against the state the statement leaves behind and writes all changes at
     /// once; nothing is stored after an error.
     ///
-    /// In a transaction the changes become part of it, and durability is up to its end.
+    /// In a transaction the changes become part of it, and durability is up to its end. If the transaction waits for
+    /// others, the rows are locked first. It fails with [`EngineError::Conflict`] then if another has changed one of them since
+    /// the transaction read it, with [`EngineError::Deadlock`] and [`EngineError::LockTimeout`].
     pub fn commit(mut self, durability: Durability) -> Result<(), EngineError> {
         let commits = &self.inner.commits;
         let watched = matches!(self.target, Target::Transaction(_)) || commits.is_watched();
@@ -395,7 +398,15 @@ impl Write {
         changed.extend(self.merges.iter().map(|(id, merges)| (*id, merges.len() as u64)));
         match &self.target {
             Target::Transaction(open) => open.apply(&batch, touched, &grown),
-            Target::Store => {
+            Target::Store(locks) => {
+                if let Some(locks) = locks
+                    && !locks.try_all(wanted_locks(&touched))
+                {
+                    let table = touched.first().map(|touch| self.snapshot.name_of(touch.table));
+                    return Err(EngineError::Locked {
+                        table: table.unwrap_or_default(),
+                    });
+                }
                 let tables = self.tables.keys().copied();
                 let note = |commits: &Commits| {
                     commits.note(&touched);

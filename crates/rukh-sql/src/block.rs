@@ -14,17 +14,18 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use rukh_catalog::{Catalog, Table};
-use rukh_engine::{Row, RowLock, Savepoint, Snapshot, Transaction, Write};
+use rukh_engine::{LockWait, Patience, Row, RowLock, Savepoint, Snapshot, Transaction, Write};
 
 use crate::SqlError;
 use crate::context::Notice;
 use crate::session::Session;
-use crate::settings::Settings;
+use crate::settings::{Settings, WhenLocked};
 use crate::statement::{
-    CopyDirection, KeptStatement, LockStatement, Name, Ownable, SchemaStatement, Statement, TransactionModes,
-    TransactionStatement,
+    CopyDirection, Isolation, KeptStatement, LockStatement, Name, Ownable, SchemaStatement, Statement,
+    TransactionModes, TransactionStatement,
 };
 
 /// Where a session stands, as PostgreSQL tells its clients.
@@ -42,6 +43,8 @@ pub enum TransactionStatus {
 pub(crate) struct Block {
     /// Started by the first statement that reads or writes.
     transaction: Option<Transaction>,
+    /// Whether no statement has ended that the transaction ran: nobody knows what its state is.
+    fresh: bool,
     aborted: Aborted,
     /// The settings to go back to when the block is rolled back.
     before: Settings,
@@ -76,11 +79,20 @@ impl Block {
     fn new(settings: &Settings) -> Self {
         Block {
             transaction: None,
+            fresh: true,
             aborted: Aborted::default(),
             before: settings.clone(),
             kept: settings.clone(),
             savepoints: Vec::new(),
         }
+    }
+
+    /// Returns the newest savepoint that the transaction knows.
+    fn newest_savepoint(&self) -> Option<&Savepoint> {
+        self.savepoints
+            .iter()
+            .rev()
+            .find_map(|point| point.state.as_ref())
     }
 
     /// Returns the position of the newest savepoint of this name.
@@ -127,15 +139,25 @@ impl Session {
 
     /// Begins a statement that changes rows, in the block's transaction if there is one.
     pub(crate) fn begin_write(&mut self) -> Result<Write, SqlError> {
-        Ok(match self.block {
-            None => self.engine().begin()?,
-            Some(_) => self.transaction().write()?,
-        })
+        if self.block.is_some() {
+            return Ok(self.transaction().write()?);
+        }
+        if self.statement_locks.is_none() {
+            self.statement_locks = self.engine().statement_locks();
+        }
+        Ok(self.engine().begin_locking(self.statement_locks.clone())?)
     }
 
     /// Locks rows, of which the columns of the primary key are read, until the block's transaction ends.
-    pub(crate) fn lock_rows(&mut self, table: &Table, rows: &[Row], lock: RowLock) -> Result<(), SqlError> {
-        Ok(self.transaction().lock_rows(table, rows, lock)?)
+    /// Says for each whether it is locked, see [`Transaction::lock_rows`].
+    pub(crate) fn lock_rows(
+        &mut self,
+        table: &Table,
+        rows: &[Row],
+        lock: RowLock,
+        wait: LockWait,
+    ) -> Result<Vec<bool>, SqlError> {
+        Ok(self.transaction().lock_rows(table, rows, lock, wait)?)
     }
 
     /// Returns how many savepoints the block has; `None` outside of a block.
@@ -151,7 +173,12 @@ impl Session {
         for name in &lock.tables {
             let table = self.table(name)?;
             if !lock.others_write {
-                self.transaction().lock_table(&table)?;
+                let wait = if lock.nowait {
+                    LockWait::Fail
+                } else {
+                    LockWait::Wait
+                };
+                self.transaction().lock_table(&table, wait)?;
             }
         }
         Ok(())
@@ -171,15 +198,110 @@ impl Session {
     pub fn abort(&self) {
         if let Some(block) = &self.block {
             block.aborted.set();
+            // What was done since the last savepoint will not be committed: nobody need wait for it.
+            if let Some(transaction) = &block.transaction {
+                transaction.unlock(block.newest_savepoint());
+            }
         }
+    }
+
+    /// Returns how long the session's statements wait for locks of rows.
+    fn patience(&self) -> Patience {
+        let timeout = self.setting("lock_timeout").ok();
+        let timeout_ms: u64 = timeout.and_then(|ms| ms.parse().ok()).unwrap_or(0);
+        let cancel = self.cancel().clone();
+        Patience {
+            timeout: (timeout_ms > 0).then(|| Duration::from_millis(timeout_ms)),
+            cancelled: Arc::new(move || cancel.is_cancelled()),
+        }
+    }
+
+    /// Has a statement of a transaction that waits for others see what it may: under READ COMMITTED the newest state.
+    pub(crate) fn begin_in_block(&mut self) {
+        let Some(transaction) = self.block.as_ref().and_then(|block| block.transaction.as_ref()) else {
+            return;
+        };
+        if transaction.waits() && self.transaction_status() == TransactionStatus::Open {
+            transaction.set_patience(self.patience());
+            if self.settings.isolation == Isolation::ReadCommitted {
+                transaction.refresh();
+            }
+        }
+    }
+
+    /// Notes that a statement has ended: what it has told is based on the state of the block's transaction.
+    pub(crate) fn end_in_block(&mut self) {
+        if let Some(block) = &mut self.block
+            && block.transaction.is_some()
+        {
+            block.fresh = false;
+        }
+    }
+
+    /// Returns the state that a statement goes back to which is run again; `None` where none is.
+    pub(crate) fn begin_again_from(&mut self, statement: &Statement) -> Option<Savepoint> {
+        self.statement_locks = None;
+        let runs_again = match statement {
+            Statement::Query(query) => !query.locks.is_empty(),
+            Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::Merge(_)
+            | Statement::Writes(_)
+            | Statement::Lock(_) => true,
+            _ => false,
+        };
+        let waits = self.settings.conflict == WhenLocked::Wait;
+        (runs_again && waits && self.block.is_some()).then(|| self.transaction().savepoint())
+    }
+
+    /// Whether a statement that has failed is to be run again: because another has changed what it read, and the transaction
+    /// may read a newer state, or because it has waited for another outside of a transaction.
+    pub(crate) fn may_run_again(&mut self, start: Option<&Savepoint>) -> Result<bool, SqlError> {
+        let again = match (&self.statement_locks, &self.block, start) {
+            (Some(locks), None, _) => locks.wait(&self.patience())?,
+            (_, Some(block), Some(start)) => self.renew(block, start),
+            _ => false,
+        };
+        if again {
+            self.check_cancel()?;
+            self.forget_messages();
+        }
+        Ok(again)
+    }
+
+    /// Goes back to the start of a statement, on a newer state; `false` if that is not why it failed, or not allowed.
+    fn renew(&self, block: &Block, start: &Savepoint) -> bool {
+        let outdated = block
+            .transaction
+            .as_ref()
+            .filter(|transaction| transaction.take_outdated());
+        let Some(transaction) = outdated else {
+            return false;
+        };
+        let committed = self.settings.isolation == Isolation::ReadCommitted;
+        if !block.fresh && !committed {
+            return false;
+        }
+        transaction.undo_to(start);
+        match block.fresh {
+            true => transaction.start_over(),
+            false => transaction.refresh(),
+        }
+        true
     }
 
     /// Returns the block's transaction, started if it was not. There is a block.
     fn transaction(&mut self) -> &Transaction {
         let engine = self.engine().clone();
+        let patience = self.patience();
+        let waits = self.settings.conflict == WhenLocked::Wait;
         let block = self.block.get_or_insert_with(|| Block::new(&self.settings));
         block.transaction.get_or_insert_with(|| {
-            let transaction = engine.transaction();
+            let transaction = match waits {
+                true => engine.transaction_that_waits(patience),
+                false => engine.transaction(),
+            };
             for savepoint in &mut block.savepoints {
                 savepoint.state = Some(transaction.savepoint());
             }
@@ -231,6 +353,9 @@ impl Session {
                     let value = if read_only { "on" } else { "off" };
                     self.set_setting("default_transaction_read_only", value, false)?;
                 }
+                if let Some(level) = modes.isolation {
+                    self.set_setting("default_transaction_isolation", level.name(), false)?;
+                }
                 Ok("SET")
             }
         }
@@ -241,7 +366,7 @@ impl Session {
             Some(_) => self.warn("25001", "there is already a transaction in progress"),
             None => {
                 self.block = Some(Block::new(&self.settings));
-                self.settings.transaction_read_only = self.settings.default_transaction_read_only;
+                self.take_default_modes();
             }
         }
         self.set_modes(modes)
@@ -252,9 +377,12 @@ impl Session {
             .block
             .as_ref()
             .is_some_and(|block| block.transaction.is_some());
-        if modes.isolation && started {
+        if modes.isolation.is_some() && started {
             let message = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
             return Err(SqlError::statement("25001", message));
+        }
+        if let Some(level) = modes.isolation {
+            self.settings.isolation = level;
         }
         match modes.read_only {
             Some(false) if started && self.settings.transaction_read_only => {
@@ -319,12 +447,18 @@ impl Session {
     /// Goes on with these settings; statements by themselves run as the defaults say.
     fn leave_block(&mut self, settings: Settings) {
         self.settings = settings.into();
+        self.take_default_modes();
+    }
+
+    /// Has the next transaction run as the defaults say.
+    fn take_default_modes(&mut self) {
         self.settings.transaction_read_only = self.settings.default_transaction_read_only;
+        self.settings.isolation = self.settings.default_isolation;
     }
 
     fn modes(&self) -> TransactionModes {
         TransactionModes {
-            isolation: false,
+            isolation: Some(self.settings.isolation),
             read_only: Some(self.settings.transaction_read_only),
         }
     }
@@ -393,6 +527,11 @@ impl Session {
 
     /// Sets a setting: until the end of the block if `local`, else for as long as the block's changes.
     pub(crate) fn set_setting(&mut self, name: &str, value: &str, local: bool) -> Result<(), SqlError> {
+        let default = match value {
+            "default" => self.defaults.default_of(name),
+            _ => None,
+        };
+        let value = default.as_deref().unwrap_or(value);
         if local && self.block.is_none() {
             let mut unused = (*self.settings).clone();
             unused.set(name, value)?;
@@ -402,12 +541,20 @@ impl Session {
         if name == "transaction_read_only" || name == "transaction_isolation" {
             return self.set_mode(name, value);
         }
+        let started = self
+            .block
+            .as_ref()
+            .is_some_and(|block| block.transaction.is_some());
+        if name == "conflict" && started {
+            let message = "parameter \"conflict\" must be set before any query of a transaction";
+            return Err(SqlError::statement("25001", message));
+        }
         self.settings.set(name, value)?;
         match &mut self.block {
             Some(block) if !local => block.kept.set(name, value)?,
             Some(_) => {}
             // Without a block, every statement is a transaction that takes the defaults.
-            None => self.settings.transaction_read_only = self.settings.default_transaction_read_only,
+            None => self.take_default_modes(),
         }
         Ok(())
     }
@@ -416,25 +563,34 @@ impl Session {
     fn set_mode(&mut self, name: &str, value: &str) -> Result<(), SqlError> {
         let mut wanted = (*self.settings).clone();
         wanted.set(name, value)?;
-        let read_only = wanted.transaction_read_only;
+        let (read_only, level) = (wanted.transaction_read_only, wanted.isolation);
         match self.block {
             None => Ok(()),
             Some(_) => self.set_modes(TransactionModes {
-                isolation: name == "transaction_isolation",
+                isolation: (name == "transaction_isolation").then_some(level),
                 read_only: (name == "transaction_read_only").then_some(read_only),
             }),
         }
     }
 
+    /// Makes the present settings those that RESET and DISCARD give: what a connection was begun with.
+    pub fn keep_settings(&mut self) {
+        self.defaults = (*self.settings).clone();
+    }
+
     /// Gives all settings their defaults.
     pub(crate) fn reset_settings(&mut self) {
-        let read_only = self.settings.transaction_read_only;
-        let fresh = Settings::new(self.settings.opened);
+        let (read_only, isolation) = (self.settings.transaction_read_only, self.settings.isolation);
+        let conflict = self.settings.conflict;
+        let fresh = self.defaults.clone();
         self.settings = fresh.clone().into();
+        self.take_default_modes();
         if let Some(block) = &mut self.block {
             block.kept = fresh;
-            // The modes of a transaction are no settings of the session.
+            // How a transaction runs is no setting of the session.
             self.settings.transaction_read_only = read_only;
+            self.settings.isolation = isolation;
+            self.settings.conflict = conflict;
         }
     }
 

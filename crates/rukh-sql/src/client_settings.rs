@@ -114,8 +114,8 @@ const KNOWN: &[Known] = &[
     known(
         "lock_timeout",
         "0",
-        Takes::Integer(0, 0),
-        "statements wait for no locks of rows",
+        Takes::Time,
+        "the longest wait for a lock of a row",
     ),
     known(
         "max_index_keys",

@@ -129,7 +129,7 @@ impl Session {
             .and_then(|()| prepared.qualified(self))
             .and_then(|prepared| {
                 self.check_rights(&prepared)?;
-                self.dispatch(&prepared, params)
+                self.dispatch_until_done(&prepared, params)
             });
         self.outcome(&prepared.sql, result)
     }
@@ -167,6 +167,7 @@ impl Session {
         sql: &str,
         result: Result<(String, Option<Rows>), SqlError>,
     ) -> Result<Outcome, SqlError> {
+        self.end_in_block();
         let result = result.inspect_err(|_| self.abort());
         let watch = self.watch(sql);
         let (tag, mut rows) = result.map_err(|error| crate::place::located(error, sql))?;
@@ -207,6 +208,23 @@ impl Session {
             _ => return Ok(None),
         };
         Ok(Some(tagged(verb, done)))
+    }
+
+    /// Runs a statement, again where it has failed because others changed the same rows and it may see a newer state.
+    fn dispatch_until_done(
+        &mut self,
+        prepared: &Prepared,
+        params: &[Constant],
+    ) -> Result<(String, Option<Rows>), SqlError> {
+        let start = self.begin_again_from(&prepared.statement);
+        loop {
+            let result = self.dispatch(prepared, params);
+            let again = result.is_err() && self.may_run_again(start.as_ref())?;
+            if !again {
+                self.statement_locks = None;
+                return result;
+            }
+        }
     }
 
     fn dispatch(

@@ -214,6 +214,12 @@ impl From<EngineError> for SqlError {
             EngineError::Conflict { .. } => {
                 with_advice(SqlError::new(ErrorKind::Conflict, "40001", message), &error)
             }
+            EngineError::Deadlock => {
+                with_advice(SqlError::new(ErrorKind::Conflict, "40P01", message), &error)
+            }
+            EngineError::Locked { .. } | EngineError::LockTimeout => {
+                SqlError::new(ErrorKind::Conflict, "55P03", message)
+            }
             EngineError::Cancelled => SqlError::cancelled(),
             EngineError::ReadOnly => SqlError::statement("25006", message),
             EngineError::IndexBusy { .. } => SqlError::statement("55006", message),

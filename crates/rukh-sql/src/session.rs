@@ -13,7 +13,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast;
 use parking_lot::RwLock;
-use rukh_engine::{Engine, ImportNote, ScanCounters, Snapshot};
+use rukh_engine::{Engine, ImportNote, ScanCounters, Snapshot, StatementLocks};
 use rukh_keys::Span;
 use rukh_kv::{Durability, KvStore};
 use rukh_planner::Constant;
@@ -158,12 +158,14 @@ impl Shared {
             current,
             cancel: CancelHandle::default(),
             settings: Settings::new(self.opened).into(),
+            defaults: Settings::new(self.opened),
             client: Identity::default(),
             began: None,
             counted_from: None,
             known: tally::Known::default(),
             ran: None,
             block: None,
+            statement_locks: None,
             held: Vec::new(),
             last: None,
             last_stats: None,
@@ -201,6 +203,8 @@ pub struct Session {
     current: Arc<CurrentStatement>,
     cancel: CancelHandle,
     pub(crate) settings: SharedSettings,
+    /// What RESET gives.
+    pub(crate) defaults: Settings,
     /// Who runs the statements.
     client: Identity,
     /// When the running statement began, if slow ones are told.
@@ -212,6 +216,8 @@ pub struct Session {
     /// How its query ran, if slow ones are told.
     ran: Option<Ran>,
     pub(crate) block: Option<Block>,
+    /// The rows that the running statement has locked, outside of a transaction.
+    pub(crate) statement_locks: Option<Arc<StatementLocks>>,
     /// What the queries of WITH that write have returned so far, to those behind them.
     pub(crate) held: Vec<(String, Arc<dyn TableProvider>)>,
     last: Option<(Arc<StatementContext>, RunPath)>,
@@ -332,6 +338,7 @@ impl Session {
             let _ = self.set_setting(&name, &value, local);
         }
         self.forget_other_path();
+        self.begin_in_block();
         self.memory.set_limit(self.settings.query_memory_bytes);
         self.cancel.reset();
         self.notices.clear();
@@ -410,6 +417,12 @@ impl Session {
     /// Adds a message to the running statement's result.
     pub(crate) fn notice(&mut self, notice: Notice) {
         self.notices.push(notice);
+    }
+
+    /// Forgets what a statement has said and held that is run again.
+    pub(crate) fn forget_messages(&mut self) {
+        self.notices.clear();
+        self.held.clear();
     }
 
     /// Takes the messages of the running statement.

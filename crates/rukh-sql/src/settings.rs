@@ -9,7 +9,7 @@ use crate::client_settings::ClientSettings;
 use crate::context::PathSetting;
 use crate::search_path::SearchPath;
 use crate::slow_log::{duration_text, parse_duration};
-use crate::statement::serializable;
+use crate::statement::{Isolation, serializable};
 
 /// Ways of reading that the planner may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,16 @@ impl Default for Methods {
     }
 }
 
+/// What a transaction does about rows that another changes, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum WhenLocked {
+    /// Nobody waits; the second to commit fails.
+    #[default]
+    Fail,
+    /// Rows are locked when they are changed, and the second waits.
+    Wait,
+}
+
 /// The settings of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
@@ -66,6 +76,12 @@ pub(crate) struct Settings {
     pub(crate) default_transaction_read_only: bool,
     /// Whether the present transaction may only read.
     pub(crate) transaction_read_only: bool,
+    /// What transactions see of others, unless they say otherwise.
+    pub(crate) default_isolation: Isolation,
+    /// What the present transaction sees of others, if it waits for them.
+    pub(crate) isolation: Isolation,
+    /// What transactions do about rows that others change, too.
+    pub(crate) conflict: WhenLocked,
     /// Whether new tables are columnar, unless they say otherwise.
     pub(crate) columnar_tables: bool,
     /// Memory that the session's queries may take, bytes; 0 is as much as there is.
@@ -121,6 +137,9 @@ impl Settings {
             methods: Methods::default(),
             default_transaction_read_only: false,
             transaction_read_only: false,
+            default_isolation: Isolation::default(),
+            isolation: Isolation::default(),
+            conflict: WhenLocked::default(),
             columnar_tables: false,
             query_memory_bytes: 0,
             search_path: SearchPath::default(),
@@ -129,12 +148,13 @@ impl Settings {
     }
 }
 
-/// The isolation level of all transactions.
-const ISOLATION: &str = "repeatable read";
-
 /// Names of all settings, with what they are for.
-const KNOWN: [(&str, &str); 19] = [
+const KNOWN: [(&str, &str); 20] = [
     ("auto_analyze", "whether COPY of many rows is followed by ANALYZE"),
+    (
+        "conflict",
+        "what a transaction does about a row that another has changed: wait for its end, or fail at COMMIT",
+    ),
     (
         "default_table_access_method",
         "how new tables are stored: heap, by rows, or columnar",
@@ -236,7 +256,15 @@ impl Settings {
             "transaction_read_only" => {
                 self.transaction_read_only = boolean(name, value, self.default_transaction_read_only)?;
             }
-            "default_transaction_isolation" | "transaction_isolation" => check_isolation(name, value)?,
+            "default_transaction_isolation" => self.default_isolation = isolation(name, value)?,
+            "transaction_isolation" => self.isolation = isolation(name, value)?,
+            "conflict" => {
+                self.conflict = match value {
+                    "wait" => WhenLocked::Wait,
+                    "fail" | "default" => WhenLocked::Fail,
+                    _ => return Err(invalid(name, value)),
+                }
+            }
             "enable_blocktotals" => self.methods.block_totals = boolean(name, value, true)?,
             "enable_fewgroups" => self.methods.few_groups = boolean(name, value, true)?,
             "enable_hashjoin" => self.methods.hash_join = boolean(name, value, true)?,
@@ -281,7 +309,13 @@ impl Settings {
             "synchronous_commit" => Ok(on_or_off(self.synchronous_commit)),
             "default_transaction_read_only" => Ok(on_or_off(self.default_transaction_read_only)),
             "transaction_read_only" => Ok(on_or_off(self.transaction_read_only)),
-            "default_transaction_isolation" | "transaction_isolation" => Ok(ISOLATION.to_string()),
+            "default_transaction_isolation" => Ok(self.given(self.default_isolation).name().to_string()),
+            "transaction_isolation" => Ok(self.given(self.isolation).name().to_string()),
+            "conflict" => Ok(match self.conflict {
+                WhenLocked::Wait => "wait",
+                WhenLocked::Fail => "fail",
+            }
+            .to_string()),
             "enable_blocktotals" => Ok(on_or_off(self.methods.block_totals)),
             "enable_fewgroups" => Ok(on_or_off(self.methods.few_groups)),
             "enable_hashjoin" => Ok(on_or_off(self.methods.hash_join)),
@@ -299,6 +333,21 @@ impl Settings {
             .to_string()),
             _ => self.client.value(name).ok_or_else(|| unknown(name)),
         }
+    }
+
+    /// Returns the isolation level that transactions have which ask for one: without waiting it is the stronger.
+    fn given(&self, asked: Isolation) -> Isolation {
+        match self.conflict {
+            WhenLocked::Wait => asked,
+            WhenLocked::Fail => Isolation::RepeatableRead,
+        }
+    }
+
+    /// Returns the value that a setting has here, if it differs from that of a new database.
+    pub(crate) fn default_of(&self, name: &str) -> Option<String> {
+        let value = self.value(name).ok()?;
+        let new = Settings::new(self.opened).value(name).ok();
+        (new.as_ref() != Some(&value)).then_some(value)
     }
 
     /// Returns all settings as name, value, description.
@@ -359,12 +408,12 @@ fn on_or_off(value: bool) -> String {
     if value { "on" } else { "off" }.to_string()
 }
 
-/// Takes the levels that snapshot isolation fulfils; fails with 0A000 on the one that it does not.
-fn check_isolation(name: &str, value: &str) -> Result<(), SqlError> {
+/// Reads an isolation level; fails with 0A000 on the one that there is not.
+fn isolation(name: &str, value: &str) -> Result<Isolation, SqlError> {
     match value.to_ascii_lowercase().as_str() {
-        "default" | ISOLATION | "read committed" | "read uncommitted" => Ok(()),
+        "default" => Ok(Isolation::default()),
         "serializable" => Err(serializable()),
-        _ => Err(invalid(name, value)),
+        level => Isolation::of_name(level).ok_or_else(|| invalid(name, value)),
     }
 }
 

@@ -7,7 +7,7 @@
 //! | mode                                                          | what it does here                        |
 //! |---------------------------------------------------------------|------------------------------------------|
 //! | ACCESS SHARE, ROW SHARE, ROW EXCLUSIVE, SHARE UPDATE EXCLUSIVE | nothing: others may read and write        |
-//! | SHARE, SHARE ROW EXCLUSIVE, EXCLUSIVE, ACCESS EXCLUSIVE         | others must not have changed the table by COMMIT |
+//! | SHARE, SHARE ROW EXCLUSIVE, EXCLUSIVE, ACCESS EXCLUSIVE         | others must not have changed the table by COMMIT, or wait |
 
 use datafusion::sql::sqlparser::tokenizer::Token;
 
@@ -41,9 +41,12 @@ pub(super) fn lock(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
         true => mode(reader)?,
         false => false,
     };
-    // Nobody waits for a lock.
-    reader.accept(&["nowait"]);
-    Ok(Statement::Lock(LockStatement { tables, others_write }))
+    let nowait = reader.accept(&["nowait"]);
+    Ok(Statement::Lock(LockStatement {
+        tables,
+        others_write,
+        nowait,
+    }))
 }
 
 /// Reads a mode; returns whether others may write meanwhile.

@@ -77,7 +77,7 @@ pub use schema::SchemaStatement;
 pub use sequence::{AlterSequenceStatement, OwnedBy, Restart};
 pub(crate) use source::place_of;
 pub(crate) use transaction::serializable;
-pub use transaction::{TransactionModes, TransactionStatement};
+pub use transaction::{Isolation, TransactionModes, TransactionStatement};
 pub use tree::*;
 pub use writes::WritesStatement;
 pub(crate) use writes::rows_name;

@@ -38,11 +38,40 @@ pub enum TransactionStatement {
     SetCharacteristics(TransactionModes),
 }
 
+/// What a transaction sees of others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// Each statement sees what was committed before it began.
+    ReadCommitted,
+    /// All statements see what was committed before the first of them began.
+    #[default]
+    RepeatableRead,
+}
+
+impl Isolation {
+    /// Returns the level of a name; READ UNCOMMITTED is READ COMMITTED, as in PostgreSQL.
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        match name.to_ascii_lowercase().as_str() {
+            "read committed" | "read uncommitted" => Some(Isolation::ReadCommitted),
+            "repeatable read" => Some(Isolation::RepeatableRead),
+            _ => None,
+        }
+    }
+
+    /// Returns the name, as SHOW gives it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Isolation::ReadCommitted => "read committed",
+            Isolation::RepeatableRead => "repeatable read",
+        }
+    }
+}
+
 /// How a transaction runs, as far as a statement says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TransactionModes {
-    /// Whether an isolation level is named; whichever it is, snapshot isolation is what runs.
-    pub isolation: bool,
+    /// The isolation level.
+    pub isolation: Option<Isolation>,
     /// Whether rows may only be read.
     pub read_only: Option<bool>,
 }
@@ -148,17 +177,18 @@ fn modes(reader: &mut Reader<'_>) -> Result<TransactionModes, SqlError> {
 fn mode(reader: &mut Reader<'_>, modes: &mut TransactionModes) -> Result<(), SqlError> {
     if reader.accept(&["isolation", "level"]) {
         let levels = [
-            &["repeatable", "read"][..],
-            &["read", "committed"],
-            &["read", "uncommitted"],
+            (&["repeatable", "read"][..], Isolation::RepeatableRead),
+            (&["read", "committed"], Isolation::ReadCommitted),
+            (&["read", "uncommitted"], Isolation::ReadCommitted),
         ];
         if reader.peeks(&["serializable"]) {
             return Err(serializable().at(reader.position()));
         }
-        modes.isolation = true;
-        return match levels.iter().any(|words| reader.accept(words)) {
-            true => Ok(()),
-            false => Err(reader.unexpected()),
+        let named = levels.iter().find(|(words, _)| reader.accept(words));
+        modes.isolation = named.map(|(_, level)| *level);
+        return match modes.isolation {
+            Some(_) => Ok(()),
+            None => Err(reader.unexpected()),
         };
     }
     if reader.accept(&["read", "only"]) {

@@ -214,6 +214,8 @@ pub struct LockStatement {
     pub tables: Vec<ObjectName>,
     /// Whether others may change their rows.
     pub others_write: bool,
+    /// Whether it fails where it would wait.
+    pub nowait: bool,
 }
 
 /// VACUUM.

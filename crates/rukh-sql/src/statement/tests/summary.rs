@@ -171,7 +171,11 @@ fn transaction(statement: &TransactionStatement) -> String {
 }
 
 fn modes(modes: &TransactionModes) -> String {
-    let isolation = if modes.isolation { " isolation" } else { "" };
+    let isolation = if modes.isolation.is_some() {
+        " isolation"
+    } else {
+        ""
+    };
     let access = match modes.read_only {
         None => "",
         Some(true) => " read only",

@@ -5,6 +5,7 @@
 //! | points   | `pgbench -S`, prepared and simple, by 1 and by 16 clients                         |
 //! | ranges   | 300 rows by a secondary index, prepared and binary, by 1 and by 8 clients         |
 //! | upserts  | single-row UPSERTs into a table with two indexes, by 16 clients                   |
+//! | hot      | transactions of 8 clients that add to one row, with and without waiting         |
 //! | copy     | COPY of `--copy` rows (1,000,000) into a table with one index                     |
 //! | stream   | time to the first row of a SELECT of `--rows` rows (10,000,000), and memory       |
 //!
@@ -27,6 +28,7 @@ const WORKS: &[(&str, Work)] = &[
     ("points", works::points),
     ("ranges", works::ranges),
     ("upserts", works::upserts),
+    ("hot", works::hot),
     ("copy", works::copy),
     ("stream", works::stream),
 ];

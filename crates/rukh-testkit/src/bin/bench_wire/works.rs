@@ -248,6 +248,72 @@ pub fn upserts(peers: &Peers, setting: &Setting) -> Result<Vec<Line>, Failure> {
     }])
 }
 
+/// Adds to one row within BEGIN … COMMIT, again where that fails; then reads it, to see that nothing was lost.
+pub fn hot(peers: &Peers, setting: &Setting) -> Result<Vec<Line>, Failure> {
+    const CLIENTS: u64 = 8;
+    let mut lines = Vec::new();
+    for conflict in ["wait", "fail"] {
+        let failed = AtomicU64::new(0);
+        let (rukh, postgres) = peers.each(|peer| {
+            peer.run(&[
+                "DROP TABLE IF EXISTS hot".to_owned(),
+                "CREATE TABLE hot (id bigint PRIMARY KEY, n bigint)".to_owned(),
+                "INSERT INTO hot VALUES (1, 0)".to_owned(),
+            ])?;
+            let added = AtomicU64::new(0);
+            let begin = match peer.is_rukh {
+                true => format!("BEGIN; SET LOCAL conflict = {conflict}"),
+                false => "BEGIN".to_owned(),
+            };
+            let work = |client: &mut postgres::Client, statement: &postgres::Statement, _: &mut StdRng| loop {
+                client.batch_execute(&begin)?;
+                let done = client
+                    .execute(statement, &[])
+                    .and_then(|_| client.batch_execute("COMMIT"));
+                match done {
+                    Ok(()) => {
+                        added.fetch_add(1, Ordering::Relaxed);
+                        return Ok(());
+                    }
+                    Err(error) if error.code().is_some_and(|code| code.code() == "40001") => {
+                        failed.fetch_add(1, Ordering::Relaxed);
+                        client.batch_execute("ROLLBACK")?;
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+            };
+            let rate = rate(
+                peer,
+                CLIENTS,
+                setting.time,
+                work,
+                "UPDATE hot SET n = n + 1 WHERE id = 1",
+            )?;
+            let n: i64 = peer.connect()?.query_one("SELECT n FROM hot", &[])?.get(0);
+            match n.unsigned_abs() == added.load(Ordering::Relaxed) {
+                true => Ok((rate, n as f64)),
+                false => Err(format!("{n} instead of {added:?}").into()),
+            }
+        })?;
+        let failed = failed.load(Ordering::Relaxed) as f64;
+        lines.push(Line {
+            work: format!("BEGIN, add to one row, COMMIT, {CLIENTS} clients, conflict = {conflict}"),
+            unit: "/s",
+            rukh: rukh.0,
+            postgres: postgres.map(|(rate, _)| rate),
+            bar: "-",
+        });
+        lines.push(Line {
+            work: format!("of them run again for 40001, conflict = {conflict}"),
+            unit: "%",
+            rukh: 100.0 * failed / (failed + rukh.1),
+            postgres: None,
+            bar: if conflict == "wait" { "0" } else { "-" },
+        });
+    }
+    Ok(lines)
+}
+
 /// Copies rows in.
 pub fn copy(peers: &Peers, setting: &Setting) -> Result<Vec<Line>, Failure> {
     let rows = setting.copied;
