@@ -211,6 +211,7 @@ pub(crate) fn welcome(
             Err(error) => return Err(error.into()),
         }
     }
+    connection.keep_settings();
     wire.push(Message::Authentication(Authentication::Ok))?;
     for (name, setting) in REPORTED {
         report(wire, name, connection.setting(setting)?)?;

@@ -132,6 +132,11 @@ impl Connection {
         self.session.set(name, value)
     }
 
+    /// Makes the present settings those that RESET and DISCARD ALL give: what a client's connection begins with.
+    pub fn keep_settings(&mut self) {
+        self.session.keep_settings();
+    }
+
     /// Runs a prepared statement; `params[0]` is `$1`.
     pub fn execute_prepared(&mut self, statement: &Statement, params: &[Value]) -> Result<Outcome> {
         self.session
