@@ -338,10 +338,8 @@ impl KvStore for RocksStore {
 
     fn compact(&self, table: &str) -> Result<(), KvError> {
         let table = self.writable_table(table)?;
-        compact::range(
-            &table,
-            table.share.as_ref().map(|_| table.native_range(&KeyRange::all())),
-        )
+        let range = table.share.as_ref().map(|_| table.native_range(&KeyRange::all()));
+        compact::range(&table, range.as_ref(), &compact::Ends::default(), &mut || true)
     }
 
     fn compact_all(
@@ -349,14 +347,25 @@ impl KvStore for RocksStore {
         tables: &[String],
         done: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> Result<(), KvError> {
-        let present = Arc::clone(&self.writable()?.tables);
+        let (present, db) = {
+            let open = self.writable()?;
+            (Arc::clone(&open.tables), Arc::clone(&open.db))
+        };
+        let files = db
+            .live_files()
+            .map_err(|error| failure("list the files", error))?;
+        let ends = compact::Ends::of(files);
         for group in compact::groups(&present, tables) {
-            let compacted = compact::range(&group.first, group.range);
+            let mut is_stopped = false;
+            let compacted = compact::range(&group.first, group.range.as_ref(), &ends, &mut || {
+                is_stopped = done(0).is_break();
+                !is_stopped
+            });
             // One that is dropped meanwhile need not be compacted.
             if self.table_exists(&group.first.name) {
                 compacted?;
             }
-            if done(group.tables).is_break() {
+            if is_stopped || done(group.tables).is_break() {
                 break;
             }
         }
