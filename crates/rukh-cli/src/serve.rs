@@ -25,11 +25,14 @@ pub fn run(arguments: &ServeArguments) -> Exit {
 }
 
 fn serve(arguments: &ServeArguments) -> Result<(), Exit> {
-    let config = configured(arguments).map_err(|error| complain(&error))?;
+    let mut config = configured(arguments).map_err(|error| complain(&error))?;
     rukh_server::log_to_stderr(config.log_format);
     let mut signals =
         Signals::new([SIGINT, SIGTERM]).map_err(|source| complain(&ServeError::Thread { source }))?;
     let database = open(&arguments.directory, Access::Write).map_err(|error| give_up(&error))?;
+    // What the system lets the process have of descriptors is for both.
+    let servers = 1 + usize::from(config.flight.is_some());
+    config.connections_max = rukh_server::within_descriptors(config.connections_max, servers);
     let flight = Flight::start(&database, &config)?;
     let server = match rukh_server::start(database, config) {
         Ok(server) => server,

@@ -3,12 +3,14 @@
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_rustls::server::TlsStream;
 use tonic::transport::server::Connected;
 
@@ -20,12 +22,18 @@ pub(crate) struct Peer {
     /// The number of the connection.
     pub(crate) connection: u64,
     pub(crate) address: SocketAddr,
+    /// Whether there is no place for it: it is told so, and nothing else.
+    pub(crate) is_refused: bool,
+    /// Whether a client has said who it is.
+    pub(crate) is_known: Arc<AtomicBool>,
 }
 
 /// One connection.
 pub(crate) struct Connection {
     stream: Stream,
     peer: Peer,
+    /// Until when a client must have said who it is; none when one has.
+    by: Option<Pin<Box<Sleep>>>,
     _ending: Ending,
     /// The connection counts for as long as it is there.
     _place: OwnedSemaphorePermit,
@@ -52,10 +60,11 @@ impl Drop for Ending {
 }
 
 impl Connection {
-    /// Takes up a connection, which has a place among those allowed.
+    /// Takes up a connection, which has a place among those allowed; it ends unless a client has said by then who it is.
     pub(crate) fn new(
         stream: Stream,
         peer: Peer,
+        by: Instant,
         sessions: &Arc<Sessions>,
         place: OwnedSemaphorePermit,
     ) -> Self {
@@ -66,8 +75,26 @@ impl Connection {
         Connection {
             stream,
             peer,
+            by: Some(Box::pin(sleep_until(by))),
             _ending: ending,
             _place: place,
+        }
+    }
+}
+
+impl Connection {
+    /// Fails if nobody has said in time who it is.
+    fn check_known(&mut self, context: &mut Context<'_>) -> io::Result<()> {
+        let Some(by) = &mut self.by else {
+            return Ok(());
+        };
+        if self.peer.is_known.load(Ordering::Relaxed) {
+            self.by = None;
+            return Ok(());
+        }
+        match by.as_mut().poll(context) {
+            Poll::Ready(()) => Err(io::ErrorKind::TimedOut.into()),
+            Poll::Pending => Ok(()),
         }
     }
 }
@@ -92,10 +119,11 @@ macro_rules! on_stream {
 
 impl AsyncRead for Connection {
     fn poll_read(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        self.check_known(context)?;
         on_stream!(self, poll_read, context, buffer)
     }
 }

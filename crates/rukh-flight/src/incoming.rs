@@ -1,5 +1,6 @@
 //! Taking connections: each is encrypted, if it is to be, on a task of its own, so that a client that says nothing
-//! keeps nobody waiting.
+//! keeps nobody waiting. A connection counts from the moment it is taken. One more than allowed has one of a few spare places,
+//! where every call fails with 53300; without such a place it is closed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
+use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 use tracing::{debug, warn};
 
@@ -16,6 +18,15 @@ use crate::sessions::Sessions;
 /// Pause after the system has refused a connection, so that it may recover.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// How often the log says that the system refuses connections.
+const REFUSALS_PAUSE: Duration = Duration::from_secs(10);
+
+/// Time for who is told that there are too many.
+const TURNED_AWAY_WAIT: Duration = Duration::from_secs(5);
+
+/// Spare places at most.
+const SPARE_MAX: usize = 100;
+
 /// Connections that are ready and wait to be taken up.
 const READY_MAX: usize = 64;
 
@@ -24,7 +35,7 @@ pub(crate) struct Accepting {
     pub(crate) listener: TcpListener,
     pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) sessions: Arc<Sessions>,
-    /// Longest time to agree on encryption.
+    /// Longest time to agree on encryption, and to log in.
     pub(crate) wait: Duration,
     pub(crate) connections_max: usize,
 }
@@ -40,6 +51,8 @@ impl Accepting {
     async fn accept(self, ready: mpsc::Sender<Connection>) {
         let last = AtomicU64::new(0);
         let places = Arc::new(Semaphore::new(self.connections_max));
+        let spare = Arc::new(Semaphore::new((self.connections_max / 4).clamp(2, SPARE_MAX)));
+        let mut told: Option<Instant> = None;
         loop {
             let taken = tokio::select! {
                 taken = self.listener.accept() => taken,
@@ -48,12 +61,18 @@ impl Accepting {
             let (stream, address) = match taken {
                 Ok(taken) => taken,
                 Err(error) => {
-                    warn!(%error, "could not take a connection");
+                    // Without a descriptor for it a connection waits, and this comes again and again.
+                    if told.is_none_or(|told| told.elapsed() >= REFUSALS_PAUSE) {
+                        warn!(%error, "could not take a connection");
+                        told = Some(Instant::now());
+                    }
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                     continue;
                 }
             };
-            let Ok(place) = places.clone().try_acquire_owned() else {
+            let place = places.clone().try_acquire_owned();
+            let is_refused = place.is_err();
+            let Ok(place) = place.or_else(|_| spare.clone().try_acquire_owned()) else {
                 warn!(%address, "too many connections: one more was closed");
                 continue;
             };
@@ -62,13 +81,20 @@ impl Accepting {
             let peer = Peer {
                 connection: last.fetch_add(1, Ordering::Relaxed),
                 address,
+                is_refused,
+                is_known: Arc::default(),
             };
-            let (tls, sessions, wait) = (self.tls.clone(), self.sessions.clone(), self.wait);
+            let wait = match is_refused {
+                true => self.wait.min(TURNED_AWAY_WAIT),
+                false => self.wait,
+            };
+            let by = Instant::now() + wait;
+            let (tls, sessions) = (self.tls.clone(), self.sessions.clone());
             let ready = ready.clone();
             tokio::spawn(async move {
                 match begin(stream, tls, wait).await {
                     Ok(stream) => {
-                        let connection = Connection::new(stream, peer, &sessions, place);
+                        let connection = Connection::new(stream, peer, by, &sessions, place);
                         // It fails only if the server stops.
                         let _ = ready.send(connection).await;
                     }

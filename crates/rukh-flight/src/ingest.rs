@@ -22,6 +22,7 @@ use tonic::Status;
 
 use crate::error::malformed;
 use crate::prepared::count;
+use crate::waits;
 
 /// The option that names the columns of the primary key.
 const PRIMARY_KEY: &str = "primary_key";
@@ -192,14 +193,18 @@ pub(crate) fn quoted(name: &str) -> String {
 /// The messages of a client as the bytes of Arrow's stream format.
 pub(crate) struct Messages {
     receiver: mpsc::Receiver<Result<FlightData, Status>>,
+    /// Fails when the statement is to end.
+    check: Box<dyn Fn() -> Result<(), Error> + Send>,
     /// What of the last message has not been taken: its head, and its body.
     waiting: [Bytes; 2],
 }
 
 impl Messages {
-    pub(crate) fn new(receiver: mpsc::Receiver<Result<FlightData, Status>>) -> Self {
+    /// Takes the messages of a client for a statement of a connection.
+    pub(crate) fn new(receiver: mpsc::Receiver<Result<FlightData, Status>>, connection: &Connection) -> Self {
         Messages {
             receiver,
+            check: Box::new(waits::check_of(connection)),
             waiting: [Bytes::new(), Bytes::new()],
         }
     }
@@ -217,7 +222,7 @@ impl CopyClient for Messages {
                 waiting.copy_to_slice(&mut buffer[..length]);
                 return Ok(length);
             }
-            match self.receiver.blocking_recv() {
+            match waits::receive(&mut self.receiver, &self.check).map_err(io::Error::other)? {
                 None => return Ok(0),
                 Some(Ok(data)) => self.waiting = [head(&data), data.data_body],
                 Some(Err(status)) => {

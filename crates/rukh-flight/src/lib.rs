@@ -31,6 +31,7 @@ mod service;
 mod session;
 mod sessions;
 mod types;
+mod waits;
 
 pub use error::StartError;
 pub use server::{Config, OnStatement, RunningServer, start};

@@ -15,6 +15,7 @@ use crate::parameters;
 use crate::run::Runs;
 use crate::schema;
 use crate::session::Place;
+use crate::waits;
 
 /// A statement that a session has prepared.
 pub(crate) struct PreparedStatement {
@@ -181,7 +182,8 @@ pub(crate) fn update_each(
     mut batches: mpsc::Receiver<Result<RecordBatch, Status>>,
 ) -> Result<i64, Error> {
     let description = connection.describe(call.statement.get(), &[])?;
-    let mut next = || match batches.blocking_recv() {
+    let check = waits::check_of(connection);
+    let mut next = || match waits::receive(&mut batches, &check)? {
         None => Ok(None),
         Some(Ok(batch)) => Ok(Some(batch).filter(|batch| batch.num_columns() > 0)),
         Some(Err(status)) => Err(Error::statement("08P01", status.message().to_string())),

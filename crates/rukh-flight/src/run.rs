@@ -1,10 +1,12 @@
 //! Running statements: each on a thread that may wait, watched from the call that wants it.
 //!
 //! A call that is dropped, because its client has gone, cancels its statement. Batches of a result wait two at a
-//! time: a client that does not read stops the query.
+//! time: a client that does not read stops the query. A statement that is cancelled while it waits for its client ends: what it
+//! ends with stands behind the batches that wait (`waits`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -20,7 +22,8 @@ use tonic::Status;
 
 use crate::error::status;
 use crate::schema;
-use crate::session::{Place, Session, limit};
+use crate::session::{Place, Session, Transaction, limit};
+use crate::waits;
 
 /// Batches that are made before the client has taken them.
 const WAITING_MAX: usize = 2;
@@ -79,6 +82,14 @@ impl Running {
             Phase::Over => return false,
         }
         true
+    }
+
+    /// Ends the statement if it runs in this transaction.
+    pub(crate) fn cancel_within(&self, transaction: &Arc<Transaction>) {
+        let is_within = matches!(&*self.phase.lock(), Phase::Runs { place, .. } if place.is(transaction));
+        if is_within {
+            self.cancel();
+        }
     }
 
     /// Fails if the statement is to end.
@@ -204,6 +215,8 @@ pub(crate) type Runs = Box<dyn FnMut(&mut Connection) -> Result<Option<Rows>, Er
 /// The batches of a result, in the schema told before.
 pub(crate) struct Batches {
     receiver: mpsc::Receiver<Result<RecordBatch, Status>>,
+    /// What it ends with behind the last batch, if that is an error.
+    failed: Arc<Mutex<Option<Status>>>,
     /// Dropped with the stream, which cancels what still runs.
     _watch: Watch,
 }
@@ -214,8 +227,11 @@ impl Stream for Batches {
     fn poll_next(
         mut self: std::pin::Pin<&mut Self>,
         context: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Self::Item>> {
-        self.receiver.poll_recv(context)
+    ) -> Poll<Option<Self::Item>> {
+        match self.receiver.poll_recv(context) {
+            Poll::Ready(None) => Poll::Ready(self.failed.lock().take().map(Err)),
+            next => next,
+        }
     }
 }
 
@@ -230,12 +246,15 @@ pub(crate) async fn stream(
     let watch = watch(session, text, ticket)?;
     let (head, told) = oneshot::channel();
     let (sender, receiver) = mpsc::channel(WAITING_MAX);
+    let failed = Arc::new(Mutex::new(None));
+    let last = failed.clone();
     let (session, running) = (session.clone(), watch.running.clone());
     let text = text.to_string();
     spawn_blocking(move || {
         let mut out = Out {
             head: Some(head),
             sender,
+            failed: last,
         };
         let started = Instant::now();
         let tell = |connection: Option<&Connection>| session.tell(connection, &text, started.elapsed(), true);
@@ -243,12 +262,15 @@ pub(crate) async fn stream(
         running.end();
         if let Err(error) = sent {
             session.tell(None, &text, started.elapsed(), false);
+            // Its client need not read on for others to see that it has ended.
+            session.end(running.number);
             out.fail(running.told(error));
         }
     });
     let schema = told.await.map_err(|_| broken())??;
     let batches = Batches {
         receiver,
+        failed,
         _watch: watch,
     };
     Ok((schema, batches))
@@ -258,15 +280,16 @@ pub(crate) async fn stream(
 struct Out {
     head: Option<oneshot::Sender<Result<SchemaRef, Status>>>,
     sender: mpsc::Sender<Result<RecordBatch, Status>>,
+    failed: Arc<Mutex<Option<Status>>>,
 }
 
 impl Out {
     fn fail(&mut self, status: Status) {
-        // There may be nobody who listens.
-        let _ = match self.head.take() {
-            Some(head) => head.send(Err(status)).is_ok(),
-            None => self.sender.blocking_send(Err(status)).is_ok(),
-        };
+        match self.head.take() {
+            // There may be nobody who listens.
+            Some(head) => drop(head.send(Err(status))),
+            None => *self.failed.lock() = Some(status),
+        }
     }
 }
 
@@ -305,7 +328,7 @@ fn send(
         while let Some(batch) = rows.next_batch()? {
             running.check()?;
             let batch = schema::fit(batch, &told)?;
-            if out.sender.blocking_send(Ok(batch)).is_err() {
+            if !waits::send(&out.sender, Ok(batch), || running.check())? {
                 return Ok(());
             }
         }

@@ -35,6 +35,8 @@ const WORKERS: usize = 2;
 const STREAMS_MAX: u32 = 256;
 /// How often sessions are looked at that may have expired.
 const EXPIRY: Duration = Duration::from_secs(1);
+/// How often a client is asked whether it is still there, and how long it may take to say so.
+const ALIVE: (Duration, Duration) = (Duration::from_secs(60), Duration::from_secs(30));
 /// How long connections have to close when all statements have ended.
 const CLOSE_WAIT: Duration = Duration::from_secs(2);
 
@@ -50,7 +52,7 @@ pub struct Config {
     pub message_bytes_max: usize,
     /// How long a session is kept that is not used.
     pub session_timeout: Duration,
-    /// Longest time to agree on encryption.
+    /// Longest time to agree on encryption, and to log in.
     pub authentication_timeout: Duration,
     /// Time that running statements have to end when the server stops.
     pub shutdown_timeout: Duration,
@@ -223,6 +225,8 @@ fn serve(
             .max_encoding_message_size(usize::MAX);
         let serving = Server::builder()
             .max_concurrent_streams(STREAMS_MAX)
+            .http2_keepalive_interval(Some(ALIVE.0))
+            .http2_keepalive_timeout(Some(ALIVE.1))
             .add_service(flight)
             .serve_with_incoming_shutdown(incoming, async {
                 let _ = closed.await;

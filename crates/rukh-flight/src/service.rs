@@ -233,7 +233,8 @@ impl FlightSqlService for Service {
         let (told, loaded) = (session.clone(), text.clone());
         let loading = run(&session, place, &text, move |connection| {
             told.told(connection, &loaded, |connection| {
-                ingest.run(connection, &mut Messages::new(receiver))
+                let mut messages = Messages::new(receiver, connection);
+                ingest.run(connection, &mut messages)
             })
         });
         fed(loading, feed(stream, sender)).await

@@ -149,6 +149,11 @@ impl Place {
         }
     }
 
+    /// Returns whether this is the place of statements of a transaction.
+    pub(crate) fn is(&self, transaction: &Arc<Transaction>) -> bool {
+        matches!(self, Place::Within(within) if Arc::ptr_eq(within, transaction))
+    }
+
     /// Returns whether cancelling the connection would cancel this statement.
     pub(crate) fn is_latest(&self, number: u64) -> bool {
         match self {
@@ -423,20 +428,37 @@ impl Session {
         drop((idle, transactions));
     }
 
-    /// Rolls back transactions that were open or idle for too long; returns whether the session itself has
-    /// been idle for longer than it may.
+    /// Rolls back transactions that were open or idle for too long, with what still runs in them; returns whether the session
+    /// itself has been idle for longer than it may.
     pub(crate) fn has_expired(&self, idle_max: Duration) -> bool {
-        let mut state = self.state.lock();
         let at = Instant::now();
-        let busy = !state.running.is_empty();
-        state.transactions.retain(|_, transaction| {
-            let used = *transaction.used.lock();
-            let idle = transaction
-                .idle_max
-                .is_some_and(|max| at.duration_since(used) > max && !busy);
-            !idle && transaction.deadline.is_none_or(|deadline| at < deadline)
-        });
-        !busy && at.duration_since(state.used) > idle_max
+        let (expired, running, is_idle) = {
+            let mut state = self.state.lock();
+            let busy = !state.running.is_empty();
+            let expired = state.transactions.extract_if(|_, transaction| {
+                let used = *transaction.used.lock();
+                let idle = transaction
+                    .idle_max
+                    .is_some_and(|max| at.duration_since(used) > max && !busy);
+                idle || transaction.deadline.is_some_and(|deadline| at >= deadline)
+            });
+            let expired: Vec<_> = expired.map(|(_, transaction)| transaction).collect();
+            let running: Vec<_> = match expired.is_empty() {
+                true => Vec::new(),
+                false => state.running.values().cloned().collect(),
+            };
+            (
+                expired,
+                running,
+                !busy && at.duration_since(state.used) > idle_max,
+            )
+        };
+        for transaction in &expired {
+            running
+                .iter()
+                .for_each(|running| running.cancel_within(transaction));
+        }
+        is_idle
     }
 
     /// Returns whether nothing runs.

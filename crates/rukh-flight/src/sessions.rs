@@ -103,6 +103,13 @@ impl Sessions {
         extensions: &Extensions,
     ) -> Result<Arc<Session>, Status> {
         let peer = peer(extensions)?;
+        let is_known = peer.is_known.clone();
+        let session = self.of_peer(metadata, peer).await?;
+        is_known.store(true, Ordering::Relaxed);
+        Ok(session)
+    }
+
+    async fn of_peer(self: &Arc<Self>, metadata: &MetadataMap, peer: Peer) -> Result<Arc<Session>, Status> {
         match said(metadata).map_err(|error| status(&error))? {
             Said::Token(token) => {
                 let session = self.known.lock().by_token.get(&token).cloned();
@@ -144,6 +151,7 @@ impl Sessions {
         let mut known = self.known.lock();
         let session = self.begin(&known, &peer, user).map_err(|error| status(&error))?;
         known.by_token.insert(token.clone(), session);
+        peer.is_known.store(true, Ordering::Relaxed);
         Ok(token)
     }
 
@@ -195,7 +203,7 @@ impl Sessions {
             return Err(Error::statement("57P03", "the database system is shutting down"));
         }
         if known.len() >= self.sessions_max {
-            return Err(Error::statement("53300", "sorry, too many clients already"));
+            return Err(too_many());
         }
         let pid = self.next_pid();
         info!(pid, address = %peer.address, "session begins");
@@ -280,9 +288,17 @@ fn end(sessions: &[Arc<Session>]) {
     }
 }
 
+fn too_many() -> Error {
+    Error::statement("53300", "sorry, too many clients already")
+}
+
 fn peer(extensions: &Extensions) -> Result<Peer, Status> {
     let peer = extensions.get::<Peer>().cloned();
-    peer.ok_or_else(|| malformed("the connection is unknown"))
+    let peer = peer.ok_or_else(|| malformed("the connection is unknown"))?;
+    match peer.is_refused {
+        true => Err(status(&too_many())),
+        false => Ok(peer),
+    }
 }
 
 /// Sessions, as their database knows them: they may be gone.

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! In the environment the same names are in capitals behind `RUKH_`, with `__` for the dot:
-//! `RUKH_LISTEN`, `RUKH_TLS__KEY`.
+//! `RUKH_LISTEN`, `RUKH_TLS__KEY`. Numbers may be texts and texts numbers, see `forms`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,40 +20,53 @@ use figment::Figment;
 use figment::providers::{Env, Format, Serialized, Toml};
 use serde::{Deserialize, Serialize};
 
-use crate::{LogFormat, ServeError};
+use crate::{LogFormat, ServeError, forms};
 
 /// How a server is set up.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Address and port for clients; port 0 takes a free one.
+    #[serde(deserialize_with = "forms::text")]
     pub listen: String,
     /// Address and port for `/health`, `/ready` and `/metrics`; none if it is not given.
+    #[serde(default, deserialize_with = "forms::text_if_any")]
     pub http: Option<String>,
     /// Address and port for clients of Arrow Flight SQL, or a port on the address of `listen`; none if it is
     /// not given. It is not this crate that serves them.
+    #[serde(default, deserialize_with = "forms::text_if_any")]
     pub flight: Option<String>,
     /// How long a session of Flight SQL is kept that is not used, seconds.
+    #[serde(deserialize_with = "forms::seconds")]
     pub flight_session_timeout_s: u64,
     /// How log lines are written.
     pub log_format: LogFormat,
     /// Most connections at a time.
+    #[serde(deserialize_with = "forms::number")]
     pub connections_max: usize,
     /// Longest message, and so longest statement, bytes.
+    #[serde(deserialize_with = "forms::bytes")]
     pub message_bytes_max: usize,
     /// Longest time to log in, seconds.
+    #[serde(deserialize_with = "forms::seconds")]
     pub authentication_timeout_s: u64,
     /// Time that running statements have to end when the server stops, seconds.
+    #[serde(deserialize_with = "forms::seconds")]
     pub shutdown_timeout_s: u64,
     /// The `statement_timeout` that sessions start with.
+    #[serde(deserialize_with = "forms::text")]
     pub statement_timeout: String,
     /// The `idle_in_transaction_session_timeout` that sessions start with.
+    #[serde(deserialize_with = "forms::text")]
     pub idle_in_transaction_session_timeout: String,
     /// The `idle_session_timeout` that sessions start with.
+    #[serde(deserialize_with = "forms::text")]
     pub idle_session_timeout: String,
     /// The `transaction_timeout` that sessions start with.
+    #[serde(deserialize_with = "forms::text")]
     pub transaction_timeout: String,
     /// The `query_memory_limit` that sessions start with.
+    #[serde(deserialize_with = "forms::text")]
     pub query_memory_limit: String,
     /// Certificate and key; connections are not encrypted without.
     pub tls: Option<Tls>,
@@ -64,11 +77,13 @@ pub struct Config {
 #[serde(deny_unknown_fields)]
 pub struct Tls {
     /// File with the certificate chain, PEM.
+    #[serde(deserialize_with = "forms::path")]
     pub certificate: PathBuf,
     /// File with the private key, PEM.
+    #[serde(deserialize_with = "forms::path")]
     pub key: PathBuf,
     /// Whether clients that do not encrypt are refused.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "forms::yes_or_no")]
     pub required: bool,
 }
 

@@ -12,7 +12,6 @@
 //! Rows go in and out as they come: no more of them is held than a message and what the statement holds.
 
 use std::io;
-use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes};
 use pgwire::messages::PgWireBackendMessage as Message;
@@ -23,10 +22,7 @@ use rukh::{CopyClient, CopyShape, Error, Statement};
 use crate::output::Format;
 use crate::registry::Slot;
 use crate::session::{Failure, Session};
-use crate::wire::{Wire, WireError};
-
-/// How often a statement that waits for its client looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(100);
+use crate::wire::{LOOK, Wire, WireError};
 
 impl Session {
     /// Runs a COPY with the client at its other end.
@@ -107,7 +103,7 @@ impl CopyClient for Client<'_> {
         self.wire.output.put_u8(b'd');
         self.wire.output.put_i32(length);
         self.wire.output.put_slice(row);
-        match self.wire.send_when_full() {
+        match self.wire.send_when_full(&self.slot.cancel) {
             Ok(true) => self.check_cancelled(),
             Ok(false) => Ok(()),
             Err(error) => Err(self.lost(error)),

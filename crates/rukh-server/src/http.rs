@@ -16,6 +16,7 @@ use axum::routing::get;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tracing::{error, info};
 
+use crate::monitor::Monitors;
 use crate::server::Server;
 use crate::{ServeError, metering};
 
@@ -52,7 +53,7 @@ pub(crate) fn start(server: &Arc<Server>, address: &str) -> Result<SocketAddr, S
         let routes = routes(server, recorder);
         let served = runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(listener)?;
-            axum::serve(listener, routes).await
+            axum::serve(Monitors::new(listener), routes).await
         });
         if let Err(error) = served {
             error!(%error, "monitors are not answered any more");

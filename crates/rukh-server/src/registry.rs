@@ -20,7 +20,6 @@ pub(crate) struct Slot {
     pub(crate) socket: Socket,
     /// What others see of it.
     pub(crate) doing: Mutex<Doing>,
-    terminated: AtomicBool,
     statements: AtomicU64,
     timed_out: AtomicBool,
     running: Mutex<Running>,
@@ -97,14 +96,13 @@ impl Slot {
 
     /// Ends the session: what it runs is cancelled, and nothing more is read of its client.
     pub(crate) fn terminate(&self) {
-        self.terminated.store(true, Ordering::Relaxed);
-        self.socket.end_input();
+        self.socket.send_away();
         self.cancel_running();
     }
 
     /// Returns whether the session is to end.
     pub(crate) fn is_terminated(&self) -> bool {
-        self.terminated.load(Ordering::Relaxed)
+        self.socket.is_over()
     }
 
     /// Cancels the statement that runs, if one does.
@@ -116,16 +114,10 @@ impl Slot {
 }
 
 impl Registry {
-    /// Adds a session unless there are `max` already, or the server stops.
-    pub(crate) fn add(
-        &self,
-        max: usize,
-        secret: i32,
-        cancel: CancelHandle,
-        socket: Socket,
-    ) -> Option<Arc<Slot>> {
+    /// Adds a session unless the server stops.
+    pub(crate) fn add(&self, secret: i32, cancel: CancelHandle, socket: Socket) -> Option<Arc<Slot>> {
         let mut slots = self.slots.lock();
-        if slots.len() >= max || self.is_stopping() {
+        if self.is_stopping() {
             return None;
         }
         let pid = loop {
@@ -140,7 +132,6 @@ impl Registry {
             cancel,
             socket,
             doing: Mutex::default(),
-            terminated: AtomicBool::new(false),
             statements: AtomicU64::new(0),
             timed_out: AtomicBool::new(false),
             running: Mutex::default(),

@@ -2,7 +2,6 @@
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -14,21 +13,25 @@ use tracing::{debug, info, warn};
 use crate::authentication::authenticate;
 use crate::backends::{Doing, OfServer};
 use crate::messages::{self, Severity};
+use crate::places::{Place, Places};
 use crate::registry::{Registry, Slot};
 use crate::session::Session;
 use crate::startup::{Start, StartError, read_start, welcome};
 use crate::timeouts::Timeouts;
-use crate::wire::{STARTUP_BYTES_MAX, Socket, Wire, WireError};
-use crate::{Config, ServeError, binding, http, tls};
-
-/// Connections beyond those allowed that may be about to log in, or bring a cancel request.
-const CONNECTING_MAX: usize = 100;
+use crate::wire::{FAREWELL, STARTUP_BYTES_MAX, Socket, Wire, WireError};
+use crate::{Config, ServeError, binding, http, places, tls};
 
 /// Stack of the thread of a session, bytes.
 const STACK_BYTES: usize = 4 << 20;
 
 /// Pause after the system has refused a connection, so that it may recover.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// How often the log says that the system refuses connections.
+const REFUSALS_PAUSE: Duration = Duration::from_secs(10);
+
+/// Time for a client that is turned away to say what it wants: it may be to cancel a statement.
+const TURNED_AWAY_WAIT: Duration = Duration::from_secs(5);
 
 /// Time for threads of sessions that have ended to go away when the server stops, and how often they are looked at.
 const LEAVING_WAIT: Duration = Duration::from_secs(2);
@@ -42,8 +45,8 @@ pub(crate) struct Server {
     timeouts: Arc<Timeouts>,
     tls: Option<Arc<ServerConfig>>,
     provider: Arc<CryptoProvider>,
-    /// Threads of connections, those that are no sessions yet among them.
-    threads: AtomicUsize,
+    /// How many connections there may be, and are.
+    places: Places,
     /// What makes up the salts of users who are not there.
     secret: [u8; 32],
     /// What clients may bind their log in to.
@@ -75,6 +78,7 @@ pub fn start(database: Database, config: Config) -> Result<RunningServer, ServeE
     filled.map_err(|_| ServeError::Config("the system has no random numbers".to_string()))?;
     let (listener, address) = listen(&config.listen, database.can_log_in())?;
     check_settings(&database, &config)?;
+    let connections_max = places::within_descriptors(config.connections_max, 1);
     let timeouts = Timeouts::start().map_err(|source| ServeError::Thread { source })?;
     let server = Arc::new(Server {
         config,
@@ -83,7 +87,7 @@ pub fn start(database: Database, config: Config) -> Result<RunningServer, ServeE
         timeouts,
         tls,
         provider,
-        threads: AtomicUsize::new(0),
+        places: Places::new(connections_max),
         secret,
         binding,
     });
@@ -178,6 +182,7 @@ fn check_settings(database: &Database, config: &Config) -> Result<(), ServeError
 }
 
 fn accept(server: &Arc<Server>, listener: &TcpListener) {
+    let mut told: Option<Instant> = None;
     for stream in listener.incoming() {
         if server.registry.is_stopping() {
             return;
@@ -185,7 +190,11 @@ fn accept(server: &Arc<Server>, listener: &TcpListener) {
         match stream {
             Ok(stream) => begin(server, stream),
             Err(error) => {
-                warn!(%error, "could not take a connection");
+                // Without a descriptor for it a connection waits, and this comes again and again.
+                if told.is_none_or(|told| told.elapsed() >= REFUSALS_PAUSE) {
+                    warn!(%error, "could not take a connection");
+                    told = Some(Instant::now());
+                }
                 thread::sleep(ACCEPT_PAUSE);
             }
         }
@@ -194,31 +203,40 @@ fn accept(server: &Arc<Server>, listener: &TcpListener) {
 
 /// Gives a connection its thread, unless there are far too many.
 fn begin(server: &Arc<Server>, stream: TcpStream) {
-    let threads = server.threads.fetch_add(1, Ordering::Relaxed);
-    let counted = Counted(server.clone());
-    if threads >= server.config.connections_max + CONNECTING_MAX {
+    let Some(place) = server.places.take() else {
         warn!("too many connections: one more was closed");
+        turn_away_at_once(stream);
         return;
-    }
+    };
     let thread = thread::Builder::new()
         .name("rukh-client".to_string())
         .stack_size(STACK_BYTES);
+    let server = server.clone();
     let spawned = thread.spawn(move || {
-        let counted = counted;
-        serve(&counted.0, stream);
+        serve(&server, stream, &place);
+        // Before the place is free again the connection is closed.
+        drop(place);
     });
     if let Err(error) = spawned {
         warn!(%error, "could not start a thread for a connection");
     }
 }
 
-/// Counts the thread of a connection for as long as it is there.
-struct Counted(Arc<Server>);
+/// Says that there are too many, without waiting for anything.
+fn turn_away_at_once(stream: TcpStream) {
+    let Ok(socket) = Socket::new(stream) else {
+        return;
+    };
+    let mut wire = Wire::new(socket);
+    wire.set_patience(Some(Duration::ZERO));
+    // Who does not listen misses nothing but this.
+    let _ = wire
+        .push(messages::error(&too_many(), Severity::Fatal, 0))
+        .and_then(|()| wire.flush());
+}
 
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.threads.fetch_sub(1, Ordering::Relaxed);
-    }
+fn too_many() -> Error {
+    Error::statement("53300", "sorry, too many clients already")
 }
 
 /// Removes a session from the registry, however it ends.
@@ -230,15 +248,21 @@ impl Drop for Registered<'_> {
     }
 }
 
-fn serve(server: &Arc<Server>, stream: TcpStream) {
+fn serve(server: &Arc<Server>, stream: TcpStream, place: &Place) {
     let Ok(peer) = stream.peer_addr() else {
         return;
     };
     // Answers are whole when they are sent; waiting for more would only delay them.
     let _ = stream.set_nodelay(true);
-    let socket = Socket::new(stream);
+    let Ok(socket) = Socket::new(stream) else {
+        return;
+    };
     let mut wire = Wire::new(socket.clone());
-    let ended = match log_in(server, &mut wire, &socket, peer) {
+    let logged_in = match place.is_spare() {
+        true => turn_away(server, &mut wire),
+        false => log_in(server, &mut wire, &socket, peer),
+    };
+    let ended = match logged_in {
         Ok(Some((connection, registered, notices))) => {
             let slot = registered.1.clone();
             let pid = slot.pid;
@@ -264,7 +288,18 @@ fn serve(server: &Arc<Server>, stream: TcpStream) {
 
 fn refuse(wire: &mut Wire, error: &Error) -> Result<(), WireError> {
     wire.push(messages::error(error, Severity::Fatal, 0))?;
+    wire.set_patience(Some(FAREWELL));
     wire.flush()
+}
+
+/// Hears a client for whom there is no place: it is refused, unless it only wants a statement cancelled.
+fn turn_away<T>(server: &Arc<Server>, wire: &mut Wire) -> Result<Option<T>, StartError> {
+    let wait = server.config.authentication_timeout().min(TURNED_AWAY_WAIT);
+    wire.set_log_in_by(Some(Instant::now() + wait))?;
+    match read_start(wire, server)? {
+        Start::Session(_) => Err(too_many().into()),
+        Start::Cancelled => Ok(None),
+    }
 }
 
 /// Reads the first messages of a connection; `None` if no session was wanted.
@@ -274,13 +309,13 @@ fn log_in<'s>(
     socket: &Socket,
     peer: SocketAddr,
 ) -> Result<Option<(Connection, Registered<'s>, Vec<Notice>)>, StartError> {
-    wire.set_wait(Some(server.config.authentication_timeout()))?;
+    wire.set_log_in_by(Some(Instant::now() + server.config.authentication_timeout()))?;
     let asked = match read_start(wire, server)? {
         Start::Session(asked) => asked,
         Start::Cancelled => return Ok(None),
     };
     if server.registry.is_stopping() {
-        return Err(Error::statement("57P03", "the database system is shutting down").into());
+        return Err(shutting_down().into());
     }
     wire.expect_messages(STARTUP_BYTES_MAX);
     let user = authenticate(wire, server, peer, &asked.user)?;
@@ -291,14 +326,19 @@ fn log_in<'s>(
     let user_name = user.as_ref().map(|user| user.name.clone());
     let is_superuser = user.is_none_or(|user| user.superuser);
     let secret = server.random()?;
-    let (max, cancel) = (server.config.connections_max, connection.cancel_handle());
-    let slot = server.registry.add(max, secret, cancel, socket.clone());
-    let slot = slot.ok_or_else(|| Error::statement("53300", "sorry, too many clients already"))?;
+    let cancel = connection.cancel_handle();
+    let slot = server.registry.add(secret, cancel, socket.clone());
+    let slot = slot.ok_or_else(shutting_down)?;
     let registered = Registered(server, slot.clone());
     *slot.doing.lock() = Doing::begin(slot.pid, user_name, peer);
     let notices = welcome(wire, server, &mut connection, &asked, &slot, secret, is_superuser)?;
     wire.expect_messages(server.config.message_bytes_max);
+    wire.set_log_in_by(None)?;
     Ok(Some((connection, registered, notices)))
+}
+
+fn shutting_down() -> Error {
+    Error::statement("57P03", "the database system is shutting down")
 }
 
 impl Server {

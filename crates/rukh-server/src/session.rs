@@ -23,7 +23,7 @@ use crate::portal::{Portal, Prepared};
 use crate::registry::Slot;
 use crate::server::Server;
 use crate::startup::{REPORTED, report};
-use crate::wire::{Wire, WireError};
+use crate::wire::{FAREWELL, Wire, WireError};
 
 /// Parsed texts that a session keeps.
 const PARSED_MAX: usize = 256;
@@ -48,6 +48,8 @@ pub(crate) struct Session {
     limits: Limits,
     /// When the transaction block that is open must have ended.
     block_deadline: Option<Instant>,
+    /// Whether a transaction was cancelled because it took too long: the connection ends with it.
+    is_late: bool,
     reported: Vec<String>,
     notices_from: u8,
 }
@@ -96,6 +98,7 @@ impl Session {
             skipping: false,
             limits: Limits::default(),
             block_deadline: None,
+            is_late: false,
             reported: Vec::new(),
             notices_from: 0,
         };
@@ -257,11 +260,19 @@ impl Session {
         text: &str,
         run: impl FnOnce(&mut Self) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let limit = self.limits.statement.map(|limit| Instant::now() + limit);
-        let deadline = [limit, self.block_deadline].into_iter().flatten().min();
+        let now = Instant::now();
+        let limit = self.limits.statement.map(|limit| now + limit);
+        // What stands in no block is a transaction by itself.
+        let transaction = match self.connection.transaction_status() {
+            TransactionStatus::Idle => self.limits.transaction.map(|limit| now + limit),
+            _ => self.block_deadline,
+        };
+        let deadline = [limit, transaction].into_iter().flatten().min();
         if let Some(at) = self.slot.start(deadline) {
             self.server.timeouts().add(&self.slot, at);
         }
+        // However long the client takes none of its rows: what bounds a statement is its deadline.
+        self.wire.set_patience(None);
         self.slot.doing.lock().statement(text);
         let started = Instant::now();
         let result = run(self);
@@ -279,7 +290,11 @@ impl Session {
         );
         match result {
             Err(Failure::Error(mut error)) if error.sqlstate == "57014" && self.slot.has_timed_out() => {
-                error.message = "canceling statement due to statement timeout".to_string();
+                self.is_late = transaction.is_some_and(|at| at <= Instant::now());
+                error.message = match self.is_late {
+                    true => "canceling statement due to transaction timeout".to_string(),
+                    false => "canceling statement due to statement timeout".to_string(),
+                };
                 Err(Failure::Error(error))
             }
             result => result,
@@ -333,13 +348,21 @@ impl Session {
     /// Invites the client to go on.
     pub(crate) fn ready(&mut self) -> Result<(), WireError> {
         let status = self.connection.transaction_status();
+        if status == TransactionStatus::Idle {
+            self.block_deadline = None;
+        }
         self.slot.doing.lock().waits(status);
         self.wire.push(messages::ready(status))?;
+        // A client that does not read is as idle as one that says nothing.
+        self.wire.set_patience(self.wait());
         self.wire.flush()
     }
 
     /// Returns how long the client may be silent.
     fn wait(&self) -> Option<Duration> {
+        if self.is_late {
+            return Some(SHORTEST_WAIT);
+        }
         match self.connection.transaction_status() {
             TransactionStatus::Idle => self.limits.idle,
             _ => {
@@ -358,16 +381,15 @@ impl Session {
 
     fn end_idle(&mut self) -> Result<(), WireError> {
         let in_block = self.connection.transaction_status() != TransactionStatus::Idle;
-        let late = self
-            .block_deadline
-            .is_some_and(|deadline| deadline <= Instant::now());
-        let (sqlstate, message) = match (in_block, late) {
-            (true, true) => ("25P04", "terminating connection due to transaction timeout"),
-            (true, false) => (
+        let is_past = |deadline: Instant| deadline <= Instant::now();
+        let is_late = self.is_late || (in_block && self.block_deadline.is_some_and(is_past));
+        let (sqlstate, message) = match (is_late, in_block) {
+            (true, _) => ("25P04", "terminating connection due to transaction timeout"),
+            (false, true) => (
                 "25P03",
                 "terminating connection due to idle-in-transaction timeout",
             ),
-            (false, _) => ("57P05", "terminating connection due to idle-session timeout"),
+            (false, false) => ("57P05", "terminating connection due to idle-session timeout"),
         };
         self.end(Error::statement(sqlstate, message))
     }
@@ -375,6 +397,7 @@ impl Session {
     /// Tells the client why the connection ends.
     fn end(&mut self, error: Error) -> Result<(), WireError> {
         self.wire.push(messages::error(&error, Severity::Fatal, 0))?;
+        self.wire.set_patience(Some(FAREWELL));
         self.wire.flush()
     }
 

@@ -115,7 +115,7 @@ impl Session {
         while let Some(row) = rows.next_row()? {
             write_row(&row, &types, formats, &mut self.wire.output);
             sent += 1;
-            if self.wire.send_when_full()? {
+            if self.wire.send_when_full(&self.slot.cancel)? {
                 self.check_cancelled()?;
             }
         }

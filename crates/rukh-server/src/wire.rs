@@ -2,14 +2,26 @@
 //!
 //! pgwire reads and writes messages. It trusts counts within a message, so a message is handed to it only
 //! when it is whole, not longer than it may be, and `shape` has found its counts to be true.
+//!
+//! Nobody waits for a client without an end. The system wakes who writes every [`LOOK`]; what has not been sent by then is
+//! kept, so that it can be sent later:
+//!
+//! | the client takes nothing, and  | then                                                                       |
+//! |--------------------------------|----------------------------------------------------------------------------|
+//! | its statement is cancelled     | the statement ends; its error stands behind what is still to be sent        |
+//! | it has been silent for too long| the connection ends                                                        |
+//! | it is sent away                | the connection ends after [`FAREWELL`]                                     |
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-use bytes::BytesMut;
+use bytes::{Buf, BytesMut};
+use parking_lot::Mutex;
 use pgwire::messages::{DecodeContext, PgWireBackendMessage, PgWireFrontendMessage, ProtocolVersion};
+use rukh::CancelHandle;
 use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use crate::shape::{self, Fault};
@@ -19,6 +31,12 @@ const OUTPUT_BYTES: usize = 64 << 10;
 
 /// Bytes read at once.
 const INPUT_BYTES: usize = 16 << 10;
+
+/// How often who waits for a client looks whether that is to end.
+pub(crate) const LOOK: Duration = Duration::from_millis(100);
+
+/// Time that a client has to take the last words.
+pub(crate) const FAREWELL: Duration = Duration::from_millis(500);
 
 /// Longest message before a client is known, bytes; as in PostgreSQL.
 pub(crate) const STARTUP_BYTES_MAX: usize = 10_000;
@@ -61,39 +79,82 @@ impl From<io::Error> for WireError {
 
 /// A socket that who serves it and who ends it have in common.
 #[derive(Clone, Debug)]
-pub(crate) struct Socket(Arc<TcpStream>);
+pub(crate) struct Socket(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    stream: TcpStream,
+    /// Whether the client is sent away.
+    is_over: AtomicBool,
+    /// Bytes that the system has taken.
+    taken: AtomicU64,
+    /// By when all that is read must have come.
+    by: Mutex<Option<Instant>>,
+}
 
 impl Socket {
-    pub(crate) fn new(stream: TcpStream) -> Self {
-        Socket(Arc::new(stream))
+    /// Takes up a connection; fails if it is gone already.
+    pub(crate) fn new(stream: TcpStream) -> io::Result<Self> {
+        stream.set_write_timeout(Some(LOOK))?;
+        Ok(Socket(Arc::new(Shared {
+            stream,
+            is_over: AtomicBool::new(false),
+            taken: AtomicU64::new(0),
+            by: Mutex::new(None),
+        })))
     }
 
     /// Lets nothing more in: who reads gets what has arrived, then the end.
     pub(crate) fn end_input(&self) {
         // It may be closed already.
-        let _ = self.0.shutdown(Shutdown::Read);
+        let _ = self.0.stream.shutdown(Shutdown::Read);
+    }
+
+    /// Sends the client away: nothing more is read of it, and who writes to it gives up soon.
+    pub(crate) fn send_away(&self) {
+        self.0.is_over.store(true, Ordering::Relaxed);
+        self.end_input();
+    }
+
+    /// Returns whether the client is sent away.
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.is_over.load(Ordering::Relaxed)
     }
 
     /// Ends the connection at once.
     pub(crate) fn close(&self) {
         // It may be closed already.
-        let _ = self.0.shutdown(Shutdown::Both);
+        let _ = self.0.stream.shutdown(Shutdown::Both);
+    }
+
+    /// Returns how many bytes the system has taken.
+    fn taken(&self) -> u64 {
+        self.0.taken.load(Ordering::Relaxed)
     }
 }
 
 impl Read for Socket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        (&*self.0).read(buffer)
+        if let Some(by) = *self.0.by.lock() {
+            let left = by.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            self.0.stream.set_read_timeout(Some(left))?;
+        }
+        (&self.0.stream).read(buffer)
     }
 }
 
 impl Write for Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        (&*self.0).write(bytes)
+        let taken = (&self.0.stream).write(bytes)?;
+        self.0.taken.fetch_add(taken as u64, Ordering::Relaxed);
+        Ok(taken)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        (&*self.0).flush()
+        (&self.0.stream).flush()
     }
 }
 
@@ -110,13 +171,19 @@ impl Transport {
         }
     }
 
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+    /// Takes bytes, and sends as many of them as the system takes.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Transport::Plain(socket) => socket.write_all(bytes),
-            Transport::Tls(stream) => {
-                stream.write_all(bytes)?;
-                stream.flush()
-            }
+            Transport::Plain(socket) => socket.write(bytes),
+            Transport::Tls(stream) => stream.write(bytes),
+        }
+    }
+
+    /// Sends what was taken and is held back.
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Transport::Plain(_) => Ok(()),
+            Transport::Tls(stream) => stream.flush(),
         }
     }
 }
@@ -132,6 +199,8 @@ pub(crate) struct Wire {
     context: DecodeContext,
     message_bytes_max: usize,
     wait: Option<Duration>,
+    /// How long the client may take nothing of what is sent.
+    patience: Option<Duration>,
 }
 
 impl Wire {
@@ -148,6 +217,7 @@ impl Wire {
             context,
             message_bytes_max: STARTUP_BYTES_MAX,
             wait: None,
+            patience: None,
         }
     }
 
@@ -171,12 +241,27 @@ impl Wire {
         matches!(self.transport, Transport::Tls(_))
     }
 
-    /// Sets how long to wait for a message; `None` for as long as it takes.
+    /// Sets how long to wait for a message, and for the client to take one; `None` for as long as it takes.
     pub(crate) fn set_wait(&mut self, wait: Option<Duration>) -> Result<(), WireError> {
+        self.patience = wait;
         if self.wait != wait {
-            self.socket.0.set_read_timeout(wait)?;
+            self.socket.0.stream.set_read_timeout(wait)?;
             self.wait = wait;
         }
+        Ok(())
+    }
+
+    /// Sets how long the client may take nothing of what is sent; `None` for as long as it likes.
+    pub(crate) fn set_patience(&mut self, patience: Option<Duration>) {
+        self.patience = patience;
+    }
+
+    /// Sets by when the client must have logged in, however it sends its bytes; `None` once it has.
+    pub(crate) fn set_log_in_by(&mut self, by: Option<Instant>) -> Result<(), WireError> {
+        *self.socket.0.by.lock() = by;
+        self.patience = by.map(|by| by.saturating_duration_since(Instant::now()));
+        self.socket.0.stream.set_read_timeout(None)?;
+        self.wait = None;
         Ok(())
     }
 
@@ -287,18 +372,137 @@ impl Wire {
         encoded.map_err(|error| WireError::Protocol(error.to_string()))
     }
 
-    /// Sends what is to be sent, if it is much.
-    pub(crate) fn send_when_full(&mut self) -> Result<bool, WireError> {
+    /// Sends what is to be sent, if it is much, unless the statement is cancelled while the client does not take it. Returns
+    /// whether it is time to look for that.
+    pub(crate) fn send_when_full(&mut self, cancel: &CancelHandle) -> Result<bool, WireError> {
         match self.output.len() >= OUTPUT_BYTES {
-            true => self.flush().map(|()| true),
+            true => self.send(|| cancel.is_cancelled()).map(|()| true),
             false => Ok(false),
         }
     }
 
     /// Sends what is to be sent.
     pub(crate) fn flush(&mut self) -> Result<(), WireError> {
-        self.transport.write_all(&self.output)?;
-        self.output.clear();
-        Ok(())
+        self.send(|| false)
+    }
+
+    /// Sends what is to be sent; what is left when `is_cancelled` says so is kept.
+    fn send(&mut self, is_cancelled: impl Fn() -> bool) -> Result<(), WireError> {
+        let mut waiting = Waiting::default();
+        loop {
+            let sent = match self.output.is_empty() {
+                true => self.transport.flush().map(|()| 0),
+                false => self.transport.write(&self.output),
+            };
+            match sent {
+                Ok(_) if self.output.is_empty() => return Ok(()),
+                Ok(0) => return Err(WireError::Closed),
+                Ok(sent) if sent == self.output.len() => {
+                    self.output.clear();
+                    continue;
+                }
+                Ok(sent) => self.output.advance(sent),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                }
+                Err(error) => return Err(error.into()),
+            }
+            if is_cancelled() {
+                return Ok(());
+            }
+            waiting.check(&self.socket, self.patience)?;
+        }
+    }
+}
+
+/// A wait for a client to take what is sent.
+#[derive(Default)]
+struct Waiting {
+    /// What it had taken when it was last seen to take anything, and when.
+    last: Option<(u64, Instant)>,
+    /// Since when it is sent away.
+    over: Option<Instant>,
+}
+
+impl Waiting {
+    /// Fails if there is nothing more to wait for.
+    fn check(&mut self, socket: &Socket, patience: Option<Duration>) -> Result<(), WireError> {
+        let now = Instant::now();
+        if socket.is_over() && now.duration_since(*self.over.get_or_insert(now)) >= FAREWELL {
+            return Err(WireError::Closed);
+        }
+        let taken = socket.taken();
+        let since = match self.last {
+            Some((before, since)) if before == taken => since,
+            _ => now,
+        };
+        self.last = Some((taken, since));
+        match patience.is_some_and(|patience| now.duration_since(since) >= patience) {
+            true => Err(WireError::Idle),
+            false => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// A wire, and the client at its other end.
+    fn pair() -> (Wire, Socket, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
+        let client = TcpStream::connect(listener.local_addr().expect("it has an address"));
+        let (stream, _) = listener.accept().expect("the client is there");
+        let socket = Socket::new(stream).expect("it is there");
+        (Wire::new(socket.clone()), socket, client.expect("it connects"))
+    }
+
+    /// More than the system holds for a client that does not read.
+    const MUCH: usize = 64 << 20;
+
+    #[test]
+    fn what_is_not_taken_is_kept_when_the_statement_is_cancelled() {
+        let (mut wire, _, mut client) = pair();
+        let bytes: Vec<u8> = (0..MUCH).map(|at| (at % 251) as u8).collect();
+        wire.output.extend_from_slice(&bytes);
+        let cancel = CancelHandle::default();
+        cancel.cancel();
+        assert!(wire.send_when_full(&cancel).is_ok_and(|looked| looked));
+        assert!(!wire.output.is_empty());
+        let reading = std::thread::spawn(move || {
+            let mut read = vec![0; MUCH];
+            client.read_exact(&mut read).map(|()| read)
+        });
+        wire.flush().expect("the client reads");
+        let read = reading.join().expect("it reads").expect("all comes");
+        assert!(read == bytes, "not a byte is lost, or sent twice");
+    }
+
+    #[test]
+    fn nobody_waits_without_an_end() {
+        let (mut wire, socket, _client) = pair();
+        wire.output.extend_from_slice(&vec![0; MUCH]);
+        wire.set_patience(Some(Duration::from_millis(150)));
+        assert!(matches!(wire.flush(), Err(WireError::Idle)));
+        wire.set_patience(None);
+        socket.send_away();
+        assert!(matches!(wire.flush(), Err(WireError::Closed)));
+    }
+
+    #[test]
+    fn bytes_that_trickle_do_not_put_off_the_end_of_a_log_in() {
+        let (mut wire, _, mut client) = pair();
+        let by = Instant::now() + Duration::from_millis(300);
+        wire.set_log_in_by(Some(by)).expect("it can be set");
+        let trickling = std::thread::spawn(move || {
+            while client.write_all(b"\0").is_ok() && Instant::now() < by + Duration::from_secs(10) {}
+        });
+        // No message is as long as what the zeros announce, but for its head nothing is looked at.
+        while wire.fill().is_ok() {}
+        assert!(Instant::now() >= by);
+        drop(wire);
+        trickling.join().expect("it ends with the connection");
     }
 }

@@ -6,5 +6,6 @@ mod formats;
 mod pipes;
 mod readme;
 mod scripts;
+mod serving;
 mod tools;
 mod transcript;

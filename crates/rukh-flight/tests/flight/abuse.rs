@@ -10,7 +10,7 @@ use rukh::Database;
 use rukh_flight::Config;
 use tonic::Code;
 
-use crate::{rows, served, served_with, told};
+use crate::{error, rows, served, served_with, told};
 
 #[test]
 fn garbage_ends_its_connection_only() {
@@ -82,5 +82,52 @@ fn messages_that_are_too_long_are_refused() {
         assert!(rows(&mut client, &long).await.is_err());
         let fits = format!("SELECT length('{}')", "x".repeat(50_000));
         assert_eq!(rows(&mut client, &fits).await.expect("it runs"), ["50000"]);
+    });
+}
+
+#[test]
+fn one_client_too_many_is_told_so() {
+    let database = Database::open_in_memory().expect("a database in memory can be made");
+    let config = Config {
+        connections_max: 1,
+        ..Config::default()
+    };
+    served_with(database, config).run(|run| async move {
+        let mut client = run.client().await;
+        assert_eq!(rows(&mut client, "SELECT 1").await.expect("it runs"), ["1"]);
+        let mut another = run.client().await;
+        let refused = told(rows(&mut another, "SELECT 1").await.map(drop));
+        assert_eq!(refused, error(Code::ResourceExhausted, "53300"));
+        assert_eq!(rows(&mut client, "SELECT 2").await.expect("it runs"), ["2"]);
+        drop((client, another));
+        // Its place is free once the server has seen it go.
+        loop {
+            let mut third = run.client().await;
+            match told(rows(&mut third, "SELECT 3").await.map(drop)) {
+                None => break,
+                refused => assert_eq!(refused, error(Code::ResourceExhausted, "53300")),
+            }
+        }
+    });
+}
+
+#[test]
+fn who_only_connects_is_closed() {
+    let database = Database::open_in_memory().expect("a database in memory can be made");
+    let config = Config {
+        authentication_timeout: std::time::Duration::from_millis(300),
+        ..Config::default()
+    };
+    served_with(database, config).run(|run| async move {
+        let mut client = run.client().await;
+        assert_eq!(rows(&mut client, "SELECT 1").await.expect("it runs"), ["1"]);
+        let mut idle = TcpStream::connect(run.address).expect("the server is there");
+        let patience = Some(std::time::Duration::from_secs(60));
+        idle.set_read_timeout(patience).expect("it takes options");
+        let end = idle.read_to_end(&mut Vec::new());
+        let silent = |error: &std::io::Error| error.kind() == std::io::ErrorKind::WouldBlock;
+        assert!(!end.as_ref().is_err_and(silent), "{end:?}");
+        // Who has said who it is stays.
+        assert_eq!(rows(&mut client, "SELECT 2").await.expect("it runs"), ["2"]);
     });
 }

@@ -1,9 +1,15 @@
 //! Queries that are cancelled by their ticket, and transactions that wait for too long.
 
+use std::sync::Arc;
+
 use arrow_flight::sql::client::FlightSqlServiceClient;
+use arrow_flight::sql::{
+    CommandStatementIngest, TableDefinitionOptions, TableExistsOption, TableNotExistOption,
+};
 use arrow_flight::{Action, CancelFlightInfoRequest, CancelFlightInfoResult, CancelStatus};
-use futures::TryStreamExt;
+use futures::{StreamExt, TryStreamExt};
 use prost::Message;
+use rukh::arrow::array::{Int32Array, RecordBatch};
 use tonic::Code;
 
 use crate::{Client, error, fetch, rows, served, told};
@@ -72,5 +78,101 @@ fn a_transaction_that_waits_too_long_is_rolled_back() {
         assert_eq!(told(late.map(drop)), error(Code::FailedPrecondition, "25000"));
         let left = rows(&mut client, "SELECT count(*) FROM t").await;
         assert_eq!(left.expect("it runs"), ["0"]);
+    });
+}
+
+/// Far more rows than the connection holds for a client that does not read.
+const MANY: &str =
+    "SELECT value, 'some text to fill the line' FROM generate_series(1, 100000000) AS t(value)";
+
+/// Waits until no session but the watcher's runs anything.
+async fn wait_until_nothing_runs(run: &crate::Run) {
+    let mut watcher = run.database.connect();
+    let count = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active'";
+    loop {
+        let mut found = watcher.query(count).expect("it can be asked");
+        let row = found.next_row().expect("it is answered").expect("there is a row");
+        if row.get::<i64>(0).expect("it is a number") == 0 {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[test]
+fn a_result_that_nobody_reads_ends_in_time() {
+    served().run(|run| async move {
+        let mut client = run.client().await;
+        let set = "SET statement_timeout = '300ms'".to_string();
+        client.execute_update(set, None).await.expect("it is set");
+        let info = client.execute(MANY.to_string(), None).await;
+        let ticket = info.expect("it is understood").endpoint[0].ticket.clone();
+        let batches = client.do_get(ticket.expect("it has a ticket")).await;
+        wait_until_nothing_runs(&run).await;
+        // Who reads on finds whole batches, then why there are no more.
+        let end = batches.expect("it begins").try_collect::<Vec<_>>().await;
+        assert_eq!(told(end.map(drop)), error(Code::Cancelled, "57014"));
+        assert_eq!(rows(&mut client, "SELECT 1").await.expect("it runs"), ["1"]);
+    });
+}
+
+#[test]
+fn who_does_not_read_can_be_sent_away() {
+    served().run(|run| async move {
+        let mut client = run.client().await;
+        let info = client.execute(MANY.to_string(), None).await;
+        let ticket = info.expect("it is understood").endpoint[0].ticket.clone();
+        let batches = client.do_get(ticket.expect("it has a ticket")).await;
+        run.execute(&["SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'active'"]);
+        wait_until_nothing_runs(&run).await;
+        let end = batches.expect("it begins").try_collect::<Vec<_>>().await;
+        assert_eq!(told(end.map(drop)), error(Code::Cancelled, "57014"));
+    });
+}
+
+#[test]
+fn a_transaction_that_nobody_reads_ends_in_time() {
+    served().run(|run| async move {
+        let mut client = run.client().await;
+        let set = "SET transaction_timeout = '300ms'".to_string();
+        client.execute_update(set, None).await.expect("it is set");
+        let transaction = client.begin_transaction().await.expect("it begins");
+        let info = client.execute(MANY.to_string(), Some(transaction)).await;
+        let ticket = info.expect("it is understood").endpoint[0].ticket.clone();
+        let batches = client.do_get(ticket.expect("it has a ticket")).await;
+        wait_until_nothing_runs(&run).await;
+        let end = batches.expect("it begins").try_collect::<Vec<_>>().await;
+        assert_eq!(told(end.map(drop)), error(Code::Cancelled, "57014"));
+    });
+}
+
+#[test]
+fn a_load_whose_client_sends_nothing_ends_in_time() {
+    served().run(|run| async move {
+        run.execute(&["CREATE TABLE t (id INT PRIMARY KEY)"]);
+        let mut client = run.client().await;
+        let set = "SET statement_timeout = '300ms'".to_string();
+        client.execute_update(set, None).await.expect("it is set");
+        let command = CommandStatementIngest {
+            table: "t".to_string(),
+            table_definition_options: Some(TableDefinitionOptions {
+                if_exists: TableExistsOption::Append as i32,
+                if_not_exist: TableNotExistOption::Fail as i32,
+            }),
+            ..CommandStatementIngest::default()
+        };
+        let ids = Int32Array::from_iter_values(0..10);
+        let batch = RecordBatch::try_from_iter([("id", Arc::new(ids) as _)]);
+        // Ten rows, then nothing for ever.
+        let first = futures::stream::iter([Ok(batch.expect("there is a column"))]);
+        let rows_to_come = first.chain(futures::stream::pending());
+        let ended = told(client.execute_ingest(command, rows_to_come).await.map(drop));
+        assert_eq!(ended, error(Code::Cancelled, "57014"));
+        assert_eq!(
+            rows(&mut client, "SELECT count(*) FROM t")
+                .await
+                .expect("it runs"),
+            ["0"]
+        );
     });
 }

@@ -32,7 +32,21 @@ fn serves_in_a_process_of_its_own() {
 /// Starts it; returns where it listens.
 fn start(directory: &Path) -> (Child, SocketAddr) {
     let program = std::env::current_exe().expect("this program has a file");
-    let mut child = Command::new(program)
+    start_by(Command::new(program), directory)
+}
+
+/// Starts it with a limit of open files.
+pub fn start_with_open_files(directory: &Path, open_files: usize) -> (Child, SocketAddr) {
+    let program = std::env::current_exe().expect("this program has a file");
+    // Both limits, the hard one too: it cannot be raised again.
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("ulimit -n {open_files} && exec \"$0\" \"$@\"")]);
+    shell.arg(program);
+    start_by(shell, directory)
+}
+
+fn start_by(mut command: Command, directory: &Path) -> (Child, SocketAddr) {
+    let mut child = command
         .args(["--exact", "killed::serves_in_a_process_of_its_own", "--nocapture"])
         .env(DIRECTORY, directory)
         .stdout(Stdio::null())

@@ -13,6 +13,7 @@ mod protocol;
 mod psql;
 mod raw;
 mod schema_rights;
+mod silent;
 mod slt;
 mod tls;
 mod tokio_client;

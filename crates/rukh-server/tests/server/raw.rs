@@ -91,6 +91,14 @@ impl Raw {
         }
     }
 
+    /// Goes on where a connection has been made.
+    pub fn over(stream: impl Read + Write + Send + 'static) -> Raw {
+        Raw {
+            stream: Box::new(stream),
+            key: (0, 0),
+        }
+    }
+
     /// Connects and logs in.
     pub fn connect(address: SocketAddr) -> Raw {
         Raw::open(address).logged_in(&[("user", "tester"), ("database", "any")])

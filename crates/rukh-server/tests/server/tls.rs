@@ -10,7 +10,7 @@ use rukh_testkit::{need, postgres};
 use crate::{server, server_over};
 
 /// Makes a certificate for 127.0.0.1 with this kind of key, and returns its files.
-fn certificate(directory: &Path, key: &[&str]) -> Result<Tls, String> {
+pub fn certificate(directory: &Path, key: &[&str]) -> Result<Tls, String> {
     let (certificate, file) = (directory.join("server.crt"), directory.join("server.key"));
     let made = Command::new("openssl")
         .args(["req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"])
