@@ -422,3 +422,58 @@ pub fn stream(peers: &Peers, setting: &Setting) -> Result<Vec<Line>, Failure> {
         },
     ])
 }
+
+/// Connects many clients in a burst, and has all of them ask at once.
+pub fn connections(peers: &Peers, _: &Setting) -> Result<Vec<Line>, Failure> {
+    const CLIENTS: usize = 200;
+    let peer = Peer {
+        is_rukh: true,
+        port: peers.rukh.address().port(),
+    };
+    peer.run(&[
+        "CREATE TABLE asked (id int PRIMARY KEY, a text, b int)".to_owned(),
+        "INSERT INTO asked SELECT value, 'text ' || value, value % 100 FROM generate_series(1, 10000) AS t(value)"
+            .to_owned(),
+        "SELECT b, count(*) FROM asked GROUP BY b".to_owned(),
+    ])?;
+    let before = peers.rukh.resident_bytes()?;
+    let more = || -> Result<f64, Failure> {
+        let bytes = peers.rukh.resident_bytes()?.saturating_sub(before);
+        Ok(bytes as f64 / 1024.0 / CLIENTS as f64)
+    };
+    let connected: Result<Vec<postgres::Client>, Failure> = (0..CLIENTS).map(|_| peer.connect()).collect();
+    let mut clients = connected?;
+    let idle = more()?;
+    std::thread::scope(|scope| -> Result<(), Failure> {
+        let ask = |client: &mut postgres::Client| -> Result<(), Failure> {
+            client.query("SELECT a FROM asked WHERE id = $1", &[&7_i32])?;
+            let groups = client.query("SELECT b, count(*) FROM asked GROUP BY b", &[])?;
+            match groups.len() {
+                100 => Ok(()),
+                other => Err(format!("{other} groups instead of 100").into()),
+            }
+        };
+        let threads: Vec<_> = clients
+            .iter_mut()
+            .map(|client| scope.spawn(move || ask(client)))
+            .collect();
+        threads
+            .into_iter()
+            .try_for_each(|thread| thread.join().map_err(|_| "a client panicked")?)
+    })?;
+    let asked = more()?;
+    let line = |work: String, rukh: f64| Line {
+        work,
+        unit: "KiB",
+        rukh,
+        postgres: None,
+        bar: "under 1300 KiB",
+    };
+    Ok(vec![
+        line(format!("memory a connection, {CLIENTS} of them"), idle),
+        line(
+            "memory a connection, all have asked for a row and a GROUP BY".to_owned(),
+            asked,
+        ),
+    ])
+}
