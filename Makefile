@@ -22,7 +22,7 @@ RUKH  := cargo run $(QUIET) $(RELEASE) --bin rukh --
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test fast check update dump scrub data bench bench-writes bench-wire soak crash deps
+.PHONY: help run test fast check update dump scrub data bench bench-writes bench-wire bench-smoke soak crash deps
 
 help:          ## print this list
 	@sed -n 's/^\([a-z-]*\): *## \(.*\)/  make \1	\2/p' Makefile | expand -t 22
@@ -66,6 +66,13 @@ bench-writes:  ## measure writes beside PostgreSQL and SQLite; ARGS='--rows 1000
 
 bench-wire:    ## measure what clients see beside PostgreSQL; ARGS='--seconds 3 --scale 1 --rows 100000 points' is quick
 	@$(DEPS) test && cargo build $(RELEASE) --bin rukh --bin rukh-bench-wire && exec '$(TARGET)/release/rukh-bench-wire' $(ARGS)
+
+# The names of benches and examples come from xtask; their workspaces are two.
+bench-smoke:   ## run every bench and every example at a size of seconds, all questions, rows compared; ARGS=columnar for some
+	@$(DEPS) test && cargo build $(RELEASE) --workspace --bins --examples
+	@CARGO_TARGET_DIR='$(TARGET)' cargo test $(RELEASE) --manifest-path bench-peers/Cargo.toml
+	@CARGO_TARGET_DIR='$(TARGET)' cargo build $(RELEASE) --manifest-path bench-peers/Cargo.toml
+	@exec $(XTASK) smoke '$(TARGET)/release' $(ARGS)
 
 soak:          ## let clients of every kind work on a server, and fail if it grows; ARGS='--minutes 20'
 	@$(DEPS) build && cargo build $(RELEASE) --bin rukh --bin rukh-soak && exec '$(TARGET)/release/rukh-soak' $(ARGS)

@@ -14,6 +14,7 @@
 
 mod arguments;
 mod columnar;
+mod files;
 mod measure;
 mod peer;
 mod raw;

@@ -8,6 +8,7 @@ use std::thread;
 use rukh_bench::UrlScans;
 
 use crate::arguments::Arguments;
+use crate::files;
 use crate::measure::{Measure, in_rounds, once};
 use crate::peer::{Failure, Peer};
 use crate::raw::{ITERATORS, Raw, Table};
@@ -67,7 +68,8 @@ impl Places {
             csv: directory.join("scans.csv"),
             rukh: directory.join("rukh"),
             sqlite: directory.join("scans.sqlite"),
-            mark: directory.join("rows"),
+            // `rows` is a layout of `columnar`, which may use the same directory.
+            mark: directory.join("scans.mark"),
         })
     }
 
@@ -77,13 +79,8 @@ impl Places {
 
     /// Removes what an earlier run left, and only that.
     fn clear(&self) -> Result<(), Failure> {
-        for file in [&self.mark, &self.csv, &self.sqlite] {
-            if file.exists() {
-                fs::remove_file(file)?;
-            }
-        }
-        if self.rukh.exists() {
-            fs::remove_dir_all(&self.rukh)?;
+        for place in [&self.mark, &self.csv, &self.sqlite, &self.rukh] {
+            files::remove(place)?;
         }
         Ok(())
     }

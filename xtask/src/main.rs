@@ -5,6 +5,7 @@
 //! | `xtask tidy`     | checks house rules that no compiler checks                              |
 //! | `xtask features` | checks that every choice of packages builds the same heavy dependencies |
 //! | `xtask data`     | fetches the public flight data sets into a directory                    |
+//! | `xtask smoke`    | runs benches and examples, built into a directory, at a size of seconds |
 //!
 //! Plain std, so that it builds in a second beside crates that take half an hour. Building, testing
 //! and linting are not here: the Makefile calls cargo directly, because a cargo started by `cargo run`
@@ -12,12 +13,14 @@
 
 mod data;
 mod features;
+mod smoke;
 mod tidy;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: xtask tidy | xtask features | xtask data [DIRECTORY]";
+const USAGE: &str =
+    "usage: xtask tidy | xtask features | xtask data [DIRECTORY] | xtask smoke DIRECTORY [NAME]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -26,6 +29,8 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(&repository()),
         ["features"] => features::run(&repository()),
         ["data"] => data::fetch_all(&repository().join("data")),
+        ["smoke", built] => smoke::run(&repository(), Path::new(built), ""),
+        ["smoke", built, only] => smoke::run(&repository(), Path::new(built), only),
         ["data", directory] => data::fetch_all(Path::new(directory)),
         _ => Err(USAGE.to_string()),
     };

@@ -42,6 +42,9 @@ const KINDS: [Kind; 3] = [
     ),
 ];
 
+/// The file of SQLite's table: one that plain runs, which may use the same directory, leave alone.
+pub const SQLITE: &str = "columnar.sqlite";
+
 fn draw(arguments: &Arguments) -> Vec<Questions> {
     let Arguments {
         rows, seed, reads, ..
@@ -59,7 +62,7 @@ pub fn warm(arguments: &Arguments, bars: &mut Bars) -> Result<(), Failure> {
         cache_mib,
         ..
     } = *arguments;
-    let file = arguments.dir.join("scans.sqlite");
+    let file = arguments.dir.join(SQLITE);
     if !file.exists() {
         eprintln!("loading SQLite");
         SqlitePeer::load(&file, rows, seed, cache_mib)?;

@@ -10,6 +10,7 @@ use rukh_bench::UrlScans;
 
 use super::lineitem;
 use crate::arguments::Arguments;
+use crate::files;
 use crate::peer::Failure;
 use crate::scans;
 
@@ -67,9 +68,7 @@ impl Layout {
     pub fn load(&self, arguments: &Arguments, csv: &Path, lines: &Path) -> Result<(), Failure> {
         eprintln!("loading {}", self.name);
         let place = self.place(arguments);
-        if place.exists() {
-            fs::remove_dir_all(&place)?;
-        }
+        files::remove(&place)?;
         let started = Instant::now();
         let mut connection = self.open(arguments)?;
         connection.execute(&format!("{}{}", scans::RUKH_TABLE, self.using))?;

@@ -10,6 +10,7 @@ use super::bars::Bars;
 use super::layouts::{self, LAYOUTS};
 use super::{analytic, duck, keys, lineitem, questions, writes};
 use crate::arguments::Arguments;
+use crate::files;
 use crate::peer::Failure;
 use crate::sqlite_peer::SqlitePeer;
 
@@ -18,7 +19,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     println!("{}", arguments.command_line());
     let directory = &arguments.dir;
     fs::create_dir_all(directory)?;
-    let (scans, lines) = (directory.join("scans.csv"), directory.join("lineitem.csv"));
+    let (scans, lines) = (directory.join("columnar.csv"), directory.join("lineitem.csv"));
     let mark = directory.join("columnar.mark");
     let made_of = format!("rows {} seed {}\n", arguments.rows, arguments.seed);
     let is_kept = arguments.keep && fs::read_to_string(&mark).is_ok_and(|text| text == made_of);
@@ -81,12 +82,10 @@ fn write_files(arguments: &Arguments, scans: &Path, lines: &Path) -> Result<(), 
 
 /// Removes what was made of other files.
 fn clear(arguments: &Arguments, mark: &Path) -> Result<(), Failure> {
-    let made = duck::FILES.iter().chain(&["scans.sqlite"]);
-    let files = made.map(|name| arguments.dir.join(name));
-    for file in files.chain([mark.to_path_buf()]) {
-        if file.exists() {
-            fs::remove_file(file)?;
-        }
+    let made = duck::FILES.iter().chain(&[keys::SQLITE]);
+    let places = made.map(|name| arguments.dir.join(name));
+    for file in places.chain([mark.to_path_buf()]) {
+        files::remove(&file)?;
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use rukh_bench::Random;
 use super::bars::{Bar, Bars};
 use super::layouts::{ask, open};
 use crate::arguments::Arguments;
+use crate::files;
 use crate::peer::Failure;
 
 /// A way to store a table that is written to: its name, what stands behind CREATE TABLE, and its index.
@@ -95,9 +96,7 @@ pub fn measure(arguments: &Arguments, bars: &mut Bars) -> Result<(), Failure> {
 fn written(arguments: &Arguments, way: &Written) -> Result<Rates, Failure> {
     eprintln!("writing: {}", way.name);
     let place = arguments.dir.join("written");
-    if place.exists() {
-        std::fs::remove_dir_all(&place)?;
-    }
+    files::remove(&place)?;
     let stored = (arguments.rows / 5).max(10_000);
     let database = open(&place, arguments.cache_mib)?;
     let mut connection = database.connect();
