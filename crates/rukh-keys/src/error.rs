@@ -23,6 +23,9 @@ pub enum ValueError {
         /// The type that refuses it.
         ty: DataType,
     },
+    /// A quotient whose divisor is 0 (22012).
+    #[error("division by zero")]
+    DivisionByZero,
     /// A decimal has more digits before the point than its type (22003).
     #[error("numeric field overflow")]
     NumericOverflow {
@@ -36,6 +39,12 @@ pub enum ValueError {
     DateTimeOutOfRange {
         /// The value as text.
         value: String,
+    },
+    /// A sum with a date or timestamp lies beyond its type (22008).
+    #[error("{} out of range", if *.ty == DataType::Date { "date" } else { "timestamp" })]
+    MomentOutOfRange {
+        /// The type that does not hold it.
+        ty: DataType,
     },
     /// A string or byte string is longer than its type allows (22001).
     #[error("value too long for type {}", .ty.postgres_name())]

@@ -7,7 +7,7 @@
 //! of the domain included; 64 or 128 steps of a few nanoseconds. A function that falls (`k - x`)
 //! swaps the roles. Text has no middle to halve; prefixes of text are inverted by hand.
 //!
-//! Results are computed in numbers wide enough not to overflow.
+//! Results are computed in numbers wide enough not to overflow; `failure` says where the statement has none.
 
 use std::borrow::Cow;
 
@@ -28,8 +28,8 @@ impl Function {
     }
 }
 
-/// Returns the type of a function's result, or `None` if it does not take this operand. Numbers
-/// that have no type of their own are DECIMAL(38, s) or BIGINT, whichever they look like.
+/// Returns the type of a function's result, or `None` if it does not take this operand. What is computed of
+/// two integers has the wider type of both; of decimals, DECIMAL(38, s).
 pub(crate) fn result_type(function: &Function, operand: DataType) -> Option<DataType> {
     let instant = matches!(
         operand,
@@ -83,6 +83,13 @@ fn is_exact_number(ty: DataType) -> bool {
     ty.is_integer() || matches!(ty, DataType::Decimal { .. })
 }
 
+fn wider(a: DataType, b: DataType) -> DataType {
+    match integer_digits(a) >= integer_digits(b) {
+        true => a,
+        false => b,
+    }
+}
+
 fn scale_of(ty: DataType) -> u8 {
     match ty {
         DataType::Decimal { scale, .. } => scale,
@@ -96,7 +103,7 @@ fn sum_type(operand: DataType, k: &Constant) -> Option<DataType> {
     }
     match operand {
         ty if is_exact_number(ty) && is_exact_number(k.ty) => match scale_of(ty).max(scale_of(k.ty)) {
-            0 if ty.is_integer() && k.ty.is_integer() => Some(DataType::BigInt),
+            0 if ty.is_integer() && k.ty.is_integer() => Some(wider(ty, k.ty)),
             scale => Some(DataType::Decimal { precision: 38, scale }),
         },
         DataType::Date | DataType::Timestamp | DataType::TimestampTz if k.ty.is_integer() => Some(operand),
@@ -115,9 +122,11 @@ fn float_factor(operand: DataType, k: &Constant) -> Option<f64> {
 }
 
 fn product_type(operand: DataType, k: &Constant) -> Option<DataType> {
-    sign(k)?;
+    if k.datum.is_null() {
+        return None;
+    }
     match operand {
-        ty if ty.is_integer() && k.ty.is_integer() => Some(DataType::BigInt),
+        ty if ty.is_integer() && k.ty.is_integer() => Some(wider(ty, k.ty)),
         ty if is_exact_number(ty) && is_exact_number(k.ty) => {
             let scale = scale_of(ty) + scale_of(k.ty);
             (scale <= 38).then_some(DataType::Decimal { precision: 38, scale })
@@ -128,16 +137,18 @@ fn product_type(operand: DataType, k: &Constant) -> Option<DataType> {
 }
 
 fn quotient_type(operand: DataType, k: &Constant) -> Option<DataType> {
-    sign(k)?;
+    if k.datum.is_null() {
+        return None;
+    }
     match operand {
-        ty if ty.is_integer() && k.ty.is_integer() => Some(DataType::BigInt),
+        ty if ty.is_integer() && k.ty.is_integer() => Some(wider(ty, k.ty)),
         ty if ty.is_float() => float_factor(ty, k).map(|_| ty),
         _ => None,
     }
 }
 
 /// Whether a constant that is not 0 is less than 0; `None` of others.
-fn sign(k: &Constant) -> Option<bool> {
+pub(crate) fn sign(k: &Constant) -> Option<bool> {
     let order = match k.datum {
         Datum::Int(value) => value.cmp(&0),
         Datum::Decimal(value) => value.cmp(&0),
@@ -155,7 +166,7 @@ fn keeps_order(from: DataType, to: DataType) -> bool {
         (Real, Double) | (Date | Timestamp | TimestampTz, Timestamp | TimestampTz) => true,
         (Char(_) | Varchar(_), Varchar(None)) | (Binary(_) | Varbinary(_), Varbinary(None)) => true,
         (from, Real | Double) => is_exact_number(from),
-        // To a smaller integer, too: rows that do not fit count as ones that do not match.
+        // To a smaller integer, too: it has no result for what does not fit.
         (from, to) if to.is_integer() => is_exact_number(from) && scale_of(from) == 0 || from.is_float(),
         (from, Decimal { precision, scale }) if from.is_integer() => {
             u32::from(precision - scale) >= integer_digits(from)
@@ -193,6 +204,7 @@ pub(crate) fn apply<'a>(function: &Function, value: Value<'a>) -> Option<Value<'
         Function::Subtract(k) => add(&value, k, -1),
         Function::SubFrom(k) => match value {
             Value::Float(value) => add(&Value::Float(-value), k, 1),
+            Value::Int(value) => add(&Value::Int(value.saturating_neg()), k, 1),
             value => {
                 let (value, scale) = value.as_decimal()?;
                 add(&Value::Decimal(value.saturating_neg(), scale), k, 1)
@@ -309,19 +321,23 @@ fn multiply<'a>(value: &Value<'_>, k: &Constant) -> Option<Value<'a>> {
     if let Value::Float(value) = value {
         return float(*value, k, |value, k| value * k, |value, k| value * k);
     }
+    if let (Value::Int(value), Datum::Int(k)) = (value, &k.datum) {
+        return Some(whole(value.saturating_mul(i128::from(*k))));
+    }
     let (value, scale) = value.as_decimal()?;
     let (k, k_scale) = Value::new(&k.datum, k.ty)?.as_decimal()?;
-    let product = value.saturating_mul(k);
-    Some(match scale + k_scale {
-        0 => Value::Int(product.clamp(-FAR, FAR)),
-        scale => Value::Decimal(product, scale),
-    })
+    Some(Value::Decimal(value.saturating_mul(k), scale + k_scale))
+}
+
+/// A whole number of any size, which can be negated.
+fn whole<'a>(number: i128) -> Value<'a> {
+    Value::Int(number.max(-i128::MAX))
 }
 
 fn divide<'a>(value: &Value<'_>, k: &Constant) -> Option<Value<'a>> {
     match (value, &k.datum) {
         (Value::Float(value), _) => float(*value, k, |value, k| value / k, |value, k| value / k),
-        (Value::Int(value), Datum::Int(k)) => Some(Value::Int(value.checked_div(i128::from(*k))?)),
+        (Value::Int(value), Datum::Int(k)) => Some(whole(value.checked_div(i128::from(*k))?)),
         _ => None,
     }
 }
@@ -348,19 +364,23 @@ fn add<'a>(value: &Value<'_>, k: &Constant, sign: i128) -> Option<Value<'a>> {
             false => float(*value, k, |value, k| value + k, |value, k| value + k),
         };
     }
-    let k = Value::new(&k.datum, k.ty)?;
-    let (k, k_scale) = k.as_decimal()?;
+    let k_is_whole = matches!(k.datum, Datum::Int(_));
+    let (k, k_scale) = Value::new(&k.datum, k.ty)?.as_decimal()?;
     let k = k.saturating_mul(sign);
     let far = |sum: i128| sum.clamp(-FAR, FAR);
     match value {
-        Value::Int(value) if k_scale == 0 => Some(Value::Int(far(value.saturating_add(k)))),
+        Value::Int(value) if k_is_whole => Some(whole(value.saturating_add(k))),
         Value::Date(days) => Some(Value::Date(far(days.saturating_add(k)))),
         Value::Timestamp(micros) => Some(Value::Timestamp(far(micros.saturating_add(k)))),
         _ => {
             let (value, scale) = value.as_decimal()?;
             let common = scale.max(k_scale);
-            let widen = |value: i128, own| value.saturating_mul(power_of_ten(common - own));
-            let sum = widen(value, scale).saturating_add(widen(k, k_scale));
+            let widened = |value: i128, own| value.checked_mul(power_of_ten(common - own));
+            let sum = match (widened(value, scale), widened(k, k_scale)) {
+                (Some(value), Some(k)) => value.saturating_add(k),
+                (None, _) => value.signum() * i128::MAX,
+                (_, None) => k.signum() * i128::MAX,
+            };
             Some(Value::Decimal(sum, common))
         }
     }
@@ -459,6 +479,13 @@ impl<'a> Chain<'a> {
     /// Returns the values of the term (not NULL) for which `chain(term) op constant` is true, or
     /// `None` if that is no set of intervals. The constant is not NULL.
     pub(crate) fn invert(&self, op: CompareOp, constant: &Constant) -> Option<IntervalSet> {
+        if self
+            .functions
+            .iter()
+            .any(|function| self.is_without_order(function))
+        {
+            return None;
+        }
         let constant = constant_value(&constant.datum, constant.ty, self.result)?;
         if self.functions.iter().all(|function| self.keeps_values(function)) {
             return Some(domain::place(self.ty, &constant)?.set(op));
@@ -500,6 +527,16 @@ impl<'a> Chain<'a> {
         match function {
             Function::Cast(to) if to.is_integer() => self.ty.is_integer(),
             Function::Cast(to) => !to.is_float() || self.ty.is_float(),
+            _ => false,
+        }
+    }
+
+    /// Whether a function has no order to go back by: `x / 0` has no result, and `x * 0` of floats is NaN at
+    /// both ends.
+    fn is_without_order(&self, function: &Function) -> bool {
+        match function {
+            Function::Multiply(k) => sign(k).is_none() && (self.ty.is_float() || self.result.is_float()),
+            Function::Divide(k) => sign(k).is_none(),
             _ => false,
         }
     }

@@ -145,7 +145,7 @@ fn within(query: &Query<'_>, knowledge: &Knowledge, target: &Target, naming: &[C
     if !matches!(whole.kind, ScanKind::RangeScan | ScanKind::SkipScan) {
         return None;
     }
-    let is_told = |at: &usize| !whole.residual.contains(at) && query.conjuncts[*at].is_decidable();
+    let is_told = |at: &usize| !whole.residual.contains(at) && query.conjuncts[*at].is_decidable(query);
     let conjuncts: Vec<usize> = (0..query.conjuncts.len()).filter(is_told).collect();
     if conjuncts.is_empty() || conjuncts.len() == query.conjuncts.len() {
         return None;

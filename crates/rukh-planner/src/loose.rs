@@ -130,7 +130,7 @@ fn is_checked_in_time(query: &Query<'_>, target: &Target, path: &AccessPath) -> 
     let decided = |at: &usize| {
         let conjunct = &query.conjuncts[*at];
         let columns = query.columns_of(conjunct);
-        conjunct.is_decidable() && columns.is_some_and(|columns| columns.iter().all(in_entry))
+        conjunct.is_decidable(query) && columns.is_some_and(|columns| columns.iter().all(in_entry))
     };
     left.all(decided)
         && if path.covering {

@@ -41,8 +41,11 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
+    /// A row of the set for which a function has no result is one that the statement fails for: it has to be
+    /// checked.
     fn boxes(&self, set: IntervalSet) -> Boxes {
-        Boxes::of(self.term, set, self.nullable, true)
+        let exact = self.chain.has_results(&set);
+        Boxes::of(self.term, set, self.nullable, exact)
     }
 
     /// The type of the term if no function is around it.
@@ -115,12 +118,22 @@ impl Lowering<'_> {
                 [(term, set)] => {
                     let nullable = self.types.term_type(*term).is_none_or(|ty| ty.nullable);
                     let rest = set.complement(nullable && !set.null);
-                    Boxes::of(*term, rest, nullable, true)
+                    Boxes::of(*term, rest, nullable, !self.may_fail(inner))
                 }
                 _ => Boxes::unknown(),
             },
             _ => Boxes::unknown(),
         }
+    }
+
+    /// Whether a function in a predicate may have no result.
+    fn may_fail(&self, predicate: &Predicate) -> bool {
+        let mut fails = false;
+        predicate.visit_operands(&mut |operand| {
+            let subject = self.subject(operand);
+            fails |= subject.is_some_and(|subject| !subject.chain.has_results(&IntervalSet::not_null()));
+        });
+        fails
     }
 
     /// The answer of a comparison that speaks about no term.
@@ -130,8 +143,10 @@ impl Lowering<'_> {
         if terms || !leaf.is_understood() {
             return None;
         }
-        let answer = evaluate(leaf, self.types, &|_| Datum::Null);
-        Some(truth(answer == Some(!negated)))
+        match evaluate(leaf, self.types, &|_| Datum::Null) {
+            Ok(answer) => Some(truth(answer == Some(!negated))),
+            Err(_) => Some(Boxes::unknown()),
+        }
     }
 
     fn leaf(&self, leaf: &Predicate, negated: bool) -> Boxes {

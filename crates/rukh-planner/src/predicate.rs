@@ -9,7 +9,8 @@
 
 use rukh_keys::{DataType, Datum};
 
-use crate::term::{TermId, TermKind};
+use crate::computable::is_computable;
+use crate::term::{TermId, TermKind, TermTypes};
 
 /// A constant with its own type, which need not be that of the term it is compared with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -180,8 +181,9 @@ impl TimeUnit {
 
 /// A function of one operand that keeps (or turns round) the order of its values, or hashes them.
 ///
-/// NULL gives NULL. Results are exact: what SQL refuses as out of range simply is a larger number
-/// here, so a row for which the statement would fail counts as one that does not match.
+/// NULL gives NULL. A value for which a function has no result makes the statement fail where it is computed.
+/// A range on the operand is found with exact results: what SQL refuses as out of range is a larger number
+/// there.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Function {
     /// The day of a timestamp.
@@ -219,9 +221,9 @@ pub enum Function {
     },
     /// `trunc(x)` of a float.
     Trunc,
-    /// `x * k`, where k is not 0.
+    /// `x * k`
     Multiply(Constant),
-    /// `x / k` of integers (towards zero) or floats, where k is not 0.
+    /// `x / k` of integers (towards zero) or floats; has no result where k is 0.
     Divide(Constant),
     /// `to_timestamp(x)`: the moment so many seconds, a DOUBLE, after 1970.
     ToTimestamp,
@@ -406,8 +408,7 @@ impl Predicate {
         }
     }
 
-    /// Returns whether [`evaluate`](crate::evaluate()) can compute the predicate: it has neither
-    /// opaque parts nor parameters.
+    /// Returns whether the predicate has neither opaque parts nor parameters.
     pub fn is_understood(&self) -> bool {
         let mut understood = true;
         self.visit_opaque(&mut |_| understood = false);
@@ -415,15 +416,16 @@ impl Predicate {
         understood
     }
 
-    /// Returns whether the predicate can be decided by the values of columns alone.
-    pub fn is_decidable(&self) -> bool {
+    /// Returns whether [`evaluate`](crate::evaluate()) can decide the predicate, by the values of columns alone:
+    /// it is about nothing else, and all of it is understood.
+    pub fn is_decidable(&self, types: &dyn TermTypes) -> bool {
         let mut columns_only = self.is_understood();
         self.visit_terms(&mut |term| columns_only &= matches!(term.kind(), TermKind::Column(_)));
-        columns_only
+        columns_only && is_computable(self, types)
     }
 
     /// Visits the operands of every comparison.
-    fn visit_operands(&self, visit: &mut dyn FnMut(&Operand)) {
+    pub(crate) fn visit_operands(&self, visit: &mut dyn FnMut(&Operand)) {
         match self {
             Predicate::True | Predicate::False | Predicate::Opaque(_) => {}
             Predicate::Compare { left, right, .. } | Predicate::IsDistinct { left, right, .. } => {

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use datafusion::logical_expr::Expr;
 use rukh_catalog::{ColumnId, IndexId, Table};
 use rukh_engine::{EntryFilter, Grouping, MergePart, ScanRequest};
-use rukh_keys::{Datum, KeyRange};
+use rukh_keys::{Datum, KeyRange, ValueError};
 use rukh_planner::{
     AccessPath, Constant, Grouped, Hint, IndexExpression, OpaquePredicate, OrderKey, Plan, Planner,
     Predicate, Query, Run, Source, Statistics, TermId, TermKind, Union, access_path, bind, evaluate,
@@ -214,7 +214,7 @@ impl Conditions {
             .iter()
             .copied()
             .filter(is_checked)
-            .partition(|position| self.predicates[*position].is_decidable());
+            .partition(|position| self.predicates[*position].is_decidable(self.table.as_ref()));
         let row = path.residual.iter().copied().filter(is_checked);
         Residual {
             entry,
@@ -302,15 +302,23 @@ pub(crate) struct Read<'a> {
     pub(crate) cancel: &'a CancelHandle,
 }
 
-/// Returns whether a row of these columns fulfils all predicates.
-pub(crate) fn accepts(table: &Table, predicates: &[Predicate], columns: &[ColumnId], row: &[Datum]) -> bool {
+/// Returns whether a row of these columns fulfils all predicates; fails where one has no answer for it.
+pub(crate) fn accepts(
+    table: &Table,
+    predicates: &[Predicate],
+    columns: &[ColumnId],
+    row: &[Datum],
+) -> Result<bool, ValueError> {
     let value = |term: TermId| {
         let position = columns.iter().position(|id| TermId::column(*id) == term);
         position.map_or(Datum::Null, |position| row[position].clone())
     };
-    predicates
-        .iter()
-        .all(|predicate| evaluate(predicate, table, &value) == Some(true))
+    for predicate in predicates {
+        if evaluate(predicate, table, &value)? != Some(true) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn column_test(test: &rukh_planner::ColumnTest) -> rukh_engine::ColumnTest {
@@ -338,7 +346,7 @@ fn entry_filter(
             row.push(view.datum(at)?.into_owned());
         }
         let is_among = || within.as_ref().is_none_or(|names| names.contains(&row));
-        Ok((columns.len() > named || is_among()) && accepts(&table, &predicates, &columns, &row))
+        Ok((columns.len() > named || is_among()) && accepts(&table, &predicates, &columns, &row)?)
     })
 }
 

@@ -133,7 +133,7 @@ impl DirectPlan {
         let all_rows = total.is_none() && self.shape.groups.is_none();
         if all_rows && let Some(union) = self.conditions.union(&wanted, context, path) {
             let holds = self.shape.order.is_empty()
-                && union.arms.iter().all(is_arm_decidable)
+                && union.arms.iter().all(|arm| is_arm_decidable(arm, self.table()))
                 && union.estimate.keys <= DIRECT_KEYS_MAX;
             return holds.then_some(Chosen {
                 union: Some(union),
@@ -152,7 +152,7 @@ impl DirectPlan {
         let holds = path.columnar.is_none()
             && (self.shape.order.is_empty() || path.ordered)
             && grouped
-            && left().all(|position| bound[*position].is_decidable())
+            && left().all(|position| bound[*position].is_decidable(self.table().as_ref()))
             && (path.estimate.keys <= DIRECT_KEYS_MAX || (stops && exact))
             && (!counts || (exact && path.within.is_none()));
         holds.then_some(Chosen {
@@ -362,9 +362,9 @@ pub(crate) struct Reading {
 }
 
 /// Whether decoded values are all that is left to check of an arm.
-fn is_arm_decidable(arm: &UnionArm) -> bool {
+fn is_arm_decidable(arm: &UnionArm, table: &Table) -> bool {
     let mut left = arm.path.residual.iter().chain(&arm.path.residual_index);
-    left.all(|position| arm.conjuncts[*position].is_decidable())
+    left.all(|position| arm.conjuncts[*position].is_decidable(table))
 }
 
 /// A direct plan being run.
@@ -468,7 +468,7 @@ impl DirectCursor {
             for column in 0..columns.len() {
                 row.push(view.datum(column)?.into_owned());
             }
-            if !accepts(table, residual, columns, &row) {
+            if !accepts(table, residual, columns, &row)? {
                 return Ok(());
             }
             if *skip > 0 {

@@ -147,7 +147,8 @@ fn value_sqlstate(error: &ValueError) -> &'static str {
         ValueError::OutOfRange { .. }
         | ValueError::IntegerOutOfRange { .. }
         | ValueError::NumericOverflow { .. } => "22003",
-        ValueError::DateTimeOutOfRange { .. } => "22008",
+        ValueError::DateTimeOutOfRange { .. } | ValueError::MomentOutOfRange { .. } => "22008",
+        ValueError::DivisionByZero => "22012",
         ValueError::TooLong { .. } => "22001",
         ValueError::InvalidText { .. } => "22P02",
         ValueError::InvalidDateTime { .. } => "22007",

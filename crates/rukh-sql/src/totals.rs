@@ -76,7 +76,7 @@ fn extreme(
                 row.push(view.datum(at)?.into_owned());
             }
             let is_better = !row[0].is_null() && (best.is_null() || row[0].cmp(&best) == wanted);
-            if is_better && accepts(table, &residual, &columns, &row) {
+            if is_better && accepts(table, &residual, &columns, &row)? {
                 best = row.swap_remove(0);
             }
             Ok(())

@@ -302,7 +302,9 @@ impl<'t> Translator<'t> {
             Expr::Negative(inner) => match self.operand(inner)? {
                 Operand::Constant(_) => None,
                 operand => {
-                    let zero = Constant::new(Datum::Int(0), DataType::BigInt);
+                    // It is computed in the type of the operand.
+                    let ty = self.type_of_operand(&operand).filter(DataType::is_integer);
+                    let zero = Constant::new(Datum::Int(0), ty.unwrap_or(DataType::SmallInt));
                     Some(function(Function::SubFrom(zero), operand))
                 }
             },

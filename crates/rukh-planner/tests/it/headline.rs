@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use rukh_catalog::{KeyElement, KeyExpr};
-use rukh_keys::{Datum, KeyRange, SortOrder};
+use rukh_keys::{DataType, Datum, KeyRange, SortOrder};
 use std::ops::RangeBounds;
 
 use rukh_planner::{
-    AccessPath, ColumnTest, Hint, OrderKey, Predicate, Query, ScanKind, Source, TermId, access_path,
-    explain_text, plan,
+    AccessPath, ColumnTest, Hint, OrderKey, Predicate, Query, ScanKind, Source, TermId, TermTypes,
+    access_path, explain_text, plan,
 };
 
 use crate::choices::{Choices, numbers};
@@ -174,6 +174,34 @@ pub fn run<'a>(world: &'a World, conjuncts: &[Predicate], path: &AccessPath) -> 
     read.into_iter().map(|(_, row)| row).filter(passes).collect()
 }
 
+/// Whether a conjunct makes the statement fail for a row that is delivered nevertheless: another arm of an OR
+/// holds for it, or a moment lies behind the end of the calendar. Else a row is checked where that may fail.
+pub fn may_go_unseen(world: &World, row: &Row, conjunct: &Predicate) -> bool {
+    world.answer(row, conjunct).is_err() && (has_arms(conjunct) || moves_moments(world, conjunct))
+}
+
+fn has_arms(predicate: &Predicate) -> bool {
+    match predicate {
+        Predicate::And(parts) => parts.iter().any(has_arms),
+        Predicate::Or(_) | Predicate::Not(_) | Predicate::NotTrue(_) => true,
+        Predicate::In { negated, .. } => *negated,
+        _ => false,
+    }
+}
+
+fn moves_moments(world: &World, predicate: &Predicate) -> bool {
+    let query = world.query(&[]);
+    let mut found = false;
+    predicate.visit_terms(&mut |term| {
+        let ty = query.term_type(term).map(|found| found.ty);
+        found |= matches!(
+            ty,
+            Some(DataType::Date | DataType::Timestamp | DataType::TimestampTz)
+        );
+    });
+    found
+}
+
 /// Whether a row passes a test on an encoded column.
 fn fulfils(row: &Row, test: &ColumnTest) -> bool {
     let value = &row[test.column.0 as usize];
@@ -191,7 +219,8 @@ fn check(case: &Case, path: &AccessPath) -> Result<(), TestCaseError> {
         .filter(|row| conjuncts.iter().all(|one| world.passes(row, one)))
         .collect();
     let delivered = run(world, conjuncts, path);
-    let found: BTreeSet<&Row> = delivered.iter().copied().collect();
+    let mut found: BTreeSet<&Row> = delivered.iter().copied().collect();
+    found.retain(|row| wanted.contains(row) || !conjuncts.iter().any(|one| may_go_unseen(world, row, one)));
     prop_assert_eq!(found, wanted, "{}", case.describe(path));
     check_ranges(case, path)?;
     check_kind(case, path)?;

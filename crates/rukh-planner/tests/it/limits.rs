@@ -81,7 +81,7 @@ fn check(table: &Table, conjuncts: &[Predicate], rows: &[Vec<i64>]) -> AccessPat
     for row in rows {
         let datums: Vec<Datum> = row.iter().map(|value| Datum::Int(*value)).collect();
         let value = |term: TermId| datums[term.0 as usize].clone();
-        let passes = |predicate: &Predicate| evaluate(predicate, table, &value) == Some(true);
+        let passes = |predicate: &Predicate| evaluate(predicate, table, &value) == Ok(Some(true));
         let key = path.layout.encode(&datums).expect("integers fit");
         let read = path.ranges.iter().any(|range| range.contains(&key)) && path.masked.matches(&key);
         let kept = read && path.residual.iter().all(|at| passes(&conjuncts[*at]));

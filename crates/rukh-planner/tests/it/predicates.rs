@@ -76,7 +76,7 @@ pub fn leaf(choices: &mut Choices, world: &World) -> Predicate {
         7 | 8 | 17 => in_list(choices, world),
         9 => row_in(choices, world),
         10 => Predicate::IsNull {
-            operand: Operand::Term(term(choices, world)),
+            operand: subject(choices, world).0,
             negated: choices.one_in(2),
         },
         11 => distinct(choices, world),
@@ -129,15 +129,18 @@ fn subject(choices: &mut Choices, world: &World) -> (Operand, DataType) {
 fn function(choices: &mut Choices, ty: DataType) -> (Function, DataType) {
     let small = |choices: &mut Choices| {
         Constant::new(
-            Datum::Int(*choices.pick(&[1, -1, 100, i64::MAX, i64::MIN])),
+            Datum::Int(*choices.pick(&[1, -1, 100, i64::MAX, i64::MIN, 0])),
             DataType::BigInt,
         )
     };
+    // What is computed of two INTEGERs is one; a literal of SQL is the type that holds it.
     let factor = |choices: &mut Choices| {
-        Constant::new(
-            Datum::Int(*choices.pick(&[2, -1, 1000, -7, i64::MAX])),
-            DataType::BigInt,
-        )
+        let value = *choices.pick(&[2, -1, 1000, -7, i64::MAX, 0, 1, i64::MIN, 127, -128]);
+        let ty = match i8::try_from(value) {
+            Ok(_) if choices.one_in(2) => DataType::TinyInt,
+            _ => DataType::BigInt,
+        };
+        Constant::new(Datum::Int(value), ty)
     };
     match ty {
         DataType::Date | DataType::Timestamp | DataType::TimestampTz => match choices.below(7) {

@@ -6,7 +6,7 @@ use rukh_catalog::{
     Column, ColumnId, FamilyId, Index, IndexDraft, IndexId, IndexLayout, IndexPredicate, IndexState,
     KeyElement, KeyExpr, SaltOptions, Table, TableDraft, TableId, validate_index, validate_table,
 };
-use rukh_keys::{DataType, Datum, SortOrder, hash_datum};
+use rukh_keys::{DataType, Datum, SortOrder, ValueError, hash_datum};
 use rukh_planner::{IndexExpression, Predicate, Query, Source, TermId, TermKind, evaluate};
 
 use crate::choices::Choices;
@@ -67,9 +67,15 @@ impl World {
         }
     }
 
+    /// Whether a row is kept; one for which the statement fails is not.
     pub fn passes(&self, row: &Row, predicate: &Predicate) -> bool {
+        self.answer(row, predicate) == Ok(Some(true))
+    }
+
+    /// What a predicate is for a row.
+    pub fn answer(&self, row: &Row, predicate: &Predicate) -> Result<Option<bool>, ValueError> {
         let query = self.query(&[]);
-        evaluate(predicate, &query, &|term| self.value(row, term)) == Some(true)
+        evaluate(predicate, &query, &|term| self.value(row, term))
     }
 
     /// The key of a row in the table or an index; `None` if a partial index has no entry for it.
