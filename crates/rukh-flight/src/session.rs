@@ -237,6 +237,7 @@ impl Session {
         for (name, value) in self.defaults.settings.iter() {
             connection.set(name, value)?;
         }
+        connection.keep_settings();
         Ok(connection)
     }
 

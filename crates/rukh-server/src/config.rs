@@ -68,6 +68,15 @@ pub struct Config {
     /// The `query_memory_limit` that sessions start with.
     #[serde(deserialize_with = "forms::text")]
     pub query_memory_limit: String,
+    /// The `conflict` that sessions start with: whether transactions wait for others that change the same rows.
+    #[serde(deserialize_with = "forms::text")]
+    pub conflict: String,
+    /// The `default_transaction_isolation` that sessions start with.
+    #[serde(deserialize_with = "forms::text")]
+    pub default_transaction_isolation: String,
+    /// The `lock_timeout` that sessions start with.
+    #[serde(deserialize_with = "forms::text")]
+    pub lock_timeout: String,
     /// Certificate and key; connections are not encrypted without.
     pub tls: Option<Tls>,
 }
@@ -107,6 +116,9 @@ impl Default for Config {
             idle_session_timeout: "0".to_string(),
             transaction_timeout: "0".to_string(),
             query_memory_limit: "0".to_string(),
+            conflict: "wait".to_string(),
+            default_transaction_isolation: "repeatable read".to_string(),
+            lock_timeout: "0".to_string(),
             tls: None,
         }
     }
@@ -134,6 +146,9 @@ impl Config {
             "idle_session_timeout",
             "transaction_timeout",
             "query_memory_limit",
+            "conflict",
+            "default_transaction_isolation",
+            "lock_timeout",
         ];
         let environment = figment
             .merge(Env::prefixed(PREFIX).only(&names))
@@ -153,7 +168,7 @@ impl Config {
     }
 
     /// Returns settings that sessions start with, by name.
-    pub fn settings(&self) -> [(&'static str, &str); 5] {
+    pub fn settings(&self) -> [(&'static str, &str); 8] {
         [
             ("statement_timeout", &self.statement_timeout),
             (
@@ -163,6 +178,12 @@ impl Config {
             ("idle_session_timeout", &self.idle_session_timeout),
             ("transaction_timeout", &self.transaction_timeout),
             ("query_memory_limit", &self.query_memory_limit),
+            ("conflict", &self.conflict),
+            (
+                "default_transaction_isolation",
+                &self.default_transaction_isolation,
+            ),
+            ("lock_timeout", &self.lock_timeout),
         ]
     }
 

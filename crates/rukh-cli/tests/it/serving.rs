@@ -8,7 +8,7 @@ use postgres::{Client, Config, NoTls, SimpleQueryMessage};
 use crate::transcript::Place;
 
 /// Settings with their values as numbers where they can be such, as text with units, and what sessions then show.
-const SETTINGS: [(&str, &str, &str, Option<&str>); 16] = [
+const SETTINGS: [(&str, &str, &str, Option<&str>); 19] = [
     ("listen", "127.0.0.1:0", "127.0.0.1:0", None),
     ("http", "127.0.0.1:0", "127.0.0.1:0", None),
     ("flight", "0", "127.0.0.1:0", None),
@@ -22,6 +22,14 @@ const SETTINGS: [(&str, &str, &str, Option<&str>); 16] = [
     ("idle_in_transaction_session_timeout", "0", "0", Some("0")),
     ("idle_session_timeout", "3600000", "1h", Some("3600000")),
     ("query_memory_limit", "0", "0", Some("0")),
+    ("conflict", "fail", "fail", Some("fail")),
+    (
+        "default_transaction_isolation",
+        "repeatable read",
+        "repeatable read",
+        Some("repeatable read"),
+    ),
+    ("lock_timeout", "5000", "5s", Some("5000")),
     ("log_format", "text", "text", None),
     ("tls.certificate", "", "", None),
     ("tls.key", "", "", None),
