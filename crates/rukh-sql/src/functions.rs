@@ -25,11 +25,12 @@ use rukh_keys::{DataType, ValueError};
 use crate::SqlError;
 use crate::ages;
 use crate::bounded;
+use crate::cast_names::cast_apart;
 use crate::characters;
 use crate::json;
 use crate::moments;
 use crate::rounding::{self, round_half_to_even};
-use crate::similar::similar_to_escape;
+use crate::similar;
 use crate::statement::data_type;
 use crate::time_zones::timezone;
 use crate::to_char;
@@ -45,18 +46,19 @@ pub(crate) fn functions() -> Vec<Arc<ScalarUDF>> {
         Arc::new(ByteLength::beside(string::octet_length())),
         Arc::new(ByteLength::beside(unicode::character_length())),
         Arc::new(DateTrunc::beside(datetime::date_trunc())),
+        cast_apart(),
         characters::chr(),
         round_half_to_even(),
         rounding::round(),
         moments::to_timestamp(),
         to_char::to_char(),
         Arc::new(sign.with_aliases(["sign"])),
-        Arc::new(similar_to_escape()),
         Arc::new(timezone()),
         Arc::new(ScalarUDF::from(ToUuid::default())),
         Arc::new(random.with_aliases(["gen_random_uuid"])),
     ];
     ours.into_iter()
+        .chain(similar::functions())
         .chain(ages::functions())
         .chain(bounded::functions())
         .chain(json::functions())

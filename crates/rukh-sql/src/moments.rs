@@ -96,7 +96,8 @@ fn moment(seconds: f64) -> Result<i64, SqlError> {
         return Err(SqlError::statement("22008", "timestamp cannot be NaN"));
     }
     let micros = ((seconds - FROM_1970_TO_2000) * 1e6).round_ties_even() as i128;
-    let micros = micros + FROM_1970_TO_2000 as i128 * 1_000_000;
+    // Infinity and what is near to it are the ends of 128 bits.
+    let micros = micros.saturating_add(FROM_1970_TO_2000 as i128 * 1_000_000);
     let checked = i64::try_from(micros).map(Datum::Timestamp);
     let checked = checked
         .ok()

@@ -9,6 +9,9 @@
 //! | `a_.c`      | `(?s)^(?:a.\.c)$`       | a point is a point                         |
 //! | `(a\|b)+`   | `(?s)^(?:(?:a\|b)+)$`   | groups, alternatives and repeats stay      |
 //! | `[a-c^]\%`  | `(?s)^(?:[a-c\^]\%)$`   | so do classes; the escape takes a meaning  |
+//!
+//! `a LIKE p ESCAPE e` is `a LIKE like_escape(p, e)`, as in PostgreSQL: the function makes a pattern whose escape is the
+//! backslash. `'__e__r' ESCAPE '_'` is `'\_e\_r'`.
 
 use std::sync::Arc;
 
@@ -31,26 +34,54 @@ pub(crate) const CLOSING: &str = ")$";
 /// Name of the function.
 pub(crate) const SIMILAR_TO_ESCAPE: &str = "similar_to_escape";
 
-/// Returns `similar_to_escape(pattern [, escape])`.
-pub(crate) fn similar_to_escape() -> ScalarUDF {
+/// Name of the function that spells a pattern of LIKE.
+pub(crate) const LIKE_ESCAPE: &str = "like_escape";
+
+/// Returns `similar_to_escape(pattern [, escape])` and `like_escape(pattern, escape)`.
+pub(crate) fn functions() -> [Arc<ScalarUDF>; 2] {
+    [Pattern::SimilarTo, Pattern::Like].map(|pattern| Arc::new(spelling(pattern)))
+}
+
+/// Which pattern is spelled anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Pattern {
+    SimilarTo,
+    Like,
+}
+
+impl Pattern {
+    fn spell(self, pattern: &str, escape: &str) -> Result<String, SqlError> {
+        match self {
+            Pattern::SimilarTo => regular_expression(pattern, escape),
+            Pattern::Like => like_escape(pattern, escape),
+        }
+    }
+}
+
+fn spelling(pattern: Pattern) -> ScalarUDF {
     let text = || ArrowType::Utf8;
     let signatures = vec![
         TypeSignature::Exact(vec![text()]),
         TypeSignature::Exact(vec![text(), text()]),
     ];
-    ScalarUDF::from(SimilarToEscape {
+    ScalarUDF::from(Spelling {
+        pattern,
         signature: Signature::one_of(signatures, Volatility::Immutable),
     })
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct SimilarToEscape {
+struct Spelling {
+    pattern: Pattern,
     signature: Signature,
 }
 
-impl ScalarUDFImpl for SimilarToEscape {
+impl ScalarUDFImpl for Spelling {
     fn name(&self) -> &str {
-        SIMILAR_TO_ESCAPE
+        match self.pattern {
+            Pattern::SimilarTo => SIMILAR_TO_ESCAPE,
+            Pattern::Like => LIKE_ESCAPE,
+        }
     }
 
     fn signature(&self) -> &Signature {
@@ -75,7 +106,7 @@ impl ScalarUDFImpl for SimilarToEscape {
                 Some(escapes) => escapes.value(at),
             };
             let pattern = (!patterns.is_null(at)).then(|| patterns.value(at));
-            let made = pattern.map(|pattern| regular_expression(pattern, escape));
+            let made = pattern.map(|pattern| self.pattern.spell(pattern, escape));
             made.transpose()
                 .map_err(|error| DataFusionError::External(Box::new(error)))
         };
@@ -94,14 +125,52 @@ fn internal(message: &str) -> DataFusionError {
     DataFusionError::Internal(message.to_string())
 }
 
+/// Returns the only character of an escape, or that there is none; fails with 22025 on more.
+fn escape_character(escape: &str) -> Result<Option<char>, SqlError> {
+    let mut characters = escape.chars();
+    let first = characters.next();
+    match characters.next() {
+        None => Ok(first),
+        Some(_) => Err(SqlError::statement("22025", "invalid escape string")
+            .with_hint("Escape string must be empty or one character.")),
+    }
+}
+
+/// Returns a pattern of LIKE whose escape is the backslash, for one whose escape is another character, or none.
+///
+/// Source: `like_escape` of PostgreSQL, by its manual.
+pub(crate) fn like_escape(pattern: &str, escape: &str) -> Result<String, SqlError> {
+    let escape = escape_character(escape)?;
+    if escape == Some('\\') {
+        return Ok(pattern.to_string());
+    }
+    let mut made = String::with_capacity(pattern.len());
+    let mut is_escaped = false;
+    for c in pattern.chars() {
+        if Some(c) == escape && !is_escaped {
+            made.push('\\');
+            is_escaped = true;
+            continue;
+        }
+        if c == '\\' && !is_escaped {
+            made.push('\\');
+        }
+        made.push(c);
+        is_escaped = false;
+    }
+    match is_escaped {
+        true => Err(ends_with_escape()),
+        false => Ok(made),
+    }
+}
+
+fn ends_with_escape() -> SqlError {
+    SqlError::statement("22025", "LIKE pattern must not end with escape character")
+}
+
 /// Returns the regular expression that matches what a pattern of SIMILAR TO does.
 fn regular_expression(pattern: &str, escape: &str) -> Result<String, SqlError> {
-    let mut characters = escape.chars();
-    let escape = characters.next();
-    if characters.next().is_some() {
-        return Err(SqlError::statement("22025", "invalid escape string")
-            .with_hint("Escape string must be empty or one character."));
-    }
+    let escape = escape_character(escape)?;
     let mut made = String::from(OPENING);
     let mut rest = pattern.chars().peekable();
     let mut in_class = false;
@@ -109,10 +178,7 @@ fn regular_expression(pattern: &str, escape: &str) -> Result<String, SqlError> {
         match c {
             c if Some(c) == escape => match rest.next() {
                 Some(next) => push_escaped(next, &mut made),
-                None => {
-                    let message = "LIKE pattern must not end with escape character";
-                    return Err(SqlError::statement("22025", message));
-                }
+                None => return Err(ends_with_escape()),
             },
             '[' if in_class && rest.peek() == Some(&':') => {
                 made.push('[');
@@ -166,6 +232,28 @@ fn push_escaped(c: char, made: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn patterns_of_like_get_the_backslash_as_escape() {
+        for (pattern, escape, expected) in [
+            ("__e__r", "_", "\\_e\\_r"),
+            ("%%a%_", "%", "\\%a\\_"),
+            ("a##b#%", "#", "a\\#b\\%"),
+            ("a\\_", "#", "a\\\\_"),
+            ("a#\\", "#", "a\\\\"),
+            ("a\\%", "", "a\\\\%"),
+            ("a\\%", "\\", "a\\%"),
+            ("é日é%", "é", "\\日\\%"),
+        ] {
+            assert_eq!(
+                like_escape(pattern, escape).ok().as_deref(),
+                Some(expected),
+                "{pattern}"
+            );
+        }
+        assert_eq!(like_escape("a", "ab").unwrap_err().sqlstate, "22025");
+        assert_eq!(like_escape("a#", "#").unwrap_err().sqlstate, "22025");
+    }
 
     #[test]
     fn patterns_become_regular_expressions() {

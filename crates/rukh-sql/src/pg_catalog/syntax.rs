@@ -18,7 +18,7 @@
 //! | `i.indkey[0]`                          | `i.indkey[1]`: vectors count from 0       |
 //! | `generate_subscripts(x, 1)`            | `unnest(array_subscripts(x, 1, 1))`        |
 //! | `_pg_expandarray(x)`                   | `unnest(array_with_places(x))`             |
-//! | `x LIKE y ESCAPE '/'`                  | `x LIKE replace(…)`, with backslashes      |
+//! | `x LIKE y ESCAPE '/'`                  | `x LIKE like_escape(y, '/')`, a constant where `y` is one |
 //! | `FROM pg_get_keywords()`               | `FROM pg_catalog.pg_get_keywords`          |
 //! | `FROM generate_series(1, 3) i`         | see `series`                               |
 //! | `WITH RECURSIVE typeinfo_tree …`       | see `type_tree`                            |
@@ -35,6 +35,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use crate::array_text::elements;
 use crate::output_names::name_of;
+use crate::similar::{LIKE_ESCAPE, like_escape};
 use crate::statement::call;
 use crate::walk::WalkMut;
 
@@ -421,21 +422,21 @@ fn in_list(left: &Expr, list: Vec<Expr>, negated: bool) -> Expr {
     }
 }
 
-/// Returns a pattern whose escape character is the backslash, as it is where nothing says otherwise.
+/// Returns a pattern whose escape character is the backslash, as it is where nothing says otherwise; a constant
+/// where that can be told.
 fn escaped_pattern(pattern: &Expr, escape: &Option<ValueWithSpan>) -> Option<Expr> {
-    let Some(Value::SingleQuotedString(escape)) = escape.as_ref().map(|escape| &escape.value) else {
-        return None;
-    };
-    if escape.chars().count() != 1 || escape == "\\" {
-        return None;
+    let escape = escape.as_ref().map(|escape| &escape.value)?;
+    if let Value::SingleQuotedString(escape) = escape
+        && let Expr::Value(ValueWithSpan {
+            value: Value::SingleQuotedString(pattern),
+            ..
+        }) = pattern
+        && let Ok(spelled) = like_escape(pattern, escape)
+    {
+        return Some(string(&spelled));
     }
-    let replaced = |text: Expr, from: &str, to: &str| call("replace", vec![text, string(from), string(to)]);
-    // A character that stands for itself, doubled, waits as one that no text has.
-    const WAITING: &str = "\u{1}";
-    let text = replaced(pattern.clone(), "\\", "\\\\");
-    let text = replaced(text, &escape.repeat(2), WAITING);
-    let text = replaced(text, escape, "\\");
-    Some(replaced(text, WAITING, escape))
+    let escape = Expr::Value(escape.clone().into());
+    Some(call(LIKE_ESCAPE, vec![pattern.clone(), escape]))
 }
 
 /// Returns the arguments of a call.
