@@ -153,7 +153,8 @@ impl Ingest {
 /// Loads rows into a table that is there; returns how many there were.
 fn load(connection: &mut Connection, messages: &mut Messages, name: &str) -> Result<i64, Error> {
     let copy = connection.prepare(&format!("COPY {name} FROM STDIN (FORMAT arrow_stream)"))?;
-    let outcome = connection.execute_copy(&copy, messages)?;
+    let outcome = connection.execute_copy(&copy, messages);
+    let outcome = outcome.map_err(|error| messages.ended.take().unwrap_or(error))?;
     Ok(count(&outcome.tag))
 }
 
@@ -193,6 +194,8 @@ pub(crate) fn quoted(name: &str) -> String {
 /// The messages of a client as the bytes of Arrow's stream format.
 pub(crate) struct Messages {
     receiver: mpsc::Receiver<Result<FlightData, Status>>,
+    /// Why the statement was ended, which a reader of files would take for a bad file.
+    ended: Option<Error>,
     /// Fails when the statement is to end.
     check: Box<dyn Fn() -> Result<(), Error> + Send>,
     /// What of the last message has not been taken: its head, and its body.
@@ -204,6 +207,7 @@ impl Messages {
     pub(crate) fn new(receiver: mpsc::Receiver<Result<FlightData, Status>>, connection: &Connection) -> Self {
         Messages {
             receiver,
+            ended: None,
             check: Box::new(waits::check_of(connection)),
             waiting: [Bytes::new(), Bytes::new()],
         }
@@ -222,7 +226,12 @@ impl CopyClient for Messages {
                 waiting.copy_to_slice(&mut buffer[..length]);
                 return Ok(length);
             }
-            match waits::receive(&mut self.receiver, &self.check).map_err(io::Error::other)? {
+            let next = waits::receive(&mut self.receiver, &self.check);
+            let next = next.map_err(|error| {
+                self.ended = Some(error);
+                io::Error::other("the statement was ended")
+            });
+            match next? {
                 None => return Ok(0),
                 Some(Ok(data)) => self.waiting = [head(&data), data.data_body],
                 Some(Err(status)) => {

@@ -148,7 +148,12 @@ impl Read for Socket {
 
 impl Write for Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let taken = (&self.0.stream).write(bytes)?;
+        let taken = (&self.0.stream).write(bytes);
+        // TLS takes "would block" for a reason to read, and that may wait for ever.
+        let taken = taken.map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
+            _ => error,
+        })?;
         self.0.taken.fetch_add(taken as u64, Ordering::Relaxed);
         Ok(taken)
     }

@@ -123,7 +123,9 @@ fn who_does_not_read_can_be_sent_away() {
         let info = client.execute(MANY.to_string(), None).await;
         let ticket = info.expect("it is understood").endpoint[0].ticket.clone();
         let batches = client.do_get(ticket.expect("it has a ticket")).await;
-        run.execute(&["SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'active'"]);
+        let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'active'";
+        let ended = run.database.connect().query(end).map(|rows| rows.count());
+        assert_eq!(ended.expect("it can be asked"), 1);
         wait_until_nothing_runs(&run).await;
         let end = batches.expect("it begins").try_collect::<Vec<_>>().await;
         assert_eq!(told(end.map(drop)), error(Code::Cancelled, "57014"));

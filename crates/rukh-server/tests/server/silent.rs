@@ -338,8 +338,11 @@ fn a_full_server_takes_requests_to_cancel() {
                     pid.to_be_bytes(),
                     secret.to_be_bytes(),
                 ];
-                other.send_bytes(&framed(None, &body.concat()));
-                assert_eq!(other.read(), None);
+                // Who is turned away at once may be gone.
+                let _ = other.try_send(&framed(None, &body.concat()));
+                // It is told nothing, or that even places to spare are taken.
+                let told = other.answer();
+                assert!(matches!(told.sqlstate().as_str(), "" | "53300"), "{told:?}");
             }
         });
         let answer = raw.answer();
