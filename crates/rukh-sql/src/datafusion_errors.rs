@@ -97,12 +97,14 @@ fn schema_error(error: &SchemaError) -> SqlError {
             SqlError::statement("42712", message)
         }
         SchemaError::DuplicateUnqualifiedField { name } => {
+            let name = shown_name(name);
             SqlError::statement("42701", format!("column \"{name}\" specified more than once"))
         }
     }
 }
 
 fn ambiguous(column: &str) -> SqlError {
+    let column = shown_name(column);
     SqlError::statement("42702", format!("column reference \"{column}\" is ambiguous"))
 }
 

@@ -19,6 +19,7 @@ use rukh_catalog::Catalog;
 
 use crate::SqlError;
 use crate::array_parameters::with_arrays;
+use crate::cast_names::tell_apart;
 use crate::expressions;
 use crate::functions;
 use crate::in_lists::{join_again, keep_apart};
@@ -142,6 +143,7 @@ pub(crate) async fn unoptimised_plan(
     joined::expand(state, &mut query).await?;
     outer_names::spell_out(&mut query, catalog);
     stars::expand(state, &mut query).await?;
+    tell_apart(&mut query);
     rewrite(&mut query)?;
     let statement = PlannedStatement::Statement(Box::new(ast::Statement::Query(Box::new(query))));
     single_values(state.statement_to_plan(statement).await?)

@@ -1,4 +1,11 @@
-//! `INTERVAL * number`, `number * INTERVAL` and `INTERVAL / number`, which DataFusion lacks.
+//! `INTERVAL * number`, `number * INTERVAL` and `INTERVAL / number`, which DataFusion lacks, and what a literal
+//! without a type is beside a moment or an interval.
+//!
+//! | written                       | the literal is read as          |
+//! |-------------------------------|---------------------------------|
+//! | `ts + '1 mon'`, `'1 mon' + ts`| INTERVAL, beside TIME too       |
+//! | `ts - '2020-01-01'`           | the type of the other side      |
+//! | `INTERVAL '1 day' + '1 hour'` | INTERVAL, in differences too    |
 //!
 //! Months, days and time are scaled each; what is left of a month becomes days of which it has 30, what is
 //! left of a day becomes time (`interval_mul` of PostgreSQL).
@@ -14,7 +21,8 @@ use datafusion::common::DFSchema;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::{
-    ColumnarValue, ExprSchemable, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ExprSchemable, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    cast as cast_expr,
 };
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::BinaryOperator;
@@ -39,16 +47,33 @@ impl ExprPlanner for Intervals {
         expr: RawBinaryExpr,
         schema: &DFSchema,
     ) -> DataFusionResult<PlannerResult<RawBinaryExpr>> {
-        let of = |side: &datafusion::logical_expr::Expr| side.get_type(schema).ok();
+        let of = |side: &Expr| side.get_type(schema).ok();
         let is_interval = |ty: &Option<ArrowType>| matches!(ty, Some(ArrowType::Interval(_)));
         let is_number =
             |ty: &Option<ArrowType>| ty.as_ref().is_some_and(|ty| ty.is_numeric() || ty.is_null());
+        let (left, right) = (of(&expr.left), of(&expr.right));
         let function = match expr.op {
+            BinaryOperator::Plus | BinaryOperator::Minus => {
+                let is_sum = expr.op == BinaryOperator::Plus;
+                let RawBinaryExpr {
+                    op,
+                    left: l,
+                    right: r,
+                } = expr;
+                let (l, r) = (
+                    read_beside(l, right.as_ref(), is_sum),
+                    read_beside(r, left.as_ref(), is_sum),
+                );
+                return Ok(PlannerResult::Original(RawBinaryExpr {
+                    op,
+                    left: l,
+                    right: r,
+                }));
+            }
             BinaryOperator::Multiply => &SCALED[0],
             BinaryOperator::Divide => &SCALED[1],
             _ => return Ok(PlannerResult::Original(expr)),
         };
-        let (left, right) = (of(&expr.left), of(&expr.right));
         let arguments = if is_interval(&left) && is_number(&right) {
             vec![expr.left, expr.right]
         } else if is_number(&left) && is_interval(&right) && expr.op == BinaryOperator::Multiply {
@@ -57,6 +82,24 @@ impl ExprPlanner for Intervals {
             return Ok(PlannerResult::Original(expr));
         };
         Ok(PlannerResult::Planned(function.call(arguments)))
+    }
+}
+
+/// Returns a text literal as what it is in a sum or difference with a value of another type.
+fn read_beside(literal: Expr, other: Option<&ArrowType>, is_sum: bool) -> Expr {
+    let is_text = matches!(
+        literal,
+        Expr::Literal(ScalarValue::Utf8(Some(_)) | ScalarValue::Utf8View(Some(_)), _)
+    );
+    match other {
+        Some(ArrowType::Interval(_)) if is_text => cast_expr(literal, INTERVAL),
+        Some(ArrowType::Timestamp(..) | ArrowType::Time64(_) | ArrowType::Time32(_)) if is_text && is_sum => {
+            cast_expr(literal, INTERVAL)
+        }
+        Some(
+            ty @ (ArrowType::Timestamp(..) | ArrowType::Time64(_) | ArrowType::Time32(_) | ArrowType::Date32),
+        ) if is_text && !is_sum => cast_expr(literal, ty.clone()),
+        _ => literal,
     }
 }
 

@@ -12,6 +12,8 @@
 //! | frames over TIME and BINARY | an error                      | groups of equals                 |
 //! | sums of integers too large | wrap around                    | error 22003                      |
 //! | floats divided by zero     | Infinity                       | error 22012                      |
+//! | `-n` of the least integer  | itself                         | error 22003                      |
+//! | `'today'` beside a DATE    | an error                       | a day (`moment_words`)           |
 //! | values cast to text        | Arrow's texts                  | PostgreSQL's (`text_casts`)      |
 //! | values cast to numbers     | Arrow's numbers                | PostgreSQL's (`number_casts`)    |
 //!
@@ -36,6 +38,7 @@ use rukh_keys::DataType;
 
 use crate::SqlError;
 use crate::functions;
+use crate::moment_words::moment_of;
 use crate::number_casts::{cast_number, double_of};
 use crate::operand_types::{self, check_union};
 use crate::scalars::scalar_from_datum;
@@ -114,7 +117,7 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
             Ok(Transformed::new_transformed(joined, changed))
         }
         Expr::Negative(inner) => {
-            let negated = negated_float(&inner, schema);
+            let negated = negated_float(&inner, schema).or_else(|| negated_integer(&inner, schema));
             let changed = negated.is_some();
             let negated = negated.unwrap_or(Expr::Negative(inner));
             Ok(Transformed::new_transformed(negated, changed))
@@ -148,10 +151,10 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
         }
         Expr::Cast(Cast { expr, field }) if literal_text(&expr).is_some() && is_typed(field.data_type()) => {
             let read = literal_text(&expr)
-                .map(|text| scalar_of_text(&data_type_of(&field), text))
+                .map(|text| value_of_text(&data_type_of(&field), text))
                 .transpose()?;
             let changed = read.is_some();
-            let expr = read.map_or(expr, |value| Box::new(Expr::Literal(value, None)));
+            let expr = read.map_or(expr, Box::new);
             Ok(Transformed::new_transformed(
                 Expr::Cast(Cast { expr, field }),
                 changed,
@@ -283,6 +286,17 @@ fn negated_float(float: &Expr, schema: &DFSchema) -> Option<Expr> {
     }))
 }
 
+/// Returns `-n` as a difference that fails where the type does not hold it: DataFusion gives `n` itself.
+fn negated_integer(integer: &Expr, schema: &DFSchema) -> Option<Expr> {
+    let ty = integer.get_type(schema).ok()?;
+    if matches!(integer, Expr::Literal(..)) || !ty.is_signed_integer() {
+        return None;
+    }
+    let zero = Expr::Literal(ScalarValue::new_zero(&ty).ok()?, None);
+    let difference = functions::checked(Operator::Minus)?;
+    Some(difference.call(vec![zero, integer.clone()]))
+}
+
 /// Rounds what is cast to an integer: decimals half away from zero, floats half to even.
 fn rounded(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     let function = match expr.get_type(schema).ok()? {
@@ -308,10 +322,13 @@ fn literal_text(expr: &Expr) -> Option<&str> {
     }
 }
 
-fn scalar_of_text(ty: &DataType, text: &str) -> DataFusionResult<ScalarValue> {
+fn value_of_text(ty: &DataType, text: &str) -> DataFusionResult<Expr> {
+    if let Some(moment) = moment_of(text, ty) {
+        return Ok(moment);
+    }
     let datum = ty.parse_text(text);
     let datum = datum.map_err(|error| DataFusionError::External(Box::new(SqlError::from(error))))?;
-    Ok(scalar_from_datum(&datum, ty))
+    Ok(Expr::Literal(scalar_from_datum(&datum, ty), None))
 }
 
 fn is_comparison(op: Operator) -> bool {
@@ -428,7 +445,7 @@ fn read_as(text: &str, other: &Expr, schema: &DFSchema) -> DataFusionResult<Opti
     let Some(ty) = target(&field, text) else {
         return Ok(None);
     };
-    Ok(Some(Expr::Literal(scalar_of_text(&ty, text)?, None)))
+    value_of_text(&ty, text).map(Some)
 }
 
 /// Returns the type to read a literal in, or `None` when text is compared as text.

@@ -5,14 +5,16 @@
 //! `?column?`. Two columns of one query may have one name in SQL and may not in DataFusion, so twins get an
 //! ending that nobody can type and nobody is shown.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::Schema;
 use datafusion::sql::sqlparser::ast::{
-    DataType, Distinct, Expr, Ident, OrderByKind, Query, SelectItem, SetExpr, TimezoneInfo, TrimWhereField,
-    Value,
+    DataType, Distinct, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, OrderByKind,
+    Query, Select, SelectItem, SetExpr, TimezoneInfo, TrimWhereField, Value,
 };
 
+use crate::cast_names::CAST_APART;
 use crate::json;
 
 /// Begins the part of a column name that is not shown; no keyboard types it.
@@ -52,24 +54,31 @@ pub(crate) fn without_twins(schema: &Schema) -> Schema {
 ///
 /// Nobody can write the names of twins, so a reference to one of them is not found, and told to be
 /// ambiguous. Beside a star every column may have a twin.
-pub(crate) fn name_outputs(items: &mut [SelectItem]) {
+///
+/// What a star gives may be twins of a subquery, whose endings are numbers. So the ending beside a star tells
+/// of the whole SELECT, which no SELECT within it is like.
+pub(crate) fn name_outputs(select: &mut Select) {
+    let is_star = |item: &SelectItem| output_name(item).is_none();
+    let number = select.projection.iter().any(is_star).then(|| number_of(select));
+    let items = &mut select.projection;
     let names: Vec<Option<(Option<String>, String)>> = items.iter().map(output_name).collect();
-    let has_star = names.iter().any(Option::is_none);
     for (at, item) in items.iter_mut().enumerate() {
         let Some((table, name)) = &names[at] else { continue };
         let is_twin = |(other, known): &(Option<String>, String)| {
             known == name && (other == table || other.is_none() || table.is_none())
         };
         let twins = names.iter().flatten().filter(|other| is_twin(other)).count();
-        let may_be_of_star = has_star && matches!(item, SelectItem::UnnamedExpr(_));
+        let may_be_of_star = number.is_some() && matches!(item, SelectItem::UnnamedExpr(_));
         let has_twin = twins > 1 || may_be_of_star;
         if !has_twin && !needs_alias(item) {
             continue;
         }
-        let alias = match has_twin {
-            true => Ident::with_quote('"', format!("{name}{HIDDEN}{at}")),
-            false => Ident::with_quote('"', name),
+        let alias = match (has_twin, number) {
+            (true, Some(number)) => format!("{name}{HIDDEN}{at}{HIDDEN}{number:x}"),
+            (true, None) => format!("{name}{HIDDEN}{at}"),
+            (false, _) => name.clone(),
         };
+        let alias = Ident::with_quote('"', alias);
         match item {
             SelectItem::ExprWithAlias { alias: known, .. } => *known = alias,
             SelectItem::UnnamedExpr(expr) => {
@@ -79,6 +88,13 @@ pub(crate) fn name_outputs(items: &mut [SelectItem]) {
             _ => {}
         }
     }
+}
+
+/// A number of a SELECT that is the same whenever it is written so.
+fn number_of(select: &Select) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    select.to_string().hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Has ORDER BY of SELECT DISTINCT name the output columns that it repeats: DataFusion compares names.
@@ -176,6 +192,7 @@ fn figure(expr: &Expr) -> Option<Figured> {
             strong(match folded(last).as_str() {
                 // What a cast to UUID is spelled as.
                 "to_uuid" => "uuid",
+                CAST_APART => return told_apart(call),
                 name => json::written(name),
             })
         }
@@ -208,6 +225,17 @@ fn figure(expr: &Expr) -> Option<Figured> {
         Expr::Array(_) => strong("array"),
         Expr::Tuple(_) => strong("row"),
         Expr::Subquery(query) => subquery_name(query),
+        _ => None,
+    }
+}
+
+/// Returns the name of a cast that is told apart from others.
+fn told_apart(call: &Function) -> Option<Figured> {
+    let FunctionArguments::List(list) = &call.args else {
+        return None;
+    };
+    match list.args.first()? {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(cast)) => figure(cast),
         _ => None,
     }
 }

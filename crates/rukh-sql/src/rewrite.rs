@@ -7,6 +7,9 @@
 //! | `(a, b) > (1, 2)`     | `a > 1 OR (a = 1 AND b > 2)`                       |
 //! | `(a, b) >= (1, 2)`    | `a > 1 OR (a = 1 AND b >= 2)`                      |
 //! | `(a, b) IN ((1, 2))`  | `(a = 1 AND b = 2)`, one arm per row, joined by OR |
+//! | `(a, b) BETWEEN x AND y` | `(a, b) >= x AND (a, b) <= y`, rows x and y     |
+//! | `(a, b) IS DISTINCT FROM (1, 2)` | `a IS DISTINCT FROM 1 OR b IS DISTINCT FROM 2` |
+//! | `(a, b) IS NULL`      | `a IS NULL AND b IS NULL`; IS NOT NULL alike       |
 //! | `a SIMILAR TO 'x%'`   | `a LIKE 'x%'`                                      |
 //! | `a SIMILAR TO 'x+'`   | `a ~ similar_to_escape('x+')`                      |
 //! | `a ^@ 'x'`            | `starts_with(a, 'x')`                              |
@@ -14,31 +17,37 @@
 //!
 //! | `SELECT a, a`         | a second name for the second, see `output_names`   |
 //! | `SELECT count(*)`     | `SELECT count(*) AS count`                         |
+//! | `SELECT -a AS a … ORDER BY t.a` | see `order_names`                      |
 //! | `SELECT DISTINCT a + 1 … ORDER BY a + 1` | `… ORDER BY` the output column  |
 //! | `a = ANY (SELECT …)`  | the subquery in another one, under a name          |
-//! | `(a, b) IN (SELECT …)`| see `row_subqueries`                               |
+//! | `(a, b) IN (SELECT …)`, `(a, b) < (SELECT …)` | see `row_subqueries`       |
+//! | `sum(a), sum(a::int)` | see `cast_names`                                   |
 //! | `json_agg(a)`         | see `json`                                         |
 //! | `age(t)`              | `age(current_date, t)`                             |
 //!
 //! Those of row values are SQL's own definitions, NULLs included; DataFusion would compare structs
 //! instead, which treats NULLs otherwise. The planner unites the arms into one range again.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, GroupByExpr, Ident, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Query,
-    Select, SelectFlavor, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins,
-    UnaryOperator, Value, ValueWithSpan, Visitor, VisitorMut, WildcardAdditionalOptions,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident,
+    OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Query, Select, SelectFlavor, SelectItem, SetExpr,
+    TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins, UnaryOperator, Value, ValueWithSpan,
+    Visitor, VisitorMut, WildcardAdditionalOptions,
 };
 
 use crate::SqlError;
 use crate::ages;
 use crate::json;
+use crate::moment_words;
+use crate::order_names;
 use crate::output_names::{HIDDEN, name_outputs, order_by_outputs};
 use crate::row_subqueries;
 use crate::similar::SIMILAR_TO_ESCAPE;
-use crate::statement::call;
+use crate::statement::{call, folded};
 use crate::time_zones::TIMEZONE;
 use crate::walk::{Walk, WalkMut};
 
@@ -72,12 +81,19 @@ impl VisitorMut for Rewriter {
     }
 
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
-        name_outputs(&mut select.projection);
+        name_outputs(select);
         ControlFlow::Continue(())
     }
 
     fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<SqlError> {
+        order_names::step_aside(query);
+        order_names::name_with(query);
         order_by_outputs(query);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_table_factor(&mut self, relation: &mut TableFactor) -> ControlFlow<SqlError> {
+        order_names::name_derived(relation);
         ControlFlow::Continue(())
     }
 }
@@ -151,12 +167,34 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
             let arguments = vec![time_zone.as_ref().clone(), timestamp.as_ref().clone()];
             Ok(Some(call(TIMEZONE, arguments)))
         }
-        Expr::BinaryOp { left, op, right } => match (row(left), row(right)) {
-            (Some(left), Some(right)) => compare(left, op, right),
+        Expr::BinaryOp { left, op, right } => match (row(left), row(right), right.as_ref()) {
+            (Some(left), Some(right), _) => compare(&left, op, &right),
+            (Some(left), None, Expr::Subquery(query)) if is_comparison(op) => {
+                compare(&left, op, &row_subqueries::fields(query, left.len())?)
+            }
             _ => Ok(None),
         },
+        Expr::Between {
+            expr,
+            negated,
+            low,
+            high,
+        } => match (row(expr), row(low), row(high)) {
+            (Some(expr), Some(low), Some(high)) => between(&expr, &low, &high, *negated),
+            _ => Ok(None),
+        },
+        Expr::IsDistinctFrom(left, right) => match (row(left), row(right)) {
+            (Some(left), Some(right)) => distinct(&left, &right).map(Some),
+            _ => Ok(None),
+        },
+        Expr::IsNotDistinctFrom(left, right) => match (row(left), row(right)) {
+            (Some(left), Some(right)) => Ok(Some(not(distinct(&left, &right)?))),
+            _ => Ok(None),
+        },
+        Expr::IsNull(inner) => Ok(row(inner).map(|row| each(&row, Expr::IsNull))),
+        Expr::IsNotNull(inner) => Ok(row(inner).map(|row| each(&row, Expr::IsNotNull))),
         Expr::InList { expr, list, negated } => match row(expr) {
-            Some(left) if !list.is_empty() => in_list(left, list, *negated).map(Some),
+            Some(left) if !list.is_empty() => in_list(&left, list, *negated).map(Some),
             _ => Ok(None),
         },
         Expr::InSubquery {
@@ -202,22 +240,76 @@ fn is_plain_pattern(pattern: &Expr) -> bool {
 }
 
 /// Returns the elements of `(a, b)` or `ROW(a, b)`; a parenthesised scalar is no row.
-fn row(expr: &Expr) -> Option<&[Expr]> {
+pub(crate) fn row(expr: &Expr) -> Option<Cow<'_, [Expr]>> {
     match expr {
-        Expr::Tuple(elements) => Some(elements),
+        Expr::Tuple(elements) => Some(Cow::Borrowed(elements)),
         Expr::Nested(inner) => row(inner),
+        Expr::Function(call) => row_values(call).map(Cow::Owned),
         _ => None,
     }
+}
+
+/// Returns the values of `ROW(…)`; `None` of other calls, and of rows of whole tables.
+fn row_values(call: &Function) -> Option<Vec<Expr>> {
+    let is_row =
+        matches!(call.name.0.as_slice(), [part] if part.as_ident().is_some_and(|name| folded(name) == "row"));
+    let FunctionArguments::List(list) = &call.args else {
+        return None;
+    };
+    let value = |argument: &FunctionArg| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value.clone()),
+        _ => None,
+    };
+    match is_row && !list.args.is_empty() {
+        true => list.args.iter().map(value).collect(),
+        false => None,
+    }
+}
+
+fn is_comparison(op: &BinaryOperator) -> bool {
+    use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq)
+}
+
+fn not(expr: Expr) -> Expr {
+    Expr::UnaryOp {
+        op: UnaryOperator::Not,
+        expr: Box::new(nested(expr)),
+    }
+}
+
+/// `x BETWEEN low AND high` is `x >= low AND x <= high`; NOT BETWEEN is `x < low OR x > high`.
+fn between(row: &[Expr], low: &[Expr], high: &[Expr], negated: bool) -> Result<Option<Expr>, SqlError> {
+    let (from, to, join): (_, _, fn(Expr, Expr) -> Expr) = match negated {
+        false => (BinaryOperator::GtEq, BinaryOperator::LtEq, and),
+        true => (BinaryOperator::Lt, BinaryOperator::Gt, or),
+    };
+    let (low, high) = (compare(row, &from, low)?, compare(row, &to, high)?);
+    Ok(low.zip(high).map(|(low, high)| nested(join(low, high))))
+}
+
+fn distinct(left: &[Expr], right: &[Expr]) -> Result<Expr, SqlError> {
+    check_lengths(left, right)?;
+    let distinct = |(l, r): (&Expr, &Expr)| {
+        Expr::IsDistinctFrom(Box::new(nested(l.clone())), Box::new(nested(r.clone())))
+    };
+    Ok(nested(join(
+        left.iter().zip(right).map(distinct),
+        BinaryOperator::Or,
+    )))
+}
+
+/// A test that each element of a row passes.
+fn each(row: &[Expr], test: fn(Box<Expr>) -> Expr) -> Expr {
+    let tests = row.iter().map(|element| test(Box::new(nested(element.clone()))));
+    nested(join(tests, BinaryOperator::And))
 }
 
 fn compare(left: &[Expr], op: &BinaryOperator, right: &[Expr]) -> Result<Option<Expr>, SqlError> {
     check_lengths(left, right)?;
     Ok(match op {
         BinaryOperator::Eq => Some(equal(left, right)),
-        BinaryOperator::NotEq => Some(Expr::UnaryOp {
-            op: UnaryOperator::Not,
-            expr: Box::new(nested(equal(left, right))),
-        }),
+        BinaryOperator::NotEq => Some(not(equal(left, right))),
         BinaryOperator::Lt | BinaryOperator::LtEq => {
             Some(lexicographic(left, BinaryOperator::Lt, op.clone(), right))
         }
@@ -259,8 +351,8 @@ fn in_list(left: &[Expr], list: &[Expr], negated: bool) -> Result<Expr, SqlError
     for element in list {
         let right =
             row(element).ok_or_else(|| SqlError::syntax("unequal number of entries in row expressions"))?;
-        check_lengths(left, right)?;
-        arms.push(nested(equal(left, right)));
+        check_lengths(left, &right)?;
+        arms.push(nested(equal(left, &right)));
     }
     let any = nested(join_balanced(arms));
     Ok(match negated {
@@ -549,6 +641,18 @@ impl Visitor for ClockFinder {
             "localtimestamp",
             "gen_random_uuid",
         ];
+        if let Expr::Value(value) = expr
+            && let Value::SingleQuotedString(text) = &value.value
+            && moment_words::depends_on_now(text)
+        {
+            return ControlFlow::Break(());
+        }
+        if let Expr::TypedString(typed) = expr
+            && let Value::SingleQuotedString(text) = &typed.value.value
+            && moment_words::depends_on_now(text)
+        {
+            return ControlFlow::Break(());
+        }
         match expr {
             Expr::Function(call) if CLOCKS.contains(&call.name.to_string().to_lowercase().as_str()) => {
                 ControlFlow::Break(())
@@ -584,6 +688,25 @@ mod tests {
             "((a = 1 AND b = 2) OR (a = 3 AND b = 4))",
         );
         check("(a, b) NOT IN ((1, 2))", "NOT (a = 1 AND b = 2)");
+        check("ROW(a, b) = (1, 2)", "a = 1 AND b = 2");
+        check("ROW(a, b) IN (ROW(1, 2))", "(a = 1 AND b = 2)");
+        check(
+            "(a, b) BETWEEN (1, 2) AND ROW(3, 4)",
+            "((a > 1 OR (a = 1 AND (b >= 2))) AND (a < 3 OR (a = 3 AND (b <= 4))))",
+        );
+        check(
+            "(a, b) NOT BETWEEN (1, 2) AND (3, 4)",
+            "((a < 1 OR (a = 1 AND (b < 2))) OR (a > 3 OR (a = 3 AND (b > 4))))",
+        );
+        check(
+            "(a, b) IS DISTINCT FROM (1, 2)",
+            "(a IS DISTINCT FROM 1 OR b IS DISTINCT FROM 2)",
+        );
+        check("ROW(a, b) IS NULL", "(a IS NULL AND b IS NULL)");
+        check(
+            "(a, b) BETWEEN (1, 2) AND (3, 4, 5)",
+            "unequal number of entries in row expressions",
+        );
         check(
             "(a, b) = (1, 2, 3)",
             "unequal number of entries in row expressions",

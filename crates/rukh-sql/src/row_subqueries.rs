@@ -6,13 +6,19 @@
 //! | WHERE, by AND, with NOT     | `NOT EXISTS (… WHERE (s.x = a) IS NOT FALSE AND (s.y = b) IS NOT FALSE)`       |
 //! | anything else               | a CASE of whether there is one that is equal, and one of which it is not known   |
 //!
+//! And a row beside the only row of a subquery: `(a, b) < (SELECT x, y …)` is `(a, b) < (x, y)`, where x and y are
+//! fields of one value that the subquery gives, so that both are of one row. No row gives NULLs.
+//!
 //! Where a WHERE is not true it does not matter whether it is false or NULL. DataFusion compares one column only.
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, CaseWhen, Expr, Ident, Query, SelectItem, Value};
 
+use crate::SqlError;
+use crate::dml::width_of;
 use crate::output_names::HIDDEN;
-use crate::rewrite::{derived, select};
+use crate::rewrite::{derived, row, select};
+use crate::statement::call;
 
 /// Spells out the rows that the conjuncts of a condition look for.
 pub(crate) fn spell_out_conjuncts(condition: &mut Expr) {
@@ -32,9 +38,9 @@ pub(crate) fn spell_out_conjuncts(condition: &mut Expr) {
             negated,
         } => {
             if let Some(row) = row(expr) {
-                let found = found(row, *negated);
+                let found = found(&row, *negated);
                 *condition = Expr::Exists {
-                    subquery: Box::new(rows_where(row, subquery, number("1"), found)),
+                    subquery: Box::new(rows_where(&row, subquery, number("1"), found)),
                     negated: *negated,
                 };
             }
@@ -47,7 +53,7 @@ pub(crate) fn spell_out_conjuncts(condition: &mut Expr) {
 pub(crate) fn spelled(expr: &Expr, subquery: &Query, negated: bool) -> Option<Expr> {
     let row = row(expr)?;
     let any = |unknown: bool| Expr::Exists {
-        subquery: Box::new(rows_where(row, subquery, number("1"), found(row, unknown))),
+        subquery: Box::new(rows_where(&row, subquery, number("1"), found(&row, unknown))),
         negated: false,
     };
     let boolean = |value: bool| Expr::Value(Value::Boolean(value).into());
@@ -70,13 +76,25 @@ pub(crate) fn spelled(expr: &Expr, subquery: &Query, negated: bool) -> Option<Ex
     })))
 }
 
-/// Returns the elements of a row.
-fn row(expr: &Expr) -> Option<&[Expr]> {
-    match expr {
-        Expr::Tuple(elements) => Some(elements),
-        Expr::Nested(inner) => row(inner),
-        _ => None,
+/// Returns the columns of the only row of a subquery, as fields of one value; fails if there are not `count`
+/// columns.
+pub(crate) fn fields(query: &Query, count: usize) -> Result<Vec<Expr>, SqlError> {
+    let width = width_of(query).unwrap_or(count);
+    if width != count {
+        let problem = if width > count { "many" } else { "few" };
+        return Err(SqlError::syntax(format!("subquery has too {problem} columns")));
     }
+    let name = |at: usize| Expr::Value(Value::SingleQuotedString(format!("f{}", at + 1)).into());
+    let value = |at: usize| Expr::CompoundIdentifier(vec![Ident::with_quote('"', relation()), column(at)]);
+    let pairs = (0..count).flat_map(|at| [name(at), value(at)]);
+    let item = SelectItem::ExprWithAlias {
+        expr: call("named_struct", pairs.collect()),
+        alias: Ident::with_quote('"', relation()),
+    };
+    let from = derived(query.clone(), &relation(), (0..count).map(column).collect());
+    let only_row = Expr::Subquery(Box::new(select(vec![item], from, None)));
+    let field = |at| call("get_field", vec![only_row.clone(), name(at)]);
+    Ok((0..count).map(field).collect())
 }
 
 fn number(digits: &str) -> Expr {

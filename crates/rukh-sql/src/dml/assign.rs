@@ -105,7 +105,7 @@ fn columns_of<'a>(query: &ast::Query, count: usize) -> Result<Vec<Cow<'a, Expr>>
 }
 
 /// Returns how many columns a query has, as far as that can be seen.
-fn width_of(query: &ast::Query) -> Option<usize> {
+pub(crate) fn width_of(query: &ast::Query) -> Option<usize> {
     let items = match query.body.as_ref() {
         SetExpr::Select(select) => &select.projection,
         SetExpr::Values(values) => return values.rows.first().map(|row| row.content.len()),

@@ -19,6 +19,7 @@ mod values;
 mod view;
 mod writes;
 
+pub(crate) use assign::width_of;
 pub(crate) use change::{delete, delete_query, update, update_query};
 pub(crate) use insert::insert;
 pub(crate) use merge::{merge, merge_query};

@@ -12,6 +12,7 @@ use rukh_keys::{DataType, Datum};
 
 use crate::SqlError;
 use crate::expressions::{evaluate_constant, evaluate_default};
+use crate::moment_words::moment_cast;
 use crate::scalars::{assigned_datums, datum_from_scalar};
 use crate::sequences::{Sequences, sequence_of_default};
 use crate::session::Session;
@@ -88,8 +89,11 @@ impl Values<'_> {
             return Ok(None);
         }
         check_given(column, self.overriding)?;
+        let moment = moment_cast(expr, &column.ty);
+        let expr = moment.as_ref().unwrap_or(expr);
         let known = match literal(expr, self.params)? {
             Some(scalar) => Some(scalar),
+            None if moment.is_some() => None,
             None => evaluate_constant(expr)?,
         };
         let scalar = match known {

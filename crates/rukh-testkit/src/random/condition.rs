@@ -152,7 +152,8 @@ fn test(table: &RandomTable, random: &mut StdRng) -> Condition {
         8..=9 => in_list(column, random),
         10..=11 => between(column, random),
         12 => null_test(column, random),
-        13..=14 => row_comparison(table, random),
+        13 => row_comparison(table, random),
+        14 => row_between(table, random),
         15 => row_in(table, random),
         16 => two_columns(table, column, random),
         17 => distinct(column, random),
@@ -249,6 +250,21 @@ fn row_comparison(table: &RandomTable, random: &mut StdRng) -> Condition {
     Condition::Test(parts)
 }
 
+fn row_between(table: &RandomTable, random: &mut StdRng) -> Condition {
+    let columns = some_columns(table, random);
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    let not = if random.random_bool(0.3) { "NOT " } else { "" };
+    let symmetric = if random.random_bool(0.3) { "SYMMETRIC " } else { "" };
+    let mut parts = vec![Part::Sql(format!(
+        "({}) {not}BETWEEN {symmetric}",
+        names.join(", ")
+    ))];
+    parts.extend(row_of_constants(&columns, random));
+    parts.push(Part::Sql(" AND ".to_owned()));
+    parts.extend(row_of_constants(&columns, random));
+    Condition::Test(parts)
+}
+
 fn row_in(table: &RandomTable, random: &mut StdRng) -> Condition {
     let columns = some_columns(table, random);
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
@@ -301,6 +317,22 @@ fn by_type(column: &RandomColumn, random: &mut StdRng) -> Condition {
             format!("2 - CAST({name} AS BIGINT) {operator} 1"),
             format!("{name} % 3 = 1"),
             format!("CAST({name} AS BIGINT) {operator} 0"),
+            format!("{name} * {} {operator} 0", random.random_range(0..=1)),
+            format!("CAST({name} AS BIGINT) * -1 {operator} 1"),
+            format!("0 - CAST({name} AS BIGINT) * 0 {operator} 0"),
+            format!("{name} * 0 IS NOT NULL"),
+            format!("{name} / 2 {operator} 0"),
+        ],
+        DataType::BigInt | DataType::Decimal { .. } => vec![
+            format!("{name} * {} {operator} 0", random.random_range(0..=1)),
+            format!("{name} * 0 IS NULL"),
+            format!("{name} + 0 {operator} 1"),
+            format!("{name} / 2 {operator} 1"),
+        ],
+        DataType::Real | DataType::Double => vec![
+            format!("{name} * {} {operator} 0", random.random_range(-1..=1)),
+            format!("{name} * 0 IS NULL"),
+            format!("{name} / 2 {operator} 1"),
         ],
         DataType::Timestamp | DataType::TimestampTz => vec![
             format!("CAST({name} AS DATE) {operator} DATE '2012-01-01'"),
