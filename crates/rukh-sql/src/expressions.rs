@@ -36,7 +36,7 @@ use crate::sequences::calls_sequence;
 use crate::statement::parse_expression;
 use crate::types::{data_type_of, data_type_of_arrow, table_schema};
 use crate::walk::Walk;
-use crate::{aggregates, sum};
+use crate::{aggregates, result_types, sum};
 
 /// DataFusion's functions and typing rules, without any table.
 static STATE: LazyLock<SessionState> = LazyLock::new(|| {
@@ -53,7 +53,8 @@ static STATE: LazyLock<SessionState> = LazyLock::new(|| {
 pub(crate) fn register_functions(state: &mut SessionState) {
     use datafusion::execution::FunctionRegistry;
     let hash = Arc::new(ScalarUDF::from(HashFunction::new()));
-    for function in functions::functions().into_iter().chain([hash]) {
+    let scalars = functions::functions().into_iter().chain(result_types::scalars());
+    for function in scalars.chain([hash]) {
         state
             .register_udf(function)
             .expect("functions of a session can be added to");
@@ -61,10 +62,18 @@ pub(crate) fn register_functions(state: &mut SessionState) {
     state
         .register_expr_planner(Arc::new(Intervals))
         .expect("planners of a session can be added to");
-    for aggregate in aggregates::aggregates().into_iter().chain([sum::sum()]) {
+    let aggregates = aggregates::aggregates()
+        .into_iter()
+        .chain(result_types::aggregates());
+    for aggregate in aggregates.chain([sum::sum()]) {
         state
             .register_udaf(aggregate)
             .expect("aggregates of a session can be replaced");
+    }
+    for window in result_types::windows() {
+        state
+            .register_udwf(window)
+            .expect("window functions of a session can be replaced");
     }
 }
 

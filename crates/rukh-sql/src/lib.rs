@@ -75,6 +75,7 @@ mod push_down;
 mod qualify;
 mod query_memory;
 mod regex_prefix;
+mod result_types;
 mod rewrite;
 mod roles;
 mod rounding;

@@ -163,7 +163,8 @@ fn list(state: &SessionState) -> Vec<Proc> {
     }
     for (name, function) in state.window_functions() {
         let result = match name.as_str() {
-            "row_number" | "rank" | "dense_rank" | "ntile" => Some(20),
+            "row_number" | "rank" | "dense_rank" => Some(20),
+            "ntile" => Some(23),
             "percent_rank" | "cume_dist" => Some(701),
             _ => None,
         };
