@@ -32,7 +32,7 @@ use crate::provider::{CurrentStatement, RukhCatalog};
 use crate::push_down::logical_rules;
 use crate::rewrite::rewrite;
 use crate::subqueries::single_values;
-use crate::{joined, outer_names, past, sample, stars, views};
+use crate::{joined, named_windows, outer_names, past, sample, stars, views};
 
 /// Memory that one database's queries share for sorts, joins and aggregates before they spill, bytes.
 pub(crate) const QUERY_MEMORY_MAX: usize = 768 << 20;
@@ -138,6 +138,7 @@ pub(crate) async fn unoptimised_plan(
 ) -> Result<LogicalPlan, SqlError> {
     let mut query = query.clone();
     views::expand(&mut query, catalog)?;
+    named_windows::spell_out(&mut query)?;
     sample::expand(&mut query, catalog)?;
     past::expand(&mut query, catalog)?;
     joined::expand(state, &mut query).await?;
@@ -146,7 +147,8 @@ pub(crate) async fn unoptimised_plan(
     tell_apart(&mut query);
     rewrite(&mut query)?;
     let statement = PlannedStatement::Statement(Box::new(ast::Statement::Query(Box::new(query))));
-    single_values(state.statement_to_plan(statement).await?)
+    let plan = state.statement_to_plan(statement).await?;
+    single_values(plan)
 }
 
 /// Makes the physical plan of an optimised logical one.

@@ -55,6 +55,7 @@ mod literals;
 mod locking;
 mod moment_words;
 mod moments;
+mod named_windows;
 mod normalise;
 mod number_casts;
 mod operand_types;
