@@ -32,7 +32,7 @@ use crate::provider::{CurrentStatement, RukhCatalog};
 use crate::push_down::logical_rules;
 use crate::rewrite::rewrite;
 use crate::subqueries::single_values;
-use crate::{joined, named_windows, outer_names, past, sample, stars, views};
+use crate::{joined, named_windows, outer_names, past, sample, set_operations, stars, views};
 
 /// Memory that one database's queries share for sorts, joins and aggregates before they spill, bytes.
 pub(crate) const QUERY_MEMORY_MAX: usize = 768 << 20;
@@ -148,7 +148,7 @@ pub(crate) async fn unoptimised_plan(
     rewrite(&mut query)?;
     let statement = PlannedStatement::Statement(Box::new(ast::Statement::Query(Box::new(query))));
     let plan = state.statement_to_plan(statement).await?;
-    single_values(plan)
+    single_values(set_operations::counted(plan)?)
 }
 
 /// Makes the physical plan of an optimised logical one.

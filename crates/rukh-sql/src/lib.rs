@@ -88,6 +88,7 @@ mod scalars;
 mod search_path;
 mod sequences;
 mod session;
+mod set_operations;
 mod settings;
 mod shape;
 mod show;
