@@ -32,7 +32,7 @@ use crate::provider::{CurrentStatement, RukhCatalog};
 use crate::push_down::logical_rules;
 use crate::rewrite::rewrite;
 use crate::subqueries::single_values;
-use crate::{joined, named_windows, outer_names, past, sample, set_operations, stars, views};
+use crate::{inner_order, joined, named_windows, outer_names, past, sample, set_operations, stars, views};
 
 /// Memory that one database's queries share for sorts, joins and aggregates before they spill, bytes.
 pub(crate) const QUERY_MEMORY_MAX: usize = 768 << 20;
@@ -106,6 +106,8 @@ pub(crate) fn session_config() -> SessionConfig {
     options.sql_parser.parse_float_as_decimal = true;
     options.sql_parser.map_string_types_to_utf8view = false;
     options.sql_parser.default_null_ordering = "nulls_max".to_string();
+    // It leaves out the ORDER BY of subqueries; where that matters is said by `inner_order`.
+    options.sql_parser.enable_subquery_sort_elimination = false;
     // Its heap of the first groups takes NaN for less than any number, or fails.
     options.optimizer.enable_topk_aggregation = false;
     options.optimizer.hash_join_inlist_pushdown_max_distinct_values = JOIN_LIST_MAX;
@@ -148,7 +150,7 @@ pub(crate) async fn unoptimised_plan(
     rewrite(&mut query)?;
     let statement = PlannedStatement::Statement(Box::new(ast::Statement::Query(Box::new(query))));
     let plan = state.statement_to_plan(statement).await?;
-    single_values(set_operations::counted(plan)?)
+    single_values(inner_order::lift(set_operations::counted(plan)?)?)
 }
 
 /// Makes the physical plan of an optimised logical one.

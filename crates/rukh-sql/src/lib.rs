@@ -46,6 +46,7 @@ mod general;
 mod hints;
 mod in_lists;
 mod information_schema;
+mod inner_order;
 mod interval_text;
 mod intervals;
 mod joined;
