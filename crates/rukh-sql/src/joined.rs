@@ -7,6 +7,7 @@
 //! | `SELECT k FROM a FULL JOIN b USING (k)`       | `SELECT coalesce(a.k, b.k) AS k …`                           |
 //! | `… a NATURAL JOIN b`                          | the same, by all names that both sides have                   |
 //! | `SELECT row_to_json(t) FROM t`                | `SELECT json_row('k', t.k, 'x', t.x) FROM t`                 |
+//! | `SELECT count(t) …`, `… WHERE t IS NULL`        | see `whole_rows`                                              |
 //!
 //! DataFusion takes the merged column of whichever side, which is NULL where that side has no row, and leaves it where it
 //! stood. Which columns there are is asked of DataFusion itself: the same FROM is planned with a star alone and conditions that say nothing.
@@ -18,10 +19,11 @@ use std::ops::ControlFlow;
 
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement as PlannedStatement;
+use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    self, BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Join, JoinConstraint,
-    JoinOperator, ObjectName, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor, TableWithJoins,
-    Value, Visitor, VisitorMut, With,
+    self, BinaryOperator, CaseWhen, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Join,
+    JoinConstraint, JoinOperator, ObjectName, OrderBy, OrderByKind, Query, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, Value, Visitor, VisitorMut, With,
 };
 
 use crate::SqlError;
@@ -29,29 +31,34 @@ use crate::json;
 use crate::rewrite::{rewrite, select_from};
 use crate::statement::{call, folded};
 use crate::walk::{Walk, WalkMut};
-
-/// Functions that take rows of a relation by its name.
-const OF_ROWS: [&str; 3] = ["row_to_json", "to_json", "json_agg"];
+use crate::whole_rows::{self, Asked, asked, is_mark};
 
 /// Spells out the joins and rows of all SELECTs of a query.
 pub(crate) async fn expand(state: &SessionState, query: &mut Query) -> Result<(), SqlError> {
+    whole_rows::mark(query)?;
     let mut left_as_written = 0;
     loop {
         let mut finder = Finder {
             skip: left_as_written,
             with: Vec::new(),
+            orders: Vec::new(),
         };
         let ControlFlow::Break(found) = query.walk(&mut finder) else {
             return Ok(());
         };
+        let is_marked = whole_rows::are_marked(&found.from);
         let Some(relations) = relations_of(state, found).await else {
+            if is_marked {
+                return Err(whole_rows::not_told());
+            }
             left_as_written += 1;
             continue;
         };
         let mut change = Change {
             skip: left_as_written,
             relations: Some(relations),
-            merged: Vec::new(),
+            spelled: Spelled::default(),
+            orders: Vec::new(),
         };
         match query.walk_mut(&mut change) {
             ControlFlow::Continue(()) | ControlFlow::Break(Ok(false)) => left_as_written += 1,
@@ -62,7 +69,7 @@ pub(crate) async fn expand(state: &SessionState, query: &mut Query) -> Result<()
 }
 
 /// Whether a SELECT has what is spelled out here.
-fn is_concerned(select: &Select) -> bool {
+fn is_concerned(select: &Select, order: Option<&OrderBy>) -> bool {
     let merges = |item: &TableWithJoins| item.joins.iter().any(|join| constraint(join).is_some_and(merges));
     fn nested(factor: &TableFactor, merges: &dyn Fn(&TableWithJoins) -> bool) -> bool {
         match factor {
@@ -77,7 +84,8 @@ fn is_concerned(select: &Select) -> bool {
         .from
         .iter()
         .any(|item| merges(item) || factors(item).any(|factor| nested(factor, &merges)));
-    joins || (!select.from.is_empty() && select.projection.walk(&mut Rows).is_break())
+    let names_rows = || select.projection.walk(&mut Rows).is_break() || whole_rows::are_named(select, order);
+    joins || (!select.from.is_empty() && names_rows())
 }
 
 fn factors(item: &TableWithJoins) -> impl Iterator<Item = &TableFactor> {
@@ -115,36 +123,17 @@ fn constraint_mut(join: &mut Join) -> Option<(&mut JoinConstraint, Side)> {
     }
 }
 
-/// Finds calls on rows; breaks off at the first.
+/// Finds rows that are made JSON, those of queries around them too; breaks off at the first.
 struct Rows;
 
 impl Visitor for Rows {
     type Break = ();
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        match row_of(expr) {
-            Some(_) => ControlFlow::Break(()),
-            None => ControlFlow::Continue(()),
+        match asked(expr) {
+            Some((_, Asked::Json)) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
         }
-    }
-}
-
-/// Returns the name that a function which takes rows is called with.
-fn row_of(expr: &Expr) -> Option<&Ident> {
-    let Expr::Function(function) = expr else {
-        return None;
-    };
-    let name = folded(function.name.0.last()?.as_ident()?);
-    let FunctionArguments::List(list) = &function.args else {
-        return None;
-    };
-    match list.args.as_slice() {
-        [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Identifier(row)))]
-            if OF_ROWS.contains(&name.as_str()) =>
-        {
-            Some(row)
-        }
-        _ => None,
     }
 }
 
@@ -158,6 +147,16 @@ struct Found {
 struct Finder {
     skip: usize,
     with: Vec<Option<With>>,
+    /// ORDER BYs of the queries around, each for the SELECT that it belongs to.
+    orders: Vec<Option<OrderBy>>,
+}
+
+/// Returns what a query whose body is one SELECT orders by.
+fn order_of(query: &Query) -> Option<OrderBy> {
+    match query.body.as_ref() {
+        SetExpr::Select(_) => query.order_by.clone(),
+        _ => None,
+    }
 }
 
 impl Visitor for Finder {
@@ -165,16 +164,19 @@ impl Visitor for Finder {
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Found> {
         self.with.push(query.with.clone());
+        self.orders.push(order_of(query));
         ControlFlow::Continue(())
     }
 
     fn post_visit_query(&mut self, _: &Query) -> ControlFlow<Found> {
         self.with.pop();
+        self.orders.pop();
         ControlFlow::Continue(())
     }
 
     fn post_visit_select(&mut self, select: &Select) -> ControlFlow<Found> {
-        if !is_concerned(select) {
+        let order = self.orders.last().and_then(Option::as_ref);
+        if !is_concerned(select, order) {
             return ControlFlow::Continue(());
         }
         if self.skip > 0 {
@@ -287,15 +289,43 @@ fn merged_with(all: Vec<With>) -> Option<With> {
 struct Change {
     skip: usize,
     relations: Option<Vec<Relation>>,
-    /// Columns that the SELECT has merged, for the ORDER BY of its query.
+    /// What the SELECT was made of, for the ORDER BY of its query.
+    spelled: Spelled,
+    /// ORDER BYs of the queries around.
+    orders: Vec<Option<OrderBy>>,
+}
+
+/// The columns of a SELECT that was spelled out.
+#[derive(Default)]
+struct Spelled {
+    relations: Vec<Relation>,
+    columns: Vec<Column>,
+    /// Those of them that are of both sides of a join.
     merged: Vec<Column>,
+}
+
+impl Spelled {
+    /// Spells out rows that a part of the SELECT speaks of as a whole.
+    fn spell_out_rows(&self, part: &mut impl WalkMut) {
+        let ControlFlow::Continue(()) = part.walk_mut(&mut RowsOut {
+            relations: &self.relations,
+            columns: &self.columns,
+            depth: 0,
+        });
+    }
 }
 
 impl VisitorMut for Change {
     type Break = Result<bool, SqlError>;
 
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Self::Break> {
+        self.orders.push(order_of(query));
+        ControlFlow::Continue(())
+    }
+
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Self::Break> {
-        if self.relations.is_none() || !is_concerned(select) {
+        let order = self.orders.last().and_then(Option::as_ref);
+        if self.relations.is_none() || !is_concerned(select, order) {
             return ControlFlow::Continue(());
         }
         if self.skip > 0 {
@@ -304,20 +334,22 @@ impl VisitorMut for Change {
         }
         let relations = self.relations.take().unwrap_or_default();
         match spell_out(select, relations) {
-            Ok(merged) => self.merged = merged,
+            Ok(spelled) => self.spelled = spelled,
             Err(error) => return ControlFlow::Break(Err(error)),
         }
         // What is left as it was would be found again.
-        match is_concerned(select) {
+        match is_concerned(select, None) {
             true => ControlFlow::Break(Ok(false)),
             false => ControlFlow::Continue(()),
         }
     }
 
     fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Self::Break> {
+        self.orders.pop();
         if self.relations.is_some() {
             return ControlFlow::Continue(());
         }
+        let mut is_left = false;
         if let (SetExpr::Select(select), Some(order)) = (query.body.as_ref(), &mut query.order_by)
             && let OrderByKind::Expressions(keys) = &mut order.kind
         {
@@ -331,30 +363,80 @@ impl VisitorMut for Change {
                 // An output column comes before those of FROM.
                 let named = matches!(&key.expr, Expr::Identifier(name) if is_output(name));
                 if !named {
-                    replace(&mut key.expr, &self.merged);
+                    replace(&mut key.expr, &self.spelled.merged);
+                    self.spelled.spell_out_rows(&mut key.expr);
                 }
             }
+            is_left = whole_rows::are_named(select, Some(order));
         }
-        ControlFlow::Break(Ok(true))
+        ControlFlow::Break(Ok(!is_left))
     }
 }
 
-/// Spells out one SELECT; returns the columns that it merges.
-fn spell_out(select: &mut Select, relations: Vec<Relation>) -> Result<Vec<Column>, SqlError> {
+/// Spells out one SELECT; returns the columns that it is made of.
+fn spell_out(select: &mut Select, relations: Vec<Relation>) -> Result<Spelled, SqlError> {
     let mut relations_left = relations.iter();
     let mut columns = Vec::new();
     for item in &mut select.from {
         columns.extend(merge(item, &mut relations_left)?);
     }
     let merged: Vec<Column> = columns.iter().filter(|column| column.merged).cloned().collect();
-    spell_out_rows(&mut select.projection, &relations, &columns);
+    let spelled = Spelled {
+        relations,
+        columns,
+        merged,
+    };
+    spelled.spell_out_rows(&mut select.projection);
+    spelled.spell_out_rows(&mut select.distinct);
+    spelled.spell_out_rows(&mut select.selection);
+    spelled.spell_out_rows(&mut select.having);
+    spelled.spell_out_rows(&mut select.qualify);
+    spell_out_items(select, &spelled);
+    let merged = &spelled.merged;
     if merged.is_empty() {
-        return Ok(merged);
+        return Ok(spelled);
     }
+    replace(&mut select.distinct, merged);
+    replace(&mut select.selection, merged);
+    replace(&mut select.group_by, merged);
+    replace(&mut select.having, merged);
+    replace(&mut select.named_window, merged);
+    Ok(spelled)
+}
+
+/// Spells out the select list, whose stars show columns once that are merged, and no marks of rows.
+fn spell_out_items(select: &mut Select, spelled: &Spelled) {
+    let Spelled {
+        relations,
+        columns,
+        merged,
+    } = spelled;
+    let is_marked = columns.iter().any(|column| is_mark(&column.name));
+    if merged.is_empty() && !is_marked {
+        return;
+    }
+    let visible = |columns: &[Column]| -> Vec<SelectItem> {
+        let visible = columns.iter().filter(|column| !is_mark(&column.name));
+        visible.map(shown).collect()
+    };
     for item in std::mem::take(&mut select.projection) {
         match item {
             SelectItem::Wildcard(options) if options == Default::default() => {
-                select.projection.extend(columns.iter().map(shown));
+                select.projection.extend(visible(columns));
+            }
+            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options)
+                if is_marked && options == Default::default() =>
+            {
+                let last = name.0.last().and_then(|part| part.as_ident()).map(folded);
+                let relation = relations.iter().find(|relation| table_of(relation) == last);
+                match relation {
+                    Some((_, columns)) => select.projection.extend(visible(columns)),
+                    None => {
+                        let kind = SelectItemQualifiedWildcardKind::ObjectName(name);
+                        let item = SelectItem::QualifiedWildcard(kind, options);
+                        select.projection.push(item);
+                    }
+                }
             }
             SelectItem::UnnamedExpr(Expr::Identifier(name)) => {
                 let column = merged.iter().find(|column| column.name == folded(&name));
@@ -362,17 +444,19 @@ fn spell_out(select: &mut Select, relations: Vec<Relation>) -> Result<Vec<Column
                 select.projection.push(item);
             }
             mut item => {
-                replace(&mut item, &merged);
+                replace(&mut item, merged);
                 select.projection.push(item);
             }
         }
     }
-    replace(&mut select.distinct, &merged);
-    replace(&mut select.selection, &merged);
-    replace(&mut select.group_by, &merged);
-    replace(&mut select.having, &merged);
-    replace(&mut select.named_window, &merged);
-    Ok(merged)
+}
+
+/// Returns the name by which the columns of a relation are written.
+fn table_of((_, columns): &Relation) -> Option<String> {
+    match &columns.first()?.expr {
+        Expr::CompoundIdentifier(parts) => Some(parts.iter().rev().nth(1)?.value.clone()),
+        _ => None,
+    }
 }
 
 /// Returns a column as an item of a select list, by its name.
@@ -535,45 +619,101 @@ impl VisitorMut for Replace<'_> {
     }
 }
 
-/// Makes objects of rows that are named in a select list.
-fn spell_out_rows(items: &mut [SelectItem], relations: &[Relation], columns: &[Column]) {
-    for item in items {
-        let ControlFlow::Continue(()) = item.walk_mut(&mut RowsOut { relations, columns });
-    }
-}
-
+/// Spells out rows that are spoken of as a whole. Of relations around a query only those that are made JSON.
 struct RowsOut<'a> {
     relations: &'a [Relation],
     columns: &'a [Column],
+    depth: usize,
 }
 
 impl VisitorMut for RowsOut<'_> {
     type Break = std::convert::Infallible;
 
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<Self::Break> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Self::Break> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
-        let Some(name) = row_of(expr).map(folded) else {
+        let Some((name, asked)) = asked(expr).map(|(name, asked)| (folded(name), asked)) else {
             return ControlFlow::Continue(());
         };
+        let is_of_another = self.depth > 0 && asked != Asked::Json;
         // A column comes before a relation.
-        if self.columns.iter().any(|column| column.name == name) {
+        if is_of_another || self.columns.iter().any(|column| column.name == name) {
             return ControlFlow::Continue(());
         }
-        let last = |relation: &&Relation| {
-            let (_, columns) = relation;
-            matches!(columns.first().map(|column| &column.expr), Some(Expr::CompoundIdentifier(parts))
-                if parts.iter().rev().nth(1).is_some_and(|table| table.value == name))
-        };
-        let Some((_, columns)) = self.relations.iter().find(last) else {
-            return ControlFlow::Continue(());
-        };
-        let string = |text: &str| Expr::Value(Value::SingleQuotedString(text.to_string()).into());
-        let pair = |column: &Column| [string(&column.name), column.expr.clone()];
-        let row = call(json::ROW, columns.iter().flat_map(pair).collect());
-        if let Expr::Function(function) = expr
-            && let FunctionArguments::List(list) = &mut function.args
-        {
-            list.args = vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(row))];
+        let relation = self
+            .relations
+            .iter()
+            .find(|relation| table_of(relation).as_ref() == Some(&name));
+        if let Some((_, columns)) = relation {
+            let (marks, columns): (Vec<&Column>, Vec<&Column>) =
+                columns.iter().partition(|column| is_mark(&column.name));
+            let mark = marks.first().map(|mark| mark.expr.clone());
+            *expr = row_asked(expr, asked, mark, &columns);
         }
         ControlFlow::Continue(())
     }
+}
+
+/// Spells out what is asked of a row; `mark` is true in rows that no outer join made up.
+fn row_asked(expr: &Expr, asked: Asked, mark: Option<Expr>, columns: &[&Column]) -> Expr {
+    let exprs = || columns.iter().map(|column| column.expr.clone());
+    let all = |tests: Vec<Expr>| {
+        let both = |left: Expr, right: Expr| Expr::BinaryOp {
+            left: Box::new(left),
+            op: BinaryOperator::And,
+            right: Box::new(right),
+        };
+        Expr::Nested(Box::new(tests.into_iter().reduce(both).unwrap_or_else(truth)))
+    };
+    match asked {
+        Asked::IsNull => all(exprs().map(|column| Expr::IsNull(Box::new(column))).collect()),
+        Asked::IsNotNull => all(exprs().map(|column| Expr::IsNotNull(Box::new(column))).collect()),
+        Asked::Count => with_argument(expr, mark.unwrap_or_else(truth)),
+        Asked::CountDistinct => with_argument(expr, if_there(mark, call("struct", exprs().collect()))),
+        Asked::Json => {
+            let string = |text: &str| Expr::Value(Value::SingleQuotedString(text.to_string()).into());
+            let pair = |column: &&Column| [string(&column.name), column.expr.clone()];
+            let row = call(json::ROW, columns.iter().flat_map(pair).collect());
+            match json::is_aggregate(expr) {
+                true => with_argument(expr, if_there(mark, row)),
+                false => if_there(mark, with_argument(expr, row)),
+            }
+        }
+    }
+}
+
+/// Makes NULL of what is made of a row that an outer join made up.
+fn if_there(mark: Option<Expr>, value: Expr) -> Expr {
+    let Some(mark) = mark else {
+        return value;
+    };
+    Expr::Case {
+        case_token: AttachedToken::empty(),
+        end_token: AttachedToken::empty(),
+        operand: None,
+        conditions: vec![CaseWhen {
+            condition: mark,
+            result: value,
+        }],
+        else_result: None,
+    }
+}
+
+/// Returns a call with another argument.
+fn with_argument(expr: &Expr, argument: Expr) -> Expr {
+    let mut expr = expr.clone();
+    if let Expr::Function(function) = &mut expr
+        && let FunctionArguments::List(list) = &mut function.args
+    {
+        list.args = vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))];
+    }
+    expr
 }

@@ -46,6 +46,9 @@ const OF_ROW: &str = "row_to_json";
 /// The aggregate that is spelled out.
 const AGGREGATE: &str = "json_agg";
 
+/// What stands before a row in an array but the first.
+const LINE: &str = "\n ";
+
 /// A value as JSON, NULL as `null`: what elements of `json_agg` become.
 const ELEMENT: &str = "json_element";
 
@@ -116,6 +119,7 @@ fn is_json(expr: &Expr) -> bool {
             };
             OF_JSON.contains(&name.as_str()) || (name == "coalesce" && any())
         }
+        Expr::Case { conditions, .. } => conditions.iter().any(|when| is_json(&when.result)),
         _ => false,
     }
 }
@@ -132,12 +136,14 @@ fn aggregated(function: &Function) -> Option<Expr> {
     let [FunctionArg::Unnamed(FunctionArgExpr::Expr(value))] = list.args.as_slice() else {
         return None;
     };
-    let is_row = matches!(value, Expr::Function(row) if row.name.to_string() == ROW);
-    // PostgreSQL puts each row on a line.
-    let comma = if is_row { ", \n " } else { ", " };
-    let text = |text: &str| Expr::Value(Value::SingleQuotedString(text.to_string()).into());
+    // PostgreSQL puts each row on a line, but not the NULL of a row that an outer join made up.
+    let may_be_none = row_or_none(value);
+    let comma = if is_row(value) { ", \n " } else { ", " };
     let argument = |expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr));
-    let element = call(ELEMENT, vec![value.clone()]);
+    let element = call(
+        ELEMENT,
+        vec![may_be_none.clone().unwrap_or_else(|| value.clone())],
+    );
     let joined = Function {
         name: ObjectName::from(vec![Ident::new("string_agg")]),
         args: FunctionArguments::List(FunctionArgumentList {
@@ -146,13 +152,54 @@ fn aggregated(function: &Function) -> Option<Expr> {
         }),
         ..function.clone()
     };
-    let beside = |left: Expr, right: Expr| Expr::BinaryOp {
+    let joined = match may_be_none {
+        Some(_) => call("ltrim", vec![Expr::Function(joined), text(LINE)]),
+        None => Expr::Function(joined),
+    };
+    let array = beside(beside(text("["), joined), text("]"));
+    Some(call(RAW, vec![array]))
+}
+
+fn text(text: &str) -> Expr {
+    Expr::Value(Value::SingleQuotedString(text.to_string()).into())
+}
+
+fn beside(left: Expr, right: Expr) -> Expr {
+    Expr::BinaryOp {
         left: Box::new(left),
         op: BinaryOperator::StringConcat,
         right: Box::new(right),
+    }
+}
+
+/// Whether a value is a row of a relation.
+fn is_row(value: &Expr) -> bool {
+    matches!(value, Expr::Function(row) if row.name.to_string() == ROW)
+}
+
+/// Puts a row that may be none on a line, if it is one; `None` for all other values.
+fn row_or_none(value: &Expr) -> Option<Expr> {
+    let mut value = value.clone();
+    let Expr::Case { conditions, .. } = &mut value else {
+        return None;
     };
-    let array = beside(beside(text("["), Expr::Function(joined)), text("]"));
-    Some(call(RAW, vec![array]))
+    let [when] = conditions.as_mut_slice() else {
+        return None;
+    };
+    if !is_row(&when.result) {
+        return None;
+    }
+    when.result = beside(text(LINE), when.result.clone());
+    Some(call(RAW, vec![value]))
+}
+
+/// Whether a call is of the aggregate that makes an array.
+pub(crate) fn is_aggregate(expr: &Expr) -> bool {
+    let Expr::Function(function) = expr else {
+        return false;
+    };
+    let name = function.name.0.last().and_then(|part| part.as_ident());
+    name.is_some_and(|name| name.value.eq_ignore_ascii_case(AGGREGATE))
 }
 
 /// Returns the name that what is spelled out here had.

@@ -112,6 +112,7 @@ mod types;
 mod vectors;
 mod views;
 mod walk;
+mod whole_rows;
 mod window_frames;
 mod within;
 

@@ -1,0 +1,400 @@
+//! Rows of a relation as values: which of them an outer join made up, `count(t.*)`, and `t IS NULL`.
+//!
+//! PostgreSQL tells a row whose columns are all NULL from a row that an outer join made up: `count(t.*)` counts the former.
+//! So a relation that is spoken of as a whole, and of which an outer join may make up rows, gets a column more, which is
+//! true in each of its own rows. Stars do not show it.
+//!
+//! | written               | becomes, for `t` with columns a and b                  |
+//! |-----------------------|--------------------------------------------------------|
+//! | `count(t.*)`, `count(t)` | `count(t.present)`, or `count(true)` in other joins |
+//! | `count(DISTINCT t)`   | `count(DISTINCT CASE WHEN t.present THEN struct(t.a, t.b) END)` |
+//! | `t IS NULL`, `t.* IS NULL` | `(t.a IS NULL AND t.b IS NULL)`                   |
+//! | `t IS NOT NULL`       | `(t.a IS NOT NULL AND t.b IS NOT NULL)`                |
+//! | `row_to_json(t)`      | `CASE WHEN t.present THEN json_row(…) END`             |
+//!
+//! Which columns a relation has, and whether a name is that of a column, `joined` knows.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    DuplicateTreatment, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, JoinOperator,
+    ObjectName, OrderBy, Query, Select, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor,
+    TableWithJoins, Value, Visitor, VisitorMut,
+};
+
+use crate::SqlError;
+use crate::output_names::HIDDEN;
+use crate::rewrite::select_from;
+use crate::statement::folded;
+use crate::walk::{Walk, WalkMut};
+
+/// Functions that take rows of a relation by its name, and make JSON of them.
+const TO_JSON: [&str; 3] = ["row_to_json", "to_json", "json_agg"];
+
+/// What is asked of the rows of a relation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// How many there are.
+    Count,
+    /// How many different ones there are.
+    CountDistinct,
+    /// Whether all of their columns are NULL.
+    IsNull,
+    /// Whether none of their columns is.
+    IsNotNull,
+    /// What they are as JSON.
+    Json,
+}
+
+/// Returns the relation that an expression may speak of as a whole, and what it asks.
+pub(crate) fn asked(expr: &Expr) -> Option<(&Ident, Asked)> {
+    match expr {
+        Expr::IsNull(inner) => Some((named(inner)?, Asked::IsNull)),
+        Expr::IsNotNull(inner) => Some((named(inner)?, Asked::IsNotNull)),
+        Expr::Function(function) => {
+            let name = folded(function.name.0.last()?.as_ident()?);
+            let FunctionArguments::List(list) = &function.args else {
+                return None;
+            };
+            let [FunctionArg::Unnamed(argument)] = list.args.as_slice() else {
+                return None;
+            };
+            let is_distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
+            let asked = match name.as_str() {
+                "count" if is_distinct => Asked::CountDistinct,
+                "count" => Asked::Count,
+                name if TO_JSON.contains(&name) => Asked::Json,
+                _ => return None,
+            };
+            let relation = match argument {
+                FunctionArgExpr::Expr(expr) => named(expr)?,
+                FunctionArgExpr::QualifiedWildcard(name) => last(name)?,
+                FunctionArgExpr::Wildcard | FunctionArgExpr::WildcardWithOptions(_) => return None,
+            };
+            Some((relation, asked))
+        }
+        _ => None,
+    }
+}
+
+fn named(expr: &Expr) -> Option<&Ident> {
+    match expr {
+        Expr::Identifier(name) => Some(name),
+        Expr::QualifiedWildcard(name, _) => last(name),
+        Expr::Nested(inner) => named(inner),
+        _ => None,
+    }
+}
+
+fn last(name: &ObjectName) -> Option<&Ident> {
+    name.0.last()?.as_ident()
+}
+
+/// Whether a SELECT, or the ORDER BY of its query, speaks of one of its relations as a whole.
+pub(crate) fn are_named(select: &Select, order: Option<&OrderBy>) -> bool {
+    !named_relations(select, order).is_empty()
+}
+
+/// Whether a column says that its row is none that an outer join made up.
+pub(crate) fn is_mark(column: &str) -> bool {
+    column.ends_with(&suffix())
+}
+
+fn suffix() -> String {
+    format!("{HIDDEN}present")
+}
+
+/// Whether some of the relations of a FROM have such a column.
+pub(crate) fn are_marked(from: &[TableWithJoins]) -> bool {
+    fn marked(factor: &TableFactor) -> bool {
+        match factor {
+            TableFactor::Derived { subquery, .. } => match subquery.body.as_ref() {
+                SetExpr::Select(select) => select.projection.last().is_some_and(
+                    |item| matches!(item, SelectItem::ExprWithAlias { alias, .. } if is_mark(&alias.value)),
+                ),
+                _ => false,
+            },
+            TableFactor::NestedJoin {
+                table_with_joins: inner,
+                ..
+            } => are_marked(std::slice::from_ref(inner)),
+            _ => false,
+        }
+    }
+    from.iter().any(|item| {
+        let mut factors = std::iter::once(&item.relation).chain(item.joins.iter().map(|join| &join.relation));
+        factors.any(marked)
+    })
+}
+
+/// The error of rows as a whole where the columns of FROM cannot be told.
+pub(crate) fn not_told() -> SqlError {
+    SqlError::unsupported(
+        "rows as a whole are not supported in a query that reads the query around it in FROM",
+    )
+}
+
+/// Gives relations that are spoken of as a whole a column that tells their own rows.
+///
+/// Fails with 0A000 on the rows of a function.
+pub(crate) fn mark(query: &mut Query) -> Result<(), SqlError> {
+    match query.walk_mut(&mut Marker) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+struct Marker;
+
+impl VisitorMut for Marker {
+    type Break = SqlError;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<SqlError> {
+        match query.body.as_mut() {
+            SetExpr::Select(select) => marked(select, query.order_by.as_ref()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
+        marked(select, None)
+    }
+}
+
+fn marked(select: &mut Select, order: Option<&OrderBy>) -> ControlFlow<SqlError> {
+    let has_joins = select.from.iter().any(|item| has_outer_join(item));
+    if !has_joins {
+        return ControlFlow::Continue(());
+    }
+    let wanted = named_relations(select, order);
+    for item in select.from.iter_mut().filter(|_| !wanted.is_empty()) {
+        if let Err(error) = mark_made_up(item, &wanted, false) {
+            return ControlFlow::Break(error);
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+fn has_outer_join(item: &TableWithJoins) -> bool {
+    let nested = |factor: &TableFactor| match factor {
+        TableFactor::NestedJoin {
+            table_with_joins: inner,
+            ..
+        } => has_outer_join(inner),
+        _ => false,
+    };
+    nested(&item.relation)
+        || item.joins.iter().any(|join| {
+            makes_up_right(&join.join_operator)
+                || makes_up_left(&join.join_operator)
+                || nested(&join.relation)
+        })
+}
+
+fn makes_up_right(join: &JoinOperator) -> bool {
+    use JoinOperator::{FullOuter, Left, LeftOuter};
+    matches!(join, Left(_) | LeftOuter(_) | FullOuter(_))
+}
+
+fn makes_up_left(join: &JoinOperator) -> bool {
+    use JoinOperator::{FullOuter, Right, RightOuter};
+    matches!(join, Right(_) | RightOuter(_) | FullOuter(_))
+}
+
+/// Returns the relations of FROM that are spoken of as a whole.
+fn named_relations(select: &Select, order: Option<&OrderBy>) -> Vec<String> {
+    let mut relations = Vec::new();
+    for item in &select.from {
+        names_of(item, &mut relations);
+    }
+    if relations.is_empty() {
+        return relations;
+    }
+    let mut finder = Finder {
+        relations,
+        found: Vec::new(),
+        depth: 0,
+    };
+    let ControlFlow::Continue(()) = select.projection.walk(&mut finder);
+    let ControlFlow::Continue(()) = select.distinct.walk(&mut finder);
+    let ControlFlow::Continue(()) = select.selection.walk(&mut finder);
+    let ControlFlow::Continue(()) = select.having.walk(&mut finder);
+    let ControlFlow::Continue(()) = select.qualify.walk(&mut finder);
+    if let Some(order) = order {
+        let ControlFlow::Continue(()) = order.walk(&mut finder);
+    }
+    finder.found
+}
+
+fn names_of(item: &TableWithJoins, names: &mut Vec<String>) {
+    let factors = std::iter::once(&item.relation).chain(item.joins.iter().map(|join| &join.relation));
+    for factor in factors {
+        match factor {
+            TableFactor::NestedJoin {
+                table_with_joins: inner,
+                alias: None,
+            } => names_of(inner, names),
+            factor => names.extend(name_of(factor)),
+        }
+    }
+}
+
+fn name_of(factor: &TableFactor) -> Option<String> {
+    let name = match factor {
+        TableFactor::Table {
+            alias: None, name, ..
+        } => last(name)?,
+        TableFactor::Table {
+            alias: Some(alias), ..
+        }
+        | TableFactor::Derived {
+            alias: Some(alias), ..
+        }
+        | TableFactor::TableFunction {
+            alias: Some(alias), ..
+        }
+        | TableFactor::Function {
+            alias: Some(alias), ..
+        }
+        | TableFactor::UNNEST {
+            alias: Some(alias), ..
+        }
+        | TableFactor::NestedJoin {
+            alias: Some(alias), ..
+        } => &alias.name,
+        _ => return None,
+    };
+    Some(folded(name))
+}
+
+/// Finds relations that are spoken of as a whole, but not in queries within.
+struct Finder {
+    relations: Vec<String>,
+    found: Vec<String>,
+    depth: usize,
+}
+
+impl Visitor for Finder {
+    type Break = std::convert::Infallible;
+
+    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<Self::Break> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<Self::Break> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Self::Break> {
+        if let (0, Some((name, _))) = (self.depth, asked(expr)) {
+            let name = folded(name);
+            if self.relations.contains(&name) && !self.found.contains(&name) {
+                self.found.push(name);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Marks those of the relations of a join of which rows may be made up, by a join in it or around it.
+fn mark_made_up(item: &mut TableWithJoins, wanted: &[String], around: bool) -> Result<(), SqlError> {
+    let makes_up: Vec<(bool, bool)> = item
+        .joins
+        .iter()
+        .map(|join| {
+            (
+                makes_up_left(&join.join_operator),
+                makes_up_right(&join.join_operator),
+            )
+        })
+        .collect();
+    let later = |at: usize| makes_up[at..].iter().any(|(left, _)| *left);
+    mark_within(&mut item.relation, wanted, around || later(0))?;
+    for (at, join) in item.joins.iter_mut().enumerate() {
+        mark_within(
+            &mut join.relation,
+            wanted,
+            around || makes_up[at].1 || later(at + 1),
+        )?;
+    }
+    Ok(())
+}
+
+fn mark_within(factor: &mut TableFactor, wanted: &[String], made_up: bool) -> Result<(), SqlError> {
+    if let TableFactor::NestedJoin {
+        table_with_joins: inner,
+        alias: None,
+    } = factor
+    {
+        return mark_made_up(inner, wanted, made_up);
+    }
+    match name_of(factor).filter(|name| made_up && wanted.contains(name)) {
+        Some(name) => mark_factor(factor, &name),
+        None => Ok(()),
+    }
+}
+
+fn truth() -> Expr {
+    Expr::Value(Value::Boolean(true).into())
+}
+
+/// Adds the column to a relation: to a query as it stands, to all else in a query around it.
+fn mark_factor(factor: &mut TableFactor, relation: &str) -> Result<(), SqlError> {
+    let column = Ident::with_quote('"', format!("{relation}{}", suffix()));
+    let mark = SelectItem::ExprWithAlias {
+        expr: truth(),
+        alias: column.clone(),
+    };
+    match factor {
+        TableFactor::Derived { subquery, alias, .. }
+            if matches!(subquery.body.as_ref(), SetExpr::Select(_)) =>
+        {
+            let SetExpr::Select(select) = subquery.body.as_mut() else {
+                return Ok(());
+            };
+            let is_marked = select.projection.contains(&mark);
+            if let Some(alias) = alias
+                && !alias.columns.is_empty()
+                && !is_marked
+            {
+                alias.columns.push(TableAliasColumnDef {
+                    name: column,
+                    data_type: None,
+                });
+            }
+            if !is_marked {
+                select.projection.push(mark);
+            }
+            Ok(())
+        }
+        TableFactor::Derived { lateral: false, .. }
+        | TableFactor::Table { args: None, .. }
+        | TableFactor::NestedJoin { .. } => {
+            let name = Ident::with_quote('"', relation);
+            let from = TableWithJoins {
+                relation: factor.clone(),
+                joins: Vec::new(),
+            };
+            let items = vec![SelectItem::Wildcard(Default::default()), mark];
+            *factor = TableFactor::Derived {
+                lateral: false,
+                subquery: Box::new(select_from(items, vec![from], None)),
+                alias: Some(TableAlias {
+                    explicit: true,
+                    name,
+                    columns: Vec::new(),
+                    at: None,
+                }),
+                sample: None,
+            };
+            Ok(())
+        }
+        _ => {
+            let message =
+                format!("\"{relation}\" as a whole, of which an outer join makes up rows, is not supported");
+            Err(SqlError::unsupported(message))
+        }
+    }
+}
