@@ -162,7 +162,7 @@ impl VisitorMut for Marker {
 }
 
 fn marked(select: &mut Select, order: Option<&OrderBy>) -> ControlFlow<SqlError> {
-    let has_joins = select.from.iter().any(|item| has_outer_join(item));
+    let has_joins = select.from.iter().any(has_outer_join);
     if !has_joins {
         return ControlFlow::Continue(());
     }
