@@ -103,7 +103,7 @@ fn expressions_are_read_back() {
             "CASE WHEN a > 1 THEN 'x' ELSE 'y' END",
             "CASE WHEN a > 1 THEN 'x' ELSE 'y' END",
         ),
-        ("-b", "- b"),
+        ("-b", "0 - b"),
         ("name ~ '^a'", "name LIKE 'a%'"),
         ("name::varchar(3)", "left(name, 3)"),
         ("\"time\" > '12:00'", "\"time\" > TIME '12:00:00'"),
