@@ -17,7 +17,7 @@
 use crate::access::{AccessPath, ScanKind};
 use crate::cost::Estimate;
 use crate::planner::Planner;
-use crate::predicate::Predicate;
+use crate::predicate::{Operand, Predicate};
 use crate::query::{Query, Source};
 
 /// Most arms of an OR that are looked at.
@@ -101,8 +101,9 @@ impl Planner {
             if matches!(path.kind, ScanKind::FullScan | ScanKind::Columnar) || cost >= most {
                 return None;
             }
-            match groups.iter_mut().find(|(source, _)| *source == path.source) {
-                Some((_, arms)) => arms.push(arm),
+            match groups.iter().position(|(source, _)| *source == path.source) {
+                Some(group) if group + 1 < groups.len() && may_fail(all[arm]) => return None,
+                Some(group) => groups[group].1.push(arm),
                 None => groups.push((path.source, vec![arm])),
             }
         }
@@ -139,6 +140,14 @@ impl Planner {
         };
         self.choose(&query).path
     }
+}
+
+/// Whether an arm may have no result. Such an arm does not go before others: where one of those is true, the
+/// statement would fail for a row that OR, from left to right, gives.
+fn may_fail(arm: &Predicate) -> bool {
+    let mut fails = !arm.is_understood();
+    arm.visit_operands(&mut |operand| fails |= matches!(operand, Operand::Function(..)));
+    fails
 }
 
 /// The conjuncts of a query, one of them cut down to some arms, and that none of others is true.

@@ -471,6 +471,10 @@ mod tests {
 
     /// Returns the results of all functions that take these arguments as they are.
     fn results(state: &SessionState, arguments: &[FieldRef]) -> Vec<(String, ArrowType)> {
+        if arguments.is_empty() {
+            // Some functions of DataFusion count on an argument before they look whether there is one.
+            return Vec::new();
+        }
         let types: Vec<ArrowType> = arguments.iter().map(|field| field.data_type().clone()).collect();
         let takes = |fields: DataFusionResult<Vec<FieldRef>>| {
             fields.is_ok_and(|fields| fields.iter().map(|field| field.data_type()).eq(types.iter()))
@@ -478,7 +482,7 @@ mod tests {
         let mut all: Vec<(String, ArrowType)> = Vec::new();
         for (name, function) in state.scalar_functions() {
             // What does not take the arguments is not asked: some functions count on having one.
-            if !takes(fields_with_udf(arguments, function.as_ref())) || arguments.is_empty() {
+            if !takes(fields_with_udf(arguments, function.as_ref())) {
                 continue;
             }
             let values = vec![None; arguments.len()];
@@ -491,7 +495,7 @@ mod tests {
             }
         }
         for (name, function) in state.aggregate_functions() {
-            if !takes(fields_with_udf(arguments, function.as_ref())) || arguments.is_empty() {
+            if !takes(fields_with_udf(arguments, function.as_ref())) {
                 continue;
             }
             if let Ok(field) = function.return_field(arguments) {

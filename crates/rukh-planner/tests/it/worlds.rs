@@ -159,6 +159,13 @@ impl World {
             .extend(predicate.map(|predicate| (id, predicate)));
     }
 
+    /// A row for which the condition of a partial index fails is not written: INSERT fails, too.
+    fn can_be_written(&self, row: &Row) -> bool {
+        self.index_predicates
+            .iter()
+            .all(|(_, predicate)| self.answer(row, predicate).is_ok())
+    }
+
     fn add_rows(&mut self, choices: &mut Choices) {
         let mut taken: BTreeSet<(Source, Vec<u8>)> = BTreeSet::new();
         let count = 1 + choices.below(60);
@@ -174,7 +181,7 @@ impl World {
                 .into_iter()
                 .filter_map(|source| Some((source, self.key(&row, source)?)))
                 .collect();
-            if keys.iter().all(|key| !taken.contains(key)) {
+            if self.can_be_written(&row) && keys.iter().all(|key| !taken.contains(key)) {
                 taken.extend(keys);
                 self.rows.push(row);
             }
