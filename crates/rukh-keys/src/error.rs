@@ -26,6 +26,12 @@ pub enum ValueError {
     /// A quotient whose divisor is 0 (22012).
     #[error("division by zero")]
     DivisionByZero,
+    /// A float computed of finite ones is greater than the greatest (22003).
+    #[error("value out of range: overflow")]
+    FloatOverflow,
+    /// A product or quotient of floats is less than the least that is not 0 (22003).
+    #[error("value out of range: underflow")]
+    FloatUnderflow,
     /// A decimal has more digits before the point than its type (22003).
     #[error("numeric field overflow")]
     NumericOverflow {

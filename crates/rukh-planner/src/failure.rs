@@ -8,6 +8,7 @@
 //! | `x / 0`                       | for every value, but NaN                         | 22012 |
 //! | sum, product of integers      | beyond the wider type of both                    | 22003 |
 //! | sum, product of a decimal     | beyond 38 digits                                 | 22003 |
+//! | sum, product, quotient of floats | infinite, or 0, though no operand is          | 22003 |
 //! | cast to an integer            | beyond its type, and for NaN                     | 22003 |
 //! | `ts + k`, `to_timestamp(x)`   | beyond the calendar                              | 22008 |
 //!
@@ -39,12 +40,54 @@ pub(crate) fn computed(
     {
         return Err(ValueError::DivisionByZero);
     }
+    let operand = float_of(&value);
     let (Some(result), Some(value)) = (result_type(function, ty), apply(function, value)) else {
         return Ok(None);
     };
+    if let (Some(operand), Some(float), Some(k)) = (operand, float_of(&value), factor(function)) {
+        check_float(function, operand, k, float)?;
+    }
     match is_cut(function) || is_held(&value, result) {
         true => Ok(Some(value)),
         false => Err(out_of_range(result)),
+    }
+}
+
+fn float_of(value: &Value<'_>) -> Option<f64> {
+    match value {
+        Value::Float(value) => Some(*value),
+        _ => None,
+    }
+}
+
+/// The float that a function adds, multiplies or divides by.
+fn factor(function: &Function) -> Option<f64> {
+    match function {
+        Function::Add(k)
+        | Function::Subtract(k)
+        | Function::SubFrom(k)
+        | Function::Multiply(k)
+        | Function::Divide(k) => match k.datum {
+            Datum::Float(k) => Some(k),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Fails where a float leaves its type: it was finite, or not 0, and so was what it met.
+fn check_float(function: &Function, operand: f64, k: f64, result: f64) -> Result<(), ValueError> {
+    if result.is_infinite() && operand.is_finite() && k.is_finite() {
+        return Err(ValueError::FloatOverflow);
+    }
+    let vanishes = match function {
+        Function::Multiply(_) => operand != 0.0 && k != 0.0,
+        Function::Divide(_) => operand != 0.0 && k.is_finite(),
+        _ => false,
+    };
+    match result == 0.0 && vanishes {
+        true => Err(ValueError::FloatUnderflow),
+        false => Ok(()),
     }
 }
 

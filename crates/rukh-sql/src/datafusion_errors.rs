@@ -27,8 +27,26 @@ impl From<DataFusionError> for SqlError {
             DataFusionError::IoError(error) => SqlError::io(error.to_string()),
             DataFusionError::Plan(message) => plan_error(message),
             DataFusionError::Execution(message) => execution_error(message),
+            DataFusionError::Internal(message) => internal_error(&message),
             other => SqlError::internal(other.strip_backtrace()),
         }
+    }
+}
+
+/// What DataFusion says of itself, though it is the statement that is wrong.
+fn internal_error(message: &str) -> SqlError {
+    match between(message, "Failed to coerce types ", " in BETWEEN") {
+        Some(types) => {
+            let types: Vec<String> = types.split(" and ").map(postgres_type).collect();
+            SqlError::statement(
+                "42883",
+                format!("operator does not exist: {}", types.join(" >= ")),
+            )
+        }
+        None if message.contains("failed to convert size") => {
+            SqlError::statement("22003", "the size of an array is out of range")
+        }
+        None => SqlError::internal(format!("Internal error: {message}")),
     }
 }
 
@@ -57,15 +75,40 @@ fn not_implemented(message: String) -> SqlError {
 /// A shared error cannot be taken apart; one of ours inside it is copied.
 fn shared_error(shared: &DataFusionError) -> SqlError {
     match shared {
-        DataFusionError::External(source) => match source.downcast_ref::<SqlError>() {
-            Some(error) => error.clone(),
-            None => SqlError::internal(source.to_string()),
+        DataFusionError::External(source) => copied_error(source.as_ref()),
+        DataFusionError::ArrowError(error, _) => match error.as_ref() {
+            ArrowError::ExternalError(source) => copied_error(source.as_ref()),
+            ArrowError::DivideByZero => arrow_error(ArrowError::DivideByZero),
+            ArrowError::CastError(message) => arrow_error(ArrowError::CastError(message.clone())),
+            ArrowError::ComputeError(message) => arrow_error(ArrowError::ComputeError(message.clone())),
+            ArrowError::ParseError(message) => arrow_error(ArrowError::ParseError(message.clone())),
+            ArrowError::ArithmeticOverflow(message) => {
+                arrow_error(ArrowError::ArithmeticOverflow(message.clone()))
+            }
+            ArrowError::InvalidArgumentError(message) => {
+                arrow_error(ArrowError::InvalidArgumentError(message.clone()))
+            }
+            other => SqlError::internal(other.to_string()),
         },
+        DataFusionError::NotImplemented(message) => not_implemented(message.clone()),
+        DataFusionError::Plan(message) => plan_error(message.clone()),
+        DataFusionError::SchemaError(error, _) => schema_error(error),
+        DataFusionError::Internal(message) => internal_error(message),
         DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => shared_error(inner),
         DataFusionError::Shared(inner) => shared_error(inner),
         DataFusionError::ResourcesExhausted(message) => SqlError::new(ErrorKind::Io, "53200", message),
         DataFusionError::Execution(message) => execution_error(message.clone()),
         other => SqlError::internal(other.strip_backtrace()),
+    }
+}
+
+fn copied_error(source: &(dyn std::error::Error + Send + Sync + 'static)) -> SqlError {
+    if let Some(error) = source.downcast_ref::<SqlError>() {
+        return error.clone();
+    }
+    match source.downcast_ref::<DataFusionError>() {
+        Some(error) => shared_error(error),
+        None => SqlError::internal(source.to_string()),
     }
 }
 
@@ -114,6 +157,9 @@ fn arrow_error(error: ArrowError) -> SqlError {
         ArrowError::CastError(message) if message.contains("ast string '") => unreadable(&message),
         ArrowError::CastError(message) if overflows_decimal(&message) => numeric_overflow(),
         ArrowError::InvalidArgumentError(message) if overflows_decimal(&message) => numeric_overflow(),
+        ArrowError::InvalidArgumentError(message) if message.contains("non UTF-8 data") => {
+            SqlError::statement("22021", "invalid byte sequence for encoding \"UTF8\"")
+        }
         ArrowError::CastError(message) => match between(&message, "an't cast value ", " to type ") {
             Some(_) => {
                 let ty = message.rsplit(' ').next().unwrap_or_default();
@@ -214,6 +260,12 @@ fn plan_error(message: String) -> SqlError {
     if let Some(operation) = between(&message, "coerce arithmetic expression ", " to valid types") {
         let words: Vec<String> = operation.split(' ').map(postgres_type).collect();
         return SqlError::statement("42883", format!("operator does not exist: {}", words.join(" ")));
+    }
+    if message.contains("Percentile value") {
+        return match message.contains("must be a literal") {
+            true => SqlError::unsupported(lower_first(&message)),
+            false => SqlError::statement("22003", lower_first(&message)),
+        };
     }
     if message.contains("annot infer common argument type") {
         return SqlError::statement("42883", lower_first(&message));

@@ -146,6 +146,8 @@ fn value_sqlstate(error: &ValueError) -> &'static str {
     match error {
         ValueError::OutOfRange { .. }
         | ValueError::IntegerOutOfRange { .. }
+        | ValueError::FloatOverflow
+        | ValueError::FloatUnderflow
         | ValueError::NumericOverflow { .. } => "22003",
         ValueError::DateTimeOutOfRange { .. } | ValueError::MomentOutOfRange { .. } => "22008",
         ValueError::DivisionByZero => "22012",

@@ -36,7 +36,7 @@ use crate::sequences::calls_sequence;
 use crate::statement::parse_expression;
 use crate::types::{data_type_of, data_type_of_arrow, table_schema};
 use crate::walk::Walk;
-use crate::{aggregates, result_types, sum};
+use crate::{aggregates, float_aggregates, result_types, sum};
 
 /// DataFusion's functions and typing rules, without any table.
 static STATE: LazyLock<SessionState> = LazyLock::new(|| {
@@ -64,6 +64,7 @@ pub(crate) fn register_functions(state: &mut SessionState) {
         .expect("planners of a session can be added to");
     let aggregates = aggregates::aggregates()
         .into_iter()
+        .chain(float_aggregates::aggregates())
         .chain(result_types::aggregates());
     for aggregate in aggregates.chain([sum::sum()]) {
         state

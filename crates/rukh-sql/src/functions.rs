@@ -1,34 +1,32 @@
 //! What SQL has here and not in DataFusion: types of casts, and functions beside HASH.
 
-use std::any::Any;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, Datum, StringArray, TimestampMicrosecondArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray, TimestampMicrosecondArray};
 use datafusion::arrow::compute::kernels::length::length;
-use datafusion::arrow::compute::kernels::numeric;
 use datafusion::arrow::datatypes::{
-    DataType as ArrowType, Field, FieldRef, Float32Type, Float64Type, TimeUnit, TimestampMicrosecondType,
+    DataType as ArrowType, Field, FieldRef, TimeUnit, TimestampMicrosecondType,
 };
-use datafusion::arrow::error::ArrowError;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::planner::TypePlanner;
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
-use datafusion::logical_expr::type_coercion::binary::binary_numeric_coercion;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, Operator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
-use datafusion::physical_expr_common::datum::apply;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast;
-use rukh_keys::{DataType, ValueError};
+use rukh_keys::DataType;
 
 use crate::SqlError;
 use crate::ages;
 use crate::bounded;
 use crate::cast_names::cast_apart;
 use crate::characters;
+use crate::extract;
+use crate::float_functions;
 use crate::json;
 use crate::moments;
+use crate::operand_types;
 use crate::rounding::{self, round_half_to_even};
 use crate::similar;
 use crate::statement::data_type;
@@ -36,6 +34,7 @@ use crate::time_zones::timezone;
 use crate::to_char;
 use crate::translate::time_unit;
 use crate::types::{arrow_type, data_type_of_arrow};
+use crate::waits;
 
 /// Returns the functions beside HASH: those DataFusion lacks, and those that do more here.
 pub(crate) fn functions() -> Vec<Arc<ScalarUDF>> {
@@ -54,10 +53,14 @@ pub(crate) fn functions() -> Vec<Arc<ScalarUDF>> {
         to_char::to_char(),
         Arc::new(sign.with_aliases(["sign"])),
         Arc::new(timezone()),
+        extract::date_part(),
+        operand_types::pg_typeof(),
         Arc::new(ScalarUDF::from(ToUuid::default())),
         Arc::new(random.with_aliases(["gen_random_uuid"])),
     ];
     ours.into_iter()
+        .chain(float_functions::functions())
+        .chain(waits::functions())
         .chain(similar::functions())
         .chain(ages::functions())
         .chain(bounded::functions())
@@ -313,156 +316,4 @@ impl DateTrunc {
             scalar => Ok(scalar),
         }
     }
-}
-
-/// Returns the function that computes `op` on integers and fails when the result is too large.
-pub(crate) fn checked(op: Operator) -> Option<Arc<ScalarUDF>> {
-    static CHECKED: LazyLock<[Arc<ScalarUDF>; 4]> = LazyLock::new(|| {
-        [
-            Operator::Plus,
-            Operator::Minus,
-            Operator::Multiply,
-            Operator::Divide,
-        ]
-        .map(|op| {
-            let signature = Signature::user_defined(Volatility::Immutable);
-            Arc::new(ScalarUDF::from(Checked { op, signature }))
-        })
-    });
-    let position = match op {
-        Operator::Plus => 0,
-        Operator::Minus => 1,
-        Operator::Multiply => 2,
-        Operator::Divide => 3,
-        _ => return None,
-    };
-    Some(CHECKED[position].clone())
-}
-
-/// Returns the operator that a function of [`checked`] stands for.
-pub(crate) fn checked_operator(function: &ScalarUDF) -> Option<Operator> {
-    let inner: &dyn Any = function.inner().as_ref();
-    inner.downcast_ref::<Checked>().map(|checked| checked.op)
-}
-
-/// A sum, difference or product of integers, or a quotient of floats; DataFusion's operators wrap around
-/// and give infinity instead of failing.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Checked {
-    op: Operator,
-    signature: Signature,
-}
-
-impl ScalarUDFImpl for Checked {
-    fn name(&self) -> &str {
-        match self.op {
-            Operator::Plus => "int_add",
-            Operator::Minus => "int_subtract",
-            Operator::Multiply => "int_multiply",
-            _ => "float_divide",
-        }
-    }
-
-    fn display_name(&self, args: &[Expr]) -> DataFusionResult<String> {
-        self.schema_name(args)
-    }
-
-    fn schema_name(&self, args: &[Expr]) -> DataFusionResult<String> {
-        let [left, right] = args else {
-            return Ok(self.name().to_string());
-        };
-        Ok(format!(
-            "{} {} {}",
-            left.schema_name(),
-            self.op,
-            right.schema_name()
-        ))
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
-        match types {
-            [ArrowType::Float32, ArrowType::Float32] if self.op == Operator::Divide => Ok(types.to_vec()),
-            [_, _] if self.op == Operator::Divide => Ok(vec![ArrowType::Float64; 2]),
-            [left, right] => {
-                let common = binary_numeric_coercion(left, right)
-                    .or_else(|| left.is_null().then(|| right.clone()))
-                    .or_else(|| right.is_null().then(|| left.clone()))
-                    .filter(|common| !common.is_null())
-                    .unwrap_or(ArrowType::Int64);
-                Ok(vec![common.clone(), common])
-            }
-            _ => Err(undefined_function(self.name(), types)),
-        }
-    }
-
-    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
-        match types {
-            [left, _] => Ok(left.clone()),
-            _ => Err(undefined_function(self.name(), types)),
-        }
-    }
-
-    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
-        let [left, right] = arguments.args.as_slice() else {
-            return Err(undefined_function(self.name(), &[]));
-        };
-        let compute = match self.op {
-            Operator::Plus => numeric::add,
-            Operator::Minus => numeric::sub,
-            Operator::Multiply => numeric::mul,
-            _ => divide_floats,
-        };
-        apply(left, right, |left, right| {
-            compute(left, right).map_err(|error| match error {
-                ArrowError::ArithmeticOverflow(_) => {
-                    let ty = data_type_of_arrow(left.get().0.data_type());
-                    let error = SqlError::from(ValueError::IntegerOutOfRange { ty });
-                    ArrowError::ExternalError(Box::new(error))
-                }
-                other => other,
-            })
-        })
-    }
-
-    fn output_ordering(&self, input: &[ExprProperties]) -> DataFusionResult<SortProperties> {
-        let [left, right] = input else {
-            return Ok(SortProperties::Unordered);
-        };
-        Ok(match self.op {
-            Operator::Plus => left.sort_properties.add(&right.sort_properties),
-            Operator::Minus => left.sort_properties.sub(&right.sort_properties),
-            _ => SortProperties::Unordered,
-        })
-    }
-}
-
-/// Divides floats; fails on a divisor of zero, unless the dividend is NaN.
-fn divide_floats(left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef, ArrowError> {
-    let quotients = numeric::div(left, right)?;
-    let at = |values: &dyn Datum, row| match values.get() {
-        (array, true) => float_at(array, 0),
-        (array, false) => float_at(array, row),
-    };
-    let is_by_zero = |row| {
-        float_at(&quotients, row).is_some_and(|quotient| !quotient.is_finite())
-            && at(right, row) == Some(0.0)
-            && at(left, row).is_some_and(|dividend| !dividend.is_nan())
-    };
-    match (0..quotients.len()).any(is_by_zero) {
-        true => Err(ArrowError::DivideByZero),
-        false => Ok(quotients),
-    }
-}
-
-fn float_at(array: &dyn Array, row: usize) -> Option<f64> {
-    if array.is_null(row) {
-        return None;
-    }
-    let single = array.as_primitive_opt::<Float32Type>();
-    let double = || Some(array.as_primitive_opt::<Float64Type>()?.value(row));
-    single.map(|floats| f64::from(floats.value(row))).or_else(double)
 }

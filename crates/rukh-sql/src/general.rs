@@ -32,7 +32,9 @@ use crate::provider::{CurrentStatement, RukhCatalog};
 use crate::push_down::logical_rules;
 use crate::rewrite::rewrite;
 use crate::subqueries::single_values;
-use crate::{inner_order, joined, named_windows, outer_names, past, sample, set_operations, stars, views};
+use crate::{
+    inner_order, joined, named_windows, once, outer_names, past, sample, set_operations, stars, views,
+};
 
 /// Memory that one database's queries share for sorts, joins and aggregates before they spill, bytes.
 pub(crate) const QUERY_MEMORY_MAX: usize = 768 << 20;
@@ -128,7 +130,8 @@ pub(crate) async fn logical_plan(
         true => plan,
         false => plan.with_param_values(ParamValues::from(params.to_vec()))?,
     };
-    let plan = keep_apart(type_literals(plan)?)?;
+    let plan = once::shared(type_literals(plan)?, &once::names(&query))?;
+    let plan = keep_apart(plan)?;
     Ok(join_again(state.optimize(&plan)?)?)
 }
 

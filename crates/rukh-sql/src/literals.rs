@@ -13,6 +13,10 @@
 //! | sums of integers too large | wrap around                    | error 22003                      |
 //! | floats divided by zero     | Infinity                       | error 22012                      |
 //! | `-n` of the least integer  | itself                         | error 22003                      |
+//! | floats too large or small  | Infinity, 0                    | error 22003 (`arithmetic`)       |
+//! | UNION of float and decimal  | a decimal                      | DOUBLE (`union_types`)           |
+//! | lead(n, 1, -1.4)           | an integer                     | a decimal                        |
+//! | array_agg(DISTINCT n)      | in any order                   | in that of the values            |
 //! | `'today'` beside a DATE    | an error                       | a day (`moment_words`)           |
 //! | values cast to text        | Arrow's texts                  | PostgreSQL's (`text_casts`)      |
 //! | values cast to numbers     | Arrow's numbers                | PostgreSQL's (`number_casts`)    |
@@ -21,15 +25,15 @@
 //! (DataFusion would compare texts). Literals compared with UUIDs and CHARs get their stored form.
 
 use std::borrow::Borrow;
-use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef, TimeUnit};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::functions::math;
-use datafusion::logical_expr::expr::{Case, Cast, InList, ScalarFunction};
+use datafusion::functions::{datetime, math};
+use datafusion::logical_expr::expr::{AggregateFunction, Case, Cast, InList, ScalarFunction, WindowFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::type_coercion::binary::type_union_coercion;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     Between, BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, ScalarUDF, cast,
@@ -37,28 +41,42 @@ use datafusion::logical_expr::{
 use rukh_keys::DataType;
 
 use crate::SqlError;
-use crate::functions;
+use crate::arithmetic::{checked, checked_function};
+use crate::extract::date_part;
 use crate::moment_words::moment_of;
 use crate::number_casts::{cast_number, double_of};
 use crate::operand_types::{self, check_union};
 use crate::scalars::scalar_from_datum;
 use crate::text_casts::{cast_to_text, concatenated, is_text};
 use crate::types::data_type_of;
+use crate::union_types::doubled;
 use crate::window_frames::framed;
 
 /// Types the string literals of every comparison in the plan, subqueries included.
 ///
 /// Fails with 22P02 or 22007 on a literal that its type cannot read.
 pub(crate) fn type_literals(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
+    let mut has_new_columns = false;
     let typed = plan.transform_up_with_subqueries(|node| {
+        // The types of columns come from below.
+        let node = if has_new_columns {
+            node.recompute_schema()?
+        } else {
+            node
+        };
+        check_union(&node).map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let doubled = doubled(node)?;
+        has_new_columns |= doubled.transformed;
+        let (node, changed) = (doubled.data, doubled.transformed);
         let schema = merge_schema(&node.inputs());
         let names = NamePreserver::new(&node);
-        check_union(&node).map_err(|error| DataFusionError::External(Box::new(error)))?;
-        node.map_expressions(|expr| {
+        let mut typed = node.map_expressions(|expr| {
             let name = names.save(&expr);
             let typed = expr.transform_up(|expr| typed_expr(expr, &schema))?;
             Ok(typed.update_data(|expr| name.restore(expr)))
-        })
+        })?;
+        typed.transformed |= changed || has_new_columns;
+        Ok(typed)
     })?;
     Ok(typed.data)
 }
@@ -122,7 +140,8 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
             let negated = negated.unwrap_or(Expr::Negative(inner));
             Ok(Transformed::new_transformed(negated, changed))
         }
-        Expr::WindowFunction(function) => framed(function, schema),
+        Expr::WindowFunction(function) => framed(with_default_alike(function, schema)?, schema),
+        Expr::AggregateFunction(call) => Ok(in_order_of_values(call)),
         Expr::Between(Between {
             expr,
             negated,
@@ -187,6 +206,10 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
             ))
         }
         Expr::Case(case) => typed_case(case, schema),
+        // What EXTRACT is planned as; by name the function is found where it was replaced.
+        Expr::ScalarFunction(ScalarFunction { func, args }) if func == datetime::date_part() => {
+            Ok(Transformed::yes(date_part().call(args)))
+        }
         Expr::ScalarFunction(ScalarFunction { func, args }) if takes_alike(&func) => {
             let (args, changed) = alike(args, schema)?;
             Ok(Transformed::new_transformed(func.call(args), changed))
@@ -201,9 +224,61 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
     }
 }
 
+/// Brings what `lead` and `lag` look at and what they give beyond the ends to one type: `lead(n, 1, -1.4)` is NUMERIC.
+fn with_default_alike(
+    mut function: Box<WindowFunction>,
+    schema: &DFSchema,
+) -> DataFusionResult<Box<WindowFunction>> {
+    if !matches!(function.fun.name(), "lead" | "lag") {
+        return Ok(function);
+    }
+    let [value, _, default] = function.params.args.as_slice() else {
+        return Ok(function);
+    };
+    let types = (value.get_type(schema)?, default.get_type(schema)?);
+    let is_wider = match &types {
+        (value, default) if !value.is_numeric() || !default.is_numeric() || value == default => false,
+        (value, default) if value.is_integer() => {
+            !default.is_integer() || value.primitive_width() < default.primitive_width()
+        }
+        (value, default) => is_decimal(value) && !default.is_integer(),
+    };
+    let common = match is_wider {
+        true => type_union_coercion(&types.0, &types.1),
+        false => None,
+    };
+    if let Some(common) = common {
+        let has_float = types.0.is_floating() || types.1.is_floating();
+        let common = if has_float { ArrowType::Float64 } else { common };
+        for at in [0, 2] {
+            let argument = function.params.args[at].clone();
+            function.params.args[at] =
+                cast_number(&argument, &common, schema).unwrap_or_else(|| cast(argument, common.clone()));
+        }
+    }
+    Ok(function)
+}
+
+fn is_decimal(ty: &ArrowType) -> bool {
+    matches!(ty, ArrowType::Decimal128(..) | ArrowType::Decimal256(..))
+}
+
+/// DISTINCT sorts, so that what collects values gives them in order.
+fn in_order_of_values(mut call: AggregateFunction) -> Transformed<Expr> {
+    let collects = matches!(call.func.name(), "array_agg" | "string_agg");
+    let is_sorted = collects && call.params.distinct && call.params.order_by.is_empty();
+    if is_sorted && let Some(value) = call.params.args.first() {
+        call.params.order_by = vec![value.clone().sort(true, false)];
+    }
+    Transformed::new_transformed(Expr::AggregateFunction(call), is_sorted)
+}
+
 /// Whether the arguments of a function are brought to one type, as the results of CASE are.
 fn takes_alike(function: &ScalarUDF) -> bool {
-    matches!(function.name(), "coalesce" | "greatest" | "least" | "nullif")
+    matches!(
+        function.name(),
+        "coalesce" | "greatest" | "least" | "nullif" | "make_array"
+    )
 }
 
 fn typed_case(case: Case, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
@@ -279,11 +354,8 @@ fn negated_float(float: &Expr, schema: &DFSchema) -> Option<Expr> {
         ArrowType::Float64 => ScalarValue::Float64(Some(-0.0)),
         _ => return None,
     };
-    Some(Expr::BinaryExpr(BinaryExpr {
-        left: Box::new(Expr::Literal(zero, None)),
-        op: Operator::Minus,
-        right: Box::new(float.clone()),
-    }))
+    let difference = checked(Operator::Minus)?;
+    Some(difference.call(vec![Expr::Literal(zero, None), float.clone()]))
 }
 
 /// Returns `-n` as a difference that fails where the type does not hold it: DataFusion gives `n` itself.
@@ -293,7 +365,7 @@ fn negated_integer(integer: &Expr, schema: &DFSchema) -> Option<Expr> {
         return None;
     }
     let zero = Expr::Literal(ScalarValue::new_zero(&ty).ok()?, None);
-    let difference = functions::checked(Operator::Minus)?;
+    let difference = checked(Operator::Minus)?;
     Some(difference.call(vec![zero, integer.clone()]))
 }
 
@@ -356,28 +428,6 @@ fn computed(operand: &Expr, other: &Expr, schema: &DFSchema) -> Option<Expr> {
     as_double(operand, other, schema)
 }
 
-/// Returns the function that adds, subtracts or multiplies integers and fails when they are too large, or
-/// that divides floats and fails when the divisor is zero.
-fn checked_function(op: Operator, left: &Expr, right: &Expr, schema: &DFSchema) -> Option<Arc<ScalarUDF>> {
-    let is = |expr: &Expr, test: fn(&ArrowType) -> bool| expr.get_type(schema).is_ok_and(|ty| test(&ty));
-    let has_float = is(left, ArrowType::is_floating) || is(right, ArrowType::is_floating);
-    if op == Operator::Divide
-        && has_float
-        && is(left, ArrowType::is_numeric)
-        && is(right, ArrowType::is_numeric)
-    {
-        return functions::checked(op);
-    }
-    let is_integer = |expr: &Expr| {
-        expr.get_type(schema)
-            .is_ok_and(|ty| ty.is_integer() || ty.is_null())
-    };
-    match op != Operator::Divide && is_integer(left) && is_integer(right) {
-        true => functions::checked(op),
-        false => None,
-    }
-}
-
 /// Returns a date as a timestamp if `other` is one.
 fn as_timestamp(date: &Expr, other: &Expr, schema: &DFSchema) -> Option<Expr> {
     let to = other.get_type(schema).ok()?;
@@ -400,7 +450,6 @@ fn wider_of<'a>(
 /// Returns a decimal as DOUBLE if `other` is a float, as PostgreSQL computes with the two.
 fn as_double(decimal: &Expr, other: &Expr, schema: &DFSchema) -> Option<Expr> {
     let is = |expr: &Expr, test: fn(&ArrowType) -> bool| expr.get_type(schema).is_ok_and(|ty| test(&ty));
-    let is_decimal = |ty: &ArrowType| matches!(ty, ArrowType::Decimal128(..) | ArrowType::Decimal256(..));
     if !is(decimal, is_decimal) || !is(other, ArrowType::is_floating) {
         return None;
     }

@@ -22,7 +22,7 @@ use datafusion::logical_expr::expr::{Case, InList, Like};
 use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, Operator};
 use rukh_keys::DataType;
 
-use crate::functions::checked_operator;
+use crate::arithmetic::checked_operator;
 use crate::number_casts::number_cast;
 use crate::scalars::datum_of_scalar;
 use crate::statement::is_reserved;

@@ -5,15 +5,19 @@
 //! a wrong type (42804), before any row is read. Literals have been read in the type of the other operand
 //! by then; those that have not, NULL, and parameters without a type fit anywhere.
 
+use std::sync::Arc;
+
 use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::expr::{Case, InList};
 use datafusion::logical_expr::{
-    Between, BinaryExpr, Expr, ExprSchemable, Like, LogicalPlan, Operator, Union,
+    Between, BinaryExpr, ColumnarValue, Expr, ExprSchemable, Like, LogicalPlan, Operator, ScalarFunctionArgs,
+    ScalarUDF, ScalarUDFImpl, Signature, Union, Volatility,
 };
 
 use crate::SqlError;
+use crate::functions::undefined_function;
 use crate::types::{data_type_of, postgres_name};
 
 /// What operators tell apart.
@@ -29,6 +33,10 @@ enum Family {
     Time,
     Timestamp,
     Interval,
+}
+
+fn is_nested(expr: &Expr, schema: &DFSchema) -> bool {
+    expr.get_type(schema).is_ok_and(|ty| ty.is_nested())
 }
 
 /// Fails if an operator of the expression, at its top, does not exist for its operands.
@@ -49,7 +57,13 @@ pub(crate) fn check(expr: &Expr, schema: &DFSchema) -> DataFusionResult<()> {
                 (false, true) => "~~*",
                 (true, true) => "!~~*",
             };
-            texts(&at(expr), operator, &at(pattern))
+            match is_nested(expr, schema) || is_nested(pattern, schema) {
+                true => Err(SqlError::statement(
+                    "42883",
+                    format!("operator does not exist: {operator} of arrays or rows"),
+                )),
+                false => texts(&at(expr), operator, &at(pattern)),
+            }
         }
         Expr::Between(Between { expr, low, high, .. }) => {
             let value = at(expr);
@@ -239,4 +253,42 @@ fn undefined(call: &str) -> SqlError {
     SqlError::statement("42883", format!("operator does not exist: {call}")).with_hint(
         "No operator matches the given name and argument types. You might need to add explicit type casts.",
     )
+}
+
+/// Returns `pg_typeof(x)`: the name of a type, as text.
+pub(crate) fn pg_typeof() -> Arc<ScalarUDF> {
+    let signature = Signature::any(1, Volatility::Stable);
+    Arc::new(ScalarUDF::from(TypeOf { signature }))
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct TypeOf {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for TypeOf {
+    fn name(&self) -> &str {
+        "pg_typeof"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        Ok(ArrowType::Utf8)
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        let [field] = arguments.arg_fields.as_slice() else {
+            return Err(undefined_function(self.name(), &[]));
+        };
+        let name = match field.data_type() {
+            ArrowType::Null => "unknown".to_string(),
+            ArrowType::List(of) | ArrowType::LargeList(of) => format!("{}[]", Operand::of_field(of).name),
+            ArrowType::Struct(_) => "record".to_string(),
+            _ => Operand::of_field(field).name.to_string(),
+        };
+        Ok(ColumnarValue::Scalar(ScalarValue::from(name)))
+    }
 }

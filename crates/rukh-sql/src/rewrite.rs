@@ -202,7 +202,9 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
             subquery,
             negated,
         } => Ok(row_subqueries::spelled(expr, subquery, *negated)),
-        Expr::Function(function) => Ok(json::spelled(function).or_else(|| ages::spelled(function))),
+        Expr::Function(function) => Ok(json::spelled(function)
+            .or_else(|| ages::spelled(function))
+            .or_else(|| remainder(function))),
         Expr::AnyOp {
             left,
             compare_op,
@@ -224,6 +226,24 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
             right,
         })),
         _ => Ok(None),
+    }
+}
+
+/// `mod(x, y)` is `x % y`.
+fn remainder(function: &Function) -> Option<Expr> {
+    let name = function.name.0.last()?.as_ident()?;
+    let FunctionArguments::List(list) = &function.args else {
+        return None;
+    };
+    match list.args.as_slice() {
+        [
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(left)),
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(right)),
+        ] if name.value.eq_ignore_ascii_case("mod") => {
+            let (left, right) = (nested(left.clone()), nested(right.clone()));
+            Some(nested(binary(&left, BinaryOperator::Modulo, &right)))
+        }
+        _ => None,
     }
 }
 

@@ -1,11 +1,13 @@
-//! `sum` of integers that fails where BIGINT does not hold it: DataFusion's begins anew at the other end.
+//! `sum` of integers that fails where BIGINT does not hold it: DataFusion's begins anew at the other end. A sum of floats
+//! fails where it overflows, NaN in it has no sign, and over a frame that moves it is computed anew.
 //!
 //! A sum that leaves BIGINT on its way fails, too, where rows are summed by group, or by several threads, and sums of theirs.
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array};
-use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef, Int64Type};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int64Array};
+use datafusion::arrow::compute::{not, nullif, prep_null_mask_filter};
+use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef, Float64Type, Int64Type};
 use datafusion::common::{DataFusionError, ScalarValue};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::functions_aggregate::sum::sum_udaf;
@@ -16,8 +18,10 @@ use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, Expr, GroupsAccumulator, Operator, ReversedUDAF,
     SetMonotonicity, Signature,
 };
+use rukh_keys::ValueError;
 
 use crate::SqlError;
+use crate::recomputed::Recomputed;
 
 /// Returns the aggregate that replaces DataFusion's.
 pub(crate) fn sum() -> Arc<AggregateUDF> {
@@ -33,6 +37,11 @@ struct Sum {
 /// Whether it is BIGINT that is summed, each value once for each row.
 fn is_checked(arguments: &AccumulatorArgs<'_>) -> bool {
     !arguments.is_distinct && *arguments.return_field.data_type() == ArrowType::Int64
+}
+
+/// Whether it is floats that are summed, each value once for each row.
+fn is_float(arguments: &AccumulatorArgs<'_>) -> bool {
+    !arguments.is_distinct && *arguments.return_field.data_type() == ArrowType::Float64
 }
 
 impl AggregateUDFImpl for Sum {
@@ -51,6 +60,7 @@ impl AggregateUDFImpl for Sum {
     fn accumulator(&self, arguments: AccumulatorArgs<'_>) -> DataFusionResult<Box<dyn Accumulator>> {
         match is_checked(&arguments) {
             true => Ok(Box::new(IntegerSum::default())),
+            false if is_float(&arguments) => Ok(Box::new(FloatSum::default())),
             false => self.usual.accumulator(arguments),
         }
     }
@@ -67,6 +77,9 @@ impl AggregateUDFImpl for Sum {
         &self,
         arguments: AccumulatorArgs<'_>,
     ) -> DataFusionResult<Box<dyn GroupsAccumulator>> {
+        if is_float(&arguments) {
+            return Ok(Box::new(FloatSums::default()));
+        }
         let is_checked = is_checked(&arguments);
         let usual = self.usual.create_groups_accumulator(arguments)?;
         match is_checked {
@@ -85,6 +98,7 @@ impl AggregateUDFImpl for Sum {
     ) -> DataFusionResult<Box<dyn Accumulator>> {
         match is_checked(&arguments) {
             true => Ok(Box::new(IntegerSum::default())),
+            false if is_float(&arguments) => Ok(Box::new(Recomputed::new(FloatSum::default))),
             false => self.usual.create_sliding_accumulator(arguments),
         }
     }
@@ -172,6 +186,116 @@ impl Accumulator for IntegerSum {
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> DataFusionResult<()> {
         self.update_batch(states)
+    }
+}
+
+/// The sum of floats; states are sums.
+#[derive(Debug, Default)]
+struct FloatSum {
+    sum: Option<f64>,
+}
+
+/// Adds a float to a sum.
+fn add_float(sum: &mut Option<f64>, value: f64) -> DataFusionResult<()> {
+    let before = sum.unwrap_or(0.0);
+    let after = before + value;
+    if !after.is_finite() {
+        if after.is_infinite() && before.is_finite() && value.is_finite() {
+            return Err(DataFusionError::External(Box::new(SqlError::from(
+                ValueError::FloatOverflow,
+            ))));
+        }
+        // Processors give NaN a sign, by which it would be less than all.
+        *sum = Some(if after.is_nan() { f64::NAN } else { after });
+        return Ok(());
+    }
+    *sum = Some(after);
+    Ok(())
+}
+
+impl Accumulator for FloatSum {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> DataFusionResult<()> {
+        let values = values
+            .iter()
+            .flat_map(|values| values.as_primitive::<Float64Type>());
+        values
+            .flatten()
+            .try_for_each(|value| add_float(&mut self.sum, value))
+    }
+
+    fn evaluate(&mut self) -> DataFusionResult<ScalarValue> {
+        Ok(ScalarValue::Float64(self.sum))
+    }
+
+    fn size(&self) -> usize {
+        size_of_val(self)
+    }
+
+    fn state(&mut self) -> DataFusionResult<Vec<ScalarValue>> {
+        Ok(vec![self.evaluate()?])
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> DataFusionResult<()> {
+        self.update_batch(states)
+    }
+}
+
+/// The sums of floats of groups.
+#[derive(Default)]
+struct FloatSums {
+    sums: Vec<Option<f64>>,
+}
+
+impl GroupsAccumulator for FloatSums {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        groups: &[usize],
+        filter: Option<&BooleanArray>,
+        count: usize,
+    ) -> DataFusionResult<()> {
+        self.sums.resize(count, None);
+        for values in values {
+            let values = values.as_primitive::<Float64Type>();
+            for (row, (value, group)) in values.iter().zip(groups).enumerate() {
+                let is_kept = filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row));
+                if let Some(value) = value.filter(|_| is_kept) {
+                    add_float(&mut self.sums[*group], value)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn evaluate(&mut self, emit: EmitTo) -> DataFusionResult<ArrayRef> {
+        let sums = emit.take_needed(&mut self.sums);
+        Ok(Arc::new(Float64Array::from(sums)))
+    }
+
+    fn state(&mut self, emit: EmitTo) -> DataFusionResult<Vec<ArrayRef>> {
+        Ok(vec![self.evaluate(emit)?])
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef], groups: &[usize], count: usize) -> DataFusionResult<()> {
+        self.update_batch(states, groups, None, count)
+    }
+
+    fn convert_to_state(
+        &self,
+        values: &[ArrayRef],
+        filter: Option<&BooleanArray>,
+    ) -> DataFusionResult<Vec<ArrayRef>> {
+        let kept = |values: &ArrayRef| -> DataFusionResult<ArrayRef> {
+            match filter {
+                None => Ok(values.clone()),
+                Some(filter) => Ok(nullif(values, &not(&prep_null_mask_filter(filter))?)?),
+            }
+        };
+        values.iter().map(kept).collect()
+    }
+
+    fn size(&self) -> usize {
+        self.sums.capacity() * size_of::<Option<f64>>()
     }
 }
 

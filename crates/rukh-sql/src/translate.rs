@@ -15,8 +15,8 @@ use rukh_planner::{
     TimeUnit,
 };
 
+use crate::arithmetic::checked_operator;
 use crate::expressions::{normalise, parse_predicate};
-use crate::functions::checked_operator;
 use crate::number_casts::number_cast;
 use crate::regex_prefix::regex_prefixes;
 use crate::scalars::{datum_of_scalar, scalar_from_datum};

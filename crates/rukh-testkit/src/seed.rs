@@ -36,6 +36,18 @@ impl Cases {
         Cases { root, count }
     }
 
+    /// As [`Cases::from_environment`], with the same seed in every run unless `RUKH_SEED` says another: for tests that
+    /// look for what nobody has thought of yet, so that they fail for a change and not for a draw.
+    ///
+    /// # Panics
+    /// If a variable is set to something that is not a number.
+    pub fn from_seed(test: &str, default_seed: u64, default_count: u64) -> Self {
+        let root = number("RUKH_SEED").unwrap_or(default_seed);
+        let count = number("RUKH_CASES").unwrap_or(default_count);
+        println!("{test}: RUKH_SEED={root} RUKH_CASES={count}");
+        Cases { root, count }
+    }
+
     /// Returns the cases in order.
     pub fn iter(self) -> impl Iterator<Item = Case> {
         (0..self.count).map(move |number| Case {

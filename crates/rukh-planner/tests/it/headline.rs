@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use rukh_catalog::{KeyElement, KeyExpr};
-use rukh_keys::{DataType, Datum, KeyRange, SortOrder};
+use rukh_keys::{DataType, Datum, KeyRange, SortOrder, ValueError};
 use std::ops::RangeBounds;
 
 use rukh_planner::{
@@ -175,9 +175,14 @@ pub fn run<'a>(world: &'a World, conjuncts: &[Predicate], path: &AccessPath) -> 
 }
 
 /// Whether a conjunct makes the statement fail for a row that is delivered nevertheless: another arm of an OR
-/// holds for it, or a moment lies behind the end of the calendar. Else a row is checked where that may fail.
+/// holds for it, a moment lies behind the end of the calendar, or a float leaves its type. Else a row is checked
+/// where that may fail.
 pub fn may_go_unseen(world: &World, row: &Row, conjunct: &Predicate) -> bool {
-    world.answer(row, conjunct).is_err() && (has_arms(conjunct) || moves_moments(world, conjunct))
+    match world.answer(row, conjunct) {
+        Ok(_) => false,
+        Err(ValueError::FloatOverflow | ValueError::FloatUnderflow) => true,
+        Err(_) => has_arms(conjunct) || moves_moments(world, conjunct),
+    }
 }
 
 fn has_arms(predicate: &Predicate) -> bool {

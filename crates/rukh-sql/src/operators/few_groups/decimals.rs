@@ -21,11 +21,12 @@ use std::sync::Arc;
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::logical_expr::Operator;
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{BinaryExpr, CastExpr, Column, Literal};
+use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::scalar::ScalarValue;
 
 use super::rows::{Integers, Rows};
+use crate::arithmetic::checked_operator;
 
 /// Expressions over decimals.
 #[derive(Default)]
@@ -80,6 +81,20 @@ pub(super) struct Computed<'a> {
     known: Vec<Option<Option<Rc<Values<'a>>>>>,
 }
 
+/// Returns an operator and its operands.
+fn operation(
+    expr: &Arc<dyn PhysicalExpr>,
+) -> Option<(Operator, &Arc<dyn PhysicalExpr>, &Arc<dyn PhysicalExpr>)> {
+    if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
+        return Some((*binary.op(), binary.left(), binary.right()));
+    }
+    let call = expr.downcast_ref::<ScalarFunctionExpr>()?;
+    match (checked_operator(call.fun()), call.args()) {
+        (Some(op), [left, right]) => Some((op, left, right)),
+        _ => None,
+    }
+}
+
 impl Decimals {
     /// Adds an expression over columns of a schema; returns its node, `None` of what is not computed here.
     pub(super) fn add(&mut self, expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<usize> {
@@ -93,17 +108,14 @@ impl Decimals {
             };
             return Some(self.node(Kind::Constant(i64::try_from(*value).ok()?), scale));
         }
-        let binary = expr.downcast_ref::<BinaryExpr>()?;
-        let op = match binary.op() {
+        let (op, left, right) = operation(expr)?;
+        let op = match op {
             Operator::Plus => Op::Add,
             Operator::Minus => Op::Subtract,
             Operator::Multiply => Op::Multiply,
             _ => return None,
         };
-        let (left, right) = (
-            self.add(binary.left(), schema)?,
-            self.add(binary.right(), schema)?,
-        );
+        let (left, right) = (self.add(left, schema)?, self.add(right, schema)?);
         let (left, right) = match op {
             Op::Multiply => (left, right),
             Op::Add | Op::Subtract => (self.rescaled(left, scale)?, self.rescaled(right, scale)?),
