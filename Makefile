@@ -22,7 +22,7 @@ RUKH  := cargo run $(QUIET) $(RELEASE) --bin rukh --
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test fast check update dump scrub data bench bench-writes bench-wire bench-smoke soak crash deps
+.PHONY: help run test fast check update dump scrub data bench bench-writes bench-wire bench-smoke soak crash hbase hbase-stop deps
 
 help:          ## print this list
 	@sed -n 's/^\([a-z-]*\): *## \(.*\)/  make \1	\2/p' Makefile | expand -t 22
@@ -81,6 +81,12 @@ crash:         ## kill writers at random and at every point, fail writes, damage
 	@$(DEPS) build && RUKH_CRASH_ROUNDS=$${RUKH_CRASH_ROUNDS:-500} RUKH_CRASH_POINTS=$${RUKH_CRASH_POINTS:-all} \
 		RUKH_DAMAGE=$${RUKH_DAMAGE:-500} exec cargo test $(RELEASE) --workspace \
 		--test crash --test points --test faults --test damage -- --nocapture $(ARGS)
+
+hbase:         ## start a real HBase (Java 17, Maven) in RUKH_HBASE_DIR and print its URL
+	@exec sh tests/hbase/hbase.sh start
+
+hbase-stop:    ## end what `make hbase` started; its data stay
+	@exec sh tests/hbase/hbase.sh stop
 
 deps:          ## install or name what the build needs
 	@$(DEPS) test

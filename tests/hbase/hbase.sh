@@ -1,0 +1,177 @@
+#!/bin/sh
+# A real HBase on this machine, for tests: master, two region servers and ZooKeeper in one JVM.
+#
+#   hbase.sh start [DIR]    fetches the jars if need be, starts, waits until tables can be made, prints the URL
+#   hbase.sh stop [DIR]     ends it; what was stored stays in DIR
+#   hbase.sh url [DIR]      prints the URL of one that runs, or fails
+#
+# DIR is RUKH_HBASE_DIR, or .rukh/hbase of this repository, which git does not track. Jars lie in
+# RUKH_HBASE_JARS, by default beside other build outputs that survive. The port of the URL is that of the
+# master, chosen anew by each start unless RUKH_HBASE_PORT says one. Everything listens on 127.0.0.1.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+command=${1:-help}
+dir=${2:-${RUKH_HBASE_DIR:-$root/.rukh/hbase}}
+jars=${RUKH_HBASE_JARS:-${XDG_CACHE_HOME:-$HOME/.cache}/rukh/hbase-2.6.4}
+wait_s_max=${RUKH_HBASE_WAIT_S:-180}
+
+fail() {
+    echo "hbase: $*" >&2
+    exit 1
+}
+
+running() {
+    [ -f "$dir/pid" ] && kill -0 "$(cat "$dir/pid")" 2>/dev/null
+}
+
+need_java() {
+    command -v java >/dev/null 2>&1 ||
+        fail "java is missing: install a JDK or JRE 17 (sudo apt-get install -y openjdk-17-jdk-headless)"
+    java -version >/dev/null 2>&1 || fail "java does not start"
+}
+
+# Copies the jars beside each other, once for each version of the pom. A copy that was cut short is not used.
+need_jars() {
+    [ -f "$jars/pom.xml" ] && cmp -s "$here/pom.xml" "$jars/pom.xml" && return
+    command -v mvn >/dev/null 2>&1 ||
+        fail "mvn is missing, which fetches HBase's jars: install Maven (sudo apt-get install -y maven)"
+    echo "hbase: fetching the jars into $jars, once" >&2
+    rm -rf "$jars.new" && mkdir -p "$jars.new"
+    mvn -B -q -f "$here/pom.xml" dependency:copy-dependencies \
+        -DincludeScope=runtime "-DoutputDirectory=$jars.new" >"$jars.log" 2>&1 </dev/null ||
+        fail "mvn cannot fetch the jars: see $jars.log"
+    cp "$here/pom.xml" "$jars.new/pom.xml"
+    rm -rf "$jars" && mv "$jars.new" "$jars"
+}
+
+# free_ports N: prints N ports of 127.0.0.1 that nobody listens on at this moment.
+free_ports() {
+    python3 -c '
+import socket, sys
+held = [socket.socket() for _ in range(int(sys.argv[1]))]
+for one in held: one.bind(("127.0.0.1", 0))
+print(" ".join(str(one.getsockname()[1]) for one in held))' "$1"
+}
+
+property() {
+    printf '  <property><name>%s</name><value>%s</value></property>\n' "$1" "$2"
+}
+
+# write_site MASTER_PORT ZOOKEEPER_PORT
+write_site() {
+    {
+        echo '<?xml version="1.0"?>'
+        echo '<configuration>'
+        property hbase.rootdir "file://$dir/root"
+        property hbase.tmp.dir "$dir/tmp"
+        property hbase.cluster.distributed false
+        property hbase.unsafe.stream.capability.enforce false
+        property hbase.wal.provider filesystem
+        property hbase.zookeeper.quorum 127.0.0.1
+        property hbase.zookeeper.property.clientPort "$2"
+        property hbase.zookeeper.property.clientPortAddress 127.0.0.1
+        property hbase.zookeeper.property.dataDir "$dir/zookeeper"
+        property hbase.localcluster.assign.random.ports false
+        property hbase.localcluster.port.ephemeral true
+        property hbase.master.port "$1"
+        property hbase.regionserver.port 0
+        property hbase.master.info.port -1
+        property hbase.regionserver.info.port -1
+        property hbase.master.hostname localhost
+        property hbase.regionserver.hostname localhost
+        property hbase.master.ipc.address 127.0.0.1
+        property hbase.regionserver.ipc.address 127.0.0.1
+        property hbase.regionserver.handler.count 10
+        property hbase.hregion.memstore.flush.size 33554432
+        property hbase.master.start.timeout.localHBaseCluster 120000
+        echo '</configuration>'
+    } >"$dir/conf/hbase-site.xml"
+}
+
+# The master's own lines at INFO are needed: one of them says that it is ready.
+write_logging() {
+    cat >"$dir/conf/log4j.properties" <<'END'
+log4j.rootLogger=WARN, out
+log4j.logger.org.apache.hadoop.hbase.master.HMaster=INFO
+log4j.appender.out=org.apache.log4j.ConsoleAppender
+log4j.appender.out.target=System.out
+log4j.appender.out.layout=org.apache.log4j.PatternLayout
+log4j.appender.out.layout.ConversionPattern=%d %p [%t] %c: %m%n
+END
+}
+
+start_jvm() {
+    opens=
+    for package in java.nio sun.nio.ch java.lang jdk.internal.ref java.lang.reflect java.util java.util.concurrent java.io; do
+        opens="$opens --add-opens java.base/$package=ALL-UNNAMED"
+    done
+    # shellcheck disable=SC2086  # a list of flags
+    nohup java "-Xmx${RUKH_HBASE_HEAP:-512m}" -XX:+UseSerialGC $opens \
+        --add-exports java.base/jdk.internal.misc=ALL-UNNAMED \
+        --add-exports java.security.jgss/sun.security.krb5=ALL-UNNAMED \
+        --add-modules jdk.unsupported \
+        -Dorg.apache.hbase.thirdparty.io.netty.tryReflectionSetAccessible=true \
+        -Djava.net.preferIPv4Stack=true -Djava.awt.headless=true \
+        -cp "$dir/conf:$jars/*" org.apache.hadoop.hbase.master.HMaster --localRegionServers=2 start \
+        >"$dir/log" 2>&1 </dev/null 3>&- &
+    echo $! >"$dir/pid"
+}
+
+# The master logs this line once when it has assigned hbase:meta and the namespaces.
+wait_until_ready() {
+    waited=0
+    until grep -q 'Master has completed initialization' "$dir/log"; do
+        running || fail "the JVM ended: see $dir/log"
+        [ "$waited" -lt "$wait_s_max" ] || fail "not ready after $wait_s_max s: see $dir/log"
+        sleep 1
+        waited=$((waited + 1))
+    done
+}
+
+start() {
+    need_java
+    need_jars
+    if running; then
+        cat "$dir/url"
+        return
+    fi
+    mkdir -p "$dir/conf"
+    rm -f "$dir/url" "$dir/pid"
+    ports=$(free_ports 2)
+    master=${RUKH_HBASE_PORT:-${ports%% *}}
+    write_site "$master" "${ports##* }"
+    write_logging
+    start_jvm
+    if ! (wait_until_ready); then
+        stop
+        exit 1
+    fi
+    echo "hbase://127.0.0.1:$master/default" >"$dir/url"
+    cat "$dir/url"
+}
+
+# Asks first, and after ten seconds does not ask again.
+stop() {
+    if ! running; then
+        rm -f "$dir/pid" "$dir/url"
+        return
+    fi
+    pid=$(cat "$dir/pid")
+    kill "$pid" 2>/dev/null || true
+    waited=0
+    while kill -0 "$pid" 2>/dev/null && [ "$waited" -lt 100 ]; do
+        sleep 0.1
+        waited=$((waited + 1))
+    done
+    kill -9 "$pid" 2>/dev/null || true
+    rm -f "$dir/pid" "$dir/url"
+}
+
+case "$command" in
+start) start ;;
+stop) stop ;;
+url) running && cat "$dir/url" ;;
+*) echo "usage: hbase.sh start|stop|url [DIR]" >&2 && exit 2 ;;
+esac
