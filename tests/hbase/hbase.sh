@@ -73,6 +73,9 @@ write_site() {
         property hbase.zookeeper.property.clientPort "$2"
         property hbase.zookeeper.property.clientPortAddress 127.0.0.1
         property hbase.zookeeper.property.dataDir "$dir/zookeeper"
+        # A machine that is busy or was asleep must not lose its servers.
+        property zookeeper.session.timeout 600000
+        property hbase.zookeeper.property.maxSessionTimeout 600000
         property hbase.localcluster.assign.random.ports false
         property hbase.localcluster.port.ephemeral true
         property hbase.master.port "$1"

@@ -12,6 +12,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("rukh-catalog", &["rukh-keys"]),
     ("rukh-planner", &["rukh-catalog", "rukh-keys"]),
     ("rukh-kv", &["rukh-keys"]),
+    ("rukh-hbase", &[]),
     (
         "rukh-engine",
         &["rukh-planner", "rukh-catalog", "rukh-keys", "rukh-kv"],
@@ -57,6 +58,9 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// Crates that several crates of the workspace may name, and no others.
+const SHARED: &[(&str, &[&str])] = &[("prost", &["rukh-flight", "rukh-hbase"])];
+
 /// Crates that exactly one crate of the workspace may name.
 const OWNERS: &[(&str, &str)] = &[
     ("rocksdb", "rukh-kv"),
@@ -65,7 +69,6 @@ const OWNERS: &[(&str, &str)] = &[
     ("arrow-pg", "rukh-server"),
     ("arrow-flight", "rukh-flight"),
     ("tonic", "rukh-flight"),
-    ("prost", "rukh-flight"),
 ];
 
 /// Crates that no manifest may name, and what to use instead.
@@ -132,6 +135,10 @@ fn fault(folder: &str, dependency: &Dependency) -> Option<String> {
     }
     if let Some((_, owner)) = OWNERS.iter().find(|(owned, _)| *owned == name) {
         return (*owner != folder).then(|| format!("{name} may be named by {owner} only"));
+    }
+    if let Some((_, owners)) = SHARED.iter().find(|(shared, _)| *shared == name) {
+        return (!owners.contains(&folder))
+            .then(|| format!("{name} may be named by {} only", owners.join(" and ")));
     }
     let is_ours = name == "rukh" || name.starts_with("rukh-");
     if !is_ours || (dependency.is_dev && name == "rukh-testkit") {
