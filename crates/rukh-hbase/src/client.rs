@@ -19,6 +19,7 @@ use crate::operation::{Change, CheckAndMutate, Checked, Get, Mutation};
 use crate::proto::common::{RegionInfo, RegionSpecifier, ServerName};
 use crate::proto::data::{self, Action, Condition, MultiRequest, MultiResponse, MutationProto, RegionAction};
 use crate::proto::rpc::{Empty, GetActiveMasterResponse, GetMetaRegionLocationsResponse};
+use crate::scan::{Scan, Scanner};
 use crate::{Address, Error};
 
 /// How long things may take.
@@ -57,11 +58,28 @@ struct Inner {
 }
 
 #[derive(Clone, Debug)]
-struct Region {
-    name: Bytes,
-    end: Bytes,
+pub(crate) struct Region {
+    pub(crate) name: Bytes,
+    pub(crate) end: Bytes,
     host: String,
     port: u16,
+}
+
+impl Region {
+    /// The server that has it, `host:port`.
+    pub(crate) fn server(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+}
+
+/// Which region of a table is looked for.
+#[derive(Clone, Copy)]
+enum Sought<'a> {
+    /// The one that holds this row.
+    Of(&'a Bytes),
+    /// The one that ends where this row begins, or holds what is right before it.
+    Before(&'a Bytes),
+    Last,
 }
 
 /// What is asked of one row.
@@ -182,9 +200,8 @@ impl Client {
         let done = self.ask(&region, request, limit).await;
         if let Err(error) = &done
             && matches!(error.cure(), Cure::Relocate | Cure::Repeat)
-            && let Some(known) = self.0.regions.lock().get_mut(table)
         {
-            known.remove(&start);
+            self.forget_region(table, &start);
         }
         done
     }
@@ -194,23 +211,88 @@ impl Client {
         let message = MultiRequest {
             region_action: vec![region_action(region, request, &mut cells)],
         };
-        let connection = self
-            .connection(&region.host, region.port, "ClientService")
-            .await?;
+        let connection = self.region_connection(region).await?;
         let answer = connection.call("Multi", &message, &cells, limit).await?;
-        let server = format!("{}:{}", region.host, region.port);
+        let server = region.server();
         let response = message_of::<MultiResponse>(&server, &answer)?;
         outcome(&server, response, answer.cells)
     }
 
-    async fn locate(&self, table: &str, row: &Bytes, limit: Duration) -> Result<(Bytes, Region), Error> {
+    /// Reads the rows of a range; see [`Scan`].
+    pub fn scan(&self, table: &str, scan: Scan) -> Scanner {
+        Scanner::new(self.clone(), table, scan)
+    }
+
+    /// How long an operation may take with all its attempts.
+    pub(crate) fn operation_limit(&self) -> Duration {
+        self.0.settings.operation
+    }
+
+    /// How long a call of an operation that began then may take.
+    pub(crate) fn call_limit(&self, begun: Instant) -> Duration {
+        let left = self.0.settings.operation.saturating_sub(begun.elapsed());
+        left.min(self.0.settings.call)
+    }
+
+    pub(crate) fn forget_region(&self, table: &str, start: &Bytes) {
+        if let Some(known) = self.0.regions.lock().get_mut(table) {
+            known.remove(start);
+        }
+    }
+
+    pub(crate) async fn region_connection(&self, region: &Region) -> Result<Arc<Connection>, Error> {
+        self.connection(&region.host, region.port, "ClientService").await
+    }
+
+    /// Finds the region that holds what is right before a row.
+    pub(crate) async fn locate_before(
+        &self,
+        table: &str,
+        row: &Bytes,
+        limit: Duration,
+    ) -> Result<(Bytes, Region), Error> {
+        if let Some(known) = self.0.regions.lock().get(table)
+            && let Some((start, region)) = known.range(..row.clone()).next_back()
+            && (region.end.is_empty() || *row <= region.end)
+        {
+            return Ok((start.clone(), region.clone()));
+        }
+        self.ask_and_keep(table, Sought::Before(row), limit).await
+    }
+
+    pub(crate) async fn locate_last(&self, table: &str, limit: Duration) -> Result<(Bytes, Region), Error> {
+        if let Some(known) = self.0.regions.lock().get(table)
+            && let Some((start, region)) = known.iter().next_back()
+            && region.end.is_empty()
+        {
+            return Ok((start.clone(), region.clone()));
+        }
+        self.ask_and_keep(table, Sought::Last, limit).await
+    }
+
+    /// Finds the region that holds a row.
+    pub(crate) async fn locate(
+        &self,
+        table: &str,
+        row: &Bytes,
+        limit: Duration,
+    ) -> Result<(Bytes, Region), Error> {
         if let Some(known) = self.0.regions.lock().get(table)
             && let Some((start, region)) = known.range(..=row.clone()).next_back()
             && (region.end.is_empty() || *row < region.end)
         {
             return Ok((start.clone(), region.clone()));
         }
-        let (start, region) = self.ask_meta(table, row, limit).await?;
+        self.ask_and_keep(table, Sought::Of(row), limit).await
+    }
+
+    async fn ask_and_keep(
+        &self,
+        table: &str,
+        sought: Sought<'_>,
+        limit: Duration,
+    ) -> Result<(Bytes, Region), Error> {
+        let (start, region) = self.ask_meta(table, sought, limit).await?;
         let mut regions = self.0.regions.lock();
         regions
             .entry(table.to_string())
@@ -219,8 +301,13 @@ impl Client {
         Ok((start, region))
     }
 
-    /// Reads the last line of hbase:meta at or before the row, which is the row's region.
-    async fn ask_meta(&self, table: &str, row: &Bytes, limit: Duration) -> Result<(Bytes, Region), Error> {
+    /// Reads the last line of hbase:meta at or before what is sought, which is its region.
+    async fn ask_meta(
+        &self,
+        table: &str,
+        sought: Sought<'_>,
+        limit: Duration,
+    ) -> Result<(Bytes, Region), Error> {
         let answer = self.registry("GetMetaRegionLocations", limit).await?;
         let meta = message_of::<GetMetaRegionLocationsResponse>("registry", &answer)?;
         let server = meta
@@ -232,7 +319,7 @@ impl Client {
         };
         let (host, port) = host_and_port(server.ok_or_else(none)?);
         let full = self.full_name(table);
-        let request = meta_scan(&full, row);
+        let request = meta_scan(&full, sought);
         let connection = self.connection(&host, port, "ClientService").await?;
         let mut answer = connection.call("Scan", &request, &[], limit).await?;
         let mut line = Row::default();
@@ -258,7 +345,12 @@ impl Client {
             .and_then(|server| server.rsplit_once(':'))
             .ok_or_else(none)?;
         let end = info.end_key.unwrap_or_default();
-        if !end.is_empty() && *row >= end {
+        let is_held = match sought {
+            Sought::Of(row) => end.is_empty() || *row < end,
+            Sought::Before(row) => end.is_empty() || *row <= end,
+            Sought::Last => end.is_empty(),
+        };
+        if !is_held {
             return Err(none());
         }
         let region = Region {
@@ -352,14 +444,20 @@ fn host_and_port(server: ServerName) -> (String, u16) {
     )
 }
 
-fn specifier(name: &Bytes) -> RegionSpecifier {
+pub(crate) fn specifier(name: &Bytes) -> RegionSpecifier {
     RegionSpecifier {
         r#type: 1,
         value: name.clone(),
     }
 }
 
-fn meta_scan(table: &str, row: &Bytes) -> data::ScanRequest {
+/// Lines of hbase:meta are `table,start,id`; `-` follows `,`, so that `table-` lies behind all of a table's.
+fn meta_scan(table: &str, sought: Sought<'_>) -> data::ScanRequest {
+    let key: Vec<u8> = match sought {
+        Sought::Of(row) => [table.as_bytes(), b",", row, b",99999999999999"].concat(),
+        Sought::Before(row) => [table.as_bytes(), b",", row, b","].concat(),
+        Sought::Last => [table.as_bytes(), b"-"].concat(),
+    };
     data::ScanRequest {
         region: Some(specifier(&Bytes::from_static(b"hbase:meta,,1"))),
         scan: Some(data::Scan {
@@ -367,7 +465,7 @@ fn meta_scan(table: &str, row: &Bytes) -> data::ScanRequest {
                 family: Bytes::from_static(b"info"),
                 qualifier: Vec::new(),
             }],
-            start_row: Some([table.as_bytes(), b",", row, b",99999999999999"].concat().into()),
+            start_row: Some(key.into()),
             reversed: Some(true),
             ..data::Scan::default()
         }),

@@ -1,7 +1,7 @@
 //! A client of HBase 2.5 and later in Rust, over its own protocol: no Java, no ZooKeeper, no `protoc`.
 //!
-//! It gets, puts, deletes and increments rows, changes them under conditions, and makes and removes tables. Scans,
-//! filters, batches over many rows, TLS and Kerberos are not here. `examples/first.rs` shows it at work:
+//! It gets, puts, deletes and increments rows, changes them under conditions, scans ranges with filters, and makes and
+//! removes tables. Batches over many rows, TLS and Kerberos are not here. `examples/first.rs` shows it at work:
 //!
 //! ```no_run
 #![doc = include_str!("../examples/first.rs")]
@@ -16,10 +16,13 @@ mod error;
 mod filter;
 mod operation;
 pub mod proto;
+mod scan;
 
 pub use address::Address;
 pub use admin::Family;
 pub use cell::{Cell, CellKind, LATEST, Row};
 pub use client::{Client, Settings};
 pub use error::Error;
+pub use filter::{Compare, Filter};
 pub use operation::{CheckAndMutate, Checked, Get, Mutation};
+pub use scan::{Scan, Scanner};

@@ -36,7 +36,7 @@ impl Get {
     }
 }
 
-fn times(from: u64, to: u64) -> TimeRange {
+pub(crate) fn times(from: u64, to: u64) -> TimeRange {
     TimeRange {
         from: Some(from),
         to: Some(to),

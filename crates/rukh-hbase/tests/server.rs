@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use bytes::Bytes;
-use rukh_hbase::{CellKind, CheckAndMutate, Client, Family, Get, LATEST, Mutation, Settings};
+use rukh_hbase::{
+    CellKind, CheckAndMutate, Client, Compare, Family, Filter, Get, LATEST, Mutation, Scan, Settings,
+};
 
 /// An HBase that ends with the test, also if that fails.
 struct Server {
@@ -85,6 +87,9 @@ async fn a_real_server_does_what_transactions_need() {
     a_delete_marker_hides_later_puts_at_its_time(&client).await;
     a_number_grows_under_a_condition(&client).await;
     errors_name_their_class(&client).await;
+    scans_give_each_row_once_in_order(&client).await;
+    filters_let_pass_what_they_say(&client).await;
+    a_scan_at_a_time_is_a_snapshot(&client).await;
     client.disable_table("t").await.unwrap();
     client.delete_table("t").await.unwrap();
 }
@@ -197,4 +202,145 @@ async fn errors_name_their_class(client: &Client) {
         .await
         .unwrap_err();
     assert_eq!(error.class(), Some("TableExistsException"), "{error}");
+}
+
+/// Returns the keys and values that a scan gives.
+async fn scanned(client: &Client, table: &str, scan: Scan) -> Vec<(String, usize)> {
+    let mut scanner = client.scan(table, scan);
+    let mut found = Vec::new();
+    while let Some(row) = scanner.next().await.unwrap() {
+        let bytes = row.cells.iter().map(|cell| cell.value.len()).sum();
+        found.push((String::from_utf8(row.key().to_vec()).unwrap(), bytes));
+    }
+    found
+}
+
+async fn keys(client: &Client, table: &str, scan: Scan) -> Vec<String> {
+    let rows = scanned(client, table, scan).await;
+    rows.into_iter().map(|(key, _)| key).collect()
+}
+
+/// 300 rows in four regions, each of 2 KiB in 20 cells, so that answers of little memory cut rows in parts.
+async fn scans_give_each_row_once_in_order(client: &Client) {
+    let splits = ["s050", "s100", "s200"].map(Bytes::from);
+    client
+        .create_table("s", &[family("d")], splits.to_vec())
+        .await
+        .unwrap();
+    let all: Vec<String> = (0..300).map(|n| format!("s{n:03}")).collect();
+    for key in &all {
+        let mut row = Mutation::put(key.clone());
+        for column in 0..20 {
+            row = row.cell(CellKind::Put, "d", format!("c{column:02}"), 7, vec![b'x'; 100]);
+        }
+        client.mutate("s", row).await.unwrap();
+    }
+    let whole =
+        |keys: &[String]| -> Vec<(String, usize)> { keys.iter().map(|key| (key.clone(), 2000)).collect() };
+    for bytes in [1, 500, 10_000, 2 << 20] {
+        let found = scanned(client, "s", Scan::all().batch_bytes(bytes)).await;
+        assert_eq!(found, whole(&all), "answers of {bytes} bytes");
+    }
+    let mut turned = all.clone();
+    turned.reverse();
+    for bytes in [500, 2 << 20] {
+        let found = scanned(client, "s", Scan::backward("", "").batch_bytes(bytes)).await;
+        assert_eq!(found, whole(&turned), "backward, answers of {bytes} bytes");
+    }
+    assert_eq!(keys(client, "s", Scan::range("s049", "s102")).await, all[49..102]);
+    assert_eq!(
+        keys(client, "s", Scan::range("s100", "s200")).await,
+        all[100..200]
+    );
+    assert_eq!(
+        keys(client, "s", Scan::backward("s102", "s048")).await,
+        turned[197..251]
+    );
+    assert_eq!(
+        keys(client, "s", Scan::backward("s100", "s050")).await,
+        turned[199..249]
+    );
+    for limit in [0, 1, 49, 50, 51, 300, 1000] {
+        let first = all.len().min(limit as usize);
+        assert_eq!(keys(client, "s", Scan::all().limit(limit)).await, all[..first]);
+        assert_eq!(
+            keys(client, "s", Scan::backward("", "").limit(limit)).await,
+            turned[..first]
+        );
+    }
+    assert!(keys(client, "s", Scan::range("t", "")).await.is_empty());
+    assert!(keys(client, "s", Scan::range("", "a")).await.is_empty());
+    // A scan that is left before its end does no harm.
+    let mut left = client.scan("s", Scan::all().batch_bytes(500));
+    assert_eq!(left.next().await.unwrap().unwrap().key(), "s000");
+    drop(left);
+    let missing = client.scan("none", Scan::all()).next().await;
+    assert!(missing.unwrap_err().to_string().contains("does not exist"));
+}
+
+async fn filters_let_pass_what_they_say(client: &Client) {
+    let range = |from: &'static str, to: &'static str| (Bytes::from(from), Bytes::from(to));
+    let ranges = Filter::ranges([range("s010", "s012"), range("s099", "s101"), range("s298", "")]);
+    let wanted = ["s010", "s011", "s099", "s100", "s298", "s299"];
+    assert_eq!(
+        keys(client, "s", Scan::all().filter(ranges.clone())).await,
+        wanted
+    );
+    // The last digit is 5, whatever is between: s?15 and s?25 by the mask.
+    let fuzzy = Filter::fuzzy([(Bytes::from("s015"), vec![true, false, true, true])]);
+    assert_eq!(
+        keys(client, "s", Scan::all().filter(fuzzy.clone())).await,
+        ["s015", "s115", "s215"]
+    );
+    for filter in [ranges, Filter::all([fuzzy.clone()])] {
+        let backward = Scan::backward("", "").filter(filter);
+        let refused = client.scan("s", backward).next().await.unwrap_err();
+        assert!(refused.to_string().contains("backward"), "{refused}");
+    }
+    let backward = Scan::backward("", "").filter(Filter::row_part(Compare::Equal, "15", 2));
+    assert_eq!(keys(client, "s", backward).await, ["s215", "s115", "s015"]);
+    let part = Filter::row_part(Compare::GreaterOrEqual, "98", 2);
+    let wanted = ["s098", "s099", "s198", "s199", "s298", "s299"];
+    assert_eq!(keys(client, "s", Scan::all().filter(part.clone())).await, wanted);
+    let both = Filter::all([part.clone(), Filter::row_key(Compare::Less, "s150")]);
+    assert_eq!(
+        keys(client, "s", Scan::all().filter(both)).await,
+        ["s098", "s099"]
+    );
+    let either = Filter::any([fuzzy, Filter::row_key(Compare::Equal, "s001")]);
+    assert_eq!(
+        keys(client, "s", Scan::all().filter(either)).await,
+        ["s001", "s015", "s115", "s215"]
+    );
+    let bare = Filter::all([Filter::first_cell(), Filter::key_only()]);
+    let found = scanned(client, "s", Scan::range("s100", "s102").filter(bare)).await;
+    assert_eq!(found, [("s100".to_string(), 0), ("s101".to_string(), 0)]);
+    // A filter ends a scan with a limit behind rows that pass, not behind rows that are looked at.
+    assert_eq!(
+        keys(client, "s", Scan::all().filter(part).limit(3)).await,
+        ["s098", "s099", "s198"]
+    );
+}
+
+async fn a_scan_at_a_time_is_a_snapshot(client: &Client) {
+    for (row, time, value) in [("s000", 8, "new"), ("s150", 9, "newer")] {
+        let change = Mutation::put(row).cell(CellKind::Put, "d", "c00", time, value);
+        client.mutate("s", change).await.unwrap();
+    }
+    let gone = Mutation::delete("s001").cell(CellKind::DeleteFamily, "d", "", 9, "");
+    client.mutate("s", gone).await.unwrap();
+    let at = |time: u64| Scan::range("s000", "s002").times(0, time);
+    let before = scanned(client, "s", at(8)).await;
+    assert_eq!(before, [("s000".to_string(), 2000), ("s001".to_string(), 2000)]);
+    assert_eq!(scanned(client, "s", at(9)).await[0].1, 1900 + 3);
+    assert_eq!(
+        scanned(client, "s", at(10)).await,
+        [("s000".to_string(), 1900 + 3)]
+    );
+    let only = Scan::all().times(0, 100).family_times("d", 9, 10);
+    assert_eq!(scanned(client, "s", only).await, [("s150".to_string(), 5)]);
+    let all = Scan::range("s150", "s151").family("d").versions(10);
+    assert_eq!(scanned(client, "s", all).await, [("s150".to_string(), 2005)]);
+    client.disable_table("s").await.unwrap();
+    client.delete_table("s").await.unwrap();
 }
