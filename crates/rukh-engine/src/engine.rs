@@ -26,6 +26,7 @@ use crate::sequences::KnownSequences;
 use crate::snapshot::{Definitions, Snapshot};
 use crate::stale::ChangedRows;
 use crate::stored;
+use crate::unsettled::Unsettled;
 use crate::watch::{States, WatchedStore};
 use crate::write::{Target, Write};
 use crate::{DefinitionChanges, EngineError, SequenceState, ingest, recover};
@@ -90,6 +91,8 @@ pub(crate) struct Inner {
     load_bytes_max: AtomicUsize,
     /// Ids below this one are not given again, see [`Inner::pass_over`].
     least_id: AtomicU32,
+    /// What failed statements have left to do.
+    pub(crate) unsettled: Unsettled,
     /// Set when storage may show half of a load: nothing is read or written any more.
     halted: Arc<AtomicBool>,
     recovered: Vec<Recovery>,
@@ -144,6 +147,7 @@ impl Engine {
             load_directory: RwLock::new(std::env::temp_dir()),
             load_bytes_max: AtomicUsize::new(LOAD_BYTES_MAX),
             least_id: AtomicU32::new(0),
+            unsettled: Unsettled::default(),
             halted: Arc::default(),
             recovered: Vec::new(),
         };
@@ -234,7 +238,7 @@ impl Engine {
         let in_blocks = definitions.codec(table).is_ok_and(|codec| codec.blocks.is_some());
         let kv = match in_blocks {
             true => self.inner.watched.snapshot_with_states(),
-            false => (self.inner.store.latest(), States::default()),
+            false => (self.inner.watched.latest(), States::default()),
         };
         self.inner.view(&definitions, kv)
     }
@@ -366,7 +370,9 @@ impl Inner {
             return Err(EngineError::ReadOnly);
         }
         let guard = self.writer.lock();
-        self.check_writable().map(|()| guard)
+        self.check_writable()?;
+        self.settle()?;
+        Ok(guard)
     }
 
     /// Fails if nothing may be written.
@@ -500,8 +506,11 @@ impl Inner {
     }
 
     /// Drops column families that no definition names; those that cannot be dropped now are
-    /// dropped at the next open.
+    /// dropped at the next open. A load that is to be completed may want them first.
     pub(crate) fn drop_unnamed(&self) {
+        if !self.is_settled() {
+            return;
+        }
         let catalog = self.definitions().catalog.clone();
         let unnamed = recover::unnamed(self.store.as_ref(), &catalog).into_iter();
         for name in unnamed.filter(|name| !self.builds.owns(name)) {

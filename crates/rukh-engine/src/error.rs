@@ -132,6 +132,13 @@ pub enum EngineError {
     /// the database again, for writing, can tell what is stored and complete it (57P03).
     #[error("the database must be opened again for writing to complete what was cut short")]
     RecoveryNeeded,
+    /// Storage ran out of space when a bulk load was visible in part. Readers see what there was before; the load is
+    /// completed, and writers go on, once the trouble has passed (53100).
+    #[error("{source}")]
+    CompletedLater {
+        /// What happened.
+        source: Box<EngineError>,
+    },
     /// An index that is not yet filled was to be read.
     #[error("index \"{index}\" is not ready")]
     IndexNotReady {

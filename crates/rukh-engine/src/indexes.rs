@@ -6,6 +6,7 @@ use crate::codec::TableCodec;
 use crate::engine::Engine;
 use crate::engine::Inner;
 use crate::maintain::Maintainer;
+use crate::unsettled::Owed;
 use crate::{EngineError, Progress, stored};
 use rukh_catalog::{ColumnId, Index, IndexDraft, IndexId, IndexState, Table, TableId, validate_index};
 use rukh_keys::KeyRange;
@@ -51,8 +52,11 @@ impl Engine {
         };
         if built.is_err() {
             let _guard = inner.writer.lock();
-            // The first error is the one to tell; what cannot be undone now is undone at the next open.
-            let _ = inner.remove_index(id);
+            // The first error is the one to tell; what cannot be undone now is undone by the next writer, or at the next open.
+            let removed = inner.settle().and_then(|()| inner.remove_index(id));
+            if matches!(removed, Err(EngineError::Kv(error)) if error.is_passing()) {
+                inner.owe(Owed::RemoveIndex(id));
+            }
             inner.drop_unnamed();
         }
         built.map(|()| id)

@@ -6,11 +6,16 @@
 //! itself (`imports`). No snapshot is taken while files go in; the batch that removes the ranges also
 //! forgets the note. After a crash the next
 //! open ingests what is left of the list; without a list, files are strays and removed.
+//!
+//! On a full disk the load fails before it is noted, if it can: storage makes room first. A load whose note failed is given up: where the
+//! note cannot be taken back, its files are marked, which needs no space, and a note that names marked files counts for nothing. One of which ingesting
+//! was tried is completed once there is space (`unsettled`), as nobody knows what of it is stored.
 
 use crate::EngineError;
 use crate::engine::Inner;
 use crate::imports::ImportNote;
 use crate::stored::{self, CATALOG};
+use crate::unsettled::Owed;
 use rukh_catalog::CatalogError;
 use rukh_keys::KeyRange;
 use rukh_kv::{Durability, KvError, KvStore, LoadFile, TableName, WriteBatch};
@@ -45,7 +50,8 @@ enum Note {
 
 /// Makes files part of their column families, removes ranges and notes what was imported, all at once.
 ///
-/// Fails without a trace, or with [`EngineError::RecoveryNeeded`], after which the engine shows and
+/// Fails without a trace; with [`EngineError::CompletedLater`], if only some of it could be done for want of space: readers then see
+/// what there was before, and nobody writes until the rest is done; or with [`EngineError::RecoveryNeeded`], after which the engine shows and
 /// takes nothing more.
 pub(crate) fn ingest(
     inner: &Inner,
@@ -58,15 +64,16 @@ pub(crate) fn ingest(
         return Ok(());
     }
     let _copying = inner.copying.lock();
-    if let Err(error) = note(store, &loads, &ranges, imported) {
-        // The answer may be lost, not the note: files must not come back later.
-        forget(store, WriteBatch::new()).map_err(|_| inner.halt())?;
-        // Strays are harmless, and removed when the database is opened next.
-        let files = loads.into_iter().flat_map(|(_, files)| files);
-        let _ = store.discard_files(&files.collect::<Vec<_>>());
+    if let Err(error) = make_room(store, &loads) {
+        discard(store, &loads);
         return Err(error);
     }
+    if let Err(error) = note(store, &loads, &ranges, imported) {
+        // The answer may be lost, not the note: files must not come back later.
+        return Err(abandon(inner, loads, error));
+    }
     inner.behind_barrier(|| {
+        let before = inner.watched.snapshot_with_states();
         let mut outcome = ingest_rest(store, &loads);
         for _ in 1..ATTEMPTS {
             if outcome.is_ok() {
@@ -74,34 +81,137 @@ pub(crate) fn ingest(
             }
             outcome = ingest_rest(store, &loads);
         }
-        let removed = || {
-            let mut batch = removal(&ranges, imported);
-            inner.builds.note(&mut batch);
-            batch
+        let Err(error) = outcome.and_then(|()| finish(inner, &ranges, imported)) else {
+            return Ok(());
         };
-        // Files ingested twice change nothing, but later writes would be lost under them.
-        let forgotten = || forget(store, removed()).or_else(|_| forget(store, removed()));
-        let outcome = outcome.and_then(|()| Ok(forgotten()?));
-        outcome.map_err(|_| inner.halt())
+        if !is_passing(&error) {
+            return Err(inner.halt());
+        }
+        inner.watched.freeze(before);
+        inner.owe(Owed::Complete {
+            loads,
+            ranges,
+            imported: imported.cloned(),
+        });
+        Err(EngineError::CompletedLater {
+            source: Box::new(error),
+        })
     })
+}
+
+/// Completes what was done in part, and lets readers see it.
+pub(crate) fn complete(
+    inner: &Inner,
+    loads: &Loads,
+    ranges: &Ranges,
+    imported: Option<&ImportNote>,
+) -> Result<(), EngineError> {
+    let store = inner.store.as_ref();
+    let _copying = inner.copying.lock();
+    inner.behind_barrier(|| {
+        match ingest_rest(store, loads).and_then(|()| finish(inner, ranges, imported)) {
+            Err(error) if is_passing(&error) => return Err(error),
+            Err(_) => return Err(inner.halt()),
+            Ok(()) => inner.watched.thaw(),
+        }
+        Ok(())
+    })?;
+    // Transactions that began meanwhile have not seen it.
+    let catalog = inner.definitions().catalog.clone();
+    inner.commits.note_tables(catalog.tables().map(|table| table.id));
+    Ok(())
+}
+
+/// Forgets a load that was given up, and then its files.
+pub(crate) fn forget_abandoned(inner: &Inner, loads: &Loads) -> Result<(), EngineError> {
+    forget(inner.store.as_ref(), WriteBatch::new())?;
+    discard(inner.store.as_ref(), loads);
+    Ok(())
+}
+
+/// Gives up a load that may be noted and of which nothing was ingested, and returns the error to tell.
+fn abandon(inner: &Inner, loads: Loads, error: EngineError) -> EngineError {
+    let store = inner.store.as_ref();
+    let Err(later) = forget(store, WriteBatch::new()) else {
+        discard(store, &loads);
+        return error;
+    };
+    match later.is_passing() && store.abandon_files(&files_of(&loads)).is_ok() {
+        true => {
+            inner.owe(Owed::Forget(loads));
+            error
+        }
+        false => inner.halt(),
+    }
+}
+
+/// Has storage do what takes space, before anything is noted.
+fn make_room(store: &dyn KvStore, loads: &Loads) -> Result<(), EngineError> {
+    let loaded = loads.iter().filter(|(_, files)| !files.is_empty());
+    let tables: Result<Vec<TableName>, KvError> =
+        loaded.map(|(table, _)| TableName::new(table.clone())).collect();
+    Ok(store.make_room(&tables?)?)
+}
+
+/// Removes the ranges that go with files which were ingested, and the note.
+fn finish(inner: &Inner, ranges: &Ranges, imported: Option<&ImportNote>) -> Result<(), EngineError> {
+    let store = inner.store.as_ref();
+    let removed = || {
+        let mut batch = removal(ranges, imported);
+        inner.builds.note(&mut batch);
+        batch
+    };
+    // Files ingested twice change nothing, but later writes would be lost under them.
+    Ok(forget(store, removed()).or_else(|_| forget(store, removed()))?)
+}
+
+fn discard(store: &dyn KvStore, loads: &Loads) {
+    // Strays are harmless, and removed when the database is opened next.
+    let _ = store.discard_files(&files_of(loads));
+}
+
+fn files_of(loads: &Loads) -> Vec<LoadFile> {
+    loads.iter().flat_map(|(_, files)| files).cloned().collect()
+}
+
+fn is_passing(error: &EngineError) -> bool {
+    matches!(error, EngineError::Kv(error) if error.is_passing())
 }
 
 /// Whether a load was cut short.
 pub(crate) fn is_pending(store: &dyn KvStore) -> Result<bool, EngineError> {
-    Ok(store.latest().get(CATALOG, LOAD_KEY)?.is_some())
+    match store.latest().get(CATALOG, LOAD_KEY)? {
+        Some(value) => Ok(!is_abandoned(store, &decode(&value)?.0)?),
+        None => Ok(false),
+    }
 }
 
 /// Completes a load that was cut short, and removes files that no load names; returns whether
 /// there was one.
 pub(crate) fn recover(store: &dyn KvStore) -> Result<bool, EngineError> {
-    let noted = store.latest().get(CATALOG, LOAD_KEY)?;
-    if let Some(value) = &noted {
-        let (loads, ranges, imported) = decode(value)?;
-        ingest_rest(store, &loads)?;
-        forget(store, removal(&ranges, imported.as_ref()))?;
+    let mut completed = false;
+    if let Some(value) = store.latest().get(CATALOG, LOAD_KEY)? {
+        let (loads, ranges, imported) = decode(&value)?;
+        completed = !is_abandoned(store, &loads)?;
+        let mut rest = WriteBatch::new();
+        if completed {
+            ingest_rest(store, &loads)?;
+            rest = removal(&ranges, imported.as_ref());
+        }
+        forget(store, rest)?;
     }
     store.discard_stray_files(&[])?;
-    Ok(noted.is_some())
+    Ok(completed)
+}
+
+/// Whether a load that is noted was given up before any of it was ingested.
+fn is_abandoned(store: &dyn KvStore, loads: &Loads) -> Result<bool, EngineError> {
+    for file in files_of(loads) {
+        if store.is_abandoned(&file)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Ingests the files that wait still.

@@ -113,6 +113,7 @@ mod stored;
 mod transaction;
 mod truncate;
 mod unique;
+mod unsettled;
 mod watch;
 mod write;
 

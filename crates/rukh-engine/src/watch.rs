@@ -8,7 +8,7 @@
 //! it was taken. What the last write of a table was is noted once somebody has asked for it: a snapshot that has this one, and of
 //! which all later ones are of other tables, has the table in the state that this write left.
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use rukh_keys::KeyRange;
 use rukh_kv::{
     Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, Purge,
@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// How the names of column families end that have blocks.
 const OF_BLOCKS: &str = ".c";
@@ -30,6 +30,9 @@ pub(crate) struct WatchedStore {
     finished: AtomicU64,
     /// All writes, of blocks or not.
     writes: Arc<Writes>,
+    is_frozen: AtomicBool,
+    /// Shown in place of what is stored, while that is half of something.
+    frozen: RwLock<Option<(Arc<dyn KvSnapshot>, States)>>,
 }
 
 /// What is known of the moment of a snapshot.
@@ -104,6 +107,8 @@ impl WatchedStore {
             started: AtomicU64::new(0),
             finished: AtomicU64::new(0),
             writes,
+            is_frozen: AtomicBool::new(false),
+            frozen: RwLock::default(),
         }
     }
 
@@ -114,8 +119,31 @@ impl WatchedStore {
         under_way.running.is_empty().then_some(under_way.started)
     }
 
+    /// Shows all who look from now on what a snapshot shows, whatever is written meanwhile.
+    pub(crate) fn freeze(&self, shown: (Arc<dyn KvSnapshot>, States)) {
+        *self.frozen.write() = Some(shown);
+        self.is_frozen.store(true, Ordering::Release);
+    }
+
+    /// Shows what is stored again.
+    pub(crate) fn thaw(&self) {
+        self.is_frozen.store(false, Ordering::Release);
+        *self.frozen.write() = None;
+    }
+
+    /// Returns what is shown in place of what is stored.
+    fn frozen(&self) -> Option<(Arc<dyn KvSnapshot>, States)> {
+        match self.is_frozen.load(Ordering::Acquire) {
+            true => self.frozen.read().clone(),
+            false => None,
+        }
+    }
+
     /// Takes a snapshot, and says to which states it belongs.
     pub(crate) fn snapshot_with_states(&self) -> (Arc<dyn KvSnapshot>, States) {
+        if let Some(frozen) = self.frozen() {
+            return frozen;
+        }
         let writes = self.writes.ended.load(Ordering::SeqCst);
         let finished = self.finished.load(Ordering::SeqCst);
         let started = self.started.load(Ordering::SeqCst);
@@ -198,11 +226,13 @@ impl KvStore for WatchedStore {
     }
 
     fn snapshot(&self) -> Arc<dyn KvSnapshot> {
-        self.store.snapshot()
+        self.frozen()
+            .map_or_else(|| self.store.snapshot(), |(frozen, _)| frozen)
     }
 
     fn latest(&self) -> Arc<dyn KvSnapshot> {
-        self.store.latest()
+        self.frozen()
+            .map_or_else(|| self.store.latest(), |(frozen, _)| frozen)
     }
 
     fn write(&self, batch: WriteBatch, durability: Durability) -> Result<(), KvError> {
@@ -254,6 +284,18 @@ impl KvStore for WatchedStore {
         let tables: Vec<String> = loads.iter().map(|(table, _)| table.to_string()).collect();
         let _counting = self.counting(tables.iter().map(String::as_str));
         self.store.ingest(loads)
+    }
+
+    fn make_room(&self, tables: &[TableName]) -> Result<(), KvError> {
+        self.store.make_room(tables)
+    }
+
+    fn abandon_files(&self, files: &[LoadFile]) -> Result<(), KvError> {
+        self.store.abandon_files(files)
+    }
+
+    fn is_abandoned(&self, file: &LoadFile) -> Result<bool, KvError> {
+        self.store.is_abandoned(file)
     }
 
     fn discard_files(&self, files: &[LoadFile]) -> Result<(), KvError> {

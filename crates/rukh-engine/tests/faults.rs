@@ -5,7 +5,9 @@
 
 mod support;
 
-use rukh_kv::{Fault, FaultStore};
+use rukh_catalog::IndexState;
+use rukh_engine::{Engine, EngineError};
+use rukh_kv::{Fault, FaultStore, KvError};
 use std::sync::Arc;
 use support::life::{STEPS, state};
 
@@ -100,4 +102,117 @@ fn a_refused_write_can_be_tried_again() {
         }
         assert_eq!(&state(&engine), states.last().unwrap(), "write {n}");
     }
+}
+
+/// On a full disk every statement that writes is refused, and nothing else: readers see what was there before, and once there is space
+/// the same engine goes on. A load that was visible in part is completed then.
+#[test]
+fn a_full_disk() {
+    let mut completed = 0;
+    for rows_at_once in [u64::MAX - 1, 0] {
+        completed += full_disk(rows_at_once);
+    }
+    assert!(completed > 0, "no load was refused in the middle");
+}
+
+fn full_disk(rows_at_once: u64) -> usize {
+    let (states, writes) = undisturbed(rows_at_once);
+    let mut completed = 0;
+    for n in 1..=writes {
+        let memory = support::memory();
+        let store = Arc::new(FaultStore::new(memory.clone()));
+        let mut engine = support::open(store.clone());
+        engine.set_rows_at_once(rows_at_once);
+        store.fail_write(n, Fault::Full);
+        for (at, step) in STEPS.iter().enumerate() {
+            let Err(error) = step(&engine) else { continue };
+            let what = format!("write {n}, step {at}");
+            refused(&error, &what);
+            // Readers, and a writer.
+            shows(&engine, &states[at], &what);
+            match step(&engine) {
+                // What is half made has its name still.
+                Err(_) if has_half_made(&engine) => {}
+                Err(error) => refused(&error, &what),
+                Ok(()) => panic!("{what}: a full disk takes writes"),
+            }
+            shows(&engine, &states[at], &what);
+            store.heal();
+            if has_half_made(&engine) {
+                // Who makes it of several writes could not undo them; the next open does.
+                drop(engine);
+                engine = support::open(store.clone());
+                engine.set_rows_at_once(rows_at_once);
+            }
+            drop(engine.begin().unwrap());
+            if matches!(error, EngineError::CompletedLater { .. }) {
+                completed += 1;
+                assert_eq!(state(&engine), states[at + 1], "{what}");
+            } else {
+                assert_eq!(state(&engine), states[at], "{what}");
+                step(&engine).unwrap_or_else(|error| panic!("{what}, again: {error}"));
+            }
+        }
+        assert_eq!(&state(&engine), states.last().unwrap(), "write {n}");
+        assert_eq!(memory.load_files().unwrap(), [], "write {n}");
+        drop(engine);
+        let engine = support::open(memory);
+        assert_eq!(&state(&engine), states.last().unwrap(), "write {n}");
+    }
+    completed
+}
+
+/// The process ends while the disk is full: the next finds what was there before the statement, or all of it.
+#[test]
+fn the_end_of_the_process_on_a_full_disk() {
+    let (states, writes) = undisturbed(0);
+    for n in 1..=writes {
+        let memory = support::memory();
+        let store = Arc::new(FaultStore::new(memory.clone()));
+        let engine = support::open(store.clone());
+        engine.set_rows_at_once(0);
+        store.fail_write(n, Fault::Full);
+        let mut failures = STEPS
+            .iter()
+            .enumerate()
+            .filter_map(|(at, step)| Some((at, step(&engine).err()?)));
+        let Some((at, error)) = failures.next() else {
+            continue;
+        };
+        drop(engine);
+        let found = state(&support::open(memory.clone()));
+        let completed = matches!(error, EngineError::CompletedLater { .. });
+        // The next open may fill an index whose definition could not be taken back.
+        let may_be_done = completed || states[at + 1].len() == states[at].len();
+        assert!(
+            (found == states[at] && !completed) || (found == states[at + 1] && may_be_done),
+            "write {n}, step {at}: {found:#?}"
+        );
+        assert_eq!(memory.load_files().unwrap(), [], "write {n}");
+    }
+}
+
+/// Compares, but for an index, a table or a schema that could not be filled and is not removed yet.
+fn shows(engine: &Engine, expected: &[String], what: &str) {
+    let catalog = engine.catalog();
+    let mut states = catalog.indexes().map(|(_, index)| index.state);
+    let is_left = states.any(|state| state == IndexState::Building) || has_half_made(engine);
+    let found = state(engine);
+    assert!(found == expected || is_left, "{what}: {found:#?}");
+}
+
+fn has_half_made(engine: &Engine) -> bool {
+    let catalog = engine.catalog();
+    catalog.tables().any(|table| table.options.filling) || catalog.schemas().any(|schema| schema.filling)
+}
+
+fn refused(error: &EngineError, what: &str) {
+    let of_storage = match error {
+        EngineError::CompletedLater { source } => source,
+        error => error,
+    };
+    assert!(
+        matches!(of_storage, EngineError::Kv(KvError::DiskFull { .. })),
+        "{what}: {error:?}"
+    );
 }

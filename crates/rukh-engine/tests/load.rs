@@ -211,8 +211,8 @@ fn a_half_visible_load_is_completed_at_open() {
     load.add(vec![support::row(&table, "1, 10"), support::row(&table, "2, 20")])
         .unwrap();
     load.note_import(imported("1.csv"));
-    // Two files finished, the note, the table; the index is the fifth.
-    faults.fail_write(5, rukh_kv::Fault::Halt);
+    // Two files finished, a look for room, the note, the table; the index is the sixth.
+    faults.fail_write(6, rukh_kv::Fault::Halt);
     assert!(matches!(load.finish(), Err(EngineError::RecoveryNeeded)));
     let request = || ScanRequest::all(table.clone(), Vec::new());
     assert!(matches!(

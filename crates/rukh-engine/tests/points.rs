@@ -182,6 +182,18 @@ impl KvStore for PointStore {
             .try_for_each(|load| self.points.pass("ingest", || self.inner.ingest(vec![load])))
     }
 
+    fn make_room(&self, tables: &[TableName]) -> Result<(), KvError> {
+        self.inner.make_room(tables)
+    }
+
+    fn abandon_files(&self, files: &[LoadFile]) -> Result<(), KvError> {
+        self.inner.abandon_files(files)
+    }
+
+    fn is_abandoned(&self, file: &LoadFile) -> Result<bool, KvError> {
+        self.inner.is_abandoned(file)
+    }
+
     fn discard_files(&self, files: &[LoadFile]) -> Result<(), KvError> {
         self.inner.discard_files(files)
     }

@@ -144,6 +144,12 @@ impl KvError {
         }
     }
 
+    /// Whether the trouble passes by itself: there is space again. The store is as it was, and takes
+    /// writes again once it has passed.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, KvError::DiskFull { .. })
+    }
+
     /// Says that `table` is not there.
     pub(crate) fn unknown_table(table: &str) -> KvError {
         KvError::UnknownTable {
@@ -210,5 +216,6 @@ mod tests {
         assert!(matches!(full, KvError::DiskFull { .. }));
         let other = KvError::io("write", io::Error::from(io::ErrorKind::NotFound));
         assert!(matches!(other, KvError::Io { .. }));
+        assert!(full.is_passing() && !other.is_passing());
     }
 }

@@ -1,7 +1,7 @@
 //! A store that fails on purpose, for crash and fault sweeps.
 //!
 //! Writes are counted: each write batch, each sync of the log, each table created or dropped, each file set ingested for
-//! one table, each load finished. A sweep runs its workload once to learn how many there are, then
+//! one table, each load finished, each look for room. A sweep runs its workload once to learn how many there are, then
 //! once per number with that one made to fail, and compares what is left with what was
 //! acknowledged. Reads never fail.
 
@@ -23,6 +23,8 @@ pub enum Fault {
     Refuse,
     /// It changes nothing, nor does any later one: a dead device, or the end of the process.
     Halt,
+    /// It changes nothing, nor does any later one, for want of space, until the store is healed: a full disk.
+    Full,
     /// It is done, but reported as failed: the answer got lost.
     LoseAnswer,
 }
@@ -79,10 +81,15 @@ impl Plan {
         match fault {
             Some((n, Fault::Refuse)) if number == n => Err(injected(number)),
             Some((n, Fault::Halt)) if number >= n => Err(injected(number)),
+            Some((n, Fault::Full)) if number >= n => Err(full()),
             Some((n, Fault::LoseAnswer)) if number == n => write().and(Err(injected(number))),
             _ => write(),
         }
     }
+}
+
+fn full() -> KvError {
+    KvError::io("write", io::Error::from(io::ErrorKind::StorageFull))
 }
 
 fn injected(number: u64) -> KvError {
@@ -186,6 +193,18 @@ impl KvStore for FaultStore {
         loads
             .into_iter()
             .try_for_each(|load| Plan::run(&self.plan, || self.inner.ingest(vec![load])))
+    }
+
+    fn make_room(&self, tables: &[TableName]) -> Result<(), KvError> {
+        Plan::run(&self.plan, || self.inner.make_room(tables))
+    }
+
+    fn abandon_files(&self, files: &[LoadFile]) -> Result<(), KvError> {
+        self.inner.abandon_files(files)
+    }
+
+    fn is_abandoned(&self, file: &LoadFile) -> Result<bool, KvError> {
+        self.inner.is_abandoned(file)
     }
 
     fn discard_files(&self, files: &[LoadFile]) -> Result<(), KvError> {

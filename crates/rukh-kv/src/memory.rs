@@ -319,6 +319,23 @@ impl KvStore for MemoryStore {
         Ok(())
     }
 
+    fn make_room(&self, _: &[TableName]) -> Result<(), KvError> {
+        self.shared.open().map(|_| ())
+    }
+
+    fn abandon_files(&self, files: &[LoadFile]) -> Result<(), KvError> {
+        let mut state = self.shared.open()?;
+        for (_, entries) in state.loads.iter_mut().filter(|(file, _)| files.contains(file)) {
+            entries.clear();
+        }
+        Ok(())
+    }
+
+    fn is_abandoned(&self, file: &LoadFile) -> Result<bool, KvError> {
+        let state = self.shared.open()?;
+        Ok(state.loads.get(file).is_some_and(|entries| entries.is_empty()))
+    }
+
     fn discard_files(&self, files: &[LoadFile]) -> Result<(), KvError> {
         self.shared.open()?.loads.retain(|file, _| !files.contains(file));
         Ok(())

@@ -293,6 +293,18 @@ impl KvStore for RecordStore {
         Ok(())
     }
 
+    fn make_room(&self, tables: &[TableName]) -> Result<(), KvError> {
+        self.inner.make_room(tables)
+    }
+
+    fn abandon_files(&self, files: &[LoadFile]) -> Result<(), KvError> {
+        self.inner.abandon_files(files)
+    }
+
+    fn is_abandoned(&self, file: &LoadFile) -> Result<bool, KvError> {
+        self.inner.is_abandoned(file)
+    }
+
     fn discard_files(&self, files: &[LoadFile]) -> Result<(), KvError> {
         self.inner.discard_files(files)
     }

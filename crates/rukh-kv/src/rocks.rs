@@ -9,7 +9,8 @@
 //! `directory` (tables that share column families), `snapshot` (gets, scans), `load` (bulk loads), `split`,
 //! `sample` and `usage` (sizes), `compact`, `backup`, `options`, and `failure` (errors).
 //!
-//! As the one file with unsafe code this one also has [`step_aside`]: RocksDB's threads inherit the niceness of those that start them.
+//! As the one file with unsafe code this one also has calls of the system: [`step_aside`], as RocksDB's threads inherit the niceness of
+//! those that start them, and the free space of a file system.
 //!
 //! Deliberately not here: RocksDB's transactions (the engine locks rows itself) and any second
 //! database; everything shares one write-ahead log.
@@ -27,6 +28,7 @@ mod purge;
 mod sample;
 mod share;
 mod snapshot;
+mod space;
 mod split;
 mod store;
 mod tables;
@@ -196,6 +198,30 @@ impl PinnedFileWriter {
             unsafe { transmute::<&SstFileWriter<'static>, &'static SstFileWriter<'static>>(&self.writer) };
         writer.open(path)
     }
+}
+
+/// Returns the bytes that the file system of `path` has for a process without privileges; `None` where the system does not say.
+#[cfg(target_os = "linux")]
+#[allow(clippy::useless_conversion)] // of other widths on other systems
+fn available_bytes(path: &std::path::Path) -> Option<u64> {
+    use std::os::unix::ffi::OsStrExt;
+    let path = std::ffi::CString::new(path.as_os_str().as_bytes()).ok()?;
+    let mut found = std::mem::MaybeUninit::<libc::statvfs>::uninit();
+    // SAFETY: the call reads a string that ends with NUL and writes a structure that is large enough; it is read only where the
+    // call says that it was written.
+    let found = unsafe {
+        match libc::statvfs(path.as_ptr(), found.as_mut_ptr()) {
+            0 => found.assume_init(),
+            _ => return None,
+        }
+    };
+    Some(u64::from(found.f_bavail).saturating_mul(u64::from(found.f_frsize)))
+}
+
+/// As above, where nobody asks the system.
+#[cfg(not(target_os = "linux"))]
+fn available_bytes(_: &std::path::Path) -> Option<u64> {
+    None
 }
 
 /// What is added to the niceness of a thread that steps aside: it gets a tenth of the processor where another wants all of it,

@@ -105,6 +105,10 @@ pub trait KvStore: Send + Sync {
     /// Returns the names of all finished files that wait to be ingested.
     fn load_files(&self) -> Result<Vec<LoadFile>, KvError>;
 
+    /// Does what ingesting files into these tables would take space for, so that [`KvStore::ingest`] finds it or this
+    /// fails with `DiskFull`: nothing is promised, as others may take the space in between.
+    fn make_room(&self, tables: &[TableName]) -> Result<(), KvError>;
+
     /// Makes the entries of finished files part of their tables, newer than all that is there.
     ///
     /// Atomic and durable table by table, in the order given, not across tables: an error or a
@@ -115,6 +119,13 @@ pub trait KvStore: Send + Sync {
 
     /// Removes finished files that will not be ingested; those that are gone are no error.
     fn discard_files(&self, files: &[LoadFile]) -> Result<(), KvError>;
+
+    /// Empties finished files, durably, and without any space: somebody may have written down that they are to be ingested, and
+    /// [`KvStore::is_abandoned`] says that they are not. They are there until they are discarded.
+    fn abandon_files(&self, files: &[LoadFile]) -> Result<(), KvError>;
+
+    /// Whether a file is there and was emptied by [`KvStore::abandon_files`].
+    fn is_abandoned(&self, file: &LoadFile) -> Result<bool, KvError>;
 
     /// Removes the files of loads that will not be ingested: all but `keep`. For when no load runs.
     fn discard_stray_files(&self, keep: &[LoadFile]) -> Result<(), KvError>;

@@ -24,7 +24,7 @@ impl From<DataFusionError> for SqlError {
             DataFusionError::NotImplemented(message) => not_implemented(message),
             DataFusionError::ResourcesExhausted(message) => SqlError::new(ErrorKind::Io, "53200", message),
             DataFusionError::ArrowError(error, _) => arrow_error(*error),
-            DataFusionError::IoError(error) => SqlError::io(error.to_string()),
+            DataFusionError::IoError(error) => SqlError::of_system(error.to_string(), &error),
             DataFusionError::Plan(message) => plan_error(message),
             DataFusionError::Execution(message) => execution_error(message),
             DataFusionError::Internal(message) => internal_error(&message),

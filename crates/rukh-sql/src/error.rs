@@ -6,6 +6,7 @@ use rukh_catalog::CatalogError;
 use rukh_engine::EngineError;
 use rukh_keys::ValueError;
 use rukh_kv::KvError;
+use std::io;
 use thiserror::Error;
 
 use crate::datafusion_errors::function_error;
@@ -94,6 +95,15 @@ impl SqlError {
     /// Makes an error of the machine, 58030.
     pub fn io(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Io, "58030", message)
+    }
+
+    /// Makes the error of a call of the system that failed: 53100 for want of space, else 58030.
+    pub(crate) fn of_system(message: impl Into<String>, source: &io::Error) -> Self {
+        let state = match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "53100",
+            _ => "58030",
+        };
+        Self::new(ErrorKind::Io, state, message)
     }
 
     /// Makes the error for stored bytes that are not what was written, XX001.
@@ -231,7 +241,18 @@ impl From<EngineError> for SqlError {
             }
             EngineError::RowWidth { .. } => SqlError::internal(message),
             EngineError::Function { source, .. } => function_error(source),
-            EngineError::Io { .. } => SqlError::io(message),
+            EngineError::Io { source, .. } => SqlError::of_system(message, &source),
+            EngineError::CompletedLater { source } => {
+                let mut told = SqlError::from(*source);
+                told.detail = Some(
+                    "The load was visible in part when that happened; nobody sees any of it yet.".to_string(),
+                );
+                told.hint = Some(
+                    "The load is completed by the next statement that writes, once that can be done."
+                        .to_string(),
+                );
+                told
+            }
             _ => SqlError::new(ErrorKind::Io, "57P03", message),
         }
     }

@@ -7,7 +7,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,7 +21,7 @@ use rukh_testkit::need;
 const DIRECTORY: &str = "RUKH_FULL_DISK";
 const TEST: &str = "a_full_disk_refuses_and_goes_on_when_there_is_space";
 /// Size of the file system, in MiB: what storage asks for before it goes on, and some more.
-const SIZE_MIB: usize = 160;
+const SIZE_MIB: usize = 320;
 /// How long storage may take to see that there is space.
 const WAIT_MAX: Duration = Duration::from_secs(60);
 
@@ -70,6 +70,15 @@ fn a_full_disk_refuses_and_goes_on_when_there_is_space() {
 struct Ballast(PathBuf);
 
 impl Ballast {
+    /// Takes all space but so many bytes.
+    fn but(directory: &Path, left: u64) -> Ballast {
+        let ballast = Ballast::fill(directory);
+        let file = OpenOptions::new().write(true).open(&ballast.0).unwrap();
+        let length = file.metadata().unwrap().len();
+        file.set_len(length.saturating_sub(left)).unwrap();
+        ballast
+    }
+
     fn fill(directory: &Path) -> Ballast {
         let path = directory.join("ballast");
         let mut file = File::create(&path).unwrap();
@@ -124,6 +133,9 @@ fn live(directory: &Path) {
     let lines = (100_000..130_000).map(|n| format!("{n},{n:032}\n"));
     std::fs::write(&source, lines.collect::<String>()).unwrap();
     let load = format!("COPY t FROM '{}'", source.display());
+
+    let partly = some_space(&mut client, directory, &load);
+    together(&mut client, directory);
 
     let ballast = Ballast::fill(directory);
     // Sorted files find no space, and storage itself has not failed yet.
@@ -192,8 +204,119 @@ fn live(directory: &Path) {
     drop((client, database));
     let mut client = Client::new(&Database::open(&path).unwrap());
     assert_eq!(rows(&mut client), before + 1 + 30_000);
+    let refusals = refusals + partly;
     println!(
         "full disk: {refusals} statements refused, {before} rows kept, written again {:.1} s after there was space",
         waited.as_secs_f64()
     );
+}
+
+/// Waits until the database takes writes.
+fn wait_for_writes(client: &mut Client) {
+    let started = Instant::now();
+    while let Err(error) = client.run("INSERT INTO t VALUES (7000, 'again')") {
+        refused(&error, "INSERT");
+        assert!(started.elapsed() < WAIT_MAX, "no write succeeds: {error}");
+        std::thread::yield_now();
+    }
+    client.run("DELETE FROM t WHERE id = 7000").unwrap();
+}
+
+/// There is some space, and then none: what does not fit is refused alone and leaves no files, whatever it had begun; returns how many statements
+/// were refused.
+fn some_space(client: &mut Client, directory: &Path, load: &str) -> usize {
+    let index = "CREATE INDEX t_late ON t (p DESC, id)";
+    let long: Vec<String> = (3..40)
+        .map(|n| format!("md5(CAST(n * {n} AS VARCHAR))"))
+        .collect();
+    // Among the rows of the load, so that these are flushed before it; none of them is there twice.
+    let between = format!(
+        "INSERT INTO t SELECT 90000 + n, {} FROM generate_series(1, 300) AS s(n)",
+        long.join(" || ")
+    );
+    let mut refusals = 0;
+    for left_kib in [0, 100, 400, 800, 1200, 1600, 2400, 3200] {
+        for (sql, undo) in [
+            (load, "DELETE FROM t WHERE id >= 100000"),
+            (index, "DROP INDEX t_late"),
+            ("DELETE FROM t WHERE id > 10 AND id < 80000", ""),
+            ("COMPACT TABLE t", ""),
+            ("CHECKPOINT", ""),
+        ] {
+            client
+                .run(&between)
+                .unwrap_or_else(|error| panic!("{left_kib} KiB, before {sql}: {error}"));
+            let before = rows(client);
+            let ballast = Ballast::but(directory, left_kib << 10);
+            let outcome = client.run(sql);
+            let later = matches!(&outcome, Err(error) if error.detail.is_some());
+            if let Err(error) = &outcome {
+                refused(error, sql);
+                refusals += 1;
+                assert_eq!(rows(client), before, "{sql} with {left_kib} KiB");
+                let left = std::fs::read_dir(directory.join("db/load")).map(|files| files.count());
+                assert!(
+                    later || left.unwrap_or_default() == 0,
+                    "{sql} with {left_kib} KiB leaves files"
+                );
+            }
+            drop(ballast);
+            wait_for_writes(client);
+            if (outcome.is_ok() || later) && !undo.is_empty() {
+                client.run(undo).unwrap_or_else(|error| panic!("{undo}: {error}"));
+            }
+            client.run("DELETE FROM t").unwrap();
+            client
+                .run("INSERT INTO t SELECT n, md5(CAST(n AS VARCHAR)) FROM generate_series(1, 1000) AS s(n)")
+                .unwrap_or_else(|error| panic!("after {sql} with {left_kib} KiB: {error}"));
+            assert_eq!(rows(client), 1000);
+        }
+    }
+    assert!(refusals > 3, "{refusals}");
+    refusals
+}
+
+/// Many write at once when the space ends: what was acknowledged is there, each of the others is refused, and readers go on.
+fn together(client: &mut Client, directory: &Path) {
+    const WRITERS: u64 = 4;
+    let ballast = Ballast::fill(directory);
+    let acknowledged: Vec<u64> = std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|writer| {
+                let mut client = client.another();
+                scope.spawn(move || {
+                    let mut done = Vec::new();
+                    for n in 0..100_000 {
+                        let id = 1_000_000 + n * WRITERS + writer;
+                        let sql = format!("INSERT INTO t VALUES ({id}, repeat(md5('{id}'), 200))");
+                        match client.run(&sql) {
+                            Ok(_) => done.push(id),
+                            Err(error) => {
+                                refused(&error, "INSERT of many at once");
+                                return done;
+                            }
+                        }
+                    }
+                    panic!("the disk is full");
+                })
+            })
+            .collect();
+        writers
+            .into_iter()
+            .flat_map(|writer| writer.join().unwrap())
+            .collect()
+    });
+    let stored = client.query("SELECT id FROM t WHERE id >= 1000000").unwrap();
+    let stored: std::collections::BTreeSet<u64> = stored
+        .rows
+        .iter()
+        .map(|row| row[0].as_deref().unwrap().parse().unwrap())
+        .collect();
+    let expected: std::collections::BTreeSet<u64> = acknowledged.into_iter().collect();
+    assert_eq!(stored, expected);
+    drop(ballast);
+    wait_for_writes(client);
+    client.run("DELETE FROM t WHERE id >= 1000000").unwrap();
+    client.run("COMPACT").unwrap();
+    assert_eq!(rows(client), 1000);
 }

@@ -82,6 +82,31 @@ impl LoadDirectory {
             })
     }
 
+    /// Empties these files, as far as they are there, durably.
+    pub(super) fn abandon(&self, files: &[LoadFile]) -> Result<(), KvError> {
+        for file in files {
+            let path = self.path_of(file);
+            let emptied = fs::OpenOptions::new().write(true).truncate(true).open(path);
+            match emptied.and_then(|file| file.sync_all()) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(KvError::io(format!("empty load file \"{file}\""), error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a file is there and empty: one with entries never is.
+    pub(super) fn is_abandoned(&self, file: &LoadFile) -> Result<bool, KvError> {
+        match fs::metadata(self.path_of(file)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            found => found
+                .map(|found| found.len() == 0)
+                .map_err(|error| KvError::io(format!("look at load file \"{file}\""), error)),
+        }
+    }
+
     /// Moves files into a table, all at once.
     pub(super) fn ingest(&self, table: &TableHandle, files: &[LoadFile]) -> Result<(), KvError> {
         let paths: Vec<_> = files.iter().map(|file| self.path_of(file)).collect();

@@ -5,7 +5,7 @@ use super::load::{LoadDirectory, RocksWriter};
 use super::purge::Purges;
 use super::snapshot::{ClosedSnapshot, RocksSnapshot, Tables, names};
 use super::{
-    Backup, Backups, PinnedSnapshot, RocksOptions, TableHandle, compact, open, options, split, usage,
+    Backup, Backups, PinnedSnapshot, RocksOptions, TableHandle, compact, open, options, space, split, usage,
 };
 use crate::name::RESERVED;
 use crate::{
@@ -16,6 +16,7 @@ use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
 use rocksdb::{Cache, DB, FlushOptions, WriteOptions, checkpoint::Checkpoint};
 use rukh_keys::KeyRange;
 use std::fs;
+use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,6 +38,8 @@ pub struct RocksStore {
     buffered: WriteOptions,
     /// None once the store is closed.
     open: RwLock<Option<Open>>,
+    /// What became of the writes to the log since it was last synced.
+    log: Mutex<LogState>,
     /// Held while tables are created or dropped; the number of the next table that shares a column family.
     pub(super) definition: Mutex<u32>,
 }
@@ -114,6 +117,7 @@ impl RocksStore {
             synced,
             buffered: WriteOptions::default(),
             open: RwLock::new(Some(Open::new(db, tables, shared))),
+            log: Mutex::default(),
             definition: Mutex::new(next),
             options: options.clone(),
             own_families,
@@ -175,6 +179,42 @@ impl RocksStore {
         Ok(())
     }
 
+    /// Turns an error of the log, and notes it for others.
+    fn log_failure(
+        &self,
+        operation: &str,
+        error: rocksdb::Error,
+        open: MappedRwLockReadGuard<'_, Open>,
+    ) -> KvError {
+        if !is_about_previous(&error) {
+            let error = failure(operation, error);
+            self.log.lock().note(&error);
+            return error;
+        }
+        // Once all who write have noted what they met, it is known what the previous error was.
+        drop(open);
+        let _alone = self.open.write();
+        let log = self.log.lock();
+        match log.was_full && !log.is_in_doubt {
+            true => KvError::DiskFull {
+                operation: operation.to_owned(),
+                source: io::Error::other(error.into_string()),
+            },
+            false => failure(operation, error),
+        }
+    }
+
+    fn flush_tables(&self, tables: &[TableName]) -> Result<(), KvError> {
+        let (db, families) = {
+            let open = self.writable()?;
+            let families = tables.iter().map(|table| open.table(table).map(Arc::clone));
+            (Arc::clone(&open.db), families.collect::<Result<Vec<_>, _>>()?)
+        };
+        let families: Vec<_> = families.iter().map(|table| &table.family).collect();
+        db.flush_cfs_opt(&families, &FlushOptions::default())
+            .map_err(|error| failure("flush", error))
+    }
+
     /// Turns a batch into the binding's.
     fn batch(&self, open: &Open, batch: &WriteBatch) -> Result<rocksdb::WriteBatch, KvError> {
         let tables: Vec<_> = batch
@@ -216,6 +256,43 @@ impl RocksStore {
         }
         Ok(native)
     }
+}
+
+/// Whether RocksDB refuses to use a log after an operation that failed.
+fn is_about_previous(error: &rocksdb::Error) -> bool {
+    error.as_ref().contains("previous error")
+}
+
+/// What is known of the log since it was last synced.
+#[derive(Default)]
+struct LogState {
+    /// A record found no space.
+    was_full: bool,
+    /// Something else failed: nobody knows what is in the file.
+    is_in_doubt: bool,
+}
+
+impl LogState {
+    fn note(&mut self, error: &KvError) {
+        match error {
+            KvError::DiskFull { .. } => self.was_full = true,
+            _ => self.is_in_doubt = true,
+        }
+    }
+}
+
+/// Syncs the logs of a database by their files.
+fn sync_logs(path: &Path) -> Result<(), KvError> {
+    let sync = || {
+        for entry in fs::read_dir(path)? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "log") {
+                fs::File::open(path)?.sync_all()?;
+            }
+        }
+        Ok(())
+    };
+    sync().map_err(|error| KvError::io("sync the log", error))
 }
 
 /// Returns a key past all of a table and of a batch: RocksDB deletes no range without a limit.
@@ -304,16 +381,23 @@ impl KvStore for RocksStore {
             Durability::Synced => &self.synced,
             Durability::Buffered => &self.buffered,
         };
-        open.db
-            .write_opt(native, options)
-            .map_err(|error| failure("write", error))
+        let written = open.db.write_opt(native, options);
+        written.map_err(|error| self.log_failure("write", error, open))
     }
 
     fn sync(&self) -> Result<(), KvError> {
-        self.writable()?
-            .db
-            .flush_wal(true)
-            .map_err(|error| failure("sync the log", error))
+        let open = self.writable()?;
+        let Err(error) = open.db.flush_wal(true) else {
+            self.log.lock().was_full = false;
+            return Ok(());
+        };
+        let is_previous = is_about_previous(&error);
+        match self.log_failure("sync the log", error, open) {
+            // A record that found no space ends the use of the log, which syncs no more. The records before it are in the file, and
+            // the commits that wait for them are not those that failed.
+            KvError::DiskFull { .. } if is_previous => sync_logs(&self.path),
+            error => Err(error),
+        }
     }
 
     fn flush(&self) -> Result<(), KvError> {
@@ -441,6 +525,23 @@ impl KvStore for RocksStore {
         loads
             .iter()
             .try_for_each(|(table, files)| self.loads.ingest(open.table(table)?, files))
+    }
+
+    fn make_room(&self, tables: &[TableName]) -> Result<(), KvError> {
+        if space::is_scarce(&self.path, self.options.write_buffer_bytes) {
+            // What ingesting would write first: entries of the tables in memory that lie among those of the files.
+            self.flush_tables(tables)?;
+        }
+        space::check(&self.path, tables.len())
+    }
+
+    fn abandon_files(&self, files: &[LoadFile]) -> Result<(), KvError> {
+        drop(self.writable()?);
+        self.loads.abandon(files)
+    }
+
+    fn is_abandoned(&self, file: &LoadFile) -> Result<bool, KvError> {
+        self.loads.is_abandoned(file)
     }
 
     fn discard_files(&self, files: &[LoadFile]) -> Result<(), KvError> {

@@ -50,6 +50,7 @@ pub fn run(store: &dyn KvStore) {
     loads_are_ingested(store);
     loads_keep_their_order(store);
     loads_remove_keys(store);
+    abandoned_loads_are_told_apart(store);
     stray_loads_are_discarded(store);
     ranges_are_split_evenly(store);
     a_closed_store_says_so(store);
@@ -458,6 +459,30 @@ fn loads_remove_keys(store: &dyn KvStore) {
     assert_eq!(all(&*before, "removed"), "a=1 b=2 c=3");
     write(store, "removed", "a=again");
     assert_eq!(all(&*store.snapshot(), "removed"), "a=again b=new c=3");
+}
+
+fn abandoned_loads_are_told_apart(store: &dyn KvStore) {
+    table(store, "abandoned");
+    let (kept, given_up) = (
+        load(store, "abandoned", &[("a", "1")]),
+        load(store, "abandoned", &[("b", "2")]),
+    );
+    store.make_room(&[name("abandoned")]).unwrap();
+    assert!(!store.is_abandoned(&given_up[0]).unwrap());
+    store.abandon_files(&given_up).unwrap();
+    store.abandon_files(&given_up).unwrap();
+    let mut both = [kept.clone(), given_up.clone()].concat();
+    both.sort();
+    let mut waiting = store.load_files().unwrap();
+    waiting.sort();
+    assert_eq!(waiting, both);
+    assert!(store.is_abandoned(&given_up[0]).unwrap() && !store.is_abandoned(&kept[0]).unwrap());
+    store.discard_files(&given_up).unwrap();
+    assert!(!store.is_abandoned(&given_up[0]).unwrap());
+    store.abandon_files(&given_up).unwrap();
+    assert_eq!(store.load_files().unwrap(), kept);
+    store.ingest(vec![(name("abandoned"), kept)]).unwrap();
+    assert_eq!(all(&*store.snapshot(), "abandoned"), "a=1");
 }
 
 fn stray_loads_are_discarded(store: &dyn KvStore) {

@@ -38,8 +38,9 @@ impl<'a> Arriving<'a> {
             return Ok(());
         }
         let mut file = engine.temporary_file()?;
-        let failed =
-            |error: io::Error| SqlError::io(format!("could not keep what the client sends: {error}"));
+        let failed = |error: io::Error| {
+            SqlError::of_system(format!("could not keep what the client sends: {error}"), &error)
+        };
         let mut piece = vec![0; PIECE];
         loop {
             match from.client.read(&mut piece).map_err(client_error)? {

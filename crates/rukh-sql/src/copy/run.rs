@@ -48,6 +48,6 @@ pub(super) fn file_error(verb: &str, path: &Path, error: &std::io::Error) -> Sql
     match error.kind() {
         std::io::ErrorKind::NotFound => SqlError::statement("58P01", message),
         std::io::ErrorKind::PermissionDenied => SqlError::statement("42501", message),
-        _ => SqlError::io(message),
+        _ => SqlError::of_system(message, error),
     }
 }
