@@ -51,6 +51,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let arguments = arguments::parse();
+    // Each sorted file, each log and each client is one.
+    rukh::raise_descriptor_limit();
     let exit = match &arguments.action {
         None => run::run(&arguments.run),
         Some(Action::Dump { directory }) => dump::run(directory),

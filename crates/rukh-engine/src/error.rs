@@ -132,8 +132,8 @@ pub enum EngineError {
     /// the database again, for writing, can tell what is stored and complete it (57P03).
     #[error("the database must be opened again for writing to complete what was cut short")]
     RecoveryNeeded,
-    /// Storage ran out of space when a bulk load was visible in part. Readers see what there was before; the load is
-    /// completed, and writers go on, once the trouble has passed (53100).
+    /// Storage ran out of space, or of descriptors, when a bulk load was visible in part. Readers see what there was before; the load is
+    /// completed, and writers go on, once the trouble has passed (53100, 53000).
     #[error("{source}")]
     CompletedLater {
         /// What happened.

@@ -1,4 +1,4 @@
-//! What is left to do of statements that failed for want of space.
+//! What is left to do of statements that failed for want of space or of descriptors.
 //!
 //! Such a statement is undone, or completed, by writes; where these fail for the same reason, they are owed. Until they are paid
 //! nothing else is written: whoever wants to write tries them first, and fails as they do. Readers go on, and see what there was before

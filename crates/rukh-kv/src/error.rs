@@ -92,6 +92,17 @@ pub enum KvError {
         /// The error of the storage below.
         source: io::Error,
     },
+    /// The process, or the system, has no descriptor left for a file.
+    #[error("could not {operation}: too many open files")]
+    TooManyFiles {
+        /// What was being done.
+        operation: String,
+        /// The error of the storage below.
+        source: io::Error,
+    },
+    /// Storage was opened again in place, after it had no descriptors: what was read from is not there any more.
+    #[error("the snapshot is gone: storage was opened again after it had run out of files")]
+    SnapshotGone,
     /// Stored bytes are not what was written.
     #[error("corrupt data{}: {message}", Place { table: table.as_deref(), key: key.as_deref() })]
     Corruption {
@@ -140,14 +151,15 @@ impl KvError {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 KvError::DiskFull { operation, source }
             }
+            _ if is_about_descriptors(&source) => KvError::TooManyFiles { operation, source },
             _ => KvError::Io { operation, source },
         }
     }
 
-    /// Whether the trouble passes by itself: there is space again. The store is as it was, and takes
+    /// Whether the trouble passes by itself: there is space again, or a descriptor. The store is as it was, and takes
     /// writes again once it has passed.
     pub fn is_passing(&self) -> bool {
-        matches!(self, KvError::DiskFull { .. })
+        matches!(self, KvError::DiskFull { .. } | KvError::TooManyFiles { .. })
     }
 
     /// Says that `table` is not there.
@@ -156,6 +168,18 @@ impl KvError {
             table: table.to_owned(),
         }
     }
+}
+
+/// Whether a call failed for want of a descriptor: the process may have no more of them, or the system.
+#[cfg(target_os = "linux")]
+fn is_about_descriptors(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
+}
+
+/// As above, where nobody knows.
+#[cfg(not(target_os = "linux"))]
+fn is_about_descriptors(_: &io::Error) -> bool {
+    false
 }
 
 /// The number of a backup, as the middle of a message.
@@ -217,5 +241,16 @@ mod tests {
         let other = KvError::io("write", io::Error::from(io::ErrorKind::NotFound));
         assert!(matches!(other, KvError::Io { .. }));
         assert!(full.is_passing() && !other.is_passing());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn descriptors_that_are_used_up_are_told_apart() {
+        for code in [libc::EMFILE, libc::ENFILE] {
+            let error = KvError::io("write", io::Error::from_raw_os_error(code));
+            assert!(matches!(error, KvError::TooManyFiles { .. }));
+            assert_eq!(error.to_string(), "could not write: too many open files");
+            assert!(error.is_passing());
+        }
     }
 }

@@ -10,7 +10,7 @@
 //! `sample` and `usage` (sizes), `compact`, `backup`, `options`, and `failure` (errors).
 //!
 //! As the one file with unsafe code this one also has calls of the system: [`step_aside`], as RocksDB's threads inherit the niceness of
-//! those that start them, and the free space of a file system.
+//! those that start them, [`raise_descriptor_limit`] and the free space of a file system.
 //!
 //! Deliberately not here: RocksDB's transactions (the engine locks rows itself) and any second
 //! database; everything shares one write-ahead log.
@@ -25,6 +25,7 @@ mod load;
 mod open;
 mod options;
 mod purge;
+mod revive;
 mod sample;
 mod share;
 mod snapshot;
@@ -221,6 +222,35 @@ fn available_bytes(path: &std::path::Path) -> Option<u64> {
 /// As above, where nobody asks the system.
 #[cfg(not(target_os = "linux"))]
 fn available_bytes(_: &std::path::Path) -> Option<u64> {
+    None
+}
+
+/// Lets this process have as many descriptors as the system allows it, and returns how many these are: the soft limit becomes the hard
+/// one. `None` where there is no such limit. For the start of a program, before a database is opened: that goes by the limit.
+#[cfg(target_os = "linux")]
+#[allow(clippy::unnecessary_cast)] // of other widths on other systems
+pub fn raise_descriptor_limit() -> Option<u64> {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: both calls read or write the structure given, which lives longer than they run.
+    let raised = unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) != 0 {
+            return None;
+        }
+        let wanted = libc::rlimit {
+            rlim_cur: limit.rlim_max,
+            ..limit
+        };
+        libc::setrlimit(libc::RLIMIT_NOFILE, &raw const wanted) == 0
+    };
+    Some(if raised { limit.rlim_max } else { limit.rlim_cur } as u64)
+}
+
+/// As above, where there is no such limit.
+#[cfg(not(target_os = "linux"))]
+pub fn raise_descriptor_limit() -> Option<u64> {
     None
 }
 

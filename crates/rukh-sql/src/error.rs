@@ -97,10 +97,11 @@ impl SqlError {
         Self::new(ErrorKind::Io, "58030", message)
     }
 
-    /// Makes the error of a call of the system that failed: 53100 for want of space, else 58030.
+    /// Makes the error of a call of the system that failed: 53100 for want of space, 53000 for want of descriptors, else 58030.
     pub(crate) fn of_system(message: impl Into<String>, source: &io::Error) -> Self {
         let state = match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "53100",
+            _ if source.to_string().contains("Too many open files") => "53000",
             _ => "58030",
         };
         Self::new(ErrorKind::Io, state, message)
@@ -279,6 +280,11 @@ impl From<KvError> for SqlError {
                 }
             }
             KvError::DiskFull { .. } => SqlError::new(ErrorKind::Io, "53100", message),
+            KvError::TooManyFiles { .. } => SqlError::new(ErrorKind::Io, "53000", message)
+                .with_hint("Raise the limit of open files of the process (ulimit -n, LimitNOFILE)."),
+            KvError::SnapshotGone => {
+                SqlError::new(ErrorKind::Conflict, "40001", message).with_hint("Run the transaction again.")
+            }
             KvError::Cancelled => SqlError::cancelled(),
             KvError::ReadOnly => SqlError::statement("25006", message),
             KvError::AlreadyOpen { .. } => SqlError::new(ErrorKind::Io, "55006", message)

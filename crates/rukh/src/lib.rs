@@ -86,7 +86,7 @@ pub use connection::{Connection, NameEntry, NameKind, Outcome, Statement};
 pub use database::{Database, Options};
 pub use rows::{Row, Rows};
 pub use rukh_keys::{DataType, Datum, ValueError};
-pub use rukh_kv::Backup;
+pub use rukh_kv::{Backup, raise_descriptor_limit};
 /// A parameter: a datum with its type.
 pub use rukh_sql::Constant as Value;
 pub use rukh_sql::Interval;

@@ -12,9 +12,10 @@
 //! | `a..c`, `e..g`, `i..k`    | `..c`, `c\0..g`, `g\0..`            |
 
 use super::TableHandle;
+use super::failure::failure;
 use super::snapshot::Tables;
 use crate::KvError;
-use rocksdb::{BottommostLevelCompaction, CompactOptions, LiveFile, properties};
+use rocksdb::{BottommostLevelCompaction, CompactOptions, LiveFile, WriteBatch, properties};
 use rukh_keys::KeyRange;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -148,13 +149,17 @@ pub(super) fn range(
             .db
             .compact_range_cf_opt(&table.family, start, limit, &options);
     }
-    match errors().ok().flatten() > before {
-        true => Err(KvError::io(
-            format!("compact table \"{}\"", table.name),
-            io::Error::other("a background error occurred; the file LOG of the database tells which"),
-        )),
-        false => Ok(()),
+    if errors().ok().flatten() <= before {
+        return Ok(());
     }
+    let operation = format!("compact table \"{}\"", table.name);
+    // Where that ended all writing, a write of nothing tells why.
+    table
+        .db
+        .write(WriteBatch::default())
+        .map_err(|error| failure(&operation, error))?;
+    let told = "a background error occurred; the file LOG of the database tells which";
+    Err(KvError::io(operation, io::Error::other(told)))
 }
 
 #[cfg(test)]

@@ -70,11 +70,20 @@ fn turn(
                 source: io::Error::other(message),
             }
         }
+        ErrorKind::IOError if is_about_descriptors(&message) => KvError::TooManyFiles {
+            operation,
+            source: io::Error::other(message),
+        },
         _ => KvError::Io {
             operation,
             source: io::Error::other(message),
         },
     }
+}
+
+/// Whether a call failed for want of a descriptor, EMFILE or ENFILE.
+fn is_about_descriptors(message: &str) -> bool {
+    message.contains("Too many open files")
 }
 
 #[cfg(test)]
@@ -95,6 +104,11 @@ mod tests {
                 ErrorKind::IOError,
                 "IO error: No space left on device: While appending to file: 1.log",
                 "could not write: no space left on device",
+            ),
+            (
+                ErrorKind::IOError,
+                "IO error: While open a file for appending: 9.log: Too many open files in system",
+                "could not write: too many open files",
             ),
             (
                 ErrorKind::NotSupported,

@@ -46,6 +46,12 @@ const OPEN_FILES_UNKNOWN: i32 = 512;
 /// Files kept open at most.
 const OPEN_FILES_MAX: u64 = 16 << 10;
 
+/// Files kept open at least; RocksDB takes no less.
+const OPEN_FILES_MIN: u64 = 20;
+
+/// Descriptors of storage for other files: logs, and what is being written.
+const OTHER_FILES: u64 = 32;
+
 /// Threads that compress the blocks of one file at most.
 const COMPRESSING_THREADS_MAX: usize = 4;
 
@@ -321,12 +327,18 @@ fn opening_threads(tables: usize) -> i32 {
     i32::try_from(share.min(16)).unwrap_or(1)
 }
 
-/// Returns how many files to keep open: half of what the system lets the process have.
+/// Returns how many files to keep open: storage has half of what the system lets the process have.
 fn open_files() -> i32 {
     let limit = open_file_limit(Path::new("/proc/self/limits"));
     limit.map_or(OPEN_FILES_UNKNOWN, |limit| {
-        i32::try_from((limit / 2).clamp(64, OPEN_FILES_MAX)).unwrap_or(OPEN_FILES_UNKNOWN)
+        let kept = (limit / 2).saturating_sub(OTHER_FILES);
+        i32::try_from(kept.clamp(OPEN_FILES_MIN, OPEN_FILES_MAX)).unwrap_or(OPEN_FILES_UNKNOWN)
     })
+}
+
+/// Returns how many files are opened at most when the database is: a quarter of those that are kept open.
+pub(super) fn files_at_open() -> usize {
+    usize::try_from(open_files() / 4).unwrap_or_default()
 }
 
 /// Reads the soft limit of open files as the system shows it, where it does.

@@ -1,14 +1,17 @@
 //! Reading the database: gets, batched gets, scans.
 
 use super::failure::{key_failure, table_failure};
+use super::store::Open;
 use super::{PinnedIterator, PinnedSnapshot, TableHandle};
 use crate::drive::{Driver, Position};
 use crate::{KvCursor, KvError, KvSnapshot, ScanSpec, ScanStats};
+use parking_lot::{Mutex, RwLock};
 use rocksdb::ReadOptions;
 use rukh_keys::KeyRange;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::io;
+use std::sync::{Arc, Weak};
 
 /// The tables of a database at one moment, by name.
 pub(super) type Tables = HashMap<Arc<str>, Arc<TableHandle>>;
@@ -135,8 +138,116 @@ impl KvSnapshot for RocksSnapshot {
     }
 }
 
-/// The view of a store that was closed.
-pub(super) struct ClosedSnapshot;
+/// The database at a snapshot, until that is taken away: whoever keeps it and does not read does not hold up that the database is opened again.
+pub(super) struct LentSnapshot(RwLock<Option<RocksSnapshot>>);
+
+impl LentSnapshot {
+    fn read<T>(&self, read: impl FnOnce(&RocksSnapshot) -> Result<T, KvError>) -> Result<T, KvError> {
+        self.0.read().as_ref().map_or(Err(KvError::SnapshotGone), read)
+    }
+}
+
+impl KvSnapshot for LentSnapshot {
+    fn tables(&self) -> Vec<String> {
+        self.read(|snapshot| Ok(snapshot.tables())).unwrap_or_default()
+    }
+
+    fn get(&self, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>, KvError> {
+        self.read(|snapshot| snapshot.get(table, key))
+    }
+
+    fn multi_get(&self, table: &str, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, KvError> {
+        self.read(|snapshot| snapshot.multi_get(table, keys))
+    }
+
+    fn scan(&self, table: &str, spec: ScanSpec) -> Result<Box<dyn KvCursor>, KvError> {
+        self.read(|snapshot| snapshot.scan(table, spec))
+    }
+
+    fn count(&self, table: &str, spec: ScanSpec) -> Result<(u64, ScanStats), KvError> {
+        self.read(|snapshot| snapshot.count(table, spec))
+    }
+}
+
+/// The snapshots that were lent.
+#[derive(Default)]
+pub(super) struct Lent(Mutex<Vec<Weak<LentSnapshot>>>);
+
+/// Snapshots among which those that are gone are looked for.
+const LENT_MIN: usize = 64;
+
+impl Lent {
+    /// Lends a snapshot.
+    pub(super) fn lend(&self, snapshot: RocksSnapshot) -> Arc<LentSnapshot> {
+        let lent = Arc::new(LentSnapshot(RwLock::new(Some(snapshot))));
+        let mut all = self.0.lock();
+        if all.len() == all.capacity() {
+            all.retain(|lent| lent.strong_count() > 0);
+            let known = all.len().max(LENT_MIN);
+            all.reserve(known);
+        }
+        all.push(Arc::downgrade(&lent));
+        lent
+    }
+
+    /// Takes all snapshots away and returns whether that could be done, if nobody reads and the database belongs to them and to what is open alone.
+    pub(super) fn take_away(&self, open: &Open) -> bool {
+        let mut all = self.0.lock();
+        let lent: Vec<_> = all.iter().filter_map(Weak::upgrade).collect();
+        let guards: Option<Vec<_>> = lent.iter().map(|lent| lent.0.try_write()).collect();
+        let Some(mut guards) = guards else {
+            return false;
+        };
+        if !are_alone(open, guards.iter().filter_map(|guard| guard.as_ref())) {
+            return false;
+        }
+        guards.iter_mut().for_each(|guard| **guard = None);
+        all.clear();
+        true
+    }
+}
+
+/// Whether nobody has a cursor, a load or anything else of a database but these snapshots.
+fn are_alone<'s>(open: &Open, snapshots: impl Iterator<Item = &'s RocksSnapshot>) -> bool {
+    let mut tables: HashMap<*const Tables, &Tables> =
+        HashMap::from([(Arc::as_ptr(&open.tables), &*open.tables)]);
+    let mut shares = 1;
+    for snapshot in snapshots {
+        let pinned = snapshot.snapshot.as_ref();
+        if pinned.is_some_and(|pinned| Arc::strong_count(pinned) > 1) {
+            return false;
+        }
+        tables.insert(Arc::as_ptr(&snapshot.tables), &*snapshot.tables);
+        shares += usize::from(pinned.is_some());
+    }
+    let mut handles: HashMap<*const TableHandle, (&Arc<TableHandle>, usize)> = HashMap::new();
+    let of_tables = tables.values().flat_map(|tables| tables.values());
+    for handle in of_tables.chain(open.shared.values()) {
+        handles.entry(Arc::as_ptr(handle)).or_insert((handle, 0)).1 += 1;
+    }
+    Arc::strong_count(&open.latest) == 1
+        && handles
+            .values()
+            .all(|(handle, known)| Arc::strong_count(handle) == *known)
+        && Arc::strong_count(&open.db) == shares + handles.len()
+}
+
+/// The view of a store that was closed, or could not be opened again: why, then.
+pub(super) struct ClosedSnapshot(Option<String>);
+
+impl ClosedSnapshot {
+    pub(super) fn of(error: &KvError) -> ClosedSnapshot {
+        let is_closed = matches!(error, KvError::Closed);
+        ClosedSnapshot((!is_closed).then(|| error.to_string()))
+    }
+
+    fn error(&self) -> KvError {
+        match &self.0 {
+            None => KvError::Closed,
+            Some(why) => KvError::io("read", io::Error::other(why.clone())),
+        }
+    }
+}
 
 impl KvSnapshot for ClosedSnapshot {
     fn tables(&self) -> Vec<String> {
@@ -144,15 +255,15 @@ impl KvSnapshot for ClosedSnapshot {
     }
 
     fn get(&self, _: &str, _: &[u8]) -> Result<Option<Vec<u8>>, KvError> {
-        Err(KvError::Closed)
+        Err(self.error())
     }
 
     fn multi_get(&self, _: &str, _: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, KvError> {
-        Err(KvError::Closed)
+        Err(self.error())
     }
 
     fn scan(&self, _: &str, _: ScanSpec) -> Result<Box<dyn KvCursor>, KvError> {
-        Err(KvError::Closed)
+        Err(self.error())
     }
 }
 

@@ -3,7 +3,8 @@
 use super::failure::failure;
 use super::load::{LoadDirectory, RocksWriter};
 use super::purge::Purges;
-use super::snapshot::{ClosedSnapshot, RocksSnapshot, Tables, names};
+use super::revive::{self, Before};
+use super::snapshot::{ClosedSnapshot, Lent, RocksSnapshot, Tables, names};
 use super::{
     Backup, Backups, PinnedSnapshot, RocksOptions, TableHandle, compact, open, options, space, split, usage,
 };
@@ -20,6 +21,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A database on disk.
 ///
@@ -27,7 +29,7 @@ use std::sync::Arc;
 /// holds the read lock while it runs. RocksDB takes a write to a dropped table, once it is in the
 /// log, for a corruption, and refuses all writes from then on.
 pub struct RocksStore {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     pub(super) options: RocksOptions,
     /// Tables with column families of their own at most.
     pub(super) own_families: usize,
@@ -35,9 +37,15 @@ pub struct RocksStore {
     loads: Arc<LoadDirectory>,
     pub(super) purges: Purges,
     pub(super) synced: WriteOptions,
-    buffered: WriteOptions,
-    /// None once the store is closed.
-    open: RwLock<Option<Open>>,
+    pub(super) buffered: WriteOptions,
+    /// None once the store is closed, and where opening it again failed.
+    pub(super) open: RwLock<Option<Open>>,
+    /// Whether somebody closed the store.
+    pub(super) closed: AtomicBool,
+    /// The snapshots that somebody has.
+    pub(super) lent: Lent,
+    /// How tables were stored when it was last opened again.
+    pub(super) before: Mutex<Before>,
     /// What became of the writes to the log since it was last synced.
     log: Mutex<LogState>,
     /// Held while tables are created or dropped; the number of the next table that shares a column family.
@@ -49,12 +57,12 @@ pub(super) struct Open {
     pub(super) tables: Arc<Tables>,
     /// The column families that tables share, by name.
     pub(super) shared: Arc<Tables>,
-    latest: Arc<RocksSnapshot>,
+    pub(super) latest: Arc<RocksSnapshot>,
     pub(super) db: Arc<DB>,
 }
 
 impl Open {
-    fn new(db: Arc<DB>, tables: Tables, shared: Tables) -> Open {
+    pub(super) fn new(db: Arc<DB>, tables: Tables, shared: Tables) -> Open {
         let tables = Arc::new(tables);
         Open {
             latest: Arc::new(RocksSnapshot::new(Arc::clone(&tables), None)),
@@ -65,7 +73,7 @@ impl Open {
     }
 
     /// Returns every column family with tables, once.
-    fn families(&self) -> impl Iterator<Item = &Arc<TableHandle>> {
+    pub(super) fn families(&self) -> impl Iterator<Item = &Arc<TableHandle>> {
         let own = self.tables.values().filter(|table| table.share.is_none());
         own.chain(self.shared.values())
     }
@@ -117,6 +125,9 @@ impl RocksStore {
             synced,
             buffered: WriteOptions::default(),
             open: RwLock::new(Some(Open::new(db, tables, shared))),
+            closed: AtomicBool::new(false),
+            before: Mutex::default(),
+            lent: Lent::default(),
             log: Mutex::default(),
             definition: Mutex::new(next),
             options: options.clone(),
@@ -145,6 +156,10 @@ impl RocksStore {
     }
 
     pub(super) fn opened(&self) -> Result<MappedRwLockReadGuard<'_, Open>, KvError> {
+        if let Ok(open) = RwLockReadGuard::try_map(self.open.read(), Option::as_ref) {
+            return Ok(open);
+        }
+        self.open_again()?;
         RwLockReadGuard::try_map(self.open.read(), Option::as_ref).map_err(|_| KvError::Closed)
     }
 
@@ -179,6 +194,17 @@ impl RocksStore {
         Ok(())
     }
 
+    fn write_once(&self, batch: &WriteBatch, durability: Durability) -> Result<(), KvError> {
+        let open = self.writable()?;
+        let native = self.batch(&open, batch)?;
+        let options = match durability {
+            Durability::Synced => &self.synced,
+            Durability::Buffered => &self.buffered,
+        };
+        let written = open.db.write_opt(native, options);
+        written.map_err(|error| self.log_failure("write", error, open))
+    }
+
     /// Turns an error of the log, and notes it for others.
     fn log_failure(
         &self,
@@ -201,6 +227,26 @@ impl RocksStore {
                 source: io::Error::other(error.into_string()),
             },
             false => failure(operation, error),
+        }
+    }
+
+    fn flush_once(&self) -> Result<(), KvError> {
+        loop {
+            let (db, tables, families) = {
+                let open = self.writable()?;
+                let families: Vec<_> = open.families().cloned().collect();
+                (Arc::clone(&open.db), Arc::clone(&open.tables), families)
+            };
+            let directory = db.cf_handle(RESERVED);
+            let families = families.iter().map(|table| &table.family);
+            let families: Vec<_> = families.chain(&directory).collect();
+            let Err(error) = db.flush_cfs_opt(&families, &FlushOptions::default()) else {
+                return Ok(());
+            };
+            // One of them was dropped meanwhile: RocksDB then flushes none.
+            if Arc::ptr_eq(&tables, &self.writable()?.tables) {
+                return Err(failure("flush", error));
+            }
         }
     }
 
@@ -276,6 +322,7 @@ impl LogState {
     fn note(&mut self, error: &KvError) {
         match error {
             KvError::DiskFull { .. } => self.was_full = true,
+            KvError::TooManyFiles { .. } => {}
             _ => self.is_in_doubt = true,
         }
     }
@@ -340,6 +387,7 @@ impl KvStore for RocksStore {
     }
 
     fn create_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
+        self.awaken();
         self.create(&TableName::new(table)?, options)
     }
 
@@ -354,6 +402,7 @@ impl KvStore for RocksStore {
     }
 
     fn drop_table(&self, table: &str) -> Result<(), KvError> {
+        self.awaken();
         self.remove(table)
     }
 
@@ -361,28 +410,22 @@ impl KvStore for RocksStore {
         match self.opened() {
             Ok(open) => {
                 let snapshot = PinnedSnapshot::new(&open.db);
-                Arc::new(RocksSnapshot::new(Arc::clone(&open.tables), Some(snapshot)))
+                let snapshot = RocksSnapshot::new(Arc::clone(&open.tables), Some(snapshot));
+                self.lent.lend(snapshot)
             }
-            Err(_) => Arc::new(ClosedSnapshot),
+            Err(error) => Arc::new(ClosedSnapshot::of(&error)),
         }
     }
 
     fn latest(&self) -> Arc<dyn KvSnapshot> {
         match self.opened() {
             Ok(open) => Arc::clone(&open.latest) as Arc<dyn KvSnapshot>,
-            Err(_) => Arc::new(ClosedSnapshot),
+            Err(error) => Arc::new(ClosedSnapshot::of(&error)),
         }
     }
 
     fn write(&self, batch: WriteBatch, durability: Durability) -> Result<(), KvError> {
-        let open = self.writable()?;
-        let native = self.batch(&open, &batch)?;
-        let options = match durability {
-            Durability::Synced => &self.synced,
-            Durability::Buffered => &self.buffered,
-        };
-        let written = open.db.write_opt(native, options);
-        written.map_err(|error| self.log_failure("write", error, open))
+        self.patiently(|| self.write_once(&batch, durability))
     }
 
     fn sync(&self) -> Result<(), KvError> {
@@ -401,23 +444,7 @@ impl KvStore for RocksStore {
     }
 
     fn flush(&self) -> Result<(), KvError> {
-        loop {
-            let (db, tables, families) = {
-                let open = self.writable()?;
-                let families: Vec<_> = open.families().cloned().collect();
-                (Arc::clone(&open.db), Arc::clone(&open.tables), families)
-            };
-            let directory = db.cf_handle(RESERVED);
-            let families = families.iter().map(|table| &table.family);
-            let families: Vec<_> = families.chain(&directory).collect();
-            let Err(error) = db.flush_cfs_opt(&families, &FlushOptions::default()) else {
-                return Ok(());
-            };
-            // One of them was dropped meanwhile: RocksDB then flushes none.
-            if Arc::ptr_eq(&tables, &self.writable()?.tables) {
-                return Err(failure("flush", error));
-            }
-        }
+        self.patiently(|| self.flush_once())
     }
 
     fn compact(&self, table: &str) -> Result<(), KvError> {
@@ -528,10 +555,12 @@ impl KvStore for RocksStore {
     }
 
     fn make_room(&self, tables: &[TableName]) -> Result<(), KvError> {
+        self.awaken();
         if space::is_scarce(&self.path, self.options.write_buffer_bytes) {
             // What ingesting would write first: entries of the tables in memory that lie among those of the files.
             self.flush_tables(tables)?;
         }
+        revive::check_descriptors(revive::DESCRIPTORS_MIN)?;
         space::check(&self.path, tables.len())
     }
 
@@ -558,7 +587,10 @@ impl KvStore for RocksStore {
         if !self.options.read_only {
             self.sync()?;
         }
-        let open = self.open.write().take();
+        let mut guard = self.open.write();
+        self.closed.store(true, Ordering::Release);
+        let open = guard.take();
+        drop(guard);
         open.map(drop).ok_or(KvError::Closed)
     }
 }

@@ -1,0 +1,107 @@
+//! A database that ended writing for want of descriptors goes on once there are some.
+//!
+//! RocksDB takes EMFILE and ENFILE for the end of the device, and refuses all writes until it is opened again: what it calls resuming
+//! is for other errors. Nothing is lost by that, as everything acknowledged is in the log. So the store opens it again, in
+//! place, as soon as a write is asked for, nobody reads, and there are descriptors. While somebody has a cursor, or writes files for a load, writes
+//! are refused; a snapshot of which nobody reads just then is taken away, and reads from it fail from then on. Who comes while the database is
+//! opened waits.
+//!
+//! Deliberately not here: want of space. RocksDB goes on by itself then.
+
+use super::failure::failure;
+use super::store::Open;
+use super::{RocksStore, open, options};
+use crate::{KvError, TableOptions};
+use rocksdb::{DB, WriteBatch};
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Descriptors that a flush, or files that become part of the database, may want at once.
+pub(super) const DESCRIPTORS_MIN: usize = 32;
+
+/// How tables were stored when the database was closed to be opened again, by name: storage does not keep that.
+pub(super) type Before = Vec<(Arc<str>, TableOptions)>;
+
+impl RocksStore {
+    /// Runs an operation that changes nothing when it fails for want of descriptors; once more, if there are some.
+    pub(super) fn patiently<T>(&self, operation: impl Fn() -> Result<T, KvError>) -> Result<T, KvError> {
+        match operation() {
+            Err(KvError::TooManyFiles { .. }) if self.revive() => operation(),
+            outcome => outcome,
+        }
+    }
+
+    /// Has a database that ended writing for want of descriptors write again, if it can, before an operation that cannot be run twice.
+    pub(super) fn awaken(&self) {
+        // The operation tells.
+        let _ = self.patiently(|| self.takes_writes(&self.writable()?.db));
+    }
+
+    /// Returns whether the database takes writes, opened again if it refused them for want of descriptors.
+    fn revive(&self) -> bool {
+        // No table comes or goes meanwhile.
+        let _definition = self.definition.lock();
+        let mut guard = self.open.write();
+        let Some(present) = guard.as_ref() else {
+            return false;
+        };
+        match self.takes_writes(&present.db) {
+            Err(KvError::TooManyFiles { .. }) => {}
+            outcome => return outcome.is_ok(),
+        }
+        let wanted = DESCRIPTORS_MIN + options::files_at_open();
+        if check_descriptors(wanted).is_err() || !self.lent.take_away(present) {
+            return false;
+        }
+        let known = present.tables.values().filter(|table| table.share.is_none());
+        *self.before.lock() = known
+            .map(|table| (table.name.clone(), table.options.lock().clone()))
+            .collect();
+        // Nobody else has it, so that it is closed now.
+        drop(guard.take());
+        *guard = self.reopened().ok();
+        guard.is_some()
+    }
+
+    /// Opens the database again of which opening failed after it was closed to be opened again.
+    pub(super) fn open_again(&self) -> Result<(), KvError> {
+        let mut guard = self.open.write();
+        if self.closed.load(Ordering::Acquire) {
+            return Err(KvError::Closed);
+        }
+        if guard.is_none() {
+            *guard = Some(self.reopened()?);
+        }
+        Ok(())
+    }
+
+    fn reopened(&self) -> Result<Open, KvError> {
+        let names = open::family_names(&self.path, &self.options)?;
+        let db = open::open_database(&self.path, &names, &self.options, &self.cache, &self.purges)?;
+        let db = Arc::new(db);
+        let (tables, shared, _) = open::find_tables(&db, &names, self.options.read_only)?;
+        for (name, options) in &*self.before.lock() {
+            if let Some(table) = tables.get(name) {
+                self.configure(table, options)?;
+            }
+        }
+        Ok(Open::new(db, tables, shared))
+    }
+
+    /// Fails as a write does; what is written is nothing.
+    fn takes_writes(&self, db: &DB) -> Result<(), KvError> {
+        let written = db.write_opt(WriteBatch::default(), &self.buffered);
+        written.map_err(|error| failure("write", error))
+    }
+}
+
+/// Fails with `TooManyFiles` unless so many files can be opened at present.
+pub(super) fn check_descriptors(count: usize) -> Result<(), KvError> {
+    #[cfg(unix)]
+    {
+        let some: Result<Vec<File>, _> = (0..count).map(|_| File::open("/dev/null")).collect();
+        drop(some.map_err(|error| KvError::io("open files", error))?);
+    }
+    Ok(())
+}

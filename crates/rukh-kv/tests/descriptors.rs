@@ -1,0 +1,120 @@
+//! Descriptors that are used up: a flush fails and with it all writes, what is there can be read, and once there are descriptors and nobody
+//! reads, the same store writes on.
+//!
+//! The test runs itself as a child process with a small limit, in which it opens files until there is none left.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used)]
+
+use rukh_keys::KeyRange;
+use rukh_kv::{Durability, KvError, KvStore, RocksOptions, RocksStore, ScanSpec, TableOptions, WriteBatch};
+use std::fs::File;
+use std::path::Path;
+use std::process::Command;
+
+/// The directory that the child works in.
+const DIRECTORY: &str = "RUKH_KV_DESCRIPTORS";
+const TEST: &str = "a_store_writes_on_once_there_are_descriptors";
+/// Descriptors of the child.
+const LIMIT: usize = 256;
+
+#[test]
+fn a_store_writes_on_once_there_are_descriptors() {
+    if let Some(directory) = std::env::var_os(DIRECTORY) {
+        return live(Path::new(&directory));
+    }
+    let place = tempfile::tempdir().unwrap();
+    let output = Command::new("sh")
+        .args(["-c", &format!("ulimit -n {LIMIT} && exec \"$@\""), "sh"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", TEST, "--nocapture"])
+        .env(DIRECTORY, place.path())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}\n{errors}");
+}
+
+fn take_all() -> Vec<File> {
+    std::iter::from_fn(|| File::open("/dev/null").ok()).collect()
+}
+
+fn put(store: &dyn KvStore, table: &str, key: u32) -> Result<(), KvError> {
+    let mut batch = WriteBatch::new();
+    batch.put(table, &key.to_be_bytes(), b"value");
+    store.write(batch, Durability::Synced)
+}
+
+fn keys(store: &dyn KvStore, table: &str) -> u64 {
+    let all = ScanSpec::ranges(vec![KeyRange::all()]);
+    store.snapshot().count(table, all).unwrap().0
+}
+
+/// Has a flush fail for want of descriptors.
+fn stop(store: &dyn KvStore) {
+    let taken = take_all();
+    let refused = store.flush();
+    assert!(
+        matches!(refused, Err(KvError::TooManyFiles { .. })),
+        "{refused:?}"
+    );
+    drop(taken);
+}
+
+fn live(directory: &Path) {
+    // One table has a column family of its own, the other shares one.
+    let options = RocksOptions {
+        own_families: Some(1),
+        ..RocksOptions::default()
+    };
+    let store = RocksStore::open(directory.join("db"), &options).unwrap();
+    let tables = ["own", "shared"];
+    for table in tables {
+        store.create_table(table, &TableOptions::default()).unwrap();
+    }
+    let mut expected = 0;
+    let write = |key| tables.iter().try_for_each(|table| put(&store, table, key));
+    for round in 0..3 {
+        let key = round * 10;
+        write(key).unwrap();
+        stop(&store);
+        assert_eq!(keys(&store, "own"), expected + 1);
+        write(key + 1).unwrap();
+        expected += 2;
+        assert_eq!([keys(&store, "own"), keys(&store, "shared")], [expected; 2]);
+    }
+    // Who reads keeps what it reads from, and writers are refused until it is done.
+    write(100).unwrap();
+    let (snapshot, other) = (store.snapshot(), store.snapshot());
+    stop(&store);
+    let all = || ScanSpec::ranges(vec![KeyRange::all()]);
+    for source in [snapshot.clone(), store.latest()] {
+        let mut cursor = source.scan("shared", all()).unwrap();
+        drop(source);
+        assert!(cursor.next().unwrap().is_some());
+        let refused = write(101);
+        assert!(
+            matches!(refused, Err(KvError::TooManyFiles { .. })),
+            "{refused:?}"
+        );
+        assert!(cursor.next().unwrap().is_some());
+        assert_eq!(snapshot.count("own", all()).unwrap().0, expected + 1);
+    }
+    // A snapshot of which nobody reads is taken away.
+    write(101).unwrap();
+    for snapshot in [&snapshot, &other] {
+        let gone = snapshot.get("own", &[0; 4]);
+        assert!(matches!(gone, Err(KvError::SnapshotGone)), "{gone:?}");
+    }
+    stop(&store);
+    // A table comes and goes by the same way.
+    store.create_table("late", &TableOptions::default()).unwrap();
+    put(&store, "late", 1).unwrap();
+    stop(&store);
+    store.drop_table("late").unwrap();
+    drop(store);
+    let store = RocksStore::open(directory.join("db"), &options).unwrap();
+    assert_eq!(store.tables(), tables);
+    assert_eq!([keys(&store, "own"), keys(&store, "shared")], [expected + 2; 2]);
+}
