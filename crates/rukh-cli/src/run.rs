@@ -101,6 +101,11 @@ fn open_with(directory: &Path, access: Access, options: Options) -> Result<Datab
 }
 
 fn opened(directory: &Path, opened: rukh::Result<Database>) -> Result<Database, CliError> {
+    if let Ok(database) = &opened {
+        for loss in database.losses() {
+            output::complain(&format!("WARNING:  {loss}\n"));
+        }
+    }
     opened.map_err(|source| CliError::Open {
         path: directory.to_owned(),
         source: Box::new(source),

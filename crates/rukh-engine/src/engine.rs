@@ -95,7 +95,7 @@ pub(crate) struct Inner {
     pub(crate) unsettled: Unsettled,
     /// Set when storage may show half of a load: nothing is read or written any more.
     halted: Arc<AtomicBool>,
-    recovered: Vec<Recovery>,
+    pub(crate) recovered: Vec<Recovery>,
 }
 
 impl Engine {
@@ -118,13 +118,18 @@ impl Engine {
             return Err(EngineError::RecoveryNeeded);
         }
         let catalog = stored::load_catalog(store.as_ref())?;
+        let lost = recover::lost_tables(store.as_ref(), &catalog);
+        let catalog = match read_only {
+            true => recover::without_lost_indexes(store.as_ref(), catalog),
+            false => catalog,
+        };
         let kept = Arc::<KeptBlocks>::default();
         let watched = Arc::new(WatchedStore::new(store, kept.writes().clone()));
         let mut inner = Inner {
             store: watched.clone(),
             watched,
             functions,
-            definitions: RwLock::new(Arc::new(Definitions::new(catalog, None))),
+            definitions: RwLock::new(Arc::new(Definitions::new(catalog, None).without(lost))),
             maintainers: Mutex::default(),
             writer: Arc::default(),
             copying: Mutex::default(),
@@ -153,12 +158,15 @@ impl Engine {
         };
         if !read_only {
             inner.recovered = recover::recover(&inner)?;
-            let catalog = inner.definitions().catalog.clone();
-            catalog
+            let definitions = inner.definitions();
+            let mut whole = definitions
+                .catalog
                 .tables()
-                .try_for_each(|table| inner.set_purges(table.id))?;
+                .filter(|table| definitions.lost(table.id).is_none());
+            whole.try_for_each(|table| inner.set_purges(table.id))?;
             configure_families(&inner)?;
         }
+        recover::tell_of_lost(&mut inner);
         inner.statistics = RwLock::new(load_statistics(&inner)?);
         Ok(Engine {
             inner: Arc::new(inner),
@@ -173,6 +181,11 @@ impl Engine {
     /// Returns the storage underneath.
     pub fn store(&self) -> &Arc<dyn KvStore> {
         &self.inner.store
+    }
+
+    /// Returns what storage lacks of a table whose rows are lost, see [`EngineError::TableLost`].
+    pub fn lost(&self, table: TableId) -> Option<String> {
+        self.inner.definitions().lost(table).map(str::to_string)
     }
 
     /// Says what was cleared up when the database was opened.
@@ -322,7 +335,11 @@ impl Engine {
     /// Drops a table with its indexes and statistics.
     pub fn drop_table(&self, id: TableId) -> Result<(), EngineError> {
         self.change_definitions(|_| {
-            self.inner.definitions().codec(id)?;
+            let definitions = self.inner.definitions();
+            // One whose rows are lost can be dropped.
+            if definitions.lost(id).is_none() {
+                definitions.codec(id)?;
+            }
             Ok(DefinitionChanges {
                 dropped_tables: vec![id],
                 ..DefinitionChanges::default()
@@ -554,8 +571,9 @@ fn is_of_blocks(table: &Table, storage: &str) -> bool {
 
 /// Tells storage, which keeps no options, of families that are not stored like others.
 fn configure_families(inner: &Inner) -> Result<(), EngineError> {
-    let catalog = inner.definitions().catalog.clone();
-    for table in catalog.tables() {
+    let definitions = inner.definitions();
+    let tables = definitions.catalog.tables();
+    for table in tables.filter(|table| definitions.lost(table.id).is_none()) {
         for storage in storages_of(table) {
             let options = storage_options(table, &storage);
             if options.compression.is_some() || options.block_bytes.is_some() {

@@ -132,6 +132,15 @@ pub enum EngineError {
     /// the database again, for writing, can tell what is stored and complete it (57P03).
     #[error("the database must be opened again for writing to complete what was cut short")]
     RecoveryNeeded,
+    /// The definition of a table is there, and its rows are not: the end of the log was lost, and with it the statement that dropped the
+    /// table (XX001).
+    #[error("the rows of table \"{table}\" are lost: storage \"{storage}\" is not there")]
+    TableLost {
+        /// Name of the table.
+        table: String,
+        /// What is not there.
+        storage: String,
+    },
     /// Storage ran out of space, or of descriptors, when a bulk load was visible in part. Readers see what there was before; the load is
     /// completed, and writers go on, once the trouble has passed (53100, 53000).
     #[error("{source}")]
@@ -221,6 +230,10 @@ impl EngineError {
             EngineError::Corruption { .. } => {
                 Some("Run CHECK TABLE; a damaged index can be filled anew with ALTER INDEX … REBUILD.")
             }
+            EngineError::TableLost { .. } => Some(
+                "It was dropped, or rewritten, by a statement that a damaged log has lost. DROP TABLE removes it; a backup may have its rows, and \
+                 rukh repair DIR TARGET saves what is left of a table.",
+            ),
             EngineError::IndexNotReady { .. } => {
                 Some("SHOW INDEXES tells its state; ALTER INDEX … REBUILD fills it anew.")
             }

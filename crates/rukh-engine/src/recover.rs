@@ -2,10 +2,13 @@
 
 use crate::builds::Build;
 use crate::engine::{Inner, storage_names};
+use crate::snapshot::Lost;
 use crate::{EngineError, NoProgress, ingest, stored};
-use rukh_catalog::{Catalog, IndexId, IndexState, Schema};
+use rukh_catalog::{Catalog, Index, IndexId, IndexState, Schema, Table};
 use rukh_kv::{KvStore, WriteBatch};
 use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
 
 /// Something that was found half done when the database was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +37,56 @@ pub enum Recovery {
         /// Why, as the error says.
         reason: String,
     },
+    /// An index whose entries are not all there was marked as broken: a damaged log has lost the statement that rebuilt or dropped it.
+    BrokenIndex {
+        /// Name of the index.
+        index: String,
+    },
+    /// The rows of a table are not there, see [`EngineError::TableLost`].
+    LostTable {
+        /// Name of the table.
+        table: String,
+    },
+}
+
+/// Prints as a sentence without its end: `index "i" was filled again`.
+impl fmt::Display for Recovery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Recovery::CompletedLoad => f.write_str("a bulk load that was cut short was completed"),
+            Recovery::DroppedStorage { name } => {
+                write!(f, "storage \"{name}\", which nothing names, was dropped")
+            }
+            Recovery::DroppedTable { table } => {
+                write!(f, "table \"{table}\", which was being made, was dropped")
+            }
+            Recovery::FilledIndex { index } => write!(f, "index \"{index}\" was filled again"),
+            Recovery::DroppedIndex { index, reason } => {
+                write!(
+                    f,
+                    "index \"{index}\" could not be filled and was dropped: {reason}"
+                )
+            }
+            Recovery::BrokenIndex { index } => write!(
+                f,
+                "index \"{index}\" is broken: its entries are not there, as the end of a damaged log was lost; ALTER INDEX … REBUILD fills it anew"
+            ),
+            Recovery::LostTable { table } => write!(
+                f,
+                "the rows of table \"{table}\" are not there, as the end of a damaged log was lost; DROP TABLE removes it"
+            ),
+        }
+    }
+}
+
+impl Recovery {
+    /// Whether something is missing that somebody should see to.
+    pub fn is_loss(&self) -> bool {
+        matches!(
+            self,
+            Recovery::DroppedIndex { .. } | Recovery::BrokenIndex { .. } | Recovery::LostTable { .. }
+        )
+    }
 }
 
 /// Clears up; runs before anybody else has the database.
@@ -44,6 +97,7 @@ pub(crate) fn recover(inner: &Inner) -> Result<Vec<Recovery>, EngineError> {
     }
     drop_filling(inner, &mut done)?;
     drop_unnamed(inner, &mut done)?;
+    mark_lost_indexes(inner, &mut done)?;
     let catalog = inner.definitions().catalog.clone();
     let building = catalog
         .indexes()
@@ -53,6 +107,82 @@ pub(crate) fn recover(inner: &Inner) -> Result<Vec<Recovery>, EngineError> {
     }
     drop_unnamed(inner, &mut done)?;
     Ok(done)
+}
+
+/// Returns the tables of which storage lacks a column family, with its name.
+pub(crate) fn lost_tables(store: &dyn KvStore, catalog: &Catalog) -> Lost {
+    let lacks = |table: &Arc<Table>| {
+        let mut storages = table.storage_names().into_iter();
+        Some((table.id, storages.find(|name| !store.table_exists(name))?))
+    };
+    // One that was being made goes in any case.
+    let made = catalog.tables().filter(|table| !table.options.filling);
+    made.filter_map(lacks).collect()
+}
+
+/// Returns the indexes of which storage lacks a column family, and that could be filled.
+fn lost_indexes<'c>(store: &dyn KvStore, catalog: &'c Catalog) -> Vec<(&'c Arc<Table>, &'c Index)> {
+    let lost = lost_tables(store, catalog);
+    let of_whole = catalog
+        .indexes()
+        .filter(|(table, _)| !lost.contains_key(&table.id));
+    let lacks = |index: &Index| index.storage_names().iter().any(|name| !store.table_exists(name));
+    of_whole.filter(|(_, index)| lacks(index)).collect()
+}
+
+/// Returns definitions in which indexes that are not there are broken, for a database that is only read.
+pub(crate) fn without_lost_indexes(store: &dyn KvStore, catalog: Catalog) -> Catalog {
+    let mut marked = catalog.clone();
+    for (table, index) in lost_indexes(store, &catalog) {
+        let table = marked
+            .tables()
+            .find(|known| known.id == table.id)
+            .unwrap_or(table);
+        marked = marked.with_table(with_state(table, index.id, IndexState::Broken));
+    }
+    marked
+}
+
+fn with_state(table: &Table, id: IndexId, state: IndexState) -> Table {
+    let mut table = table.clone();
+    for index in table.indexes.iter_mut().filter(|index| index.id == id) {
+        index.state = state;
+    }
+    table
+}
+
+/// Gives indexes that are not there empty storage, so that rows can be written, and marks those as broken that claim to be complete.
+fn mark_lost_indexes(inner: &Inner, done: &mut Vec<Recovery>) -> Result<(), EngineError> {
+    let catalog = inner.definitions().catalog.clone();
+    for (table, index) in lost_indexes(inner.store.as_ref(), &catalog) {
+        inner.create_storage(&index.storage_names(), table)?;
+        if index.state == IndexState::Ready {
+            let definitions = inner.definitions();
+            let table = definitions.catalog.tables().find(|known| known.id == table.id);
+            let marked = table.map(|table| with_state(table, index.id, IndexState::Broken));
+            if let Some(marked) = marked {
+                inner.commit_table(WriteBatch::new(), marked)?;
+            }
+            let index = index.name.clone();
+            done.push(Recovery::BrokenIndex { index });
+        }
+    }
+    Ok(())
+}
+
+/// Adds the tables whose rows are not there to what is told of the open.
+pub(crate) fn tell_of_lost(inner: &mut Inner) {
+    let definitions = inner.definitions();
+    let lost = definitions
+        .catalog
+        .tables()
+        .filter(|table| definitions.lost(table.id).is_some());
+    let told: Vec<Recovery> = lost
+        .map(|table| Recovery::LostTable {
+            table: table.name.clone(),
+        })
+        .collect();
+    inner.recovered.extend(told);
 }
 
 /// Fills an index again from nothing; drops it where its rows or its definition do not allow it.

@@ -26,7 +26,12 @@ pub(crate) struct Definitions {
     timed: bool,
     /// The columnar tables.
     packed: Arc<Packed>,
+    /// Tables whose rows are not there, and what storage lacks of each.
+    lost: Arc<Lost>,
 }
+
+/// Tables of which storage lacks something, by the name of that.
+pub(crate) type Lost = HashMap<TableId, String>;
 
 impl Definitions {
     /// Prepares all tables of a catalog, keeping what was prepared before for those unchanged.
@@ -61,7 +66,19 @@ impl Definitions {
             packed: Arc::new(packed),
             catalog: Arc::new(catalog),
             codecs,
+            lost: before.map_or_else(Arc::default, |before| before.lost.clone()),
         }
+    }
+
+    /// Returns the same with tables of which storage lacks something.
+    pub(crate) fn without(mut self, lost: Lost) -> Self {
+        self.lost = Arc::new(lost);
+        self
+    }
+
+    /// Returns what storage lacks of a table.
+    pub(crate) fn lost(&self, id: TableId) -> Option<&str> {
+        self.lost.get(&id.history_of().unwrap_or(id)).map(String::as_str)
     }
 
     /// Whether rows of any table are stored in blocks, which are read together with what is beside them.
@@ -74,9 +91,15 @@ impl Definitions {
         self.codecs.get(&id.history())
     }
 
-    /// Returns a table prepared for reading and writing.
+    /// Returns a table prepared for reading and writing; of one that storage lacks something of, what that is.
     pub(crate) fn codec(&self, id: TableId) -> Result<&Arc<TableCodec>, EngineError> {
         let codec = self.codecs.get(&id);
+        if let (Some(codec), Some(storage)) = (codec, self.lost(id)) {
+            return Err(EngineError::TableLost {
+                table: codec.table.name.clone(),
+                storage: storage.to_string(),
+            });
+        }
         codec.ok_or_else(|| {
             CatalogError::UnknownTable {
                 name: format!("table {}", id.0),

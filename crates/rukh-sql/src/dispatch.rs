@@ -409,7 +409,10 @@ impl Session {
         let batch = match statement {
             ShowStatement::Tables => {
                 let engine = self.engine();
-                show::tables(&catalog, |table| engine.columnar_debt(Engine::layout_id(table)))?
+                let lost = |table: &Table| engine.lost(table.id);
+                show::tables(&catalog, lost, |table| {
+                    engine.columnar_debt(Engine::layout_id(table))
+                })?
             }
             ShowStatement::Indexes { table } => {
                 let table = table.as_ref().map(|name| self.table(name)).transpose()?;

@@ -217,7 +217,7 @@ impl From<EngineError> for SqlError {
             EngineError::SequenceExhausted { .. } => SqlError::statement("2200H", message),
             EngineError::HashCollision { .. } => SqlError::new(ErrorKind::Constraint, "23505", message)
                 .with_hint("Use a longer hash, or add the column to the primary key."),
-            EngineError::Corruption { .. } => {
+            EngineError::Corruption { .. } | EngineError::TableLost { .. } => {
                 with_advice(SqlError::new(ErrorKind::Corruption, "XX001", message), &error)
             }
             EngineError::StatementTooLarge { .. } => SqlError::new(ErrorKind::Io, "54000", message)

@@ -18,12 +18,17 @@ use crate::sequences::default_of;
 
 /// Returns one row per table or view: schema, name, kind, how many columns and indexes it has, and its layout.
 ///
-/// The layout of a columnar table tells its blocks, changes and size, as the state of a columnar index does.
+/// The layout of a columnar table tells its blocks, changes and size, as the state of a columnar index does; that of a table whose rows are
+/// lost says so.
 pub(crate) fn tables(
     catalog: &Catalog,
+    lost: impl Fn(&Table) -> Option<String>,
     debt: impl Fn(&Table) -> Result<Option<ColumnarDebt>, EngineError>,
 ) -> Result<RecordBatch, SqlError> {
     let layout = |table: &Table| -> Result<Option<String>, EngineError> {
+        if let Some(storage) = lost(table) {
+            return Ok(Some(format!("lost: storage \"{storage}\" is not there")));
+        }
         Ok(match table.is_columnar() {
             // A table that was dropped meanwhile has none.
             true => debt(table)?.map(|debt| debt_text(table, &debt)),

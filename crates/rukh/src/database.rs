@@ -123,6 +123,14 @@ impl Database {
         })
     }
 
+    /// Says what was found to be lost when the database was opened, each a sentence without its end: tables whose rows are not there, indexes
+    /// that are broken. Nothing of a database that is whole.
+    pub fn losses(&self) -> Vec<String> {
+        let recovered = self.shared.engine().recovered().iter();
+        let lost = recovered.filter(|recovery| recovery.is_loss());
+        lost.map(ToString::to_string).collect()
+    }
+
     /// Starts a connection; connections may run statements at the same time.
     pub fn connect(&self) -> Connection {
         Connection::new(self.shared.session())

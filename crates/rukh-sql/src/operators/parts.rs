@@ -68,5 +68,9 @@ fn stored_keys(context: &StatementContext, table: &Table, path: &AccessPath) -> 
         rukh_planner::Source::Table => table.storage_name(FamilyId(0)),
         rukh_planner::Source::Index(id) => Index::storage_name_of(id),
     };
-    Ok(context.engine.store().approximate_keys(&storage)? as f64)
+    // Where storage lacks it, the scan says so.
+    match context.engine.store().table_exists(&storage) {
+        true => Ok(context.engine.store().approximate_keys(&storage)? as f64),
+        false => Ok(0.0),
+    }
 }
