@@ -79,6 +79,16 @@ pub enum Action {
         #[arg(long)]
         no_check: bool,
     },
+    /// Write what can be read of a damaged database into another one, and say what is lost
+    ///
+    /// The damaged database is only read. One line tells of each table: rows kept, rows known to be lost, indexes filled anew. The exit code is 1
+    /// if something is known to be lost.
+    Repair {
+        /// Directory of the damaged database
+        directory: PathBuf,
+        /// Directory of the database to make: empty, or not there
+        target: PathBuf,
+    },
     /// Rewrite tables and their indexes in their most compact form
     Compact {
         /// Directory of the database
@@ -403,6 +413,8 @@ mod tests {
             ),
             (vec!["rukh", "export", "dir"], false),
             (vec!["rukh", "export", "dir", "t", "--query", "SELECT 1"], false),
+            (vec!["rukh", "repair", "dir", "saved"], true),
+            (vec!["rukh", "repair", "dir"], false),
             (vec!["rukh", "restore", "kept", "dir", "--backup", "2"], true),
             (vec!["rukh", "serve", "dir", "--listen", "127.0.0.1:0"], true),
             (vec!["rukh", "serve"], false),

@@ -75,6 +75,7 @@ fn main() -> ExitCode {
             let proof = if *no_check { Proof::Checksums } else { Proof::Check };
             operations::restore(target, directory, *backup, proof)
         }
+        Some(Action::Repair { directory, target }) => operations::repair(directory, target),
         Some(Action::Compact { directory, tables }) => operations::compact(directory, tables),
         Some(Action::Import(arguments)) => import::import(arguments),
         Some(Action::Export(arguments)) => import::export(arguments),

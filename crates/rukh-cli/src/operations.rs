@@ -1,4 +1,4 @@
-//! What people who run a database ask: `backup`, `backups`, `restore`, `compact`, `stats`.
+//! What people who run a database ask: `backup`, `backups`, `restore`, `repair`, `compact`, `stats`.
 //!
 //! Each is a statement of SQL, run on a database that nobody else has open for writing; where a process
 //! has it open, that process runs the statement. Only a restore has no database yet.
@@ -94,6 +94,23 @@ fn restored(target: &Path, directory: &Path, id: Option<u32>, proof: Proof) -> R
     );
     output::tell(&text)?;
     Ok(Exit::Success)
+}
+
+/// Writes what can be read of the database at `directory` into a new one at `target`, and tells what became of each table.
+pub fn repair(directory: &Path, target: &Path) -> Exit {
+    match repaired(directory, target) {
+        Ok(exit) => exit,
+        Err(error) => run::give_up(&error),
+    }
+}
+
+fn repaired(directory: &Path, target: &Path) -> Result<Exit, CliError> {
+    let repair = rukh::repair(directory, target).map_err(|error| CliError::statement("", error))?;
+    output::tell(&repair.to_string())?;
+    Ok(match repair.is_whole() {
+        true => Exit::Success,
+        false => Exit::Failed,
+    })
 }
 
 /// Compacts tables, as written in SQL, or all.

@@ -537,7 +537,7 @@ impl Inner {
 }
 
 /// Returns how a column family of a table, or of an index of it, is stored.
-fn storage_options(table: &Table, storage: &str) -> TableOptions {
+pub(crate) fn storage_options(table: &Table, storage: &str) -> TableOptions {
     let history = table.history();
     let is_named = |family: &&Family| {
         let mut tables = std::iter::once(table).chain(&history);

@@ -178,6 +178,11 @@ fn is_passing(error: &EngineError) -> bool {
     matches!(error, EngineError::Kv(error) if error.is_passing())
 }
 
+/// Whether a key of the column family `catalog` is that of the list.
+pub(crate) fn is_note(key: &[u8]) -> bool {
+    key == LOAD_KEY
+}
+
 /// Whether a load was cut short.
 pub(crate) fn is_pending(store: &dyn KvStore) -> Result<bool, EngineError> {
     match store.latest().get(CATALOG, LOAD_KEY)? {

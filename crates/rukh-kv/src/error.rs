@@ -1,7 +1,7 @@
 //! What can go wrong in a store, told apart where a caller would act differently.
 
-use crate::LoadFile;
 use crate::hex::Hex;
+use crate::{LoadFile, LogDamage};
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -113,6 +113,15 @@ pub enum KvError {
         /// What the storage found.
         message: String,
     },
+    /// The write-ahead log is damaged where no earlier state of the database can be shown: at the beginning of a file, so that
+    /// nothing of it can be read, or before what a table has in other files.
+    #[error("{}{}", Log(log.as_ref()), Ahead(table.as_deref()))]
+    DamagedLog {
+        /// The place, where it was found.
+        log: Option<LogDamage>,
+        /// A table with entries from after that.
+        table: Option<String>,
+    },
     /// A sorted writer was given a key that is not greater than the one before.
     #[error("key {} is out of order in a load of table \"{table}\"", Hex(key))]
     KeyOrder {
@@ -188,6 +197,30 @@ struct Number(Option<u32>);
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.map_or(Ok(()), |id| write!(f, " {id}"))
+    }
+}
+
+/// A damaged log, as the beginning of a message.
+struct Log<'a>(Option<&'a LogDamage>);
+
+impl fmt::Display for Log<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(log) => log.fmt(f),
+            None => f.write_str("a log file is damaged"),
+        }
+    }
+}
+
+/// What makes damage to a log more than the loss of its end, as the end of a message.
+struct Ahead<'a>(Option<&'a str>);
+
+impl fmt::Display for Ahead<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(table) => write!(f, ", and storage \"{table}\" has what was written after that"),
+            None => f.write_str(", and nothing of it can be read"),
+        }
     }
 }
 

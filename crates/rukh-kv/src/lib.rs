@@ -56,7 +56,10 @@ pub use merge::MergeOperator;
 pub use name::{LoadFile, TableName};
 pub use overlay::{Mark, Overlay};
 pub use record::{Operation, RecordStore, Recording};
-pub use rocks::{Backup, Backups, Compression, RocksOptions, RocksStore, raise_descriptor_limit, step_aside};
+pub use rocks::{
+    Backup, Backups, Compression, LogDamage, RocksOptions, RocksStore, log_damage, raise_descriptor_limit,
+    step_aside,
+};
 pub use scan::{KeyValue, ScanSpec, ScanStats};
 pub use store::{
     Capabilities, Durability, KvCursor, KvSnapshot, KvStore, Purge, SortedWriter, TableOptions, Visit,

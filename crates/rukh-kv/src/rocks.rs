@@ -22,6 +22,7 @@ mod compact;
 mod directory;
 mod failure;
 mod load;
+mod logs;
 mod open;
 mod options;
 mod purge;
@@ -36,6 +37,7 @@ mod tables;
 mod usage;
 
 pub use backup::{Backup, Backups};
+pub use logs::{LogDamage, log_damage};
 pub use options::{Compression, RocksOptions};
 pub use store::RocksStore;
 

@@ -279,6 +279,9 @@ impl From<KvError> for SqlError {
                     None => error,
                 }
             }
+            KvError::DamagedLog { .. } => SqlError::new(ErrorKind::Corruption, "XX001", message).with_hint(
+                "Restore a backup, or save what can be read into another database: rukh repair DIR TARGET.",
+            ),
             KvError::DiskFull { .. } => SqlError::new(ErrorKind::Io, "53100", message),
             KvError::TooManyFiles { .. } => SqlError::new(ErrorKind::Io, "53000", message)
                 .with_hint("Raise the limit of open files of the process (ulimit -n, LimitNOFILE)."),

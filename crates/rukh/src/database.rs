@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rukh_kv::{KvStore, MemoryStore, RocksOptions, RocksStore};
+use rukh_kv::{KvStore, LogDamage, MemoryStore, RocksOptions, RocksStore};
 use rukh_sql::{CounterMerge, Shared, SlowLog};
 
+use crate::repair::opening_error;
 use crate::{Connection, Error, Result};
 
 /// How a database is opened.
@@ -57,6 +58,8 @@ const MEMORY_BYTES_MIN: u64 = 64 << 20;
 #[derive(Clone)]
 pub struct Database {
     pub(crate) shared: Shared,
+    /// What storage lost.
+    losses: Arc<[String]>,
 }
 
 /// Where sorting puts what does not fit in memory, in the directory of the database.
@@ -87,8 +90,12 @@ impl Database {
             (rocks.block_cache_bytes, rocks.write_buffer_bytes) = (part(4), part(8));
         }
         let open_blocks_bytes = rocks.block_cache_bytes / 2;
-        let store = RocksStore::open(path.as_ref(), &rocks).map_err(rukh_sql::storage_error)?;
+        let store = RocksStore::open(path.as_ref(), &rocks);
+        let store = store.map_err(|error| opening_error(path.as_ref(), error))?;
+        let ends = |log: &LogDamage| format!("{log}: what was committed from there on is gone");
+        let losses: Vec<String> = store.damaged_logs().iter().map(ends).collect();
         let mut database = Self::over(Arc::new(store), options.read_only)?;
+        database.losses = losses.into();
         if let Some(bytes) = budget {
             database.shared.set_memory(bytes, bytes / 2)?;
         }
@@ -120,15 +127,17 @@ impl Database {
     fn over(store: Arc<dyn KvStore>, read_only: bool) -> Result<Self, Error> {
         Ok(Database {
             shared: Shared::open(store, read_only)?,
+            losses: Arc::default(),
         })
     }
 
-    /// Says what was found to be lost when the database was opened, each a sentence without its end: tables whose rows are not there, indexes
-    /// that are broken. Nothing of a database that is whole.
+    /// Says what was found to be lost when the database was opened, each a sentence without its end: what a damaged log had from some place on,
+    /// tables whose rows are not there, indexes that are broken. Nothing of a database that is whole.
     pub fn losses(&self) -> Vec<String> {
         let recovered = self.shared.engine().recovered().iter();
         let lost = recovered.filter(|recovery| recovery.is_loss());
-        lost.map(ToString::to_string).collect()
+        let lost = lost.map(ToString::to_string);
+        self.losses.iter().cloned().chain(lost).collect()
     }
 
     /// Starts a connection; connections may run statements at the same time.

@@ -76,6 +76,7 @@
 mod backups;
 mod connection;
 mod database;
+mod repair;
 mod rows;
 mod transaction;
 mod users;
@@ -84,6 +85,7 @@ mod value;
 pub use backups::Backups;
 pub use connection::{Connection, NameEntry, NameKind, Outcome, Statement};
 pub use database::{Database, Options};
+pub use repair::repair;
 pub use rows::{Row, Rows};
 pub use rukh_keys::{DataType, Datum, ValueError};
 pub use rukh_kv::{Backup, raise_descriptor_limit};
@@ -95,6 +97,7 @@ pub use rukh_sql::{
     Notice, ProgressReport, QueryStats, RunPath, Split, SqlError as Error, StatementKind, TransactionStatus,
     split_statements,
 };
+pub use rukh_sql::{Repair, RepairedIndex, RepairedTable};
 pub use rukh_sql::{TYPE_KEY, arrow_type, data_type_of};
 pub use rukh_sql::{array_elements, array_text};
 pub use rukh_sql::{arrow, binary, scram};

@@ -64,6 +64,41 @@ fn backups_come_back() {
 }
 
 #[test]
+fn damaged_databases_are_saved_as_far_as_they_can_be_read() {
+    let place = Place::with(HOSTS);
+    let whole = place.run(&["repair", "db", "saved"], "");
+    assert!(
+        whole.contains("hosts: 4 rows kept, none known to be lost; index \"hosts_by_name\" filled anew\n")
+            && whole.ends_with("exit 0\n"),
+        "{whole}"
+    );
+    let checked = place.run(&["check", "saved"], "");
+    assert!(
+        checked.contains("hosts: 4 rows, 4 index entries: nothing wrong\n"),
+        "{checked}"
+    );
+    let there = place.run(&["repair", "db", "saved"], "");
+    assert!(
+        there.contains("already exists") && there.ends_with("exit 1\n"),
+        "{there}"
+    );
+    place.run(&["db", "-c", "CHECKPOINT"], "");
+    let files = std::fs::read_dir(place.path("db")).expect("the database is there");
+    for file in files.map(|file| file.expect("it can be read").path()) {
+        if file.extension().is_some_and(|ending| ending == "sst") {
+            let mut bytes = std::fs::read(&file).expect("the file is there");
+            bytes[0] ^= 1;
+            std::fs::write(&file, bytes).expect("the file can be written");
+        }
+    }
+    let lost = place.run(&["repair", "db", "less"], "");
+    assert!(
+        lost.contains("definitions cannot be read") && lost.ends_with("exit 1\n"),
+        "{lost}"
+    );
+}
+
+#[test]
 fn stats_name_tables_and_indexes() {
     let place = Place::with(HOSTS);
     let stats = place.run(&["stats", "db"], "");

@@ -1,5 +1,6 @@
 //! The one place where RocksDB's errors become errors of the store.
 
+use super::logs;
 use crate::KvError;
 use rocksdb::ErrorKind;
 use std::io;
@@ -33,7 +34,22 @@ pub(super) fn open_failure(path: &Path, error: rocksdb::Error) -> KvError {
             path: path.to_owned(),
         };
     }
+    if error.kind() == ErrorKind::Corruption
+        && let Some(table) = table_ahead_of_log(error.as_ref())
+    {
+        return KvError::DamagedLog {
+            log: logs::log_damage(path).into_iter().next(),
+            table: Some(table.to_owned()),
+        };
+    }
     failure(&format!("open database \"{}\"", path.display()), error)
+}
+
+/// Returns the column family that has entries from after the damaged place of a log:
+/// `… beyond the point of corruption in CF t7. WAL recovery stopped …`.
+fn table_ahead_of_log(message: &str) -> Option<&str> {
+    let (_, rest) = message.split_once("beyond the point of corruption in CF ")?;
+    rest.split_once(". ").map(|(table, _)| table)
 }
 
 /// Returns whether somebody else holds the lock of the database:
@@ -124,6 +140,14 @@ mod tests {
         for (kind, message, expected) in cases {
             assert_eq!(turned(kind, message), expected);
         }
+    }
+
+    #[test]
+    fn a_table_ahead_of_a_damaged_log_is_named() {
+        let message = "Corruption: Column family inconsistency: SST file contains data beyond the point of corruption in CF \
+                       shared.0.zstd. WAL recovery stopped at corruption point, but SST files contain newer data.";
+        assert_eq!(table_ahead_of_log(message), Some("shared.0.zstd"));
+        assert_eq!(table_ahead_of_log("Corruption: bad record length"), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Opening a database: what there is at a path, and which tables.
 
 use super::failure::open_failure;
+use super::logs::{self, LogDamage};
 use super::options::Family;
 use super::purge::Purges;
 use super::share::{self, Share};
@@ -41,6 +42,20 @@ pub(super) fn database_exists(path: &Path) -> Result<bool, KvError> {
     Err(KvError::NotADatabase {
         path: path.to_owned(),
     })
+}
+
+/// Returns the places in logs at which RocksDB ends reading though whole records follow. Fails with `DamagedLog` where that is the first record
+/// of a log: opening the database would forget all of it, and with the definitions whole tables.
+pub(super) fn check_logs(path: &Path) -> Result<Vec<LogDamage>, KvError> {
+    let mut damaged = logs::log_damage(path);
+    damaged.retain(|log| log.is_followed);
+    match damaged.iter().find(|log| log.offset == 0) {
+        Some(log) => Err(KvError::DamagedLog {
+            log: Some(log.clone()),
+            table: None,
+        }),
+        None => Ok(damaged),
+    }
 }
 
 /// Returns whether a file may be what an interrupted creation of a database leaves.

@@ -13,7 +13,8 @@ use super::purge::{PurgeFactory, Purged};
 use super::share::split_number;
 use crate::{KvError, MergeOperator, TableOptions};
 use rocksdb::{
-    BlockBasedOptions, Cache, DBCompressionType, DataBlockIndexType, LogLevel, MergeOperands, Options,
+    BlockBasedOptions, Cache, DBCompressionType, DBRecoveryMode, DataBlockIndexType, LogLevel, MergeOperands,
+    Options,
 };
 use std::env::VarError;
 use std::fmt;
@@ -67,6 +68,9 @@ pub struct RocksOptions {
     /// Whether to open for reading only. Several processes can, beside one that writes; what is
     /// written after the open stays unseen.
     pub read_only: bool,
+    /// Whether to open what is damaged as far as it can be read: damaged records of the log are passed over, and damaged files give errors to
+    /// whoever reads them. For [`RocksOptions::read_only`] alone, as what is shown then may be a state that there never was.
+    pub salvage: bool,
     /// Whether to create the database where there is none.
     pub create_if_missing: bool,
     /// Memory for blocks read, all tables together, in bytes.
@@ -104,6 +108,7 @@ impl Default for RocksOptions {
     fn default() -> RocksOptions {
         RocksOptions {
             read_only: false,
+            salvage: false,
             create_if_missing: true,
             block_cache_bytes: 256 * MIB,
             write_buffer_bytes: 256 * MIB,
@@ -121,6 +126,7 @@ impl fmt::Debug for RocksOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RocksOptions")
             .field("read_only", &self.read_only)
+            .field("salvage", &self.salvage)
             .field("create_if_missing", &self.create_if_missing)
             .field("block_cache_bytes", &self.block_cache_bytes)
             .field("write_buffer_bytes", &self.write_buffer_bytes)
@@ -148,7 +154,10 @@ impl From<Compression> for DBCompressionType {
 pub(super) fn database(options: &RocksOptions, tables: usize) -> Options {
     let mut db = Options::default();
     db.create_if_missing(options.create_if_missing && !options.read_only);
-    db.set_paranoid_checks(true);
+    db.set_paranoid_checks(!options.salvage);
+    if options.salvage {
+        db.set_wal_recovery_mode(DBRecoveryMode::SkipAnyCorruptedRecord);
+    }
     db.set_max_background_jobs(i32::from(options.background_jobs.max(1)));
     db.set_db_write_buffer_size(options.write_buffer_bytes);
     // A table with few writes holds the log back; past this size it is flushed. Without a limit of

@@ -10,8 +10,8 @@ use super::{
 };
 use crate::name::RESERVED;
 use crate::{
-    Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, Purge, SortedWriter,
-    StoreUsage, TableName, TableOptions, TableUsage, WriteBatch, WriteOp,
+    Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, LogDamage, MergeOperator, Purge,
+    SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch, WriteOp,
 };
 use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
 use rocksdb::{Cache, DB, FlushOptions, WriteOptions, checkpoint::Checkpoint};
@@ -31,6 +31,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct RocksStore {
     pub(super) path: PathBuf,
     pub(super) options: RocksOptions,
+    /// Logs that were read in part.
+    damaged_logs: Vec<LogDamage>,
     /// Tables with column families of their own at most.
     pub(super) own_families: usize,
     pub(super) cache: Cache,
@@ -105,6 +107,10 @@ impl RocksStore {
                 path: path.to_owned(),
             });
         }
+        let damaged_logs = match exists && !options.salvage {
+            true => open::check_logs(path)?,
+            false => Vec::new(),
+        };
         // Without locks, and with a table that grows: entries are blocks, indexes and blobs of all sizes.
         let cache = Cache::new_hyper_clock_cache(options.block_cache_bytes, 0);
         let families = if exists {
@@ -131,6 +137,7 @@ impl RocksStore {
             log: Mutex::default(),
             definition: Mutex::new(next),
             options: options.clone(),
+            damaged_logs,
             own_families,
         })
     }
@@ -138,6 +145,11 @@ impl RocksStore {
     /// Returns the directory of the database.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns the places in logs at which much of what was written was lost when the database was opened: it is as it was before that.
+    pub fn damaged_logs(&self) -> &[LogDamage] {
+        &self.damaged_logs
     }
 
     /// Fails with `InsideDatabase` if a copy at `path` would lie in the database itself.
