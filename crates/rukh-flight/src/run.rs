@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures::Stream;
@@ -27,6 +27,9 @@ use crate::waits;
 
 /// Batches that are made before the client has taken them.
 const WAITING_MAX: usize = 2;
+
+/// How long a statement of a transaction may look for more rows that its client does not want.
+const LEFT_MAX: Duration = Duration::from_secs(1);
 
 /// A statement that runs, or is about to.
 pub(crate) struct Running {
@@ -82,6 +85,32 @@ impl Running {
             Phase::Over => return false,
         }
         true
+    }
+
+    /// Ends the statement, whose client has had rows and wants no more of them. Within a transaction that is no failure, as a
+    /// cancelled statement would be: it ends with its next rows, and is cancelled only if these take long.
+    fn leave(self: &Arc<Self>) {
+        let waits = match &mut *self.phase.lock() {
+            Phase::Runs {
+                place, is_cancelled, ..
+            } if !matches!(place, Place::Alone) => {
+                *is_cancelled = true;
+                true
+            }
+            _ => false,
+        };
+        match Handle::try_current() {
+            Ok(runtime) if waits => {
+                let running = self.clone();
+                runtime.spawn(async move {
+                    tokio::time::sleep(LEFT_MAX).await;
+                    running.cancel();
+                });
+            }
+            _ => {
+                self.cancel();
+            }
+        }
     }
 
     /// Ends the statement if it runs in this transaction.
@@ -167,11 +196,16 @@ impl Running {
 struct Watch {
     session: Arc<Session>,
     running: Arc<Running>,
+    /// Whether the client has had rows.
+    has_given: bool,
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.running.cancel();
+        match self.has_given {
+            true => self.running.leave(),
+            false => drop(self.running.cancel()),
+        }
         self.session.end(self.running.number);
     }
 }
@@ -181,6 +215,7 @@ fn watch(session: &Arc<Session>, text: &str, ticket: Option<Bytes>) -> Result<Wa
     Ok(Watch {
         session: session.clone(),
         running,
+        has_given: false,
     })
 }
 
@@ -217,8 +252,8 @@ pub(crate) struct Batches {
     receiver: mpsc::Receiver<Result<RecordBatch, Status>>,
     /// What it ends with behind the last batch, if that is an error.
     failed: Arc<Mutex<Option<Status>>>,
-    /// Dropped with the stream, which cancels what still runs.
-    _watch: Watch,
+    /// Dropped with the stream, which ends what still runs.
+    watch: Watch,
 }
 
 impl Stream for Batches {
@@ -230,7 +265,10 @@ impl Stream for Batches {
     ) -> Poll<Option<Self::Item>> {
         match self.receiver.poll_recv(context) {
             Poll::Ready(None) => Poll::Ready(self.failed.lock().take().map(Err)),
-            next => next,
+            next => {
+                self.watch.has_given |= next.is_ready();
+                next
+            }
         }
     }
 }
@@ -271,7 +309,7 @@ pub(crate) async fn stream(
     let batches = Batches {
         receiver,
         failed,
-        _watch: watch,
+        watch,
     };
     Ok((schema, batches))
 }

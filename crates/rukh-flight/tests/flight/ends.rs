@@ -86,7 +86,7 @@ const MANY: &str =
     "SELECT value, 'some text to fill the line' FROM generate_series(1, 100000000) AS t(value)";
 
 /// Waits until no session but the watcher's runs anything.
-async fn wait_until_nothing_runs(run: &crate::Run) {
+pub(crate) async fn wait_until_nothing_runs(run: &crate::Run) {
     let mut watcher = run.database.connect();
     let count = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active'";
     loop {

@@ -10,6 +10,7 @@ use futures::TryStreamExt;
 use prost::Message;
 use tonic::Code;
 
+use crate::ends::wait_until_nothing_runs;
 use crate::{Client, error, fetch, lines, rows, served, told};
 
 async fn within(
@@ -66,6 +67,43 @@ fn the_first_to_commit_wins() {
             rows(&mut client, "SELECT v FROM t").await.expect("it runs"),
             ["1"]
         );
+    });
+}
+
+/// A client that has seen enough of a result has cancelled nothing: drivers close a cursor behind its first row.
+#[test]
+fn who_leaves_a_result_goes_on_with_the_transaction() {
+    served().run(|run| async move {
+        run.execute(&[
+            "CREATE TABLE t (id INT PRIMARY KEY, v TEXT)",
+            "INSERT INTO t SELECT g, repeat('x', 100) FROM generate_series(1, 60000) AS s(g)",
+        ]);
+        let mut client = run.client().await;
+        let transaction = client.begin_transaction().await.expect("it begins");
+        for turn in 0..40 {
+            let sql = match turn % 2 {
+                0 => "SELECT count(*) FROM t",
+                _ => "SELECT * FROM t",
+            };
+            let info = client.execute(sql.to_string(), Some(transaction.clone())).await;
+            let ticket = info.expect("it runs").endpoint[0].ticket.clone();
+            let mut batches = client
+                .do_get(ticket.expect("it has a ticket"))
+                .await
+                .expect("it runs");
+            let first = batches.try_next().await.expect("it has rows");
+            assert!(first.is_some_and(|batch| batch.num_rows() > 0));
+            drop(batches);
+            // So that the server hears of it before the next statement.
+            wait_until_nothing_runs(&run).await;
+            let sql = format!("UPDATE t SET v = '{turn}' WHERE id = 1");
+            let updated = within(&mut client, &transaction, &sql).await;
+            updated.unwrap_or_else(|error| panic!("turn {turn}: {error}"));
+        }
+        let ended = client.end_transaction(transaction, EndTransaction::Commit).await;
+        ended.expect("it ends");
+        let left = rows(&mut client, "SELECT v FROM t WHERE id = 1").await;
+        assert_eq!(left.expect("it runs"), ["39"]);
     });
 }
 
