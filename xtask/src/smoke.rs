@@ -2,7 +2,7 @@
 //!
 //! | what                       | how                                                                             |
 //! |----------------------------|---------------------------------------------------------------------------------|
-//! | every example of a crate   | with the arguments of [`EXAMPLES`]; one that is not listed is a finding           |
+//! | every example of a crate   | with the arguments of [`EXAMPLES`], or by the test in [`OF_TESTS`]; one that is not listed is a finding |
 //! | `make bench`               | plain, with `--columnar`, and once more on the tables of the first run            |
 //! | `make bench-writes`        | all works, of 1,000 rows                                                         |
 //! | `make bench-wire`          | all works, a second each                                                         |
@@ -24,6 +24,9 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("columnar", &["20000"]),
     ("planning", &["point"]),
 ];
+
+/// Examples that need a server, and the tests that run them on one.
+const OF_TESTS: &[(&str, &str)] = &[("first", "crates/rukh-hbase/tests/server.rs")];
 
 /// Programs with their arguments, in the order in which they run; `DIR` is a directory that stays between runs.
 const PROGRAMS: &[(&str, &[&str])] = &[
@@ -140,10 +143,14 @@ fn entries(directory: &Path) -> Result<Vec<PathBuf>, String> {
 
 /// Fails if there is an example that nobody would run.
 fn check_listed(names: &[String]) -> Result<(), String> {
-    match names
-        .iter()
-        .find(|name| EXAMPLES.iter().all(|(listed, _)| listed != name))
-    {
+    let is_listed = |name: &String| {
+        EXAMPLES
+            .iter()
+            .map(|(listed, _)| listed)
+            .chain(OF_TESTS.iter().map(|(listed, _)| listed))
+            .any(|listed| listed == name)
+    };
+    match names.iter().find(|name| !is_listed(name)) {
         None => Ok(()),
         Some(name) => Err(format!(
             "smoke: the example \"{name}\" is not listed in xtask/src/smoke.rs"
@@ -158,7 +165,11 @@ mod tests {
     #[test]
     fn every_example_of_the_repository_is_run() {
         let names = examples(&crate::repository()).expect("the repository can be read");
-        assert_eq!(names.len(), EXAMPLES.len(), "{names:?}");
+        assert_eq!(names.len(), EXAMPLES.len() + OF_TESTS.len(), "{names:?}");
+        for (example, test) in OF_TESTS {
+            let text = fs::read_to_string(crate::repository().join(test)).expect("the test can be read");
+            assert!(text.contains(&format!("examples/{example}")), "{test}");
+        }
         assert_eq!(check_listed(&names), Ok(()));
         assert!(check_listed(&["another".to_string()]).is_err());
     }

@@ -92,6 +92,19 @@ async fn a_real_server_does_what_transactions_need() {
     a_scan_at_a_time_is_a_snapshot(&client).await;
     client.disable_table("t").await.unwrap();
     client.delete_table("t").await.unwrap();
+    the_example_runs(&server.url);
+}
+
+/// Tests lie beside the folder of the examples, which are built with them.
+fn the_example_runs(url: &str) {
+    let here = std::env::current_exe().unwrap();
+    let program = here
+        .parent()
+        .and_then(Path::parent)
+        .unwrap()
+        .join("examples/first");
+    let ended = Command::new(&program).arg(url).status();
+    assert!(ended.unwrap().success(), "{}", program.display());
 }
 
 /// One row in each of three regions.
