@@ -4,6 +4,7 @@
 //! |-------------|----------------------------------------------------------------------------------|
 //! | `manifests` | dependency edges between crates; who may name RocksDB, DataFusion and the like    |
 //! | `rust`      | `//!` first, leftovers outside tests, tests that sleep or are switched off, purity |
+//! | `rings`     | files of a crate that import one another in a circle                             |
 //! | `scripts`   | every directory of test scripts has a runner that names it                        |
 //! | `docs`      | links and named files exist, the format version, numbered decisions               |
 //! | `locks`     | `bench-peers` has the versions of the root                                       |
@@ -17,6 +18,7 @@ mod docs;
 mod finding;
 mod locks;
 mod manifests;
+mod rings;
 mod run;
 mod rust;
 mod scripts;
