@@ -204,7 +204,11 @@ fn upserts(place: &Place<'_>) -> Result<(), Failure> {
 
 fn transfers(place: &Place<'_>) -> Result<(), Failure> {
     let (mut client, mut random) = (place.connect()?, place.random());
-    let conflicts = [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::CHECK_VIOLATION];
+    let conflicts = [
+        SqlState::T_R_SERIALIZATION_FAILURE,
+        SqlState::T_R_DEADLOCK_DETECTED,
+        SqlState::CHECK_VIOLATION,
+    ];
     while place.goes_on() {
         let sum: i64 = client
             .query_one("SELECT CAST(sum(amount) AS bigint) FROM wallets", &[])?
