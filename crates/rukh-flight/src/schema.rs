@@ -10,7 +10,7 @@ use arrow_flight::{IpcMessage, SchemaAsIpc};
 use bytes::Bytes;
 use rukh::arrow::array::{RecordBatch, RecordBatchOptions};
 use rukh::arrow::compute::cast;
-use rukh::arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
+use rukh::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use rukh::arrow::ipc::writer::IpcWriteOptions;
 use rukh::{Error, TYPE_KEY, data_type_of};
 
@@ -20,13 +20,26 @@ const TYPE_NAME: &str = "ARROW:FLIGHT:SQL:TYPE_NAME";
 /// Returns the schema that clients are told of a result's.
 pub(crate) fn told(schema: &Schema) -> SchemaRef {
     let field = |field: &FieldRef| {
-        let mut metadata = HashMap::from([(TYPE_NAME.to_string(), data_type_of(field).to_string())]);
+        let mut metadata = HashMap::from([(TYPE_NAME.to_string(), type_name(field))]);
         if let Some(exact) = field.metadata().get(TYPE_KEY) {
             metadata.insert(TYPE_KEY.to_string(), exact.clone());
         }
         Field::new(field.name(), field.data_type().clone(), true).with_metadata(metadata)
     };
     Arc::new(Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>()))
+}
+
+/// Returns the name of a column's type; arrays of any dimensions are those of their elements.
+fn type_name(field: &Field) -> String {
+    let mut element = field;
+    while let DataType::List(of) = element.data_type() {
+        element = of;
+    }
+    let name = data_type_of(element);
+    match matches!(field.data_type(), DataType::List(_)) {
+        true => format!("{name}[]"),
+        false => name.to_string(),
+    }
 }
 
 /// Brings a batch into the schema that was told.

@@ -9,7 +9,7 @@
 //! | 4, n  | of each element: its length, -1 for NULL; itself |
 
 use bytes::{BufMut, BytesMut};
-use rukh::{DataType, Datum, Interval, array_elements, array_text};
+use rukh::{DataType, Datum, Interval, array_dimensions, array_of_dimensions};
 
 use crate::input::binary_datum;
 use crate::output::{Format, write_value};
@@ -38,15 +38,15 @@ pub(crate) fn write_text_value(text: &str, wire: WireType, format: Format, out: 
         OID_VECTOR => Some(OID),
         oid => element_of(oid),
     };
-    let elements = element.and_then(|element| Some((element, array_elements(text)?)));
+    let elements = element.and_then(|element| Some((element, array_dimensions(text)?)));
     match elements {
-        Some((element, elements)) if format == Format::Binary => {
-            if let Some(bytes) = binary(&elements, element, i32::from(!is_vector)) {
+        Some((element, (lengths, elements))) if format == Format::Binary => {
+            if let Some(bytes) = binary(&lengths, &elements, element, i32::from(!is_vector)) {
                 put(&bytes, out);
                 return;
             }
         }
-        Some((_, elements)) if is_vector => {
+        Some((_, (_, elements))) if is_vector => {
             let words: Vec<&str> = elements.iter().flatten().map(String::as_str).collect();
             return put(words.join(" ").as_bytes(), out);
         }
@@ -80,14 +80,14 @@ fn put(bytes: &[u8], out: &mut BytesMut) {
     out.put_slice(bytes);
 }
 
-fn binary(elements: &[Option<String>], oid: u32, first: i32) -> Option<BytesMut> {
+fn binary(lengths: &[usize], elements: &[Option<String>], oid: u32, first: i32) -> Option<BytesMut> {
     let ty = element_type(oid)?;
     let mut out = BytesMut::new();
-    out.put_i32(i32::from(!elements.is_empty()));
+    out.put_i32(i32::try_from(lengths.len()).ok()?);
     out.put_i32(i32::from(elements.iter().any(Option::is_none)));
     out.put_u32(oid);
-    if !elements.is_empty() {
-        out.put_i32(i32::try_from(elements.len()).ok()?);
+    for length in lengths {
+        out.put_i32(i32::try_from(*length).ok()?);
         out.put_i32(first);
     }
     for element in elements {
@@ -120,7 +120,10 @@ fn element_type(oid: u32) -> Option<DataType> {
     }
 }
 
-/// Returns an array in binary form as text; `None` if the bytes are no array of one dimension.
+/// Most dimensions of an array, as in PostgreSQL.
+const DIMENSIONS_MAX: i32 = 6;
+
+/// Returns an array in binary form as text; `None` if the bytes are none.
 pub(crate) fn text_of_binary(bytes: &[u8]) -> Option<String> {
     let mut rest = bytes;
     let mut number = || -> Option<i32> {
@@ -130,16 +133,23 @@ pub(crate) fn text_of_binary(bytes: &[u8]) -> Option<String> {
     };
     let (dimensions, _) = (number()?, number()?);
     let oid = u32::try_from(number()?).ok()?;
-    if dimensions == 0 {
-        return rest.is_empty().then(|| "{}".to_string());
-    }
-    let (length, _) = (number()?, number()?);
-    if dimensions != 1 || length < 0 {
+    if !(0..=DIMENSIONS_MAX).contains(&dimensions) {
         return None;
+    }
+    let mut lengths: Vec<usize> = Vec::new();
+    for _ in 0..dimensions {
+        let (length, _first) = (usize::try_from(number()?).ok()?, number()?);
+        lengths.push(length);
+    }
+    let count = lengths
+        .iter()
+        .try_fold(1_usize, |count, length| count.checked_mul(*length))?;
+    if lengths.is_empty() || count == 0 {
+        return rest.is_empty().then(|| "{}".to_string());
     }
     let ty = element_type(oid)?;
     let mut elements: Vec<Option<String>> = Vec::new();
-    for _ in 0..length {
+    for _ in 0..count {
         let (head, tail) = rest.split_first_chunk::<4>()?;
         rest = tail;
         let length = match i32::from_be_bytes(*head) {
@@ -153,8 +163,7 @@ pub(crate) fn text_of_binary(bytes: &[u8]) -> Option<String> {
         rest = &rest[length..];
         elements.push(Some(element_text(value, &ty, oid)?));
     }
-    rest.is_empty()
-        .then(|| array_text(elements.iter().map(Option::as_deref)))
+    rest.is_empty().then(|| array_of_dimensions(&lengths, &elements))
 }
 
 fn element_text(bytes: &[u8], ty: &DataType, oid: u32) -> Option<String> {
@@ -195,5 +204,7 @@ mod tests {
         check("{t,f}", 16);
         check("{2020-01-02}", 1082);
         check("{1.5,-2}", 701);
+        check("{{1,2},{3,NULL}}", 23);
+        check("{{{a},{\"b,}\"}}}", 25);
     }
 }

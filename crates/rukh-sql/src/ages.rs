@@ -11,6 +11,8 @@
 //! An age is told in fields of the calendar: what is negative borrows of the field before, a day of the month of the earlier time
 //! (`timestamp_age` of PostgreSQL).
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, AsArray, IntervalMonthDayNanoArray};
@@ -153,6 +155,10 @@ impl ScalarUDFImpl for Function {
 }
 
 impl Function {
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "years are those of timestamps, and a sign says which way days and months are carried"
+    )]
     fn justified(&self, interval: IntervalMonthDayNano) -> Option<Interval> {
         let mut interval = Interval {
             months: interval.months,
@@ -213,6 +219,10 @@ fn carry_months(interval: &mut Interval) -> Option<()> {
 }
 
 /// Gives days and time one sign.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "years are those of timestamps, and a sign says which way days and months are carried"
+)]
 fn level_time(interval: &mut Interval) {
     if interval.days > 0 && interval.micros < 0 {
         (interval.micros, interval.days) = (interval.micros + DAY_MICROS, interval.days - 1);
@@ -222,6 +232,10 @@ fn level_time(interval: &mut Interval) {
 }
 
 /// Returns how much later one time is than another, in fields of the calendar; `None` if that is out of range.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "years are those of timestamps, and a sign says which way days and months are carried"
+)]
 fn age(later: i64, earlier: i64) -> Option<Interval> {
     let backwards = later < earlier;
     let (from, to) = if backwards {
@@ -257,6 +271,10 @@ fn age(later: i64, earlier: i64) -> Option<Interval> {
     })
 }
 
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "years are those of timestamps, and a sign says which way days and months are carried"
+)]
 fn days_of_month(year: i64, month: i64) -> i64 {
     let next = if month == 12 {
         (year + 1, 1)

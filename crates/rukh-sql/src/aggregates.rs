@@ -1,4 +1,7 @@
-//! `min` and `max` as PostgreSQL has them: NaN is the greatest float, and the type of the column stays.
+//! `min` and `max` as PostgreSQL has them: NaN is the greatest float, and the type of the column stays. And aggregates
+//! that DataFusion does not compute over frames that move.
+
+#![warn(clippy::arithmetic_side_effects)]
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -8,7 +11,8 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Float64Type};
 use datafusion::common::ScalarValue;
 use datafusion::error::Result as DataFusionResult;
-use datafusion::functions_aggregate::bool_and_or::bool_and_udaf;
+use datafusion::functions_aggregate::bit_and_or_xor::{bit_and_udaf, bit_or_udaf, bit_xor_udaf};
+use datafusion::functions_aggregate::bool_and_or::{bool_and_udaf, bool_or_udaf};
 use datafusion::functions_aggregate::min_max::{max_udaf, min_udaf};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
@@ -17,12 +21,84 @@ use datafusion::logical_expr::{
     StatisticsArgs,
 };
 
+use crate::recomputed::sliding;
+
 /// Returns the aggregates that replace DataFusion's.
 pub(crate) fn aggregates() -> Vec<Arc<AggregateUDF>> {
     let extremes = [(min_udaf(), Ordering::Less), (max_udaf(), Ordering::Greater)]
         .map(|(usual, wanted)| Arc::new(AggregateUDF::from(Extreme { usual, wanted })));
     let every = bool_and_udaf().as_ref().clone().with_aliases(["every"]);
-    extremes.into_iter().chain([Arc::new(every)]).collect()
+    let framed = [
+        Arc::new(every),
+        bool_or_udaf(),
+        bit_and_udaf(),
+        bit_or_udaf(),
+        bit_xor_udaf(),
+    ]
+    .map(|usual| Arc::new(AggregateUDF::from(Framed { usual })));
+    extremes.into_iter().chain(framed).collect()
+}
+
+/// An aggregate of DataFusion, over frames that move, too.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Framed {
+    usual: Arc<AggregateUDF>,
+}
+
+impl AggregateUDFImpl for Framed {
+    fn name(&self) -> &str {
+        self.usual.name()
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.usual.aliases()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.usual.signature()
+    }
+
+    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
+        self.usual.coerce_types(types)
+    }
+
+    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        self.usual.return_type(types)
+    }
+
+    fn accumulator(&self, arguments: AccumulatorArgs<'_>) -> DataFusionResult<Box<dyn Accumulator>> {
+        self.usual.accumulator(arguments)
+    }
+
+    fn state_fields(&self, arguments: StateFieldsArgs<'_>) -> DataFusionResult<Vec<FieldRef>> {
+        self.usual.state_fields(arguments)
+    }
+
+    fn groups_accumulator_supported(&self, arguments: AccumulatorArgs<'_>) -> bool {
+        self.usual.groups_accumulator_supported(arguments)
+    }
+
+    fn create_groups_accumulator(
+        &self,
+        arguments: AccumulatorArgs<'_>,
+    ) -> DataFusionResult<Box<dyn GroupsAccumulator>> {
+        self.usual.create_groups_accumulator(arguments)
+    }
+
+    fn create_sliding_accumulator(
+        &self,
+        arguments: AccumulatorArgs<'_>,
+    ) -> DataFusionResult<Box<dyn Accumulator>> {
+        sliding(&self.usual, arguments)
+    }
+
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        AggregateOrderSensitivity::Insensitive
+    }
+
+    fn reverse_expr(&self) -> ReversedUDAF {
+        ReversedUDAF::Identical
+    }
 }
 
 /// `min` or `max`: DataFusion's, but for floats, which it compares with NaN in any place.

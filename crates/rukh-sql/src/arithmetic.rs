@@ -10,6 +10,8 @@
 //! Processors give `Infinity * 0` and `Infinity - Infinity` as NaN with a sign. Arrow compares that as less than all
 //! numbers; here NaN has no sign, and is greater than all.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::any::Any;
 use std::sync::{Arc, LazyLock};
 
@@ -29,8 +31,8 @@ use datafusion::physical_expr_common::datum::apply;
 use rukh_keys::ValueError;
 
 use crate::SqlError;
-use crate::functions::undefined_function;
 use crate::types::data_type_of_arrow;
+use crate::undefined::undefined_function;
 
 const OPERATORS: [Operator; 5] = [
     Operator::Plus,

@@ -11,6 +11,8 @@
 //!
 //! In FROM `generate_series` gives rows as they are asked for, and has no bound.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
@@ -194,6 +196,10 @@ fn padded(values: &[ArrayRef], place: &dyn Fn(usize) -> usize) -> u128 {
     count_of(values, 1, place)
 }
 
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "lengths, spans and steps of 64 bits and less, multiplied in 128"
+)]
 fn replaced(values: &[ArrayRef], place: &dyn Fn(usize) -> usize) -> u128 {
     let (Some(whole), Some(from)) = (text(values, 0, place), text(values, 1, place)) else {
         return 0;
@@ -207,12 +213,20 @@ fn replaced(values: &[ArrayRef], place: &dyn Fn(usize) -> usize) -> u128 {
 }
 
 /// Every character may be replaced; what a batch makes of all its texts is less, so that only one of them counts.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "lengths, spans and steps of 64 bits and less, multiplied in 128"
+)]
 fn replaced_by_pattern(values: &[ArrayRef], place: &dyn Fn(usize) -> usize) -> u128 {
     let whole = bytes_of(values, 0, place) + 1;
     let most = whole.saturating_mul(bytes_of(values, 2, place));
     if most > BYTES_MAX { most } else { 0 }
 }
 
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "lengths, spans and steps of 64 bits and less, multiplied in 128"
+)]
 fn elements(values: &[ArrayRef], place: &dyn Fn(usize) -> usize) -> u128 {
     let each = values.first().map_or(0, |array| match array.len() {
         0 => 0,
@@ -226,6 +240,10 @@ fn elements_of_second(values: &[ArrayRef], place: &dyn Fn(usize) -> usize) -> u1
 }
 
 /// Counts the steps from the first value to the last.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "lengths, spans and steps of 64 bits and less, multiplied in 128"
+)]
 fn series(values: &[ArrayRef], place: &dyn Fn(usize) -> usize) -> u128 {
     let span = |first: i128, last: i128| first.abs_diff(last);
     let steps = match values.first().map(|array| array.data_type()) {
@@ -265,6 +283,10 @@ fn series(values: &[ArrayRef], place: &dyn Fn(usize) -> usize) -> u128 {
 }
 
 /// Returns the least that a step of times is, in nanoseconds.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "lengths, spans and steps of 64 bits and less, multiplied in 128"
+)]
 fn step_nanos(values: &[ArrayRef], place: &dyn Fn(usize) -> usize) -> u128 {
     let Some(steps) = values
         .get(2)

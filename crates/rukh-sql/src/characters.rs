@@ -1,5 +1,7 @@
 //! `chr`, with the errors of PostgreSQL; that of DataFusion makes NUL, which no text may hold.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, AsArray, StringArray};

@@ -4,6 +4,8 @@
 //! columns of one row. Expressions are compiled once for a statement and evaluated by batches. Where they
 //! hold subqueries or ask sequences, a query over the batch is planned for each of them instead.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -25,7 +27,8 @@ use rukh_engine::Snapshot;
 
 use crate::SqlError;
 use crate::expressions;
-use crate::output_names::{HIDDEN, column_name};
+use crate::hidden_names::HIDDEN;
+use crate::output_names::column_name;
 use crate::rewrite::select_joined;
 use crate::sequences::calls_sequence;
 use crate::session::Session;
@@ -218,6 +221,7 @@ impl Computed {
     }
 
     /// Makes a table of each relation, with the number of the row as last column.
+    #[expect(clippy::arithmetic_side_effects, reason = "places of columns")]
     fn tables(&self, batch: &RecordBatch) -> Result<Vec<(String, Arc<dyn TableProvider>)>, SqlError> {
         let numbers: ArrayRef = Arc::new(UInt64Array::from_iter_values(0..batch.num_rows() as u64));
         let mut tables: Vec<(String, Arc<dyn TableProvider>)> = Vec::with_capacity(self.relations.len());
@@ -326,11 +330,13 @@ fn check_scalar(expr: &ast::Expr, clause: Clause) -> Result<(), SqlError> {
     impl Visitor for Finder {
         type Break = SqlError;
 
+        #[expect(clippy::arithmetic_side_effects, reason = "places of columns")]
         fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<SqlError> {
             self.depth += 1;
             ControlFlow::Continue(())
         }
 
+        #[expect(clippy::arithmetic_side_effects, reason = "places of columns")]
         fn post_visit_query(&mut self, _: &Query) -> ControlFlow<SqlError> {
             self.depth -= 1;
             ControlFlow::Continue(())
@@ -378,6 +384,7 @@ fn query_of(relations: &[Relation], items: Vec<Item>) -> Query {
     select_joined(items.collect(), tables.collect(), &row_number())
 }
 
+#[expect(clippy::arithmetic_side_effects, reason = "places of columns")]
 fn compiled(
     relations: &[Relation],
     columns: &SchemaRef,

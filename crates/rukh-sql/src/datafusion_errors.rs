@@ -7,7 +7,7 @@ use datafusion::common::{Column, SchemaError};
 use datafusion::error::DataFusionError;
 
 use crate::error::{ErrorKind, SqlError};
-use crate::output_names::{HIDDEN, shown_name};
+use crate::hidden_names::{HIDDEN, shown_name};
 
 impl From<DataFusionError> for SqlError {
     fn from(error: DataFusionError) -> Self {

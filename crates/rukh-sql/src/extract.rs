@@ -9,6 +9,8 @@
 //! All else is DataFusion's: whole numbers are INTEGER, where PostgreSQL's EXTRACT gives NUMERIC and its `date_part`
 //! DOUBLE PRECISION.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, AsArray, Float64Array, Int32Array};
@@ -25,7 +27,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::scalar::ScalarValue;
 
-use crate::functions::undefined_function;
+use crate::undefined::undefined_function;
 
 /// Seconds of a day.
 const DAY: f64 = 86_400.0;
@@ -124,6 +126,10 @@ fn fraction_of_intervals(of: &ColumnarValue, micros: f64) -> DataFusionResult<Co
 }
 
 /// Tells in which decade (from 0), century or millennium (from 1) a year lies.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "years are those of dates, and the divisors are constants"
+)]
 fn span_of_years(year: i32, years: i32, is_interval: bool) -> i32 {
     match (is_interval, years) {
         (true, _) => year / years,

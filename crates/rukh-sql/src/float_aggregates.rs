@@ -10,6 +10,8 @@
 //!
 //! NaN and infinity make what they enter NaN; what overflows is 22003.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array};
@@ -26,8 +28,8 @@ use datafusion::logical_expr::{
 use rukh_keys::ValueError;
 
 use crate::SqlError;
-use crate::functions::undefined_function;
 use crate::recomputed::Recomputed;
+use crate::undefined::undefined_function;
 
 /// Returns the aggregates that replace DataFusion's.
 pub(crate) fn aggregates() -> Vec<Arc<AggregateUDF>> {
@@ -580,6 +582,7 @@ impl GroupsAccumulator for MomentsOfGroups {
         Ok(())
     }
 
+    #[expect(clippy::arithmetic_side_effects, reason = "bytes that are in memory")]
     fn size(&self) -> usize {
         self.groups.capacity() * size_of::<Moments>()
     }

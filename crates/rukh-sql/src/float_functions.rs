@@ -12,6 +12,8 @@
 //!
 //! NaN has no sign in what they give: by its sign it would be less than all numbers.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};

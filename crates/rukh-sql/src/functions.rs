@@ -33,7 +33,8 @@ use crate::statement::data_type;
 use crate::time_zones::timezone;
 use crate::to_char;
 use crate::translate::time_unit;
-use crate::types::{arrow_type, data_type_of_arrow};
+use crate::types::arrow_type;
+use crate::undefined::undefined_function;
 use crate::waits;
 
 /// Returns the functions beside HASH: those DataFusion lacks, and those that do more here.
@@ -60,6 +61,7 @@ pub(crate) fn functions() -> Vec<Arc<ScalarUDF>> {
     ];
     ours.into_iter()
         .chain(float_functions::functions())
+        .chain(rounding::others())
         .chain(waits::functions())
         .chain(similar::functions())
         .chain(ages::functions())
@@ -201,18 +203,6 @@ impl ScalarUDFImpl for ByteLength {
             _ => self.texts.invoke_with_args(arguments),
         }
     }
-}
-
-pub(crate) fn undefined_function(name: &str, types: &[ArrowType]) -> DataFusionError {
-    let types: Vec<String> = types
-        .iter()
-        .map(|ty| data_type_of_arrow(ty).postgres_name())
-        .collect();
-    let message = format!("function {name}({}) does not exist", types.join(", "));
-    let error = SqlError::statement("42883", message).with_hint(
-        "No function matches the given name and argument types. You might need to add type casts.",
-    );
-    DataFusionError::External(Box::new(error))
 }
 
 /// `date_trunc` of every timestamp that a column holds; DataFusion's is limited to the years of

@@ -20,6 +20,7 @@ use rukh_catalog::Catalog;
 use crate::SqlError;
 use crate::array_parameters::with_arrays;
 use crate::cast_names::tell_apart;
+use crate::correlated::joined_by_domain;
 use crate::expressions;
 use crate::functions;
 use crate::in_lists::{join_again, keep_apart};
@@ -33,7 +34,8 @@ use crate::push_down::logical_rules;
 use crate::rewrite::rewrite;
 use crate::subqueries::single_values;
 use crate::{
-    inner_order, joined, named_windows, once, outer_names, past, sample, set_operations, stars, views,
+    inner_order, joined, named_windows, once, outer_names, past, sample, set_operations, short_aliases,
+    stars, views,
 };
 
 /// Memory that one database's queries share for sorts, joins and aggregates before they spill, bytes.
@@ -146,6 +148,7 @@ pub(crate) async fn unoptimised_plan(
     named_windows::spell_out(&mut query)?;
     sample::expand(&mut query, catalog)?;
     past::expand(&mut query, catalog)?;
+    short_aliases::spell_out(state, &mut query).await?;
     joined::expand(state, &mut query).await?;
     outer_names::spell_out(&mut query, catalog);
     stars::expand(state, &mut query).await?;
@@ -153,7 +156,7 @@ pub(crate) async fn unoptimised_plan(
     rewrite(&mut query)?;
     let statement = PlannedStatement::Statement(Box::new(ast::Statement::Query(Box::new(query))));
     let plan = state.statement_to_plan(statement).await?;
-    single_values(inner_order::lift(set_operations::counted(plan)?)?)
+    joined_by_domain(single_values(inner_order::lift(set_operations::counted(plan)?)?)?)
 }
 
 /// Makes the physical plan of an optimised logical one.

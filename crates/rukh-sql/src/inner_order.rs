@@ -34,7 +34,7 @@ use datafusion::logical_expr::{
 };
 
 use crate::SqlError;
-use crate::output_names::HIDDEN;
+use crate::hidden_names::HIDDEN;
 
 /// Aggregates whose result depends on the order of what they are given.
 const OF_ORDER: [&str; 5] = [

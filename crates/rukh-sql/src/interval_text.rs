@@ -9,6 +9,8 @@
 //! What is read may be in this form, in words (`2 weeks ago`), or as in ISO 8601 (`P1Y2M3DT4H5M6S`). Values of
 //! columns are never intervals; results and parameters are.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use datafusion::arrow::array::{ArrayRef, AsArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{

@@ -10,6 +10,8 @@
 //! Months, days and time are scaled each; what is left of a month becomes days of which it has 30, what is
 //! left of a day becomes time (`interval_mul` of PostgreSQL).
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::array::{ArrayRef, AsArray, IntervalMonthDayNanoArray};
@@ -166,6 +168,10 @@ impl ScalarUDFImpl for Scaled {
 }
 
 impl Scaled {
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "the value was compared with the ends of the type"
+    )]
     fn scaled(&self, interval: IntervalMonthDayNano, factor: f64) -> Result<IntervalMonthDayNano, SqlError> {
         if self.divides && factor == 0.0 {
             return Err(SqlError::statement("22012", "division by zero"));

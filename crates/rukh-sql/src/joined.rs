@@ -18,6 +18,7 @@
 use std::ops::ControlFlow;
 
 use datafusion::execution::SessionState;
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::Statement as PlannedStatement;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
@@ -196,6 +197,8 @@ type Relation = (Option<String>, Vec<Column>);
 #[derive(Clone)]
 struct Column {
     name: String,
+    /// Its name in the row as a value: for a table, its own one, whatever an alias calls it.
+    own_name: String,
     expr: Expr,
     /// Whether it is one of both sides of a join.
     merged: bool,
@@ -208,15 +211,19 @@ async fn relations_of(state: &SessionState, found: Found) -> Option<Vec<Relation
     for item in &mut from {
         without_conditions(item, &mut count);
     }
-    let mut probe = select_from(vec![SelectItem::Wildcard(Default::default())], from, None);
-    probe.with = merged_with(with);
-    rewrite(&mut probe).ok()?;
-    let statement = ast::Statement::Query(Box::new(probe));
-    let statement = PlannedStatement::Statement(Box::new(statement));
-    let plan = state.statement_to_plan(statement).await.ok()?;
+    let with = merged_with(with);
+    let own_names = match without_names_of_tables(&from) {
+        Some(from) => planned(state, from, with.clone()).await,
+        None => None,
+    };
+    let own_names = own_names.map(|plan| {
+        let fields = plan.schema().fields().iter();
+        fields.map(|field| field.name().clone()).collect::<Vec<_>>()
+    });
+    let plan = planned(state, from, with).await?;
     let quoted = |text: &str| Ident::with_quote('"', text);
     let mut relations: Vec<Relation> = Vec::new();
-    for (table, field) in plan.schema().iter() {
+    for (at, (table, field)) in plan.schema().iter().enumerate() {
         let mut parts: Vec<Ident> = Vec::new();
         if let Some(table) = table {
             parts.extend(table.catalog().map(quoted));
@@ -227,6 +234,10 @@ async fn relations_of(state: &SessionState, found: Found) -> Option<Vec<Relation
         parts.push(quoted(field.name()));
         let column = Column {
             name: field.name().clone(),
+            own_name: match own_names.as_ref().and_then(|names| names.get(at)) {
+                Some(own) => own.clone(),
+                None => field.name().clone(),
+            },
             expr: match parts.len() {
                 1 => Expr::Identifier(quoted(field.name())),
                 _ => Expr::CompoundIdentifier(parts),
@@ -239,6 +250,44 @@ async fn relations_of(state: &SessionState, found: Found) -> Option<Vec<Relation
         }
     }
     (relations.len() == count).then_some(relations)
+}
+
+/// Plans a query of all columns of a FROM.
+async fn planned(state: &SessionState, from: Vec<TableWithJoins>, with: Option<With>) -> Option<LogicalPlan> {
+    let mut probe = select_from(vec![SelectItem::Wildcard(Default::default())], from, None);
+    probe.with = with;
+    rewrite(&mut probe).ok()?;
+    let statement = ast::Statement::Query(Box::new(probe));
+    let statement = PlannedStatement::Statement(Box::new(statement));
+    state.statement_to_plan(statement).await.ok()
+}
+
+/// Takes the names of columns off the aliases of tables; `None` if there are none.
+fn without_names_of_tables(from: &[TableWithJoins]) -> Option<Vec<TableWithJoins>> {
+    fn take(item: &mut TableWithJoins) -> bool {
+        // Conditions may speak of those names.
+        for (on, _) in item.joins.iter_mut().filter_map(constraint_mut) {
+            *on = JoinConstraint::On(truth());
+        }
+        let factors =
+            std::iter::once(&mut item.relation).chain(item.joins.iter_mut().map(|join| &mut join.relation));
+        factors.fold(false, |taken, factor| {
+            taken
+                | match factor {
+                    TableFactor::Table {
+                        alias: Some(alias), ..
+                    } => !std::mem::take(&mut alias.columns).is_empty(),
+                    TableFactor::NestedJoin {
+                        table_with_joins,
+                        alias: None,
+                    } => take(table_with_joins),
+                    _ => false,
+                }
+        })
+    }
+    let mut from = from.to_vec();
+    let taken = from.iter_mut().fold(false, |taken, item| taken | take(item));
+    taken.then_some(from)
 }
 
 /// Makes conditions of joins say nothing; counts relations.
@@ -555,6 +604,7 @@ fn merge_by(
         });
         all.push(Column {
             name: name.clone(),
+            own_name: name.clone(),
             expr: match side {
                 Side::Left => one.expr,
                 Side::Right => other.expr,
@@ -680,7 +730,7 @@ fn row_asked(expr: &Expr, asked: Asked, mark: Option<Expr>, columns: &[&Column])
         Asked::CountDistinct => with_argument(expr, if_there(mark, call("struct", exprs().collect()))),
         Asked::Json => {
             let string = |text: &str| Expr::Value(Value::SingleQuotedString(text.to_string()).into());
-            let pair = |column: &&Column| [string(&column.name), column.expr.clone()];
+            let pair = |column: &&Column| [string(&column.own_name), column.expr.clone()];
             let row = call(json::ROW, columns.iter().flat_map(pair).collect());
             match json::is_aggregate(expr) {
                 true => with_argument(expr, if_there(mark, row)),

@@ -12,6 +12,8 @@
 //!
 //! There is no type of columns for it: values are texts that clients are told to be `json`.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -318,6 +320,7 @@ impl ToJson {
     }
 
     /// Returns what the function gives of row `at`.
+    #[expect(clippy::arithmetic_side_effects, reason = "places of arguments")]
     fn row(&self, columns: &[Column], at: usize) -> Result<Option<String>, SqlError> {
         let text = |column: &Column| column.texts[at].clone();
         Ok(Some(match (self.kind, columns) {

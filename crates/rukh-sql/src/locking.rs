@@ -31,7 +31,7 @@ use rukh_keys::Datum;
 use crate::SqlError;
 use crate::dml::calls;
 use crate::expressions::is_aggregate;
-use crate::output_names::HIDDEN;
+use crate::hidden_names::HIDDEN;
 use crate::rows::Rows;
 use crate::scalars::datums_from_array;
 use crate::session::Session;

@@ -11,6 +11,8 @@
 //!
 //! Deliberately not here: texts that are no literals, in columns or files, which have no moment of their own.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use datafusion::arrow::datatypes::{IntervalMonthDayNano, TimeUnit};
 use datafusion::common::ScalarValue;
 use datafusion::functions::datetime::{current_date, now};
@@ -103,6 +105,10 @@ pub(crate) fn moment_cast(expr: &ast::Expr, ty: &DataType) -> Option<ast::Expr> 
 }
 
 /// A time of a day around today.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "an expression, which is computed later"
+)]
 fn day(from_today: i32, micros: i64) -> Expr {
     let midnight = cast(
         current_date().call(Vec::new()),

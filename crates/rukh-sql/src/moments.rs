@@ -2,6 +2,8 @@
 //!
 //! DataFusion's knows the years of nanoseconds in 64 bits only, and gives a TIMESTAMP.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, AsArray, TimestampMicrosecondArray};
@@ -90,6 +92,7 @@ fn moments(seconds: &ArrayRef) -> DataFusionResult<ArrayRef> {
 }
 
 /// Computes from 2000 on, as PostgreSQL does: halves of microseconds go to the even one.
+#[expect(clippy::arithmetic_side_effects, reason = "a constant")]
 fn moment(seconds: f64) -> Result<i64, SqlError> {
     const FROM_1970_TO_2000: f64 = 946_684_800.0;
     if seconds.is_nan() {

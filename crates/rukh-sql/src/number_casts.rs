@@ -8,6 +8,8 @@
 //! | DOUBLE to REAL, too large| Infinity                               | error 22003                      |
 //! | DOUBLE to REAL, too small| 0                                      | error 22003                      |
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, AsArray, Decimal128Array, Float32Array, Float64Array};

@@ -5,6 +5,8 @@
 //! a wrong type (42804), before any row is read. Literals have been read in the type of the other operand
 //! by then; those that have not, NULL, and parameters without a type fit anywhere.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType as ArrowType;
@@ -17,8 +19,8 @@ use datafusion::logical_expr::{
 };
 
 use crate::SqlError;
-use crate::functions::undefined_function;
 use crate::types::{data_type_of, postgres_name};
+use crate::undefined::undefined_function;
 
 /// What operators tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -285,7 +287,13 @@ impl ScalarUDFImpl for TypeOf {
         };
         let name = match field.data_type() {
             ArrowType::Null => "unknown".to_string(),
-            ArrowType::List(of) | ArrowType::LargeList(of) => format!("{}[]", Operand::of_field(of).name),
+            ArrowType::List(of) | ArrowType::LargeList(of) => {
+                let mut of = of;
+                while let ArrowType::List(inner) | ArrowType::LargeList(inner) = of.data_type() {
+                    of = inner;
+                }
+                format!("{}[]", Operand::of_field(of).name)
+            }
             ArrowType::Struct(_) => "record".to_string(),
             _ => Operand::of_field(field).name.to_string(),
         };

@@ -18,7 +18,7 @@ use datafusion::sql::sqlparser::ast::{
     TableFactor, Visitor,
 };
 
-use crate::output_names::{HIDDEN, shown_name};
+use crate::hidden_names::{HIDDEN, shown_name};
 use crate::statement::folded;
 use crate::walk::Walk;
 

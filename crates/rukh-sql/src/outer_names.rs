@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use rukh_catalog::Catalog;
 
-use crate::output_names::HIDDEN;
+use crate::hidden_names::HIDDEN;
 use crate::statement::folded;
 use crate::walk::{Walk, WalkMut};
 

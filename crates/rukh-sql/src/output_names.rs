@@ -15,18 +15,11 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use crate::cast_names::CAST_APART;
+use crate::hidden_names::{HIDDEN, shown_name};
 use crate::json;
-
-/// Begins the part of a column name that is not shown; no keyboard types it.
-pub(crate) const HIDDEN: char = '\u{2063}';
 
 /// What a column is called that nothing gives a name.
 const NAMELESS: &str = "?column?";
-
-/// Returns the name of a result column as a user sees it.
-pub(crate) fn shown_name(name: &str) -> &str {
-    name.split_once(HIDDEN).map_or(name, |(shown, _)| shown)
-}
 
 /// Gives columns of one name different ones, which nobody can write.
 pub(crate) fn without_twins(schema: &Schema) -> Schema {

@@ -19,8 +19,8 @@ use rukh_catalog::{Catalog, ROW_END, ROW_START, Table};
 use rukh_engine::Snapshot;
 
 use crate::SqlError;
+use crate::hidden_names::HIDDEN;
 use crate::normalise::quoted;
-use crate::output_names::HIDDEN;
 use crate::statement::{Period, Statement, folded, parse, place_of};
 use crate::views::names_of_with;
 use crate::walk::WalkMut;

@@ -15,7 +15,9 @@ use datafusion::optimizer::optimizer::{ApplyOrder, Optimizer};
 use datafusion::optimizer::push_down_filter::PushDownFilter;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
-/// Returns DataFusion's rules for logical plans, with the push-down of filters as it is here.
+use crate::null_joins::minding;
+
+/// Returns DataFusion's rules for logical plans, with the push-down of filters as it is here, and `null_joins`.
 pub(crate) fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let ours: Arc<dyn OptimizerRule + Send + Sync> = Arc::new(PushDown(PushDownFilter::new()));
     Optimizer::new()
@@ -23,7 +25,7 @@ pub(crate) fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
         .into_iter()
         .map(|rule| match rule.name() == ours.name() {
             true => ours.clone(),
-            false => rule,
+            false => minding(rule),
         })
         .collect()
 }

@@ -15,6 +15,8 @@
 //! `string_agg` with ORDER BY sorts by itself what it is given, as `array_agg` does. Here it says so, and two of them may
 //! ask for two orders.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -36,6 +38,8 @@ use datafusion::logical_expr::{
     Signature, WindowUDF, WindowUDFImpl,
 };
 use datafusion::physical_expr::PhysicalExpr;
+
+use crate::recomputed::sliding;
 
 /// Returns the functions of one row that replace DataFusion's.
 pub(crate) fn scalars() -> Vec<Arc<ScalarUDF>> {
@@ -220,7 +224,7 @@ impl AggregateUDFImpl for TypedAggregate {
         &self,
         arguments: AccumulatorArgs<'_>,
     ) -> DataFusionResult<Box<dyn Accumulator>> {
-        let usual = self.usual.create_sliding_accumulator(arguments)?;
+        let usual = sliding(&self.usual, arguments)?;
         Ok(Box::new(TypedAccumulator { usual }))
     }
 

@@ -41,10 +41,11 @@ use datafusion::sql::sqlparser::ast::{
 
 use crate::SqlError;
 use crate::ages;
+use crate::hidden_names::HIDDEN;
 use crate::json;
 use crate::moment_words;
 use crate::order_names;
-use crate::output_names::{HIDDEN, name_outputs, order_by_outputs};
+use crate::output_names::{name_outputs, order_by_outputs};
 use crate::row_subqueries;
 use crate::similar::SIMILAR_TO_ESCAPE;
 use crate::statement::{call, folded};

@@ -1,20 +1,35 @@
-//! Rounding of floats as PostgreSQL does it: halves go to the even neighbour.
+//! Rounding as PostgreSQL does it, where DataFusion gives another number or none.
 //!
-//! Deliberately not here: decimals, whose halves go away from zero as DataFusion's do, and `round(x, n)`.
+//! | function              | of       | here                                                                     |
+//! |-----------------------|----------|--------------------------------------------------------------------------|
+//! | `round(x)`, casts     | floats   | halves go to the even neighbour                                            |
+//! | `floor(x)`, `ceil(x)` | decimals | a digit more before the point: `ceil(9.5)` is 10.0, DECIMAL(3, 1)          |
+//! | `abs(x)`              | integers | 22003 in PostgreSQL's words for the least integer, which has no opposite   |
+//!
+//! Deliberately not here: halves of decimals, which go away from zero as DataFusion's do, and `round(x, n)`.
+
+#![warn(clippy::arithmetic_side_effects)]
 
 use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::array::{AsArray, Float32Array, Float64Array};
-use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef, Float32Type, Float64Type};
-use datafusion::error::Result as DataFusionResult;
+use datafusion::arrow::datatypes::{
+    DECIMAL128_MAX_PRECISION, DataType as ArrowType, FieldRef, Float32Type, Float64Type,
+};
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions::math;
+use datafusion::logical_expr::preimage::PreimageResult;
+use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
-    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::scalar::ScalarValue;
+use rukh_keys::ValueError;
 
-use crate::functions::undefined_function;
+use crate::SqlError;
+use crate::types::data_type_of_arrow;
+use crate::undefined::undefined_function;
 
 /// Returns `round`, which gives floats to [`round_half_to_even`] and all else to DataFusion.
 pub(crate) fn round() -> Arc<ScalarUDF> {
@@ -75,6 +90,95 @@ fn half_to_even(value: &ColumnarValue) -> DataFusionResult<ColumnarValue> {
             ScalarValue::Float32(value.map(f32::round_ties_even)),
         )),
         other => Err(undefined_function("round", &[other.data_type()])),
+    }
+}
+
+/// Returns `floor`, `ceil` and `abs`.
+pub(crate) fn others() -> [Arc<ScalarUDF>; 3] {
+    [math::floor(), math::ceil(), math::abs()].map(|usual| Arc::new(ScalarUDF::from(Whole { usual })))
+}
+
+/// A function of DataFusion whose result may need a digit more than its argument.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Whole {
+    usual: Arc<ScalarUDF>,
+}
+
+impl Whole {
+    fn rounds(&self) -> bool {
+        self.usual.name() != "abs"
+    }
+
+    /// Returns the type in which the result of an argument has room.
+    fn roomy(&self, ty: &ArrowType) -> Option<ArrowType> {
+        match ty {
+            ArrowType::Decimal128(precision, scale) if self.rounds() && *scale > 0 => {
+                let wider = precision.saturating_add(1).min(DECIMAL128_MAX_PRECISION);
+                Some(ArrowType::Decimal128(wider, *scale))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl ScalarUDFImpl for Whole {
+    fn name(&self) -> &str {
+        self.usual.name()
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.usual.aliases()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.usual.signature()
+    }
+
+    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        match types.first().and_then(|ty| self.roomy(ty)) {
+            Some(roomy) => Ok(roomy),
+            None => self.usual.return_type(types),
+        }
+    }
+
+    fn is_strict(&self) -> bool {
+        self.usual.inner().is_strict()
+    }
+
+    fn output_ordering(&self, input: &[ExprProperties]) -> DataFusionResult<SortProperties> {
+        self.usual.output_ordering(input)
+    }
+
+    /// Of decimals it would compare the argument with bounds of the result's type.
+    fn preimage(
+        &self,
+        arguments: &[Expr],
+        value: &Expr,
+        info: &SimplifyContext,
+    ) -> DataFusionResult<PreimageResult> {
+        match value {
+            Expr::Literal(literal, _) if literal.data_type().is_floating() => {
+                self.usual.preimage(arguments, value, info)
+            }
+            _ => Ok(PreimageResult::None),
+        }
+    }
+
+    fn invoke_with_args(&self, mut arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        let Some(ty) = arguments.args.first().map(ColumnarValue::data_type) else {
+            return self.usual.invoke_with_args(arguments);
+        };
+        if let Some(roomy) = self.roomy(&ty) {
+            arguments.args[0] = arguments.args[0].cast_to(&roomy, None)?;
+        }
+        self.usual.invoke_with_args(arguments).map_err(|error| match ty {
+            ty if ty.is_integer() && matches!(error, DataFusionError::ArrowError(..)) => {
+                let ty = data_type_of_arrow(&ty);
+                let error = SqlError::from(ValueError::IntegerOutOfRange { ty });
+                DataFusionError::External(Box::new(error))
+            }
+            _ => error,
+        })
     }
 }
 

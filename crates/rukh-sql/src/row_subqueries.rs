@@ -16,7 +16,7 @@ use datafusion::sql::sqlparser::ast::{BinaryOperator, CaseWhen, Expr, Ident, Que
 
 use crate::SqlError;
 use crate::dml::width_of;
-use crate::output_names::HIDDEN;
+use crate::hidden_names::HIDDEN;
 use crate::rewrite::{derived, row, select};
 use crate::statement::call;
 

@@ -4,6 +4,8 @@
 //! are read in the column's input syntax, dates and timestamps convert, and everything may become text;
 //! anything else is 42804.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float32Array,
     Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, StringArray, Time64MicrosecondArray,

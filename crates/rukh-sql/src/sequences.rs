@@ -2,6 +2,8 @@
 //!
 //! A session takes as many numbers at once as a sequence's CACHE says, and remembers which it gave last.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::ops::ControlFlow;
@@ -97,6 +99,10 @@ impl Sequences {
     }
 
     /// Gives the next number.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "a block was cut to what the sequence has before its end"
+    )]
     pub(crate) fn next(&self, sequence: &Sequence) -> Result<i64, SqlError> {
         let mut taken = self.taken.lock();
         let block = match taken.blocks.remove(&sequence.id) {
@@ -185,6 +191,10 @@ pub(crate) fn given_last(sequence: &Sequence, state: SequenceState) -> (i64, boo
 }
 
 /// Returns the last number of a sequence, from which a step would pass its end.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "a block was cut to what the sequence has before its end"
+)]
 fn last_of(sequence: &Sequence) -> i64 {
     let end = match sequence.increment > 0 {
         true => sequence.max,

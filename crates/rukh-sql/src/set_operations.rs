@@ -20,7 +20,7 @@ use datafusion::logical_expr::type_coercion::binary::type_union_coercion;
 use datafusion::logical_expr::{Distinct, Expr, LogicalPlan, LogicalPlanBuilder, cast};
 
 use crate::SqlError;
-use crate::output_names::HIDDEN;
+use crate::hidden_names::HIDDEN;
 
 /// Has `EXCEPT ALL` and `INTERSECT ALL` of a plan count, those of subqueries too.
 ///

@@ -13,6 +13,8 @@
 //! `a LIKE p ESCAPE e` is `a LIKE like_escape(p, e)`, as in PostgreSQL: the function makes a pattern whose escape is the
 //! backslash. `'__e__r' ESCAPE '_'` is `'\_e\_r'`.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray};

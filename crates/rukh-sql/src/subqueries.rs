@@ -23,7 +23,7 @@ use datafusion::common::{Column, DFSchema, ExprSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions_aggregate::count::count;
 use datafusion::functions_aggregate::first_last::first_value;
-use datafusion::logical_expr::expr::{Exists, InSubquery, Sort as SortKey};
+use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison, SetQuantifier, Sort as SortKey};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::logical_plan::{FetchType, Limit, SkipType};
@@ -31,11 +31,12 @@ use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, BinaryExpr, ColumnarValue, Expr, LogicalPlan,
     LogicalPlanBuilder, Operator, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
-    Subquery, Volatility, lit, not, when,
+    Subquery, Volatility, binary_expr, lit, not, when,
 };
 
 use crate::SqlError;
-use crate::output_names::HIDDEN;
+use crate::hidden_names::HIDDEN;
+use crate::outer_columns::free_columns;
 
 /// Makes aggregates of correlated subqueries that are none.
 pub(crate) fn single_values(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
@@ -63,10 +64,65 @@ pub(crate) fn single_values(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> 
             })?;
             let single =
                 single.transform_data(|expr| expr.transform_up(|part| drawn_apart(part, &mut draws)))?;
+            let single = single.transform_data(|expr| match chooses {
+                true => conjuncts_or_null(expr),
+                false => expr.transform_up(or_null),
+            })?;
             Ok(single.update_data(|expr| name.restore(expr)))
         })
     })?;
     Ok(plan.data)
+}
+
+/// Says of a subquery that stands for a value that it may have none, which DataFusion asks of its column alone:
+/// `(SELECT id FROM t WHERE id = 99) IS NULL` was false for a column that is NOT NULL.
+fn or_null(expr: Expr) -> DataFusionResult<Transformed<Expr>> {
+    match expr {
+        Expr::ScalarSubquery(query)
+            if !query.subquery.schema().field(0).is_nullable() && !has_certain_row(&query.subquery) =>
+        {
+            let value = ScalarUDF::from(OrNull::default()).call(vec![Expr::ScalarSubquery(query)]);
+            Ok(Transformed::yes(value))
+        }
+        other => Ok(Transformed::no(other)),
+    }
+}
+
+/// As [`or_null`], for a condition. Subqueries that conjuncts compare with stay: no row passes by NULL, and scans take
+/// their values for ranges.
+fn conjuncts_or_null(condition: Expr) -> DataFusionResult<Transformed<Expr>> {
+    let is_value = |expr: &Expr| matches!(expr, Expr::ScalarSubquery(_));
+    match condition {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if op == Operator::And => {
+            let (left, right) = (conjuncts_or_null(*left)?, conjuncts_or_null(*right)?);
+            let is_changed = left.transformed || right.transformed;
+            let both = binary_expr(left.data, op, right.data);
+            Ok(Transformed::new_transformed(both, is_changed))
+        }
+        Expr::BinaryExpr(BinaryExpr {
+            ref left,
+            op,
+            ref right,
+        }) if op.supports_propagation() && (is_value(left) != is_value(right)) => {
+            condition.map_children(|side| match is_value(&side) {
+                true => Ok(Transformed::no(side)),
+                false => side.transform_up(or_null),
+            })
+        }
+        other => other.transform_up(or_null),
+    }
+}
+
+/// Whether a query gives a row whatever is stored.
+fn has_certain_row(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Projection(projection) => has_certain_row(&projection.input),
+        LogicalPlan::SubqueryAlias(alias) => has_certain_row(&alias.input),
+        LogicalPlan::Sort(sort) => has_certain_row(&sort.input),
+        LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
+        LogicalPlan::EmptyRelation(empty) => empty.produce_one_row,
+        _ => false,
+    }
 }
 
 /// Gives a subquery that draws at random a name, so that DataFusion does not take two of one text for one.
@@ -91,7 +147,7 @@ fn single_value(expr: Expr) -> DataFusionResult<Transformed<Expr>> {
     let Expr::ScalarSubquery(query) = expr else {
         return Ok(Transformed::no(expr));
     };
-    let is_single = query.outer_ref_columns.is_empty()
+    let is_single = free_columns(&query.subquery)?.is_empty()
         || query.subquery.schema().fields().len() != 1
         || is_one_aggregate(&query.subquery);
     if is_single {
@@ -247,7 +303,7 @@ fn named_apart(list: InSubquery) -> DataFusionResult<InSubquery> {
 }
 
 /// Makes EXISTS and IN counts of rows.
-fn counted(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
+pub(crate) fn counted(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
     match expr {
         Expr::Exists(exists) => {
             let found = is_found(exists.subquery, None)?;
@@ -274,8 +330,34 @@ fn counted(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>>
             let found = if negated { not(found) } else { found };
             Ok(Transformed::yes(found))
         }
+        Expr::SetComparison(comparison) if !comparison.subquery.outer_ref_columns.is_empty() => {
+            Ok(Transformed::yes(compared(comparison, schema)?))
+        }
         other => Ok(Transformed::no(other)),
     }
+}
+
+/// Makes counts of `x > ANY (SELECT …)` and `x > ALL (SELECT …)`.
+fn compared(comparison: SetComparison, schema: &DFSchema) -> DataFusionResult<Expr> {
+    let SetComparison {
+        expr,
+        subquery,
+        op,
+        quantifier,
+    } = comparison;
+    let column = Expr::Column(Column::from(subquery.subquery.schema().qualified_field(0)));
+    let holds = binary_expr(outer(*expr, schema)?, op, column);
+    let decides = match quantifier {
+        SetQuantifier::Any => holds.clone(),
+        SetQuantifier::All => not(holds.clone()),
+    };
+    let found = lit(quantifier == SetQuantifier::Any);
+    when(is_found(subquery.clone(), Some(decides))?, found.clone())
+        .when(
+            is_found(subquery, Some(holds.is_null()))?,
+            lit(ScalarValue::Boolean(None)),
+        )
+        .otherwise(not(found))
 }
 
 /// Whether a query has rows, of those for which a condition holds.
@@ -558,5 +640,47 @@ impl ScalarUDFImpl for OnlyValue {
             &datafusion::arrow::compute::is_null(pairs)?,
         )?;
         Ok(ColumnarValue::Array(value))
+    }
+}
+
+/// The value of a subquery, which may be NULL though its column never is.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct OrNull {
+    signature: Signature,
+}
+
+impl Default for OrNull {
+    fn default() -> Self {
+        OrNull {
+            signature: Signature::any(1, Volatility::Immutable),
+        }
+    }
+}
+
+impl ScalarUDFImpl for OrNull {
+    fn name(&self) -> &str {
+        "value_or_null"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        Ok(types.first().cloned().unwrap_or(ArrowType::Null))
+    }
+
+    fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> DataFusionResult<FieldRef> {
+        match arguments.arg_fields {
+            [value] => Ok(Arc::new(value.as_ref().clone().with_nullable(true))),
+            _ => Err(DataFusionError::Internal(
+                "value_or_null takes a value".to_string(),
+            )),
+        }
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        let value = arguments.args.into_iter().next();
+        value.ok_or_else(|| DataFusionError::Internal("value_or_null takes a value".to_string()))
     }
 }

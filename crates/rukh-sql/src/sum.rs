@@ -3,6 +3,8 @@
 //!
 //! A sum that leaves BIGINT on its way fails, too, where rows are summed by group, or by several threads, and sums of theirs.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int64Array};
@@ -146,6 +148,10 @@ struct IntegerSum {
 }
 
 impl Accumulator for IntegerSum {
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "128 bits hold the sum of 2^64 numbers of 64 bits, and rows are counted in 64"
+    )]
     fn update_batch(&mut self, values: &[ArrayRef]) -> DataFusionResult<()> {
         for values in values {
             let values = values.as_primitive::<Int64Type>();
@@ -155,6 +161,10 @@ impl Accumulator for IntegerSum {
         Ok(())
     }
 
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "128 bits hold the sum of 2^64 numbers of 64 bits, and rows are counted in 64"
+    )]
     fn retract_batch(&mut self, values: &[ArrayRef]) -> DataFusionResult<()> {
         for values in values {
             let values = values.as_primitive::<Int64Type>();
@@ -294,12 +304,20 @@ impl GroupsAccumulator for FloatSums {
         values.iter().map(kept).collect()
     }
 
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "128 bits hold the sum of 2^64 numbers of 64 bits, and rows are counted in 64"
+    )]
     fn size(&self) -> usize {
         self.sums.capacity() * size_of::<Option<f64>>()
     }
 }
 
 /// Returns the sum of the values of a batch, which has less than 2^31 of them.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "128 bits hold the sum of 2^64 numbers of 64 bits, and rows are counted in 64"
+)]
 fn sum_of(values: &Int64Array) -> i128 {
     // Halves fit into 64 bits, however many are added up, and are added several at once.
     let halves =
@@ -385,6 +403,10 @@ impl GroupsAccumulator for IntegerSums {
         self.usual.convert_to_state(values, filter)
     }
 
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "128 bits hold the sum of 2^64 numbers of 64 bits, and rows are counted in 64"
+    )]
     fn size(&self) -> usize {
         self.sums.capacity() * size_of::<i64>() + self.seen.capacity()
     }

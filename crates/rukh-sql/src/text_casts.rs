@@ -13,6 +13,8 @@
 //!
 //! UUIDs are texts in Arrow; a cast of one to text makes it one for SQL, too.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::array::{ArrayRef, StringArray};

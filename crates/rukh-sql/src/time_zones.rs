@@ -10,6 +10,8 @@
 //! they show twice counts by the offset after. DataFusion has a cast instead, fails at both, and compares the
 //! result with constants as if zones said nothing.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::sync::Arc;
 
 use datafusion::arrow::array::timezone::Tz;
@@ -26,8 +28,8 @@ use datafusion::scalar::ScalarValue;
 use rukh_keys::{DAY_MICROS, DataType};
 
 use crate::SqlError;
-use crate::functions::undefined_function;
 use crate::types::arrow_type;
+use crate::undefined::undefined_function;
 
 /// Name of the function.
 pub(crate) const TIMEZONE: &str = "timezone";
@@ -49,6 +51,10 @@ pub(crate) fn is_utc(zone: &str) -> bool {
 }
 
 /// Whether an expression has a moment in a zone that is a constant, not UTC, and nothing else of the kind.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "hours, minutes and places in an array"
+)]
 pub(crate) fn in_zone(expr: &Expr) -> bool {
     let mut found = 0;
     let seen = expr.apply(|part| {
@@ -123,6 +129,10 @@ impl ScalarUDFImpl for TimeZone {
         }
     }
 
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "hours, minutes and places in an array"
+    )]
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
         let returned = arguments.return_type().clone();
         let [zone, moment] = arguments.args.as_slice() else {
@@ -179,6 +189,10 @@ enum Zone {
 }
 
 impl Zone {
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "hours, minutes and places in an array"
+    )]
     fn named(name: &str) -> Result<Zone, SqlError> {
         if is_utc(name) {
             return Ok(Zone::Fixed(0));
@@ -245,6 +259,10 @@ impl Zone {
 }
 
 /// Reads `+02`, `-03:30`, in microseconds.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "hours, minutes and places in an array"
+)]
 fn offset_in_text(text: &str) -> Option<i64> {
     let (sign, digits) = match text.as_bytes().first()? {
         b'+' => (1, &text[1..]),

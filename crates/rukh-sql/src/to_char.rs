@@ -17,6 +17,8 @@
 //!
 //! Names of months and days are padded to nine characters but after FM. Deliberately not here: numbers and intervals.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray};
@@ -29,7 +31,7 @@ use datafusion::logical_expr::{
 use datafusion::scalar::ScalarValue;
 use rukh_keys::{DAY_MICROS, civil_from_days, days_from_civil};
 
-use crate::functions::undefined_function;
+use crate::undefined::undefined_function;
 
 const MONTHS: [&str; 12] = [
     "January",
@@ -163,6 +165,10 @@ impl Moment {
         }
     }
 
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "days are those of dates: a few million years at most"
+    )]
     fn written(&self, pattern: &str) -> DataFusionResult<String> {
         let mut out = String::new();
         let mut rest = pattern;
@@ -217,6 +223,10 @@ impl Moment {
     }
 
     /// Reads the longest part at the start of a pattern; returns what it gives, and what follows.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "days are those of dates: a few million years at most"
+    )]
     fn part<'p>(&self, pattern: &'p str) -> Option<(Part, &'p str)> {
         let number = |value: i64, width: usize| Some(Part::Number { value, width });
         let (iso_year, iso_week) = self.iso();
@@ -290,6 +300,10 @@ impl Moment {
     }
 
     /// Reads a part whose letters tell how it is written.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "days are those of dates: a few million years at most"
+    )]
     fn named<'p>(&self, pattern: &'p str) -> Option<(Part, &'p str)> {
         let month = MONTHS[self.month as usize - 1];
         let day = DAYS[self.weekday() as usize];
@@ -344,11 +358,19 @@ impl Moment {
     }
 
     /// The day of the week, 0 for Sunday.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "days are those of dates: a few million years at most"
+    )]
     fn weekday(&self) -> i64 {
         (self.days + 4).rem_euclid(7)
     }
 
     /// Year and week of ISO 8601: that of the week's Thursday.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "days are those of dates: a few million years at most"
+    )]
     fn iso(&self) -> (i64, i64) {
         let thursday = self.days - (self.weekday() + 6) % 7 + 3;
         let (year, _, _) = civil_from_days(thursday);

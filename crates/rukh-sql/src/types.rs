@@ -15,6 +15,8 @@
 //!
 //! Fields of tables carry the exact type in their metadata, under [`TYPE_KEY`].
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -109,6 +111,8 @@ pub(crate) fn wire_oid(field: &Field) -> Option<u32> {
 /// Returns the number of the type of arrays of these values.
 fn array_oid(element: &ArrowType) -> Option<u32> {
     Some(match element {
+        // Arrays of arrays are arrays of more dimensions, of the same type.
+        ArrowType::List(of) => return array_oid(of.data_type()),
         ArrowType::Boolean => 1000,
         ArrowType::Int8 | ArrowType::Int16 => 1005,
         ArrowType::Int32 => 1007,

@@ -9,6 +9,8 @@
 //!
 //! The Arrow type of each column is [`crate::types::arrow_type`]'s, as in `batch`.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
@@ -110,6 +112,7 @@ fn byte_array(ty: &DataType, strings: Strings, nulls: Option<NullBuffer>) -> Res
 }
 
 /// UUIDs become their canonical text.
+#[expect(clippy::arithmetic_side_effects, reason = "rows that are in memory")]
 fn uuids(strings: &Strings, nulls: Option<&NullBuffer>) -> Result<ArrayRef, SqlError> {
     let rows = strings.offsets.len() - 1;
     let mut builder = StringBuilder::with_capacity(rows, rows * 36);

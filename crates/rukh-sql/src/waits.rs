@@ -3,6 +3,8 @@
 //!
 //! Each row waits, one after the other, as in PostgreSQL. A result is an empty text, as a client shows `void`.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -19,8 +21,8 @@ use datafusion::logical_expr::{
 use rukh_keys::DataType;
 
 use crate::SqlError;
-use crate::functions::undefined_function;
 use crate::types::arrow_type;
+use crate::undefined::undefined_function;
 
 /// Longest wait of one call, seconds: a year.
 const SECONDS_MAX: f64 = 366.0 * 86_400.0;

@@ -23,7 +23,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use crate::SqlError;
-use crate::output_names::HIDDEN;
+use crate::hidden_names::HIDDEN;
 use crate::rewrite::select_from;
 use crate::statement::folded;
 use crate::walk::{Walk, WalkMut};

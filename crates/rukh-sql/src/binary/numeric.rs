@@ -8,12 +8,18 @@
 //! | scale       | 2     | decimal digits after the point, for display                |
 //! | digit       | 2 each| 0 to 9,999                                                 |
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use bytes::BufMut;
 
 const BASE: u128 = 10_000;
 const NEGATIVE: u16 = 0x4000;
 
 /// Appends a number, given times ten to the power of `scale`.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "digits and lengths of one number, of which there are some ten thousand at most"
+)]
 pub(super) fn write(value: i128, scale: u8, out: &mut impl BufMut) {
     let mut rest = value.unsigned_abs();
     let after_point = usize::from(scale).div_ceil(4);
@@ -50,6 +56,10 @@ pub(super) fn write(value: i128, scale: u8, out: &mut impl BufMut) {
 }
 
 /// Reads a number as text; `None` if the bytes are none. NaN and infinities come as their names.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "digits and lengths of one number, of which there are some ten thousand at most"
+)]
 pub(super) fn read(bytes: &[u8]) -> Option<String> {
     let field = |at: usize| Some(u16::from_be_bytes([*bytes.get(at * 2)?, *bytes.get(at * 2 + 1)?]));
     let (count, weight) = (usize::from(field(0)?), field(1)? as i16);

@@ -11,8 +11,8 @@ use super::run::{PUBLIC, is_taken};
 use super::view::check_no_parameters;
 use crate::SqlError;
 use crate::dml;
+use crate::hidden_names::shown_name;
 use crate::normalise::quoted;
-use crate::output_names::shown_name;
 use crate::session::Session;
 use crate::statement::{
     ColumnDefinition, CreateTableStatement, KeyElementDefinition, KeyExprDefinition, Name, Statement,

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use super::run::{is_taken, schema_of};
 use crate::SqlError;
 use crate::dml::is_updatable;
-use crate::output_names::shown_name;
+use crate::hidden_names::shown_name;
 use crate::session::Session;
 use crate::statement::{CreateViewStatement, Statement, parse};
 use crate::types::data_type_of;

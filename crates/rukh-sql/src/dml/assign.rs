@@ -11,7 +11,8 @@ use rukh_catalog::{Column, ColumnId, Table};
 use super::target::column_of;
 use super::values::{computed_kind, is_default};
 use crate::SqlError;
-use crate::output_names::HIDDEN;
+use crate::hidden_names::HIDDEN;
+use crate::moment_words::moment_cast;
 use crate::rewrite::{derived, select_from};
 use crate::statement::{ObjectName, folded};
 
@@ -106,9 +107,15 @@ fn columns_of<'a>(query: &ast::Query, count: usize) -> Result<Vec<Cow<'a, Expr>>
 
 /// Returns how many columns a query has, as far as that can be seen.
 pub(crate) fn width_of(query: &ast::Query) -> Option<usize> {
-    let items = match query.body.as_ref() {
+    width_of_body(&query.body)
+}
+
+fn width_of_body(body: &SetExpr) -> Option<usize> {
+    let items = match body {
         SetExpr::Select(select) => &select.projection,
         SetExpr::Values(values) => return values.rows.first().map(|row| row.content.len()),
+        SetExpr::SetOperation { left, .. } => return width_of_body(left),
+        SetExpr::Query(query) => return width_of(query),
         _ => return None,
     };
     let is_one = |item: &SelectItem| {
@@ -144,7 +151,7 @@ fn column_of_query(query: &ast::Query, nth: usize, count: usize) -> Expr {
 
 fn defaulted(column: &Column, value: &Expr) -> Result<Expr, SqlError> {
     match (is_default(value), &column.default) {
-        (false, _) => Ok(value.clone()),
+        (false, _) => Ok(moment_cast(value, &column.ty).unwrap_or_else(|| value.clone())),
         (true, None) => Ok(Expr::Value(Value::Null.into())),
         (true, Some(sql)) => crate::statement::parse_expression(sql),
     }

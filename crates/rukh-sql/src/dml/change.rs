@@ -26,7 +26,7 @@ use super::target::{Scope, Target, commit, refuse, target};
 use super::view::{Change, ViewTarget};
 use crate::SqlError;
 use crate::computed::Relation;
-use crate::output_names::HIDDEN;
+use crate::hidden_names::HIDDEN;
 use crate::rewrite::derived;
 use crate::scalars::{assigned_datums, datums_from_array};
 use crate::session::Session;

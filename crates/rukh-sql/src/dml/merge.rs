@@ -29,7 +29,7 @@ use super::values::{RowFiller, check_given, check_width, is_default};
 use super::view::Change;
 use crate::SqlError;
 use crate::computed::{Clause, Computed, Relation};
-use crate::output_names::HIDDEN;
+use crate::hidden_names::HIDDEN;
 use crate::rewrite::select_from;
 use crate::scalars::assigned_datums;
 use crate::session::Session;

@@ -17,7 +17,7 @@ use crate::SqlError;
 use crate::batch::batch_of_rows;
 use crate::computed::{Clause, Computed, Relation};
 use crate::expressions::{evaluate_constant, is_aggregate};
-use crate::output_names::HIDDEN;
+use crate::hidden_names::HIDDEN;
 use crate::rewrite::{derived, select_from};
 use crate::scalars::datum_from_scalar;
 use crate::session::Session;

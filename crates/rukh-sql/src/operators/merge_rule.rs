@@ -9,15 +9,15 @@
 use std::sync::Arc;
 
 use datafusion::arrow::compute::SortOptions;
-use datafusion::arrow::datatypes::{Field, Schema};
-use datafusion::common::JoinType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{JoinSide, JoinType};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::joins::utils::JoinFilter;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::joins::utils::{ColumnIndex, JoinFilter};
 use datafusion::physical_plan::joins::{HashJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, StatisticsArgs, StatisticsContext};
@@ -65,9 +65,10 @@ fn merged(join: &HashJoinExec) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>
         return Ok(None);
     };
     let is_mark = matches!(join.join_type(), JoinType::LeftMark | JoinType::RightMark);
-    // DataFusion's merge takes columns of rows without a partner for NOT NULL there.
-    let is_filtered_full = join.filter().is_some() && *join.join_type() == JoinType::Full;
-    if join.null_aware || is_mark || is_filtered_full || !is_wanted(methods, is_large(join)?) {
+    // DataFusion's projections go below a merge and leave its condition with the places that columns had; the condition of an
+    // inner join can stand above.
+    let is_filtered_outer = join.filter().is_some() && *join.join_type() != JoinType::Inner;
+    if join.null_aware || is_mark || is_filtered_outer || !is_wanted(methods, is_large(join)?) {
         return Ok(None);
     }
     let Some((on, options)) = common_order(join)? else {
@@ -77,12 +78,15 @@ fn merged(join: &HashJoinExec) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>
         join.left().clone(),
         join.right().clone(),
         on,
-        join.filter().map(of_nullable_columns),
+        None,
         *join.join_type(),
         options,
         join.null_equality(),
     )?;
-    let merge: Arc<dyn ExecutionPlan> = Arc::new(merge);
+    let merge: Arc<dyn ExecutionPlan> = match join.filter() {
+        Some(filter) => Arc::new(FilterExec::try_new(above(filter, join)?, Arc::new(merge))?),
+        None => Arc::new(merge),
+    };
     let Some(projection) = join.projection.as_ref() else {
         return Ok(Some(merge));
     };
@@ -95,18 +99,22 @@ fn merged(join: &HashJoinExec) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>
     Ok(Some(Arc::new(ProjectionExec::try_new(columns, merge)?)))
 }
 
-/// Returns a condition for which any column may be NULL: DataFusion's merge evaluates it for rows without
-/// a partner too, before it puts these right.
-fn of_nullable_columns(filter: &JoinFilter) -> JoinFilter {
-    let fields = filter.schema().fields().iter();
-    let nullable: Vec<Field> = fields
-        .map(|field| field.as_ref().clone().with_nullable(true))
-        .collect();
-    JoinFilter::new(
-        filter.expression().clone(),
-        filter.column_indices().to_vec(),
-        Arc::new(Schema::new(nullable)),
-    )
+/// Returns the condition of an inner join as one on the rows that it gives.
+fn above(filter: &JoinFilter, join: &HashJoinExec) -> DataFusionResult<Arc<dyn PhysicalExpr>> {
+    let width = join.left().schema().fields().len();
+    let place = |of: &ColumnIndex| match of.side {
+        JoinSide::Left => of.index,
+        _ => width.saturating_add(of.index),
+    };
+    let moved = filter.expression().clone().transform(|expr| {
+        let Some(column) = expr.downcast_ref::<Column>() else {
+            return Ok(Transformed::no(expr));
+        };
+        let at = place(&filter.column_indices()[column.index()]);
+        let moved: Arc<dyn PhysicalExpr> = Arc::new(Column::new(column.name(), at));
+        Ok(Transformed::yes(moved))
+    })?;
+    Ok(moved.data)
 }
 
 /// What a join compares, in an order that both its inputs have, and the directions of that order.

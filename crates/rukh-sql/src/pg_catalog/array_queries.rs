@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
     OrderByKind, Query, Select, SelectItem, SetExpr, Value, WindowSpec, WindowType,
 };
 
-use crate::output_names::HIDDEN;
+use crate::hidden_names::HIDDEN;
 use crate::rewrite::{derived, select};
 use crate::statement::{call, folded};
 

@@ -59,7 +59,12 @@ pub(super) fn is_never(select: &Select) -> bool {
     {
         condition = Some(left);
     }
-    condition == Some(&boolean(false))
+    condition == Some(&never())
+}
+
+/// A condition that is never true, which nobody writes: `WHERE false` is a query of the user's, with types of its own.
+fn never() -> Expr {
+    Expr::IsTrue(Box::new(boolean(false)))
 }
 
 /// Whether a query reads `pg_constraint` under the condition `contype = 'f'`.
@@ -288,7 +293,7 @@ pub(super) fn without_rows(select: &mut Select) {
             Value::Placeholder(name).into(),
         )))),
     };
-    select.selection = Some(parameters.0.into_iter().fold(boolean(false), nothing));
+    select.selection = Some(parameters.0.into_iter().fold(never(), nothing));
 }
 
 /// Leaves of the conditions of joins that have no rows their parameters.

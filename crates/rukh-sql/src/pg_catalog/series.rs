@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
     TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs, TableWithJoins, UnaryOperator, Value,
 };
 
-use crate::output_names::HIDDEN;
+use crate::hidden_names::HIDDEN;
 use crate::statement::call;
 
 /// The function that gives rows, and an array to DataFusion.

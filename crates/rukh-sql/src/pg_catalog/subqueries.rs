@@ -400,7 +400,7 @@ mod tests {
     fn queries_without_rows_need_no_plan() {
         check(
             "SELECT polname, f(polroles) AS r FROM pg_catalog.pg_policy WHERE polrelid = $1",
-            "SELECT polname, CAST(NULL AS VARCHAR) AS r FROM pg_catalog.pg_policy WHERE false AND $1 IS NULL",
+            "SELECT polname, CAST(NULL AS VARCHAR) AS r FROM pg_catalog.pg_policy WHERE false IS TRUE AND $1 IS NULL",
         );
         check(
             "SELECT 1 WHERE EXISTS (SELECT 1 FROM pg_catalog.pg_trigger)",

@@ -6,10 +6,16 @@
 //! | `1.5e3`, `2e-3`       | `1500.0`, `0.002` | an exponent makes a decimal, as in PostgreSQL   |
 //! | `1e300`, 39 digits …  | `1e300`, `…e0`   | no DECIMAL holds it; `casts` makes it a DOUBLE |
 
+#![warn(clippy::arithmetic_side_effects)]
+
 /// Most digits of a DECIMAL.
 const DIGITS_MAX: usize = 38;
 
 /// Returns the form of a number that is passed on, or `None` if it is the one written.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "the exponent was bounded by the digits of a DECIMAL"
+)]
 pub(super) fn settled(written: &str) -> Option<String> {
     let plain = written.replace('_', "");
     let (mantissa, exponent) = match plain.find(['e', 'E']) {
@@ -36,6 +42,10 @@ pub(super) fn is_double(settled: &str) -> bool {
 }
 
 /// Moves the point by `exponent` digits; `None` if that takes more digits than a DECIMAL has.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "the exponent was bounded by the digits of a DECIMAL"
+)]
 fn shifted(whole: &str, fraction: &str, exponent: i64) -> Option<String> {
     if exponent.unsigned_abs() > DIGITS_MAX as u64 {
         return None;

@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::ast::{Expr, TableVersion};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
-use crate::output_names::HIDDEN;
+use crate::hidden_names::HIDDEN;
 
 /// The time that FOR SYSTEM_TIME speaks of.
 #[derive(Clone, Debug, PartialEq)]

@@ -14,7 +14,7 @@ use super::query::{delete, insert, settle, update};
 use super::reader::Reader;
 use super::{ObjectName, Statement, folded};
 use crate::SqlError;
-use crate::output_names::HIDDEN;
+use crate::hidden_names::HIDDEN;
 use crate::rewrite::select_unqualified;
 use crate::walk::Walk;
 

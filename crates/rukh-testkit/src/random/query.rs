@@ -323,7 +323,8 @@ fn joined(table: &RandomTable, random: &mut StdRng) -> (String, String) {
         .collect();
     let names = some_names(table, random);
     let not = if random.random_bool(0.4) { "NOT " } else { "" };
-    match random.random_range(0..4) {
+    match random.random_range(0..6) {
+        4 | 5 => correlated(table, random, &names),
         0 => {
             let (kept, found) = pairs[0];
             let (before, after) = place_of_in(table, random);
@@ -344,6 +345,18 @@ fn joined(table: &RandomTable, random: &mut StdRng) -> (String, String) {
             let kind = ["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]
                 .choose(random)
                 .expect("there are kinds of joins");
+            // PostgreSQL has no FULL JOIN by NULL.
+            if *kind != "FULL JOIN" && random.random_bool(0.3) {
+                let (l, r) = pairs[0];
+                on[0] = format!("{} IS NOT DISTINCT FROM {}", of("l", l), of("r", r));
+            }
+            let also = match random.random_bool(0.3) {
+                true => {
+                    let (l, r) = equal_columns(table, random);
+                    format!(" WHERE {} = {}", of("l", l), of("r", r))
+                }
+                false => String::new(),
+            };
             let columns = table.all_columns();
             let shown = |side: &str| {
                 let names = columns
@@ -353,9 +366,66 @@ fn joined(table: &RandomTable, random: &mut StdRng) -> (String, String) {
             };
             (
                 format!("SELECT {}, {} FROM (SELECT * FROM t", shown("l"), shown("r")),
-                format!(") AS l {kind} t AS r ON {}", on.join(" AND ")),
+                format!(") AS l {kind} t AS r ON {}{also}", on.join(" AND ")),
             )
         }
+    }
+}
+
+/// What the rows that fulfil the condition have for each row: a subquery that compares with it in any way.
+fn correlated(table: &RandomTable, random: &mut StdRng, names: &str) -> (String, String) {
+    let mut compared = || {
+        let (l, r) = equal_columns(table, random);
+        let op = ["=", "<>", "<", "<=", ">", ">="]
+            .choose(random)
+            .expect("there are operators");
+        format!("l.{l} {op} r.{r}")
+    };
+    let condition = match (compared(), compared()) {
+        (one, other) if one.len() % 3 == 0 => format!("{one} AND {other}"),
+        (one, other) if one.len() % 3 == 1 => format!("({one} OR {other})"),
+        (one, _) => one,
+    };
+    let (kept, found) = equal_columns(table, random);
+    let not = if random.random_bool(0.4) { "NOT " } else { "" };
+    let rows = "(SELECT * FROM t";
+    let value = |value: &str, end: &str| {
+        (
+            format!("SELECT {names}, (SELECT {value} FROM {rows}"),
+            format!(") AS l WHERE {condition}{end}) FROM t AS r"),
+        )
+    };
+    match random.random_range(0..9) {
+        0 => value("count(*)", ""),
+        1 => value(&format!("count(DISTINCT l.{found})"), ""),
+        2 => value(
+            &format!("sum(CASE WHEN l.{found} IS NULL THEN 1 ELSE 2 END)"),
+            &format!(" HAVING count(*) > 1 OR r.{kept} IS NULL"),
+        ),
+        3 => value(
+            &format!("l.{found}"),
+            &format!(" ORDER BY l.{found} LIMIT 1 OFFSET 1"),
+        ),
+        8 => (
+            format!("SELECT {names}, (SELECT l.{found} FROM {rows}"),
+            format!(") AS l ORDER BY l.{found} LIMIT 1) IS {not}NULL FROM t AS r"),
+        ),
+        4 => (
+            format!("SELECT {names} FROM t AS r WHERE {not}EXISTS (SELECT 1 FROM {rows}"),
+            format!(") AS l WHERE {condition})"),
+        ),
+        5 => (
+            format!("SELECT {names} FROM t AS r WHERE r.{kept} {not}IN (SELECT l.{found} FROM {rows}"),
+            format!(") AS l WHERE {condition})"),
+        ),
+        6 => (
+            format!("SELECT {names}, x_v FROM t AS r LEFT JOIN LATERAL (SELECT l.{found} AS x_v FROM {rows}"),
+            format!(") AS l WHERE {condition} ORDER BY l.{found} LIMIT 2) AS x ON true"),
+        ),
+        _ => (
+            format!("SELECT {names}, x_v FROM t AS r, LATERAL (SELECT count(l.{found}) AS x_v FROM {rows}"),
+            format!(") AS l WHERE {condition} GROUP BY l.{kept}) AS x"),
+        ),
     }
 }
 

@@ -14,6 +14,8 @@
 //!
 //! Columns of integers are nodes, too, as long as they are vectors.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -67,6 +69,10 @@ pub(super) struct Values<'a> {
 
 impl Values<'_> {
     /// Whether sums of so many rows have a place in 64 bits.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "bounds of all rows were checked before the loop"
+    )]
     pub(super) fn sums_fit(&self, rows: usize) -> bool {
         let most = u128::from(self.low.unsigned_abs().max(self.high.unsigned_abs()));
         most * rows as u128 <= i64::MAX as u128
@@ -154,6 +160,10 @@ impl Decimals {
     }
 
     /// Returns the node of a kind, which is made if there is none.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "bounds of all rows were checked before the loop"
+    )]
     fn node(&mut self, kind: Kind, scale: i8) -> usize {
         let node = Node { kind, scale };
         let known = self.nodes.iter().position(|known| *known == node);
@@ -164,6 +174,10 @@ impl Decimals {
     }
 
     /// Returns a node with more digits behind the point.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "bounds of all rows were checked before the loop"
+    )]
     fn rescaled(&mut self, of: usize, scale: i8) -> Option<usize> {
         let digits = u32::try_from(scale.checked_sub(self.nodes[of].scale)?).ok()?;
         let factor = 10_i64.checked_pow(digits)?;
@@ -273,6 +287,10 @@ fn ends(values: &[i64]) -> (i64, i64) {
 }
 
 /// Computes a node of two others; `None` if a value could have no place in 64 bits.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "bounds of all rows were checked before the loop"
+)]
 fn binary(op: Op, left: &Values<'_>, right: &Values<'_>, rows: usize) -> Option<Values<'static>> {
     let ends = |one: i64, other: i64| {
         let (one, other) = (i128::from(one), i128::from(other));

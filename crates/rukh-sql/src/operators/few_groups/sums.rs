@@ -11,6 +11,8 @@
 //!
 //! Sums are exact: in 64 bits where the ends of the values prove that they fit, else in 128.
 
+#![warn(clippy::arithmetic_side_effects)]
+
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -210,6 +212,10 @@ fn present(counts: &[u64]) -> (Vec<usize>, impl Iterator<Item = u64>) {
 
 impl<'a> GroupRows<'a> {
     /// Counts the rows of each of so many groups.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "128 bits hold the sum of 2^64 numbers of 64 bits, and rows are counted in 64"
+    )]
     pub(super) fn new(groups: &'a [u32], count: usize) -> Self {
         let mut lanes = vec![[0; LANES]; count];
         let (chunks, rest) = groups.as_chunks::<LANES>();
@@ -229,6 +235,10 @@ impl<'a> GroupRows<'a> {
     }
 
     /// Returns by group how many rows are not NULL.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "128 bits hold the sum of 2^64 numbers of 64 bits, and rows are counted in 64"
+    )]
     fn filled(&self, nulls: Option<&NullBuffer>) -> Vec<u64> {
         let Some(nulls) = nulls else {
             return self.counts.clone();
@@ -310,6 +320,10 @@ impl<'a> GroupRows<'a> {
     }
 
     /// Adds up `rows`, which lie between the ends of `values` or are 0, by group.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "128 bits hold the sum of 2^64 numbers of 64 bits, and rows are counted in 64"
+    )]
     fn add_up(&self, values: &Values<'_>, rows: &[i64]) -> Vec<i128> {
         if !values.sums_fit(rows.len()) {
             let mut sums = vec![0_i128; self.counts.len()];
