@@ -303,6 +303,7 @@ fn arrow(interval: Option<Interval>) -> DataFusionResult<IntervalMonthDayNano> {
 mod tests {
     use super::*;
 
+    #[expect(clippy::arithmetic_side_effects, reason = "moments of the cases below")]
     fn micros(year: i64, month: u32, day: u32, hours: i64) -> i64 {
         days_from_civil(year, month, day) * DAY_MICROS + hours * 3_600_000_000
     }

@@ -211,12 +211,29 @@ fn live(directory: &Path) {
     );
 }
 
+/// Says what space there is and what takes it.
+fn space(directory: &Path) -> String {
+    let run = |program: &str, arguments: &[&str]| {
+        let output = Command::new(program)
+            .args(arguments)
+            .arg(directory)
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    format!("{}{}", run("df", &["-k"]), run("ls", &["-lR"]))
+}
+
 /// Waits until the database takes writes.
-fn wait_for_writes(client: &mut Client) {
+fn wait_for_writes(client: &mut Client, directory: &Path) {
     let started = Instant::now();
     while let Err(error) = client.run("INSERT INTO t VALUES (7000, 'again')") {
         refused(&error, "INSERT");
-        assert!(started.elapsed() < WAIT_MAX, "no write succeeds: {error}");
+        assert!(
+            started.elapsed() < WAIT_MAX,
+            "no write succeeds: {error}; {}",
+            space(directory)
+        );
         std::thread::yield_now();
     }
     client.run("DELETE FROM t WHERE id = 7000").unwrap();
@@ -261,7 +278,7 @@ fn some_space(client: &mut Client, directory: &Path, load: &str) -> usize {
                 );
             }
             drop(ballast);
-            wait_for_writes(client);
+            wait_for_writes(client, directory);
             if (outcome.is_ok() || later) && !undo.is_empty() {
                 client.run(undo).unwrap_or_else(|error| panic!("{undo}: {error}"));
             }
@@ -315,7 +332,7 @@ fn together(client: &mut Client, directory: &Path) {
     let expected: std::collections::BTreeSet<u64> = acknowledged.into_iter().collect();
     assert_eq!(stored, expected);
     drop(ballast);
-    wait_for_writes(client);
+    wait_for_writes(client, directory);
     client.run("DELETE FROM t WHERE id >= 1000000").unwrap();
     client.run("COMPACT").unwrap();
     assert_eq!(rows(client), 1000);
