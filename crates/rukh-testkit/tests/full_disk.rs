@@ -1,7 +1,7 @@
 //! A disk that is full: what does not fit is refused and changes nothing, what is there can be read, and
-//! once there is space again the same process writes on.
+//! once there is space again the same process writes on. A disk may be full of bytes or of files.
 //!
-//! The test runs itself as a child process with a file system of its own, in memory and small, which takes a mount
+//! Each test runs itself as a child process with a file system of its own, in memory and small, which takes a mount
 //! namespace: root, or a user that may make one. Storage looks for space every five seconds and wants as much as one write
 //! buffer has, so the test waits that long; what it waits for is the first write that succeeds.
 
@@ -19,9 +19,10 @@ use rukh_testkit::need;
 
 /// The directory that the child mounts its file system on.
 const DIRECTORY: &str = "RUKH_FULL_DISK";
-const TEST: &str = "a_full_disk_refuses_and_goes_on_when_there_is_space";
-/// Size of the file system, in MiB: what storage asks for before it goes on, and some more.
-const SIZE_MIB: usize = 320;
+/// The file system, in the words of mount: what storage asks for before it goes on, and some more.
+const SIZE: &str = "size=320m";
+/// The same with room for so many files.
+const FEW_FILES: &str = "size=320m,nr_inodes=400";
 /// How long storage may take to see that there is space.
 const WAIT_MAX: Duration = Duration::from_secs(60);
 
@@ -41,21 +42,21 @@ fn namespace() -> Result<&'static [&'static str], String> {
     way.ok_or_else(|| "this user cannot mount a small file system (unshare --mount)".to_owned())
 }
 
-#[test]
-fn a_full_disk_refuses_and_goes_on_when_there_is_space() {
+/// Runs a part of a test in a process with a file system of its own.
+fn in_small_file_system(test: &str, options: &str, live: fn(&Path)) {
     if let Some(directory) = std::env::var_os(DIRECTORY) {
         return live(Path::new(&directory));
     }
-    let Some(way) = need::or_skip(TEST, namespace()) else {
+    let Some(way) = need::or_skip(test, namespace()) else {
         return;
     };
     let place = tempfile::tempdir().unwrap();
-    let script = format!("mount -t tmpfs -o size={SIZE_MIB}m none \"${DIRECTORY}\" && exec \"$@\"");
+    let script = format!("mount -t tmpfs -o {options} none \"${DIRECTORY}\" && exec \"$@\"");
     let output = Command::new("unshare")
         .args(way)
         .args(["sh", "-c", &script, "sh"])
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", TEST, "--nocapture"])
+        .args(["--exact", test, "--nocapture"])
         .env(DIRECTORY, place.path())
         .output()
         .unwrap();
@@ -64,6 +65,73 @@ fn a_full_disk_refuses_and_goes_on_when_there_is_space() {
     assert!(output.status.success(), "{text}\n{errors}");
     let told = text.lines().find(|line| line.starts_with("full disk:"));
     println!("{}", told.expect("the child has run the test"));
+}
+
+#[test]
+fn a_full_disk_refuses_and_goes_on_when_there_is_space() {
+    in_small_file_system("a_full_disk_refuses_and_goes_on_when_there_is_space", SIZE, live);
+}
+
+#[test]
+fn a_disk_with_no_room_for_a_file_refuses_and_goes_on_when_there_is_some() {
+    in_small_file_system(
+        "a_disk_with_no_room_for_a_file_refuses_and_goes_on_when_there_is_some",
+        FEW_FILES,
+        live_with_few_files,
+    );
+}
+
+/// What the child does where there is no room for one file more. Storage takes that for its end once it wants a new log, so that the
+/// database is opened again in place.
+fn live_with_few_files(directory: &Path) {
+    let path = directory.join("db");
+    let database = Database::open(&path).unwrap();
+    let mut client = Client::new(&database);
+    for sql in [
+        "CREATE TABLE t (id BIGINT PRIMARY KEY, p VARCHAR)",
+        "CREATE INDEX t_p ON t (p)",
+        "CREATE INDEX t_late ON t (p DESC, id)",
+        "INSERT INTO t SELECT n, md5(CAST(n AS VARCHAR)) FROM generate_series(1, 1000) AS s(n)",
+    ] {
+        client.run(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+    let ballast = directory.join("files");
+    std::fs::create_dir(&ballast).unwrap();
+    let files = (0..).take_while(|n| File::create(ballast.join(n.to_string())).is_ok());
+    assert!(files.count() > 10);
+    client.run("INSERT INTO t VALUES (2000, 'in the log')").unwrap();
+    let before = rows(&mut client);
+    let statements = [
+        "CHECKPOINT",
+        "INSERT INTO t VALUES (3000, 'refused')",
+        "DROP INDEX t_late",
+        "CREATE INDEX t_later ON t (p DESC)",
+        "DELETE FROM t",
+    ];
+    for sql in statements {
+        refused(&client.run(sql).unwrap_err(), sql);
+        assert_eq!(rows(&mut client), before, "{sql}");
+    }
+    std::fs::remove_dir_all(&ballast).unwrap();
+    let started = Instant::now();
+    wait_for_writes(&mut client, directory);
+    let waited = started.elapsed();
+    for sql in [
+        "DROP INDEX t_late",
+        "CREATE INDEX t_later ON t (p DESC)",
+        "CHECKPOINT",
+    ] {
+        client.run(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+    assert_eq!(rows(&mut client), before);
+    drop((client, database));
+    let mut client = Client::new(&Database::open(&path).unwrap());
+    assert_eq!(rows(&mut client), before);
+    println!(
+        "full disk: {} statements refused, {before} rows kept, written again {:.1} s after there was room for files",
+        statements.len(),
+        waited.as_secs_f64()
+    );
 }
 
 /// Takes all space that there is, until dropped.

@@ -3,7 +3,7 @@
 use super::failure::failure;
 use super::load::{LoadDirectory, RocksWriter};
 use super::purge::Purges;
-use super::revive::{self, Before};
+use super::revive::{self, Before, Refusals};
 use super::snapshot::{ClosedSnapshot, Lent, RocksSnapshot, Tables, names};
 use super::{
     Backup, Backups, PinnedSnapshot, RocksOptions, TableHandle, compact, open, options, space, split, usage,
@@ -49,7 +49,9 @@ pub struct RocksStore {
     /// How tables were stored when it was last opened again.
     pub(super) before: Mutex<Before>,
     /// What became of the writes to the log since it was last synced.
-    log: Mutex<LogState>,
+    pub(super) log: Mutex<LogState>,
+    /// Writes that were refused for want of space.
+    pub(super) refusals: Refusals,
     /// Held while tables are created or dropped; the number of the next table that shares a column family.
     pub(super) definition: Mutex<u32>,
 }
@@ -135,6 +137,7 @@ impl RocksStore {
             before: Mutex::default(),
             lent: Lent::default(),
             log: Mutex::default(),
+            refusals: Refusals::default(),
             definition: Mutex::new(next),
             options: options.clone(),
             damaged_logs,
@@ -242,6 +245,17 @@ impl RocksStore {
         }
     }
 
+    /// Whether a record of the log has found no space, or may find none while the log is synced. RocksDB takes the sync of a log that has
+    /// met an error for an error of its own that nothing mends.
+    fn log_may_be_full(&self, db: &DB) -> bool {
+        let (was_full, is_in_doubt) = {
+            let log = self.log.lock();
+            (log.was_full, log.is_in_doubt)
+        };
+        let is_full = || was_full && self.takes_writes(db).is_err();
+        !is_in_doubt && (space::is_short(&self.path) || is_full())
+    }
+
     fn flush_once(&self) -> Result<(), KvError> {
         loop {
             let (db, tables, families) = {
@@ -323,11 +337,11 @@ fn is_about_previous(error: &rocksdb::Error) -> bool {
 
 /// What is known of the log since it was last synced.
 #[derive(Default)]
-struct LogState {
+pub(super) struct LogState {
     /// A record found no space.
-    was_full: bool,
+    pub(super) was_full: bool,
     /// Something else failed: nobody knows what is in the file.
-    is_in_doubt: bool,
+    pub(super) is_in_doubt: bool,
 }
 
 impl LogState {
@@ -340,16 +354,22 @@ impl LogState {
     }
 }
 
-/// Syncs the logs of a database by their files.
+/// Syncs the logs of a database by their files, and that these are there.
 fn sync_logs(path: &Path) -> Result<(), KvError> {
     let sync = || {
         for entry in fs::read_dir(path)? {
             let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "log") {
-                fs::File::open(path)?.sync_all()?;
+            if path.extension().is_none_or(|extension| extension != "log") {
+                continue;
+            }
+            match fs::File::open(path) {
+                Ok(file) => file.sync_all()?,
+                // All of it is in files by now.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
             }
         }
-        Ok(())
+        fs::File::open(path)?.sync_all()
     };
     sync().map_err(|error| KvError::io("sync the log", error))
 }
@@ -442,6 +462,9 @@ impl KvStore for RocksStore {
 
     fn sync(&self) -> Result<(), KvError> {
         let open = self.writable()?;
+        if self.log_may_be_full(&open.db) {
+            return sync_logs(&self.path);
+        }
         let Err(error) = open.db.flush_wal(true) else {
             self.log.lock().was_full = false;
             return Ok(());

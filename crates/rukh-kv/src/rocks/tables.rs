@@ -4,7 +4,7 @@ use super::failure::table_failure;
 use super::options::Family;
 use super::purge::Purged;
 use super::share::{self, Share};
-use super::{RocksStore, TableHandle, directory, options};
+use super::{RocksStore, TableHandle, directory, open, options};
 use crate::{KvError, KvStore, TableName, TableOptions};
 use rocksdb::DB;
 use std::sync::Arc;
@@ -116,6 +116,19 @@ impl RocksStore {
         Ok(())
     }
 
+    /// Drops the column family of a table.
+    fn drop_family(&self, table: &TableHandle) -> Result<(), KvError> {
+        let name = &table.name;
+        let Err(error) = table.db.drop_cf(name) else {
+            return Ok(());
+        };
+        // RocksDB drops it, and then writes a file with all options, which may find no space: what is stored tells.
+        match open::family_names(&self.path, &self.options) {
+            Ok(stored) if !stored.iter().any(|stored| **stored == **name) => Ok(()),
+            _ => Err(table_failure(&format!("drop table \"{name}\""), name, error)),
+        }
+    }
+
     /// Drops a table, durably.
     pub(super) fn remove(&self, name: &str) -> Result<(), KvError> {
         let _definition = self.definition.lock();
@@ -124,10 +137,7 @@ impl RocksStore {
             tables.remove(name);
         })?;
         let dropped = match &handle.share {
-            None => handle
-                .db
-                .drop_cf(name)
-                .map_err(|error| table_failure(&format!("drop table \"{name}\""), name, error)),
+            None => self.drop_family(&handle),
             Some(share) => directory::drop_table(&handle.db, name, share.number, &share.family, &self.synced),
         };
         match &dropped {
