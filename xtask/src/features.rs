@@ -3,7 +3,7 @@
 //! Cargo unifies the features of a dependency over the packages it is asked to build. When the tests
 //! of the workspace ask one more feature of `memchr` than the binary does, everything above `memchr`
 //! is compiled twice, and that is half an hour. So the features in question are asked by the crates
-//! that name the heavy dependencies, `rukh-kv` and `rukh-sql`, used or not; see
+//! that are the first to name the heavy dependencies, `rukh-kv` and `rukh-error`, used or not; see
 //! `docs/decisions/0001-one-optimised-profile.md`.
 //!
 //! The check compares what `cargo tree` prints for single packages, for the programs of the workspace
@@ -19,6 +19,11 @@ use std::process::Command;
 const CHOICES: &[(&str, &[&str], &str)] = &[
     ("rukh-kv alone", &["--package", "rukh-kv"], "rocksdb"),
     ("rukh-engine alone", &["--package", "rukh-engine"], "rocksdb"),
+    (
+        "rukh-functions alone",
+        &["--package", "rukh-functions"],
+        "datafusion",
+    ),
     ("rukh-sql alone", &["--package", "rukh-sql"], "datafusion"),
     ("rukh alone", &["--package", "rukh"], "datafusion"),
     ("rukh-cli alone", &["--package", "rukh-cli"], "datafusion"),
@@ -48,7 +53,7 @@ pub fn run(root: &Path) -> Result<(), String> {
     match findings.len() {
         0 => Ok(()),
         count => Err(format!(
-            "features: {count} findings; name the features in rukh-sql or rukh-kv"
+            "features: {count} findings; name the features in rukh-error or rukh-kv"
         )),
     }
 }

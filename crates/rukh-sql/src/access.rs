@@ -11,12 +11,12 @@ use rukh_planner::{
     Predicate, Query, Run, Source, Statistics, TermId, TermKind, Union, access_path, bind, evaluate,
 };
 
-use crate::SqlError;
 use crate::context::{CancelHandle, Notice, StatementContext};
 use crate::expressions::parse_predicate;
 use crate::hints::TableHint;
 use crate::translate::{Translator, index_expressions};
 use crate::within::RowNames;
+use rukh_error::SqlError;
 
 /// The conditions on one table, translated once and planned as often as parameters change.
 #[derive(Clone, Debug)]

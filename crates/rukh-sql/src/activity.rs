@@ -23,9 +23,9 @@ use datafusion::logical_expr::{
 use parking_lot::RwLock;
 use rukh_engine::Engine;
 
-use crate::SqlError;
 use crate::roles::{Checker, has_password};
 use crate::tally;
+use rukh_error::SqlError;
 
 /// A session as others see it.
 #[derive(Clone, Debug, Default)]

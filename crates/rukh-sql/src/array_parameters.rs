@@ -13,9 +13,9 @@ use datafusion::sql::sqlparser::ast::{
     Array, BinaryOperator, DataType, Expr, Query, Value, Visitor, VisitorMut,
 };
 
-use crate::SqlError;
-use crate::array_text::elements;
 use crate::walk::{Walk, WalkMut};
+use rukh_error::SqlError;
+use rukh_functions::forms::array_text::elements;
 
 /// Returns the number of a parameter that is all of an expression, or all of a cast to an array.
 fn number_of(expr: &Expr) -> Option<usize> {

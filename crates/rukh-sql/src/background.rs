@@ -17,7 +17,7 @@ use parking_lot::{Condvar, Mutex};
 use rukh_catalog::TableId;
 use rukh_engine::{Engine, EngineError, Progress};
 
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// Time between two looks for stale tables.
 pub(crate) const NAP: Duration = Duration::from_secs(30);

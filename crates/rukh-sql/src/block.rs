@@ -19,7 +19,6 @@ use std::time::Duration;
 use rukh_catalog::{Catalog, Table};
 use rukh_engine::{LockWait, Patience, Row, RowLock, Savepoint, Snapshot, Transaction, Write};
 
-use crate::SqlError;
 use crate::context::Notice;
 use crate::session::Session;
 use crate::settings::{Settings, WhenLocked};
@@ -27,6 +26,7 @@ use crate::statement::{
     CopyDirection, Isolation, KeptStatement, LockStatement, Name, Ownable, SchemaStatement, Statement,
     TransactionModes, TransactionStatement,
 };
+use rukh_error::SqlError;
 
 /// Where a session stands, as PostgreSQL tells its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,22 +13,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef};
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
-use datafusion::logical_expr::{
-    ColumnarValue, Expr as PlannedExpr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
-    Signature, Volatility,
-};
 use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, Ident, Query, Select, Value, Visitor, VisitorMut};
+
+use rukh_functions::functions::cast_apart::CAST_APART;
 
 use crate::statement::call;
 use crate::walk::{Walk, WalkMut};
-
-/// The function that tells casts apart.
-pub(crate) const CAST_APART: &str = "cast_apart";
 
 /// Tells the casts of a query apart if something in it has the name of something else.
 pub(crate) fn tell_apart(query: &mut Query) {
@@ -123,58 +114,5 @@ impl VisitorMut for Wrapper {
             *expr = call(CAST_APART, vec![cast, name]);
         }
         ControlFlow::Continue(())
-    }
-}
-
-/// Returns the function.
-pub(crate) fn cast_apart() -> Arc<ScalarUDF> {
-    Arc::new(ScalarUDF::from(CastApart {
-        signature: Signature::any(2, Volatility::Immutable),
-    }))
-}
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct CastApart {
-    signature: Signature,
-}
-
-impl CastApart {
-    fn missing(&self) -> DataFusionError {
-        DataFusionError::Internal(format!("{} takes two arguments", self.name()))
-    }
-}
-
-impl ScalarUDFImpl for CastApart {
-    fn name(&self) -> &str {
-        CAST_APART
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
-        types.first().cloned().ok_or_else(|| self.missing())
-    }
-
-    fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> DataFusionResult<FieldRef> {
-        let field = arguments.arg_fields.first().ok_or_else(|| self.missing())?;
-        Ok(field.clone())
-    }
-
-    fn simplify(
-        &self,
-        arguments: Vec<PlannedExpr>,
-        _: &SimplifyContext,
-    ) -> DataFusionResult<ExprSimplifyResult> {
-        let first = arguments.into_iter().next();
-        Ok(ExprSimplifyResult::Simplified(
-            first.ok_or_else(|| self.missing())?,
-        ))
-    }
-
-    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
-        let first = arguments.args.into_iter().next();
-        first.ok_or_else(|| self.missing())
     }
 }

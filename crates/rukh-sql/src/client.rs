@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::SqlError;
 use crate::settings::SharedSettings;
+use rukh_error::SqlError;
 
 /// The name of the user where none was given.
 const USER: &str = "rukh";

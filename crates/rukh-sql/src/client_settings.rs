@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// What a setting takes.
 enum Takes {

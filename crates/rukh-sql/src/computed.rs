@@ -25,15 +25,15 @@ use datafusion::sql::sqlparser::ast::{
 };
 use rukh_engine::Snapshot;
 
-use crate::SqlError;
 use crate::expressions;
-use crate::hidden_names::HIDDEN;
 use crate::output_names::column_name;
 use crate::rewrite::select_joined;
 use crate::sequences::calls_sequence;
 use crate::session::Session;
 use crate::statement::folded;
 use crate::walk::Walk;
+use rukh_error::HIDDEN;
+use rukh_error::SqlError;
 
 /// One relation of the rows: the name that expressions know it by, and its columns.
 #[derive(Clone, Debug)]

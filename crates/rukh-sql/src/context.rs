@@ -8,11 +8,11 @@ use datafusion::catalog::TableProvider;
 use parking_lot::Mutex;
 use rukh_engine::{Engine, ScanCounters, Snapshot};
 
-use crate::SqlError;
 use crate::client::Client;
 use crate::hints::TableHint;
 use crate::settings::Methods;
 use crate::statistics::KnownStatistics;
+use rukh_error::SqlError;
 
 /// A message beside a result: a warning, or a hint that could not apply.
 #[derive(Clone, Debug, PartialEq, Eq)]

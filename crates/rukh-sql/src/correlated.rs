@@ -43,10 +43,10 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::decorrelate::PullUpCorrelatedExpr;
 
-use crate::SqlError;
-use crate::hidden_names::HIDDEN;
 use crate::outer_columns::{free_columns, query_of};
 use crate::subqueries::counted;
+use rukh_error::HIDDEN;
+use rukh_error::SqlError;
 
 /// Makes joins of the subqueries of which DataFusion makes none.
 pub(crate) fn joined_by_domain(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {

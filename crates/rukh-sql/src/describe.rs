@@ -27,7 +27,6 @@ use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::{self, Value, Visitor};
 use rukh_keys::DataType;
 
-use crate::SqlError;
 use crate::array_parameters::{array_parameters, with_elements};
 use crate::block::TransactionStatus;
 use crate::dispatch::Prepared;
@@ -41,8 +40,9 @@ use crate::session::{PLANS_MAX, Session};
 use crate::statement::{
     ExplainFormat, KeptStatement, Statement, TransactionStatement, WritesStatement, data_type, rows_name,
 };
-use crate::types::{arrow_type, data_type_of, data_type_of_arrow};
 use crate::walk::Walk;
+use rukh_error::SqlError;
+use rukh_functions::types::{arrow_type, data_type_of, data_type_of_arrow};
 
 /// Most parameters of a statement, as the protocol counts them.
 const PARAMETERS_MAX: usize = 65_535;

@@ -16,7 +16,6 @@ use rukh_engine::{RowCursor, ScanCounters, ScanRequest};
 use rukh_keys::{Datum, Span};
 use rukh_planner::{AccessPath, Constant, Plan, Predicate, Union, UnionArm, access_path};
 
-use crate::SqlError;
 use crate::access::{Conditions, Read, Wanted, accepts};
 use crate::context::{StatementContext, counted_since};
 use crate::point_read::PointRead;
@@ -25,6 +24,7 @@ use crate::rows::Columns;
 use crate::shape::{Shape, Total, shape_of};
 use crate::totals::{TotalRead, Totals};
 use crate::within::RowNames;
+use rukh_error::SqlError;
 
 /// Most keys, by estimate, that a direct plan reads; larger scans gain from batches and both cores.
 const DIRECT_KEYS_MAX: f64 = 10_000.0;

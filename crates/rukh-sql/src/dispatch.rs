@@ -9,17 +9,17 @@ use rukh_catalog::{Catalog, Table, View};
 use rukh_engine::{Engine, ScrubReport};
 use rukh_planner::Constant;
 
-use crate::SqlError;
 use crate::context::{Notice, QueryStats, RunPath};
 use crate::copy::CopyClient;
 use crate::progress::Task;
 use crate::qualify::qualify;
 use crate::rows::Rows;
-use crate::scalars::scalar_from_datum;
 use crate::session::{Outcome, Session};
 use crate::statement::{ExplainFormat, KeptStatement, ObjectName, ShowStatement, Statement, parse};
 use crate::statistics::analyze;
 use crate::{copy, ddl, dml, explain, locking, operations, point_write, roles, show};
+use rukh_error::SqlError;
+use rukh_functions::scalars::scalar_from_datum;
 
 /// A statement parsed once, to be run with parameters.
 #[derive(Clone, Debug)]

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use crate::SqlError;
 use crate::session::Shared;
+use rukh_error::SqlError;
 
 /// Calls `visit` with every stored key and value, decoded; stops when it returns false.
 pub fn dump(shared: &Shared, visit: &mut dyn FnMut(&str) -> bool) -> Result<(), SqlError> {

@@ -17,13 +17,11 @@ use rukh_planner::{
 };
 use serde_json::{Value, json};
 
-use crate::SqlError;
 use crate::access::{Conditions, Wanted};
 use crate::context::StatementContext;
 use crate::direct::{Chosen, DirectPlan};
 use crate::dispatch::text_batch;
 use crate::dml;
-use crate::hidden_names::HIDDEN;
 use crate::locking;
 use crate::normalise::quoted;
 use crate::operators::{LookupJoinExec, ScanExec};
@@ -31,6 +29,8 @@ use crate::pg_catalog;
 use crate::rows::Rows;
 use crate::session::{Planned, Session};
 use crate::statement::{ExplainFormat, Statement};
+use rukh_error::HIDDEN;
+use rukh_error::SqlError;
 
 /// What EXPLAIN is asked for.
 #[derive(Clone, Copy)]

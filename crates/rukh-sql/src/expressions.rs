@@ -6,76 +6,52 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, LazyLock};
 
-use datafusion::arrow::array::{Array, ArrayRef, BinaryBuilder};
-use datafusion::arrow::datatypes::{DataType as ArrowType, Schema};
+use datafusion::arrow::datatypes::Schema;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, DFSchemaRef, ScalarValue};
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::error::DataFusionError;
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::simplify::SimplifyContext;
-use datafusion::logical_expr::{
-    ColumnarValue, Expr, ExprSchemable, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
-    TypeSignature, Volatility,
-};
+use datafusion::logical_expr::{Expr, ExprSchemable, Volatility};
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::sql::sqlparser::ast::{self, ExprWithAlias};
 use rukh_catalog::{ColumnId, Table};
 use rukh_engine::{EngineError, RowFunction, RowFunctions};
-use rukh_keys::{DataType, Datum, hash_datum};
+use rukh_keys::{DataType, Datum};
 
-use crate::SqlError;
-use crate::batch::batch_of_rows;
-use crate::functions;
+use crate::cast_types::CastTypes;
 use crate::general::session_config;
 use crate::in_lists::simplified_apart;
 use crate::intervals::Intervals;
 use crate::literals::typed_expression;
-use crate::scalars::{assigned_datums, datum_from_scalar, datums_from_array};
 use crate::sequences::calls_sequence;
 use crate::statement::parse_expression;
-use crate::types::{data_type_of, data_type_of_arrow, table_schema};
+use crate::table_schema::table_schema;
 use crate::walk::Walk;
-use crate::{aggregates, float_aggregates, result_types, sum};
+use rukh_error::SqlError;
+use rukh_functions::batch::batch_of_rows;
+use rukh_functions::scalars::{assigned_datums, datum_from_scalar};
+use rukh_functions::types::data_type_of;
 
 /// DataFusion's functions and typing rules, without any table.
 static STATE: LazyLock<SessionState> = LazyLock::new(|| {
     let mut state = SessionStateBuilder::new()
         .with_config(session_config())
         .with_default_features()
-        .with_type_planner(Arc::new(functions::Types))
+        .with_type_planner(Arc::new(CastTypes))
         .build();
     register_functions(&mut state);
     state
 });
 
-/// Adds our functions to a session.
+/// Adds our functions, and what is planned by calls of them, to a session.
 pub(crate) fn register_functions(state: &mut SessionState) {
     use datafusion::execution::FunctionRegistry;
-    let hash = Arc::new(ScalarUDF::from(HashFunction::new()));
-    let scalars = functions::functions().into_iter().chain(result_types::scalars());
-    for function in scalars.chain([hash]) {
-        state
-            .register_udf(function)
-            .expect("functions of a session can be added to");
-    }
+    rukh_functions::register(state);
     state
         .register_expr_planner(Arc::new(Intervals))
         .expect("planners of a session can be added to");
-    let aggregates = aggregates::aggregates()
-        .into_iter()
-        .chain(float_aggregates::aggregates())
-        .chain(result_types::aggregates());
-    for aggregate in aggregates.chain([sum::sum()]) {
-        state
-            .register_udaf(aggregate)
-            .expect("aggregates of a session can be replaced");
-    }
-    for window in result_types::windows() {
-        state
-            .register_udwf(window)
-            .expect("window functions of a session can be replaced");
-    }
 }
 
 /// A stored expression, typed on the columns of its table.
@@ -357,61 +333,6 @@ impl Compiled {
         let values = self.compiled.evaluate(&batch)?.into_array(rows.len())?;
         assigned_datums(&values, &self.ty, "")
     }
-}
-
-/// `hash(value, n)`: the first 4, 8 or 16 bytes of the MD5 of a value, as keys hold it.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct HashFunction {
-    signature: Signature,
-}
-
-impl HashFunction {
-    fn new() -> Self {
-        HashFunction {
-            signature: Signature::one_of(vec![TypeSignature::Any(2)], Volatility::Immutable),
-        }
-    }
-}
-
-impl ScalarUDFImpl for HashFunction {
-    fn name(&self) -> &str {
-        "hash"
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
-        Ok(ArrowType::Binary)
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
-        let rows = args.number_rows;
-        let bytes = match args.args.get(1) {
-            Some(ColumnarValue::Scalar(ScalarValue::Int64(Some(bytes @ (4 | 8 | 16))))) => *bytes as u8,
-            _ => {
-                return Err(external(SqlError::statement(
-                    "22023",
-                    "HASH takes 4, 8 or 16 bytes",
-                )));
-            }
-        };
-        let values = args.args[0].to_array(rows)?;
-        Ok(ColumnarValue::Array(hashes(&values, bytes).map_err(external)?))
-    }
-}
-
-fn hashes(values: &ArrayRef, bytes: u8) -> Result<ArrayRef, SqlError> {
-    let ty = data_type_of_arrow(values.data_type());
-    let mut hashes = BinaryBuilder::with_capacity(values.len(), values.len() * usize::from(bytes));
-    for datum in datums_from_array(values, &ty)? {
-        match hash_datum(&datum, bytes) {
-            Datum::Bytes(hash) => hashes.append_value(hash),
-            _ => hashes.append_null(),
-        }
-    }
-    Ok(Arc::new(hashes.finish()))
 }
 
 fn external(error: SqlError) -> DataFusionError {

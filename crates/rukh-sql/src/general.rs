@@ -17,12 +17,11 @@ use datafusion::sql::parser::Statement as PlannedStatement;
 use datafusion::sql::sqlparser::ast;
 use rukh_catalog::Catalog;
 
-use crate::SqlError;
 use crate::array_parameters::with_arrays;
 use crate::cast_names::tell_apart;
+use crate::cast_types::CastTypes;
 use crate::correlated::joined_by_domain;
 use crate::expressions;
-use crate::functions;
 use crate::in_lists::{join_again, keep_apart};
 use crate::literals::type_literals;
 use crate::operators::{
@@ -37,6 +36,7 @@ use crate::{
     inner_order, joined, named_windows, once, outer_names, past, sample, set_operations, short_aliases,
     stars, views,
 };
+use rukh_error::SqlError;
 
 /// Memory that one database's queries share for sorts, joins and aggregates before they spill, bytes.
 pub(crate) const QUERY_MEMORY_MAX: usize = 768 << 20;
@@ -63,7 +63,7 @@ pub(crate) fn session_state(env: Arc<RuntimeEnv>, current: Arc<CurrentStatement>
         .with_runtime_env(env)
         .with_default_features()
         .with_catalog_list(catalogs)
-        .with_type_planner(Arc::new(functions::Types))
+        .with_type_planner(Arc::new(CastTypes))
         .with_optimizer_rules(logical_rules())
         .with_physical_optimizer_rules(physical_rules())
         .build();

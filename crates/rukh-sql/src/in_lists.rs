@@ -25,7 +25,7 @@ use datafusion::logical_expr::{
     Signature, Volatility, lit,
 };
 
-use crate::number_casts::number_cast;
+use rukh_functions::casts::numbers::number_cast;
 
 /// Makes the operands of IN lists different where DataFusion could merge two of them.
 pub(crate) fn keep_apart(plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {

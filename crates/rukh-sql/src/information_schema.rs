@@ -15,11 +15,11 @@ use rukh_catalog::{
 };
 use rukh_keys::{DataType, SortOrder};
 
-use crate::SqlError;
 use crate::context::StatementContext;
 use crate::dml::is_updatable;
 use crate::pg_catalog::{self, information_names, information_table};
 use crate::show::{batch, booleans, numbers, texts};
+use rukh_error::SqlError;
 
 /// Name of the database in `table_catalog` and the like.
 const DATABASE: &str = "rukh";

@@ -33,8 +33,8 @@ use datafusion::logical_expr::{
     Distinct, Expr, LogicalPlan, LogicalPlanBuilder, WindowFrameUnits, WindowFunctionDefinition, lit,
 };
 
-use crate::SqlError;
-use crate::hidden_names::HIDDEN;
+use rukh_error::HIDDEN;
+use rukh_error::SqlError;
 
 /// Aggregates whose result depends on the order of what they are given.
 const OF_ORDER: [&str; 5] = [

@@ -29,7 +29,7 @@ use datafusion::logical_expr::{
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
-use crate::SqlError;
+use rukh_error::SqlError;
 
 const INTERVAL: ArrowType = ArrowType::Interval(IntervalUnit::MonthDayNano);
 

@@ -27,12 +27,13 @@ use datafusion::sql::sqlparser::ast::{
     SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, Value, Visitor, VisitorMut, With,
 };
 
-use crate::SqlError;
-use crate::json;
 use crate::rewrite::{rewrite, select_from};
+use crate::spelled;
 use crate::statement::{call, folded};
 use crate::walk::{Walk, WalkMut};
 use crate::whole_rows::{self, Asked, asked, is_mark};
+use rukh_error::SqlError;
+use rukh_functions::functions::json;
 
 /// Spells out the joins and rows of all SELECTs of a query.
 pub(crate) async fn expand(state: &SessionState, query: &mut Query) -> Result<(), SqlError> {
@@ -732,7 +733,7 @@ fn row_asked(expr: &Expr, asked: Asked, mark: Option<Expr>, columns: &[&Column])
             let string = |text: &str| Expr::Value(Value::SingleQuotedString(text.to_string()).into());
             let pair = |column: &&Column| [string(&column.own_name), column.expr.clone()];
             let row = call(json::ROW, columns.iter().flat_map(pair).collect());
-            match json::is_aggregate(expr) {
+            match spelled::is_aggregate(expr) {
                 true => with_argument(expr, if_there(mark, row)),
                 false => if_there(mark, with_argument(expr, row)),
             }

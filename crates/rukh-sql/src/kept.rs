@@ -15,13 +15,13 @@ use parking_lot::Mutex;
 use rukh_keys::{DataType, Datum};
 use rukh_planner::Constant;
 
-use crate::SqlError;
 use crate::describe::Description;
 use crate::dispatch::Prepared;
 use crate::rows::Rows;
-use crate::scalars::datums_from_array;
 use crate::session::Session;
 use crate::statement::{Expression, FetchedRows, KeptStatement, Name, parse_expression};
+use rukh_error::SqlError;
+use rukh_functions::scalars::datums_from_array;
 
 /// Most prepared statements, and most cursors, of one session.
 const KEPT_MAX: usize = 10_000;

@@ -40,17 +40,17 @@ use datafusion::logical_expr::{
 };
 use rukh_keys::DataType;
 
-use crate::SqlError;
-use crate::arithmetic::{checked, checked_function};
-use crate::extract::date_part;
 use crate::moment_words::moment_of;
-use crate::number_casts::{cast_number, double_of};
 use crate::operand_types::{self, check_union};
-use crate::scalars::scalar_from_datum;
-use crate::text_casts::{cast_to_text, concatenated, is_text};
-use crate::types::data_type_of;
 use crate::union_types::doubled;
 use crate::window_frames::framed;
+use rukh_error::SqlError;
+use rukh_functions::casts::numbers::{cast_number, double_of};
+use rukh_functions::casts::texts::{cast_to_text, concatenated, is_text};
+use rukh_functions::functions::arithmetic::{checked, checked_function};
+use rukh_functions::functions::extract::date_part;
+use rukh_functions::scalars::scalar_from_datum;
+use rukh_functions::types::data_type_of;
 
 /// Types the string literals of every comparison in the plan, subqueries included.
 ///
@@ -373,7 +373,7 @@ fn negated_integer(integer: &Expr, schema: &DFSchema) -> Option<Expr> {
 fn rounded(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     let function = match expr.get_type(schema).ok()? {
         ArrowType::Decimal128(..) | ArrowType::Decimal256(..) => math::round(),
-        ArrowType::Float32 | ArrowType::Float64 => crate::rounding::round_half_to_even(),
+        ArrowType::Float32 | ArrowType::Float64 => rukh_functions::functions::rounding::round_half_to_even(),
         _ => return None,
     };
     Some(function.call(vec![expr.clone()]))

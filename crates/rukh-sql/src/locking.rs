@@ -28,14 +28,14 @@ use rukh_catalog::{Catalog, ColumnId, Table};
 use rukh_engine::{LockWait, Row, RowLock};
 use rukh_keys::Datum;
 
-use crate::SqlError;
 use crate::dml::calls;
 use crate::expressions::is_aggregate;
-use crate::hidden_names::HIDDEN;
 use crate::rows::Rows;
-use crate::scalars::datums_from_array;
 use crate::session::Session;
 use crate::statement::{ObjectName, folded};
+use rukh_error::HIDDEN;
+use rukh_error::SqlError;
+use rukh_functions::scalars::datums_from_array;
 
 /// Most bytes of rows that one statement may lock: they are held until all are locked.
 const LOCKED_BYTES_MAX: usize = 512 << 20;

@@ -20,7 +20,7 @@ use datafusion::logical_expr::{Expr, cast};
 use datafusion::sql::sqlparser::ast;
 use rukh_keys::{DataType, Datum};
 
-use crate::types::arrow_type;
+use rukh_functions::types::arrow_type;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Word {

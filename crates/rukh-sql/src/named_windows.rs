@@ -18,9 +18,9 @@ use datafusion::sql::sqlparser::ast::{
     WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType,
 };
 
-use crate::SqlError;
 use crate::statement::folded;
 use crate::walk::WalkMut;
+use rukh_error::SqlError;
 
 /// Spells out the named windows of all SELECTs of a query.
 ///

@@ -22,12 +22,12 @@ use datafusion::logical_expr::expr::{Case, InList, Like};
 use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, Operator};
 use rukh_keys::DataType;
 
-use crate::arithmetic::checked_operator;
-use crate::number_casts::number_cast;
-use crate::scalars::datum_of_scalar;
 use crate::statement::is_reserved;
-use crate::text_casts::is_cast_to_text;
-use crate::types::{arrow_type, data_type_of, data_type_of_arrow};
+use rukh_functions::casts::numbers::number_cast;
+use rukh_functions::casts::texts::is_cast_to_text;
+use rukh_functions::functions::arithmetic::checked_operator;
+use rukh_functions::scalars::datum_of_scalar;
+use rukh_functions::types::{arrow_type, data_type_of, data_type_of_arrow};
 
 /// Returns an expression as SQL text.
 pub(crate) fn sql_text(expr: &Expr) -> String {

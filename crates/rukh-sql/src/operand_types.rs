@@ -7,20 +7,16 @@
 
 #![warn(clippy::arithmetic_side_effects)]
 
-use std::sync::Arc;
-
 use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::expr::{Case, InList};
 use datafusion::logical_expr::{
-    Between, BinaryExpr, ColumnarValue, Expr, ExprSchemable, Like, LogicalPlan, Operator, ScalarFunctionArgs,
-    ScalarUDF, ScalarUDFImpl, Signature, Union, Volatility,
+    Between, BinaryExpr, Expr, ExprSchemable, Like, LogicalPlan, Operator, Union,
 };
 
-use crate::SqlError;
-use crate::types::{data_type_of, postgres_name};
-use crate::undefined::undefined_function;
+use rukh_error::SqlError;
+use rukh_functions::types::postgres_name_of;
 
 /// What operators tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,11 +160,10 @@ impl Operand {
             ArrowType::Interval(_) | ArrowType::Duration(_) => Family::Interval,
             _ => return Operand::ANY,
         };
-        let name = match family {
-            Family::Interval => "interval",
-            _ => postgres_name(&data_type_of(field)),
-        };
-        Operand { family, name }
+        Operand {
+            family,
+            name: postgres_name_of(field),
+        }
     }
 }
 
@@ -255,48 +250,4 @@ fn undefined(call: &str) -> SqlError {
     SqlError::statement("42883", format!("operator does not exist: {call}")).with_hint(
         "No operator matches the given name and argument types. You might need to add explicit type casts.",
     )
-}
-
-/// Returns `pg_typeof(x)`: the name of a type, as text.
-pub(crate) fn pg_typeof() -> Arc<ScalarUDF> {
-    let signature = Signature::any(1, Volatility::Stable);
-    Arc::new(ScalarUDF::from(TypeOf { signature }))
-}
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct TypeOf {
-    signature: Signature,
-}
-
-impl ScalarUDFImpl for TypeOf {
-    fn name(&self) -> &str {
-        "pg_typeof"
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
-        Ok(ArrowType::Utf8)
-    }
-
-    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
-        let [field] = arguments.arg_fields.as_slice() else {
-            return Err(undefined_function(self.name(), &[]));
-        };
-        let name = match field.data_type() {
-            ArrowType::Null => "unknown".to_string(),
-            ArrowType::List(of) | ArrowType::LargeList(of) => {
-                let mut of = of;
-                while let ArrowType::List(inner) | ArrowType::LargeList(inner) = of.data_type() {
-                    of = inner;
-                }
-                format!("{}[]", Operand::of_field(of).name)
-            }
-            ArrowType::Struct(_) => "record".to_string(),
-            _ => Operand::of_field(field).name.to_string(),
-        };
-        Ok(ColumnarValue::Scalar(ScalarValue::from(name)))
-    }
 }

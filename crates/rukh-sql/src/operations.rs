@@ -9,13 +9,13 @@ use rukh_engine::{Engine, PartKind, StoredPart};
 use rukh_keys::{DataType, Datum};
 use rukh_kv::{Backup, Backups, TableUsage};
 
-use crate::SqlError;
 use crate::dispatch::text_batch;
 use crate::rows::Rows;
 use crate::session::Session;
 use crate::show::{batch, texts};
 use crate::statement::{ObjectName, VacuumStatement};
 use crate::statistics::analyze;
+use rukh_error::SqlError;
 
 /// Runs BACKUP DATABASE; returns what was added.
 pub(crate) fn backup(session: &Session, directory: &str, keep: Option<usize>) -> Result<Rows, SqlError> {

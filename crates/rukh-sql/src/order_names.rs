@@ -18,9 +18,9 @@ use datafusion::sql::sqlparser::ast::{
     TableFactor, Visitor,
 };
 
-use crate::hidden_names::{HIDDEN, shown_name};
 use crate::statement::folded;
 use crate::walk::Walk;
+use rukh_error::{HIDDEN, shown_name};
 
 /// Ends the name of an output column that ORDER BY does not mean.
 const PASSED_BY: &str = "by";

@@ -14,9 +14,9 @@ use datafusion::sql::sqlparser::ast::{
 };
 use rukh_catalog::Catalog;
 
-use crate::hidden_names::HIDDEN;
 use crate::statement::folded;
 use crate::walk::{Walk, WalkMut};
+use rukh_error::HIDDEN;
 
 /// Renames the relations of a query that a subquery would not find.
 pub(crate) fn spell_out(query: &mut Query, catalog: &Catalog) {

@@ -14,9 +14,9 @@ use datafusion::sql::sqlparser::ast::{
     Query, Select, SelectItem, SetExpr, TimezoneInfo, TrimWhereField, Value,
 };
 
-use crate::cast_names::CAST_APART;
-use crate::hidden_names::{HIDDEN, shown_name};
-use crate::json;
+use crate::spelled;
+use rukh_error::{HIDDEN, shown_name};
+use rukh_functions::functions::cast_apart::CAST_APART;
 
 /// What a column is called that nothing gives a name.
 const NAMELESS: &str = "?column?";
@@ -186,7 +186,7 @@ fn figure(expr: &Expr) -> Option<Figured> {
                 // What a cast to UUID is spelled as.
                 "to_uuid" => "uuid",
                 CAST_APART => return told_apart(call),
-                name => json::written(name),
+                name => spelled::written(name),
             })
         }
         Expr::Cast { expr, data_type, .. } => match figure(expr) {

@@ -18,12 +18,12 @@ use datafusion::sql::sqlparser::ast::{Ident, Query, TableAlias, TableFactor, Vis
 use rukh_catalog::{Catalog, ROW_END, ROW_START, Table};
 use rukh_engine::Snapshot;
 
-use crate::SqlError;
-use crate::hidden_names::HIDDEN;
 use crate::normalise::quoted;
 use crate::statement::{Period, Statement, folded, parse, place_of};
 use crate::views::names_of_with;
 use crate::walk::WalkMut;
+use rukh_error::HIDDEN;
+use rukh_error::SqlError;
 
 /// What follows the name of a table where its rows show when they were written.
 const STANDING: &str = "standing";

@@ -3,7 +3,7 @@
 //! DataFusion's errors name columns, tables and functions but not where they stand; the first mention
 //! outside of strings and comments is where a user looks.
 
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// Adds the place to an error that names an object and has none.
 pub(crate) fn located(error: SqlError, sql: &str) -> SqlError {

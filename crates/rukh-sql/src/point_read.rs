@@ -20,12 +20,12 @@ use rukh_keys::{DataType, Datum, DatumRef};
 use rukh_planner::{CompareOp, Constant, Operand, Predicate, TermId, equal_datum};
 use smallvec::SmallVec;
 
-use crate::SqlError;
 use crate::access::Conditions;
 use crate::context::{QueryStats, RunPath};
 use crate::rows::{Columns, Rows};
 use crate::session::Session;
 use crate::shape::Shape;
+use rukh_error::SqlError;
 
 /// The read of one row by its whole key.
 #[derive(Debug)]

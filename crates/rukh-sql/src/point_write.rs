@@ -22,12 +22,12 @@ use rukh_catalog::{Catalog, Column, ColumnId, ColumnValues, KeyExpr, Table};
 use rukh_engine::{AddOutcome, Row, ScanCounters, ScanRequest, Snapshot, Write};
 use rukh_keys::{DataType, Datum, KeyRange};
 
-use crate::SqlError;
 use crate::context::PathSetting;
 use crate::dml::literal;
-use crate::scalars::datum_from_scalar;
 use crate::session::Session;
 use crate::statement::{ObjectName, Statement, folded};
+use rukh_error::SqlError;
+use rukh_functions::scalars::datum_from_scalar;
 
 /// A change of the row under one key.
 struct PointWrite {

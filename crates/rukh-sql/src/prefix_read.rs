@@ -19,7 +19,6 @@ use rukh_keys::DatumRef;
 use rukh_planner::{Constant, Source};
 use smallvec::SmallVec;
 
-use crate::SqlError;
 use crate::access::Conditions;
 use crate::context::{QueryStats, RunPath, StatementContext};
 use crate::direct::DirectPlan;
@@ -27,6 +26,7 @@ use crate::point_read::SoughtKey;
 use crate::rows::{Columns, Rows};
 use crate::session::Session;
 use crate::shape::Shape;
+use rukh_error::SqlError;
 
 /// Most rows that are read at once; more are worth choosing the path for each time.
 const ROWS_MAX: usize = 1024;

@@ -24,7 +24,7 @@ use crate::operators::ScanExec;
 use crate::past;
 use crate::pg_catalog::PgCatalog;
 use crate::sequences;
-use crate::types::table_schema;
+use crate::table_schema::table_schema;
 
 /// A table at the snapshot of one statement.
 #[derive(Debug)]

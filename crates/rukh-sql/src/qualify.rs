@@ -22,13 +22,13 @@ use datafusion::sql::sqlparser::ast::{
 };
 use rukh_catalog::{Catalog, PUBLIC};
 
-use crate::SqlError;
 use crate::normalise::quoted;
 use crate::statement::{
     AlterAction, CommentTarget, CopySource, GrantObjects, MergeAction, MergeStatement, ObjectName, Ownable,
     OwnedBy, RoleStatement, ShowStatement, Statement, folded, parse_object_name,
 };
 use crate::walk::WalkMut;
+use rukh_error::SqlError;
 
 /// Functions whose first argument names a relation.
 const OF_RELATIONS: &[&str] = &[

@@ -9,7 +9,7 @@
 //! | `^ab(c|d)`              | `ab`         | groups are not looked into                  |
 //! | `ab`, `^ab|cd`, `^[ab]` | none         | may begin with anything, or with no text    |
 
-use crate::similar;
+use rukh_functions::functions::similar;
 
 /// Returns texts with one of which all begin that a regular expression matches, if it says so plainly: one for
 /// each of its alternatives.

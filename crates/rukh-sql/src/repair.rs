@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rukh_engine::Repair;
 use rukh_kv::{KvError, KvStore};
 
-use crate::error::SqlError;
 use crate::expressions::Functions;
+use rukh_error::SqlError;
 
 /// Copies what can be read of a damaged database into an empty store, see [`rukh_engine::repair`].
 pub fn repair(source: &dyn KvStore, target: Arc<dyn KvStore>) -> Result<Repair, SqlError> {

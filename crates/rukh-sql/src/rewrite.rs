@@ -39,18 +39,17 @@ use datafusion::sql::sqlparser::ast::{
     Visitor, VisitorMut, WildcardAdditionalOptions,
 };
 
-use crate::SqlError;
-use crate::ages;
-use crate::hidden_names::HIDDEN;
-use crate::json;
 use crate::moment_words;
 use crate::order_names;
 use crate::output_names::{name_outputs, order_by_outputs};
 use crate::row_subqueries;
-use crate::similar::SIMILAR_TO_ESCAPE;
+use crate::spelled;
 use crate::statement::{call, folded};
-use crate::time_zones::TIMEZONE;
 use crate::walk::{Walk, WalkMut};
+use rukh_error::HIDDEN;
+use rukh_error::SqlError;
+use rukh_functions::functions::similar::SIMILAR_TO_ESCAPE;
+use rukh_functions::functions::time_zones::TIMEZONE;
 
 /// Rewrites in place; fails on rows of unequal length, as PostgreSQL does.
 pub(crate) fn rewrite(node: &mut impl WalkMut) -> Result<(), SqlError> {
@@ -203,9 +202,7 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
             subquery,
             negated,
         } => Ok(row_subqueries::spelled(expr, subquery, *negated)),
-        Expr::Function(function) => Ok(json::spelled(function)
-            .or_else(|| ages::spelled(function))
-            .or_else(|| remainder(function))),
+        Expr::Function(function) => Ok(spelled::spelled(function).or_else(|| remainder(function))),
         Expr::AnyOp {
             left,
             compare_op,

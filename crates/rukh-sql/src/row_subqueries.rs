@@ -14,11 +14,11 @@
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, CaseWhen, Expr, Ident, Query, SelectItem, Value};
 
-use crate::SqlError;
 use crate::dml::width_of;
-use crate::hidden_names::HIDDEN;
 use crate::rewrite::{derived, row, select};
 use crate::statement::call;
+use rukh_error::HIDDEN;
+use rukh_error::SqlError;
 
 /// Spells out the rows that the conjuncts of a condition look for.
 pub(crate) fn spell_out_conjuncts(condition: &mut Expr) {

@@ -8,18 +8,18 @@ use datafusion::arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
 use datafusion::error::DataFusionError;
 use rukh_keys::{DataType, Datum};
 
-use crate::SqlError;
-use crate::batch::batch_of_rows;
 use crate::block::Aborted;
 use crate::context::StatementContext;
 use crate::direct::DirectCursor;
-use crate::hidden_names::shown_name;
 use crate::kept::Fetch;
 use crate::runtime::Running;
-use crate::scalars::datums_from_array;
 use crate::slow_log::Watch;
 use crate::tally::Counting;
-use crate::types::{data_type_of, wire_oid};
+use rukh_error::SqlError;
+use rukh_error::shown_name;
+use rukh_functions::batch::batch_of_rows;
+use rukh_functions::scalars::datums_from_array;
+use rukh_functions::types::{data_type_of, wire_oid};
 
 /// Name and type of a result column.
 #[derive(Clone, Debug, PartialEq, Eq)]

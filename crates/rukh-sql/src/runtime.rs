@@ -14,9 +14,9 @@ use futures::StreamExt;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::SqlError;
 use crate::context::CancelHandle;
 use crate::operators::Abandoned;
+use rukh_error::SqlError;
 
 /// Longest time that a cancelled statement goes unnoticed by the thread that waits for it.
 const CANCEL_WAIT: Duration = Duration::from_millis(20);

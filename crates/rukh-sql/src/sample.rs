@@ -16,10 +16,10 @@ use datafusion::sql::sqlparser::ast::{
 };
 use rukh_catalog::{Catalog, Table};
 
-use crate::SqlError;
 use crate::normalise::quoted;
 use crate::statement::{Statement, folded, parse};
 use crate::walk::WalkMut;
+use rukh_error::SqlError;
 
 /// Spells out samples; views are in their places already, and the past is not.
 pub(crate) fn expand(query: &mut Query, catalog: &Catalog) -> Result<(), SqlError> {

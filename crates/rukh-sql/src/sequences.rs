@@ -25,11 +25,11 @@ use parking_lot::Mutex;
 use rukh_catalog::{PUBLIC, Sequence, SequenceId};
 use rukh_engine::{Engine, SequenceBlock, SequenceState};
 
-use crate::SqlError;
 use crate::normalise::quoted;
 use crate::pg_catalog::{self, Relation};
 use crate::statement::{parse_expression, parse_object_name};
 use crate::walk::Walk;
+use rukh_error::SqlError;
 
 /// The functions of this file.
 const FUNCTIONS: &[&str] = &["nextval", "currval", "lastval", "setval"];

@@ -18,7 +18,6 @@ use rukh_keys::Span;
 use rukh_kv::{Durability, KvStore};
 use rukh_planner::Constant;
 
-use crate::SqlError;
 use crate::activity::{self, Asking, Backends, Served};
 use crate::array_parameters::array_parameters;
 use crate::background::{self, Background};
@@ -51,6 +50,7 @@ use crate::statistics::KnownStatistics;
 use crate::tally::{self, Counting, ReadBy};
 use crate::template::Templates;
 use crate::translate::constants_of;
+use rukh_error::SqlError;
 
 /// What all sessions of one database share.
 #[derive(Clone)]

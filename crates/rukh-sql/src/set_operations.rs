@@ -19,8 +19,8 @@ use datafusion::logical_expr::logical_plan::Join;
 use datafusion::logical_expr::type_coercion::binary::type_union_coercion;
 use datafusion::logical_expr::{Distinct, Expr, LogicalPlan, LogicalPlanBuilder, cast};
 
-use crate::SqlError;
-use crate::hidden_names::HIDDEN;
+use rukh_error::HIDDEN;
+use rukh_error::SqlError;
 
 /// Has `EXCEPT ALL` and `INTERSECT ALL` of a plan count, those of subqueries too.
 ///

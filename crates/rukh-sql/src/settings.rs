@@ -4,12 +4,12 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::SqlError;
 use crate::client_settings::ClientSettings;
 use crate::context::PathSetting;
 use crate::search_path::SearchPath;
 use crate::slow_log::{duration_text, parse_duration};
 use crate::statement::{Isolation, serializable};
+use rukh_error::SqlError;
 
 /// Ways of reading that the planner may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

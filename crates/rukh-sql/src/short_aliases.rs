@@ -17,10 +17,10 @@ use datafusion::sql::sqlparser::ast::{
     VisitorMut, With,
 };
 
-use crate::SqlError;
 use crate::dml::width_of;
 use crate::rewrite::{rewrite, select_from};
 use crate::walk::{Walk, WalkMut};
+use rukh_error::SqlError;
 
 /// Spells out the names that aliases of a query leave out.
 pub(crate) async fn spell_out(state: &SessionState, query: &mut Query) -> Result<(), SqlError> {

@@ -20,9 +20,9 @@ use datafusion::physical_plan::ExecutionPlan;
 use parking_lot::Mutex;
 use rukh_keys::{DataType, Datum};
 
-use crate::SqlError;
 use crate::context::StatementContext;
 use crate::explain::plan_lines;
+use rukh_error::SqlError;
 
 /// Characters of a statement that are written at most.
 const STATEMENT_CHARS_MAX: usize = 10_000;

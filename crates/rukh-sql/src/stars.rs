@@ -13,10 +13,10 @@ use datafusion::sql::sqlparser::ast::{
     self, Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
 };
 
-use crate::SqlError;
-use crate::hidden_names::HIDDEN;
 use crate::rewrite::rewrite;
 use crate::statement::folded;
+use rukh_error::HIDDEN;
+use rukh_error::SqlError;
 
 /// Spells out stars of a query that give what others gave.
 pub(crate) async fn expand(state: &SessionState, query: &mut Query) -> Result<(), SqlError> {

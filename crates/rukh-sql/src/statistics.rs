@@ -13,9 +13,9 @@ use rukh_catalog::{IndexId, Table, TableId};
 use rukh_engine::{Engine, TableStatistics, ValueStatistics};
 use rukh_planner::{CommonValues, Histogram, IndexExpression, Source, Statistics, TermId, TermStatistics};
 
-use crate::SqlError;
 use crate::context::Notice;
 use crate::session::Session;
+use rukh_error::SqlError;
 
 /// What is known of a table that was never analyzed.
 static UNKNOWN: LazyLock<Arc<Statistics>> = LazyLock::new(|| Arc::new(Statistics::UNKNOWN));

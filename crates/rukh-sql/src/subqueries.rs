@@ -34,9 +34,9 @@ use datafusion::logical_expr::{
     Subquery, Volatility, binary_expr, lit, not, when,
 };
 
-use crate::SqlError;
-use crate::hidden_names::HIDDEN;
 use crate::outer_columns::free_columns;
+use rukh_error::HIDDEN;
+use rukh_error::SqlError;
 
 /// Makes aggregates of correlated subqueries that are none.
 pub(crate) fn single_values(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {

@@ -11,10 +11,10 @@ use rukh_engine::ScanCounters;
 use rukh_keys::Datum;
 use rukh_planner::{AccessPath, GroupRow};
 
-use crate::SqlError;
 use crate::access::{accepts, engine_source};
 use crate::context::StatementContext;
 use crate::direct::Reading;
+use rukh_error::SqlError;
 
 /// Rows fetched at a time.
 const CHUNK_ROWS: usize = 1024;

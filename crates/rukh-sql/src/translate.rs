@@ -12,16 +12,16 @@ use rukh_catalog::{KeyExpr, Table};
 use rukh_keys::{DAY_MICROS, DataType, Datum};
 use rukh_planner::{
     CompareOp, Constant, Function, IndexExpression, OpaquePredicate, Operand, Predicate, TermId, TermKind,
-    TimeUnit,
 };
 
-use crate::arithmetic::checked_operator;
 use crate::expressions::{normalise, parse_predicate};
-use crate::number_casts::number_cast;
 use crate::regex_prefix::regex_prefixes;
-use crate::scalars::{datum_of_scalar, scalar_from_datum};
-use crate::time_zones::{OFFSET_MAX, TIMEZONE, in_zone, is_utc, moved_from_zone};
-use crate::types::data_type_of_arrow;
+use rukh_functions::casts::numbers::number_cast;
+use rukh_functions::functions::arithmetic::checked_operator;
+use rukh_functions::functions::date_trunc::time_unit;
+use rukh_functions::functions::time_zones::{OFFSET_MAX, TIMEZONE, in_zone, is_utc, moved_from_zone};
+use rukh_functions::scalars::{datum_of_scalar, scalar_from_datum};
+use rukh_functions::types::data_type_of_arrow;
 
 /// Translates the conditions on one table, and remembers what it did not understand.
 pub(crate) struct Translator<'t> {
@@ -665,21 +665,4 @@ fn int_of(value: &ScalarValue) -> Option<i64> {
         ScalarValue::UInt64(value) => value.and_then(|v| i64::try_from(v).ok()),
         _ => None,
     }
-}
-
-/// Returns the unit that `date_trunc` knows by this name.
-pub(crate) fn time_unit(name: &str) -> Option<TimeUnit> {
-    Some(match name.to_ascii_lowercase().as_str() {
-        "microsecond" | "microseconds" => TimeUnit::Microsecond,
-        "millisecond" | "milliseconds" => TimeUnit::Millisecond,
-        "second" => TimeUnit::Second,
-        "minute" => TimeUnit::Minute,
-        "hour" => TimeUnit::Hour,
-        "day" => TimeUnit::Day,
-        "week" => TimeUnit::Week,
-        "month" => TimeUnit::Month,
-        "quarter" => TimeUnit::Quarter,
-        "year" => TimeUnit::Year,
-        _ => return None,
-    })
 }

@@ -10,7 +10,7 @@ use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Union, Values, cast};
 
-use crate::number_casts::double_of;
+use rukh_functions::casts::numbers::double_of;
 
 /// Casts the decimals in columns of a node that have floats, too.
 pub(crate) fn doubled(node: LogicalPlan) -> DataFusionResult<Transformed<LogicalPlan>> {

@@ -7,7 +7,7 @@
 //! | texts and byte strings by number                    | a copy of each                                        |
 //! | narrower integers, DATE, floats, BOOLEAN; DECIMAL of 18 digits at most; UUID | a conversion of each value: vectors have 64 bits of each, Arrow less, or 128 |
 //!
-//! The Arrow type of each column is [`crate::types::arrow_type`]'s, as in `batch`.
+//! The Arrow type of each column is [`rukh_functions::types::arrow_type`]'s, as in `batch`.
 
 #![warn(clippy::arithmetic_side_effects)]
 
@@ -23,7 +23,7 @@ use datafusion::arrow::datatypes::SchemaRef;
 use rukh_engine::{ColumnBatch, ColumnVector, Strings, Values, ranked_float, ranked_real};
 use rukh_keys::{DataType, Datum};
 
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// Makes a batch of vectors, one for each field of the schema.
 pub(crate) fn record_batch(schema: SchemaRef, batch: ColumnBatch) -> Result<RecordBatch, SqlError> {
@@ -75,7 +75,8 @@ pub(crate) fn int_array(ty: &DataType, values: Vec<i64>, nulls: Option<NullBuffe
         DataType::Date => each!(Date32Array, v => v as i32),
         DataType::Time { .. } => Arc::new(Time64MicrosecondArray::new(values.into(), nulls)),
         DataType::Timestamp | DataType::TimestampTz => Arc::new(
-            TimestampMicrosecondArray::new(values.into(), nulls).with_data_type(crate::types::arrow_type(ty)),
+            TimestampMicrosecondArray::new(values.into(), nulls)
+                .with_data_type(rukh_functions::types::arrow_type(ty)),
         ),
         _ => Arc::new(Int64Array::new(values.into(), nulls)),
     }
@@ -83,7 +84,7 @@ pub(crate) fn int_array(ty: &DataType, values: Vec<i64>, nulls: Option<NullBuffe
 
 fn decimals(ty: &DataType, values: Vec<i128>, nulls: Option<NullBuffer>) -> ArrayRef {
     let array = Decimal128Array::new(values.into(), nulls);
-    Arc::new(array.with_data_type(crate::types::arrow_type(ty)))
+    Arc::new(array.with_data_type(rukh_functions::types::arrow_type(ty)))
 }
 
 fn byte_array(ty: &DataType, strings: Strings, nulls: Option<NullBuffer>) -> Result<ArrayRef, SqlError> {

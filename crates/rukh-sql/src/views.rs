@@ -14,12 +14,12 @@ use datafusion::sql::sqlparser::ast::{
 };
 use rukh_catalog::{Catalog, ColumnId, TableId, View, ViewId};
 
-use crate::SqlError;
 use crate::past;
 use crate::provider::RukhTable;
 use crate::rewrite;
 use crate::statement::{Statement, folded, parse};
 use crate::walk::WalkMut;
+use rukh_error::SqlError;
 
 /// Most views that one statement may stand for, those within views counted each time.
 const VIEWS_MAX: usize = 200;

@@ -22,11 +22,11 @@ use datafusion::sql::sqlparser::ast::{
     TableWithJoins, Value, Visitor, VisitorMut,
 };
 
-use crate::SqlError;
-use crate::hidden_names::HIDDEN;
 use crate::rewrite::select_from;
 use crate::statement::folded;
 use crate::walk::{Walk, WalkMut};
+use rukh_error::HIDDEN;
+use rukh_error::SqlError;
 
 /// Functions that take rows of a relation by its name, and make JSON of them.
 const TO_JSON: [&str; 3] = ["row_to_json", "to_json", "json_agg"];

@@ -11,8 +11,8 @@ use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::expr::WindowFunction;
 use datafusion::logical_expr::{Expr, ExprSchemable, WindowFrame, WindowFrameBound, WindowFrameUnits};
 
-use crate::SqlError;
-use crate::types::{data_type_of_arrow, postgres_name};
+use rukh_error::SqlError;
+use rukh_functions::types::{data_type_of_arrow, postgres_name};
 
 /// Frames a window function by groups where its ORDER BY has no ranges.
 ///

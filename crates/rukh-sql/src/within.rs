@@ -12,9 +12,9 @@ use rukh_engine::ScanCounters;
 use rukh_keys::Datum;
 use rukh_planner::{Predicate, Within};
 
-use crate::SqlError;
 use crate::access::{Conditions, Read};
 use crate::context::StatementContext;
+use rukh_error::SqlError;
 
 /// Most names that are kept, and their bytes, about.
 const NAMES_MAX: usize = 1 << 18;

@@ -18,8 +18,15 @@ const EDGES: &[(&str, &[&str])] = &[
         &["rukh-planner", "rukh-catalog", "rukh-keys", "rukh-kv"],
     ),
     (
+        "rukh-error",
+        &["rukh-engine", "rukh-catalog", "rukh-keys", "rukh-kv"],
+    ),
+    ("rukh-functions", &["rukh-error", "rukh-planner", "rukh-keys"]),
+    (
         "rukh-sql",
         &[
+            "rukh-functions",
+            "rukh-error",
             "rukh-engine",
             "rukh-planner",
             "rukh-catalog",
@@ -59,12 +66,14 @@ const EDGES: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that several crates of the workspace may name, and no others.
-const SHARED: &[(&str, &[&str])] = &[("prost", &["rukh-flight", "rukh-hbase"])];
+const SHARED: &[(&str, &[&str])] = &[
+    ("prost", &["rukh-flight", "rukh-hbase"]),
+    ("datafusion", &["rukh-error", "rukh-functions", "rukh-sql"]),
+];
 
 /// Crates that exactly one crate of the workspace may name.
 const OWNERS: &[(&str, &str)] = &[
     ("rocksdb", "rukh-kv"),
-    ("datafusion", "rukh-sql"),
     ("pgwire", "rukh-server"),
     ("arrow-pg", "rukh-server"),
     ("arrow-flight", "rukh-flight"),
@@ -269,7 +278,7 @@ mod tests {
             ),
             [
                 "crates/rukh-engine/Cargo.toml:4: rocksdb may be named by rukh-kv only",
-                "crates/rukh-engine/Cargo.toml:6: datafusion may be named by rukh-sql only",
+                "crates/rukh-engine/Cargo.toml:6: datafusion may be named by rukh-error and rukh-functions and rukh-sql only",
             ]
         );
         assert_eq!(

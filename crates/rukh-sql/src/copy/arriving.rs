@@ -11,7 +11,7 @@ use std::rc::Rc;
 use rukh_engine::Engine;
 
 use super::client::{FromClient, client_error};
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// Bytes taken at once.
 const PIECE: usize = 64 << 10;

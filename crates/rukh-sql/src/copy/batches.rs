@@ -6,8 +6,8 @@ use datafusion::arrow::datatypes::{DataType as ArrowType, SchemaRef};
 use rukh_keys::Datum;
 
 use super::import::{Assembler, Columns, Import};
-use crate::SqlError;
-use crate::scalars::assigned_datums;
+use rukh_error::SqlError;
+use rukh_functions::scalars::assigned_datums;
 
 /// Returns the file's columns to read, and the column of the table that each fills.
 pub(super) fn chosen(columns: &Columns, schema: &SchemaRef) -> Result<(Vec<usize>, Vec<usize>), SqlError> {

@@ -3,8 +3,8 @@
 use std::io::{self, Read};
 
 use super::run::file_error;
-use crate::SqlError;
 use crate::statement::{CopyDirection, CopyFormat, CopyStatement};
+use rukh_error::SqlError;
 
 /// What is about to go over to or come from a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

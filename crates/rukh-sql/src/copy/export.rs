@@ -18,7 +18,6 @@ use super::client::{CopyClient, CopyShape, client_error};
 use super::file_error;
 use super::import::check_columns;
 use super::lines::Lines;
-use crate::SqlError;
 use crate::normalise::quoted;
 use crate::progress::Task;
 use crate::rows::{Rows, rows_of_batch};
@@ -26,6 +25,7 @@ use crate::session::Session;
 use crate::statement::{
     CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, Name, ObjectName, Statement, parse,
 };
+use rukh_error::SqlError;
 
 /// Runs COPY TO; returns the number of rows.
 pub(super) fn export(

@@ -27,7 +27,6 @@ use super::lines::{csv_line, given_columns};
 use super::rejects::Rejects;
 use super::sink::Sink;
 use super::{binary, file_error, ipc, json, parquet};
-use crate::SqlError;
 use crate::context::Notice;
 use crate::ddl::stored_expression;
 use crate::expressions::{Functions, evaluate_default};
@@ -39,6 +38,7 @@ use crate::statement::{
     Name,
 };
 use crate::statistics::analyze_after_load;
+use rukh_error::SqlError;
 
 /// Rows between two reports of progress.
 const REPORT_ROWS: u64 = 4096;

@@ -27,10 +27,10 @@ use serde_json::Value;
 use super::csv::{ReadError, Record, Records};
 use super::run::unbroken;
 use super::{file_error, ipc};
-use crate::SqlError;
 use crate::show::{batch, booleans, texts};
 use crate::statement::{CopyFormat, CopyHeader, CopyOptions};
-use crate::types::data_type_of;
+use rukh_error::SqlError;
+use rukh_functions::types::data_type_of;
 
 /// Records that are looked at.
 const SAMPLE_ROWS: u64 = 100_000;

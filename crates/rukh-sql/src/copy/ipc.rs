@@ -14,7 +14,7 @@ use datafusion::arrow::ipc::reader::StreamDecoder;
 use super::batches::{add_batch, chosen};
 use super::import::Import;
 use super::run::unbroken;
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// What a file starts with, padded with zeros, and ends with.
 const MAGIC: &[u8; 6] = b"ARROW1";

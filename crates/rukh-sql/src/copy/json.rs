@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 
 use super::file_error;
 use super::import::{Assembler, Import, shortened};
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// Longest line: a file without line ends must not be read into memory as a whole.
 const LINE_BYTES_MAX: u64 = 256 << 20;

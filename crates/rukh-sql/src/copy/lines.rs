@@ -4,10 +4,10 @@ use rukh_keys::{DataType, Datum};
 
 use super::binary::SIGNATURE;
 use super::text::escape_into;
-use crate::SqlError;
-use crate::binary;
 use crate::rows::ColumnInfo;
 use crate::statement::{CopyFormat, CopyHeader, CopyOptions, GivenColumns, Name};
+use rukh_error::SqlError;
+use rukh_functions::forms::binary;
 
 /// Writes rows one after another.
 pub(super) struct Lines<'a> {

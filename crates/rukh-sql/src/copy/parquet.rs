@@ -8,7 +8,7 @@ use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use super::batches::{add_batch, chosen};
 use super::import::Import;
 use super::run::unbroken;
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// Rows of one batch.
 const BATCH_ROWS: usize = 4096;

@@ -7,9 +7,9 @@ use datafusion::scalar::ScalarValue;
 
 use super::client::{self, CopyClient};
 use super::{export, import};
-use crate::SqlError;
 use crate::session::Session;
 use crate::statement::{CopyDirection, CopyStatement};
+use rukh_error::SqlError;
 
 /// Runs COPY; returns its tag, `COPY <rows>`. `client` takes the rows of STDOUT, and has those of STDIN.
 pub(crate) fn run(

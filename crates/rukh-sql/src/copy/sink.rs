@@ -10,9 +10,9 @@ use rukh_keys::Datum;
 use rukh_kv::Durability;
 
 use super::arriving::Arriving;
-use crate::SqlError;
 use crate::progress::Task;
 use crate::session::Session;
+use rukh_error::SqlError;
 
 /// Most rows that one ordinary write takes.
 const WRITE_ROWS_MAX: u64 = 10_000;

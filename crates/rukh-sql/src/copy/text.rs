@@ -8,7 +8,7 @@
 use std::io::Read;
 
 use super::csv::{ReadError, Record, Records};
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// How the lines of a file end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

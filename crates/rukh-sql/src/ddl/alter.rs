@@ -27,7 +27,6 @@ use super::remove::check_no_views;
 use super::run::column_id;
 use super::stored::{check_constraint, generated_column, stored_expression};
 use super::versions::set_versions;
-use crate::SqlError;
 use crate::context::Notice;
 use crate::expressions::Functions;
 use crate::rows::rows_of_batch;
@@ -39,6 +38,7 @@ use crate::statement::{
 };
 use crate::views::views_on;
 use crate::walk::WalkMut;
+use rukh_error::SqlError;
 
 /// Runs ALTER TABLE.
 pub(super) fn alter_table(session: &mut Session, statement: &AlterTableStatement) -> Result<(), SqlError> {

@@ -8,10 +8,10 @@ use rukh_engine::DefinitionChanges;
 use super::alter::skipped_column;
 use super::alter_sequence::alter_sequence;
 use super::create_table::own_sequence;
-use crate::SqlError;
 use crate::sequences::default_of;
 use crate::session::Session;
 use crate::statement::{AlterSequenceStatement, IdentityDefinition, IdentityKind, Name, ObjectName};
+use rukh_error::SqlError;
 
 /// Runs ADD GENERATED … AS IDENTITY.
 pub(super) fn add_identity(

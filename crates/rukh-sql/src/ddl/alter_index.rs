@@ -5,9 +5,9 @@ use rukh_catalog::{CatalogError, Index, IndexId, IndexState, Table, TableId};
 use super::alter::{check_free, repack_error, skipped};
 use super::create_index::index_error;
 use super::run::PUBLIC;
-use crate::SqlError;
 use crate::session::Session;
 use crate::statement::{IndexAction, ObjectName};
+use rukh_error::SqlError;
 
 /// Runs ALTER INDEX.
 pub(super) fn alter_index(

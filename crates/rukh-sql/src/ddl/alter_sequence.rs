@@ -6,10 +6,10 @@ use rukh_engine::{AlteredSequence, SequenceState};
 use super::alter::skipped;
 use super::run::PUBLIC;
 use super::sequence::bounds_of;
-use crate::SqlError;
 use crate::sequences::{given_last, is_fresh};
 use crate::session::Session;
 use crate::statement::{AlterSequenceStatement, OwnedBy, Restart};
+use rukh_error::SqlError;
 
 /// Runs ALTER SEQUENCE with options; `table` returns a table that changes at the same time.
 pub(super) fn alter_sequence(

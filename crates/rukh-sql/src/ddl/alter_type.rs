@@ -18,10 +18,10 @@
 use rukh_catalog::{Catalog, Column, ColumnId, Table};
 use rukh_keys::DataType;
 
-use crate::SqlError;
 use crate::expressions::evaluate_default;
 use crate::sequences::sequence_of_default;
 use crate::views::views_on;
+use rukh_error::SqlError;
 
 /// Returns a table with another type of a column.
 pub(super) fn retyped(

@@ -5,9 +5,9 @@ use rukh_engine::DefinitionChanges;
 
 use super::run::{PUBLIC, column_id};
 use super::schema::unknown;
-use crate::SqlError;
 use crate::session::Session;
 use crate::statement::{CommentTarget, ObjectName};
+use rukh_error::SqlError;
 
 /// Runs COMMENT ON; no text removes the comment.
 pub(super) fn comment(

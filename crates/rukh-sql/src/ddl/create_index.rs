@@ -14,13 +14,14 @@ use rukh_keys::DataType;
 
 use super::run::{column_id, column_ids, free_name, is_taken};
 use super::stored::stored_expression;
-use crate::SqlError;
 use crate::expressions::TypedExpression;
 use crate::session::Session;
 use crate::statement::{
     CreateIndexStatement, Expression, KeyElementDefinition, KeyExprDefinition, Name, ObjectName,
 };
-use crate::types::{arrow_type, table_schema};
+use crate::table_schema::table_schema;
+use rukh_error::SqlError;
+use rukh_functions::types::arrow_type;
 
 pub(super) fn create_index(session: &mut Session, statement: &CreateIndexStatement) -> Result<(), SqlError> {
     let catalog = session.engine().catalog();

@@ -16,7 +16,6 @@ use super::run::{PUBLIC, column_id, column_ids, free_name_beside, is_taken, sche
 use super::sequence::sequence;
 use super::stored::{check_constraint, check_stored, generated_column};
 use super::versions::set_versions;
-use crate::SqlError;
 use crate::context::Notice;
 use crate::expressions::evaluate_default;
 use crate::sequences::{calls_sequence, default_of, next_of};
@@ -25,6 +24,7 @@ use crate::statement::{
     ColumnDefinition, CreateTableStatement, Expression, IdentityDefinition, IdentityKind,
     KeyElementDefinition, KeyExprDefinition, Name, ObjectName, UniqueDefinition, parse_object_name,
 };
+use rukh_error::SqlError;
 
 pub(super) fn create_table(session: &mut Session, statement: &CreateTableStatement) -> Result<(), SqlError> {
     create_table_to_fill(session, statement, false)

@@ -15,13 +15,13 @@ use rukh_engine::NoProgress;
 
 use super::create_index::{element_names, index_error};
 use super::run::{PUBLIC, free_name};
-use crate::SqlError;
 use crate::session::Session;
 use crate::statement::{
     CheckDefinition, ColumnDefinition, CreateTableStatement, Expression, FamilyDefinition,
     IdentityDefinition, IdentityKind, KeyElementDefinition, KeyExprDefinition, LikeClause, Name,
     SequenceOptions, parse_expression,
 };
+use rukh_error::SqlError;
 
 /// A table that another is like.
 pub(super) struct Liked {

@@ -17,12 +17,12 @@ use rukh_engine::DefinitionChanges;
 use super::alter::{check_free, skipped};
 use super::run::PUBLIC;
 use super::schema::unknown;
-use crate::SqlError;
 use crate::context::Notice;
 use crate::sequences::{default_of, sequence_named_in_default};
 use crate::session::Session;
 use crate::statement::{Name, ObjectName, Ownable, Statement, folded, parse};
 use crate::walk::WalkMut;
+use rukh_error::SqlError;
 
 /// Runs ALTER TABLE, VIEW or SEQUENCE … RENAME TO; as a table any of them may be named.
 pub(super) fn rename(

@@ -8,13 +8,13 @@ use rukh_catalog::{Catalog, Column, IndexId, SchemaId, Sequence, SequenceId, Tab
 use rukh_engine::{DefinitionChanges, Numbering};
 
 use super::run::PUBLIC;
-use crate::SqlError;
 use crate::context::Notice;
 use crate::normalise::quoted;
 use crate::sequences::sequence_named_in_default;
 use crate::session::Session;
 use crate::statement::{Name, ObjectName};
 use crate::views::views_on;
+use rukh_error::SqlError;
 
 /// What a statement drops.
 struct Removal<'a> {

@@ -14,10 +14,10 @@ use super::remove::{drop_indexes, drop_sequences, drop_tables, drop_views, trunc
 use super::schema::{schema, unknown};
 use super::sequence::create_sequence;
 use super::view::create_view;
-use crate::SqlError;
 use crate::context::Notice;
 use crate::session::Session;
 use crate::statement::{Name, ObjectName, Ownable, Statement};
+use rukh_error::SqlError;
 
 pub(super) use rukh_catalog::PUBLIC;
 

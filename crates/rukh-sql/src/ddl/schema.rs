@@ -5,11 +5,11 @@ use rukh_engine::DefinitionChanges;
 
 use super::moves::{Moves, moved};
 use super::run::PUBLIC;
-use crate::SqlError;
 use crate::context::Notice;
 use crate::roles;
 use crate::session::Session;
 use crate::statement::{Name, SchemaStatement, Statement};
+use rukh_error::SqlError;
 
 /// Schemas that are none of the user's.
 const SYSTEM: [&str; 2] = ["pg_catalog", "information_schema"];

@@ -5,9 +5,9 @@ use rukh_keys::DataType;
 
 use super::alter_sequence::owner;
 use super::run::{is_taken, schema_of};
-use crate::SqlError;
 use crate::session::Session;
 use crate::statement::{ObjectName, OwnedBy, SequenceOptions};
+use rukh_error::SqlError;
 
 /// Runs CREATE SEQUENCE.
 pub(super) fn create_sequence(

@@ -9,12 +9,12 @@ use datafusion::sql::sqlparser::ast::{self, Visitor};
 use rukh_catalog::{Check, Column, Generated, Table};
 use rukh_keys::DataType;
 
-use crate::SqlError;
 use crate::expressions::{TypedExpression, normalise, typed_as, typed_on};
-use crate::scalars::assigned_datums;
 use crate::statement::{CheckDefinition, Expression, Name, parse_expression};
-use crate::types::table_schema;
+use crate::table_schema::table_schema;
 use crate::walk::Walk;
+use rukh_error::SqlError;
+use rukh_functions::scalars::assigned_datums;
 
 /// Types an expression and returns the text that is stored, which must be read as the same again.
 pub(crate) fn stored_expression(

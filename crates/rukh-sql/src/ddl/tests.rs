@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rukh_keys::Datum;
 use rukh_kv::MemoryStore;
 
-use crate::SqlError;
 use crate::session::{Session, Shared};
+use rukh_error::SqlError;
 
 fn session() -> Session {
     Shared::open(Arc::new(MemoryStore::new()), false)

@@ -5,14 +5,14 @@ use rukh_catalog::{Catalog, View, ViewColumn, ViewId};
 use std::ops::ControlFlow;
 
 use super::run::{is_taken, schema_of};
-use crate::SqlError;
 use crate::dml::is_updatable;
-use crate::hidden_names::shown_name;
 use crate::session::Session;
 use crate::statement::{CreateViewStatement, Statement, parse};
-use crate::types::data_type_of;
 use crate::views::{expand, qualify, tables_read};
 use crate::walk::Walk;
+use rukh_error::SqlError;
+use rukh_error::shown_name;
+use rukh_functions::types::data_type_of;
 
 /// Runs CREATE VIEW.
 pub(super) fn create_view(session: &mut Session, statement: &CreateViewStatement) -> Result<(), SqlError> {

@@ -16,8 +16,8 @@ use rukh_keys::Datum;
 use super::conflict::{Conflict, ConflictUpdate};
 use super::resolve::second_time;
 use super::values::literal;
-use crate::SqlError;
 use crate::statement::folded;
+use rukh_error::SqlError;
 
 /// Counters with what is added to each.
 pub(super) struct Adder {

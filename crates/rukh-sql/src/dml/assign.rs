@@ -10,11 +10,11 @@ use rukh_catalog::{Column, ColumnId, Table};
 
 use super::target::column_of;
 use super::values::{computed_kind, is_default};
-use crate::SqlError;
-use crate::hidden_names::HIDDEN;
 use crate::moment_words::moment_cast;
 use crate::rewrite::{derived, select_from};
 use crate::statement::{ObjectName, folded};
+use rukh_error::HIDDEN;
+use rukh_error::SqlError;
 
 /// Returns the columns of SET with their expressions; DEFAULT becomes the column's default.
 pub(super) fn assignments(

@@ -24,13 +24,13 @@ use super::returning::{Returning, Written};
 use super::shape::relation_of;
 use super::target::{Scope, Target, commit, refuse, target};
 use super::view::{Change, ViewTarget};
-use crate::SqlError;
 use crate::computed::Relation;
-use crate::hidden_names::HIDDEN;
 use crate::rewrite::derived;
-use crate::scalars::{assigned_datums, datums_from_array};
 use crate::session::Session;
 use crate::statement::{DeleteStatement, ObjectName, UpdateStatement, folded};
+use rukh_error::HIDDEN;
+use rukh_error::SqlError;
+use rukh_functions::scalars::{assigned_datums, datums_from_array};
 
 /// Runs UPDATE.
 pub(crate) fn update(

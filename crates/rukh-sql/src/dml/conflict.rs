@@ -6,9 +6,9 @@ use rukh_engine::OnConflict;
 
 use super::assign::assignments;
 use super::target::named_columns;
-use crate::SqlError;
 use crate::ddl::stored_expression;
 use crate::statement::{InsertStatement, ObjectName};
+use rukh_error::SqlError;
 
 /// What becomes of a row that is given for a key, or a UNIQUE value, that is taken.
 pub(super) enum Conflict {

@@ -14,9 +14,9 @@ use super::returning::{Returning, Written};
 use super::target::{Scope, Target, commit, refuse, target};
 use super::values::{RowFiller, Values, check_given, check_width};
 use super::view::{Change, ViewTarget};
-use crate::SqlError;
 use crate::session::Session;
 use crate::statement::{InsertStatement, ObjectName, folded};
+use rukh_error::SqlError;
 
 /// Runs INSERT or UPSERT.
 pub(crate) fn insert(

@@ -27,15 +27,15 @@ use super::shape::relation_of;
 use super::target::{Scope, Target, commit, named_columns};
 use super::values::{RowFiller, check_given, check_width, is_default};
 use super::view::Change;
-use crate::SqlError;
 use crate::computed::{Clause, Computed, Relation};
-use crate::hidden_names::HIDDEN;
 use crate::rewrite::select_from;
-use crate::scalars::assigned_datums;
 use crate::session::Session;
 use crate::statement::{MergeAction, MergeClause, MergeKind, MergeStatement, Overriding, folded};
-use crate::types::table_schema;
+use crate::table_schema::table_schema;
 use crate::walk::WalkMut;
+use rukh_error::HIDDEN;
+use rukh_error::SqlError;
+use rukh_functions::scalars::assigned_datums;
 
 /// Runs MERGE.
 pub(crate) fn merge(

@@ -15,9 +15,9 @@ use rukh_keys::Span;
 use super::change::stored_rows;
 use super::returning::Written;
 use super::target::commit;
-use crate::SqlError;
 use crate::context::StatementContext;
 use crate::session::{Planned, Session};
+use rukh_error::SqlError;
 
 /// Rows up to which a range is removed row by row: few ranges keep reading quick.
 const RANGE_ROWS: u64 = 10_000;

@@ -14,12 +14,12 @@ use rukh_catalog::{ColumnId, Table};
 use rukh_engine::{Obstacle, OnConflict, Row, Write};
 
 use super::conflict::ConflictUpdate;
-use crate::SqlError;
-use crate::batch::batch_of_rows;
 use crate::computed::{Clause, Computed, Relation, make_batch};
-use crate::scalars::assigned_datums;
 use crate::session::Session;
-use crate::types::table_schema;
+use crate::table_schema::table_schema;
+use rukh_error::SqlError;
+use rukh_functions::batch::batch_of_rows;
+use rukh_functions::scalars::assigned_datums;
 
 /// Rows that are looked up together.
 const CHUNK_ROWS: usize = 1024;

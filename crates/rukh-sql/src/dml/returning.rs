@@ -10,12 +10,12 @@ use rukh_catalog::{ColumnId, Table};
 use rukh_engine::{Row, Write};
 
 use super::target::Target;
-use crate::SqlError;
-use crate::batch::batch_of_rows;
 use crate::computed::{Clause, Computed, Relation, make_batch};
 use crate::rows::Rows;
 use crate::session::Session;
-use crate::types::table_schema;
+use crate::table_schema::table_schema;
+use rukh_error::SqlError;
+use rukh_functions::batch::batch_of_rows;
 
 /// Most bytes of rows that one statement may return: they are held until it has been committed.
 pub(super) const RETURNED_BYTES_MAX: usize = 512 << 20;

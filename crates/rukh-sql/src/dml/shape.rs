@@ -14,11 +14,11 @@ use super::conflict::{Conflict, conflict_of};
 use super::insert::{check_insert, insert_target, leading, literal_rows, width_of};
 use super::merge::{ACTION, MergeReading, action_name, insert_values};
 use super::values::{check_width, is_default};
-use crate::SqlError;
 use crate::rewrite::{derived, select_from, select_table, select_values};
 use crate::statement::{
     DeleteStatement, InsertStatement, MergeAction, MergeKind, MergeStatement, UpdateStatement,
 };
+use rukh_error::SqlError;
 
 /// A statement that writes, taken apart.
 pub(crate) struct WriteShape {

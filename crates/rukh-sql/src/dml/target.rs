@@ -7,9 +7,9 @@ use rukh_catalog::{Catalog, Column, ColumnId, Table};
 use rukh_engine::Write;
 
 use super::view::{Change, ViewTarget, view_target};
-use crate::SqlError;
 use crate::session::Session;
 use crate::statement::ObjectName;
+use rukh_error::SqlError;
 
 /// Makes the changes of a statement durable, unless it was cancelled.
 pub(super) fn commit(session: &Session, write: Write) -> Result<(), SqlError> {

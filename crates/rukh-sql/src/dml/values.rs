@@ -10,13 +10,13 @@ use rukh_catalog::{Column, ColumnId, Identity, Sequence, Table};
 use rukh_engine::{Row, Snapshot};
 use rukh_keys::{DataType, Datum};
 
-use crate::SqlError;
 use crate::expressions::{evaluate_constant, evaluate_default};
 use crate::moment_words::moment_cast;
-use crate::scalars::{assigned_datums, datum_from_scalar};
 use crate::sequences::{Sequences, sequence_of_default};
 use crate::session::Session;
 use crate::statement::Overriding;
+use rukh_error::SqlError;
+use rukh_functions::scalars::{assigned_datums, datum_from_scalar};
 
 pub(super) fn check_width(given: usize, wanted: usize) -> Result<(), SqlError> {
     match given.cmp(&wanted) {

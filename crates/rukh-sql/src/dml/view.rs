@@ -13,17 +13,17 @@ use rukh_catalog::{Catalog, CheckOption, ColumnId, Table, View};
 use rukh_engine::{Row, Write};
 
 use super::values::literal;
-use crate::SqlError;
-use crate::batch::batch_of_rows;
 use crate::computed::{Clause, Computed, Relation};
 use crate::expressions::{evaluate_constant, is_aggregate};
-use crate::hidden_names::HIDDEN;
 use crate::rewrite::{derived, select_from};
-use crate::scalars::datum_from_scalar;
 use crate::session::Session;
 use crate::statement::{ObjectName, Statement, folded, parse};
-use crate::types::table_schema;
+use crate::table_schema::table_schema;
 use crate::walk::Walk;
+use rukh_error::HIDDEN;
+use rukh_error::SqlError;
+use rukh_functions::batch::batch_of_rows;
+use rukh_functions::scalars::datum_from_scalar;
 
 /// What a statement does with a view, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

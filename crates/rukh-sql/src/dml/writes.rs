@@ -17,13 +17,13 @@ use super::insert::insert_into;
 use super::merge::merge_within;
 use super::returning::{RETURNED_BYTES_MAX, Written, too_much};
 use super::target::{Scope, commit};
-use crate::SqlError;
 use crate::computed::make_batch;
 use crate::dispatch::{tagged, verb_of};
 use crate::output_names::without_twins;
 use crate::rows::Rows;
 use crate::session::Session;
 use crate::statement::{Statement, WritesStatement, rows_name};
+use rukh_error::SqlError;
 
 /// Runs a statement whose WITH writes; returns tag and rows of what stands behind WITH.
 pub(crate) fn writes(

@@ -19,7 +19,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::joins::NestedLoopJoinExec;
 use datafusion::physical_plan::joins::utils::JoinFilter;
 
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// Whether the rows of one run of a plan are wanted no more.
 #[derive(Clone, Debug, Default)]

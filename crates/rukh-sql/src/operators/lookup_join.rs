@@ -34,7 +34,7 @@ use futures::StreamExt;
 
 use super::LookupSide;
 use super::scan::external;
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// Rows of the outer side that are taken first, and at most.
 const OUTER_ROWS_FIRST: usize = 128;

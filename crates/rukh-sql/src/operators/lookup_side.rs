@@ -21,10 +21,10 @@ use rukh_planner::{AccessPath, CompareOp, Constant, Operand, Predicate, ScanKind
 use super::ScanExec;
 use super::scan::external;
 use super::scan_column::{CastColumn, ScanColumn};
-use crate::SqlError;
 use crate::access::{Conditions, Wanted};
-use crate::scalars::datums_from_array;
-use crate::types::{arrow_type, data_type_of_arrow};
+use rukh_error::SqlError;
+use rukh_functions::scalars::datums_from_array;
+use rukh_functions::types::{arrow_type, data_type_of_arrow};
 
 /// A scan to be read by key, and what stands between it and the join.
 #[derive(Clone, Debug)]

@@ -6,8 +6,8 @@ use rukh_catalog::{FamilyId, Index, Table};
 use rukh_keys::KeyRange;
 use rukh_planner::AccessPath;
 
-use crate::SqlError;
 use crate::context::StatementContext;
+use rukh_error::SqlError;
 
 /// Estimated keys from which a scan is split over the cores.
 const PARALLEL_KEYS_MIN: f64 = 50_000.0;

@@ -22,7 +22,7 @@ use rukh_planner::{CompareOp, Operand, Predicate};
 
 use super::ScanExec;
 use super::scan_column::{CastColumn, ScanColumn};
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// The operator that knows all it will find out before it asks for the first row of a scan.
 pub(super) const HASH_JOIN: &str = "hash join";

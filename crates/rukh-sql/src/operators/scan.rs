@@ -36,14 +36,14 @@ use rukh_keys::DataType;
 use rukh_planner::{AccessPath, Grouped, OrderKey, Source, TermId};
 
 use super::parts::{Part, parts};
-use crate::SqlError;
 use crate::access::{Conditions, Read, Wanted};
-use crate::batch::BatchBuilder;
 use crate::context::{StatementContext, Totals};
-use crate::types::table_schema;
+use crate::table_schema::table_schema;
 use crate::within::RowNames;
 use among::Among;
 use partition::{Reader, RowReader, ScanState};
+use rukh_error::SqlError;
+use rukh_functions::batch::BatchBuilder;
 use run_time::RunTime;
 pub(crate) use totals::TotalsScan;
 pub(crate) use vectors::Given;

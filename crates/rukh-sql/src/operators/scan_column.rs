@@ -9,9 +9,9 @@ use rukh_keys::{DataType, Datum};
 use rukh_planner::{Constant, Function, Operand};
 
 use super::ScanExec;
-use crate::scalars::datum_of_scalar;
 use crate::translate::widens;
-use crate::types::{arrow_type, data_type_of_arrow};
+use rukh_functions::scalars::datum_of_scalar;
+use rukh_functions::types::{arrow_type, data_type_of_arrow};
 
 /// A column of an input, and the types it is cast to in turn.
 #[derive(Clone, Debug, PartialEq)]

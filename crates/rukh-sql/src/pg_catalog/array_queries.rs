@@ -14,9 +14,9 @@ use datafusion::sql::sqlparser::ast::{
     OrderByKind, Query, Select, SelectItem, SetExpr, Value, WindowSpec, WindowType,
 };
 
-use crate::hidden_names::HIDDEN;
 use crate::rewrite::{derived, select};
 use crate::statement::{call, folded};
+use rukh_error::HIDDEN;
 
 /// Makes a subquery that aggregates of `ARRAY(SELECT …)`.
 pub(super) fn spelled(function: &Function) -> Option<Expr> {

@@ -8,7 +8,7 @@ use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Field
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
 
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// A function of one array.
 #[derive(Debug, PartialEq, Eq, Hash)]

@@ -14,8 +14,8 @@ use datafusion::sql::sqlparser::ast::{
     TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs, TableWithJoins, UnaryOperator, Value,
 };
 
-use crate::hidden_names::HIDDEN;
 use crate::statement::call;
+use rukh_error::HIDDEN;
 
 /// The function that gives rows, and an array to DataFusion.
 const SERIES: &str = "generate_series";

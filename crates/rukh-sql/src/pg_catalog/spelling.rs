@@ -1,7 +1,7 @@
 //! `format` and `parse_ident`: texts of SQL put together and taken apart.
 
-use crate::SqlError;
 use crate::normalise::{quoted, quoted_string};
+use rukh_error::SqlError;
 
 use super::functions::text;
 use super::table::Cell;

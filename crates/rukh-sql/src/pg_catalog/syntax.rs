@@ -33,11 +33,11 @@ use datafusion::sql::sqlparser::ast::{
     Value, ValueWithSpan, VisitorMut,
 };
 
-use crate::array_text::elements;
 use crate::output_names::name_of;
-use crate::similar::{LIKE_ESCAPE, like_escape};
 use crate::statement::call;
 use crate::walk::WalkMut;
+use rukh_functions::forms::array_text::elements;
+use rukh_functions::functions::similar::{LIKE_ESCAPE, like_escape};
 
 use super::rows::KEYWORDS;
 use super::{array_queries, series, type_tree};

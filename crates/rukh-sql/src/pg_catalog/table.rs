@@ -14,8 +14,8 @@ use datafusion::arrow::datatypes::{
     DataType as ArrowType, Field, Float64Type, Int64Type, Schema, SchemaRef, TimeUnit,
 };
 
-use crate::SqlError;
-use crate::types::WIRE_KEY;
+use rukh_error::SqlError;
+use rukh_functions::types::WIRE_KEY;
 
 /// The type of a column, as far as clients tell it apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -23,7 +23,6 @@ use datafusion::sql::sqlparser::ast::{
 };
 use rukh_catalog::{Catalog, Rights, Role, Table, View};
 
-use crate::SqlError;
 use crate::locking;
 use crate::pg_catalog::number;
 use crate::statement::{
@@ -31,6 +30,7 @@ use crate::statement::{
     OwnedBy, SchemaStatement, ShowStatement, Statement, folded, parse,
 };
 use crate::walk::Walk;
+use rukh_error::SqlError;
 
 /// Most views inside of one another.
 const DEPTH_MAX: usize = 64;

@@ -9,12 +9,12 @@ use rukh_keys::{DataType, Datum};
 
 use super::check::{Checker, denied};
 use super::scram::Verifier;
-use crate::SqlError;
 use crate::context::Notice;
 use crate::session::Session;
 use crate::statement::{
     GrantObjects, Name, ObjectName, Ownable, RoleOptions, RoleStatement, SchemaStatement, Secret, Statement,
 };
+use rukh_error::SqlError;
 
 /// The schema of names without one.
 const PUBLIC: &str = "public";

@@ -18,7 +18,7 @@ use base64::engine::general_purpose::STANDARD;
 use ring::rand::{SecureRandom, SystemRandom};
 use ring::{digest, hmac, pbkdf2};
 
-use crate::SqlError;
+use rukh_error::SqlError;
 
 const PREFIX: &str = "SCRAM-SHA-256$";
 /// As many as PostgreSQL takes.

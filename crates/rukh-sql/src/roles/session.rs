@@ -1,8 +1,8 @@
 //! The role that a session is, and what it may therefore run.
 
-use crate::SqlError;
 use crate::dispatch::Prepared;
 use crate::session::{PLANS_MAX, Session};
+use rukh_error::SqlError;
 
 use super::Checker;
 

@@ -32,7 +32,7 @@ use super::{
     IdentityKind, IndexAction, LifetimeDefinition, Name, Ownable, Statement, TableOptionsDefinition,
     UniqueDefinition, create_table, data_type, schema, sequence,
 };
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// Reads ALTER.
 pub(super) fn alter(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {

@@ -20,8 +20,8 @@ use rukh_keys::DataType;
 
 use super::data_type;
 use super::number::is_double;
-use crate::interval_text::Interval;
 use crate::walk::WalkMut;
+use rukh_functions::forms::interval_text::Interval;
 
 /// Spells out the casts of a tree.
 pub(super) fn spell_out(node: &mut impl WalkMut) {

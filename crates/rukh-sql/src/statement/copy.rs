@@ -16,7 +16,7 @@ use super::{
     CopyDirection, CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, Expression, ForcedColumns,
     GivenColumns, Name, RejectOptions, ShowStatement, Statement, query,
 };
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// Reads COPY.
 pub(super) fn copy(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {

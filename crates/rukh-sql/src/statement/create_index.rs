@@ -5,7 +5,7 @@ use rukh_keys::SortOrder;
 
 use super::reader::Reader;
 use super::{CreateIndexStatement, Expression, KeyElementDefinition, KeyExprDefinition, Statement};
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// Reads CREATE [UNIQUE] INDEX.
 pub(super) fn create_index(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {

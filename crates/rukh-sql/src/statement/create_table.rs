@@ -33,7 +33,7 @@ use super::{
     IdentityDefinition, IdentityKind, KeyElementDefinition, KeyExprDefinition, LikeClause, Name,
     SaltDefinition, SequenceOptions, Statement, TableOptionsDefinition, TableSource, UniqueDefinition,
 };
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// Reads CREATE TABLE.
 pub(super) fn create_table(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {

@@ -3,7 +3,7 @@
 use datafusion::sql::sqlparser::ast::{DataType as Parsed, ExactNumberInfo, TimezoneInfo};
 use rukh_keys::{DataType, ValueError};
 
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// Returns the type of a column, or of a CAST, that is written like this.
 ///

@@ -15,8 +15,8 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Query, Select, SetExpr, Visitor, VisitorMut};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use crate::SqlError;
 use crate::walk::{Walk, WalkMut};
+use rukh_error::SqlError;
 
 /// Most tokens between two commas, parentheses around them counted in. No token makes a tree more
 /// than one level deeper, and dropping a tree of so many levels takes half a megabyte of stack.

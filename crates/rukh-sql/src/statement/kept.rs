@@ -15,7 +15,7 @@ use rukh_keys::DataType;
 
 use super::reader::Reader;
 use super::{Expression, Name, Statement, data_type, utility};
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// A statement about what a session keeps by name.
 #[derive(Clone, Debug, PartialEq)]

@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::Name;
 use super::reader::Reader;
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// `TTL = …`, or RESET (ttl).
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::reader::Reader;
 use super::{LockStatement, Statement};
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// The modes, and whether others may write meanwhile; of two that begin alike the longer comes first.
 const MODES: &[(&[&str], bool)] = &[

@@ -8,7 +8,7 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 use super::query::settle;
 use super::reader::Reader;
 use super::{Overriding, Statement};
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// MERGE INTO.
 #[derive(Clone, Debug, PartialEq)]

@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::reader::Reader;
 use super::{Statement, VacuumStatement};
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// Reads BACKUP DATABASE.
 pub(super) fn backup(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {

@@ -6,7 +6,7 @@ use super::many_rows::many_rows;
 use super::reader::Reader;
 use super::source::Source;
 use super::{ObjectName, Statement, utility};
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// Reads exactly one statement; a semicolon may end it.
 ///

@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::ast::{Expr, TableVersion};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
-use crate::hidden_names::HIDDEN;
+use rukh_error::HIDDEN;
 
 /// The time that FOR SYSTEM_TIME speaks of.
 #[derive(Clone, Debug, PartialEq)]

@@ -18,9 +18,9 @@ use super::past::Period;
 use super::reader::{Reader, is_reserved};
 use super::writes::writes;
 use super::{DeleteStatement, InsertStatement, Overriding, Statement, UpdateStatement, casts, depth};
-use crate::SqlError;
 use crate::pg_catalog;
 use crate::walk::{Walk, WalkMut};
+use rukh_error::SqlError;
 
 /// Reads a query, or a statement that writes with WITH before it.
 pub(super) fn query(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {

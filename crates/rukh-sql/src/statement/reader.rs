@@ -10,8 +10,8 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 use super::past;
 use super::source::Source;
 use super::{Name, ObjectName, casts, depth, spelling};
-use crate::SqlError;
 use crate::dialect::RukhDialect;
+use rukh_error::SqlError;
 
 /// Deepest nesting by parentheses and subqueries.
 const NESTING_MAX: usize = 200;

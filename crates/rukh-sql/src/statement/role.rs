@@ -21,7 +21,7 @@ use rukh_catalog::Rights;
 
 use super::reader::Reader;
 use super::{Name, ObjectName};
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// A statement about roles.
 #[derive(Clone, Debug, PartialEq)]

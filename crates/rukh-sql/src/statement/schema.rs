@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::reader::Reader;
 use super::{Name, ObjectName, Statement, utility};
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// A statement about schemas.
 #[derive(Clone, Debug, PartialEq)]

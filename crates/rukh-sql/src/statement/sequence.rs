@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 use super::data_type::data_type;
 use super::reader::Reader;
 use super::{Name, ObjectName, SequenceOptions, Statement};
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// ALTER SEQUENCE.
 #[derive(Clone, Debug, PartialEq, Eq)]

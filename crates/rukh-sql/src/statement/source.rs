@@ -21,8 +21,8 @@ use datafusion::sql::sqlparser::tokenizer::{
 };
 
 use super::number;
-use crate::SqlError;
 use crate::dialect::RukhDialect;
+use rukh_error::SqlError;
 
 /// The text of a statement.
 pub(super) struct Source<'a> {

@@ -4,7 +4,7 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::Name;
 use super::reader::Reader;
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// A statement about the transaction that it stands in.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use rukh_keys::{DataType, SortOrder};
 use super::{
     AlterSequenceStatement, LifetimeDefinition, MergeStatement, OwnedBy, TransactionStatement, source,
 };
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// One statement.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,8 +13,8 @@ use super::{
     alter, copy, create_index, create_table, kept, lock, merge, operations, role, schema, sequence,
     transaction,
 };
-use crate::SqlError;
 use crate::search_path::path_text;
+use rukh_error::SqlError;
 
 /// Reads any statement.
 pub(super) fn statement(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {

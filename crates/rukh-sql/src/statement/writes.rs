@@ -13,10 +13,10 @@ use super::merge::merge;
 use super::query::{delete, insert, settle, update};
 use super::reader::Reader;
 use super::{ObjectName, Statement, folded};
-use crate::SqlError;
-use crate::hidden_names::HIDDEN;
 use crate::rewrite::select_unqualified;
 use crate::walk::Walk;
+use rukh_error::HIDDEN;
+use rukh_error::SqlError;
 
 /// A statement whose WITH writes.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use datafusion::arrow::datatypes::{Field, Schema};
 use rukh_catalog::Catalog;
 
 use super::entries::{Cost, Entry};
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// The name of the view.
 pub(crate) const NAME: &str = "pg_stat_statements";

@@ -9,13 +9,13 @@ use rukh_planner::Constant;
 
 use super::constants::{constant_of_literal, parameter_types};
 use super::cut::{Cut, Literal};
-use crate::SqlError;
 use crate::block::TransactionStatus;
 use crate::context::PathSetting;
 use crate::direct::DirectPlan;
 use crate::hints::TableHint;
 use crate::rows::Rows;
 use crate::session::{PLANS_MAX, Session};
+use rukh_error::SqlError;
 
 /// The direct plan of a template.
 pub(super) struct TemplatePlan {

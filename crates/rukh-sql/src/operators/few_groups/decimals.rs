@@ -28,7 +28,7 @@ use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::scalar::ScalarValue;
 
 use super::rows::{Integers, Rows};
-use crate::arithmetic::checked_operator;
+use rukh_functions::functions::arithmetic::checked_operator;
 
 /// Expressions over decimals.
 #[derive(Default)]

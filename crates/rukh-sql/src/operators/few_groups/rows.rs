@@ -13,9 +13,9 @@ use datafusion::arrow::datatypes::{Decimal128Type, SchemaRef};
 use datafusion::error::Result as DataFusionResult;
 use rukh_engine::{Coded, ColumnBatch, ColumnVector, Values};
 
-use crate::SqlError;
 use crate::operators::scan::external;
 use crate::vectors::{array, null_buffer};
+use rukh_error::SqlError;
 
 /// The rows of a batch.
 pub(super) enum Rows {

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::{Ask, ScanExec};
-use crate::SqlError;
 use crate::within::RowNames;
+use rukh_error::SqlError;
 
 /// What was found out of the rows that a scan has to be among.
 #[derive(Clone)]

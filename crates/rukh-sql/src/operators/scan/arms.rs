@@ -7,7 +7,7 @@ use datafusion::logical_expr::{Expr, Operator};
 use rukh_planner::disjuncts;
 
 use super::{Ask, ScanExec};
-use crate::SqlError;
+use rukh_error::SqlError;
 
 impl ScanExec {
     /// Returns scans that together give the rows of this one, each row once, if these cost less.

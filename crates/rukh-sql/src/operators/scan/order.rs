@@ -11,7 +11,7 @@ use rukh_catalog::ColumnId;
 use rukh_planner::{Grouped, OrderKey, TermId};
 
 use super::{Ask, ScanExec, external};
-use crate::SqlError;
+use rukh_error::SqlError;
 
 impl ScanExec {
     /// Plans the scan anew for an order and a limit, with no more partitions than it has: of one partition nobody

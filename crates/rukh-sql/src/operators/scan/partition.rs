@@ -12,10 +12,10 @@ use datafusion::physical_expr::PhysicalExpr;
 use rukh_engine::{ColumnarCursor, RowCursor, ScanCounters};
 
 use super::watch::{self, Watch};
-use crate::SqlError;
-use crate::batch::BatchBuilder;
 use crate::context::{StatementContext, Totals, counted_since};
 use crate::vectors::record_batch;
+use rukh_error::SqlError;
+use rukh_functions::batch::BatchBuilder;
 
 /// Rows in a batch.
 const BATCH_ROWS: usize = 8192;

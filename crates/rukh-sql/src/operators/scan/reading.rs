@@ -7,7 +7,7 @@ use rukh_catalog::ColumnId;
 use rukh_planner::{Predicate, TermId};
 
 use super::{Ask, ScanExec};
-use crate::SqlError;
+use rukh_error::SqlError;
 
 impl ScanExec {
     /// Plans the scan anew for further conditions, which rows are not checked for; counts go to this scan.

@@ -16,8 +16,8 @@ use rukh_planner::{AccessPath, Predicate, Source};
 
 use super::watch::Watch;
 use super::{Ask, ScanExec};
-use crate::SqlError;
 use crate::operators::runtime_filter::RuntimeFilter;
+use rukh_error::SqlError;
 
 /// What operators above find out while they run.
 #[derive(Clone, Default)]

@@ -9,8 +9,8 @@ use rukh_engine::TotalWanted;
 
 use super::ScanExec;
 use super::partition::{Reader, ScanState};
-use crate::SqlError;
 use crate::vectors::record_batch;
+use rukh_error::SqlError;
 
 /// A partition being read for totals: rows, and what is told in place of rows.
 pub(crate) struct TotalsScan {

@@ -7,7 +7,7 @@ use rukh_engine::ColumnBatch;
 
 use super::partition::{Reader, ScanState};
 use super::{Begun, ScanExec, external};
-use crate::SqlError;
+use rukh_error::SqlError;
 
 /// Rows of a scan.
 pub(crate) enum Given {

@@ -20,9 +20,9 @@ use rukh_planner::{AccessPath, CompareOp, Operand, Predicate, TermKind};
 
 use super::ScanExec;
 use super::run_time::same_order;
-use crate::SqlError;
 use crate::access::{Conditions, Wanted};
 use crate::operators::runtime_filter::RuntimeFilter;
+use rukh_error::SqlError;
 
 /// Rows read between two looks at the bound.
 pub(super) const BATCH_ROWS: usize = 1024;

@@ -1,0 +1,246 @@
+//! `min` and `max` as PostgreSQL has them: NaN is the greatest float, and the type of the column stays. And aggregates
+//! that DataFusion does not compute over frames that move.
+
+#![warn(clippy::arithmetic_side_effects)]
+
+pub mod floats;
+pub mod recomputed;
+pub mod sum;
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, AsArray};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Float64Type};
+use datafusion::common::ScalarValue;
+use datafusion::error::Result as DataFusionResult;
+use datafusion::functions_aggregate::bit_and_or_xor::{bit_and_udaf, bit_or_udaf, bit_xor_udaf};
+use datafusion::functions_aggregate::bool_and_or::{bool_and_udaf, bool_or_udaf};
+use datafusion::functions_aggregate::min_max::{max_udaf, min_udaf};
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::utils::AggregateOrderSensitivity;
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, ReversedUDAF, SetMonotonicity, Signature,
+    StatisticsArgs,
+};
+
+use crate::aggregates::recomputed::sliding;
+
+/// Returns the aggregates that replace DataFusion's.
+pub fn aggregates() -> Vec<Arc<AggregateUDF>> {
+    let extremes = [(min_udaf(), Ordering::Less), (max_udaf(), Ordering::Greater)]
+        .map(|(usual, wanted)| Arc::new(AggregateUDF::from(Extreme { usual, wanted })));
+    let every = bool_and_udaf().as_ref().clone().with_aliases(["every"]);
+    let framed = [
+        Arc::new(every),
+        bool_or_udaf(),
+        bit_and_udaf(),
+        bit_or_udaf(),
+        bit_xor_udaf(),
+    ]
+    .map(|usual| Arc::new(AggregateUDF::from(Framed { usual })));
+    let others = floats::aggregates().into_iter().chain([sum::sum()]);
+    extremes.into_iter().chain(framed).chain(others).collect()
+}
+
+/// An aggregate of DataFusion, over frames that move, too.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Framed {
+    usual: Arc<AggregateUDF>,
+}
+
+impl AggregateUDFImpl for Framed {
+    fn name(&self) -> &str {
+        self.usual.name()
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.usual.aliases()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.usual.signature()
+    }
+
+    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
+        self.usual.coerce_types(types)
+    }
+
+    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        self.usual.return_type(types)
+    }
+
+    fn accumulator(&self, arguments: AccumulatorArgs<'_>) -> DataFusionResult<Box<dyn Accumulator>> {
+        self.usual.accumulator(arguments)
+    }
+
+    fn state_fields(&self, arguments: StateFieldsArgs<'_>) -> DataFusionResult<Vec<FieldRef>> {
+        self.usual.state_fields(arguments)
+    }
+
+    fn groups_accumulator_supported(&self, arguments: AccumulatorArgs<'_>) -> bool {
+        self.usual.groups_accumulator_supported(arguments)
+    }
+
+    fn create_groups_accumulator(
+        &self,
+        arguments: AccumulatorArgs<'_>,
+    ) -> DataFusionResult<Box<dyn GroupsAccumulator>> {
+        self.usual.create_groups_accumulator(arguments)
+    }
+
+    fn create_sliding_accumulator(
+        &self,
+        arguments: AccumulatorArgs<'_>,
+    ) -> DataFusionResult<Box<dyn Accumulator>> {
+        sliding(&self.usual, arguments)
+    }
+
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        AggregateOrderSensitivity::Insensitive
+    }
+
+    fn reverse_expr(&self) -> ReversedUDAF {
+        ReversedUDAF::Identical
+    }
+}
+
+/// `min` or `max`: DataFusion's, but for floats, which it compares with NaN in any place.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Extreme {
+    usual: Arc<AggregateUDF>,
+    /// How a value compares with the one that it replaces.
+    wanted: Ordering,
+}
+
+impl AggregateUDFImpl for Extreme {
+    fn name(&self) -> &str {
+        self.usual.name()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.usual.signature()
+    }
+
+    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
+        self.usual.coerce_types(types)
+    }
+
+    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        self.usual.return_type(types)
+    }
+
+    fn return_field(&self, arguments: &[FieldRef]) -> DataFusionResult<FieldRef> {
+        let usual = self.usual.return_field(arguments)?;
+        Ok(match arguments {
+            [argument] if argument.data_type() == usual.data_type() => {
+                let field = Field::new(usual.name(), usual.data_type().clone(), true);
+                Arc::new(field.with_metadata(argument.metadata().clone()))
+            }
+            _ => usual,
+        })
+    }
+
+    fn accumulator(&self, arguments: AccumulatorArgs<'_>) -> DataFusionResult<Box<dyn Accumulator>> {
+        match arguments.return_field.data_type() {
+            ty if ty.is_floating() => Ok(Box::new(ExtremeFloat {
+                ty: ty.clone(),
+                wanted: self.wanted,
+                value: None,
+            })),
+            _ => self.usual.accumulator(arguments),
+        }
+    }
+
+    fn state_fields(&self, arguments: StateFieldsArgs<'_>) -> DataFusionResult<Vec<FieldRef>> {
+        self.usual.state_fields(arguments)
+    }
+
+    fn groups_accumulator_supported(&self, arguments: AccumulatorArgs<'_>) -> bool {
+        !arguments.return_field.data_type().is_floating()
+            && self.usual.groups_accumulator_supported(arguments)
+    }
+
+    fn create_groups_accumulator(
+        &self,
+        arguments: AccumulatorArgs<'_>,
+    ) -> DataFusionResult<Box<dyn GroupsAccumulator>> {
+        self.usual.create_groups_accumulator(arguments)
+    }
+
+    fn create_sliding_accumulator(
+        &self,
+        arguments: AccumulatorArgs<'_>,
+    ) -> DataFusionResult<Box<dyn Accumulator>> {
+        self.usual.create_sliding_accumulator(arguments)
+    }
+
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        self.usual.order_sensitivity()
+    }
+
+    fn reverse_expr(&self) -> ReversedUDAF {
+        ReversedUDAF::Identical
+    }
+
+    fn is_descending(&self) -> Option<bool> {
+        Some(self.wanted == Ordering::Greater)
+    }
+
+    fn value_from_stats(&self, statistics: &StatisticsArgs<'_>) -> Option<ScalarValue> {
+        self.usual.value_from_stats(statistics)
+    }
+
+    fn set_monotonicity(&self, ty: &ArrowType) -> SetMonotonicity {
+        self.usual.inner().set_monotonicity(ty)
+    }
+}
+
+/// The least or greatest float so far.
+#[derive(Debug)]
+struct ExtremeFloat {
+    ty: ArrowType,
+    wanted: Ordering,
+    value: Option<f64>,
+}
+
+impl Accumulator for ExtremeFloat {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> DataFusionResult<()> {
+        let Some(values) = values.first() else {
+            return Ok(());
+        };
+        let floats = cast(values.as_ref(), &ArrowType::Float64)?;
+        for value in floats.as_primitive::<Float64Type>().iter().flatten() {
+            if self
+                .value
+                .is_none_or(|known| compare(value, known) == self.wanted)
+            {
+                self.value = Some(value);
+            }
+        }
+        Ok(())
+    }
+
+    fn evaluate(&mut self) -> DataFusionResult<ScalarValue> {
+        ScalarValue::Float64(self.value).cast_to(&self.ty)
+    }
+
+    fn size(&self) -> usize {
+        size_of_val(self)
+    }
+
+    fn state(&mut self) -> DataFusionResult<Vec<ScalarValue>> {
+        Ok(vec![self.evaluate()?])
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> DataFusionResult<()> {
+        self.update_batch(states)
+    }
+}
+
+/// Compares floats as keys do: NaN is greatest, and -0 is 0.
+fn compare(one: f64, other: f64) -> Ordering {
+    one.partial_cmp(&other)
+        .unwrap_or_else(|| one.is_nan().cmp(&other.is_nan()))
+}

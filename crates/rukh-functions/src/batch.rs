@@ -1,0 +1,174 @@
+//! From rows to Arrow: one builder per column, fed with borrowed datums.
+//!
+//! The Arrow type of each column is [`crate::types::arrow_type`]'s. UUIDs become their canonical text,
+//! whose order is that of their bytes.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    ArrayRef, BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Float32Builder,
+    Float64Builder, Int8Builder, Int16Builder, Int32Builder, Int64Builder, RecordBatch, RecordBatchOptions,
+    StringBuilder, Time64MicrosecondBuilder, TimestampMicrosecondBuilder,
+};
+use datafusion::arrow::datatypes::SchemaRef;
+use rukh_keys::{DataType, Datum, DatumRef};
+
+use rukh_error::SqlError;
+
+/// Collects the values of one column.
+enum ColumnBuilder {
+    Boolean(BooleanBuilder),
+    TinyInt(Int8Builder),
+    SmallInt(Int16Builder),
+    Integer(Int32Builder),
+    BigInt(Int64Builder),
+    Real(Float32Builder),
+    Double(Float64Builder),
+    Decimal(Decimal128Builder),
+    Date(Date32Builder),
+    Time(Time64MicrosecondBuilder),
+    Timestamp(TimestampMicrosecondBuilder),
+    Text(StringBuilder),
+    Bytes(BinaryBuilder),
+}
+
+/// Appends a value when the datum has the given kind, NULL when it is NULL, and fails otherwise.
+macro_rules! append {
+    ($builder:expr, $datum:expr, $kind:ident, $value:ident => $converted:expr) => {
+        match $datum {
+            DatumRef::Null => $builder.append_null(),
+            DatumRef::$kind($value) => $builder.append_value($converted),
+            other => return Err(unexpected(&other)),
+        }
+    };
+}
+
+impl ColumnBuilder {
+    fn new(ty: &DataType, rows: usize) -> Self {
+        match ty {
+            DataType::Boolean => ColumnBuilder::Boolean(BooleanBuilder::with_capacity(rows)),
+            DataType::TinyInt => ColumnBuilder::TinyInt(Int8Builder::with_capacity(rows)),
+            DataType::SmallInt => ColumnBuilder::SmallInt(Int16Builder::with_capacity(rows)),
+            DataType::Integer => ColumnBuilder::Integer(Int32Builder::with_capacity(rows)),
+            DataType::BigInt => ColumnBuilder::BigInt(Int64Builder::with_capacity(rows)),
+            DataType::Real => ColumnBuilder::Real(Float32Builder::with_capacity(rows)),
+            DataType::Double => ColumnBuilder::Double(Float64Builder::with_capacity(rows)),
+            DataType::Decimal { .. } => ColumnBuilder::Decimal(
+                Decimal128Builder::with_capacity(rows).with_data_type(crate::types::arrow_type(ty)),
+            ),
+            DataType::Date => ColumnBuilder::Date(Date32Builder::with_capacity(rows)),
+            DataType::Time { .. } => ColumnBuilder::Time(Time64MicrosecondBuilder::with_capacity(rows)),
+            DataType::Timestamp | DataType::TimestampTz => ColumnBuilder::Timestamp(
+                TimestampMicrosecondBuilder::with_capacity(rows).with_data_type(crate::types::arrow_type(ty)),
+            ),
+            DataType::Uuid | DataType::Char(_) | DataType::Varchar(_) => {
+                ColumnBuilder::Text(StringBuilder::with_capacity(rows, rows * 16))
+            }
+            DataType::Binary(_) | DataType::Varbinary(_) => {
+                ColumnBuilder::Bytes(BinaryBuilder::with_capacity(rows, rows * 16))
+            }
+        }
+    }
+
+    fn append(&mut self, datum: DatumRef<'_>) -> Result<(), SqlError> {
+        match self {
+            ColumnBuilder::Boolean(b) => append!(b, datum, Boolean, v => v),
+            ColumnBuilder::TinyInt(b) => append!(b, datum, Int, v => v as i8),
+            ColumnBuilder::SmallInt(b) => append!(b, datum, Int, v => v as i16),
+            ColumnBuilder::Integer(b) => append!(b, datum, Int, v => v as i32),
+            ColumnBuilder::BigInt(b) => append!(b, datum, Int, v => v),
+            ColumnBuilder::Real(b) => append!(b, datum, Float, v => v as f32),
+            ColumnBuilder::Double(b) => append!(b, datum, Float, v => v),
+            ColumnBuilder::Decimal(b) => append!(b, datum, Decimal, v => v),
+            ColumnBuilder::Date(b) => append!(b, datum, Date, v => v),
+            ColumnBuilder::Time(b) => append!(b, datum, Time, v => v),
+            ColumnBuilder::Timestamp(b) => append!(b, datum, Timestamp, v => v),
+            ColumnBuilder::Bytes(b) => append!(b, datum, Bytes, v => v.as_ref()),
+            ColumnBuilder::Text(b) => match datum {
+                DatumRef::Null => b.append_null(),
+                DatumRef::Text(v) => b.append_value(v.as_ref()),
+                DatumRef::Uuid(_) => b.append_value(DataType::Uuid.format_text(&datum.into_owned())),
+                other => return Err(unexpected(&other)),
+            },
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        match self {
+            ColumnBuilder::Boolean(b) => Arc::new(b.finish()),
+            ColumnBuilder::TinyInt(b) => Arc::new(b.finish()),
+            ColumnBuilder::SmallInt(b) => Arc::new(b.finish()),
+            ColumnBuilder::Integer(b) => Arc::new(b.finish()),
+            ColumnBuilder::BigInt(b) => Arc::new(b.finish()),
+            ColumnBuilder::Real(b) => Arc::new(b.finish()),
+            ColumnBuilder::Double(b) => Arc::new(b.finish()),
+            ColumnBuilder::Decimal(b) => Arc::new(b.finish()),
+            ColumnBuilder::Date(b) => Arc::new(b.finish()),
+            ColumnBuilder::Time(b) => Arc::new(b.finish()),
+            ColumnBuilder::Timestamp(b) => Arc::new(b.finish()),
+            ColumnBuilder::Text(b) => Arc::new(b.finish()),
+            ColumnBuilder::Bytes(b) => Arc::new(b.finish()),
+        }
+    }
+}
+
+/// Collects rows into a [`RecordBatch`] of a fixed schema.
+pub struct BatchBuilder {
+    schema: SchemaRef,
+    columns: Vec<ColumnBuilder>,
+    rows: usize,
+}
+
+impl BatchBuilder {
+    /// Makes a builder for columns of these types; `schema` must have the Arrow types of `types`.
+    pub fn new(schema: SchemaRef, types: &[DataType], rows: usize) -> Self {
+        let columns = types.iter().map(|ty| ColumnBuilder::new(ty, rows)).collect();
+        BatchBuilder {
+            schema,
+            columns,
+            rows: 0,
+        }
+    }
+
+    /// Appends a value to one column; every column must get one per row.
+    pub fn append(&mut self, column: usize, datum: DatumRef<'_>) -> Result<(), SqlError> {
+        self.columns[column].append(datum)
+    }
+
+    /// Counts a row whose values were appended.
+    pub fn end_row(&mut self) {
+        self.rows += 1;
+    }
+
+    /// Returns the rows as a batch and starts anew.
+    pub fn finish(&mut self) -> Result<RecordBatch, SqlError> {
+        let columns = self.columns.iter_mut().map(ColumnBuilder::finish).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(std::mem::take(&mut self.rows)));
+        RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)
+            .map_err(|error| SqlError::internal(error.to_string()))
+    }
+}
+
+/// Makes one batch of owned rows.
+pub fn batch_of_rows(
+    schema: SchemaRef,
+    types: &[DataType],
+    rows: &[Vec<Datum>],
+) -> Result<RecordBatch, SqlError> {
+    let mut builder = BatchBuilder::new(schema, types, rows.len());
+    for row in rows {
+        for (column, datum) in row.iter().enumerate() {
+            builder.append(column, datum.as_ref())?;
+        }
+        builder.end_row();
+    }
+    builder.finish()
+}
+
+fn unexpected(datum: &DatumRef<'_>) -> SqlError {
+    SqlError::internal(format!(
+        "a stored value is a {}, which its column is not",
+        datum.kind_name()
+    ))
+}

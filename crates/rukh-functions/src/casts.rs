@@ -1,0 +1,4 @@
+//! Casts as PostgreSQL has them, where DataFusion's differ.
+
+pub mod numbers;
+pub mod texts;

@@ -1,0 +1,5 @@
+//! Values as texts and bytes, as PostgreSQL writes and reads them: arrays, intervals, the binary form.
+
+pub mod array_text;
+pub mod binary;
+pub mod interval_text;

@@ -1,0 +1,61 @@
+//! Scalar functions, and operators that are computed by functions: one file each, or for a few of one kind, and one line in
+//! [`functions`].
+
+pub mod ages;
+pub mod arithmetic;
+pub mod bounded;
+pub mod byte_length;
+pub mod cast_apart;
+pub mod characters;
+pub mod date_trunc;
+pub mod extract;
+pub mod float_functions;
+pub mod hash;
+pub mod json;
+pub mod moments;
+pub mod pg_typeof;
+pub mod rounding;
+pub mod similar;
+pub mod time_zones;
+pub mod to_char;
+pub mod to_uuid;
+pub mod undefined;
+pub mod waits;
+
+use std::sync::Arc;
+
+use datafusion::logical_expr::ScalarUDF;
+
+/// Returns the functions: those DataFusion lacks, and those that do more here.
+pub fn functions() -> Vec<Arc<ScalarUDF>> {
+    use datafusion::functions::{datetime, string, unicode};
+    let sign = datafusion::functions::math::signum().as_ref().clone();
+    let random = string::uuid().as_ref().clone();
+    let ours = vec![
+        byte_length::beside(string::octet_length()),
+        byte_length::beside(unicode::character_length()),
+        date_trunc::beside(datetime::date_trunc()),
+        cast_apart::cast_apart(),
+        characters::chr(),
+        rounding::round_half_to_even(),
+        rounding::round(),
+        moments::to_timestamp(),
+        to_char::to_char(),
+        Arc::new(sign.with_aliases(["sign"])),
+        Arc::new(time_zones::timezone()),
+        extract::date_part(),
+        hash::hash(),
+        pg_typeof::pg_typeof(),
+        to_uuid::to_uuid(),
+        Arc::new(random.with_aliases(["gen_random_uuid"])),
+    ];
+    ours.into_iter()
+        .chain(float_functions::functions())
+        .chain(rounding::others())
+        .chain(waits::functions())
+        .chain(similar::functions())
+        .chain(ages::functions())
+        .chain(bounded::functions())
+        .chain(json::functions())
+        .collect()
+}

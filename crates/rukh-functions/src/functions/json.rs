@@ -1,0 +1,300 @@
+//! Values as JSON: `to_json`, `json_build_object`, `json_build_array`, and what `row_to_json` and `json_agg` are made of.
+//!
+//! | SQL                                | JSON                                          |
+//! |------------------------------------|-----------------------------------------------|
+//! | NULL                               | `null`                                        |
+//! | numbers but NaN and infinity        | as they are                                   |
+//! | booleans                           | `true`, `false`                               |
+//! | timestamps                         | `"2024-01-02T03:04:05"`, with `+00:00` of a zone |
+//! | JSON of these functions            | as it is                                      |
+//! | arrays, structures                 | `[1,2]`, `{"f":1}`                            |
+//! | all else                           | a string: its text                            |
+//!
+//! There is no type of columns for it: values are texts that clients are told to be `json`.
+
+#![warn(clippy::arithmetic_side_effects)]
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray};
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::logical_expr::{
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature,
+    Volatility,
+};
+use datafusion::scalar::ScalarValue;
+use rukh_keys::{DataType, Datum};
+
+use crate::scalars::datums_from_array;
+use crate::types::{WIRE_KEY, data_type_of, data_type_of_arrow, wire_oid};
+use rukh_error::SqlError;
+
+/// Number of PostgreSQL's type `json`.
+const JSON_OID: u32 = 114;
+
+/// Makes an object of names and values in turn, without blanks: what `row_to_json` becomes.
+pub const ROW: &str = "json_row";
+
+/// `row_to_json(t)`, whose argument is made an object before; `to_json` does the same.
+const OF_ROW: &str = "row_to_json";
+
+/// A value as JSON, NULL as `null`: what elements of `json_agg` become.
+pub const ELEMENT: &str = "json_element";
+
+/// A text that is JSON already.
+pub const RAW: &str = "json_raw";
+
+/// Functions that give JSON.
+pub const OF_JSON: [&str; 6] = [
+    "json_build_object",
+    "json_build_array",
+    ROW,
+    "to_json",
+    OF_ROW,
+    RAW,
+];
+
+/// Returns the functions.
+pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
+    use Kind::{Array, Element, Object, Raw, Row, Single};
+    [Object, Array, Row, Single, Element, Raw]
+        .into_iter()
+        .map(|kind| {
+            let any_number = vec![TypeSignature::VariadicAny, TypeSignature::Nullary];
+            let signature = match kind {
+                Object | Array | Row => Signature::one_of(any_number, Volatility::Immutable),
+                Single | Element => Signature::any(1, Volatility::Immutable),
+                // A constant in its place would not tell what it is.
+                Raw => Signature::any(1, Volatility::Volatile),
+            };
+            let function = ScalarUDF::from(ToJson { kind, signature });
+            Arc::new(match kind {
+                Single => function.with_aliases([OF_ROW]),
+                _ => function,
+            })
+        })
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    Object,
+    Array,
+    Row,
+    Single,
+    Element,
+    Raw,
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct ToJson {
+    kind: Kind,
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for ToJson {
+    fn name(&self) -> &str {
+        match self.kind {
+            Kind::Object => "json_build_object",
+            Kind::Array => "json_build_array",
+            Kind::Row => ROW,
+            Kind::Single => "to_json",
+            Kind::Element => ELEMENT,
+            Kind::Raw => RAW,
+        }
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        Ok(ArrowType::Utf8)
+    }
+
+    fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> DataFusionResult<FieldRef> {
+        let count = arguments.arg_fields.len();
+        if matches!(self.kind, Kind::Object | Kind::Row) && count % 2 == 1 {
+            let message = "argument list must have even number of elements";
+            let error = SqlError::statement("22023", message);
+            return Err(DataFusionError::External(Box::new(error)));
+        }
+        let metadata = HashMap::from([(WIRE_KEY.to_string(), JSON_OID.to_string())]);
+        Ok(Arc::new(
+            Field::new(self.name(), ArrowType::Utf8, true).with_metadata(metadata),
+        ))
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        let is_scalar = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
+        let one = arguments.args.iter().all(is_scalar);
+        let rows = if one { 1 } else { arguments.number_rows };
+        let values = arguments.args.iter().zip(&arguments.arg_fields);
+        let columns: Vec<Column> = values
+            .map(|(value, field)| {
+                let array = value.to_array(rows)?;
+                let nulls = nulls_of(&array);
+                let texts = self.texts(&array, field).map_err(external)?;
+                Ok(Column { texts, nulls })
+            })
+            .collect::<DataFusionResult<_>>()?;
+        let made = (0..rows).map(|at| self.row(&columns, at));
+        let made: StringArray = made.collect::<Result<_, _>>().map_err(external)?;
+        let made: ArrayRef = Arc::new(made);
+        Ok(match one {
+            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&made, 0)?),
+            false => ColumnarValue::Array(made),
+        })
+    }
+}
+
+/// An argument: its values as JSON, and which of them are NULL.
+struct Column {
+    texts: Vec<String>,
+    nulls: Vec<bool>,
+}
+
+impl ToJson {
+    fn texts(&self, array: &ArrayRef, field: &Field) -> Result<Vec<String>, SqlError> {
+        match self.kind {
+            Kind::Raw => json_of(array, &of_json(array.data_type())),
+            _ => json_of(array, field),
+        }
+    }
+
+    /// Returns what the function gives of row `at`.
+    #[expect(clippy::arithmetic_side_effects, reason = "places of arguments")]
+    fn row(&self, columns: &[Column], at: usize) -> Result<Option<String>, SqlError> {
+        let text = |column: &Column| column.texts[at].clone();
+        Ok(Some(match (self.kind, columns) {
+            (Kind::Single | Kind::Raw, [column]) if column.nulls[at] => return Ok(None),
+            (Kind::Single | Kind::Raw | Kind::Element, [column]) => text(column),
+            (Kind::Array, columns) => {
+                let elements: Vec<String> = columns.iter().map(text).collect();
+                format!("[{}]", elements.join(", "))
+            }
+            (kind, columns) => {
+                let (colon, comma) = if kind == Kind::Row {
+                    (":", ",")
+                } else {
+                    (" : ", ", ")
+                };
+                let mut pairs = Vec::with_capacity(columns.len() / 2);
+                for (nth, pair) in columns.chunks_exact(2).enumerate() {
+                    if pair[0].nulls[at] {
+                        let message = format!("argument {} cannot be null", 2 * nth + 1);
+                        let hint = "Object keys should be text.";
+                        return Err(SqlError::statement("22023", message).with_hint(hint));
+                    }
+                    let name = text(&pair[0]);
+                    let name = if name.starts_with('"') {
+                        name
+                    } else {
+                        string(&name)
+                    };
+                    pairs.push(format!("{name}{colon}{}", text(&pair[1])));
+                }
+                format!("{{{}}}", pairs.join(comma))
+            }
+        }))
+    }
+}
+
+fn external(error: SqlError) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+/// Returns which values are NULL; all are where there is no type.
+fn nulls_of(array: &ArrayRef) -> Vec<bool> {
+    let nulls = array.logical_nulls();
+    let is_null = |at| nulls.as_ref().is_some_and(|nulls| nulls.is_null(at));
+    (0..array.len()).map(is_null).collect()
+}
+
+/// A field whose values are JSON already.
+fn of_json(ty: &ArrowType) -> Field {
+    let metadata = HashMap::from([(WIRE_KEY.to_string(), JSON_OID.to_string())]);
+    Field::new("", ty.clone(), true).with_metadata(metadata)
+}
+
+/// Returns each value of an array as JSON.
+fn json_of(array: &ArrayRef, field: &Field) -> Result<Vec<String>, SqlError> {
+    let texts: Vec<String> = match array.data_type() {
+        ArrowType::List(of) => {
+            let lists = array.as_list::<i32>().iter();
+            let list = |values: Option<ArrayRef>| match values {
+                None => Ok(String::new()),
+                Some(values) => Ok(format!("[{}]", json_of(&values, of)?.join(","))),
+            };
+            lists.map(list).collect::<Result<_, SqlError>>()?
+        }
+        ArrowType::Struct(fields) => {
+            let structures = array.as_struct();
+            let columns = structures.columns().iter().zip(fields);
+            let columns: Vec<(String, Vec<String>)> = columns
+                .map(|(column, field)| Ok((string(field.name()), json_of(column, field)?)))
+                .collect::<Result<_, SqlError>>()?;
+            let object = |at: usize| {
+                let pairs = columns
+                    .iter()
+                    .map(|(name, texts)| format!("{name}:{}", texts[at]));
+                format!("{{{}}}", pairs.collect::<Vec<_>>().join(","))
+            };
+            (0..array.len()).map(object).collect()
+        }
+        arrow => {
+            let ty = match data_type_of_arrow(arrow) {
+                // The metadata may tell more of a text than its layout does.
+                DataType::Varchar(None) => data_type_of(field),
+                ty => ty,
+            };
+            let is_json = wire_oid(field) == Some(JSON_OID);
+            let datums = datums_from_array(array, &ty)?;
+            datums.iter().map(|datum| scalar(datum, &ty, is_json)).collect()
+        }
+    };
+    let all = texts.into_iter().zip(nulls_of(array));
+    Ok(all
+        .map(|(text, null)| if null { "null".to_string() } else { text })
+        .collect())
+}
+
+fn scalar(datum: &Datum, ty: &DataType, is_json: bool) -> String {
+    let text = ty.format_text(datum);
+    match datum {
+        Datum::Null => "null".to_string(),
+        Datum::Boolean(value) => value.to_string(),
+        Datum::Text(text) if is_json => text.clone(),
+        Datum::Timestamp(_) => {
+            let mut iso = text.replacen(' ', "T", 1);
+            if *ty == DataType::TimestampTz && iso.ends_with("+00") {
+                iso.push_str(":00");
+            }
+            string(&iso)
+        }
+        _ if ty.is_integer() || matches!(ty, DataType::Decimal { .. }) => text,
+        _ if ty.is_float() && text.ends_with(|last: char| last.is_ascii_digit()) => text,
+        _ => string(&text),
+    }
+}
+
+/// Returns a text as a string of JSON.
+fn string(text: &str) -> String {
+    let mut json = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' => json.push_str("\\\""),
+            '\\' => json.push_str("\\\\"),
+            '\n' => json.push_str("\\n"),
+            '\t' => json.push_str("\\t"),
+            '\r' => json.push_str("\\r"),
+            '\u{8}' => json.push_str("\\b"),
+            '\u{c}' => json.push_str("\\f"),
+            control if control < ' ' => json.push_str(&format!("\\u{:04x}", control as u32)),
+            other => json.push(other),
+        }
+    }
+    json.push('"');
+    json
+}

@@ -1,0 +1,25 @@
+//! What values, casts, operators, functions and aggregates of SQL mean, in the manner of PostgreSQL: on Arrow arrays and datums.
+//!
+//! | module         | what                                                                            |
+//! |----------------|---------------------------------------------------------------------------------|
+//! | [`types`]      | types between Rukh and Arrow                                                    |
+//! | [`scalars`], [`batch`] | datums to arrays and back                                               |
+//! | [`forms`]      | values as texts and bytes                                                       |
+//! | [`casts`]      | casts                                                                           |
+//! | [`functions`]  | scalar functions: a file each, and a line in [`functions::functions`]           |
+//! | [`aggregates`] | aggregates, likewise in [`aggregates::aggregates`]                              |
+//! | [`result_types`] | functions of DataFusion whose results have PostgreSQL's types                  |
+//!
+//! Invariant: none of this knows a session, a catalog or a statement.
+
+pub mod aggregates;
+pub mod batch;
+pub mod casts;
+pub mod forms;
+pub mod functions;
+mod register;
+pub mod result_types;
+pub mod scalars;
+pub mod types;
+
+pub use register::register;

@@ -1,0 +1,27 @@
+//! All functions, for a session of DataFusion.
+
+use datafusion::execution::FunctionRegistry;
+use datafusion::execution::session_state::SessionState;
+
+use crate::aggregates::aggregates;
+use crate::functions::functions;
+use crate::result_types;
+
+/// Adds the functions to a session of DataFusion, in the place of its own where they have the same name.
+pub fn register(state: &mut SessionState) {
+    for function in functions().into_iter().chain(result_types::scalars()) {
+        state
+            .register_udf(function)
+            .expect("functions of a session can be added to");
+    }
+    for aggregate in aggregates().into_iter().chain(result_types::aggregates()) {
+        state
+            .register_udaf(aggregate)
+            .expect("aggregates of a session can be replaced");
+    }
+    for window in result_types::windows() {
+        state
+            .register_udwf(window)
+            .expect("window functions of a session can be replaced");
+    }
+}

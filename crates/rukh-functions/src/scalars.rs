@@ -1,0 +1,432 @@
+//! Values between DataFusion and us: literals, parameters, columns of results, assignments.
+//!
+//! Assignment follows PostgreSQL's assignment casts: numbers round and are checked for range, strings
+//! are read in the column's input syntax, dates and timestamps convert, and everything may become text;
+//! anything else is 42804.
+
+#![warn(clippy::arithmetic_side_effects)]
+
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float32Array,
+    Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, StringArray, Time64MicrosecondArray,
+    TimestampMicrosecondArray,
+};
+use datafusion::arrow::compute::{CastOptions, cast_with_options};
+use datafusion::arrow::datatypes::{DataType as ArrowType, Float64Type};
+use datafusion::common::ScalarValue;
+use rukh_keys::{DataType, Datum, ValueError};
+
+use crate::casts::numbers::converted;
+use crate::forms::array_text::array_text;
+use crate::forms::interval_text::{interval_texts, is_interval};
+use crate::types::{arrow_type, data_type_of_arrow};
+use rukh_error::SqlError;
+
+/// Returns a datum as a literal of its type.
+pub fn scalar_from_datum(datum: &Datum, ty: &DataType) -> ScalarValue {
+    match (datum, ty) {
+        (Datum::Null, _) => ScalarValue::try_from(&arrow_type(ty)).unwrap_or(ScalarValue::Null),
+        (Datum::Boolean(v), _) => ScalarValue::Boolean(Some(*v)),
+        (Datum::Int(v), DataType::TinyInt) => ScalarValue::Int8(i8::try_from(*v).ok()),
+        (Datum::Int(v), DataType::SmallInt) => ScalarValue::Int16(i16::try_from(*v).ok()),
+        (Datum::Int(v), DataType::Integer) => ScalarValue::Int32(i32::try_from(*v).ok()),
+        (Datum::Int(v), _) => ScalarValue::Int64(Some(*v)),
+        (Datum::Float(v), DataType::Real) => ScalarValue::Float32(Some(*v as f32)),
+        (Datum::Float(v), _) => ScalarValue::Float64(Some(*v)),
+        (Datum::Decimal(v), DataType::Decimal { precision, scale }) => {
+            ScalarValue::Decimal128(Some(*v), *precision, *scale as i8)
+        }
+        (Datum::Decimal(v), _) => ScalarValue::Decimal128(Some(*v), 38, 0),
+        (Datum::Date(v), _) => ScalarValue::Date32(Some(*v)),
+        (Datum::Time(v), _) => ScalarValue::Time64Microsecond(Some(*v)),
+        (Datum::Timestamp(v), DataType::TimestampTz) => {
+            ScalarValue::TimestampMicrosecond(Some(*v), Some("UTC".into()))
+        }
+        (Datum::Timestamp(v), _) => ScalarValue::TimestampMicrosecond(Some(*v), None),
+        (Datum::Uuid(_), _) => ScalarValue::Utf8(Some(DataType::Uuid.format_text(datum))),
+        (Datum::Text(v), _) => ScalarValue::Utf8(Some(v.clone())),
+        (Datum::Bytes(v), _) => ScalarValue::Binary(Some(v.clone())),
+    }
+}
+
+/// Returns a literal in its own type; `None` for NULL and for kinds that keys do not hold.
+pub fn datum_of_scalar(value: &ScalarValue) -> Option<(Datum, DataType)> {
+    Some(match value {
+        ScalarValue::Boolean(Some(v)) => (Datum::Boolean(*v), DataType::Boolean),
+        ScalarValue::Int8(Some(v)) => (Datum::Int(i64::from(*v)), DataType::TinyInt),
+        ScalarValue::Int16(Some(v)) => (Datum::Int(i64::from(*v)), DataType::SmallInt),
+        ScalarValue::Int32(Some(v)) => (Datum::Int(i64::from(*v)), DataType::Integer),
+        ScalarValue::Int64(Some(v)) => (Datum::Int(*v), DataType::BigInt),
+        ScalarValue::UInt8(Some(v)) => (Datum::Int(i64::from(*v)), DataType::BigInt),
+        ScalarValue::UInt16(Some(v)) => (Datum::Int(i64::from(*v)), DataType::BigInt),
+        ScalarValue::UInt32(Some(v)) => (Datum::Int(i64::from(*v)), DataType::BigInt),
+        ScalarValue::UInt64(Some(v)) => (
+            Datum::Decimal(i128::from(*v)),
+            DataType::Decimal {
+                precision: 20,
+                scale: 0,
+            },
+        ),
+        ScalarValue::Float32(Some(v)) => (Datum::Float(f64::from(*v)), DataType::Real),
+        ScalarValue::Float64(Some(v)) => (Datum::Float(*v), DataType::Double),
+        ScalarValue::Decimal128(Some(v), precision, scale) if *scale >= 0 => (
+            Datum::Decimal(*v),
+            DataType::Decimal {
+                precision: *precision,
+                scale: *scale as u8,
+            },
+        ),
+        ScalarValue::Date32(Some(v)) => (Datum::Date(*v), DataType::Date),
+        ScalarValue::Time64Microsecond(Some(v)) => (Datum::Time(*v), DataType::Time { precision: 6 }),
+        ScalarValue::Time64Nanosecond(Some(v)) if v % 1000 == 0 => {
+            (Datum::Time(v / 1000), DataType::Time { precision: 6 })
+        }
+        ScalarValue::TimestampMicrosecond(Some(v), zone) => (Datum::Timestamp(*v), timestamp(zone.is_some())),
+        ScalarValue::TimestampMillisecond(Some(v), zone) => {
+            (Datum::Timestamp(v.checked_mul(1000)?), timestamp(zone.is_some()))
+        }
+        ScalarValue::TimestampSecond(Some(v), zone) => (
+            Datum::Timestamp(v.checked_mul(1_000_000)?),
+            timestamp(zone.is_some()),
+        ),
+        ScalarValue::TimestampNanosecond(Some(v), zone) if v % 1000 == 0 => {
+            (Datum::Timestamp(v / 1000), timestamp(zone.is_some()))
+        }
+        ScalarValue::Utf8(Some(v)) | ScalarValue::Utf8View(Some(v)) | ScalarValue::LargeUtf8(Some(v)) => {
+            (Datum::Text(v.clone()), DataType::Varchar(None))
+        }
+        ScalarValue::Binary(Some(v))
+        | ScalarValue::BinaryView(Some(v))
+        | ScalarValue::LargeBinary(Some(v)) => (Datum::Bytes(v.clone()), DataType::Varbinary(None)),
+        _ => return None,
+    })
+}
+
+fn timestamp(with_zone: bool) -> DataType {
+    match with_zone {
+        true => DataType::TimestampTz,
+        false => DataType::Timestamp,
+    }
+}
+
+/// Returns a value as it is stored in a column of this type: an assignment cast.
+pub fn datum_from_scalar(value: &ScalarValue, ty: &DataType, column: &str) -> Result<Datum, SqlError> {
+    match (value, ty) {
+        (ScalarValue::Int64(Some(v)), ty) if ty.is_integer() => Ok(ty.check(Datum::Int(*v))?),
+        (ScalarValue::Utf8(Some(text)), ty) => from_text(text, ty),
+        (value, _) if value.is_null() => Ok(Datum::Null),
+        _ => {
+            let array = value.to_array()?;
+            let mut values = assigned_datums(&array, ty, column)?;
+            Ok(values.pop().unwrap_or(Datum::Null))
+        }
+    }
+}
+
+/// Reads a string that is assigned to a column.
+fn from_text(text: &str, ty: &DataType) -> Result<Datum, SqlError> {
+    match ty.is_text() {
+        true => Ok(ty.check(Datum::Text(text.to_string()))?),
+        false => Ok(ty.parse_text(text)?),
+    }
+}
+
+/// Returns a column of values as they are stored in a column of this type: an assignment cast.
+pub fn assigned_datums(array: &ArrayRef, ty: &DataType, column: &str) -> Result<Vec<Datum>, SqlError> {
+    let from = array.data_type();
+    if *from == ArrowType::Null {
+        return Ok(vec![Datum::Null; array.len()]);
+    }
+    if is_text(from) {
+        return texts(array)?
+            .iter()
+            .map(|text| text.map_or(Ok(Datum::Null), |text| from_text(text, ty)))
+            .collect();
+    }
+    let datums = match (from, ty) {
+        (from, ty) if *from == arrow_type(ty) => datums_from_array(array, ty)?,
+        (from, ty) if ty.is_integer() && from.is_numeric() => integers(array)?,
+        (from, DataType::Decimal { precision, scale }) if from.is_numeric() => {
+            match converted(array, &arrow_type(ty))? {
+                Some(decimals) => datums_from_array(&decimals, ty)?,
+                None => {
+                    let wide = DataType::Decimal {
+                        precision: 38,
+                        scale: *scale,
+                    };
+                    let overflow = ValueError::NumericOverflow {
+                        precision: *precision,
+                        scale: *scale,
+                    };
+                    let decimals = cast(array, &arrow_type(&wide)).map_err(|_| overflow)?;
+                    datums_from_array(&decimals, &wide)?
+                }
+            }
+        }
+        (ArrowType::Float16 | ArrowType::Float32 | ArrowType::Float64, DataType::Real) => {
+            datums_from_array(&cast(array, &ArrowType::Float64)?, &DataType::Double)?
+        }
+        (from, DataType::Real | DataType::Double) if from.is_numeric() => {
+            let floats = match converted(array, &arrow_type(ty))? {
+                Some(floats) => floats,
+                None => cast(array, &arrow_type(ty))?,
+            };
+            datums_from_array(&floats, ty)?
+        }
+        (from, ty) if ty.is_text() && has_text(from) => text_datums(array)?,
+        (from, ty) if converts(from, ty) => datums_from_array(&cast(array, &arrow_type(ty))?, ty)?,
+        (from, ty) => return Err(mismatch(column, ty, from)),
+    };
+    datums.into_iter().map(|datum| Ok(ty.check(datum)?)).collect()
+}
+
+/// Returns whether values of an Arrow type may be assigned to a column beside the numeric cases.
+fn converts(from: &ArrowType, ty: &DataType) -> bool {
+    let time = |from: &ArrowType| {
+        matches!(
+            from,
+            ArrowType::Timestamp(..) | ArrowType::Date32 | ArrowType::Date64
+        )
+    };
+    match ty {
+        DataType::Date | DataType::Timestamp | DataType::TimestampTz => time(from),
+        DataType::Time { .. } => matches!(
+            from,
+            ArrowType::Time32(_) | ArrowType::Time64(_) | ArrowType::Timestamp(..)
+        ),
+        DataType::Binary(_) | DataType::Varbinary(_) => from.is_binary(),
+        _ => false,
+    }
+}
+
+/// Whether values of an Arrow type may be assigned to a text: all that SQL has may.
+fn has_text(from: &ArrowType) -> bool {
+    !from.is_nested() || matches!(from, ArrowType::List(_))
+}
+
+/// Returns values as texts, spelled as casts to text spell them.
+fn text_datums(array: &ArrayRef) -> Result<Vec<Datum>, SqlError> {
+    let ty = data_type_of_arrow(array.data_type());
+    let text = |datum| match datum {
+        Datum::Null => Datum::Null,
+        // `t` and `f` are how results show them.
+        Datum::Boolean(value) => Datum::Text(value.to_string()),
+        datum => Datum::Text(ty.format_text(&datum)),
+    };
+    Ok(datums_from_array(array, &ty)?.into_iter().map(text).collect())
+}
+
+fn mismatch(column: &str, ty: &DataType, from: &ArrowType) -> SqlError {
+    let from = data_type_of_arrow(from).postgres_name();
+    let message = format!(
+        "column \"{column}\" is of type {} but expression is of type {from}",
+        ty.postgres_name()
+    );
+    SqlError::statement("42804", message).with_hint("You will need to rewrite or cast the expression.")
+}
+
+/// Rounds numbers to integers: decimals half away from zero, floats half to even, as PostgreSQL does.
+fn integers(array: &ArrayRef) -> Result<Vec<Datum>, SqlError> {
+    let from = array.data_type();
+    if from.is_floating() {
+        let floats = cast(array, &ArrowType::Float64)?;
+        let round = |v: f64| match (-9.2e18..9.2e18).contains(&v.round_ties_even()) {
+            true => Ok(Datum::Int(v.round_ties_even() as i64)),
+            false => Err(SqlError::statement("22003", "bigint out of range")),
+        };
+        let values = floats.as_primitive::<Float64Type>();
+        return values.iter().map(|v| v.map_or(Ok(Datum::Null), round)).collect();
+    }
+    let target = match from {
+        ArrowType::Decimal128(..) | ArrowType::Decimal256(..) => {
+            let whole = cast(array, &ArrowType::Decimal128(38, 0))?;
+            return cast_to_ints(&whole);
+        }
+        _ => ArrowType::Int64,
+    };
+    datums_from_array(&cast(array, &target)?, &DataType::BigInt)
+}
+
+fn cast_to_ints(whole: &ArrayRef) -> Result<Vec<Datum>, SqlError> {
+    let ty = DataType::Decimal {
+        precision: 38,
+        scale: 0,
+    };
+    let narrowed = datums_from_array(whole, &ty)?
+        .into_iter()
+        .map(|datum| match datum {
+            Datum::Decimal(v) => match i64::try_from(v) {
+                Ok(v) => Ok(Datum::Int(v)),
+                Err(_) => Err(SqlError::statement("22003", "bigint out of range")),
+            },
+            other => Ok(other),
+        });
+    narrowed.collect()
+}
+
+fn cast(array: &ArrayRef, to: &ArrowType) -> Result<ArrayRef, SqlError> {
+    let options = CastOptions {
+        safe: false,
+        ..CastOptions::default()
+    };
+    cast_with_options(array, to, &options).map_err(|error| SqlError::statement("22003", error.to_string()))
+}
+
+fn is_text(from: &ArrowType) -> bool {
+    matches!(from, ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View)
+        || matches!(from, ArrowType::Dictionary(_, values) if is_text(values))
+}
+
+/// Returns strings of any string layout.
+pub fn texts(array: &ArrayRef) -> Result<Vec<Option<&str>>, SqlError> {
+    match array.data_type() {
+        ArrowType::Utf8 => Ok(array.as_string::<i32>().iter().collect()),
+        ArrowType::LargeUtf8 => Ok(array.as_string::<i64>().iter().collect()),
+        ArrowType::Utf8View => Ok(array.as_string_view().iter().collect()),
+        other => Err(SqlError::unsupported(format!("strings of layout {other}"))),
+    }
+}
+
+/// Collects the values of a typed array as datums.
+macro_rules! collect {
+    ($array:expr, $kind:ty, $value:ident => $datum:expr) => {{
+        let typed = $array
+            .as_any()
+            .downcast_ref::<$kind>()
+            .ok_or_else(|| layout_error($array))?;
+        Ok(typed
+            .iter()
+            .map(|value| value.map_or(Datum::Null, |$value| $datum))
+            .collect())
+    }};
+}
+
+/// Returns the values of a column of a result; the array is cast to the type's own layout if need be.
+///
+/// Results may have types that no table column has, such as intervals: these come as text.
+pub fn datums_from_array(array: &ArrayRef, ty: &DataType) -> Result<Vec<Datum>, SqlError> {
+    if let ArrowType::List(_) = array.data_type() {
+        return array_texts(array);
+    }
+    if is_interval(array.data_type()) && ty.is_text() {
+        return interval_texts(array);
+    }
+    let wanted = arrow_type(ty);
+    let converted;
+    let array = match array.data_type() == &wanted {
+        true => array,
+        false => {
+            converted = cast(array, &wanted)?;
+            &converted
+        }
+    };
+    match ty {
+        DataType::Boolean => collect!(array, BooleanArray, v => Datum::Boolean(v)),
+        DataType::TinyInt => collect!(array, Int8Array, v => Datum::Int(i64::from(v))),
+        DataType::SmallInt => collect!(array, Int16Array, v => Datum::Int(i64::from(v))),
+        DataType::Integer => collect!(array, Int32Array, v => Datum::Int(i64::from(v))),
+        DataType::BigInt => collect!(array, Int64Array, v => Datum::Int(v)),
+        DataType::Real => collect!(array, Float32Array, v => Datum::Float(f64::from(v))),
+        DataType::Double => collect!(array, Float64Array, v => Datum::Float(v)),
+        DataType::Decimal { .. } => collect!(array, Decimal128Array, v => Datum::Decimal(v)),
+        DataType::Date => collect!(array, Date32Array, v => Datum::Date(v)),
+        DataType::Time { .. } => collect!(array, Time64MicrosecondArray, v => Datum::Time(v)),
+        DataType::Timestamp | DataType::TimestampTz => {
+            collect!(array, TimestampMicrosecondArray, v => Datum::Timestamp(v))
+        }
+        DataType::Char(_) | DataType::Varchar(_) => {
+            collect!(array, StringArray, v => Datum::Text(v.to_string()))
+        }
+        DataType::Binary(_) | DataType::Varbinary(_) => {
+            collect!(array, BinaryArray, v => Datum::Bytes(v.to_vec()))
+        }
+        DataType::Uuid => {
+            let typed = array
+                .as_any()
+                .downcast_ref::<StringArray>()
+                .ok_or_else(|| layout_error(array))?;
+            typed
+                .iter()
+                .map(|text| text.map_or(Ok(Datum::Null), |text| Ok(ty.parse_text(text)?)))
+                .collect()
+        }
+    }
+}
+
+/// Returns the values of an array as those of a parameter that is wanted to be of a type, and their type.
+///
+/// | values   | wanted       | become                                                |
+/// |----------|--------------|-------------------------------------------------------|
+/// | strings  | any type     | what they say, read as literals of the type           |
+/// | integers | integers     | the type wanted if all of them fit, else as they are  |
+/// | others   | any type     | as they are                                           |
+///
+/// Lists become texts such as `{1,2}`.
+pub fn parameters_of_array(array: &ArrayRef, wanted: &DataType) -> Result<(Vec<Datum>, DataType), SqlError> {
+    let unpacked;
+    let array = match array.data_type() {
+        ArrowType::Dictionary(_, values) => {
+            unpacked = cast(array, values)?;
+            &unpacked
+        }
+        _ => array,
+    };
+    let from = array.data_type();
+    if from.is_null() {
+        return Ok((vec![Datum::Null; array.len()], *wanted));
+    }
+    if is_text(from) && !wanted.is_text() {
+        let values = texts(array)?.into_iter();
+        let values = values.map(|text| text.map_or(Ok(Datum::Null), |text| from_text(text, wanted)));
+        return Ok((values.collect::<Result<_, _>>()?, *wanted));
+    }
+    if from.is_nested() && !matches!(from, ArrowType::List(_)) {
+        return Err(SqlError::unsupported(format!(
+            "parameters of the Arrow type {from} are not supported"
+        )));
+    }
+    let own = data_type_of_arrow(from);
+    let values = datums_from_array(array, &own)?;
+    let fits = |value: &Datum| wanted.check(value.clone()).is_ok();
+    match own.is_integer() && wanted.is_integer() && values.iter().all(fits) {
+        true => Ok((values, *wanted)),
+        false => Ok((values, own)),
+    }
+}
+
+/// Returns arrays as PostgreSQL writes them.
+fn array_texts(array: &ArrayRef) -> Result<Vec<Datum>, SqlError> {
+    let text = |values: ArrayRef| -> Result<Datum, SqlError> {
+        let ty = data_type_of_arrow(values.data_type());
+        let texts = datums_from_array(&values, &ty)?
+            .into_iter()
+            .map(|datum| match datum {
+                Datum::Null => None,
+                Datum::Boolean(value) => Some(if value { "t" } else { "f" }.to_string()),
+                datum => Some(ty.format_text(&datum)),
+            });
+        let texts: Vec<Option<String>> = texts.collect();
+        Ok(Datum::Text(match values.data_type() {
+            // An array in an array is not quoted.
+            ArrowType::List(_) => {
+                let inner = texts
+                    .into_iter()
+                    .map(|text| text.unwrap_or_else(|| "NULL".to_string()));
+                format!("{{{}}}", inner.collect::<Vec<_>>().join(","))
+            }
+            _ => array_text(texts.iter().map(Option::as_deref)),
+        }))
+    };
+    let lists = array.as_list::<i32>();
+    lists
+        .iter()
+        .map(|values| values.map_or(Ok(Datum::Null), text))
+        .collect()
+}
+
+fn layout_error(array: &ArrayRef) -> SqlError {
+    SqlError::internal(format!(
+        "a column has the unexpected layout {}",
+        array.data_type()
+    ))
+}

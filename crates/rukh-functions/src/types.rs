@@ -1,0 +1,157 @@
+//! Types between Rukh and Arrow.
+//!
+//! | Rukh                     | Arrow                    |
+//! |--------------------------|--------------------------|
+//! | TINYINT … BIGINT         | Int8 … Int64             |
+//! | REAL, DOUBLE             | Float32, Float64         |
+//! | DECIMAL(p,s)             | Decimal128(p,s)          |
+//! | DATE                     | Date32                   |
+//! | TIME                     | Time64(µs)               |
+//! | TIMESTAMP                | Timestamp(µs)            |
+//! | TIMESTAMP WITH TIME ZONE | Timestamp(µs, "UTC")     |
+//! | UUID                     | Utf8, canonical text     |
+//! | CHAR, VARCHAR            | Utf8                     |
+//! | BINARY, VARBINARY        | Binary                   |
+//!
+//! Fields of tables carry the exact type in their metadata, under [`TYPE_KEY`].
+
+#![warn(clippy::arithmetic_side_effects)]
+
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field, TimeUnit};
+use rukh_keys::DataType;
+
+/// Key of the SQL type in a field's metadata.
+pub const TYPE_KEY: &str = "rukh.type";
+
+/// Key of the number of PostgreSQL's type in a field's metadata, where its values do not tell it.
+pub const WIRE_KEY: &str = "rukh.wire";
+
+/// Number of PostgreSQL's type of intervals.
+const INTERVAL_OID: u32 = 1186;
+
+/// Returns the Arrow type that values of a type have.
+pub fn arrow_type(ty: &DataType) -> ArrowType {
+    match ty {
+        DataType::Boolean => ArrowType::Boolean,
+        DataType::TinyInt => ArrowType::Int8,
+        DataType::SmallInt => ArrowType::Int16,
+        DataType::Integer => ArrowType::Int32,
+        DataType::BigInt => ArrowType::Int64,
+        DataType::Real => ArrowType::Float32,
+        DataType::Double => ArrowType::Float64,
+        DataType::Decimal { precision, scale } => ArrowType::Decimal128(*precision, *scale as i8),
+        DataType::Date => ArrowType::Date32,
+        DataType::Time { .. } => ArrowType::Time64(TimeUnit::Microsecond),
+        DataType::Timestamp => ArrowType::Timestamp(TimeUnit::Microsecond, None),
+        DataType::TimestampTz => ArrowType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+        DataType::Uuid | DataType::Char(_) | DataType::Varchar(_) => ArrowType::Utf8,
+        DataType::Binary(_) | DataType::Varbinary(_) => ArrowType::Binary,
+    }
+}
+
+/// Returns the SQL type of a field: the one in its metadata if its values have it, else by its Arrow type.
+pub fn data_type_of(field: &Field) -> DataType {
+    let declared = field
+        .metadata()
+        .get(TYPE_KEY)
+        .and_then(|name| name.parse::<DataType>().ok());
+    match declared {
+        Some(ty) if arrow_type(&ty) == *field.data_type() => ty,
+        _ => data_type_of_arrow(field.data_type()),
+    }
+}
+
+/// Returns PostgreSQL's full name of a type, without length or precision, as its messages write it.
+pub fn postgres_name(ty: &DataType) -> &'static str {
+    match ty {
+        DataType::Boolean => "boolean",
+        DataType::TinyInt => "tinyint",
+        DataType::SmallInt => "smallint",
+        DataType::Integer => "integer",
+        DataType::BigInt => "bigint",
+        DataType::Real => "real",
+        DataType::Double => "double precision",
+        DataType::Decimal { .. } => "numeric",
+        DataType::Date => "date",
+        DataType::Time { .. } => "time without time zone",
+        DataType::Timestamp => "timestamp without time zone",
+        DataType::TimestampTz => "timestamp with time zone",
+        DataType::Uuid => "uuid",
+        DataType::Char(_) => "character",
+        DataType::Varchar(Some(_)) => "character varying",
+        DataType::Varchar(None) => "text",
+        DataType::Binary(_) | DataType::Varbinary(_) => "bytea",
+    }
+}
+
+/// The same of a field; `unknown` where PostgreSQL has no such type.
+pub fn postgres_name_of(field: &Field) -> &'static str {
+    match field.data_type() {
+        ArrowType::Interval(_) | ArrowType::Duration(_) => "interval",
+        ty if ty.is_numeric() || ty.is_string() || ty.is_binary() => postgres_name(&data_type_of(field)),
+        ArrowType::Boolean
+        | ArrowType::Date32
+        | ArrowType::Date64
+        | ArrowType::Time32(_)
+        | ArrowType::Time64(_)
+        | ArrowType::Timestamp(..) => postgres_name(&data_type_of(field)),
+        _ => "unknown",
+    }
+}
+
+/// Returns the number of PostgreSQL's type of a field that no column of a table has.
+pub fn wire_oid(field: &Field) -> Option<u32> {
+    let told = field.metadata().get(WIRE_KEY).and_then(|oid| oid.parse().ok());
+    told.or_else(|| match field.data_type() {
+        ArrowType::List(of) => array_oid(of.data_type()),
+        ArrowType::Interval(_) | ArrowType::Duration(_) => Some(INTERVAL_OID),
+        _ => None,
+    })
+}
+
+/// Returns the number of the type of arrays of these values.
+fn array_oid(element: &ArrowType) -> Option<u32> {
+    Some(match element {
+        // Arrays of arrays are arrays of more dimensions, of the same type.
+        ArrowType::List(of) => return array_oid(of.data_type()),
+        ArrowType::Boolean => 1000,
+        ArrowType::Int8 | ArrowType::Int16 => 1005,
+        ArrowType::Int32 => 1007,
+        ArrowType::Int64 => 1016,
+        ArrowType::Float32 => 1021,
+        ArrowType::Float64 => 1022,
+        ArrowType::Decimal128(..) => 1231,
+        ArrowType::Date32 => 1182,
+        ArrowType::Timestamp(_, None) => 1115,
+        ArrowType::Timestamp(_, Some(_)) => 1185,
+        ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View | ArrowType::Null => 1009,
+        _ => return None,
+    })
+}
+
+/// Returns the SQL type that stands nearest to an Arrow type; text for those without one.
+pub fn data_type_of_arrow(arrow: &ArrowType) -> DataType {
+    match arrow {
+        ArrowType::Boolean => DataType::Boolean,
+        ArrowType::Int8 => DataType::TinyInt,
+        ArrowType::Int16 | ArrowType::UInt8 => DataType::SmallInt,
+        ArrowType::Int32 | ArrowType::UInt16 => DataType::Integer,
+        ArrowType::Int64 | ArrowType::UInt32 => DataType::BigInt,
+        ArrowType::UInt64 => DataType::Decimal {
+            precision: 20,
+            scale: 0,
+        },
+        ArrowType::Float16 | ArrowType::Float32 => DataType::Real,
+        ArrowType::Float64 => DataType::Double,
+        ArrowType::Decimal128(precision, scale) if *scale >= 0 => DataType::Decimal {
+            precision: *precision,
+            scale: *scale as u8,
+        },
+        ArrowType::Date32 | ArrowType::Date64 => DataType::Date,
+        ArrowType::Time32(_) | ArrowType::Time64(_) => DataType::Time { precision: 6 },
+        ArrowType::Timestamp(_, None) => DataType::Timestamp,
+        ArrowType::Timestamp(_, Some(_)) => DataType::TimestampTz,
+        other if other.is_binary() => DataType::Varbinary(None),
+        _ => DataType::Varchar(None),
+    }
+}

@@ -1,9 +1,0 @@
-//! Endings of names that nobody types and nobody is shown: what tells columns and relations of one name apart.
-
-/// Begins the part of a column name that is not shown; no keyboard types it.
-pub(crate) const HIDDEN: char = '\u{2063}';
-
-/// Returns the name of a result column as a user sees it.
-pub(crate) fn shown_name(name: &str) -> &str {
-    name.split_once(HIDDEN).map_or(name, |(shown, _)| shown)
-}
