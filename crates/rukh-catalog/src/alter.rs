@@ -5,7 +5,8 @@
 //! missing value, one that only the layout has is passed over.
 
 use crate::check::check_definition;
-use crate::validate::{COLUMNS_MAX, check_type, invalid, stored_columns};
+use crate::error::invalid;
+use crate::validate::{COLUMNS_MAX, check_type, stored_columns};
 use crate::{CatalogError, Column, ColumnId, FamilyId, RowLayout, Table};
 use rukh_keys::DataType;
 

@@ -1,6 +1,6 @@
 //! Counters: columns that are added to without being read.
 
-use crate::validate::invalid;
+use crate::error::invalid;
 use crate::{CatalogError, Column, ColumnId, Table};
 use rukh_keys::DataType;
 

@@ -78,3 +78,8 @@ pub enum CatalogError {
         message: String,
     },
 }
+
+/// Says what is wrong with a definition.
+pub(crate) fn invalid<T>(message: String) -> Result<T, CatalogError> {
+    Err(CatalogError::Invalid { message })
+}

@@ -34,7 +34,7 @@ pub use stored::{
 };
 pub use table::{
     Check, Column, ColumnId, ColumnValues, Comments, Family, FamilyId, FamilyOptions, Generated, Identity,
-    IndexId, Lifetime, RowLayout, Table, TableId, TableOptions,
+    IndexId, Lifetime, RowLayout, Table, TableId, TableOptions, Versions,
 };
 pub use validate::{IndexDraft, TableDraft, check_columnar, validate_index, validate_table};
-pub use versions::{ROW_END, ROW_START, VERSIONS_MAX, Versions};
+pub use versions::{ROW_END, ROW_START, VERSIONS_MAX};

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use rukh_keys::{DataType, Datum, KeyColumn, KeyLayout, Salt};
 use serde::{Deserialize, Serialize};
 
-use crate::validate::invalid;
-use crate::{CatalogError, Index, KeyElement, KeyExpr, SaltOptions, Versions};
+use crate::error::invalid;
+use crate::{CatalogError, Index, KeyElement, KeyExpr, SaltOptions};
 
 /// Most columns that a columnar table ever had: blocks number them by their ids.
 const BLOCK_COLUMNS_MAX: u32 = 60_000;
@@ -195,6 +195,16 @@ pub struct RowLayout {
     pub version: u16,
     /// Columns stored in the value, with the types they had.
     pub columns: Vec<(ColumnId, DataType)>,
+}
+
+/// How a table keeps former images of its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Versions {
+    /// How many images of a row are kept, the present one counted; at least two.
+    pub kept: u32,
+    /// Since when images stand that carry no time, because they are older than VERSIONS: microseconds since
+    /// 1970-01-01 00:00 UTC.
+    pub since_micros: i64,
 }
 
 /// A table: columns, primary key, families, indexes.

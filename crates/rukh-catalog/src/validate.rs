@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use rukh_keys::{DataType, Datum, SortOrder};
 
+use crate::error::invalid;
 use crate::{
     CatalogError, Check, Column, ColumnId, Family, FamilyId, Index, IndexId, IndexLayout, IndexPredicate,
     IndexState, KeyElement, KeyExpr, RowLayout, SaltOptions, Table, TableId, TableOptions,
@@ -348,8 +349,4 @@ fn compare_in_key_order(a: &[Datum], b: &[Datum], key: &[rukh_keys::KeyColumn]) 
         })
         .find(|ordering| ordering.is_ne());
     unequal.unwrap_or_else(|| a.len().cmp(&b.len()))
-}
-
-pub(crate) fn invalid<T>(message: String) -> Result<T, CatalogError> {
-    Err(CatalogError::Invalid { message })
 }

@@ -17,9 +17,8 @@
 //! not in its key can be NULL.
 
 use rukh_keys::{DataType, SortOrder};
-use serde::{Deserialize, Serialize};
 
-use crate::validate::invalid;
+use crate::error::invalid;
 use crate::{
     CatalogError, Column, ColumnId, ColumnValues, FamilyId, Index, IndexId, KeyElement, KeyExpr, SaltOptions,
     Table, TableId,
@@ -42,16 +41,6 @@ const HISTORY: u32 = 1 << 31;
 
 /// What follows the name of a table in that of its history.
 const HISTORY_NAME: &str = ":history";
-
-/// How a table keeps former images of its rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Versions {
-    /// How many images of a row are kept, the present one counted; at least two.
-    pub kept: u32,
-    /// Since when images stand that carry no time, because they are older than VERSIONS: microseconds since
-    /// 1970-01-01 00:00 UTC.
-    pub since_micros: i64,
-}
 
 impl ColumnId {
     /// When a row was written, which every value of a table with VERSIONS carries.

@@ -21,6 +21,7 @@ use tokio::sync::mpsc;
 use tonic::Status;
 
 use crate::error::malformed;
+use crate::names::quoted;
 use crate::prepared::count;
 use crate::waits;
 
@@ -184,11 +185,6 @@ fn exists(connection: &mut Connection, name: &str) -> Result<bool, Error> {
         Err(error) if error.sqlstate == "42501" => Ok(true),
         Err(error) => Err(error),
     }
-}
-
-/// Writes a name so that it is read as it is.
-pub(crate) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// The messages of a client as the bytes of Arrow's stream format.

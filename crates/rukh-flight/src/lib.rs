@@ -22,6 +22,7 @@ mod incoming;
 mod info;
 mod ingest;
 mod metadata;
+mod names;
 mod parameters;
 mod prepared;
 mod run;
@@ -34,4 +35,5 @@ mod types;
 mod waits;
 
 pub use error::StartError;
-pub use server::{Config, OnStatement, RunningServer, start};
+pub use server::{Config, RunningServer, start};
+pub use session::OnStatement;

@@ -8,7 +8,7 @@ use rukh::arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
 use rukh::arrow::datatypes::{DataType as ArrowType, Field, Schema, SchemaRef};
 use rukh::{Connection, Error, Value};
 
-use crate::ingest::quoted;
+use crate::names::quoted;
 use crate::schema;
 
 /// The one catalog.

@@ -23,7 +23,7 @@ use crate::door::Door;
 use crate::incoming::Accepting;
 use crate::info::sql_info;
 use crate::service::Service;
-use crate::session::Beginning;
+use crate::session::{Beginning, OnStatement};
 use crate::sessions::{OfServer, Sessions};
 use crate::types::type_info;
 
@@ -61,10 +61,6 @@ pub struct Config {
     /// Who is told of each statement that has run.
     pub on_statement: Option<OnStatement>,
 }
-
-/// Is told of a statement that has run: the connection, if it still is the statement's, its text, how long it
-/// took, and whether it did what it says.
-pub type OnStatement = Arc<dyn Fn(Option<&rukh::Connection>, &str, Duration, bool) + Send + Sync>;
 
 impl Default for Config {
     fn default() -> Self {

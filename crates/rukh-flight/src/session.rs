@@ -16,7 +16,10 @@ use rukh::{Backend, Connection, Database, Error, TransactionStatus};
 use crate::held::{Held, Shared, held};
 use crate::prepared::PreparedStatement;
 use crate::run::Running;
-use crate::server::OnStatement;
+
+/// Is told of a statement that has run: the connection, if it still is the statement's, its text, how long it
+/// took, and whether it did what it says.
+pub type OnStatement = Arc<dyn Fn(Option<&rukh::Connection>, &str, Duration, bool) + Send + Sync>;
 
 /// Connections that a session keeps for its next statements.
 const IDLE_MAX: usize = 8;

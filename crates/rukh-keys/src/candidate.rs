@@ -17,7 +17,7 @@
 
 use crate::field_test::{Allowed, FieldTest};
 use crate::mask::{Candidate, MaskedCompare};
-use crate::range::make_prefix_successor;
+use crate::successor::make_prefix_successor;
 use std::ops::Range;
 
 impl MaskedCompare {

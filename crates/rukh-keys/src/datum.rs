@@ -115,7 +115,7 @@ impl Datum {
     pub fn prefix_successor(&self) -> Option<Datum> {
         match self {
             Datum::Text(text) => text_prefix_successor(text).map(Datum::Text),
-            Datum::Bytes(bytes) => crate::range::prefix_successor(bytes).map(Datum::Bytes),
+            Datum::Bytes(bytes) => crate::successor::prefix_successor(bytes).map(Datum::Bytes),
             _ => None,
         }
     }

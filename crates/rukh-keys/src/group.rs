@@ -14,7 +14,7 @@
 
 use crate::error::KeyDecodeError;
 use crate::layout::KeyLayout;
-use crate::range::make_prefix_successor;
+use crate::successor::make_prefix_successor;
 
 /// The keys that have the same leading columns as some key. Empty at first: no key is in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -43,6 +43,7 @@ mod layout;
 mod mask;
 mod output;
 mod range;
+mod successor;
 mod types;
 
 pub use calendar::{
@@ -57,5 +58,6 @@ pub use group::KeyGroup;
 pub use hash::hash_datum;
 pub use layout::{Field, KeyColumn, KeyLayout, Salt, SortOrder};
 pub use mask::{Candidate, MaskedCompare};
-pub use range::{Edge, KeyRange, Span, prefix_successor};
+pub use range::{Edge, KeyRange, Span};
+pub use successor::prefix_successor;
 pub use types::DataType;

@@ -57,11 +57,11 @@ pub use name::{LoadFile, TableName};
 pub use overlay::{Mark, Overlay};
 pub use record::{Operation, RecordStore, Recording};
 pub use rocks::{
-    Backup, Backups, Compression, LogDamage, RocksOptions, RocksStore, log_damage, raise_descriptor_limit,
-    step_aside,
+    Backup, Backups, LogDamage, RocksOptions, RocksStore, log_damage, raise_descriptor_limit, step_aside,
 };
 pub use scan::{KeyValue, ScanSpec, ScanStats};
 pub use store::{
-    Capabilities, Durability, KvCursor, KvSnapshot, KvStore, Purge, SortedWriter, TableOptions, Visit,
+    Capabilities, Compression, Durability, KvCursor, KvSnapshot, KvStore, Purge, SortedWriter, TableOptions,
+    Visit,
 };
 pub use usage::{StoreUsage, TableUsage};

@@ -24,6 +24,7 @@ mod failure;
 mod load;
 mod logs;
 mod open;
+mod opened;
 mod options;
 mod purge;
 mod revive;
@@ -38,7 +39,7 @@ mod usage;
 
 pub use backup::{Backup, Backups};
 pub use logs::{LogDamage, log_damage};
-pub use options::{Compression, RocksOptions};
+pub use options::RocksOptions;
 pub use store::RocksStore;
 
 use crate::TableOptions;

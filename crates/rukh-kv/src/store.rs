@@ -1,8 +1,8 @@
 //! The traits every storage implements: a store, a snapshot of it, a cursor over a table.
 
 use crate::{
-    Backup, Compression, KeyValue, KvError, LoadFile, MergeOperator, ScanSpec, ScanStats, StoreUsage,
-    TableName, TableUsage, WriteBatch,
+    Backup, KeyValue, KvError, LoadFile, MergeOperator, ScanSpec, ScanStats, StoreUsage, TableName,
+    TableUsage, WriteBatch,
 };
 use rukh_keys::{KeyRange, MaskedCompare};
 use std::ops::ControlFlow;
@@ -243,6 +243,17 @@ pub trait SortedWriter: Send {
 
 /// Says of a value whether it may be forgotten.
 pub type Purge = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
+
+/// How blocks are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// LZ4: fast.
+    Lz4,
+    /// Zstandard: strong.
+    Zstd,
+}
 
 /// How a table is stored; the defaults suit every table.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,11 +13,12 @@ use std::fmt;
 use rukh_catalog::{IndexDraft, IndexId, IndexState, KeyElement, KeyExpr, Table, validate_index};
 use rukh_keys::SortOrder;
 
-use crate::access::{AccessPath, ScanKind, path_on};
+use crate::access::{AccessPath, ScanKind};
 use crate::cost::CostPart;
 use crate::domain::points;
 use crate::intersect::intersected;
 use crate::knowledge::Knowledge;
+use crate::paths::path_on;
 use crate::plan::{Allowed, is_unbeatable, lacking, not_ready};
 use crate::planner::Planner;
 use crate::query::{Query, Source};

@@ -8,8 +8,18 @@ use std::borrow::Cow;
 
 use crate::evaluate::operand_type;
 use crate::predicate::{Operand, Predicate};
-use crate::term::TermTypes;
+use crate::term::{TermKind, TermTypes};
 use crate::value::{Value, compare, constant_value};
+
+impl Predicate {
+    /// Returns whether [`evaluate`](crate::evaluate()) can decide the predicate, by the values of columns alone:
+    /// it is about nothing else, and all of it is understood.
+    pub fn is_decidable(&self, types: &dyn TermTypes) -> bool {
+        let mut columns_only = self.is_understood();
+        self.visit_terms(&mut |term| columns_only &= matches!(term.kind(), TermKind::Column(_)));
+        columns_only && is_computable(self, types)
+    }
+}
 
 /// Returns whether [`evaluate`](crate::evaluate()) understands the whole of a predicate.
 pub(crate) fn is_computable(predicate: &Predicate, types: &dyn TermTypes) -> bool {

@@ -25,10 +25,10 @@ use std::time::Duration;
 use rukh_catalog::KeyElement;
 use rukh_keys::SortOrder;
 
+use crate::access::Merge;
+use crate::access::Within;
 use crate::access::{AccessPath, ScanKind};
 use crate::columnar::ColumnarRead;
-use crate::intersect::Within;
-use crate::merge::Merge;
 use crate::query::{OrderKey, Query, Source};
 
 /// Most ranges that are written.

@@ -248,6 +248,15 @@ fn civil(days: i128) -> (i64, u32, u32) {
     civil_from_days(days.clamp(-END, END) as i64)
 }
 
+impl TimeUnit {
+    /// Returns the last moment at or before `micros` (microseconds from 1970 in UTC) where the unit
+    /// begins.
+    pub fn truncate(self, micros: i64) -> i64 {
+        let cut = truncate(self, i128::from(micros));
+        i64::try_from(cut).unwrap_or(i64::MIN)
+    }
+}
+
 pub(crate) fn truncate(unit: TimeUnit, micros: i128) -> i128 {
     let day = i128::from(DAY_MICROS);
     let down_to = |step: i128| micros - micros.rem_euclid(step);

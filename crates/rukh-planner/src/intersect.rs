@@ -18,9 +18,10 @@ use std::sync::Arc;
 
 use rukh_catalog::{ColumnId, KeyExpr, Table};
 
-use crate::access::{AccessPath, ScanKind, given_path_on, path_on};
+use crate::access::{AccessPath, ScanKind, Within};
 use crate::cost::{Estimate, KEY, LOOKUP, ROW, SEEK, share_of_conjuncts, sort_cost, stop_share};
 use crate::knowledge::Knowledge;
+use crate::paths::{given_path_on, path_on};
 use crate::predicate::Predicate;
 use crate::query::{Query, Source};
 use crate::target::Target;
@@ -40,18 +41,6 @@ const INDEXES_MAX: usize = 4;
 /// Cost of keeping one primary key, and of looking for one among them.
 const KEEP: f64 = 0.25;
 const FIND: f64 = 0.15;
-
-/// What rows of a path have to be among.
-#[derive(Clone, Debug)]
-pub struct Within {
-    /// Gives the primary keys of the rows, from an index alone. Its residual speaks of conjuncts of the
-    /// query, as that of the path does.
-    pub path: AccessPath,
-    /// The conjuncts that are true of all these rows, by position.
-    pub conjuncts: Vec<usize>,
-    /// The columns that name a row.
-    pub columns: Vec<ColumnId>,
-}
 
 /// Returns the columns that name a row, if every index has them.
 pub(crate) fn naming_columns(table: &Table) -> Option<Vec<ColumnId>> {

@@ -23,7 +23,7 @@
 
 use rukh_catalog::{ColumnId, FamilyId};
 
-use crate::access::{AccessPath, ScanKind};
+use crate::access::{AccessPath, LooseScan, ScanKind};
 use crate::boxes::TermBox;
 use crate::cost::{Estimate, KEY, LOOKUP, ROW, SEEK, known_for_key, sort_cost};
 use crate::domain::few_values;
@@ -35,22 +35,6 @@ use crate::query::{GroupRow, Grouped, Hint, OrderKey, Query};
 use crate::statistics::Statistics;
 use crate::target::{Slot, Target};
 use crate::term::{TermId, TermKind};
-
-/// How a path reads one row of each group.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LooseScan {
-    /// Rows are of one group that have the same first so many elements of the key.
-    pub columns: usize,
-    /// The positions of those that are not fixed to one value by the conditions.
-    pub open: Vec<usize>,
-    /// Whether a group is cut in two by whether the element behind them is NULL.
-    pub null_tag: bool,
-    /// Whether the last row of each group is read, too; else it is the first, in the direction of the
-    /// path.
-    pub both_ends: bool,
-    /// Whether there is one row at most for each group asked for.
-    pub exact: bool,
-}
 
 /// Most values of an element that are counted one by one.
 const COUNTED_MAX: usize = 1_024;

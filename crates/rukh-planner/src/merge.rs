@@ -15,7 +15,7 @@
 
 use rukh_keys::{Datum, KeyRange, Span};
 
-use crate::access::AccessPath;
+use crate::access::{AccessPath, Merge, Run};
 use crate::boxes::TermBox;
 use crate::cost::{Estimate, KEY, LOOKUP, ROW, SEEK, known_for_key};
 use crate::domain::few_values;
@@ -23,24 +23,6 @@ use crate::knowledge::Knowledge;
 use crate::order::{Direction, delivered, is_fixed, is_past_unique, next_open, slot_direction};
 use crate::query::Query;
 use crate::target::Target;
-
-/// Runs of keys to be merged.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Merge {
-    /// How many leading elements tell the runs apart, beside the bucket.
-    pub columns: usize,
-    /// The runs; in each, at least one key may lie.
-    pub runs: Vec<Run>,
-}
-
-/// Keys that begin alike.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
-    /// Its ranges over bytes, sorted and disjoint.
-    pub ranges: Vec<KeyRange>,
-    /// Bytes that all its keys begin with.
-    pub prefix: usize,
-}
 
 /// Most runs that are merged: each keeps an iterator.
 const RUNS_MAX: usize = 64;

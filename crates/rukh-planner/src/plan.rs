@@ -2,9 +2,10 @@
 
 use rukh_catalog::{Index, IndexState};
 
-use crate::access::{AccessPath, ScanKind, path_on};
+use crate::access::{AccessPath, ScanKind};
 use crate::intersect::better_intersected;
 use crate::knowledge::Knowledge;
+use crate::paths::path_on;
 use crate::planner::Planner;
 use crate::query::{Hint, Query, Source};
 use crate::target::Target;

@@ -32,11 +32,12 @@
 use rukh_catalog::IndexState;
 use rukh_keys::DataType;
 
-use crate::access::{AccessPath, path_on};
+use crate::access::AccessPath;
 use crate::boxes::TermBox;
 use crate::cost::least_cost_of_all;
 use crate::intersect::better_intersected;
 use crate::knowledge::Knowledge;
+use crate::paths::path_on;
 use crate::plan::{Plan, is_unbeatable, plan_with};
 use crate::point::point_path;
 use crate::query::{Query, Source};

@@ -9,8 +9,7 @@
 
 use rukh_keys::{DataType, Datum};
 
-use crate::computable::is_computable;
-use crate::term::{TermId, TermKind, TermTypes};
+use crate::term::TermId;
 
 /// A constant with its own type, which need not be that of the term it is compared with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -169,13 +168,6 @@ impl TimeUnit {
             TimeUnit::Quarter => "quarter",
             TimeUnit::Year => "year",
         }
-    }
-
-    /// Returns the last moment at or before `micros` (microseconds from 1970 in UTC) where the unit
-    /// begins.
-    pub fn truncate(self, micros: i64) -> i64 {
-        let cut = crate::functions::truncate(self, i128::from(micros));
-        i64::try_from(cut).unwrap_or(i64::MIN)
     }
 }
 
@@ -414,14 +406,6 @@ impl Predicate {
         self.visit_opaque(&mut |_| understood = false);
         self.visit_operands(&mut |operand| understood &= !operand.has_parameter());
         understood
-    }
-
-    /// Returns whether [`evaluate`](crate::evaluate()) can decide the predicate, by the values of columns alone:
-    /// it is about nothing else, and all of it is understood.
-    pub fn is_decidable(&self, types: &dyn TermTypes) -> bool {
-        let mut columns_only = self.is_understood();
-        self.visit_terms(&mut |term| columns_only &= matches!(term.kind(), TermKind::Column(_)));
-        columns_only && is_computable(self, types)
     }
 
     /// Visits the operands of every comparison.

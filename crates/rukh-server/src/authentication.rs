@@ -25,7 +25,7 @@ use pgwire::messages::startup::{Authentication, PasswordMessageFamily};
 use rukh::scram::Verifier;
 use rukh::{Error, User};
 
-use crate::server::{Server, is_loopback};
+use crate::shared::{Server, is_loopback};
 use crate::startup::StartError;
 use crate::wire::{Wire, WireError};
 

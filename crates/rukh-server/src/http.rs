@@ -17,7 +17,7 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tracing::{error, info};
 
 use crate::monitor::Monitors;
-use crate::server::Server;
+use crate::shared::Server;
 use crate::{ServeError, metering};
 
 /// Upper limits of the classes of times, seconds.

@@ -8,7 +8,7 @@ use std::time::Instant;
 use parking_lot::{Condvar, Mutex};
 use rukh::{Armed, CancelHandle};
 
-use crate::backends::Doing;
+use crate::doing::Doing;
 use crate::wire::Socket;
 
 /// A session as others see it.

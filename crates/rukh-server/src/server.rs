@@ -1,21 +1,21 @@
 //! The server: takes connections, gives each a thread and a session, and ends them in order.
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rukh::{Connection, Database, Error, Notice};
-use tokio_rustls::rustls::ServerConfig;
-use tokio_rustls::rustls::crypto::CryptoProvider;
 use tracing::{debug, info, warn};
 
 use crate::authentication::authenticate;
-use crate::backends::{Doing, OfServer};
+use crate::backends::OfServer;
+use crate::doing::Doing;
 use crate::messages::{self, Severity};
 use crate::places::{Place, Places};
 use crate::registry::{Registry, Slot};
 use crate::session::Session;
+use crate::shared::{Server, is_loopback};
 use crate::startup::{Start, StartError, read_start, welcome};
 use crate::timeouts::Timeouts;
 use crate::wire::{FAREWELL, STARTUP_BYTES_MAX, Socket, Wire, WireError};
@@ -36,22 +36,6 @@ const TURNED_AWAY_WAIT: Duration = Duration::from_secs(5);
 /// Time for threads of sessions that have ended to go away when the server stops, and how often they are looked at.
 const LEAVING_WAIT: Duration = Duration::from_secs(2);
 const LEAVING_PAUSE: Duration = Duration::from_millis(1);
-
-/// What the threads of a server share.
-pub(crate) struct Server {
-    config: Config,
-    database: Database,
-    registry: Registry,
-    timeouts: Arc<Timeouts>,
-    tls: Option<Arc<ServerConfig>>,
-    provider: Arc<CryptoProvider>,
-    /// How many connections there may be, and are.
-    places: Places,
-    /// What makes up the salts of users who are not there.
-    secret: [u8; 32],
-    /// What clients may bind their log in to.
-    binding: Option<Vec<u8>>,
-}
 
 /// A server that takes connections, until it is stopped.
 pub struct RunningServer {
@@ -165,10 +149,6 @@ fn listen(address: &str, can_log_in: bool) -> Result<(TcpListener, SocketAddr), 
     let listener = TcpListener::bind(addresses.as_slice()).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     Ok((listener, address))
-}
-
-pub(crate) fn is_loopback(ip: IpAddr) -> bool {
-    ip.is_loopback()
 }
 
 /// Fails if sessions could not start with what the configuration says.
@@ -339,60 +319,4 @@ fn log_in<'s>(
 
 fn shutting_down() -> Error {
     Error::statement("57P03", "the database system is shutting down")
-}
-
-impl Server {
-    pub(crate) fn config(&self) -> &Config {
-        &self.config
-    }
-
-    pub(crate) fn registry(&self) -> &Registry {
-        &self.registry
-    }
-
-    pub(crate) fn timeouts(&self) -> &Timeouts {
-        &self.timeouts
-    }
-
-    /// Returns whether the database answers a question.
-    pub(crate) fn answers(&self) -> bool {
-        self.database.connect().execute("SELECT 1").is_ok()
-    }
-
-    /// Returns how connections are encrypted, if they can be.
-    pub(crate) fn tls(&self) -> Option<Arc<ServerConfig>> {
-        self.tls.clone()
-    }
-
-    /// Returns whether connections must be encrypted.
-    pub(crate) fn needs_tls(&self) -> bool {
-        self.config.tls.as_ref().is_some_and(|tls| tls.required)
-    }
-
-    pub(crate) fn database(&self) -> &Database {
-        &self.database
-    }
-
-    /// Returns what makes up the salts of users who are not there.
-    pub(crate) fn secret(&self) -> &[u8] {
-        &self.secret
-    }
-
-    /// Returns what clients may bind their log in to, if connections can be encrypted.
-    pub(crate) fn binding(&self) -> Option<&[u8]> {
-        self.binding.as_deref()
-    }
-
-    /// Fills bytes with what nobody can guess.
-    pub(crate) fn fill_random(&self, bytes: &mut [u8]) -> Result<(), Error> {
-        let filled = self.provider.secure_random.fill(bytes);
-        filled.map_err(|_| Error::io("the system has no random numbers"))
-    }
-
-    /// Returns a number that nobody can guess.
-    fn random(&self) -> Result<i32, Error> {
-        let mut bytes = [0; 4];
-        self.fill_random(&mut bytes)?;
-        Ok(i32::from_be_bytes(bytes))
-    }
 }

@@ -21,7 +21,7 @@ use crate::messages::{self, Severity};
 use crate::metering;
 use crate::portal::{Portal, Prepared};
 use crate::registry::Slot;
-use crate::server::Server;
+use crate::shared::Server;
 use crate::startup::{REPORTED, report};
 use crate::wire::{FAREWELL, Wire, WireError};
 

@@ -11,7 +11,7 @@ use pgwire::messages::startup::{
 use rukh::{Connection, Error, Notice};
 
 use crate::registry::Slot;
-use crate::server::Server;
+use crate::shared::Server;
 use crate::wire::{STARTUP_BYTES_MAX, Wire, WireError};
 
 const SSL_REQUEST: u32 = 80_877_103;

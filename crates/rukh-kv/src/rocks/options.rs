@@ -11,7 +11,7 @@
 
 use super::purge::{PurgeFactory, Purged};
 use super::share::split_number;
-use crate::{KvError, MergeOperator, TableOptions};
+use crate::{Compression, KvError, MergeOperator, TableOptions};
 use rocksdb::{
     BlockBasedOptions, Cache, DBCompressionType, DBRecoveryMode, DataBlockIndexType, LogLevel, MergeOperands,
     Options,
@@ -91,17 +91,6 @@ pub struct RocksOptions {
     pub own_families: Option<usize>,
     /// What folds merges; a database written with one must be opened with it again.
     pub merge: Option<Arc<dyn MergeOperator>>,
-}
-
-/// How blocks are compressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compression {
-    /// Not at all.
-    None,
-    /// LZ4: fast.
-    Lz4,
-    /// Zstandard: strong.
-    Zstd,
 }
 
 impl Default for RocksOptions {

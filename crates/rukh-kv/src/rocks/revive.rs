@@ -11,7 +11,7 @@
 //! opened again in the same way.
 
 use super::failure::failure;
-use super::store::Open;
+use super::opened::Open;
 use super::{RocksStore, open, options, space};
 use crate::{KvError, TableOptions};
 use parking_lot::Mutex;

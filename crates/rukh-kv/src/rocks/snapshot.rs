@@ -1,7 +1,7 @@
 //! Reading the database: gets, batched gets, scans.
 
 use super::failure::{key_failure, table_failure};
-use super::store::Open;
+use super::opened::Open;
 use super::{PinnedIterator, PinnedSnapshot, TableHandle};
 use crate::drive::{Driver, Position};
 use crate::{KvCursor, KvError, KvSnapshot, ScanSpec, ScanStats};

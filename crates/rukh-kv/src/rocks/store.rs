@@ -2,6 +2,7 @@
 
 use super::failure::failure;
 use super::load::{LoadDirectory, RocksWriter};
+use super::opened::Open;
 use super::purge::Purges;
 use super::revive::{self, Before, Refusals};
 use super::snapshot::{ClosedSnapshot, Lent, RocksSnapshot, Tables, names};
@@ -54,45 +55,6 @@ pub struct RocksStore {
     pub(super) refusals: Refusals,
     /// Held while tables are created or dropped; the number of the next table that shares a column family.
     pub(super) definition: Mutex<u32>,
-}
-
-/// What there is while the store is open. Fields drop in this order.
-pub(super) struct Open {
-    pub(super) tables: Arc<Tables>,
-    /// The column families that tables share, by name.
-    pub(super) shared: Arc<Tables>,
-    pub(super) latest: Arc<RocksSnapshot>,
-    pub(super) db: Arc<DB>,
-}
-
-impl Open {
-    pub(super) fn new(db: Arc<DB>, tables: Tables, shared: Tables) -> Open {
-        let tables = Arc::new(tables);
-        Open {
-            latest: Arc::new(RocksSnapshot::new(Arc::clone(&tables), None)),
-            tables,
-            shared: Arc::new(shared),
-            db,
-        }
-    }
-
-    /// Returns every column family with tables, once.
-    pub(super) fn families(&self) -> impl Iterator<Item = &Arc<TableHandle>> {
-        let own = self.tables.values().filter(|table| table.share.is_none());
-        own.chain(self.shared.values())
-    }
-
-    fn table(&self, name: &str) -> Result<&Arc<TableHandle>, KvError> {
-        self.tables.get(name).ok_or_else(|| KvError::unknown_table(name))
-    }
-
-    /// Returns what there is after a change of the tables, or of the column families that they share.
-    fn changed(&self, change: impl FnOnce(&mut Tables, &mut Tables)) -> Open {
-        let mut tables = Tables::clone(&self.tables);
-        let mut shared = Tables::clone(&self.shared);
-        change(&mut tables, &mut shared);
-        Open::new(Arc::clone(&self.db), tables, shared)
-    }
 }
 
 impl RocksStore {
