@@ -70,7 +70,7 @@ impl Interrupts {
     fn interrupt(&self, otherwise: Otherwise) {
         let mut state = self.lock();
         if *state != State::Running && otherwise == Otherwise::Exit {
-            std::process::exit(i32::from(Exit::Interrupted.code()));
+            Exit::Interrupted.leave_at_once();
         }
         if *state != State::Idle {
             self.handle.cancel();

@@ -8,9 +8,8 @@
 //! | 3    | the database could not be opened                                |
 //! | 130  | Ctrl-C ended a script                                           |
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 /// How the process ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,9 +36,18 @@ impl Exit {
     }
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(exit.code())
+impl Exit {
+    /// Ends the process at once. A query that was left, or does not hear that it is cancelled, may still read in a thread of its own, and
+    /// RocksDB must not be taken apart under it, which an ordinary exit does.
+    pub fn leave(self) -> ! {
+        // What cannot be written has nobody who reads it.
+        let _ = io::stdout().flush();
+        self.leave_at_once()
+    }
+
+    /// The same, without what is still to be written: another thread may be writing.
+    pub fn leave_at_once(self) -> ! {
+        signal_hook::low_level::exit(i32::from(self.code()))
     }
 }
 

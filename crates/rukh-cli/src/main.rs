@@ -39,8 +39,6 @@ mod top;
 mod user;
 mod validate;
 
-use std::process::ExitCode;
-
 use arguments::Action;
 use operations::Proof;
 
@@ -49,7 +47,7 @@ use operations::Proof;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-fn main() -> ExitCode {
+fn main() {
     let arguments = arguments::parse();
     // Each sorted file, each log and each client is one.
     rukh::raise_descriptor_limit();
@@ -81,5 +79,5 @@ fn main() -> ExitCode {
         Some(Action::Export(arguments)) => import::export(arguments),
         Some(Action::Stats { directory, tables }) => operations::stats(directory, tables),
     };
-    exit.into()
+    exit.leave()
 }
