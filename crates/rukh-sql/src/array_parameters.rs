@@ -9,13 +9,11 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use datafusion::scalar::ScalarValue;
-use datafusion::sql::sqlparser::ast::{
-    Array, BinaryOperator, DataType, Expr, Query, Value, Visitor, VisitorMut,
-};
+use rukh_syntax::sqlparser::ast::{Array, BinaryOperator, DataType, Expr, Query, Value, Visitor, VisitorMut};
 
-use crate::walk::{Walk, WalkMut};
 use rukh_error::SqlError;
 use rukh_functions::forms::array_text::elements;
+use rukh_syntax::{Walk, WalkMut};
 
 /// Returns the number of a parameter that is all of an expression, or all of a cast to an array.
 fn number_of(expr: &Expr) -> Option<usize> {

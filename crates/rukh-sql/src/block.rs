@@ -22,11 +22,11 @@ use rukh_engine::{LockWait, Patience, Row, RowLock, Savepoint, Snapshot, Transac
 use crate::context::Notice;
 use crate::session::Session;
 use crate::settings::{Settings, WhenLocked};
-use crate::statement::{
+use rukh_error::SqlError;
+use rukh_syntax::{
     CopyDirection, Isolation, KeptStatement, LockStatement, Name, Ownable, SchemaStatement, Statement,
     TransactionModes, TransactionStatement,
 };
-use rukh_error::SqlError;
 
 /// Where a session stands, as PostgreSQL tells its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,12 +14,12 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, Ident, Query, Select, Value, Visitor, VisitorMut};
+use rukh_syntax::sqlparser::ast::{Expr, GroupByExpr, Ident, Query, Select, Value, Visitor, VisitorMut};
 
 use rukh_functions::functions::cast_apart::CAST_APART;
 
-use crate::statement::call;
-use crate::walk::{Walk, WalkMut};
+use rukh_syntax::make::call;
+use rukh_syntax::{Walk, WalkMut};
 
 /// Tells the casts of a query apart if something in it has the name of something else.
 pub(crate) fn tell_apart(query: &mut Query) {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::{Field, FieldRef};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::planner::TypePlanner;
-use datafusion::sql::sqlparser::ast;
 use rukh_functions::types::arrow_type;
+use rukh_syntax::sqlparser::ast;
 
-use crate::statement::data_type;
+use rukh_syntax::data_type;
 
 /// Types in casts mean what they mean in CREATE TABLE: timestamps are microseconds, FLOAT is DOUBLE.
 #[derive(Debug)]

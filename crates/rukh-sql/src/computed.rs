@@ -20,20 +20,17 @@ use datafusion::error::DataFusionError;
 use datafusion::logical_expr::{Expr, ExprSchemable};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::scalar::ScalarValue;
-use datafusion::sql::sqlparser::ast::{
-    self, Ident, Query, SelectItem, SelectItemQualifiedWildcardKind, Visitor,
-};
 use rukh_engine::Snapshot;
+use rukh_syntax::sqlparser::ast::{self, Ident, Query, SelectItem, SelectItemQualifiedWildcardKind, Visitor};
 
 use crate::expressions;
 use crate::output_names::column_name;
-use crate::rewrite::select_joined;
 use crate::sequences::calls_sequence;
 use crate::session::Session;
-use crate::statement::folded;
-use crate::walk::Walk;
 use rukh_error::HIDDEN;
 use rukh_error::SqlError;
+use rukh_syntax::make::select_joined;
+use rukh_syntax::{Walk, folded};
 
 /// One relation of the rows: the name that expressions know it by, and its columns.
 #[derive(Clone, Debug)]
@@ -283,7 +280,7 @@ fn expanded(relations: &[Relation], items: &[SelectItem]) -> Result<Vec<Item>, S
             SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options)
                 if is_plain(options) =>
             {
-                let name = crate::statement::ObjectName::from_ast(name)?;
+                let name = rukh_syntax::ObjectName::from_ast(name)?;
                 let found = relations.iter().position(|relation| relation.name == name.name);
                 let relation = found.ok_or_else(|| {
                     let message = format!("missing FROM-clause entry for table \"{}\"", name.name);

@@ -24,8 +24,8 @@ use datafusion::error::DataFusionError;
 use datafusion::logical_expr::expr::{Between, InList, Placeholder};
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator};
 use datafusion::scalar::ScalarValue;
-use datafusion::sql::sqlparser::ast::{self, Value, Visitor};
 use rukh_keys::DataType;
+use rukh_syntax::sqlparser::ast::{self, Value, Visitor};
 
 use crate::array_parameters::{array_parameters, with_elements};
 use crate::block::TransactionStatus;
@@ -37,12 +37,12 @@ use crate::output_names::without_twins;
 use crate::pg_catalog::asks_for_types;
 use crate::rows::{ColumnInfo, Columns};
 use crate::session::{PLANS_MAX, Session};
-use crate::statement::{
-    ExplainFormat, KeptStatement, Statement, TransactionStatement, WritesStatement, data_type, rows_name,
-};
-use crate::walk::Walk;
 use rukh_error::SqlError;
 use rukh_functions::types::{arrow_type, data_type_of, data_type_of_arrow};
+use rukh_syntax::{
+    ExplainFormat, KeptStatement, Statement, TransactionStatement, Walk, WritesStatement, data_type,
+    rows_name,
+};
 
 /// Most parameters of a statement, as the protocol counts them.
 const PARAMETERS_MAX: usize = 65_535;

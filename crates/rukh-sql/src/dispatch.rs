@@ -11,15 +11,16 @@ use rukh_planner::Constant;
 
 use crate::context::{Notice, QueryStats, RunPath};
 use crate::copy::CopyClient;
+use crate::parsing::parse;
 use crate::progress::Task;
 use crate::qualify::qualify;
 use crate::rows::Rows;
 use crate::session::{Outcome, Session};
-use crate::statement::{ExplainFormat, KeptStatement, ObjectName, ShowStatement, Statement, parse};
 use crate::statistics::analyze;
 use crate::{copy, ddl, dml, explain, locking, operations, point_write, roles, show};
 use rukh_error::SqlError;
 use rukh_functions::scalars::scalar_from_datum;
+use rukh_syntax::{ExplainFormat, KeptStatement, ObjectName, ShowStatement, Statement};
 
 /// A statement parsed once, to be run with parameters.
 #[derive(Clone, Debug)]

@@ -10,11 +10,11 @@ use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::physical_plan::{ExecutionPlan, displayable};
 use datafusion::scalar::ScalarValue;
-use datafusion::sql::sqlparser::ast;
 use rukh_planner::{
     AccessPath, Actuals, Constant, Query, Union, UnionArm, actual_text, alternatives, alternatives_text,
     explain_json, explain_lookup_text, explain_text, missing_index, narrowed_text, with_alternatives_json,
 };
+use rukh_syntax::sqlparser::ast;
 use serde_json::{Value, json};
 
 use crate::access::{Conditions, Wanted};
@@ -23,14 +23,13 @@ use crate::direct::{Chosen, DirectPlan};
 use crate::dispatch::text_batch;
 use crate::dml;
 use crate::locking;
-use crate::normalise::quoted;
 use crate::operators::{LookupJoinExec, ScanExec};
 use crate::pg_catalog;
 use crate::rows::Rows;
 use crate::session::{Planned, Session};
-use crate::statement::{ExplainFormat, Statement};
 use rukh_error::HIDDEN;
 use rukh_error::SqlError;
+use rukh_syntax::{ExplainFormat, Statement, quoted};
 
 /// What EXPLAIN is asked for.
 #[derive(Clone, Copy)]

@@ -14,8 +14,8 @@ use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::SessionConfig;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::parser::Statement as PlannedStatement;
-use datafusion::sql::sqlparser::ast;
 use rukh_catalog::Catalog;
+use rukh_syntax::sqlparser::ast;
 
 use crate::array_parameters::with_arrays;
 use crate::cast_names::tell_apart;

@@ -27,7 +27,7 @@ use datafusion::logical_expr::{
     cast as cast_expr,
 };
 use datafusion::scalar::ScalarValue;
-use datafusion::sql::sqlparser::ast::BinaryOperator;
+use rukh_syntax::sqlparser::ast::BinaryOperator;
 
 use rukh_error::SqlError;
 

@@ -20,20 +20,21 @@ use std::ops::ControlFlow;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::Statement as PlannedStatement;
-use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
-use datafusion::sql::sqlparser::ast::{
+use rukh_syntax::sqlparser::ast::helpers::attached_token::AttachedToken;
+use rukh_syntax::sqlparser::ast::{
     self, BinaryOperator, CaseWhen, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Join,
     JoinConstraint, JoinOperator, ObjectName, OrderBy, OrderByKind, Query, Select, SelectItem,
     SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, Value, Visitor, VisitorMut, With,
 };
 
-use crate::rewrite::{rewrite, select_from};
+use crate::rewrite::rewrite;
 use crate::spelled;
-use crate::statement::{call, folded};
-use crate::walk::{Walk, WalkMut};
 use crate::whole_rows::{self, Asked, asked, is_mark};
 use rukh_error::SqlError;
 use rukh_functions::functions::json;
+use rukh_syntax::make::call;
+use rukh_syntax::make::select_from;
+use rukh_syntax::{Walk, WalkMut, folded};
 
 /// Spells out the joins and rows of all SELECTs of a query.
 pub(crate) async fn expand(state: &SessionState, query: &mut Query) -> Result<(), SqlError> {

@@ -17,11 +17,12 @@ use rukh_planner::Constant;
 
 use crate::describe::Description;
 use crate::dispatch::Prepared;
+use crate::parsing::parse_expression;
 use crate::rows::Rows;
 use crate::session::Session;
-use crate::statement::{Expression, FetchedRows, KeptStatement, Name, parse_expression};
 use rukh_error::SqlError;
 use rukh_functions::scalars::datums_from_array;
+use rukh_syntax::{Expression, FetchedRows, KeptStatement, Name};
 
 /// Most prepared statements, and most cursors, of one session.
 const KEPT_MAX: usize = 10_000;

@@ -20,22 +20,22 @@ use datafusion::arrow::compute::{concat_batches, filter_record_batch};
 use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::error::DataFusionError;
 use datafusion::scalar::ScalarValue;
-use datafusion::sql::sqlparser::ast::{
-    self, Expr, Ident, JoinOperator, LimitClause, LockType, NonBlock, Query, Select, SelectItem, SetExpr,
-    TableFactor,
-};
 use rukh_catalog::{Catalog, ColumnId, Table};
 use rukh_engine::{LockWait, Row, RowLock};
 use rukh_keys::Datum;
+use rukh_syntax::sqlparser::ast::{
+    self, Expr, Ident, JoinOperator, LimitClause, LockType, NonBlock, Query, Select, SelectItem, SetExpr,
+    TableFactor,
+};
 
 use crate::dml::calls;
 use crate::expressions::is_aggregate;
 use crate::rows::Rows;
 use crate::session::Session;
-use crate::statement::{ObjectName, folded};
 use rukh_error::HIDDEN;
 use rukh_error::SqlError;
 use rukh_functions::scalars::datums_from_array;
+use rukh_syntax::{ObjectName, folded};
 
 /// Most bytes of rows that one statement may lock: they are held until all are locked.
 const LOCKED_BYTES_MAX: usize = 512 << 20;

@@ -17,8 +17,8 @@ use datafusion::arrow::datatypes::{IntervalMonthDayNano, TimeUnit};
 use datafusion::common::ScalarValue;
 use datafusion::functions::datetime::{current_date, now};
 use datafusion::logical_expr::{Expr, cast};
-use datafusion::sql::sqlparser::ast;
 use rukh_keys::{DataType, Datum};
+use rukh_syntax::sqlparser::ast;
 
 use rukh_functions::types::arrow_type;
 

@@ -13,14 +13,13 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
+use rukh_syntax::sqlparser::ast::{
     Expr, Ident, NamedWindowDefinition, NamedWindowExpr, OrderByKind, Query, Select, SetExpr, VisitorMut,
     WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType,
 };
 
-use crate::statement::folded;
-use crate::walk::WalkMut;
 use rukh_error::SqlError;
+use rukh_syntax::{WalkMut, folded};
 
 /// Spells out the named windows of all SELECTs of a query.
 ///
@@ -230,7 +229,8 @@ impl VisitorMut for Overs<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statement::{Statement, parse};
+    use crate::parsing::parse;
+    use rukh_syntax::Statement;
 
     fn check(written: &str, expected: &str) {
         let Ok(Statement::Query(query)) = parse(written) else {

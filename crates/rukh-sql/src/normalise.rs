@@ -22,116 +22,17 @@ use datafusion::logical_expr::expr::{Case, InList, Like};
 use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, Operator};
 use rukh_keys::DataType;
 
-use crate::statement::is_reserved;
 use rukh_functions::casts::numbers::number_cast;
 use rukh_functions::casts::texts::is_cast_to_text;
 use rukh_functions::functions::arithmetic::checked_operator;
 use rukh_functions::scalars::datum_of_scalar;
 use rukh_functions::types::{arrow_type, data_type_of, data_type_of_arrow};
+use rukh_syntax::{quoted, quoted_string};
 
 /// Returns an expression as SQL text.
 pub(crate) fn sql_text(expr: &Expr) -> String {
     printed(expr, Binding::Loosest).unwrap_or_else(|| expr.to_string())
 }
-
-/// Returns a name as SQL: in quotes where PostgreSQL or sqlparser would read it otherwise.
-///
-/// | name      | SQL         |
-/// |-----------|-------------|
-/// | `url`     | `url`       |
-/// | `Url`     | `"Url"`     |
-/// | `order`   | `"order"`   |
-/// | `a "b"`   | `"a ""b"""` |
-pub(crate) fn quoted(name: &str) -> String {
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    let starts_plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_');
-    match starts_plain && name.chars().all(plain) && !is_reserved(name) && !is_special(name) {
-        true => name.to_string(),
-        false => format!("\"{}\"", name.replace('"', "\"\"")),
-    }
-}
-
-/// Returns a string as SQL.
-pub(crate) fn quoted_string(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
-}
-
-/// Whether a word starts a type, a function with a syntax of its own, or a clause.
-fn is_special(word: &str) -> bool {
-    SPECIAL.binary_search(&word).is_ok()
-}
-
-/// PostgreSQL's words that are reserved in part, sorted.
-const SPECIAL: &[&str] = &[
-    "authorization",
-    "between",
-    "bigint",
-    "binary",
-    "bit",
-    "boolean",
-    "char",
-    "character",
-    "coalesce",
-    "collation",
-    "concurrently",
-    "cross",
-    "current_schema",
-    "dec",
-    "decimal",
-    "exists",
-    "extract",
-    "family",
-    "float",
-    "freeze",
-    "full",
-    "greatest",
-    "grouping",
-    "hash",
-    "ilike",
-    "inner",
-    "inout",
-    "int",
-    "integer",
-    "interval",
-    "is",
-    "isnull",
-    "join",
-    "least",
-    "left",
-    "like",
-    "national",
-    "natural",
-    "nchar",
-    "none",
-    "normalize",
-    "notnull",
-    "nullif",
-    "numeric",
-    "out",
-    "outer",
-    "overlaps",
-    "overlay",
-    "position",
-    "precision",
-    "real",
-    "right",
-    "row",
-    "set",
-    "setof",
-    "similar",
-    "smallint",
-    "struct",
-    "substring",
-    "tablesample",
-    "time",
-    "timestamp",
-    "treat",
-    "trim",
-    "values",
-    "varchar",
-    "verbose",
-    "xmlattributes",
-];
 
 /// How tightly an expression holds its operands; a looser one within a tighter needs parentheses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

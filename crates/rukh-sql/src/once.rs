@@ -25,12 +25,12 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, Partitioning, PlanProperties,
 };
-use datafusion::sql::sqlparser::ast;
 use futures::future::{BoxFuture, Shared};
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use parking_lot::Mutex;
+use rukh_syntax::sqlparser::ast;
 
-use crate::walk::Walk;
+use rukh_syntax::Walk;
 
 /// Returns the names of the WITH queries of a statement, at any depth.
 pub(crate) fn names(query: &ast::Query) -> HashSet<String> {

@@ -13,9 +13,9 @@ use crate::dispatch::text_batch;
 use crate::rows::Rows;
 use crate::session::Session;
 use crate::show::{batch, texts};
-use crate::statement::{ObjectName, VacuumStatement};
 use crate::statistics::analyze;
 use rukh_error::SqlError;
+use rukh_syntax::{ObjectName, VacuumStatement};
 
 /// Runs BACKUP DATABASE; returns what was added.
 pub(crate) fn backup(session: &Session, directory: &str, keep: Option<usize>) -> Result<Rows, SqlError> {

@@ -13,14 +13,13 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
+use rukh_syntax::sqlparser::ast::{
     Expr, Ident, OrderByKind, Query, Select, SelectItem, SetExpr, TableAlias, TableAliasColumnDef,
     TableFactor, Visitor,
 };
 
-use crate::statement::folded;
-use crate::walk::Walk;
 use rukh_error::{HIDDEN, shown_name};
+use rukh_syntax::{Walk, folded};
 
 /// Ends the name of an output column that ORDER BY does not mean.
 const PASSED_BY: &str = "by";

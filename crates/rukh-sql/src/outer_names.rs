@@ -8,15 +8,14 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
+use rukh_catalog::Catalog;
+use rukh_syntax::sqlparser::ast::{
     Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, TableAlias, TableFactor,
     Visitor, VisitorMut,
 };
-use rukh_catalog::Catalog;
 
-use crate::statement::folded;
-use crate::walk::{Walk, WalkMut};
 use rukh_error::HIDDEN;
+use rukh_syntax::{Walk, WalkMut, folded};
 
 /// Renames the relations of a query that a subquery would not find.
 pub(crate) fn spell_out(query: &mut Query, catalog: &Catalog) {

@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::Schema;
-use datafusion::sql::sqlparser::ast::{
+use rukh_syntax::sqlparser::ast::{
     DataType, Distinct, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, OrderByKind,
     Query, Select, SelectItem, SetExpr, TimezoneInfo, TrimWhereField, Value,
 };
@@ -280,7 +280,7 @@ fn type_name(data_type: &DataType) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statement::parse_expression;
+    use crate::parsing::parse_expression;
 
     #[test]
     fn columns_without_an_alias_have_the_names_of_postgresql() {

@@ -14,16 +14,15 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{Ident, Query, TableAlias, TableFactor, VisitorMut};
 use rukh_catalog::{Catalog, ROW_END, ROW_START, Table};
 use rukh_engine::Snapshot;
+use rukh_syntax::sqlparser::ast::{Ident, Query, TableAlias, TableFactor, VisitorMut};
 
-use crate::normalise::quoted;
-use crate::statement::{Period, Statement, folded, parse, place_of};
+use crate::parsing::parse;
 use crate::views::names_of_with;
-use crate::walk::WalkMut;
 use rukh_error::HIDDEN;
 use rukh_error::SqlError;
+use rukh_syntax::{Period, Statement, WalkMut, folded, place_of, quoted};
 
 /// What follows the name of a table where its rows show when they were written.
 const STANDING: &str = "standing";

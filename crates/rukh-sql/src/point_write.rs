@@ -15,19 +15,19 @@
 use std::sync::Arc;
 
 use datafusion::scalar::ScalarValue;
-use datafusion::sql::sqlparser::ast::{
-    self, AssignmentTarget, BinaryOperator, Expr, FromTable, ObjectNamePart, TableFactor, TableWithJoins,
-};
 use rukh_catalog::{Catalog, Column, ColumnId, ColumnValues, KeyExpr, Table};
 use rukh_engine::{AddOutcome, Row, ScanCounters, ScanRequest, Snapshot, Write};
 use rukh_keys::{DataType, Datum, KeyRange};
+use rukh_syntax::sqlparser::ast::{
+    self, AssignmentTarget, BinaryOperator, Expr, FromTable, ObjectNamePart, TableFactor, TableWithJoins,
+};
 
 use crate::context::PathSetting;
 use crate::dml::literal;
 use crate::session::Session;
-use crate::statement::{ObjectName, Statement, folded};
 use rukh_error::SqlError;
 use rukh_functions::scalars::datum_from_scalar;
+use rukh_syntax::{ObjectName, Statement, folded};
 
 /// A change of the row under one key.
 struct PointWrite {

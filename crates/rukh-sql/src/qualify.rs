@@ -17,18 +17,16 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
+use rukh_catalog::{Catalog, PUBLIC};
+use rukh_syntax::sqlparser::ast::{
     self, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, TableFactor, Value, VisitorMut,
 };
-use rukh_catalog::{Catalog, PUBLIC};
 
-use crate::normalise::quoted;
-use crate::statement::{
-    AlterAction, CommentTarget, CopySource, GrantObjects, MergeAction, MergeStatement, ObjectName, Ownable,
-    OwnedBy, RoleStatement, ShowStatement, Statement, folded, parse_object_name,
-};
-use crate::walk::WalkMut;
 use rukh_error::SqlError;
+use rukh_syntax::{
+    AlterAction, CommentTarget, CopySource, GrantObjects, MergeAction, MergeStatement, ObjectName, Ownable,
+    OwnedBy, RoleStatement, ShowStatement, Statement, WalkMut, folded, parse_object_name, quoted,
+};
 
 /// Functions whose first argument names a relation.
 const OF_RELATIONS: &[&str] = &[

@@ -31,12 +31,10 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
-use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident,
-    OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Query, Select, SelectFlavor, SelectItem, SetExpr,
-    TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins, UnaryOperator, Value, ValueWithSpan,
-    Visitor, VisitorMut, WildcardAdditionalOptions,
+use rukh_syntax::sqlparser::ast::{
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select,
+    SelectItem, TableAlias, TableFactor, TableWithJoins, UnaryOperator, Value, ValueWithSpan, Visitor,
+    VisitorMut, WildcardAdditionalOptions,
 };
 
 use crate::moment_words;
@@ -44,12 +42,12 @@ use crate::order_names;
 use crate::output_names::{name_outputs, order_by_outputs};
 use crate::row_subqueries;
 use crate::spelled;
-use crate::statement::{call, folded};
-use crate::walk::{Walk, WalkMut};
 use rukh_error::HIDDEN;
 use rukh_error::SqlError;
 use rukh_functions::functions::similar::SIMILAR_TO_ESCAPE;
 use rukh_functions::functions::time_zones::TIMEZONE;
+use rukh_syntax::make::{and, binary, call, join, nested, not, or, select};
+use rukh_syntax::{Walk, WalkMut, folded};
 
 /// Rewrites in place; fails on rows of unequal length, as PostgreSQL does.
 pub(crate) fn rewrite(node: &mut impl WalkMut) -> Result<(), SqlError> {
@@ -289,13 +287,6 @@ fn is_comparison(op: &BinaryOperator) -> bool {
     matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq)
 }
 
-fn not(expr: Expr) -> Expr {
-    Expr::UnaryOp {
-        op: UnaryOperator::Not,
-        expr: Box::new(nested(expr)),
-    }
-}
-
 /// `x BETWEEN low AND high` is `x >= low AND x <= high`; NOT BETWEEN is `x < low OR x > high`.
 fn between(row: &[Expr], low: &[Expr], high: &[Expr], negated: bool) -> Result<Option<Expr>, SqlError> {
     let (from, to, join): (_, _, fn(Expr, Expr) -> Expr) = match negated {
@@ -394,225 +385,6 @@ fn join_balanced(mut arms: Vec<Expr>) -> Expr {
     }
 }
 
-fn join(parts: impl Iterator<Item = Expr>, op: BinaryOperator) -> Expr {
-    parts
-        .reduce(|left, right| Expr::BinaryOp {
-            left: Box::new(left),
-            op: op.clone(),
-            right: Box::new(right),
-        })
-        .unwrap_or(Expr::Value(Value::Boolean(true).into()))
-}
-
-fn binary(left: &Expr, op: BinaryOperator, right: &Expr) -> Expr {
-    Expr::BinaryOp {
-        left: Box::new(nested(left.clone())),
-        op,
-        right: Box::new(nested(right.clone())),
-    }
-}
-
-fn and(left: Expr, right: Expr) -> Expr {
-    Expr::BinaryOp {
-        left: Box::new(left),
-        op: BinaryOperator::And,
-        right: Box::new(right),
-    }
-}
-
-fn or(left: Expr, right: Expr) -> Expr {
-    Expr::BinaryOp {
-        left: Box::new(left),
-        op: BinaryOperator::Or,
-        right: Box::new(right),
-    }
-}
-
-/// Puts an expression in parentheses unless it stands alone anyway.
-fn nested(expr: Expr) -> Expr {
-    match expr {
-        Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_) | Expr::Nested(_) => expr,
-        other => Expr::Nested(Box::new(other)),
-    }
-}
-
-/// Makes `SELECT items FROM from WHERE selection`.
-pub(crate) fn select(items: Vec<SelectItem>, from: TableWithJoins, selection: Option<Expr>) -> Query {
-    select_from(items, vec![from], selection)
-}
-
-/// Makes `SELECT items FROM from, … WHERE selection`.
-pub(crate) fn select_from(
-    items: Vec<SelectItem>,
-    from: Vec<TableWithJoins>,
-    selection: Option<Expr>,
-) -> Query {
-    let select = Select {
-        projection: items,
-        from,
-        selection,
-        ..empty_select()
-    };
-    query_of(SetExpr::Select(Box::new(select)))
-}
-
-/// Makes `(query) AS name (column, …)`.
-pub(crate) fn derived(query: Query, name: &str, columns: Vec<Ident>) -> TableWithJoins {
-    let columns = columns.into_iter().map(|name| TableAliasColumnDef {
-        name,
-        data_type: None,
-    });
-    let relation = TableFactor::Derived {
-        lateral: false,
-        subquery: Box::new(query),
-        alias: Some(TableAlias {
-            explicit: true,
-            name: Ident::with_quote('"', name),
-            columns: columns.collect(),
-            at: None,
-        }),
-        sample: None,
-    };
-    TableWithJoins {
-        relation,
-        joins: Vec::new(),
-    }
-}
-
-/// Makes `SELECT * FROM table`.
-pub(crate) fn select_unqualified(table: Ident) -> Query {
-    let mut query = select_table("", "");
-    if let SetExpr::Select(select) = query.body.as_mut()
-        && let Some(from) = select.from.first_mut()
-        && let TableFactor::Table { name, .. } = &mut from.relation
-    {
-        *name = table.into();
-    }
-    query
-}
-
-/// Makes `SELECT * FROM schema.table`.
-pub(crate) fn select_table(schema: &str, table: &str) -> Query {
-    let parts = [schema, table].map(|part| Ident::with_quote('"', part));
-    let mut relation = table_factor(Ident::new(""), Ident::new(""));
-    if let TableFactor::Table { name, alias, .. } = &mut relation {
-        *name = parts.to_vec().into();
-        *alias = None;
-    }
-    let from = TableWithJoins {
-        relation,
-        joins: Vec::new(),
-    };
-    let all = SelectItem::Wildcard(WildcardAdditionalOptions::default());
-    select(vec![all], from, None)
-}
-
-/// Makes `SELECT items FROM table AS alias, … WHERE …`, whose tables, each given with its alias, are joined
-/// by a column that all of them have, and in whose order rows come.
-pub(crate) fn select_joined(items: Vec<SelectItem>, tables: Vec<(String, String)>, by: &str) -> Query {
-    let quoted = |text: &str| Ident::with_quote('"', text);
-    let key = |alias: &str| Expr::CompoundIdentifier(vec![quoted(alias), quoted(by)]);
-    let equal = |pair: &[(String, String)]| binary(&key(&pair[0].1), BinaryOperator::Eq, &key(&pair[1].1));
-    let selection = tables.windows(2).map(equal).reduce(and);
-    let order = tables.first().map(|(_, alias)| OrderByExpr {
-        expr: key(alias),
-        options: OrderByOptions {
-            asc: None,
-            nulls_first: None,
-        },
-        with_fill: None,
-    });
-    let from = tables.iter().map(|(table, alias)| TableWithJoins {
-        relation: table_factor(quoted(table), quoted(alias)),
-        joins: Vec::new(),
-    });
-    let select = Select {
-        projection: items,
-        from: from.collect(),
-        selection,
-        ..empty_select()
-    };
-    Query {
-        order_by: order.map(|order| OrderBy {
-            kind: OrderByKind::Expressions(vec![order]),
-            interpolate: None,
-        }),
-        ..query_of(SetExpr::Select(Box::new(select)))
-    }
-}
-
-fn table_factor(name: Ident, alias: Ident) -> TableFactor {
-    TableFactor::Table {
-        name: name.into(),
-        alias: Some(TableAlias {
-            explicit: true,
-            name: alias,
-            columns: Vec::new(),
-            at: None,
-        }),
-        args: None,
-        with_hints: Vec::new(),
-        version: None,
-        with_ordinality: false,
-        partitions: Vec::new(),
-        json_path: None,
-        sample: None,
-        index_hints: Vec::new(),
-    }
-}
-
-/// Makes `SELECT items`.
-pub(crate) fn select_values(items: Vec<SelectItem>) -> Query {
-    query_of(SetExpr::Select(Box::new(Select {
-        projection: items,
-        ..empty_select()
-    })))
-}
-
-fn query_of(body: SetExpr) -> Query {
-    Query {
-        with: None,
-        body: Box::new(body),
-        order_by: None,
-        limit_clause: None,
-        fetch: None,
-        locks: Vec::new(),
-        for_clause: None,
-        settings: None,
-        format_clause: None,
-        pipe_operators: Vec::new(),
-    }
-}
-
-fn empty_select() -> Select {
-    Select {
-        select_token: AttachedToken::empty(),
-        optimizer_hints: Vec::new(),
-        distinct: None,
-        select_modifiers: None,
-        top: None,
-        top_before_distinct: false,
-        projection: Vec::new(),
-        exclude: None,
-        into: None,
-        from: Vec::new(),
-        lateral_views: Vec::new(),
-        prewhere: None,
-        selection: None,
-        connect_by: Vec::new(),
-        group_by: GroupByExpr::Expressions(Vec::new(), Vec::new()),
-        cluster_by: Vec::new(),
-        distribute_by: Vec::new(),
-        sort_by: Vec::new(),
-        having: None,
-        named_window: Vec::new(),
-        qualify: None,
-        window_before_qualify: false,
-        value_table_mode: None,
-        flavor: SelectFlavor::Standard,
-    }
-}
-
 /// Refuses what DataFusion would silently ignore.
 pub(crate) fn check_supported(query: &Query) -> Result<(), SqlError> {
     match query.walk(&mut Checker) {
@@ -683,7 +455,7 @@ impl Visitor for ClockFinder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statement::parse_expression;
+    use crate::parsing::parse_expression;
 
     fn check(written: &str, expected: &str) {
         let mut expr = parse_expression(written).expect("the expression parses");

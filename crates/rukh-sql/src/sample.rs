@@ -10,16 +10,15 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
+use rukh_catalog::{Catalog, Table};
+use rukh_syntax::sqlparser::ast::{
     Ident, Query, TableAlias, TableFactor, TableSample, TableSampleKind, TableSampleMethod,
     TableSampleModifier, VisitorMut,
 };
-use rukh_catalog::{Catalog, Table};
 
-use crate::normalise::quoted;
-use crate::statement::{Statement, folded, parse};
-use crate::walk::WalkMut;
+use crate::parsing::parse;
 use rukh_error::SqlError;
+use rukh_syntax::{Statement, WalkMut, folded, quoted};
 
 /// Spells out samples; views are in their places already, and the past is not.
 pub(crate) fn expand(query: &mut Query, catalog: &Catalog) -> Result<(), SqlError> {

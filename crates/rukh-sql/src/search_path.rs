@@ -7,8 +7,6 @@ use std::sync::Arc;
 
 use rukh_catalog::{Catalog, PUBLIC};
 
-use crate::normalise::quoted;
-
 /// The value of the setting by default.
 const DEFAULT: &str = "\"$user\", public";
 
@@ -111,12 +109,6 @@ fn names_of(list: &str) -> Option<Vec<String>> {
         }
         rest = rest.strip_prefix(',')?;
     }
-}
-
-/// Returns names as a value of the setting.
-pub(crate) fn path_text(names: &[String]) -> String {
-    let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
-    names.join(", ")
 }
 
 #[cfg(test)]

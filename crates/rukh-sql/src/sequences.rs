@@ -20,16 +20,15 @@ use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
 };
-use datafusion::sql::sqlparser::ast::{self, Visitor};
 use parking_lot::Mutex;
 use rukh_catalog::{PUBLIC, Sequence, SequenceId};
 use rukh_engine::{Engine, SequenceBlock, SequenceState};
+use rukh_syntax::sqlparser::ast::{self, Visitor};
 
-use crate::normalise::quoted;
+use crate::parsing::parse_expression;
 use crate::pg_catalog::{self, Relation};
-use crate::statement::{parse_expression, parse_object_name};
-use crate::walk::Walk;
 use rukh_error::SqlError;
+use rukh_syntax::{Walk, parse_object_name, quoted};
 
 /// The functions of this file.
 const FUNCTIONS: &[&str] = &["nextval", "currval", "lastval", "setval"];

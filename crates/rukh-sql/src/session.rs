@@ -11,12 +11,12 @@ use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::scalar::ScalarValue;
-use datafusion::sql::sqlparser::ast;
 use parking_lot::RwLock;
 use rukh_engine::{Engine, ImportNote, ScanCounters, Snapshot, StatementLocks};
 use rukh_keys::Span;
 use rukh_kv::{Durability, KvStore};
 use rukh_planner::Constant;
+use rukh_syntax::sqlparser::ast;
 
 use crate::activity::{self, Asking, Backends, Served};
 use crate::array_parameters::array_parameters;
@@ -32,12 +32,13 @@ use crate::general;
 use crate::hints::{TableHint, hints_of};
 use crate::kept::Kept;
 use crate::operators::Abandoned;
+use crate::parsing::parse;
 use crate::pg_catalog;
 use crate::progress::ProgressSink;
 use crate::provider::CurrentStatement;
 use crate::qualify::qualify;
 use crate::query_memory::QueryMemory;
-use crate::rewrite::{check_supported, select_values, uses_clock};
+use crate::rewrite::{check_supported, uses_clock};
 use crate::roles::has_password;
 use crate::rows::Rows;
 use crate::runtime::Runtime;
@@ -45,12 +46,13 @@ use crate::search_path::SearchPath;
 use crate::sequences::{self, Sequences};
 use crate::settings::{Opened, Settings, SharedSettings};
 use crate::slow_log::{Ran, SlowLog, Watch};
-use crate::statement::{Statement, parse};
 use crate::statistics::KnownStatistics;
 use crate::tally::{self, Counting, ReadBy};
 use crate::template::Templates;
 use crate::translate::constants_of;
 use rukh_error::SqlError;
+use rukh_syntax::Statement;
+use rukh_syntax::make::select_values;
 
 /// What all sessions of one database share.
 #[derive(Clone)]

@@ -8,8 +8,8 @@ use crate::client_settings::ClientSettings;
 use crate::context::PathSetting;
 use crate::search_path::SearchPath;
 use crate::slow_log::{duration_text, parse_duration};
-use crate::statement::{Isolation, serializable};
 use rukh_error::SqlError;
+use rukh_syntax::{Isolation, serializable};
 
 /// Ways of reading that the planner may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,9 +12,9 @@ use rukh_engine::{BuildPhase, BuildProgress, ColumnarDebt, EngineError};
 use rukh_keys::{DataType, Datum, SortOrder};
 
 use crate::ddl::{lifetime_sql, ttl_sql};
-use crate::normalise::{quoted, quoted_string};
 use crate::sequences::default_of;
 use rukh_error::SqlError;
+use rukh_syntax::{quoted, quoted_string};
 
 /// Returns one row per table or view: schema, name, kind, how many columns and indexes it has, and its layout.
 ///

@@ -6,14 +6,14 @@
 //! | `to_json((SELECT to_json(x)))`| `to_json(json_raw((SELECT to_json(x))))`                           |
 //! | `age(x)`                      | `age(current_date, x)`                                             |
 
-use datafusion::sql::sqlparser::ast::{
+use rukh_functions::functions::ages::AGE;
+use rukh_functions::functions::json::{ELEMENT, OF_JSON, RAW, ROW};
+use rukh_syntax::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
     Ident, ObjectName, SelectItem, SetExpr, Value,
 };
-use rukh_functions::functions::ages::AGE;
-use rukh_functions::functions::json::{ELEMENT, OF_JSON, RAW, ROW};
 
-use crate::statement::call;
+use rukh_syntax::make::call;
 
 /// The aggregate that is spelled out.
 const AGGREGATE: &str = "json_agg";

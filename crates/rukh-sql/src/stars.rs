@@ -9,14 +9,14 @@
 use datafusion::common::TableReference;
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement as PlannedStatement;
-use datafusion::sql::sqlparser::ast::{
+use rukh_syntax::sqlparser::ast::{
     self, Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
 };
 
 use crate::rewrite::rewrite;
-use crate::statement::folded;
 use rukh_error::HIDDEN;
 use rukh_error::SqlError;
+use rukh_syntax::folded;
 
 /// Spells out stars of a query that give what others gave.
 pub(crate) async fn expand(state: &SessionState, query: &mut Query) -> Result<(), SqlError> {

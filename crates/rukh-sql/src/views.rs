@@ -9,17 +9,17 @@ use std::sync::Arc;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::sql::sqlparser::ast::{
+use rukh_catalog::{Catalog, ColumnId, TableId, View, ViewId};
+use rukh_syntax::sqlparser::ast::{
     Ident, Query, SelectItem, TableAlias, TableFactor, TableWithJoins, VisitorMut, WildcardAdditionalOptions,
 };
-use rukh_catalog::{Catalog, ColumnId, TableId, View, ViewId};
 
+use crate::parsing::parse;
 use crate::past;
 use crate::provider::RukhTable;
-use crate::rewrite;
-use crate::statement::{Statement, folded, parse};
-use crate::walk::WalkMut;
 use rukh_error::SqlError;
+use rukh_syntax::make::select;
+use rukh_syntax::{Statement, WalkMut, folded};
 
 /// Most views that one statement may stand for, those within views counted each time.
 const VIEWS_MAX: usize = 200;
@@ -158,14 +158,14 @@ fn derived(view: &View, factor: &TableFactor) -> Result<TableFactor, SqlError> {
         sample: None,
     };
     let column = |column: &rukh_catalog::ViewColumn| SelectItem::ExprWithAlias {
-        expr: datafusion::sql::sqlparser::ast::Expr::Identifier(quoted(&column.source)),
+        expr: rukh_syntax::sqlparser::ast::Expr::Identifier(quoted(&column.source)),
         alias: quoted(&column.name),
     };
     let from = TableWithJoins {
         relation: source,
         joins: Vec::new(),
     };
-    let subquery = rewrite::select(view.columns.iter().map(column).collect(), from, None);
+    let subquery = select(view.columns.iter().map(column).collect(), from, None);
     Ok(TableFactor::Derived {
         lateral: false,
         subquery: Box::new(subquery),
@@ -249,7 +249,7 @@ pub(crate) fn qualify(query: &mut Query, catalog: &Catalog) {
                 let all = SelectItem::Wildcard(WildcardAdditionalOptions::default());
                 *factor = TableFactor::Derived {
                     lateral: false,
-                    subquery: Box::new(rewrite::select(vec![all], from, None)),
+                    subquery: Box::new(select(vec![all], from, None)),
                     alias,
                     sample: None,
                 };

@@ -16,17 +16,16 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
+use rukh_syntax::sqlparser::ast::{
     DuplicateTreatment, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, JoinOperator,
     ObjectName, OrderBy, Query, Select, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor,
     TableWithJoins, Value, Visitor, VisitorMut,
 };
 
-use crate::rewrite::select_from;
-use crate::statement::folded;
-use crate::walk::{Walk, WalkMut};
 use rukh_error::HIDDEN;
 use rukh_error::SqlError;
+use rukh_syntax::make::select_from;
+use rukh_syntax::{Walk, WalkMut, folded};
 
 /// Functions that take rows of a relation by its name, and make JSON of them.
 const TO_JSON: [&str; 3] = ["row_to_json", "to_json", "json_agg"];

@@ -29,8 +29,8 @@ use datafusion::logical_expr::{
 use datafusion::scalar::ScalarValue;
 use rukh_keys::{civil_from_days, days_from_civil};
 
-use crate::forms::interval_text::Interval;
 use rukh_error::SqlError;
+use rukh_keys::Interval;
 
 /// Name of the function of two times.
 pub const AGE: &str = "age";

@@ -3,8 +3,8 @@
 use std::io::{self, Read};
 
 use super::run::file_error;
-use crate::statement::{CopyDirection, CopyFormat, CopyStatement};
 use rukh_error::SqlError;
+use rukh_syntax::{CopyDirection, CopyFormat, CopyStatement};
 
 /// What is about to go over to or come from a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

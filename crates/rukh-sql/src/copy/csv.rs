@@ -12,8 +12,8 @@
 use std::io::Read;
 
 use super::text::{END, LineEnd};
-use crate::statement::{CopyFormat, CopyOptions};
 use rukh_error::SqlError;
+use rukh_syntax::{CopyFormat, CopyOptions};
 
 /// Bytes read at once.
 const BUFFER_BYTES: usize = 256 << 10;

@@ -11,21 +11,21 @@ use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::ipc::writer::{FileWriter, StreamWriter};
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::scalar::ScalarValue;
-use datafusion::sql::sqlparser::ast::Query;
 use rukh_engine::Progress;
+use rukh_syntax::sqlparser::ast::Query;
 
 use super::client::{CopyClient, CopyShape, client_error};
 use super::file_error;
 use super::import::check_columns;
 use super::lines::Lines;
-use crate::normalise::quoted;
+use crate::parsing::parse;
 use crate::progress::Task;
 use crate::rows::{Rows, rows_of_batch};
 use crate::session::Session;
-use crate::statement::{
-    CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, Name, ObjectName, Statement, parse,
-};
 use rukh_error::SqlError;
+use rukh_syntax::{
+    CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, Name, ObjectName, Statement, quoted,
+};
 
 /// Runs COPY TO; returns the number of rows.
 pub(super) fn export(

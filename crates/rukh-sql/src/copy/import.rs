@@ -33,12 +33,12 @@ use crate::expressions::{Functions, evaluate_default};
 use crate::progress::Task;
 use crate::sequences::{Sequences, sequence_of_default};
 use crate::session::Session;
-use crate::statement::{
+use crate::statistics::analyze_after_load;
+use rukh_error::SqlError;
+use rukh_syntax::{
     CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, Expression, ForcedColumns, GivenColumns,
     Name,
 };
-use crate::statistics::analyze_after_load;
-use rukh_error::SqlError;
 
 /// Rows between two reports of progress.
 const REPORT_ROWS: u64 = 4096;

@@ -28,9 +28,9 @@ use super::csv::{ReadError, Record, Records};
 use super::run::unbroken;
 use super::{file_error, ipc};
 use crate::show::{batch, booleans, texts};
-use crate::statement::{CopyFormat, CopyHeader, CopyOptions};
 use rukh_error::SqlError;
 use rukh_functions::types::data_type_of;
+use rukh_syntax::{CopyFormat, CopyHeader, CopyOptions};
 
 /// Records that are looked at.
 const SAMPLE_ROWS: u64 = 100_000;

@@ -5,9 +5,9 @@ use rukh_keys::{DataType, Datum};
 use super::binary::SIGNATURE;
 use super::text::escape_into;
 use crate::rows::ColumnInfo;
-use crate::statement::{CopyFormat, CopyHeader, CopyOptions, GivenColumns, Name};
 use rukh_error::SqlError;
 use rukh_functions::forms::binary;
+use rukh_syntax::{CopyFormat, CopyHeader, CopyOptions, GivenColumns, Name};
 
 /// Writes rows one after another.
 pub(super) struct Lines<'a> {

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use super::file_error;
 use super::lines::csv_line;
-use crate::statement::{CopyFormat, CopyHeader, CopyOptions, RejectOptions};
 use rukh_error::SqlError;
+use rukh_syntax::{CopyFormat, CopyHeader, CopyOptions, RejectOptions};
 
 /// Bytes of a record that are written at most.
 const RECORD_BYTES_MAX: usize = 64 << 10;

@@ -8,8 +8,8 @@ use datafusion::scalar::ScalarValue;
 use super::client::{self, CopyClient};
 use super::{export, import};
 use crate::session::Session;
-use crate::statement::{CopyDirection, CopyStatement};
 use rukh_error::SqlError;
+use rukh_syntax::{CopyDirection, CopyStatement};
 
 /// Runs COPY; returns its tag, `COPY <rows>`. `client` takes the rows of STDOUT, and has those of STDIN.
 pub(crate) fn run(

@@ -8,7 +8,7 @@ use rukh_kv::MemoryStore;
 
 use super::csv::{ReadError, Record, Records};
 use crate::session::{Session, Shared};
-use crate::statement::{CopyFormat, CopyHeader, CopyOptions, RejectOptions};
+use rukh_syntax::{CopyFormat, CopyHeader, CopyOptions, RejectOptions};
 
 fn options() -> CopyOptions {
     CopyOptions {

@@ -7,7 +7,6 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{self, Ident, VisitorMut};
 use rukh_catalog::{
     Catalog, CatalogError, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, Index,
     IndexDraft, KeyExpr, Sequence, Table,
@@ -15,6 +14,7 @@ use rukh_catalog::{
 use rukh_engine::{Alteration, Engine, EngineError, Row, RowFunctions};
 use rukh_keys::{DataType, Datum};
 use rukh_kv::KvError;
+use rukh_syntax::sqlparser::ast::{self, Ident, VisitorMut};
 
 use super::alter_identity::{add_identity, alter_numbers, drop_identity, identity_of, not_so};
 use super::alter_type::retyped;
@@ -29,16 +29,16 @@ use super::stored::{check_constraint, generated_column, stored_expression};
 use super::versions::set_versions;
 use crate::context::Notice;
 use crate::expressions::Functions;
+use crate::parsing::parse_expression;
 use crate::rows::rows_of_batch;
 use crate::sequences::{calls_sequence, default_of};
 use crate::session::Session;
-use crate::statement::{
-    AlterAction, AlterTableStatement, ColumnDefinition, Computed, IdentityDefinition, IdentityKind, Name,
-    ObjectName, Ownable, UniqueDefinition, folded, parse_expression,
-};
 use crate::views::views_on;
-use crate::walk::WalkMut;
 use rukh_error::SqlError;
+use rukh_syntax::{
+    AlterAction, AlterTableStatement, ColumnDefinition, Computed, IdentityDefinition, IdentityKind, Name,
+    ObjectName, Ownable, UniqueDefinition, WalkMut, folded,
+};
 
 /// Runs ALTER TABLE.
 pub(super) fn alter_table(session: &mut Session, statement: &AlterTableStatement) -> Result<(), SqlError> {
@@ -618,7 +618,7 @@ impl Change<'_> {
         Ok(())
     }
 
-    fn add_check(&mut self, definition: &crate::statement::CheckDefinition) -> Result<(), SqlError> {
+    fn add_check(&mut self, definition: &rukh_syntax::CheckDefinition) -> Result<(), SqlError> {
         let check = check_constraint(&self.next, definition)?;
         self.checks.push(check.name.clone());
         self.next.checks.push(check);
@@ -742,7 +742,7 @@ fn scan_rows(
     table: &Table,
     mut visit: impl FnMut(&[Row]) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
-    let query = crate::rewrite::select_table(&table.schema, &table.name);
+    let query = rukh_syntax::make::select_table(&table.schema, &table.name);
     let context = session.context(session.engine().snapshot(), &query)?;
     let mut rows = session.query(&query, &[], &context)?;
     let columns = rows.columns().to_vec();

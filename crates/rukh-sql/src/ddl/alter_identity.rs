@@ -10,8 +10,8 @@ use super::alter_sequence::alter_sequence;
 use super::create_table::own_sequence;
 use crate::sequences::default_of;
 use crate::session::Session;
-use crate::statement::{AlterSequenceStatement, IdentityDefinition, IdentityKind, Name, ObjectName};
 use rukh_error::SqlError;
+use rukh_syntax::{AlterSequenceStatement, IdentityDefinition, IdentityKind, Name, ObjectName};
 
 /// Runs ADD GENERATED … AS IDENTITY.
 pub(super) fn add_identity(

@@ -6,8 +6,8 @@ use super::alter::{check_free, repack_error, skipped};
 use super::create_index::index_error;
 use super::run::PUBLIC;
 use crate::session::Session;
-use crate::statement::{IndexAction, ObjectName};
 use rukh_error::SqlError;
+use rukh_syntax::{IndexAction, ObjectName};
 
 /// Runs ALTER INDEX.
 pub(super) fn alter_index(

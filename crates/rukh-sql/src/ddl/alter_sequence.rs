@@ -8,8 +8,8 @@ use super::run::PUBLIC;
 use super::sequence::bounds_of;
 use crate::sequences::{given_last, is_fresh};
 use crate::session::Session;
-use crate::statement::{AlterSequenceStatement, OwnedBy, Restart};
 use rukh_error::SqlError;
+use rukh_syntax::{AlterSequenceStatement, OwnedBy, Restart};
 
 /// Runs ALTER SEQUENCE with options; `table` returns a table that changes at the same time.
 pub(super) fn alter_sequence(

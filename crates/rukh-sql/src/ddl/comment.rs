@@ -6,8 +6,8 @@ use rukh_engine::DefinitionChanges;
 use super::run::{PUBLIC, column_id};
 use super::schema::unknown;
 use crate::session::Session;
-use crate::statement::{CommentTarget, ObjectName};
 use rukh_error::SqlError;
+use rukh_syntax::{CommentTarget, ObjectName};
 
 /// Runs COMMENT ON; no text removes the comment.
 pub(super) fn comment(

@@ -10,15 +10,15 @@ use super::create_table::create_table_to_fill;
 use super::run::{PUBLIC, is_taken};
 use super::view::check_no_parameters;
 use crate::dml;
-use crate::normalise::quoted;
+use crate::parsing::parse;
 use crate::session::Session;
-use crate::statement::{
-    ColumnDefinition, CreateTableStatement, KeyElementDefinition, KeyExprDefinition, Name, Statement,
-    TableSource, parse,
-};
 use rukh_error::SqlError;
 use rukh_error::shown_name;
 use rukh_functions::types::data_type_of;
+use rukh_syntax::{
+    ColumnDefinition, CreateTableStatement, KeyElementDefinition, KeyExprDefinition, Name, Statement,
+    TableSource, quoted,
+};
 
 /// Runs CREATE TABLE … AS; returns its tag.
 pub(super) fn create_table_as(

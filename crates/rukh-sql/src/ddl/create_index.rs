@@ -4,24 +4,24 @@ use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::common::DFSchema;
 use datafusion::logical_expr::{Expr, ExprSchemable};
 use datafusion::scalar::ScalarValue;
-use datafusion::sql::sqlparser::ast;
 use rukh_catalog::{
     Catalog, ColumnId, FamilyId, IndexDraft, IndexLayout, IndexPredicate, KeyElement, KeyExpr, Table,
     validate_index,
 };
 use rukh_engine::EngineError;
 use rukh_keys::DataType;
+use rukh_syntax::sqlparser::ast;
 
 use super::run::{column_id, column_ids, free_name, is_taken};
 use super::stored::stored_expression;
 use crate::expressions::TypedExpression;
 use crate::session::Session;
-use crate::statement::{
-    CreateIndexStatement, Expression, KeyElementDefinition, KeyExprDefinition, Name, ObjectName,
-};
 use crate::table_schema::table_schema;
 use rukh_error::SqlError;
 use rukh_functions::types::arrow_type;
+use rukh_syntax::{
+    CreateIndexStatement, Expression, KeyElementDefinition, KeyExprDefinition, Name, ObjectName,
+};
 
 pub(super) fn create_index(session: &mut Session, statement: &CreateIndexStatement) -> Result<(), SqlError> {
     let catalog = session.engine().catalog();

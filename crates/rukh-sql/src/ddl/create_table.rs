@@ -20,11 +20,11 @@ use crate::context::Notice;
 use crate::expressions::evaluate_default;
 use crate::sequences::{calls_sequence, default_of, next_of};
 use crate::session::Session;
-use crate::statement::{
+use rukh_error::SqlError;
+use rukh_syntax::{
     ColumnDefinition, CreateTableStatement, Expression, IdentityDefinition, IdentityKind,
     KeyElementDefinition, KeyExprDefinition, Name, ObjectName, UniqueDefinition, parse_object_name,
 };
-use rukh_error::SqlError;
 
 pub(super) fn create_table(session: &mut Session, statement: &CreateTableStatement) -> Result<(), SqlError> {
     create_table_to_fill(session, statement, false)

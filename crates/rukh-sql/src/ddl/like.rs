@@ -15,13 +15,14 @@ use rukh_engine::NoProgress;
 
 use super::create_index::{element_names, index_error};
 use super::run::{PUBLIC, free_name};
+use crate::parsing::parse_expression;
 use crate::session::Session;
-use crate::statement::{
+use rukh_error::SqlError;
+use rukh_syntax::{
     CheckDefinition, ColumnDefinition, CreateTableStatement, Expression, FamilyDefinition,
     IdentityDefinition, IdentityKind, KeyElementDefinition, KeyExprDefinition, LikeClause, Name,
-    SequenceOptions, parse_expression,
+    SequenceOptions,
 };
-use rukh_error::SqlError;
 
 /// A table that another is like.
 pub(super) struct Liked {

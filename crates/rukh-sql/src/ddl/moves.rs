@@ -7,22 +7,22 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
+use rukh_catalog::{Catalog, Table, View};
+use rukh_engine::DefinitionChanges;
+use rukh_syntax::sqlparser::ast::{
     Expr, Ident, ObjectName as AstName, ObjectNamePart, Query, Select, SelectItem,
     SelectItemQualifiedWildcardKind, TableAlias, TableFactor, VisitorMut,
 };
-use rukh_catalog::{Catalog, Table, View};
-use rukh_engine::DefinitionChanges;
 
 use super::alter::{check_free, skipped};
 use super::run::PUBLIC;
 use super::schema::unknown;
 use crate::context::Notice;
+use crate::parsing::parse;
 use crate::sequences::{default_of, sequence_named_in_default};
 use crate::session::Session;
-use crate::statement::{Name, ObjectName, Ownable, Statement, folded, parse};
-use crate::walk::WalkMut;
 use rukh_error::SqlError;
+use rukh_syntax::{Name, ObjectName, Ownable, Statement, WalkMut, folded};
 
 /// Runs ALTER TABLE, VIEW or SEQUENCE … RENAME TO; as a table any of them may be named.
 pub(super) fn rename(

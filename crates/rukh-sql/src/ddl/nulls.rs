@@ -8,8 +8,8 @@ use rukh_catalog::{ColumnId, Index, IndexState, KeyElement, Table};
 use super::alter::Change;
 use super::create_index::index_error;
 use crate::session::Session;
-use crate::statement::Name;
 use rukh_error::SqlError;
+use rukh_syntax::Name;
 
 /// Rebuilds the indexes whose keys have a column that could never be NULL: keys of one that can have a byte more.
 pub(super) fn make_place_for_nulls(

@@ -9,12 +9,11 @@ use rukh_engine::{DefinitionChanges, Numbering};
 
 use super::run::PUBLIC;
 use crate::context::Notice;
-use crate::normalise::quoted;
 use crate::sequences::sequence_named_in_default;
 use crate::session::Session;
-use crate::statement::{Name, ObjectName};
 use crate::views::views_on;
 use rukh_error::SqlError;
+use rukh_syntax::{Name, ObjectName, quoted};
 
 /// What a statement drops.
 struct Removal<'a> {
@@ -460,11 +459,11 @@ fn wrong_kind(name: &ObjectName, kind: &str, hint: Option<&str>) -> SqlError {
 }
 
 /// Runs TRUNCATE.
-pub(super) fn truncate(
-    session: &mut Session,
-    names: &[ObjectName],
-    numbering: Numbering,
-) -> Result<(), SqlError> {
+pub(super) fn truncate(session: &mut Session, names: &[ObjectName], restart: bool) -> Result<(), SqlError> {
+    let numbering = match restart {
+        true => Numbering::Restart,
+        false => Numbering::Continue,
+    };
     let mut ids = Vec::with_capacity(names.len());
     for name in names {
         let id = session.table(name)?.id;

@@ -16,8 +16,8 @@ use super::sequence::create_sequence;
 use super::view::create_view;
 use crate::context::Notice;
 use crate::session::Session;
-use crate::statement::{Name, ObjectName, Ownable, Statement};
 use rukh_error::SqlError;
+use rukh_syntax::{Name, ObjectName, Ownable, Statement};
 
 pub(super) use rukh_catalog::PUBLIC;
 
@@ -89,8 +89,8 @@ pub(crate) fn run(session: &mut Session, statement: &Statement) -> Result<String
         Statement::DropIndex { names, if_exists } => {
             drop_indexes(session, names, *if_exists).map(|()| "DROP INDEX")
         }
-        Statement::Truncate { tables, numbering } => {
-            truncate(session, tables, *numbering).map(|()| "TRUNCATE TABLE")
+        Statement::Truncate { tables, restart } => {
+            truncate(session, tables, *restart).map(|()| "TRUNCATE TABLE")
         }
         _ => Err(SqlError::internal("the statement defines nothing")),
     };

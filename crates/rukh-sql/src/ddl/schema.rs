@@ -8,8 +8,8 @@ use super::run::PUBLIC;
 use crate::context::Notice;
 use crate::roles;
 use crate::session::Session;
-use crate::statement::{Name, SchemaStatement, Statement};
 use rukh_error::SqlError;
+use rukh_syntax::{Name, SchemaStatement, Statement};
 
 /// Schemas that are none of the user's.
 const SYSTEM: [&str; 2] = ["pg_catalog", "information_schema"];

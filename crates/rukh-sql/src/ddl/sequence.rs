@@ -6,8 +6,8 @@ use rukh_keys::DataType;
 use super::alter_sequence::owner;
 use super::run::{is_taken, schema_of};
 use crate::session::Session;
-use crate::statement::{ObjectName, OwnedBy, SequenceOptions};
 use rukh_error::SqlError;
+use rukh_syntax::{ObjectName, OwnedBy, SequenceOptions};
 
 /// Runs CREATE SEQUENCE.
 pub(super) fn create_sequence(

@@ -5,16 +5,16 @@ use std::ops::ControlFlow;
 use datafusion::arrow::array::new_empty_array;
 use datafusion::common::DFSchema;
 use datafusion::logical_expr::ExprSchemable;
-use datafusion::sql::sqlparser::ast::{self, Visitor};
 use rukh_catalog::{Check, Column, Generated, Table};
 use rukh_keys::DataType;
+use rukh_syntax::sqlparser::ast::{self, Visitor};
 
 use crate::expressions::{TypedExpression, normalise, typed_as, typed_on};
-use crate::statement::{CheckDefinition, Expression, Name, parse_expression};
+use crate::parsing::parse_expression;
 use crate::table_schema::table_schema;
-use crate::walk::Walk;
 use rukh_error::SqlError;
 use rukh_functions::scalars::assigned_datums;
+use rukh_syntax::{CheckDefinition, Expression, Name, Walk};
 
 /// Types an expression and returns the text that is stored, which must be read as the same again.
 pub(crate) fn stored_expression(

@@ -8,16 +8,16 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use datafusion::scalar::ScalarValue;
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr};
 use rukh_catalog::{ColumnId, Table};
 use rukh_engine::{OnConflict, Row, Write};
 use rukh_keys::Datum;
+use rukh_syntax::sqlparser::ast::{BinaryOperator, Expr};
 
 use super::conflict::{Conflict, ConflictUpdate};
 use super::resolve::second_time;
 use super::values::literal;
-use crate::statement::folded;
 use rukh_error::SqlError;
+use rukh_syntax::folded;
 
 /// Counters with what is added to each.
 pub(super) struct Adder {

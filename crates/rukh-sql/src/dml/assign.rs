@@ -2,19 +2,19 @@
 
 use std::borrow::Cow;
 
-use datafusion::sql::sqlparser::ast::{
+use rukh_catalog::{Column, ColumnId, Table};
+use rukh_syntax::sqlparser::ast::{
     self, AssignmentTarget, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, SelectItem,
     SetExpr, Value,
 };
-use rukh_catalog::{Column, ColumnId, Table};
 
 use super::target::column_of;
 use super::values::{computed_kind, is_default};
 use crate::moment_words::moment_cast;
-use crate::rewrite::{derived, select_from};
-use crate::statement::{ObjectName, folded};
 use rukh_error::HIDDEN;
 use rukh_error::SqlError;
+use rukh_syntax::make::{derived, select_from};
+use rukh_syntax::{ObjectName, folded};
 
 /// Returns the columns of SET with their expressions; DEFAULT becomes the column's default.
 pub(super) fn assignments(
@@ -153,6 +153,6 @@ fn defaulted(column: &Column, value: &Expr) -> Result<Expr, SqlError> {
     match (is_default(value), &column.default) {
         (false, _) => Ok(moment_cast(value, &column.ty).unwrap_or_else(|| value.clone())),
         (true, None) => Ok(Expr::Value(Value::Null.into())),
-        (true, Some(sql)) => crate::statement::parse_expression(sql),
+        (true, Some(sql)) => crate::parsing::parse_expression(sql),
     }
 }

@@ -11,12 +11,12 @@ use datafusion::arrow::compute::filter_record_batch;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::error::DataFusionError;
 use datafusion::scalar::ScalarValue;
-use datafusion::sql::sqlparser::ast::{
+use rukh_catalog::{Catalog, Column, ColumnId, Table};
+use rukh_engine::{Row, Write};
+use rukh_syntax::sqlparser::ast::{
     self, Expr, FromTable, Ident, SelectItem, SelectItemQualifiedWildcardKind, TableFactor, TableWithJoins,
     UpdateTableFromKind, Value,
 };
-use rukh_catalog::{Catalog, Column, ColumnId, Table};
-use rukh_engine::{Row, Write};
 
 use super::assign::assignments;
 use super::remove::remove_rows;
@@ -25,12 +25,12 @@ use super::shape::relation_of;
 use super::target::{Scope, Target, commit, refuse, target};
 use super::view::{Change, ViewTarget};
 use crate::computed::Relation;
-use crate::rewrite::derived;
 use crate::session::Session;
-use crate::statement::{DeleteStatement, ObjectName, UpdateStatement, folded};
 use rukh_error::HIDDEN;
 use rukh_error::SqlError;
 use rukh_functions::scalars::{assigned_datums, datums_from_array};
+use rukh_syntax::make::derived;
+use rukh_syntax::{DeleteStatement, ObjectName, UpdateStatement, folded};
 
 /// Runs UPDATE.
 pub(crate) fn update(
@@ -239,7 +239,7 @@ impl Reading<'_> {
         }
         ast::Query {
             with: self.with.cloned(),
-            ..crate::rewrite::select_from(items, self.from.clone(), self.selection.cloned())
+            ..rukh_syntax::make::select_from(items, self.from.clone(), self.selection.cloned())
         }
     }
 

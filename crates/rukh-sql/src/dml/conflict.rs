@@ -1,14 +1,14 @@
 //! ON CONFLICT: which key or unique index a statement means, and what it does with a row in the way.
 
-use datafusion::sql::sqlparser::ast::{self, ConflictTarget, Expr, OnConflictAction, OnInsert};
 use rukh_catalog::{ColumnId, KeyElement, KeyExpr, Table};
 use rukh_engine::OnConflict;
+use rukh_syntax::sqlparser::ast::{self, ConflictTarget, Expr, OnConflictAction, OnInsert};
 
 use super::assign::assignments;
 use super::target::named_columns;
 use crate::ddl::stored_expression;
-use crate::statement::{InsertStatement, ObjectName};
 use rukh_error::SqlError;
+use rukh_syntax::{InsertStatement, ObjectName};
 
 /// What becomes of a row that is given for a key, or a UNIQUE value, that is taken.
 pub(super) enum Conflict {

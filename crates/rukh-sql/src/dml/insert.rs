@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use datafusion::scalar::ScalarValue;
-use datafusion::sql::sqlparser::ast::{self, Expr, SetExpr, TableObject};
 use rukh_catalog::{Catalog, ColumnId, Table};
 use rukh_engine::{OnConflict, Row, Write};
+use rukh_syntax::sqlparser::ast::{self, Expr, SetExpr, TableObject};
 
 use super::add::Adder;
 use super::conflict::{Conflict, conflict_of};
@@ -15,8 +15,8 @@ use super::target::{Scope, Target, commit, refuse, target};
 use super::values::{RowFiller, Values, check_given, check_width};
 use super::view::{Change, ViewTarget};
 use crate::session::Session;
-use crate::statement::{InsertStatement, ObjectName, folded};
 use rukh_error::SqlError;
+use rukh_syntax::{InsertStatement, ObjectName, folded};
 
 /// Runs INSERT or UPSERT.
 pub(crate) fn insert(

@@ -13,12 +13,12 @@ use datafusion::arrow::compute::filter_record_batch;
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, Schema};
 use datafusion::error::DataFusionError;
 use datafusion::scalar::ScalarValue;
-use datafusion::sql::sqlparser::ast::{
+use rukh_catalog::{Catalog, ColumnId, Table};
+use rukh_engine::{OnConflict, Row, Write};
+use rukh_syntax::sqlparser::ast::{
     self, Expr, Ident, Join, JoinConstraint, JoinOperator, SelectItem, SelectItemQualifiedWildcardKind,
     TableWithJoins, VisitorMut,
 };
-use rukh_catalog::{Catalog, ColumnId, Table};
-use rukh_engine::{OnConflict, Row, Write};
 
 use super::assign::assignments;
 use super::change::{Joined, changed_table, joined_items, relation_names, stored_rows};
@@ -28,14 +28,13 @@ use super::target::{Scope, Target, commit, named_columns};
 use super::values::{RowFiller, check_given, check_width, is_default};
 use super::view::Change;
 use crate::computed::{Clause, Computed, Relation};
-use crate::rewrite::select_from;
 use crate::session::Session;
-use crate::statement::{MergeAction, MergeClause, MergeKind, MergeStatement, Overriding, folded};
 use crate::table_schema::table_schema;
-use crate::walk::WalkMut;
 use rukh_error::HIDDEN;
 use rukh_error::SqlError;
 use rukh_functions::scalars::assigned_datums;
+use rukh_syntax::make::select_from;
+use rukh_syntax::{MergeAction, MergeClause, MergeKind, MergeStatement, Overriding, WalkMut, folded};
 
 /// Runs MERGE.
 pub(crate) fn merge(

@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use datafusion::scalar::ScalarValue;
-use datafusion::sql::sqlparser::ast;
 use rukh_catalog::Table;
 use rukh_engine::{Erase, ScanCounters, Write};
 use rukh_keys::Span;
+use rukh_syntax::sqlparser::ast;
 
 use super::change::stored_rows;
 use super::returning::Written;

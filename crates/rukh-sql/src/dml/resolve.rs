@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::scalar::ScalarValue;
-use datafusion::sql::sqlparser::ast::{Expr, SelectItem};
 use rukh_catalog::{ColumnId, Table};
 use rukh_engine::{Obstacle, OnConflict, Row, Write};
+use rukh_syntax::sqlparser::ast::{Expr, SelectItem};
 
 use super::conflict::ConflictUpdate;
 use crate::computed::{Clause, Computed, Relation, make_batch};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
 use datafusion::error::DataFusionError;
 use datafusion::scalar::ScalarValue;
-use datafusion::sql::sqlparser::ast::{SelectItem, With};
 use rukh_catalog::{ColumnId, Table};
 use rukh_engine::{Row, Write};
+use rukh_syntax::sqlparser::ast::{SelectItem, With};
 
 use super::target::Target;
 use crate::computed::{Clause, Computed, Relation, make_batch};

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{
-    self, Expr, Ident, Query, SelectItem, SetExpr, TableFactor, TableWithJoins, Value,
-};
 use rukh_catalog::{Catalog, Column, ColumnId, Table};
 use rukh_keys::DataType;
+use rukh_syntax::sqlparser::ast::{
+    self, Expr, Ident, Query, SelectItem, SetExpr, TableFactor, TableWithJoins, Value,
+};
 
 use super::assign::assignments;
 use super::change::{Reading, reading_of_delete, reading_of_update};
@@ -14,11 +14,11 @@ use super::conflict::{Conflict, conflict_of};
 use super::insert::{check_insert, insert_target, leading, literal_rows, width_of};
 use super::merge::{ACTION, MergeReading, action_name, insert_values};
 use super::values::{check_width, is_default};
-use crate::rewrite::{derived, select_from, select_table, select_values};
-use crate::statement::{
+use rukh_error::SqlError;
+use rukh_syntax::make::{derived, select_from, select_table, select_values};
+use rukh_syntax::{
     DeleteStatement, InsertStatement, MergeAction, MergeKind, MergeStatement, UpdateStatement,
 };
-use rukh_error::SqlError;
 
 /// A statement that writes, taken apart.
 pub(crate) struct WriteShape {

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast;
 use rukh_catalog::{Catalog, Column, ColumnId, Table};
 use rukh_engine::Write;
+use rukh_syntax::sqlparser::ast;
 
 use super::view::{Change, ViewTarget, view_target};
 use crate::session::Session;
-use crate::statement::ObjectName;
 use rukh_error::SqlError;
+use rukh_syntax::ObjectName;
 
 /// Makes the changes of a statement durable, unless it was cancelled.
 pub(super) fn commit(session: &Session, write: Write) -> Result<(), SqlError> {

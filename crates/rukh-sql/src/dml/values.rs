@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::scalar::ScalarValue;
-use datafusion::sql::sqlparser::ast::{Expr, UnaryOperator, Value, With};
 use rukh_catalog::{Column, ColumnId, Identity, Sequence, Table};
 use rukh_engine::{Row, Snapshot};
 use rukh_keys::{DataType, Datum};
+use rukh_syntax::sqlparser::ast::{Expr, UnaryOperator, Value, With};
 
 use crate::expressions::{evaluate_constant, evaluate_default};
 use crate::moment_words::moment_cast;
 use crate::sequences::{Sequences, sequence_of_default};
 use crate::session::Session;
-use crate::statement::Overriding;
 use rukh_error::SqlError;
 use rukh_functions::scalars::{assigned_datums, datum_from_scalar};
+use rukh_syntax::Overriding;
 
 pub(super) fn check_width(given: usize, wanted: usize) -> Result<(), SqlError> {
     match given.cmp(&wanted) {

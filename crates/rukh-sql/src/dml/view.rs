@@ -6,24 +6,24 @@
 
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{
-    self, BinaryOperator, Expr, GroupByExpr, Ident, SelectItem, SetExpr, TableFactor, TableWithJoins, Visitor,
-};
 use rukh_catalog::{Catalog, CheckOption, ColumnId, Table, View};
 use rukh_engine::{Row, Write};
+use rukh_syntax::sqlparser::ast::{
+    self, BinaryOperator, Expr, GroupByExpr, Ident, SelectItem, SetExpr, TableFactor, TableWithJoins, Visitor,
+};
 
 use super::values::literal;
 use crate::computed::{Clause, Computed, Relation};
 use crate::expressions::{evaluate_constant, is_aggregate};
-use crate::rewrite::{derived, select_from};
+use crate::parsing::parse;
 use crate::session::Session;
-use crate::statement::{ObjectName, Statement, folded, parse};
 use crate::table_schema::table_schema;
-use crate::walk::Walk;
 use rukh_error::HIDDEN;
 use rukh_error::SqlError;
 use rukh_functions::batch::batch_of_rows;
 use rukh_functions::scalars::datum_from_scalar;
+use rukh_syntax::make::{derived, select_from};
+use rukh_syntax::{ObjectName, Statement, Walk, folded};
 
 /// What a statement does with a view, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +169,7 @@ fn whole_table(catalog: &Catalog, name: &ObjectName) -> Result<ViewTarget, SqlEr
     let schema = name.schema.as_deref().unwrap_or("public");
     let table = catalog.table_named(schema, &name.name)?.clone();
     Ok(ViewTarget {
-        query: crate::rewrite::select_table(&table.schema, &table.name),
+        query: rukh_syntax::make::select_table(&table.schema, &table.name),
         columns: table.columns.iter().map(|column| column.id).collect(),
         table,
         fixed: Vec::new(),

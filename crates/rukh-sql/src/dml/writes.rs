@@ -22,8 +22,8 @@ use crate::dispatch::{tagged, verb_of};
 use crate::output_names::without_twins;
 use crate::rows::Rows;
 use crate::session::Session;
-use crate::statement::{Statement, WritesStatement, rows_name};
 use rukh_error::SqlError;
+use rukh_syntax::{Statement, WritesStatement, rows_name};
 
 /// Runs a statement whose WITH writes; returns tag and rows of what stands behind WITH.
 pub(crate) fn writes(

@@ -5,34 +5,9 @@ use std::sync::Arc;
 use rukh_catalog::Table;
 use rukh_kv::MemoryStore;
 
-use super::*;
 use crate::expressions::{normalise, typed_on};
+use crate::parsing::parse_expression;
 use crate::session::Shared;
-use crate::statement::parse_expression;
-
-#[test]
-fn special_words_are_sorted() {
-    assert!(SPECIAL.is_sorted());
-}
-
-#[test]
-fn names_are_quoted_where_needed() {
-    let cases = [
-        ("url", "url"),
-        ("a1_b", "a1_b"),
-        ("Url", "\"Url\""),
-        ("1a", "\"1a\""),
-        ("order", "\"order\""),
-        ("time", "\"time\""),
-        ("date", "date"),
-        ("a \"b\"", "\"a \"\"b\"\"\""),
-        ("中国", "\"中国\""),
-        ("", "\"\""),
-    ];
-    for (name, sql) in cases {
-        assert_eq!(quoted(name), sql);
-    }
-}
 
 fn table() -> Arc<Table> {
     let shared = Shared::open(Arc::new(MemoryStore::new()), false).expect("a store in memory opens");

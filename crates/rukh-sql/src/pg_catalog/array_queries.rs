@@ -9,14 +9,15 @@
 //!
 //! The first may read the query around; the others may where DataFusion plans it.
 
-use datafusion::sql::sqlparser::ast::{
+use rukh_syntax::sqlparser::ast::{
     Distinct, Expr, Function, FunctionArgumentClause, FunctionArguments, GroupByExpr, Ident, OrderByExpr,
     OrderByKind, Query, Select, SelectItem, SetExpr, Value, WindowSpec, WindowType,
 };
 
-use crate::rewrite::{derived, select};
-use crate::statement::{call, folded};
 use rukh_error::HIDDEN;
+use rukh_syntax::folded;
+use rukh_syntax::make::call;
+use rukh_syntax::make::{derived, select};
 
 /// Makes a subquery that aggregates of `ARRAY(SELECT …)`.
 pub(super) fn spelled(function: &Function) -> Option<Expr> {

@@ -18,9 +18,9 @@ use datafusion::logical_expr::{
 };
 use rukh_catalog::{GrantTarget, Rights};
 
-use crate::normalise::{quoted, quoted_string};
 use crate::provider::CurrentStatement;
 use rukh_error::SqlError;
+use rukh_syntax::{quoted, quoted_string};
 
 use super::lookup::{self, Sized};
 use super::relations::{Relation, relation};

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use rukh_catalog::{Catalog, GrantTarget, Rights, RoleId, Table};
 use rukh_engine::PartKind;
 
-use crate::normalise::quoted;
-use crate::statement::parse_object_name;
 use rukh_error::SqlError;
+use rukh_syntax::{parse_object_name, quoted};
 
 use super::relations::{Relation, relation, relations};
 use super::table::Cell;

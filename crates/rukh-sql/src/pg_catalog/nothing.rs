@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
+use rukh_syntax::sqlparser::ast::{
     BinaryOperator, DataType, Expr, FunctionArg, FunctionArgExpr, GroupByExpr, Ident, JoinConstraint,
     JoinOperator, Query, Select, SelectItem, SetExpr, TableFactor, TableWithJoins, Value, Visitor,
 };
@@ -12,7 +12,7 @@ use crate::output_names::name_of;
 
 use super::definition;
 use super::syntax::system_name;
-use crate::walk::Walk;
+use rukh_syntax::Walk;
 
 /// Columns of texts that are NULL in every row.
 const ALWAYS_NULL: &[&str] = &[
@@ -31,7 +31,7 @@ const ALWAYS_NULL: &[&str] = &[
 
 pub(super) fn null() -> Expr {
     Expr::Cast {
-        kind: datafusion::sql::sqlparser::ast::CastKind::Cast,
+        kind: rukh_syntax::sqlparser::ast::CastKind::Cast,
         expr: Box::new(Expr::Value(Value::Null.into())),
         data_type: DataType::Varchar(None),
         array: false,

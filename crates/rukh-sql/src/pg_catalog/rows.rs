@@ -1,11 +1,11 @@
 //! Tables of `pg_catalog` that have rows.
 
-use datafusion::sql::sqlparser::keywords::ALL_KEYWORDS;
 use rukh_catalog::{Identity, KeyElement, Table};
 use rukh_keys::{DataType, Datum, SortOrder};
+use rukh_syntax::sqlparser::keywords::ALL_KEYWORDS;
 
 use crate::sequences::last_value;
-use crate::statement::is_reserved;
+use rukh_syntax::is_reserved;
 
 use super::lookup::{self, schemas, settings};
 use super::relations::{Attribute, Relation, relations};

@@ -9,13 +9,13 @@
 //! The last is how Grafana asks whether a schema is on the search path. A series whose ends are not literals
 //! is not there otherwise.
 
-use datafusion::sql::sqlparser::ast::{
+use rukh_syntax::sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, Query, Select, SelectItem,
     TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs, TableWithJoins, UnaryOperator, Value,
 };
 
-use crate::statement::call;
 use rukh_error::HIDDEN;
+use rukh_syntax::make::call;
 
 /// The function that gives rows, and an array to DataFusion.
 const SERIES: &str = "generate_series";

@@ -1,7 +1,7 @@
 //! `format` and `parse_ident`: texts of SQL put together and taken apart.
 
-use crate::normalise::{quoted, quoted_string};
 use rukh_error::SqlError;
+use rukh_syntax::{quoted, quoted_string};
 
 use super::functions::text;
 use super::table::Cell;

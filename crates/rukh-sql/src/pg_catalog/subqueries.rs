@@ -14,8 +14,8 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
-use datafusion::sql::sqlparser::ast::{
+use rukh_syntax::sqlparser::ast::helpers::attached_token::AttachedToken;
+use rukh_syntax::sqlparser::ast::{
     BinaryOperator, CaseWhen, Expr, Ident, Join, JoinConstraint, JoinOperator, Query, Select, SelectItem,
     SetExpr, TableAlias, TableFactor, TableWithJoins, Value, Visitor, VisitorMut,
 };
@@ -24,11 +24,11 @@ use super::definition;
 use super::nothing::{aggregates, boolean, gives_nothing, has_no_rows, is_never, null, without_rows};
 use super::syntax::system_name;
 use super::tableoids;
-use crate::statement::call;
-use crate::walk::{Walk, WalkMut};
+use rukh_syntax::make::call;
+use rukh_syntax::{Walk, WalkMut};
 
 /// Rewrites the subqueries of a tree.
-pub(crate) fn spell_out_subqueries(node: &mut impl WalkMut) {
+pub(crate) fn spell_out_subqueries(node: &mut (impl WalkMut + ?Sized)) {
     let ControlFlow::Continue(()) = node.walk_mut(&mut Rewrite { joined: 0 });
 }
 
@@ -387,7 +387,8 @@ impl Joins {
 
 #[cfg(test)]
 mod tests {
-    use crate::statement::{Statement, parse};
+    use crate::parsing::parse;
+    use rukh_syntax::Statement;
 
     fn check(written: &str, expected: &str) {
         let Ok(Statement::Query(query)) = parse(written) else {

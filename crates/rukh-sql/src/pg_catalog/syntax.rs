@@ -27,17 +27,17 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
+use rukh_syntax::sqlparser::ast::{
     AccessExpr, Array, ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg,
     FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query, Select, SelectItem, Subscript, TableFactor,
     Value, ValueWithSpan, VisitorMut,
 };
 
 use crate::output_names::name_of;
-use crate::statement::call;
-use crate::walk::WalkMut;
 use rukh_functions::forms::array_text::elements;
 use rukh_functions::functions::similar::{LIKE_ESCAPE, like_escape};
+use rukh_syntax::WalkMut;
+use rukh_syntax::make::call;
 
 use super::rows::KEYWORDS;
 use super::{array_queries, series, type_tree};
@@ -46,7 +46,7 @@ use super::{array_queries, series, type_tree};
 const OBJECT_TYPES: &[&str] = &["regclass", "regtype", "regproc", "regnamespace", "regrole"];
 
 /// Spells out what a tree says in PostgreSQL's own words.
-pub(crate) fn spell_out(node: &mut impl WalkMut) {
+pub(crate) fn spell_out(node: &mut (impl WalkMut + ?Sized)) {
     let ControlFlow::Continue(()) = node.walk_mut(&mut Spell);
 }
 
@@ -355,7 +355,7 @@ fn known_type(ty: &DataType) -> Option<DataType> {
         "bool" => DataType::Boolean,
         "float4" => DataType::Real,
         "float8" => DataType::DoublePrecision,
-        "numeric" => DataType::Numeric(datafusion::sql::sqlparser::ast::ExactNumberInfo::None),
+        "numeric" => DataType::Numeric(rukh_syntax::sqlparser::ast::ExactNumberInfo::None),
         "name" | "char" | "text" | "varchar" | "bpchar" | "cstring" | "sql_identifier" | "character_data"
         | "yes_or_no" | "pg_node_tree" | "aclitem" => DataType::Varchar(None),
         "cardinal_number" => DataType::Integer(None),
@@ -539,7 +539,8 @@ fn access(root: &Expr, chain: &[AccessExpr]) -> Option<Expr> {
 
 #[cfg(test)]
 mod tests {
-    use crate::statement::{Statement, parse};
+    use crate::parsing::parse;
+    use rukh_syntax::Statement;
 
     fn check(written: &str, expected: &str) {
         let Ok(Statement::Query(query)) = parse(written) else {

@@ -5,13 +5,13 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
+use rukh_syntax::sqlparser::ast::{
     Expr, Ident, Select, SelectItem, TableFactor, TableWithJoins, Value, VisitorMut,
 };
 
 use super::syntax::system_name;
 use super::{definitions, oids};
-use crate::walk::WalkMut;
+use rukh_syntax::WalkMut;
 
 const COLUMN: &str = "tableoid";
 
@@ -102,7 +102,8 @@ impl VisitorMut for Numbers<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::statement::{Statement, parse};
+    use crate::parsing::parse;
+    use rukh_syntax::Statement;
 
     fn check(written: &str, expected: &str) {
         let Ok(Statement::Query(query)) = parse(written) else {

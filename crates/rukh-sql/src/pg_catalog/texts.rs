@@ -3,8 +3,8 @@
 use rukh_catalog::{Index, KeyElement, KeyExpr, Table};
 use rukh_keys::SortOrder;
 
-use crate::normalise::quoted;
 use crate::show::{element_list, index_sql};
+use rukh_syntax::quoted;
 
 use super::oids;
 use super::relations::{Relation, is_constraint, primary_key_name};

@@ -6,9 +6,9 @@
 
 use std::sync::LazyLock;
 
-use datafusion::sql::sqlparser::ast::{Query, Statement};
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-use datafusion::sql::sqlparser::parser::Parser;
+use rukh_syntax::sqlparser::ast::{Query, Statement};
+use rukh_syntax::sqlparser::dialect::PostgreSqlDialect;
+use rukh_syntax::sqlparser::parser::Parser;
 
 /// What the walk is called, and its columns.
 const NAME: &str = "typeinfo_tree";

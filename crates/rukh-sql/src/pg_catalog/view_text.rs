@@ -12,15 +12,13 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
+use rukh_syntax::sqlparser::ast::{
     Expr, GroupByExpr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, SetExpr, TableFactor,
     VisitorMut,
 };
-use datafusion::sql::sqlparser::parser::Parser;
+use rukh_syntax::sqlparser::parser::Parser;
 
-use crate::dialect::RukhDialect;
-use crate::normalise::quoted;
-use crate::walk::WalkMut;
+use rukh_syntax::{RukhDialect, WalkMut, quoted};
 
 /// Returns the query of a view, for who finds the schemas of `path` without naming them.
 pub(super) fn definition(sql: &str, path: &[String]) -> String {

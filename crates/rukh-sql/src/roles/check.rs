@@ -18,19 +18,19 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
+use rukh_catalog::{Catalog, Rights, Role, Table, View};
+use rukh_syntax::sqlparser::ast::{
     self, Expr, FunctionArg, FunctionArgExpr, Query, TableFactor, Value, Visitor,
 };
-use rukh_catalog::{Catalog, Rights, Role, Table, View};
 
 use crate::locking;
+use crate::parsing::parse;
 use crate::pg_catalog::number;
-use crate::statement::{
-    CommentTarget, CopyDirection, CopySource, CopyStatement, MergeAction, MergeStatement, Name, ObjectName,
-    OwnedBy, SchemaStatement, ShowStatement, Statement, folded, parse,
-};
-use crate::walk::Walk;
 use rukh_error::SqlError;
+use rukh_syntax::{
+    CommentTarget, CopyDirection, CopySource, CopyStatement, MergeAction, MergeStatement, Name, ObjectName,
+    OwnedBy, SchemaStatement, ShowStatement, Statement, Walk, folded,
+};
 
 /// Most views inside of one another.
 const DEPTH_MAX: usize = 64;
@@ -575,7 +575,7 @@ impl Checker<'_> {
             },
             _ => None,
         };
-        match text.map(|text| crate::statement::parse_object_name(text)) {
+        match text.map(|text| rukh_syntax::parse_object_name(text)) {
             Some(Ok(name)) => self.object(&name, Rights::USAGE),
             // A number stands for a sequence, too.
             Some(Err(_)) if text.is_none_or(|text| number(text).is_none()) => Ok(()),

@@ -11,10 +11,10 @@ use super::check::{Checker, denied};
 use super::scram::Verifier;
 use crate::context::Notice;
 use crate::session::Session;
-use crate::statement::{
+use rukh_error::SqlError;
+use rukh_syntax::{
     GrantObjects, Name, ObjectName, Ownable, RoleOptions, RoleStatement, SchemaStatement, Secret, Statement,
 };
-use rukh_error::SqlError;
 
 /// The schema of names without one.
 const PUBLIC: &str = "public";

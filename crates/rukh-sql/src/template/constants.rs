@@ -4,9 +4,9 @@ use rukh_catalog::Table;
 use rukh_keys::{DataType, Datum};
 use rukh_planner::{Constant, Operand, Predicate, TermKind};
 
-use super::cut::{Literal, LiteralType};
 use crate::translate::constant_of_scalar;
 use rukh_functions::scalars::scalar_from_datum;
+use rukh_syntax::{Literal, LiteralType};
 
 /// Returns the types that parameters take from the columns they are compared with, by number;
 /// `None` if one is used otherwise.

@@ -9,7 +9,6 @@
 //! Deliberately not here: anything but one plain SELECT that a direct plan can answer.
 
 mod constants;
-mod cut;
 mod plan;
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,6 @@ use rukh_keys::DataType;
 use rukh_planner::Constant;
 
 use super::constants::{constant_of_literal, parameter_types};
-use super::cut::{Cut, Literal};
 use crate::block::TransactionStatus;
 use crate::context::PathSetting;
 use crate::direct::DirectPlan;
@@ -16,6 +15,7 @@ use crate::hints::TableHint;
 use crate::rows::Rows;
 use crate::session::{PLANS_MAX, Session};
 use rukh_error::SqlError;
+use rukh_syntax::{Cut, Literal};
 
 /// The direct plan of a template.
 pub(super) struct TemplatePlan {

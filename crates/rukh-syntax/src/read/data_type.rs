@@ -1,0 +1,68 @@
+//! Names of types: from sqlparser's tree to the types that columns have.
+
+use rukh_keys::{DataType, ValueError};
+use sqlparser::ast::{DataType as Parsed, ExactNumberInfo, TimezoneInfo};
+
+use rukh_error::SqlError;
+
+/// Returns the type of a column, or of a CAST, that is written like this.
+///
+/// | written                               | type                       |
+/// |---------------------------------------|----------------------------|
+/// | `INT`, `INT4`, `INTEGER`              | INTEGER                    |
+/// | `FLOAT`, `FLOAT(25)` to `FLOAT(53)`   | DOUBLE                     |
+/// | `FLOAT(1)` to `FLOAT(24)`             | REAL                       |
+/// | `NUMERIC`, `DECIMAL` without digits   | DECIMAL(38,9)              |
+/// | `TEXT`, `STRING`, `VARCHAR`           | VARCHAR                    |
+/// | `BYTEA`, `VARBINARY`                  | VARBINARY                  |
+/// | `TIMESTAMPTZ`                         | TIMESTAMP WITH TIME ZONE   |
+///
+/// Fails with 42704 on a type that is not known, 22023 on a bad length or precision, and 0A000 on
+/// arrays and on timestamps that do not keep microseconds.
+pub fn data_type(parsed: &Parsed) -> Result<DataType, SqlError> {
+    match parsed {
+        Parsed::Float(ExactNumberInfo::Precision(bits)) => float(*bits),
+        Parsed::Timestamp(Some(digits), _) if *digits != 6 => Err(SqlError::unsupported(format!(
+            "TIMESTAMP({digits}) is not supported"
+        ))
+        .with_hint("Timestamps keep microseconds: TIMESTAMP.")),
+        Parsed::Time(digits, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => match digits {
+            None => named("time"),
+            Some(digits) => named(&format!("time({digits})")),
+        },
+        Parsed::Array(_) => Err(SqlError::unsupported("array types are not supported")),
+        // sqlparser keeps a name in quotes as it is; types have no capitals.
+        _ => named(&parsed.to_string().replace('"', "")),
+    }
+}
+
+fn float(bits: u64) -> Result<DataType, SqlError> {
+    match bits {
+        1..=24 => Ok(DataType::Real),
+        25..=53 => Ok(DataType::Double),
+        0 => Err(SqlError::statement(
+            "22023",
+            "precision for type float must be at least 1 bit",
+        )),
+        _ => Err(SqlError::statement(
+            "22023",
+            "precision for type float must be less than 54 bits",
+        )),
+    }
+}
+
+fn named(name: &str) -> Result<DataType, SqlError> {
+    name.parse().map_err(|error: ValueError| {
+        let sqlstate = match error {
+            ValueError::UnknownType { .. } => "42704",
+            _ => "22023",
+        };
+        let message = match error {
+            ValueError::UnknownType { name } => {
+                format!("type \"{}\" does not exist", name.to_ascii_lowercase())
+            }
+            other => other.to_string(),
+        };
+        SqlError::statement(sqlstate, message)
+    })
+}

@@ -1,0 +1,190 @@
+//! What a session keeps by name: prepared statements and cursors.
+//!
+//! ```text
+//! PREPARE name [(type, …)] AS statement
+//! EXECUTE name [(expression, …)]
+//! DEALLOCATE [PREPARE] {name | ALL}
+//! DECLARE name [ASENSITIVE | INSENSITIVE] [NO SCROLL] CURSOR [{WITH | WITHOUT} HOLD] FOR query
+//! {FETCH | MOVE} [NEXT | n | ALL | FORWARD [n | ALL] | ABSOLUTE n | RELATIVE n] [FROM | IN] name
+//! CLOSE {name | ALL}
+//! DISCARD ALL
+//! ```
+
+use sqlparser::tokenizer::Token;
+
+use super::data_type::data_type;
+use super::reader::Reader;
+use super::utility;
+use crate::tree::{Expression, FetchedRows, KeptStatement, Name, Statement};
+use rukh_error::SqlError;
+
+/// Whether the next statement is one of these.
+pub(crate) fn is_next(reader: &Reader<'_>) -> bool {
+    let verbs = [
+        "prepare",
+        "execute",
+        "deallocate",
+        "declare",
+        "fetch",
+        "move",
+        "close",
+        "discard",
+    ];
+    reader.peeks_any(&verbs)
+}
+
+/// Reads any of them.
+pub(crate) fn kept(reader: &mut Reader<'_>) -> Result<KeptStatement, SqlError> {
+    match reader.any_word()?.text.as_str() {
+        "prepare" => prepare(reader),
+        "execute" => execute(reader),
+        "deallocate" => {
+            reader.accept(&["prepare"]);
+            one_or_all(reader).map(KeptStatement::Deallocate)
+        }
+        "declare" => declare(reader),
+        "close" => one_or_all(reader).map(KeptStatement::Close),
+        "discard" => match reader.accept(&["all"]) {
+            true => Ok(KeptStatement::DiscardAll),
+            false => Err(reader.unsupported("DISCARD of anything but ALL is not supported")),
+        },
+        verb => fetch(reader, verb == "move"),
+    }
+}
+
+fn one_or_all(reader: &mut Reader<'_>) -> Result<Option<Name>, SqlError> {
+    match reader.accept(&["all"]) {
+        true => Ok(None),
+        false => reader.name().map(Some),
+    }
+}
+
+fn prepare(reader: &mut Reader<'_>) -> Result<KeptStatement, SqlError> {
+    if reader.peeks(&["transaction"]) && matches!(reader.peek_at(1), Token::SingleQuotedString(_)) {
+        return Err(reader.unsupported("PREPARE TRANSACTION is not supported"));
+    }
+    let name = reader.name()?;
+    let mut types = Vec::new();
+    if *reader.peek_at(0) == Token::LParen {
+        types = reader.parenthesised(|reader| {
+            let position = reader.position();
+            let ty = reader.data_type()?;
+            data_type(&ty).map_err(|error| error.at(position))
+        })?;
+    }
+    reader.expect(&["as"])?;
+    let position = reader.position();
+    let sql = reader.rest();
+    match utility::statement(reader)? {
+        Statement::Query(_)
+        | Statement::Insert(_)
+        | Statement::Update(_)
+        | Statement::Delete(_)
+        | Statement::Merge(_)
+        | Statement::Writes(_) => Ok(KeptStatement::Prepare { name, types, sql }),
+        _ => {
+            let message = "PREPARE takes a query, INSERT, UPSERT, UPDATE, DELETE or MERGE";
+            Err(SqlError::syntax(message).at(position))
+        }
+    }
+}
+
+fn execute(reader: &mut Reader<'_>) -> Result<KeptStatement, SqlError> {
+    let name = reader.name()?;
+    let mut arguments = Vec::new();
+    if *reader.peek_at(0) == Token::LParen {
+        arguments = reader.parenthesised(|reader| {
+            let position = reader.position();
+            let expr = reader.expression()?;
+            Ok(Expression { expr, position })
+        })?;
+    }
+    Ok(KeptStatement::Execute { name, arguments })
+}
+
+fn declare(reader: &mut Reader<'_>) -> Result<KeptStatement, SqlError> {
+    let name = reader.name()?;
+    loop {
+        match () {
+            () if reader.accept(&["asensitive"]) || reader.accept(&["insensitive"]) => {}
+            () if reader.accept(&["no", "scroll"]) => {}
+            () if reader.peeks(&["scroll"]) => {
+                return Err(reader.unsupported("cursors that go backward (SCROLL) are not supported"));
+            }
+            () if reader.peeks(&["binary"]) => {
+                return Err(reader.unsupported("cursors of binary values (BINARY) are not supported"));
+            }
+            () => break,
+        }
+    }
+    reader.expect(&["cursor"])?;
+    let holds = reader.accept(&["with", "hold"]);
+    if !holds {
+        reader.accept(&["without", "hold"]);
+    }
+    reader.expect(&["for"])?;
+    let sql = reader.rest();
+    match utility::statement(reader)? {
+        Statement::Query(_) => Ok(KeptStatement::Declare { name, sql, holds }),
+        _ => Err(SqlError::syntax("a cursor is declared for a query").at(name.position)),
+    }
+}
+
+fn fetch(reader: &mut Reader<'_>, moves: bool) -> Result<KeptStatement, SqlError> {
+    let rows = match () {
+        () if reader.accept(&["next"]) => FetchedRows::Next(1),
+        () if reader.accept(&["all"]) => FetchedRows::All,
+        () if reader.accept(&["forward"]) => forward(reader)?,
+        () if reader.accept(&["absolute"]) => {
+            number(reader)?.map_or(FetchedRows::Backward, FetchedRows::Absolute)
+        }
+        () if reader.accept(&["relative"]) => match number(reader)? {
+            Some(0) | None => FetchedRows::Backward,
+            Some(rows) => FetchedRows::Relative(rows),
+        },
+        () if reader.accept(&["first"]) => FetchedRows::Absolute(1),
+        () if reader.accept(&["prior"]) || reader.accept(&["last"]) => FetchedRows::Backward,
+        () if reader.accept(&["backward"]) => {
+            if !reader.accept(&["all"]) && !matches!(reader.peek_at(0), Token::Word(_)) {
+                number(reader)?;
+            }
+            FetchedRows::Backward
+        }
+        () if matches!(reader.peek_at(0), Token::Word(_)) => FetchedRows::Next(1),
+        () => counted(reader)?,
+    };
+    if !reader.accept(&["from"]) {
+        reader.accept(&["in"]);
+    }
+    Ok(KeptStatement::Fetch {
+        name: reader.name()?,
+        rows,
+        moves,
+    })
+}
+
+fn forward(reader: &mut Reader<'_>) -> Result<FetchedRows, SqlError> {
+    match () {
+        () if reader.accept(&["all"]) => Ok(FetchedRows::All),
+        () if matches!(reader.peek_at(0), Token::Word(_)) => Ok(FetchedRows::Next(1)),
+        () => counted(reader),
+    }
+}
+
+/// Reads how many rows; none at all is the present row again.
+fn counted(reader: &mut Reader<'_>) -> Result<FetchedRows, SqlError> {
+    Ok(match number(reader)? {
+        Some(0) | None => FetchedRows::Backward,
+        Some(rows) => FetchedRows::Next(rows),
+    })
+}
+
+/// Reads a number; `None` if it is negative.
+fn number(reader: &mut Reader<'_>) -> Result<Option<u64>, SqlError> {
+    let is_negative = reader.accept_token(&Token::Minus);
+    if !is_negative {
+        reader.accept_token(&Token::Plus);
+    }
+    let number = reader.integer()?;
+    Ok((!is_negative).then_some(number))
+}

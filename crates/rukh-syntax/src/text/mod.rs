@@ -1,0 +1,22 @@
+//! Characters and tokens.
+
+mod dialect;
+mod number;
+mod past;
+mod source;
+mod spelling;
+mod split;
+mod template;
+mod words;
+
+pub use dialect::RukhDialect;
+pub use number::is_double;
+pub use past::Period;
+pub(crate) use past::respell as respell_past;
+pub(crate) use source::Source;
+pub use source::place_of;
+pub(crate) use spelling::respell;
+pub use split::{Split, split_statements};
+pub use template::{Cut, Literal, LiteralType};
+pub(crate) use words::is_word;
+pub use words::{is_reserved, quoted, quoted_string, rows_name};

@@ -1,0 +1,34 @@
+//! The trees of statements: what the descent reads, and what a session runs.
+
+mod changes;
+mod copy;
+mod names;
+mod objects;
+mod roles;
+mod rows;
+mod statement;
+mod tables;
+mod transaction;
+
+pub use changes::{AlterAction, AlterTableStatement, Computed, IndexAction};
+pub use copy::{
+    CopyDirection, CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, ForcedColumns,
+    GivenColumns, RejectOptions,
+};
+pub use names::{CommentTarget, Expression, Name, ObjectName, folded};
+pub use objects::{AlterSequenceStatement, CreateViewStatement, Ownable, OwnedBy, Restart, SequenceOptions};
+pub use roles::{GrantObjects, RoleOptions, RoleStatement, Secret};
+pub use rows::{
+    DeleteStatement, InsertStatement, MergeAction, MergeClause, MergeKind, MergeStatement, Overriding,
+    UpdateStatement,
+};
+pub use statement::{
+    ExplainFormat, FetchedRows, KeptStatement, LockStatement, SchemaStatement, ShowStatement, Statement,
+    VacuumStatement, WritesStatement,
+};
+pub use tables::{
+    CheckDefinition, ColumnDefinition, CreateIndexStatement, CreateTableStatement, FamilyDefinition,
+    IdentityDefinition, IdentityKind, KeyElementDefinition, KeyExprDefinition, LifetimeDefinition,
+    LikeClause, SaltDefinition, TableOptionsDefinition, TableSource, UniqueDefinition,
+};
+pub use transaction::{Isolation, TransactionModes, TransactionStatement};

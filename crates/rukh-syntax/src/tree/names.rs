@@ -1,0 +1,96 @@
+//! Names and expressions as statements have them, with their places.
+
+use sqlparser::ast::{self, Expr};
+
+use crate::text::place_of;
+use rukh_error::SqlError;
+
+/// A table or index as named in a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectName {
+    /// Schema, if named.
+    pub schema: Option<String>,
+    /// Name, folded to lower case unless it was quoted.
+    pub name: String,
+    /// Place in the statement, in characters from 1.
+    pub position: usize,
+}
+
+impl ObjectName {
+    /// Makes the error for a relation that is not there, named as the statement names it.
+    pub fn undefined(&self) -> SqlError {
+        let schema = self.schema.as_deref().filter(|schema| !schema.is_empty());
+        let name = match schema {
+            Some(schema) => format!("{schema}.{}", self.name),
+            None => self.name.clone(),
+        };
+        SqlError::undefined_table(&name).at(self.position)
+    }
+
+    /// Takes a name from a tree; fails on more than schema and name.
+    pub fn from_ast(name: &ast::ObjectName) -> Result<Self, SqlError> {
+        let parts: Vec<_> = name.0.iter().filter_map(ast::ObjectNamePart::as_ident).collect();
+        let position = parts.first().and_then(|part| place_of(part.span));
+        let (schema, last) = match parts.as_slice() {
+            [name] => (None, name),
+            [schema, name] => (Some(folded(schema)), name),
+            _ => {
+                let error = SqlError::unsupported("cross-database references are not supported");
+                return Err(position.map_or(error.clone(), |position| error.at(position)));
+            }
+        };
+        Ok(ObjectName {
+            schema,
+            name: folded(last),
+            position: position.unwrap_or(1),
+        })
+    }
+}
+
+/// A column, family or option as named in a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// Name, folded to lower case unless it was quoted.
+    pub text: String,
+    /// Place in the statement, in characters from 1.
+    pub position: usize,
+}
+
+/// An expression with its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expression {
+    /// The tree.
+    pub expr: Expr,
+    /// Place in the statement, in characters from 1.
+    pub position: usize,
+}
+
+/// Returns an identifier of a tree as PostgreSQL reads it: in lower case unless quoted.
+pub fn folded(ident: &ast::Ident) -> String {
+    match ident.quote_style {
+        Some(_) => ident.value.clone(),
+        None => ident.value.to_ascii_lowercase(),
+    }
+}
+
+/// What COMMENT ON names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommentTarget {
+    /// A table.
+    Table(ObjectName),
+    /// A column of a table.
+    Column {
+        /// The table.
+        table: ObjectName,
+        /// The column.
+        column: Name,
+    },
+    /// An index.
+    Index(ObjectName),
+    /// A view.
+    View(ObjectName),
+    /// A sequence.
+    Sequence(ObjectName),
+    /// A schema.
+    Schema(Name),
+}

@@ -1,0 +1,92 @@
+//! Roles and their rights.
+
+use rukh_catalog::Rights;
+
+use super::names::{Name, ObjectName};
+use super::objects::Ownable;
+
+/// A statement about roles.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RoleStatement {
+    /// CREATE USER, CREATE ROLE.
+    Create {
+        /// The role.
+        name: Name,
+        /// What it is.
+        options: RoleOptions,
+    },
+    /// ALTER USER, ALTER ROLE.
+    Alter {
+        /// The role.
+        name: Name,
+        /// What changes.
+        options: RoleOptions,
+    },
+    /// DROP USER, DROP ROLE.
+    Drop {
+        /// The roles.
+        names: Vec<Name>,
+        /// Whether an unknown name is only worth a notice.
+        if_exists: bool,
+    },
+    /// GRANT, REVOKE.
+    Grant {
+        /// Whether rights are given; else they are taken.
+        gives: bool,
+        /// The rights; `None` for all that the objects have.
+        rights: Option<Rights>,
+        /// On what.
+        on: GrantObjects,
+        /// The roles; `None` for PUBLIC.
+        roles: Vec<Option<Name>>,
+    },
+    /// ALTER … OWNER TO.
+    Owner {
+        /// What the object is.
+        kind: Ownable,
+        /// The object.
+        object: ObjectName,
+        /// The new owner.
+        role: Name,
+    },
+}
+
+/// What GRANT gives rights on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GrantObjects {
+    /// Tables and views.
+    Tables(Vec<ObjectName>),
+    /// Sequences.
+    Sequences(Vec<ObjectName>),
+    /// All tables and views that are in schemas now.
+    AllTables(Vec<Name>),
+    /// All sequences that are in schemas now.
+    AllSequences(Vec<Name>),
+    /// Schemas, and whatever they have and will have.
+    Schemas(Vec<Name>),
+    /// The database, and whatever it has and will have.
+    Database,
+}
+
+/// Options of a role; `None` for those not given.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RoleOptions {
+    /// Whether it may do everything.
+    pub superuser: Option<bool>,
+    /// Whether clients may connect as it.
+    pub login: Option<bool>,
+    /// The password; within, `None` for none.
+    pub password: Option<Option<Secret>>,
+    /// Until when the password holds, as text, with its place.
+    pub valid_until: Option<Name>,
+}
+
+/// A password: it shows itself to nobody.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(pub String);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("…")
+    }
+}

@@ -1,0 +1,391 @@
+//! A statement, and the small kinds of it.
+
+use rukh_keys::DataType;
+use sqlparser::ast;
+
+use super::changes::{AlterTableStatement, IndexAction};
+use super::copy::{CopyOptions, CopyStatement};
+use super::names::{CommentTarget, Expression, Name, ObjectName};
+use super::objects::{AlterSequenceStatement, CreateViewStatement, Ownable, OwnedBy, SequenceOptions};
+use super::roles::RoleStatement;
+use super::rows::{DeleteStatement, InsertStatement, MergeStatement, UpdateStatement};
+use super::tables::{CreateIndexStatement, CreateTableStatement};
+use super::transaction::TransactionStatement;
+
+/// One statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Statement {
+    /// SELECT, VALUES, TABLE, WITH.
+    Query(Box<ast::Query>),
+    /// INSERT and UPSERT.
+    Insert(Box<InsertStatement>),
+    /// UPDATE.
+    Update(Box<UpdateStatement>),
+    /// DELETE.
+    Delete(Box<DeleteStatement>),
+    /// MERGE.
+    Merge(Box<MergeStatement>),
+    /// WITH whose queries write, and the statement behind it.
+    Writes(Box<WritesStatement>),
+    /// CREATE TABLE.
+    CreateTable(Box<CreateTableStatement>),
+    /// CREATE INDEX.
+    CreateIndex(Box<CreateIndexStatement>),
+    /// ALTER TABLE.
+    AlterTable(Box<AlterTableStatement>),
+    /// ALTER INDEX.
+    AlterIndex {
+        /// The index.
+        name: ObjectName,
+        /// Whether an unknown name is only worth a notice.
+        if_exists: bool,
+        /// What becomes of it.
+        action: IndexAction,
+    },
+    /// REINDEX INDEX.
+    ReindexIndex {
+        /// The index.
+        name: ObjectName,
+    },
+    /// REINDEX TABLE.
+    ReindexTable {
+        /// The table.
+        name: ObjectName,
+    },
+    /// COMMENT ON.
+    Comment {
+        /// What the comment is of.
+        on: CommentTarget,
+        /// The text, or none.
+        text: Option<String>,
+    },
+    /// CREATE VIEW.
+    CreateView(Box<CreateViewStatement>),
+    /// DROP VIEW.
+    DropView {
+        /// Views to drop, at least one.
+        names: Vec<ObjectName>,
+        /// Whether an unknown name is only worth a notice.
+        if_exists: bool,
+        /// Whether views that read them go, too.
+        cascade: bool,
+    },
+    /// CREATE SEQUENCE.
+    CreateSequence {
+        /// The sequence.
+        name: ObjectName,
+        /// Whether an existing sequence is only worth a notice.
+        if_not_exists: bool,
+        /// How it counts.
+        options: SequenceOptions,
+        /// OWNED BY.
+        owned_by: Option<OwnedBy>,
+    },
+    /// DROP SEQUENCE.
+    DropSequence {
+        /// Sequences to drop, at least one.
+        names: Vec<ObjectName>,
+        /// Whether an unknown name is only worth a notice.
+        if_exists: bool,
+        /// Whether what depends on them goes, too.
+        cascade: bool,
+    },
+    /// DROP TABLE.
+    DropTable {
+        /// Tables to drop, at least one.
+        names: Vec<ObjectName>,
+        /// Whether an unknown name is only worth a notice.
+        if_exists: bool,
+        /// Whether what depends on them goes, too.
+        cascade: bool,
+    },
+    /// DROP INDEX.
+    DropIndex {
+        /// Indexes to drop, at least one.
+        names: Vec<ObjectName>,
+        /// Whether an unknown name is only worth a notice.
+        if_exists: bool,
+    },
+    /// TRUNCATE.
+    Truncate {
+        /// Tables to empty, at least one.
+        tables: Vec<ObjectName>,
+        /// RESTART IDENTITY: whether their sequences begin anew.
+        restart: bool,
+    },
+    /// EXPLAIN.
+    Explain {
+        /// Whether the statement is also run.
+        analyze: bool,
+        /// Whether the access paths that were not taken are listed.
+        alternatives: bool,
+        /// How the plan is printed.
+        format: ExplainFormat,
+        /// A query or a write.
+        statement: Box<Statement>,
+    },
+    /// SHOW and DESCRIBE.
+    Show(ShowStatement),
+    /// CHECK TABLE.
+    CheckTable {
+        /// The table.
+        name: ObjectName,
+    },
+    /// CHECK INDEX.
+    CheckIndex {
+        /// The index.
+        name: ObjectName,
+    },
+    /// ANALYZE, UPDATE STATISTICS.
+    Analyze {
+        /// The table, or all tables.
+        table: Option<ObjectName>,
+    },
+    /// COPY.
+    Copy(Box<CopyStatement>),
+    /// BACKUP DATABASE.
+    Backup {
+        /// The directory of backups.
+        directory: String,
+        /// How many of the newest backups stay; all unless it is said.
+        keep: Option<usize>,
+    },
+    /// CHECKPOINT.
+    Checkpoint {
+        /// The directory of a copy to make, if one is named.
+        directory: Option<String>,
+    },
+    /// COMPACT.
+    Compact {
+        /// The table, or all tables.
+        table: Option<ObjectName>,
+    },
+    /// VACUUM.
+    Vacuum(VacuumStatement),
+    /// LOCK TABLE.
+    Lock(LockStatement),
+    /// SET, RESET.
+    Set {
+        /// The setting, in lower case.
+        name: String,
+        /// The new value as text, or `None` for the default.
+        value: Option<String>,
+        /// Whether it holds for the present transaction only.
+        local: bool,
+    },
+    /// RESET ALL.
+    ResetAll,
+    /// BEGIN, COMMIT, SAVEPOINT and their kin.
+    Transaction(TransactionStatement),
+    /// CREATE USER, GRANT and their kin.
+    Role(Box<RoleStatement>),
+    /// PREPARE, EXECUTE, DECLARE, FETCH and their kin.
+    Kept(Box<KeptStatement>),
+    /// ALTER SEQUENCE.
+    AlterSequence(Box<AlterSequenceStatement>),
+    /// ALTER VIEW or SEQUENCE … RENAME TO.
+    Rename {
+        /// What gets another name.
+        kind: Ownable,
+        /// Its name.
+        name: ObjectName,
+        /// Whether an unknown name is only worth a notice.
+        if_exists: bool,
+        /// Its new name.
+        new: Name,
+    },
+    /// CREATE SCHEMA and its kin.
+    Schema(Box<SchemaStatement>),
+    /// ALTER TABLE, VIEW or SEQUENCE … SET SCHEMA.
+    SetSchema {
+        /// What is moved.
+        kind: Ownable,
+        /// Its name.
+        name: ObjectName,
+        /// Whether an unknown name is only worth a notice.
+        if_exists: bool,
+        /// Where it goes.
+        schema: Name,
+    },
+}
+
+/// A statement whose WITH writes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WritesStatement {
+    /// The queries of WITH that write, in order: INSERT, UPSERT, UPDATE or DELETE.
+    pub parts: Vec<Statement>,
+    /// What stands behind WITH: a query, or one that writes.
+    pub statement: Statement,
+}
+
+/// A statement about what a session keeps by name.
+#[derive(Clone, Debug, PartialEq)]
+pub enum KeptStatement {
+    /// PREPARE.
+    Prepare {
+        /// The name.
+        name: Name,
+        /// Types of the first parameters.
+        types: Vec<DataType>,
+        /// The statement's text.
+        sql: String,
+    },
+    /// EXECUTE.
+    Execute {
+        /// The name.
+        name: Name,
+        /// Values of the parameters.
+        arguments: Vec<Expression>,
+    },
+    /// DEALLOCATE; no name for all.
+    Deallocate(Option<Name>),
+    /// DECLARE.
+    Declare {
+        /// The name.
+        name: Name,
+        /// The text of the query.
+        sql: String,
+        /// Whether it outlives its transaction, if that is committed.
+        holds: bool,
+    },
+    /// FETCH and MOVE.
+    Fetch {
+        /// The cursor.
+        name: Name,
+        /// Which rows.
+        rows: FetchedRows,
+        /// Whether they are passed over.
+        moves: bool,
+    },
+    /// CLOSE; no name for all.
+    Close(Option<Name>),
+    /// DISCARD ALL.
+    DiscardAll,
+}
+
+/// The rows that FETCH asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FetchedRows {
+    /// So many from here on.
+    Next(u64),
+    /// All that follow.
+    All,
+    /// The one so many rows after the present one.
+    Relative(u64),
+    /// The one of this number, from 1.
+    Absolute(u64),
+    /// Something behind what was fetched before.
+    Backward,
+}
+
+/// A statement about schemas.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SchemaStatement {
+    /// CREATE SCHEMA.
+    Create {
+        /// The schema.
+        name: Name,
+        /// Whether an existing schema is only worth a notice.
+        if_not_exists: bool,
+        /// AUTHORIZATION.
+        owner: Option<Name>,
+        /// What is created in it, in the order in which it is made.
+        elements: Vec<Statement>,
+    },
+    /// ALTER SCHEMA … RENAME TO.
+    Rename {
+        /// The schema.
+        old: Name,
+        /// Its new name.
+        new: Name,
+    },
+    /// DROP SCHEMA.
+    Drop {
+        /// Schemas to drop, at least one.
+        names: Vec<Name>,
+        /// Whether an unknown name is only worth a notice.
+        if_exists: bool,
+        /// Whether what they hold goes, too.
+        cascade: bool,
+    },
+}
+
+/// SHOW and DESCRIBE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShowStatement {
+    /// SHOW TABLES.
+    Tables,
+    /// SHOW INDEXES.
+    Indexes {
+        /// The table, or all tables.
+        table: Option<ObjectName>,
+    },
+    /// SHOW CREATE TABLE, SHOW CREATE VIEW.
+    CreateTable {
+        /// The table.
+        name: ObjectName,
+    },
+    /// DESCRIBE, SHOW COLUMNS.
+    Columns {
+        /// The table.
+        name: ObjectName,
+    },
+    /// SHOW LAST QUERY STATS.
+    LastQueryStats,
+    /// SHOW STATS.
+    Stats {
+        /// The table, or all tables.
+        table: Option<ObjectName>,
+    },
+    /// SHOW DATABASE STATS.
+    DatabaseStats,
+    /// DESCRIBE FILE.
+    File {
+        /// Path of the file.
+        file: String,
+        /// How it is written.
+        options: CopyOptions,
+    },
+    /// SHOW BACKUPS.
+    Backups {
+        /// The directory of backups.
+        directory: String,
+    },
+    /// SHOW of one setting, its name in lower case.
+    Setting(String),
+    /// SHOW ALL.
+    All,
+}
+
+/// How EXPLAIN prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExplainFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+    /// The same in a list, as clients of PostgreSQL read it: what `FORMAT JSON` of EXECUTE gives.
+    JsonList,
+}
+
+/// LOCK TABLE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockStatement {
+    /// The tables, at least one.
+    pub tables: Vec<ObjectName>,
+    /// Whether others may change their rows.
+    pub others_write: bool,
+    /// Whether it fails where it would wait.
+    pub nowait: bool,
+}
+
+/// VACUUM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VacuumStatement {
+    /// The tables; none for all.
+    pub tables: Vec<ObjectName>,
+    /// Whether they are rewritten in their most compact form.
+    pub full: bool,
+    /// Whether they are analyzed.
+    pub analyze: bool,
+}
