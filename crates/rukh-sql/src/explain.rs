@@ -463,7 +463,7 @@ fn lookup_node(join: &LookupJoinExec, context: &StatementContext, asked: Asked) 
     }
 }
 
-/// Operators that only move batches between threads.
+/// Operators that only move batches between threads, or hide an order.
 fn is_plumbing(name: &str) -> bool {
     matches!(
         name,
@@ -472,6 +472,7 @@ fn is_plumbing(name: &str) -> bool {
             | "RepartitionExec"
             | "CooperativeExec"
             | "BufferExec"
+            | "RepeatedExec"
     )
 }
 

@@ -26,7 +26,7 @@ use crate::in_lists::{join_again, keep_apart};
 use crate::literals::type_literals;
 use crate::operators::{
     Abandoned, BlockTotals, FewGroups, LateColumns, LookupJoins, MergeJoins, OnePerGroup, OrderUse,
-    RuntimeFilters, TopN, ends_with,
+    RepeatedSides, RuntimeFilters, TopN, ends_with,
 };
 use crate::provider::{CurrentStatement, RukhCatalog};
 use crate::push_down::logical_rules;
@@ -95,6 +95,7 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
         if selects_joins {
             rules.push(Arc::new(LookupJoins));
             rules.push(Arc::new(MergeJoins));
+            rules.push(Arc::new(RepeatedSides));
         }
     }
     rules

@@ -33,6 +33,7 @@ use datafusion::physical_plan::{
 use futures::StreamExt;
 
 use super::LookupSide;
+use super::repeated::RepeatedExec;
 use super::scan::external;
 use rukh_error::SqlError;
 
@@ -53,8 +54,15 @@ pub(crate) struct LookupJoinExec {
 
 impl LookupJoinExec {
     /// Makes a lookup join of a hash join whose left input is that side.
-    pub(crate) fn new(join: HashJoinExec, inner: LookupSide) -> Self {
-        LookupJoinExec { join, inner }
+    pub(crate) fn new(join: HashJoinExec, inner: LookupSide) -> DataFusionResult<Self> {
+        // What is looked up comes in another order than that in which it would be scanned, if in any.
+        let unordered = Arc::new(RepeatedExec::new(join.left().clone()));
+        let inputs = vec![unordered as Arc<dyn ExecutionPlan>, join.right().clone()];
+        let join = join.builder().with_new_children(inputs)?;
+        Ok(LookupJoinExec {
+            join: join.recompute_properties().build()?,
+            inner,
+        })
     }
 
     /// Returns the side that is read by key.

@@ -238,7 +238,7 @@ impl Candidate {
     }
 
     fn plan(self) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        let plan: Arc<dyn ExecutionPlan> = Arc::new(LookupJoinExec::new(self.join, self.inner));
+        let plan: Arc<dyn ExecutionPlan> = Arc::new(LookupJoinExec::new(self.join, self.inner)?);
         match self.reorder {
             None => Ok(plan),
             Some(reorder) => reorder.replace_children(

@@ -22,7 +22,7 @@ use datafusion::physical_plan::joins::{HashJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, StatisticsArgs, StatisticsContext};
 
-use super::ScanExec;
+use super::{MergeJoinExec, ScanExec};
 use crate::settings::Methods;
 
 /// Rows of the smaller side from which its hash table is too large: with 100 bytes each, 200 MB. More than
@@ -83,9 +83,10 @@ fn merged(join: &HashJoinExec) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>
         options,
         join.null_equality(),
     )?;
+    let merge: Arc<dyn ExecutionPlan> = Arc::new(MergeJoinExec::new(merge)?);
     let merge: Arc<dyn ExecutionPlan> = match join.filter() {
-        Some(filter) => Arc::new(FilterExec::try_new(above(filter, join)?, Arc::new(merge))?),
-        None => Arc::new(merge),
+        Some(filter) => Arc::new(FilterExec::try_new(above(filter, join)?, merge)?),
+        None => merge,
     };
     let Some(projection) = join.projection.as_ref() else {
         return Ok(Some(merge));

@@ -357,19 +357,59 @@ fn joined(table: &RandomTable, random: &mut StdRng) -> (String, String) {
                 }
                 false => String::new(),
             };
-            let columns = table.all_columns();
-            let shown = |side: &str| {
-                let names = columns
-                    .iter()
-                    .map(|column| of(side, &table.columns[*column].name));
-                names.collect::<Vec<_>>().join(", ")
+            let (columns, order) = match random.random_bool(0.4) {
+                true => order_of_both(table, random),
+                false => {
+                    let all = table.all_columns();
+                    let of_side = |side| all.iter().map(move |column| (side, *column));
+                    (of_side("l").chain(of_side("r")).collect(), String::new())
+                }
             };
+            let shown = columns
+                .iter()
+                .map(|(side, column)| of(side, &table.columns[*column].name));
             (
-                format!("SELECT {}, {} FROM (SELECT * FROM t", shown("l"), shown("r")),
-                format!(") AS l {kind} t AS r ON {}{also}", on.join(" AND ")),
+                format!(
+                    "SELECT {} FROM (SELECT * FROM t",
+                    shown.collect::<Vec<_>>().join(", ")
+                ),
+                format!(") AS l {kind} t AS r ON {}{also}{order}", on.join(" AND ")),
             )
         }
     }
+}
+
+/// Columns of both sides of a join and an order by all of them, so that rows which are alike in it are alike: first some of one side, as its
+/// key has them most often, then some of the other.
+fn order_of_both(table: &RandomTable, random: &mut StdRng) -> (Vec<(&'static str, usize)>, String) {
+    let is_plain = |column: &usize| {
+        let ty = &table.columns[*column].ty;
+        !matches!(ty, DataType::Char(_) | DataType::Real | DataType::Double)
+    };
+    let mut sides = ["l", "r"];
+    sides.shuffle(random);
+    let mut columns = Vec::new();
+    for side in sides {
+        let mut own: Vec<usize> = table.key.iter().map(|element| element.column).collect();
+        if random.random_bool(0.4) {
+            own = table.all_columns();
+            own.shuffle(random);
+        }
+        own.retain(is_plain);
+        own.dedup();
+        own.truncate(random.random_range(1..=2));
+        columns.extend(own.into_iter().map(|column| (side, column)));
+    }
+    if columns.is_empty() {
+        return (vec![("l", 0)], String::new());
+    }
+    let reverse = random.random_bool(0.3);
+    let keys: Vec<String> = columns
+        .iter()
+        .map(|(side, column)| format!("{side}.{}", sort_key(table, *column, reverse, random)))
+        .collect();
+    let order = format!(" ORDER BY {}", keys.join(", "));
+    (columns, order)
 }
 
 /// What the rows that fulfil the condition have for each row: a subquery that compares with it in any way.

@@ -1,0 +1,151 @@
+//! A join of two inputs in one order, as DataFusion does it, which says of its own order what is true.
+//!
+//! DataFusion takes it for ordered by one input and then by the other, and sorts the other where that is asked for; see `repeated`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{JoinType, Statistics};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{OrderingRequirements, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::ChildrenPropertiesMode;
+use datafusion::physical_plan::joins::SortMergeJoinExec;
+use datafusion::physical_plan::metrics::MetricsSet;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::{
+    ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, InputDistributionRequirements, PlanProperties,
+    ReplaceChildrenOptions, StatisticsArgs,
+};
+
+use super::repeated::RepeatedExec;
+
+/// Joins two inputs in one order, side by side.
+#[derive(Debug)]
+pub(crate) struct MergeJoinExec {
+    join: Arc<SortMergeJoinExec>,
+    properties: Arc<PlanProperties>,
+}
+
+impl MergeJoinExec {
+    /// Makes a merge join of DataFusion's, which has no condition beside its keys.
+    pub(crate) fn new(join: SortMergeJoinExec) -> DataFusionResult<Self> {
+        let repeated = |input: &Arc<dyn ExecutionPlan>| -> Arc<dyn ExecutionPlan> {
+            Arc::new(RepeatedExec::new(input.clone()))
+        };
+        let (left, right) = match join.join_type() {
+            JoinType::Right => (repeated(join.left()), join.right().clone()),
+            _ => (join.left().clone(), repeated(join.right())),
+        };
+        let (on, options) = (join.on().to_vec(), join.sort_options.clone());
+        let told = SortMergeJoinExec::try_new(
+            left,
+            right,
+            on,
+            None,
+            join.join_type(),
+            options,
+            join.null_equality(),
+        )?;
+        Ok(MergeJoinExec {
+            properties: told.properties().clone(),
+            join: Arc::new(join),
+        })
+    }
+
+    /// Returns a plan with a merge join in place of DataFusion's, if it is one.
+    fn around(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        Ok(match plan.downcast_ref::<SortMergeJoinExec>() {
+            Some(join) => Arc::new(MergeJoinExec::new(join.clone())?),
+            None => plan,
+        })
+    }
+}
+
+impl DisplayAs for MergeJoinExec {
+    fn fmt_as(&self, form: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.join.fmt_as(form, f)
+    }
+}
+
+impl ExecutionPlan for MergeJoinExec {
+    fn name(&self) -> &'static str {
+        "MergeJoinExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
+        self.join.input_distribution_requirements()
+    }
+
+    fn required_input_ordering(&self) -> Vec<Option<OrderingRequirements>> {
+        self.join.required_input_ordering()
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        self.join.maintains_input_order()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        self.join.children()
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
+    ) -> DataFusionResult<TreeNodeRecursion> {
+        self.join.apply_expressions(f)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        options: ReplaceChildrenOptions,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        Self::around(self.join.clone().replace_children(children, options)?)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        let anew = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        self.replace_children(children, anew)
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> DataFusionResult<SendableRecordBatchStream> {
+        self.join.execute(partition, context)
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        self.join.metrics()
+    }
+
+    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
+        self.join.child_stats_requests(partition)
+    }
+
+    fn statistics_from_inputs(
+        &self,
+        inputs: &[Arc<Statistics>],
+        args: &StatisticsArgs,
+    ) -> DataFusionResult<Arc<Statistics>> {
+        self.join.statistics_from_inputs(inputs, args)
+    }
+
+    fn try_swapping_with_projection(
+        &self,
+        projection: &ProjectionExec,
+    ) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
+        let swapped = self.join.try_swapping_with_projection(projection)?;
+        swapped.map(Self::around).transpose()
+    }
+}
