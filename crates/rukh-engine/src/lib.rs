@@ -36,123 +36,73 @@
 //! # Ok::<(), rukh_engine::EngineError>(())
 //! ```
 //!
-//! | to read                                   | start at                                   |
-//! |-------------------------------------------|--------------------------------------------|
-//! | what the bytes are                        | `row`, `entry`, `docs/row-format.md`       |
-//! | how a statement becomes a batch           | `write`, `pending`, `existing`, `maintain`, `unique`, `stage` |
-//! | how several statements are one            | `transaction`, `commits`, `row_locks`      |
-//! | how many rows are removed at once         | `erase`, `ingest`                          |
-//! | when a commit is done                     | `group`                                    |
-//! | what is dead, and who says what time it is | `lifetime`, `clock`                       |
-//! | how rows are read                         | `scan`, `lookup`, `points`, `groups`, `merged`, `snapshot` |
-//! | how columnar indexes are stored and read  | `columnar`, `docs/columnar-format.md`      |
-//! | what a crash leaves, and who clears it up | `engine`, `recover`, `ingest`              |
-//! | how indexes are built beside writers      | `indexes`, `build`, `builds`, `backfill`, `catch_up` |
-//! | work over whole tables                    | `load`, `scrub`, `analyze`, `sample`, `dump` |
-//! | what people who run it ask                | `operations`                               |
+//! The rooms, each of which imports only those above it:
+//!
+//! | room       | to read                                                     | start at                                   |
+//! |------------|-------------------------------------------------------------|--------------------------------------------|
+//! | `storage`  | what stands between storage and rows: moments, sorted runs  | `watch`, `clock`, `sorter`                 |
+//! | `forms`    | what the bytes are, and what follows from a row alone       | `row`, `entry`, `codec`, `maintain`, `docs/row-format.md` |
+//! | `columnar` | how columnar indexes and tables are stored and read         | `block`, `scan`, `docs/columnar-format.md` |
+//! | `reading`  | what is alive of one moment, and how rows are read          | `lifetime`, `snapshot`, `scan`, `lookup`, `groups`, `merged` |
+//! | `state`    | what all that is open shares                                | `shared`, `commits`, `row_locks`, `group`, `builds` |
+//! | `folding`  | how changes beside blocks become blocks                     | `repack`, `paying`                         |
+//! | `writing`  | how a statement becomes a batch, and several are one        | `write`, `pending`, `existing`, `unique`, `stage`, `transaction` |
+//! | `building` | work over whole tables that goes past the batch             | `load`, `build`, `backfill`, `catch_up`, `erase` |
+//! | `defining` | how definitions change; what a crash leaves, and who clears it up | `engine`, `indexes`, `analyze`, `recover` |
+//! | `checking` | what people who run it ask                                  | `scrub`, `dump`, `operations`, `repair`    |
 //!
 //! Deliberately not here: SQL and its expressions (a caller compiles them, see [`RowFunctions`]),
 //! the choice of an access path (rukh-planner), and any file format but that of values.
 
-mod alter;
-mod analyze;
-mod backfill;
-mod build;
-mod builds;
-mod catch_up;
-mod changes;
-mod clock;
-mod codec;
+mod building;
+mod checking;
 mod columnar;
-mod commits;
-mod conflict;
-mod counter;
-mod dump;
-mod engine;
-mod entry;
-mod erase;
+mod defining;
 mod error;
-mod existing;
+mod folding;
+mod forms;
 mod functions;
-mod group;
-mod groups;
-mod history;
-mod imports;
-mod indexes;
-mod ingest;
-mod lifetime;
-mod load;
-mod lock;
-mod lookup;
-mod maintain;
-mod merge_write;
-mod merged;
-mod names;
-mod operations;
-mod patch;
-mod pending;
-mod points;
 mod progress;
-mod recover;
-mod repair;
-mod rewrite;
-mod roles;
-mod row;
-mod row_locks;
-mod rows;
-mod rules;
-mod salvage;
-mod sample;
-mod scan;
-mod scrub;
-mod sequences;
-mod snapshot;
-mod sorter;
-mod split;
-mod stage;
-mod stale;
-mod stored;
-mod transaction;
-mod truncate;
-mod unique;
-mod unsettled;
-mod watch;
-mod write;
+mod reading;
+mod state;
+mod storage;
+mod writing;
 
-pub use alter::Alteration;
-pub use analyze::{ColumnStatistics, ExpressionStatistics, TableStatistics};
-pub use builds::{BuildPhase, BuildProgress};
-pub use changes::DefinitionChanges;
-pub use clock::TimeSource;
+pub use building::erase::Erase;
+pub use building::load::Load;
+pub use checking::dump::DumpLine;
+pub use checking::operations::{PartKind, StoredPart};
+pub use checking::repair::{Repair, RepairedIndex, RepairedTable, owner_of_storage, repair};
+pub use checking::scrub::{Finding, FindingKind, ScrubReport};
 pub use columnar::{
-    BlockTotals, Coded, ColumnBatch, ColumnTest, ColumnVector, ColumnarDebt, FirstRows, NullsWanted, Strings,
-    TotalWanted, Values, ranked_float, ranked_real,
+    BlockTotals, Coded, ColumnBatch, ColumnTest, ColumnVector, FirstRows, NullsWanted, Strings, TotalWanted,
+    Values, ranked_float, ranked_real,
 };
-pub use commits::RowLock;
-pub use conflict::Obstacle;
-pub use counter::CounterMerge;
-pub use dump::DumpLine;
-pub use engine::Engine;
-pub use erase::Erase;
+pub use defining::alter::Alteration;
+pub use defining::changes::DefinitionChanges;
+pub use defining::roles::RoleChanges;
+pub use defining::truncate::Numbering;
 pub use error::EngineError;
+pub use folding::repack::ColumnarDebt;
+pub use forms::counter::CounterMerge;
+pub use forms::imports::ImportNote;
+pub use forms::recovery::Recovery;
+pub use forms::sample::{CommonValue, ValueStatistics};
+pub use forms::sequence_state::{AlteredSequence, SequenceBlock, SequenceState};
+pub use forms::statistics::{ColumnStatistics, ExpressionStatistics, TableStatistics};
 pub use functions::{NoFunctions, Row, RowFunction, RowFunctions};
-pub use groups::Grouping;
-pub use imports::ImportNote;
-pub use load::Load;
-pub use merged::MergePart;
-pub use operations::{PartKind, StoredPart};
 pub use progress::{NoProgress, Progress};
-pub use recover::Recovery;
-pub use repair::{Repair, RepairedIndex, RepairedTable, owner_of_storage, repair};
-pub use roles::RoleChanges;
-pub use row_locks::{Patience, StatementLocks};
-pub use sample::{CommonValue, ValueStatistics};
-pub use scan::{
-    ColumnarCursor, EntryFilter, PointReader, RowCursor, RowView, ScanCounters, ScanRequest, Source,
-};
-pub use scrub::{Finding, FindingKind, ScrubReport};
-pub use sequences::{AlteredSequence, SequenceBlock, SequenceState};
-pub use snapshot::Snapshot;
-pub use transaction::{LockWait, Savepoint, Transaction};
-pub use truncate::Numbering;
-pub use write::{AddOutcome, OnConflict, Write};
+pub use reading::groups::Grouping;
+pub use reading::merged::MergePart;
+pub use reading::scan::{ColumnarCursor, EntryFilter, PointReader, RowCursor, RowView, ScanRequest, Source};
+pub use reading::snapshot::Snapshot;
+pub use state::builds::{BuildPhase, BuildProgress};
+pub use state::commits::RowLock;
+pub use state::row_locks::{Patience, StatementLocks};
+pub use state::shared::Engine;
+pub use storage::clock::TimeSource;
+pub use storage::counters::ScanCounters;
+pub use writing::conflict::Obstacle;
+pub use writing::pending::OnConflict;
+pub use writing::transaction::{LockWait, Savepoint, Transaction};
+pub use writing::write::{AddOutcome, Write};

@@ -3,6 +3,8 @@
 //! A file imports another where it names it by a path: `crate::a::b`, `super::b`, or `b::f` of a module below it. A name
 //! that a module hands on (`pub use`) counts as that of the file which has it, and handing on is no import. Tests are left out.
 //!
+//! Folders import one another in no circle at all: of two rooms one comes first. A folder is a module of the root with files below it.
+//!
 //! Rings of up to [`FILES_MAX`] files are let be: a thing and its parts. Greater ones stand in [`KNOWN`] until they are
 //! taken apart, with the most files that they may have; the number only goes down.
 
@@ -16,18 +18,11 @@ use super::tree::SourceFile;
 const FILES_MAX: usize = 3;
 
 /// Crates with a greater ring: how many files it has, and why it is still there.
-const KNOWN: &[(&str, usize, &str)] = &[
-    (
-        "rukh-engine",
-        55,
-        "not yet taken apart: stored forms, reading, writing, building, checking",
-    ),
-    (
-        "rukh-sql",
-        131,
-        "not yet taken apart: binding, execution, sessions",
-    ),
-];
+const KNOWN: &[(&str, usize, &str)] = &[(
+    "rukh-sql",
+    131,
+    "not yet taken apart: binding, execution, sessions",
+)];
 
 /// Checks every crate.
 pub fn check(files: &[SourceFile]) -> Vec<Finding> {
@@ -53,11 +48,12 @@ fn in_crate(path: &str) -> Option<(&str, &str)> {
 
 fn check_crate(name: &str, files: &[&SourceFile], known: &[(&str, usize, &str)]) -> Vec<Finding> {
     let house = House::of(files);
-    let mut rings = rings(&house.imports());
+    let imports = house.imports();
+    let mut findings = house.rings_of_folders(&imports);
+    let mut rings = rings(&imports);
     rings.sort_by_key(|ring| std::cmp::Reverse(ring.len()));
     let known = known.iter().find(|(of, ..)| *of == name);
     let greatest = rings.first().map_or(0, |ring| ring.len());
-    let mut findings = Vec::new();
     let most = known.map_or(FILES_MAX, |(_, most, _)| *most);
     for ring in rings.iter().filter(|ring| ring.len() > most) {
         let path = &house.files[ring[0]].path;
@@ -150,6 +146,40 @@ impl<'a> House<'a> {
             found
         };
         (0..self.files.len()).map(of).collect()
+    }
+
+    /// Finds folders of the root that import one another in a circle.
+    fn rings_of_folders(&self, imports: &[BTreeSet<usize>]) -> Vec<Finding> {
+        let below = self.names.iter().filter_map(|name| name.split_once("::"));
+        let folders: Vec<&str> = below
+            .map(|(folder, _)| folder)
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect();
+        let folder_of = |at: usize| {
+            let top = self.names[at].split("::").next()?;
+            folders.iter().position(|folder| *folder == top)
+        };
+        let mut graph = vec![BTreeSet::new(); folders.len()];
+        for (at, imported) in imports.iter().enumerate() {
+            let Some(from) = folder_of(at) else { continue };
+            let others = imported.iter().filter_map(|to| folder_of(*to));
+            graph[from].extend(others.filter(|to| *to != from));
+        }
+        let path = |folder: &str| {
+            let of_folder = |at: &usize| self.names[*at] == folder;
+            let first = (0..self.names.len()).find(of_folder);
+            first.map_or("", |at| self.files[at].path.as_str())
+        };
+        let finding = |ring: &Vec<usize>| {
+            let names: Vec<&str> = ring.iter().map(|at| folders[*at]).collect();
+            Finding::error(
+                path(names[0]),
+                0,
+                format!("a ring of folders: {}", names.join(", ")),
+            )
+        };
+        rings(&graph).iter().map(finding).collect()
     }
 
     /// Returns the module that a path of a module leads to; `None` if it leads out of the crate.
@@ -444,6 +474,25 @@ mod tests {
             ("a/c.rs", "use crate::a::f;"),
         ];
         assert_eq!(found(&files, &[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn folders_import_one_another_in_one_direction() {
+        let files = [
+            ("lib.rs", "mod a; mod b; mod c;"),
+            ("a/mod.rs", "mod x;"),
+            ("a/x.rs", "use crate::b::y;"),
+            ("b/mod.rs", "pub mod y; mod z;"),
+            ("b/y.rs", "use crate::c;"),
+            ("b/z.rs", "use crate::a::X;"),
+            ("c.rs", "use crate::a;"),
+        ];
+        assert_eq!(
+            found(&files, &[]),
+            ["crates/house/src/a/mod.rs:0: a ring of folders: a, b"]
+        );
+        let without = [files[0], files[1], files[2], files[3], files[4], files[6]];
+        assert_eq!(found(&without, &[]), Vec::<String>::new());
     }
 
     #[test]

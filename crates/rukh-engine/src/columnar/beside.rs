@@ -10,7 +10,7 @@ use super::chunk::{Chunk, ChunkBuilder};
 use super::chunks::{ChunksOf, Found};
 use super::kept::KeptBlocks;
 use crate::EngineError;
-use crate::entry::IndexCodec;
+use crate::forms::entry::IndexCodec;
 use rukh_keys::KeyRange;
 use rukh_kv::{KvCursor, KvSnapshot, ScanSpec};
 use std::ops::{ControlFlow, Range};
@@ -20,17 +20,17 @@ use std::sync::Arc;
 const CHANGES_MAX: usize = 4096;
 
 /// Where changes come from.
-pub(super) struct ChangeSource<'s> {
-    pub(super) kv: &'s dyn KvSnapshot,
-    pub(super) index: &'s IndexCodec,
+pub(crate) struct ChangeSource<'s> {
+    pub(crate) kv: &'s dyn KvSnapshot,
+    pub(crate) index: &'s IndexCodec,
     /// By slot whether its column is wanted.
-    pub(super) wanted: &'s [bool],
+    pub(crate) wanted: &'s [bool],
     /// Where chunks are kept, and which ones are meant, if that is known.
-    pub(super) kept: Option<(&'s KeptBlocks, &'s ChunksOf)>,
+    pub(crate) kept: Option<(&'s KeptBlocks, &'s ChunksOf)>,
 }
 
 /// Changes of a range being read.
-pub(super) struct Beside {
+pub(crate) struct Beside {
     /// What is left of the range, behind the present chunk.
     rest: Option<KeyRange>,
     reverse: bool,
@@ -41,16 +41,16 @@ pub(super) struct Beside {
 
 /// Some changes of a chunk.
 #[derive(Clone)]
-pub(super) struct Taken {
-    pub(super) chunk: Arc<Chunk>,
-    pub(super) changes: Range<usize>,
+pub(crate) struct Taken {
+    pub(crate) chunk: Arc<Chunk>,
+    pub(crate) changes: Range<usize>,
     /// Whether the chunk was kept, so that it is asked for a second time at least.
-    pub(super) was_kept: bool,
+    pub(crate) was_kept: bool,
 }
 
 /// Where changes asked for end.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Until<'k> {
+pub(crate) enum Until<'k> {
     /// Up to a key.
     At(&'k [u8]),
     /// Before a key, in the order of the scan.
@@ -87,7 +87,7 @@ struct Stored {
 
 impl Beside {
     /// Begins to read the changes of a range, or none.
-    pub(super) fn new(range: Option<KeyRange>, reverse: bool) -> Self {
+    pub(crate) fn new(range: Option<KeyRange>, reverse: bool) -> Self {
         Beside {
             rest: range.filter(|range| !range.is_empty()),
             reverse,
@@ -97,7 +97,7 @@ impl Beside {
     }
 
     /// Takes the next changes up to a key, or all if there is none, as far as they come in one chunk; says whether others up to it follow.
-    pub(super) fn take(
+    pub(crate) fn take(
         &mut self,
         source: &ChangeSource<'_>,
         until: Option<Until<'_>>,
@@ -129,7 +129,7 @@ impl Beside {
     }
 
     /// Whether there are changes up to a key, or any if there is none.
-    pub(super) fn has(
+    pub(crate) fn has(
         &mut self,
         source: &ChangeSource<'_>,
         until: Option<Until<'_>>,

@@ -12,9 +12,9 @@
 //! numbered as in the index: the elements of its key, then the columns included.
 
 use super::pieces::{Cutting, Parts};
-use super::times::Numbers;
 use super::vector::ColumnVector;
 use super::{BlockError, column, filter, head};
+use crate::forms::times::Numbers;
 use rukh_keys::KeyRange;
 use std::ops::Range;
 

@@ -5,7 +5,7 @@ use super::row_keys::RowKeys;
 use super::vector::{ColumnVector, Values};
 use super::{BlockError, block};
 use crate::EngineError;
-use crate::entry::IndexCodec;
+use crate::forms::entry::IndexCodec;
 use std::ops::Range;
 
 /// Bytes of values after which a block is cut, however few its rows.
@@ -55,7 +55,7 @@ impl<'a> BlockBuilder<'a> {
     }
 
     /// Adds some rows of these columns, which are those of the index by slot.
-    pub(super) fn add_rows(&mut self, from: &[ColumnVector], rows: Range<usize>) -> Result<(), BlockError> {
+    pub(crate) fn add_rows(&mut self, from: &[ColumnVector], rows: Range<usize>) -> Result<(), BlockError> {
         for (column, from) in self.columns.iter_mut().zip(from) {
             let before = column.bytes();
             column.append(from, rows.clone())?;

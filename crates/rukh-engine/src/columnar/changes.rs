@@ -4,10 +4,10 @@ use crate::EngineError;
 use rukh_kv::KvCursor;
 
 /// A key with its value.
-pub(super) type Change = (Vec<u8>, Vec<u8>);
+pub(crate) type Change = (Vec<u8>, Vec<u8>);
 
 /// Changes being read.
-pub(super) struct Changes {
+pub(crate) struct Changes {
     cursor: Box<dyn KvCursor>,
     /// The one that follows, if it was read already.
     next: Option<Change>,
@@ -15,7 +15,7 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    pub(super) fn new(cursor: Box<dyn KvCursor>) -> Self {
+    pub(crate) fn new(cursor: Box<dyn KvCursor>) -> Self {
         Changes {
             cursor,
             next: None,
@@ -24,7 +24,7 @@ impl Changes {
     }
 
     /// Returns the next change without taking it.
-    pub(super) fn peek(&mut self) -> Result<Option<&Change>, EngineError> {
+    pub(crate) fn peek(&mut self) -> Result<Option<&Change>, EngineError> {
         if self.next.is_none() && !self.ended {
             self.next = self
                 .cursor
@@ -36,7 +36,7 @@ impl Changes {
     }
 
     /// Takes the next change.
-    pub(super) fn next(&mut self) -> Result<Option<Change>, EngineError> {
+    pub(crate) fn next(&mut self) -> Result<Option<Change>, EngineError> {
         self.peek()?;
         Ok(self.next.take())
     }

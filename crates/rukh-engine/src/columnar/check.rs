@@ -6,14 +6,14 @@ use super::block::Piece;
 use super::column::{self, Column};
 use super::filter::{Filter, hash_of_row};
 use super::head::{self, Head};
-use super::open::corruption;
 use super::pieces::{Cut, Parts};
 use super::scan::{BlockScan, BlockScanSpec};
 use super::test::ColumnTest;
-use super::times::{self, Numbers};
 use super::vector::ColumnVector;
 use crate::EngineError;
-use crate::entry::IndexCodec;
+use crate::columnar::error::corruption;
+use crate::forms::entry::{IndexCodec, entry_key};
+use crate::forms::times::{self, Numbers};
 use rukh_keys::{Datum, DatumRef, KeyRange};
 use rukh_kv::{KvCursor, KvSnapshot, ScanSpec};
 use std::collections::BTreeMap;
@@ -171,7 +171,7 @@ impl Shape {
 }
 
 /// Returns the keys of all pieces of the block with a head, but that of the head.
-pub(super) fn pieces_of(head: &Head<'_>, first: &[u8]) -> Vec<Vec<u8>> {
+pub(crate) fn pieces_of(head: &Head<'_>, first: &[u8]) -> Vec<Vec<u8>> {
     let mut keys = columns_of(head, first);
     let filters = Shape::of(head).filters.into_iter();
     keys.extend(filters.map(|number| Piece::Filter(number).key(first)));
@@ -360,7 +360,7 @@ pub(crate) fn piece_value(index: &IndexCodec, key: &[u8], value: &[u8]) -> Resul
     match Piece::of(key)? {
         (Piece::Head, _) => {
             let head = Head::parse(key, value)?;
-            let last = crate::names::entry_key(index, head.last_key);
+            let last = entry_key(index, head.last_key);
             Ok(format!("{} rows to {last}", head.rows))
         }
         (Piece::Filter(_), _) => {

@@ -11,7 +11,7 @@
 use super::test::Test;
 use super::vector::ColumnVector;
 use crate::EngineError;
-use crate::entry::{DELETED, IndexCodec};
+use crate::forms::entry::{DELETED, IndexCodec};
 use parking_lot::Mutex;
 use rukh_keys::{KeyRange, ValueError};
 use std::ops::Range;
@@ -25,8 +25,8 @@ const PLACED_MAX: usize = 8;
 
 /// Changes of a range of keys.
 #[derive(Debug)]
-pub(super) struct Chunk {
-    pub(super) range: KeyRange,
+pub(crate) struct Chunk {
+    pub(crate) range: KeyRange,
     /// The keys, one behind the other, and where each ends.
     keys: Vec<u8>,
     ends: Vec<u32>,
@@ -47,14 +47,14 @@ struct Placed {
 
 /// The first row of a block that does not come before a change, and whether it has the change's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) row: u32,
-    pub(super) replaced: bool,
+pub(crate) struct Place {
+    pub(crate) row: u32,
+    pub(crate) replaced: bool,
 }
 
 impl Place {
     /// The place of a change that comes before a row and is not it.
-    pub(super) fn before(row: usize) -> Self {
+    pub(crate) fn before(row: usize) -> Self {
         Place {
             row: row as u32,
             replaced: false,
@@ -63,7 +63,7 @@ impl Place {
 }
 
 /// A chunk that is being made.
-pub(super) struct ChunkBuilder<'i> {
+pub(crate) struct ChunkBuilder<'i> {
     index: &'i IndexCodec,
     /// The slots of its columns.
     slots: Vec<usize>,
@@ -76,7 +76,7 @@ pub(super) struct ChunkBuilder<'i> {
 
 impl<'i> ChunkBuilder<'i> {
     /// Makes a chunk of no changes that is to have the columns of the slots that are wanted.
-    pub(super) fn new(index: &'i IndexCodec, wanted: &[bool]) -> Self {
+    pub(crate) fn new(index: &'i IndexCodec, wanted: &[bool]) -> Self {
         let types = &index.blocks().expect("the index is columnar").types;
         let slots: Vec<usize> = (0..types.len()).filter(|slot| wanted[*slot]).collect();
         ChunkBuilder {
@@ -90,12 +90,12 @@ impl<'i> ChunkBuilder<'i> {
     }
 
     /// Returns the number of changes.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
     /// Adds a change; keys ascend.
-    pub(super) fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
+    pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), EngineError> {
         let is_entry = value != DELETED;
         if is_entry {
             let columns = &mut self.columns;
@@ -113,7 +113,7 @@ impl<'i> ChunkBuilder<'i> {
     }
 
     /// Returns the chunk: all changes of a range.
-    pub(super) fn finish(self, range: KeyRange) -> Chunk {
+    pub(crate) fn finish(self, range: KeyRange) -> Chunk {
         let types = &self.index.blocks().expect("the index is columnar").types;
         let mut columns: Vec<Option<ColumnVector>> = types.iter().map(|_| None).collect();
         for (slot, column) in self.slots.into_iter().zip(self.columns) {
@@ -132,39 +132,39 @@ impl<'i> ChunkBuilder<'i> {
 
 impl Chunk {
     /// Returns the number of changes.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    pub(super) fn key(&self, change: usize) -> &[u8] {
+    pub(crate) fn key(&self, change: usize) -> &[u8] {
         let start = change.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.keys[start as usize..self.ends[change] as usize]
     }
 
     /// Whether it has the columns of all slots that are wanted.
-    pub(super) fn has(&self, wanted: &[bool]) -> bool {
+    pub(crate) fn has(&self, wanted: &[bool]) -> bool {
         let mut each = wanted.iter().zip(&self.columns);
         each.all(|(wanted, column)| !wanted || column.is_some())
     }
 
     /// Has the slots wanted whose columns it has.
-    pub(super) fn want(&self, wanted: &mut [bool]) {
+    pub(crate) fn want(&self, wanted: &mut [bool]) {
         let each = wanted.iter_mut().zip(&self.columns);
         each.for_each(|(wanted, column)| *wanted |= column.is_some());
     }
 
     /// Returns the column of a slot that was wanted.
-    pub(super) fn column(&self, slot: usize) -> &ColumnVector {
+    pub(crate) fn column(&self, slot: usize) -> &ColumnVector {
         self.columns[slot].as_ref().expect("the column is wanted")
     }
 
     /// Returns the first of some changes whose key is `key` or behind it; the one behind them if there is none.
-    pub(super) fn first_from(&self, among: Range<usize>, key: &[u8]) -> usize {
+    pub(crate) fn first_from(&self, among: Range<usize>, key: &[u8]) -> usize {
         self.first_where(among, |own| own < key)
     }
 
     /// Returns the first of some changes whose key is behind `key`.
-    pub(super) fn first_behind(&self, among: Range<usize>, key: &[u8]) -> usize {
+    pub(crate) fn first_behind(&self, among: Range<usize>, key: &[u8]) -> usize {
         self.first_where(among, |own| own <= key)
     }
 
@@ -181,14 +181,14 @@ impl Chunk {
     }
 
     /// Returns which changes lie in a range.
-    pub(super) fn within(&self, range: &KeyRange) -> Range<usize> {
+    pub(crate) fn within(&self, range: &KeyRange) -> Range<usize> {
         let start = self.first_from(0..self.len(), &range.start);
         let limit = range.limit.as_ref();
         start..limit.map_or(self.len(), |limit| self.first_from(start..self.len(), limit))
     }
 
     /// Returns a byte for each of some changes, 1 if it is an entry that passes all tests; and how many entries do not.
-    pub(super) fn passing(&self, tests: &[(usize, Test)], changes: Range<usize>) -> (Vec<u8>, usize) {
+    pub(crate) fn passing(&self, tests: &[(usize, Test)], changes: Range<usize>) -> (Vec<u8>, usize) {
         let mut mask = self.entries[changes.clone()].to_vec();
         if tests.is_empty() {
             return (mask, 0);
@@ -203,14 +203,14 @@ impl Chunk {
 
     /// Returns where the changes belong that lie among the rows of a block with this identity, and which these are, as far as that is
     /// known.
-    pub(super) fn places(&self, identity: u64) -> Option<(Range<usize>, Arc<[Place]>)> {
+    pub(crate) fn places(&self, identity: u64) -> Option<(Range<usize>, Arc<[Place]>)> {
         let placed = self.placed.lock();
         let placed = placed.iter().find(|placed| placed.identity == identity)?;
         Some((placed.changes.clone(), placed.places.clone()))
     }
 
     /// Notes where they belong.
-    pub(super) fn place(&self, identity: u64, changes: Range<usize>, places: &Arc<[Place]>) {
+    pub(crate) fn place(&self, identity: u64, changes: Range<usize>, places: &Arc<[Place]>) {
         let mut placed = self.placed.lock();
         if placed.len() >= PLACED_MAX {
             placed.clear();
@@ -223,7 +223,7 @@ impl Chunk {
     }
 
     /// Returns the bytes that it takes, about, with places in one block for each change.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let columns = self.columns.iter().flatten();
         CHUNK_BYTES
             + self.range.start.len() * 2

@@ -12,14 +12,14 @@
 //! Deliberately not here: reading (`beside`), and what a chunk is (`chunk`).
 
 use super::chunk::Chunk;
-use crate::entry::IndexCodec;
+use crate::forms::entry::IndexCodec;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
 /// Chunks of many tables.
 #[derive(Default)]
-pub(super) struct ChunkLists {
+pub(crate) struct ChunkLists {
     lists: HashMap<String, ChunkList>,
     bytes: usize,
     /// How often a list was asked for.
@@ -41,14 +41,14 @@ struct ChunkList {
 
 /// Whose chunks are meant: those of a table in a state, as it was defined then.
 #[derive(Clone)]
-pub(super) struct ChunksOf {
-    pub(super) index: Arc<IndexCodec>,
-    pub(super) state: u64,
+pub(crate) struct ChunksOf {
+    pub(crate) index: Arc<IndexCodec>,
+    pub(crate) state: u64,
 }
 
 /// What is kept where a scan goes on.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(crate) enum Found {
     /// A chunk that has the place, or the keys before it in reverse.
     Chunk(Arc<Chunk>),
     /// None has it. The next one in the direction of the scan begins here, or ends here in reverse; if there is one.
@@ -138,12 +138,12 @@ fn is_within(inner: &rukh_keys::KeyRange, outer: &rukh_keys::KeyRange) -> bool {
 
 impl ChunkLists {
     /// Returns the bytes of all.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// Looks for the chunk that has a key, or in reverse the keys right before it.
-    pub(super) fn find(&mut self, of: &ChunksOf, place: Option<&[u8]>, reverse: bool) -> Found {
+    pub(crate) fn find(&mut self, of: &ChunksOf, place: Option<&[u8]>, reverse: bool) -> Found {
         self.asked += 1;
         let Some(list) = self.lists.get_mut(&of.index.storage) else {
             return Found::Hole(None);
@@ -160,7 +160,7 @@ impl ChunkLists {
 
     /// Keeps a chunk that has the columns wanted, and lets go what there is of older states; unless it takes too much, or is itself of an older
     /// state.
-    pub(super) fn keep(&mut self, of: &ChunksOf, chunk: &Arc<Chunk>, wanted: &[bool], bytes_max: usize) {
+    pub(crate) fn keep(&mut self, of: &ChunksOf, chunk: &Arc<Chunk>, wanted: &[bool], bytes_max: usize) {
         let storage = &of.index.storage;
         let known = self.lists.get(storage);
         if known.is_some_and(|list| list.state > of.state) {
@@ -195,7 +195,7 @@ impl ChunkLists {
     }
 
     /// Lets all go, if they take more bytes than they may.
-    pub(super) fn shrink(&mut self, bytes_max: usize) {
+    pub(crate) fn shrink(&mut self, bytes_max: usize) {
         if self.bytes > bytes_max {
             *self = ChunkLists::default();
         }

@@ -19,7 +19,7 @@
 //! Numbers are little-endian. The checksum covers the key, so that a value under the key of another is
 //! noticed too. `docs/columnar-format.md` is the specification.
 
-use super::packed::{Packed, pack, split};
+use super::packed::{Packed, Trust, pack, split};
 use super::test::{Test, Within};
 use super::vector::{Class, ColumnVector, SHORT, Values, class_of, int_of};
 use super::{BlockError, dictionary, mask, vector};
@@ -29,7 +29,7 @@ use std::ops::Range;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// The first byte of every column.
-pub(super) const FORMAT: u8 = 1;
+pub(crate) const FORMAT: u8 = 1;
 
 /// Most rows of a block.
 pub(crate) const ROWS_MAX: usize = 1 << 16;
@@ -44,13 +44,13 @@ const DICTIONARY: u8 = 3;
 const BYTES: u8 = 4;
 
 /// Appends the checksum of a value that goes under `key`.
-pub(super) fn seal(key: &[u8], value: &mut Vec<u8>) {
+pub(crate) fn seal(key: &[u8], value: &mut Vec<u8>) {
     let checksum = xxh3_64_with_seed(value, xxh3_64(key));
     value.extend_from_slice(&checksum.to_le_bytes());
 }
 
 /// Returns a value without its checksum, which must be right: its format, and what is behind that.
-pub(super) fn unseal<'a>(key: &[u8], value: &'a [u8]) -> Result<(u8, &'a [u8]), BlockError> {
+pub(crate) fn unseal<'a>(key: &[u8], value: &'a [u8]) -> Result<(u8, &'a [u8]), BlockError> {
     let (body, checksum) = split_checksum(value)?;
     if xxh3_64_with_seed(body, xxh3_64(key)).to_le_bytes() != checksum {
         return Err(BlockError::Checksum);
@@ -60,7 +60,7 @@ pub(super) fn unseal<'a>(key: &[u8], value: &'a [u8]) -> Result<(u8, &'a [u8]), 
 }
 
 /// As [`unseal`], of a value whose checksum was right before.
-pub(super) fn unsealed(value: &[u8]) -> Result<(u8, &[u8]), BlockError> {
+pub(crate) fn unsealed(value: &[u8]) -> Result<(u8, &[u8]), BlockError> {
     let (body, _) = split_checksum(value)?;
     let (format, rest) = body.split_first().ok_or(BlockError::Truncated)?;
     Ok((*format, rest))
@@ -72,7 +72,7 @@ fn split_checksum(value: &[u8]) -> Result<(&[u8], [u8; CHECKSUM_LEN]), BlockErro
 }
 
 /// Returns what tells the contents of a block from others under the same key: the XXH3 of the checksums of its columns.
-pub(super) fn identity<'a>(columns: impl Iterator<Item = &'a [u8]>) -> Result<u64, BlockError> {
+pub(crate) fn identity<'a>(columns: impl Iterator<Item = &'a [u8]>) -> Result<u64, BlockError> {
     let mut checksums = Vec::new();
     for value in columns {
         checksums.extend_from_slice(&split_checksum(value)?.1);
@@ -80,17 +80,8 @@ pub(super) fn identity<'a>(columns: impl Iterator<Item = &'a [u8]>) -> Result<u6
     Ok(xxh3_64(&checksums))
 }
 
-/// Whether the bytes of a column are still to be checked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trust {
-    /// They may be anything.
-    None,
-    /// They passed [`Column::parse`], and did not change since.
-    Parsed,
-}
-
 /// Encodes some rows of a column to be stored under `key`.
-pub(super) fn encode(key: &[u8], vector: &ColumnVector, rows: Range<usize>) -> Vec<u8> {
+pub(crate) fn encode(key: &[u8], vector: &ColumnVector, rows: Range<usize>) -> Vec<u8> {
     let mut out = vec![FORMAT];
     out.extend_from_slice(&(rows.len() as u32).to_le_bytes());
     let nulls = rows.clone().filter(|row| vector.is_null(*row)).count();
@@ -138,7 +129,7 @@ pub(super) fn encode(key: &[u8], vector: &ColumnVector, rows: Range<usize>) -> V
 }
 
 /// Encodes a column that has one value in all of so many rows.
-pub(super) fn encode_constant(
+pub(crate) fn encode_constant(
     key: &[u8],
     ty: DataType,
     datum: &Datum,
@@ -175,14 +166,14 @@ fn encode_bytes(strings: &vector::Strings, rows: &[usize], out: &mut Vec<u8>) ->
 
 /// A value that is looked for in a column, as columns store it.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Sought<'a> {
+pub(crate) enum Sought<'a> {
     Null,
     Integer(i128),
     Bytes(&'a [u8]),
 }
 
 /// Returns a datum of a type as what [`Column::compare`] takes; `None` if it is of another type.
-pub(super) fn sought<'d>(ty: DataType, datum: &'d DatumRef<'_>) -> Option<Sought<'d>> {
+pub(crate) fn sought<'d>(ty: DataType, datum: &'d DatumRef<'_>) -> Option<Sought<'d>> {
     if datum.is_null() {
         return Some(Sought::Null);
     }
@@ -269,7 +260,7 @@ impl<'a> Column<'a> {
     }
 
     /// Reads again what was read by [`Column::parse`], without going through it all.
-    pub(super) fn parse_again(ty: DataType, value: &'a [u8]) -> Result<Self, BlockError> {
+    pub(crate) fn parse_again(ty: DataType, value: &'a [u8]) -> Result<Self, BlockError> {
         let (_, body) = unsealed(value)?;
         Column::parse_body(ty, body, Trust::Parsed)
     }
@@ -335,7 +326,7 @@ impl<'a> Column<'a> {
 
     /// Compares the value of a row with one sought, NULLs last.
     #[inline]
-    pub(super) fn compare(&self, row: usize, sought: &Sought<'_>) -> Ordering {
+    pub(crate) fn compare(&self, row: usize, sought: &Sought<'_>) -> Ordering {
         if self.is_null(row) {
             return match sought {
                 Sought::Null => Ordering::Equal,
@@ -560,7 +551,7 @@ fn code_ranges(taken: impl Iterator<Item = bool>) -> Vec<(i128, i128)> {
 }
 
 /// The smallest and greatest value of some rows of a column, for its block's head.
-pub(super) fn bounds(vector: &ColumnVector, rows: Range<usize>) -> Bounds<'_> {
+pub(crate) fn bounds(vector: &ColumnVector, rows: Range<usize>) -> Bounds<'_> {
     let not_null = rows.filter(|row| !vector.is_null(*row));
     match vector.values() {
         Values::Int(values) => {
@@ -575,7 +566,7 @@ pub(super) fn bounds(vector: &ColumnVector, rows: Range<usize>) -> Bounds<'_> {
 
 /// What lies between two values, both of them included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Bounds<'a> {
+pub(crate) enum Bounds<'a> {
     None,
     Integers { low: i128, high: i128 },
     Bytes { low: &'a [u8], high: &'a [u8] },
@@ -604,7 +595,7 @@ impl<'a> Bounds<'a> {
 }
 
 /// Returns a datum as an integer, if its type is of the class of integers or wide integers.
-pub(super) fn wide_of(ty: &DataType, datum: &DatumRef<'_>) -> Option<i128> {
+pub(crate) fn wide_of(ty: &DataType, datum: &DatumRef<'_>) -> Option<i128> {
     match (ty, datum) {
         (DataType::Decimal { .. }, DatumRef::Decimal(value)) => Some(*value),
         (ty, datum) => int_of(ty, datum).map(i128::from),

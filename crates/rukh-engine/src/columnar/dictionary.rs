@@ -16,7 +16,7 @@ const SAMPLE_MIN: usize = 64;
 const REPEATED_SHARE: usize = 16;
 
 /// Appends the byte strings of some rows as a dictionary with codes, or as they are; returns whether as a dictionary.
-pub(super) fn encode(strings: &Strings, rows: &[usize], out: &mut Vec<u8>) -> bool {
+pub(crate) fn encode(strings: &Strings, rows: &[usize], out: &mut Vec<u8>) -> bool {
     // More distinct values than half of the rows are no dictionary.
     let distinct_max = rows.len().div_ceil(2);
     let sample = (rows.len() / SAMPLE_SHARE).max(SAMPLE_MIN);

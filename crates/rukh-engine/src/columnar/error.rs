@@ -1,5 +1,7 @@
 //! What can be wrong with stored blocks.
 
+use crate::error::EngineError;
+use crate::forms::entry::IndexCodec;
 use thiserror::Error;
 
 /// Tells why stored bytes are no part of a block.
@@ -17,4 +19,17 @@ pub(crate) enum BlockError {
     Missing,
     #[error("block has {0}")]
     Invalid(&'static str),
+}
+
+/// Makes the error for a block that does not decode: `corrupt data at t@c/1/5: …`.
+pub(crate) fn corruption(
+    index: &IndexCodec,
+    first_key: &[u8],
+    slot: Option<usize>,
+    error: BlockError,
+) -> EngineError {
+    match slot {
+        None => index.corruption(first_key, format!("{error} (head)")),
+        Some(slot) => index.corruption(first_key, format!("{error} (column {})", slot + 1)),
+    }
 }

@@ -24,8 +24,8 @@
 
 use super::BlockError;
 use super::column::{Bounds, bounds, seal, unseal, unsealed};
-use super::times;
 use super::vector::{ColumnVector, Values};
+use crate::forms::times;
 use rukh_keys::DataType;
 use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
@@ -55,17 +55,17 @@ const VALUES_MIN: usize = 32;
 const SAMPLE: usize = 256;
 
 /// Returns the hash of an integer.
-pub(super) fn hash_of_integer(value: i128) -> u64 {
+pub(crate) fn hash_of_integer(value: i128) -> u64 {
     xxh3_64(&value.to_le_bytes())
 }
 
 /// Returns the hash of a byte string.
-pub(super) fn hash_of_bytes(value: &[u8]) -> u64 {
+pub(crate) fn hash_of_bytes(value: &[u8]) -> u64 {
     xxh3_64(value)
 }
 
 /// Returns the hash of the value of a row that is not NULL.
-pub(super) fn hash_of_row(vector: &ColumnVector, row: usize) -> u64 {
+pub(crate) fn hash_of_row(vector: &ColumnVector, row: usize) -> u64 {
     match vector.values() {
         Values::Int(values) => hash_of_integer(values[row].into()),
         Values::Wide(values) => hash_of_integer(values[row]),
@@ -92,7 +92,7 @@ fn is_looked_for(ty: &DataType) -> bool {
 /// Returns the hashes, each once, of the values of some rows of a column, if a filter of them pays. The column takes so many bytes.
 ///
 /// None pays for the first column of a key, whose values in other blocks are others.
-pub(super) fn of_column(
+pub(crate) fn of_column(
     number: usize,
     vector: &ColumnVector,
     rows: Range<usize>,
@@ -146,7 +146,7 @@ fn distinct(hashes: impl Iterator<Item = u64>, most: usize) -> Vec<u64> {
 }
 
 /// Returns the bytes of a filter of so many values, about.
-pub(super) fn bytes(values: usize) -> usize {
+pub(crate) fn bytes(values: usize) -> usize {
     groups(values) * GROUP
 }
 
@@ -155,7 +155,7 @@ fn groups(values: usize) -> usize {
 }
 
 /// Encodes a filter of the values with these hashes, of a block of so many rows, to be stored under `key`.
-pub(super) fn encode(key: &[u8], hashes: &[u64], rows: usize) -> Vec<u8> {
+pub(crate) fn encode(key: &[u8], hashes: &[u64], rows: usize) -> Vec<u8> {
     let mut words = vec![0_u8; bytes(hashes.len())];
     for hash in hashes {
         let group = group_of(*hash, words.len() / GROUP) * GROUP;
@@ -184,19 +184,19 @@ fn bits_of(hash: u64) -> impl Iterator<Item = usize> {
 ///
 /// Invariant: the words are one group or more.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Filter<'a> {
-    pub(super) rows: usize,
+pub(crate) struct Filter<'a> {
+    pub(crate) rows: usize,
     words: &'a [u8],
 }
 
 impl<'a> Filter<'a> {
     /// Reads what is stored under `key`.
-    pub(super) fn parse(key: &[u8], value: &'a [u8]) -> Result<Self, BlockError> {
+    pub(crate) fn parse(key: &[u8], value: &'a [u8]) -> Result<Self, BlockError> {
         Filter::parse_body(unseal(key, value)?)
     }
 
     /// Reads again what was read by [`Filter::parse`].
-    pub(super) fn parse_again(value: &'a [u8]) -> Result<Self, BlockError> {
+    pub(crate) fn parse_again(value: &'a [u8]) -> Result<Self, BlockError> {
         Filter::parse_body(unsealed(value)?)
     }
 
@@ -215,7 +215,7 @@ impl<'a> Filter<'a> {
     }
 
     /// Whether a value with this hash may be in the block.
-    pub(super) fn may_have(&self, hash: u64) -> bool {
+    pub(crate) fn may_have(&self, hash: u64) -> bool {
         let group = group_of(hash, self.words.len() / GROUP) * GROUP;
         bits_of(hash).all(|bit| self.words[group + bit / 8] & (1 << (bit % 8)) != 0)
     }

@@ -49,14 +49,14 @@ pub enum NullsWanted {
 
 /// A value in the order of its column; text and byte strings by their bytes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Int(i128),
     Bytes(Vec<u8>),
 }
 
 /// A place in the order wanted: what is less comes first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(crate) enum Place {
     NullFirst,
     Ascending(Value),
     Descending(Reverse<Value>),
@@ -65,7 +65,7 @@ pub(super) enum Place {
 
 /// The best that a block may have of a column.
 #[derive(Clone, Debug)]
-pub(super) enum Best {
+pub(crate) enum Best {
     /// Nothing is known.
     Unknown,
     /// Nothing that is wanted.
@@ -77,7 +77,7 @@ pub(super) enum Best {
 
 impl Best {
     /// Whether this is known to come before another.
-    pub(super) fn is_better(&self, other: &Best) -> bool {
+    pub(crate) fn is_better(&self, other: &Best) -> bool {
         match (self, other) {
             (Best::At(own), Best::At(other)) => own < other,
             (Best::BeginsWith(own), Best::BeginsWith(other)) => own > other,
@@ -106,11 +106,11 @@ impl Best {
 }
 
 /// The best rows given out so far.
-pub(super) struct Firsts {
+pub(crate) struct Firsts {
     wanted: FirstRows,
-    pub(super) slot: usize,
+    pub(crate) slot: usize,
     /// Which of the columns given out it is.
-    pub(super) nth: usize,
+    pub(crate) nth: usize,
     /// The best places, the last of them on top.
     kept: BinaryHeap<Place>,
     /// A place before which, or at which, there are enough rows, given out or not.
@@ -118,7 +118,7 @@ pub(super) struct Firsts {
 }
 
 impl Firsts {
-    pub(super) fn new(wanted: FirstRows, slot: usize, nth: usize) -> Self {
+    pub(crate) fn new(wanted: FirstRows, slot: usize, nth: usize) -> Self {
         Firsts {
             wanted,
             slot,
@@ -129,19 +129,19 @@ impl Firsts {
     }
 
     /// How many rows are wanted.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.wanted.count
     }
 
     /// Takes note that enough rows are at a place or before it, which are not given out yet.
-    pub(super) fn be_sure(&mut self, place: Place) {
+    pub(crate) fn be_sure(&mut self, place: Place) {
         if self.sure.as_ref().is_none_or(|sure| place < *sure) {
             self.sure = Some(place);
         }
     }
 
     /// Says where rows of a block are: so many at a place or before it, for its best place and for its last one that is told.
-    pub(super) fn places(&self, known: &Known<'_>) -> Vec<(Place, usize)> {
+    pub(crate) fn places(&self, known: &Known<'_>) -> Vec<(Place, usize)> {
         let (descending, values) = (self.wanted.descending, known.rows() - known.nulls());
         let mut places = Vec::new();
         let before = match self.wanted.nulls {
@@ -177,7 +177,7 @@ impl Firsts {
     }
 
     /// Says what the best of a block may be.
-    pub(super) fn best(&self, known: &Known<'_>) -> Best {
+    pub(crate) fn best(&self, known: &Known<'_>) -> Best {
         if known.has_nulls() && self.wanted.nulls == NullsWanted::First {
             return Best::At(Place::NullFirst);
         }
@@ -199,7 +199,7 @@ impl Firsts {
     }
 
     /// Whether a block with this best may have a row that is wanted.
-    pub(super) fn wants(&self, best: &Best) -> bool {
+    pub(crate) fn wants(&self, best: &Best) -> bool {
         if let Best::Nothing = best {
             return false;
         }
@@ -210,7 +210,7 @@ impl Firsts {
     }
 
     /// Takes note of rows that are given out.
-    pub(super) fn see(&mut self, column: &ColumnVector, rows: std::ops::Range<usize>) {
+    pub(crate) fn see(&mut self, column: &ColumnVector, rows: std::ops::Range<usize>) {
         for row in rows {
             let place = match (column.is_null(row), self.wanted.nulls, column.values()) {
                 (true, NullsWanted::First, _) => Place::NullFirst,
@@ -227,7 +227,7 @@ impl Firsts {
     }
 
     /// Takes note of a value that some row of a block has which is told, not given out.
-    pub(super) fn see_value(&mut self, value: &Value) {
+    pub(crate) fn see_value(&mut self, value: &Value) {
         self.keep(self.place(value.clone()));
     }
 

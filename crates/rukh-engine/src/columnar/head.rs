@@ -22,8 +22,8 @@ use super::block::Piece;
 use super::column::{Bounds, ROWS_MAX, bounds, seal, unseal};
 use super::pieces::Parts;
 use super::test::Test;
-use super::times::{self, Numbers};
 use super::vector::ColumnVector;
+use crate::forms::times::{self, Numbers};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -76,25 +76,25 @@ pub(crate) struct Head<'a> {
     /// Whether the last of the columns are those of times.
     timed: bool,
     /// How columns are cut, if any is.
-    pub(super) parts: Option<Arc<Parts>>,
+    pub(crate) parts: Option<Arc<Parts>>,
     /// By place whether a column has a filter; empty if none has.
     filters: &'a [u8],
 }
 
 /// What a head tells that its columns do not.
 #[derive(Clone, Copy)]
-pub(super) struct Told<'a> {
+pub(crate) struct Told<'a> {
     /// How columns are cut, if any is.
-    pub(super) parts: Option<&'a Parts>,
+    pub(crate) parts: Option<&'a Parts>,
     /// By place whether a column has a filter.
-    pub(super) filters: &'a [bool],
+    pub(crate) filters: &'a [bool],
     /// The identity of the block.
-    pub(super) identity: u64,
+    pub(crate) identity: u64,
 }
 
 /// Encodes the head of a block of some rows of these columns, which have these ascending numbers, to be
 /// stored under `key`. A number that no column has is told as that of NULLs.
-pub(super) fn encode(
+pub(crate) fn encode(
     key: &[u8],
     numbers: &[usize],
     columns: &[ColumnVector],
@@ -210,7 +210,7 @@ impl<'a> Head<'a> {
     }
 
     /// Whether the column with a number has a filter.
-    pub(super) fn has_filter(&self, number: usize) -> bool {
+    pub(crate) fn has_filter(&self, number: usize) -> bool {
         let place = self.numbers().place(number);
         place.is_some_and(|place| self.filters.get(place) == Some(&1))
     }
@@ -254,15 +254,15 @@ fn known_again(body: &[u8], at: u32, rows: usize) -> Known<'_> {
 ///
 /// Invariant: made by [`BlockHead::parse`], so all places are within the value.
 #[derive(Debug)]
-pub(super) struct BlockHead {
+pub(crate) struct BlockHead {
     /// Its key as it is stored, and the bytes of that before the block's first key.
     key: Vec<u8>,
     prefix: usize,
     value: Vec<u8>,
-    pub(super) rows: usize,
-    pub(super) identity: Option<u64>,
-    pub(super) numbers: Numbers,
-    pub(super) parts: Option<Arc<Parts>>,
+    pub(crate) rows: usize,
+    pub(crate) identity: Option<u64>,
+    pub(crate) numbers: Numbers,
+    pub(crate) parts: Option<Arc<Parts>>,
     last_key: Range<usize>,
     /// By place of the column; empty if none has a filter.
     filters: Range<usize>,
@@ -272,7 +272,7 @@ pub(super) struct BlockHead {
 
 impl BlockHead {
     /// Reads the head that is stored under `key`, and checks it.
-    pub(super) fn parse(key: &[u8], value: &[u8]) -> Result<Self, BlockError> {
+    pub(crate) fn parse(key: &[u8], value: &[u8]) -> Result<Self, BlockError> {
         let (_, first_key) = Piece::of(key)?;
         let head = Head::parse(key, value)?;
         let within = |part: &[u8]| {
@@ -297,34 +297,34 @@ impl BlockHead {
     }
 
     /// Returns its key and its value, as they are stored.
-    pub(super) fn stored(&self) -> (&[u8], &[u8]) {
+    pub(crate) fn stored(&self) -> (&[u8], &[u8]) {
         (&self.key, &self.value)
     }
 
     /// Returns the key of the block's first row.
-    pub(super) fn first_key(&self) -> &[u8] {
+    pub(crate) fn first_key(&self) -> &[u8] {
         &self.key[self.prefix..]
     }
 
     /// Returns the key of the block's last row.
-    pub(super) fn last_key(&self) -> &[u8] {
+    pub(crate) fn last_key(&self) -> &[u8] {
         &self.value[self.last_key.clone()]
     }
 
     /// Returns what is known of the column with a number; `None` if the block is older than the column.
-    pub(super) fn column(&self, number: usize) -> Option<Known<'_>> {
+    pub(crate) fn column(&self, number: usize) -> Option<Known<'_>> {
         let at = self.columns.get(self.numbers.place(number)?)?;
         Some(known_again(&self.value[1..], *at, self.rows))
     }
 
     /// Whether the column with a number has a filter.
-    pub(super) fn has_filter(&self, number: usize) -> bool {
+    pub(crate) fn has_filter(&self, number: usize) -> bool {
         let place = self.numbers.place(number);
         place.is_some_and(|place| self.value[self.filters.clone()].get(place) == Some(&1))
     }
 
     /// Returns the bytes that it takes, about.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let parts = self.parts.as_ref().map_or(0, |parts| parts.bytes());
         size_of::<BlockHead>() + self.key.len() + self.value.len() + parts + 4 * self.columns.len()
     }
@@ -332,27 +332,27 @@ impl BlockHead {
 
 impl<'a> Known<'a> {
     /// Whether some rows are NULL.
-    pub(super) fn has_nulls(&self) -> bool {
+    pub(crate) fn has_nulls(&self) -> bool {
         self.nulls > 0
     }
 
     /// How many rows there are.
-    pub(super) fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
     /// How many rows are NULL.
-    pub(super) fn nulls(&self) -> usize {
+    pub(crate) fn nulls(&self) -> usize {
         self.nulls
     }
 
     /// Returns what the values lie between; of long byte strings the first bytes.
-    pub(super) fn bounds(&self) -> Bounds<'a> {
+    pub(crate) fn bounds(&self) -> Bounds<'a> {
         self.bounds
     }
 
     /// Whether a byte string may be the beginning of a longer one.
-    pub(super) fn is_cut(bytes: &[u8]) -> bool {
+    pub(crate) fn is_cut(bytes: &[u8]) -> bool {
         bytes.len() >= PREFIX_MAX
     }
 
@@ -379,10 +379,10 @@ impl<'a> Known<'a> {
 }
 
 /// Bytes being read from their start.
-pub(super) struct Reader<'a>(&'a [u8]);
+pub(crate) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], BlockError> {
+    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], BlockError> {
         let (taken, rest) = super::packed::split(self.0, count)?;
         self.0 = rest;
         Ok(taken)
@@ -394,7 +394,7 @@ impl<'a> Reader<'a> {
         Ok(*taken)
     }
 
-    pub(super) fn u32(&mut self) -> Result<u32, BlockError> {
+    pub(crate) fn u32(&mut self) -> Result<u32, BlockError> {
         self.array().map(u32::from_le_bytes)
     }
 

@@ -8,9 +8,9 @@
 use super::block::Piece;
 use super::head::BlockHead;
 use super::kept::KeptBlocks;
-use super::open::corruption;
 use crate::EngineError;
-use crate::entry::IndexCodec;
+use crate::columnar::error::corruption;
+use crate::forms::entry::IndexCodec;
 use rukh_keys::KeyRange;
 use rukh_kv::{KvSnapshot, ScanSpec};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -24,7 +24,7 @@ const LIST_BYTES: usize = 128;
 ///
 /// Invariant: their first keys ascend.
 #[derive(Debug)]
-pub(super) struct HeadList {
+pub(crate) struct HeadList {
     state: u64,
     heads: Vec<Arc<BlockHead>>,
     bytes: usize,
@@ -32,7 +32,7 @@ pub(super) struct HeadList {
 
 impl HeadList {
     /// Makes a list of all heads that there are in a state, in ascending order.
-    pub(super) fn new(state: u64, heads: Vec<Arc<BlockHead>>) -> Self {
+    pub(crate) fn new(state: u64, heads: Vec<Arc<BlockHead>>) -> Self {
         let each = heads.iter().map(|head| head.bytes());
         HeadList {
             state,
@@ -42,19 +42,19 @@ impl HeadList {
     }
 
     /// Returns the identities of blocks that another list does not have.
-    pub(super) fn identities_but(&self, other: &HeadList) -> impl Iterator<Item = u64> {
+    pub(crate) fn identities_but(&self, other: &HeadList) -> impl Iterator<Item = u64> {
         let others: HashSet<u64> = other.heads.iter().filter_map(|head| head.identity).collect();
         let own = self.heads.iter().filter_map(|head| head.identity);
         own.filter(move |identity| !others.contains(identity))
     }
 
     /// Returns the head at a place.
-    pub(super) fn at(&self, place: usize) -> &Arc<BlockHead> {
+    pub(crate) fn at(&self, place: usize) -> &Arc<BlockHead> {
         &self.heads[place]
     }
 
     /// Returns the place of the head of the block that begins with a key.
-    pub(super) fn find(&self, first_key: &[u8]) -> Option<&Arc<BlockHead>> {
+    pub(crate) fn find(&self, first_key: &[u8]) -> Option<&Arc<BlockHead>> {
         let at = self
             .heads
             .binary_search_by(|head| head.first_key().cmp(first_key));
@@ -62,7 +62,7 @@ impl HeadList {
     }
 
     /// Returns the places of the blocks that may have keys of a range.
-    pub(super) fn within(&self, range: &KeyRange) -> Range<usize> {
+    pub(crate) fn within(&self, range: &KeyRange) -> Range<usize> {
         let before = |key: &[u8]| self.heads.partition_point(|head| head.first_key() < key);
         let start = self
             .heads
@@ -77,7 +77,7 @@ impl HeadList {
 
 /// Lists by column family, the last one of each.
 #[derive(Default)]
-pub(super) struct HeadLists {
+pub(crate) struct HeadLists {
     lists: HashMap<String, Arc<HeadList>>,
     bytes: usize,
     /// Of column families that have too many heads, the state in which that was found.
@@ -86,28 +86,28 @@ pub(super) struct HeadLists {
 
 impl HeadLists {
     /// Returns the list of a state.
-    pub(super) fn of(&self, storage: &str, state: u64) -> Option<Arc<HeadList>> {
+    pub(crate) fn of(&self, storage: &str, state: u64) -> Option<Arc<HeadList>> {
         let list = self.lists.get(storage)?;
         (list.state == state).then(|| list.clone())
     }
 
     /// Returns the list of the last state in which there was one.
-    pub(super) fn last(&self, storage: &str) -> Option<Arc<HeadList>> {
+    pub(crate) fn last(&self, storage: &str) -> Option<Arc<HeadList>> {
         self.lists.get(storage).cloned()
     }
 
     /// Whether a list of a state was found to take too much.
-    pub(super) fn is_too_large(&self, storage: &str, state: u64) -> bool {
+    pub(crate) fn is_too_large(&self, storage: &str, state: u64) -> bool {
         self.too_large.get(storage) == Some(&state)
     }
 
     /// Notes that a list of a state takes too much.
-    pub(super) fn note_too_large(&mut self, storage: &str, state: u64) {
+    pub(crate) fn note_too_large(&mut self, storage: &str, state: u64) {
         self.too_large.insert(storage.to_string(), state);
     }
 
     /// Keeps a list in place of an older one, which it returns, if it does not take too much.
-    pub(super) fn keep(
+    pub(crate) fn keep(
         &mut self,
         storage: &str,
         list: &Arc<HeadList>,
@@ -126,7 +126,7 @@ impl HeadLists {
     }
 
     /// Lets lists go, those of the oldest states first, until the others take so many bytes at most.
-    pub(super) fn shrink(&mut self, bytes_max: usize) {
+    pub(crate) fn shrink(&mut self, bytes_max: usize) {
         while self.bytes > bytes_max {
             let oldest = self.lists.iter().min_by_key(|(_, list)| list.state);
             let Some(storage) = oldest.map(|(storage, _)| storage.clone()) else {
@@ -139,7 +139,7 @@ impl HeadLists {
 }
 
 /// Reads a stored head, unless it is one of a list.
-pub(super) fn read_head(
+pub(crate) fn read_head(
     index: &IndexCodec,
     known: Option<&HeadList>,
     (key, value): (&[u8], &[u8]),

@@ -40,10 +40,9 @@ use super::head::{BlockHead, Head};
 use super::heads::{HeadList, HeadLists};
 use super::pieces::{Cut, Parts};
 use super::sketch::Sketch;
-use super::times::Numbers;
-use crate::engine::Engine;
-use crate::entry::IndexCodec;
-use crate::watch::{States, Writes};
+use crate::forms::entry::IndexCodec;
+use crate::forms::times::Numbers;
+use crate::storage::watch::{States, Writes};
 use parking_lot::{Mutex, RwLock};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::Bound;
@@ -114,7 +113,7 @@ enum Room {
 
 /// Who reads a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reader {
+pub(crate) enum Reader {
     /// Who wants single rows.
     Rows,
     /// A scan.
@@ -128,11 +127,11 @@ type KeptPieces = Box<[OnceLock<Arc<Vec<u8>>>]>;
 pub(crate) struct KeptBlock {
     identity: u64,
     storage: String,
-    pub(super) first_key: Vec<u8>,
-    pub(super) last_key: Vec<u8>,
-    pub(super) rows: usize,
-    pub(super) numbers: Numbers,
-    pub(super) parts: Option<Arc<Parts>>,
+    pub(crate) first_key: Vec<u8>,
+    pub(crate) last_key: Vec<u8>,
+    pub(crate) rows: usize,
+    pub(crate) numbers: Numbers,
+    pub(crate) parts: Option<Arc<Parts>>,
     /// The key and the value of its head as they are stored.
     head: (Vec<u8>, Vec<u8>),
     /// Where it is found by its first key.
@@ -164,13 +163,6 @@ impl Default for KeptBlocks {
     }
 }
 
-impl Engine {
-    /// Sets how many bytes of blocks of columnar tables and indexes are kept as they were read, about; 0 keeps none.
-    pub fn set_open_blocks_bytes(&self, bytes: usize) {
-        self.inner.kept.set_bytes_max(bytes);
-    }
-}
-
 impl KeptBlocks {
     /// Sets how many bytes are kept, about.
     pub(crate) fn set_bytes_max(&self, bytes: usize) {
@@ -197,7 +189,7 @@ impl KeptBlocks {
 
     /// Says which changes are meant that a snapshot of these states has beside the blocks of an index; `None` if that is not known, or
     /// nothing is kept.
-    pub(super) fn changes_of(&self, index: &Arc<IndexCodec>, states: States) -> Option<ChunksOf> {
+    pub(crate) fn changes_of(&self, index: &Arc<IndexCodec>, states: States) -> Option<ChunksOf> {
         if self.bytes_max.load(Ordering::Relaxed) == 0 {
             return None;
         }
@@ -207,12 +199,12 @@ impl KeptBlocks {
     }
 
     /// Looks for the changes that begin at a key, or in reverse end there.
-    pub(super) fn changes(&self, of: &ChunksOf, place: Option<&[u8]>, reverse: bool) -> Found {
+    pub(crate) fn changes(&self, of: &ChunksOf, place: Option<&[u8]>, reverse: bool) -> Found {
         self.changes.lock().find(of, place, reverse)
     }
 
     /// Keeps changes that have the columns wanted, where there is room.
-    pub(super) fn keep_changes(&self, of: &ChunksOf, chunk: &Arc<Chunk>, wanted: &[bool]) {
+    pub(crate) fn keep_changes(&self, of: &ChunksOf, chunk: &Arc<Chunk>, wanted: &[bool]) {
         let bytes_max = self.bytes_max.load(Ordering::Relaxed) / CHANGES_SHARE;
         let mut changes = self.changes.lock();
         changes.keep(of, chunk, wanted, bytes_max);
@@ -220,29 +212,29 @@ impl KeptBlocks {
     }
 
     /// Returns the heads of all blocks in a state, if they are kept.
-    pub(super) fn heads(&self, storage: &str, state: u64) -> Option<Arc<HeadList>> {
+    pub(crate) fn heads(&self, storage: &str, state: u64) -> Option<Arc<HeadList>> {
         self.heads.lock().of(storage, state)
     }
 
     /// Returns the heads of all blocks that are kept, of whatever state.
-    pub(super) fn heads_before(&self, storage: &str) -> Option<Arc<HeadList>> {
+    pub(crate) fn heads_before(&self, storage: &str) -> Option<Arc<HeadList>> {
         self.heads.lock().last(storage)
     }
 
     /// Returns how many bytes the heads of a column family may have in a state; `None` if they are known to have more.
-    pub(super) fn heads_bytes_max(&self, storage: &str, state: u64) -> Option<usize> {
+    pub(crate) fn heads_bytes_max(&self, storage: &str, state: u64) -> Option<usize> {
         let bytes_max = self.bytes_max.load(Ordering::Relaxed) / HEADS_SHARE;
         let is_possible = bytes_max > 0 && !self.heads.lock().is_too_large(storage, state);
         is_possible.then_some(bytes_max)
     }
 
     /// Notes that the heads of a column family have more bytes than they may.
-    pub(super) fn note_too_large(&self, storage: &str, state: u64) {
+    pub(crate) fn note_too_large(&self, storage: &str, state: u64) {
         self.heads.lock().note_too_large(storage, state);
     }
 
     /// Keeps the heads of all blocks in a state, and nothing more of those that there were before.
-    pub(super) fn keep_heads(&self, storage: &str, list: &Arc<HeadList>) {
+    pub(crate) fn keep_heads(&self, storage: &str, list: &Arc<HeadList>) {
         let bytes_max = self.bytes_max.load(Ordering::Relaxed) / HEADS_SHARE;
         let before = self.heads.lock().keep(storage, list, bytes_max);
         let mut gone: [HashSet<u64>; SHARDS] = Default::default();
@@ -267,7 +259,7 @@ impl KeptBlocks {
     }
 
     /// Returns the block that a key lies in, of those kept: it may be of another moment.
-    pub(super) fn at(&self, storage: &str, key: &[u8]) -> Option<Arc<KeptBlock>> {
+    pub(crate) fn at(&self, storage: &str, key: &[u8]) -> Option<Arc<KeptBlock>> {
         let directories = self.directories.read();
         let blocks = directories.get(storage)?.read();
         let until = (Bound::Unbounded, Bound::Included(key));
@@ -276,13 +268,13 @@ impl KeptBlocks {
     }
 
     /// Forgets the way to a block that a reader did not find in storage.
-    pub(super) fn lose(&self, block: &Arc<KeptBlock>) {
+    pub(crate) fn lose(&self, block: &Arc<KeptBlock>) {
         block.leave();
     }
 
     /// Returns the place of the block with a head that is stored under `key`; `None` if another one has its identity, or it
     /// has none.
-    pub(super) fn block(
+    pub(crate) fn block(
         &self,
         storage: &str,
         (key, value): (&[u8], &[u8]),
@@ -332,7 +324,7 @@ impl KeptBlocks {
 
     /// As [`KeptBlocks::block`], for a scan that found the head in a state of blocks, if it is known; `None` also where there is no
     /// room for another block.
-    pub(super) fn block_of_scan(
+    pub(crate) fn block_of_scan(
         &self,
         storage: &str,
         head: &BlockHead,
@@ -385,7 +377,7 @@ impl KeptBlocks {
     }
 
     /// Keeps a piece of a column of a block by its place, whose bytes were checked.
-    pub(super) fn keep(
+    pub(crate) fn keep(
         &self,
         block: &Arc<KeptBlock>,
         reader: Reader,
@@ -421,7 +413,7 @@ impl KeptBlocks {
     }
 
     /// Keeps the filter of a column of a block by its place, whose bytes were checked.
-    pub(super) fn keep_filter(&self, block: &Arc<KeptBlock>, place: usize, value: &Arc<Vec<u8>>) {
+    pub(crate) fn keep_filter(&self, block: &Arc<KeptBlock>, place: usize, value: &Arc<Vec<u8>>) {
         let Some(filter) = block.filters.get(place) else {
             return;
         };
@@ -434,7 +426,7 @@ impl KeptBlocks {
     }
 
     /// Keeps the sketch of a column of a block by its place, where there is room for about so many bytes.
-    pub(super) fn keep_sketch(
+    pub(crate) fn keep_sketch(
         &self,
         block: &Arc<KeptBlock>,
         place: usize,
@@ -599,43 +591,43 @@ impl KeptBlock {
     }
 
     /// Returns the key and the value of its head, as they are stored.
-    pub(super) fn head(&self) -> (&[u8], &[u8]) {
+    pub(crate) fn head(&self) -> (&[u8], &[u8]) {
         (&self.head.0, &self.head.1)
     }
 
-    pub(super) fn identity(&self) -> u64 {
+    pub(crate) fn identity(&self) -> u64 {
         self.identity
     }
 
     /// Whether it is one of the blocks of a state.
-    pub(super) fn is_of(&self, state: Option<u64>) -> bool {
+    pub(crate) fn is_of(&self, state: Option<u64>) -> bool {
         state.is_some_and(|state| self.state.load(Ordering::Acquire) == state + 1)
     }
 
     /// Notes that it is one of the blocks of a state.
-    pub(super) fn see(&self, state: Option<u64>) {
+    pub(crate) fn see(&self, state: Option<u64>) {
         if let Some(state) = state {
             self.state.store(state + 1, Ordering::Release);
         }
     }
 
     /// Notes that it is of use.
-    pub(super) fn touch(&self) {
+    pub(crate) fn touch(&self) {
         self.used.store(true, Ordering::Relaxed);
     }
 
     /// Returns a piece of a column by its place, if it is kept.
-    pub(super) fn piece(&self, place: usize, piece: usize) -> Option<&Arc<Vec<u8>>> {
+    pub(crate) fn piece(&self, place: usize, piece: usize) -> Option<&Arc<Vec<u8>>> {
         self.columns.get(place)?.get()?.get(piece)?.get()
     }
 
     /// Returns the sketch of a column by its place, if there is one.
-    pub(super) fn sketch(&self, place: usize) -> Option<&Arc<Sketch>> {
+    pub(crate) fn sketch(&self, place: usize) -> Option<&Arc<Sketch>> {
         self.sketches.get(place)?.get()?.as_ref()
     }
 
     /// Returns the filter of a column by its place, if it is kept.
-    pub(super) fn filter(&self, place: usize) -> Option<&Arc<Vec<u8>>> {
+    pub(crate) fn filter(&self, place: usize) -> Option<&Arc<Vec<u8>>> {
         self.filters.get(place)?.get()
     }
 }

@@ -10,7 +10,7 @@ use std::ops::Range;
 const WORDS_MAX: usize = 255;
 
 /// Returns how many rows are left.
-pub(super) fn ones(mask: &[u8]) -> usize {
+pub(crate) fn ones(mask: &[u8]) -> usize {
     let (words, rest) = mask.as_chunks::<8>();
     let mut count = rest.iter().filter(|left| **left != 0).count();
     for some in words.chunks(WORDS_MAX) {
@@ -23,7 +23,7 @@ pub(super) fn ones(mask: &[u8]) -> usize {
 }
 
 /// Returns which of some rows are left, in ascending order.
-pub(super) fn selected(mask: &[u8], rows: Range<usize>) -> Vec<u32> {
+pub(crate) fn selected(mask: &[u8], rows: Range<usize>) -> Vec<u32> {
     let mut selected = Vec::with_capacity(ones(&mask[rows.clone()]));
     each(&mask[rows.clone()], |row| {
         selected.push((rows.start + row) as u32)
@@ -33,7 +33,7 @@ pub(super) fn selected(mask: &[u8], rows: Range<usize>) -> Vec<u32> {
 
 /// Leaves those rows that are left already and are to be kept.
 #[inline]
-pub(super) fn retain(mask: &mut [u8], mut keep: impl FnMut(usize) -> bool) {
+pub(crate) fn retain(mask: &mut [u8], mut keep: impl FnMut(usize) -> bool) {
     let (words, rest) = mask.as_chunks_mut::<8>();
     let behind = 8 * words.len();
     for (nth, word) in words.iter_mut().enumerate() {
@@ -51,7 +51,7 @@ pub(super) fn retain(mask: &mut [u8], mut keep: impl FnMut(usize) -> bool) {
 
 /// Calls `visit` for every row that is left, in ascending order.
 #[inline]
-pub(super) fn each(mask: &[u8], mut visit: impl FnMut(usize)) {
+pub(crate) fn each(mask: &[u8], mut visit: impl FnMut(usize)) {
     let (words, rest) = mask.as_chunks::<8>();
     for (nth, word) in words.iter().enumerate() {
         let mut left = u64::from_le_bytes(*word);

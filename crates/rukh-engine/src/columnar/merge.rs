@@ -7,9 +7,10 @@
 use super::beside::{ChangeSource, Taken};
 use super::chunk::Place;
 use super::mask::{ones, selected};
-use super::open::{Block, KeyColumns, corruption};
+use super::open::{Block, KeyColumns};
 use super::scan::{BlockScan, within};
 use crate::EngineError;
+use crate::columnar::error::corruption;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -62,7 +63,7 @@ impl Patches {
 
 impl BlockScan {
     /// Says where changes come from.
-    pub(super) fn change_source(&self) -> ChangeSource<'_> {
+    pub(crate) fn change_source(&self) -> ChangeSource<'_> {
         let kept = self.kept.as_ref();
         ChangeSource {
             kv: self.kv.as_ref(),
@@ -74,7 +75,7 @@ impl BlockScan {
 
     /// Shows the rows of a block up to the last of these changes, or to its end, and the changes
     /// where they belong.
-    pub(super) fn merge(&mut self, block: &mut Block, taken: &Taken, more: bool) -> Result<(), EngineError> {
+    pub(crate) fn merge(&mut self, block: &mut Block, taken: &Taken, more: bool) -> Result<(), EngineError> {
         let mut mask = block.mask.take().unwrap_or_else(|| vec![1; block.rows]);
         let known = match taken.was_kept {
             true => self.places(block, taken)?,
@@ -178,7 +179,7 @@ impl BlockScan {
     }
 
     /// Shows changes that no block has rows beside.
-    pub(super) fn show_changes(&mut self, taken: &Taken) -> Result<(), EngineError> {
+    pub(crate) fn show_changes(&mut self, taken: &Taken) -> Result<(), EngineError> {
         let passing = self.pass(taken);
         for (nth, slot) in self.columns.iter().enumerate() {
             let (out, changes) = (&mut self.batch.columns[nth], taken.chunk.column(*slot));

@@ -16,59 +16,48 @@
 //!
 //! Deliberately not here: Arrow, and which conditions there are.
 
-mod beside;
-mod block;
-mod build;
-mod changes;
-mod check;
-mod chunk;
-mod chunks;
-mod column;
-mod debts;
-mod dictionary;
-mod error;
-mod filter;
-mod first;
-mod head;
-mod heads;
-mod kept;
-mod load;
-mod mask;
-mod merge;
-mod open;
-mod packed;
-mod pieces;
-mod prime;
-mod repack;
-mod row_keys;
-mod scan;
-mod sketch;
-mod streams;
-mod test;
-mod times;
-mod totals;
-mod vector;
-mod view;
+pub(crate) mod batch;
+pub(crate) mod beside;
+pub(crate) mod block;
+pub(crate) mod build;
+pub(crate) mod changes;
+pub(crate) mod check;
+pub(crate) mod chunk;
+pub(crate) mod chunks;
+pub(crate) mod column;
+pub(crate) mod dictionary;
+pub(crate) mod error;
+pub(crate) mod filter;
+pub(crate) mod first;
+pub(crate) mod head;
+pub(crate) mod heads;
+pub(crate) mod kept;
+pub(crate) mod mask;
+pub(crate) mod merge;
+pub(crate) mod open;
+pub(crate) mod packed;
+pub(crate) mod pieces;
+pub(crate) mod prime;
+pub(crate) mod row_keys;
+pub(crate) mod scan;
+pub(crate) mod sketch;
+pub(crate) mod streams;
+pub(crate) mod test;
+pub(crate) mod totals;
+pub(crate) mod vector;
+pub(crate) mod view;
 
+pub use batch::ColumnBatch;
 pub(crate) use build::BlockBuilder;
 pub(crate) use check::{EntryReader, PieceOf, check_blocks, piece_name, piece_value};
-pub(crate) use debts::Debts;
 pub(crate) use error::BlockError;
 pub use first::{FirstRows, NullsWanted};
 pub(crate) use heads::first_keys;
 pub(crate) use kept::KeptBlocks;
-pub(crate) use load::BlockLoad;
-pub use repack::ColumnarDebt;
-pub(crate) use repack::{bury_index, remove_dead};
-pub use scan::ColumnBatch;
+
 pub(crate) use scan::{BlockScan, BlockScanSpec};
 pub use test::ColumnTest;
-pub(crate) use times::life_test;
+pub(crate) use test::life_test;
 pub use totals::{BlockTotals, TotalWanted};
 pub use vector::{Coded, ColumnVector, Strings, Values, ranked_float, ranked_real};
 pub(crate) use view::{Packed, PointRow, Unpacked, Wanted, point_row, prefix_rows};
-
-/// Columns of times in blocks: numbers, types and names, and how rows have them.
-pub(crate) mod hidden {
-    pub(crate) use super::times::{COUNT, FIRST, NAMES, TYPES, datums, times};
-}

@@ -1,21 +1,21 @@
 //! Blocks being read: columns that are fetched when they are wanted, and the place of a key among their rows.
 
-use super::BlockError;
 use super::block::Piece;
 use super::column::{self, Column, Sought};
 use super::filter::Filter;
 use super::first::Best;
 use super::head::{BlockHead, Head};
 use super::kept::{KeptBlock, KeptBlocks, Reader};
-use super::mask;
 use super::pieces::{Cut, Parts, Pieces};
 use super::sketch::Sketch;
-use super::times::Numbers;
 use super::totals::Told;
 use super::vector::ColumnVector;
+use super::{BlockError, mask};
 use crate::EngineError;
-use crate::codec::DatumRefs;
-use crate::entry::{Blocks, IndexCodec};
+use crate::columnar::error::corruption;
+use crate::forms::codec::DatumRefs;
+use crate::forms::entry::{Blocks, IndexCodec};
+use crate::forms::times::Numbers;
 use rukh_keys::{Datum, DatumRef, KeyRange, SortOrder};
 use rukh_kv::{KvSnapshot, ScanSpec};
 use smallvec::SmallVec;
@@ -27,42 +27,42 @@ use std::sync::Arc;
 const SKETCHED_BYTES_MIN: usize = 4;
 
 /// A block that was not shown to its end.
-pub(super) struct Block {
-    pub(super) first_key: Vec<u8>,
-    pub(super) last_key: Vec<u8>,
-    pub(super) rows: usize,
+pub(crate) struct Block {
+    pub(crate) first_key: Vec<u8>,
+    pub(crate) last_key: Vec<u8>,
+    pub(crate) rows: usize,
     /// Its number among the blocks of a scan.
-    pub(super) nth: usize,
+    pub(crate) nth: usize,
     /// The columns that are stored, others are newer.
     stored: Numbers,
     /// How they are cut, if any is.
     parts: Option<Arc<Parts>>,
     /// Whether a row may be left after the tests.
-    pub(super) alive: bool,
+    pub(crate) alive: bool,
     /// Whether it was counted as read or as pruned.
-    pub(super) counted: bool,
+    pub(crate) counted: bool,
     /// The tests that its head leaves open.
-    pub(super) open: Vec<usize>,
+    pub(crate) open: Vec<usize>,
     /// The tests among these that filters may refute.
-    pub(super) filtered: Vec<usize>,
+    pub(crate) filtered: Vec<usize>,
     /// The best it may have for those who want first rows only.
-    pub(super) bests: Vec<Best>,
+    pub(crate) bests: Vec<Best>,
     /// What its head tells of all its rows, if that may do in place of them.
-    pub(super) told: Option<Told>,
+    pub(crate) told: Option<Told>,
     /// A byte of 0 or 1 for each row, if not all are left.
-    pub(super) mask: Option<Vec<u8>>,
+    pub(crate) mask: Option<Vec<u8>>,
     /// How many rows were left after the tests.
-    pub(super) left: usize,
+    pub(crate) left: usize,
     /// Columns of which something was read and checked.
     read: Vec<ReadColumn>,
     /// What is kept of it, and where, if its columns are to be.
     kept: Option<(Arc<KeptBlocks>, Arc<KeptBlock>)>,
     reader: Reader,
     /// The rows in the range that were not shown.
-    pub(super) next: usize,
-    pub(super) end: usize,
+    pub(crate) next: usize,
+    pub(crate) end: usize,
     /// Whether the ends in the range are known.
-    pub(super) placed: bool,
+    pub(crate) placed: bool,
 }
 
 /// The pieces of a column that were read, from the first of them to the last.
@@ -95,14 +95,14 @@ impl ReadColumn {
 
 impl Blocks {
     /// Returns the key of the piece of a block that has the column of a slot.
-    pub(super) fn key(&self, slot: usize, first_key: &[u8]) -> Vec<u8> {
+    pub(crate) fn key(&self, slot: usize, first_key: &[u8]) -> Vec<u8> {
         Piece::Column(self.numbers[slot]).key(first_key)
     }
 }
 
 impl Block {
     /// Makes a block of its head, with nothing read.
-    pub(super) fn new(head: &Head<'_>, first_key: &[u8]) -> Self {
+    pub(crate) fn new(head: &Head<'_>, first_key: &[u8]) -> Self {
         Block {
             first_key: first_key.to_vec(),
             last_key: head.last_key.to_vec(),
@@ -128,13 +128,13 @@ impl Block {
     }
 
     /// Has its columns kept, and takes those that are.
-    pub(super) fn keep(mut self, kept: &Arc<KeptBlocks>, block: Option<Arc<KeptBlock>>) -> Self {
+    pub(crate) fn keep(mut self, kept: &Arc<KeptBlocks>, block: Option<Arc<KeptBlock>>) -> Self {
         self.kept = block.map(|block| (kept.clone(), block));
         self
     }
 
     /// Makes a block of its head for a scan, with nothing read; its columns are kept where there is room, and those taken that are.
-    pub(super) fn of_scan(head: &BlockHead, kept: Option<(Arc<KeptBlocks>, Arc<KeptBlock>)>) -> Self {
+    pub(crate) fn of_scan(head: &BlockHead, kept: Option<(Arc<KeptBlocks>, Arc<KeptBlock>)>) -> Self {
         Block {
             first_key: head.first_key().to_vec(),
             last_key: head.last_key().to_vec(),
@@ -160,7 +160,7 @@ impl Block {
     }
 
     /// Makes a block of what is kept of it.
-    pub(super) fn of_kept(kept: &Arc<KeptBlocks>, block: Arc<KeptBlock>) -> Self {
+    pub(crate) fn of_kept(kept: &Arc<KeptBlocks>, block: Arc<KeptBlock>) -> Self {
         Block {
             first_key: block.first_key.clone(),
             last_key: block.last_key.clone(),
@@ -186,7 +186,7 @@ impl Block {
     }
 
     /// Returns what is kept of it.
-    pub(super) fn kept_block(&self) -> Option<&Arc<KeptBlock>> {
+    pub(crate) fn kept_block(&self) -> Option<&Arc<KeptBlock>> {
         self.kept.as_ref().map(|(_, block)| block)
     }
 
@@ -196,7 +196,7 @@ impl Block {
     }
 
     /// Returns the rows that a key can be among.
-    pub(super) fn rows_at(&self, key: &[u8]) -> Range<usize> {
+    pub(crate) fn rows_at(&self, key: &[u8]) -> Range<usize> {
         match &self.parts {
             Some(parts) => parts.rows_at(key, self.rows),
             None => 0..self.rows,
@@ -218,13 +218,13 @@ impl Block {
     }
 
     /// Returns how many pieces a column has.
-    pub(super) fn pieces(&self, index: &IndexCodec, slot: usize) -> usize {
+    pub(crate) fn pieces(&self, index: &IndexCodec, slot: usize) -> usize {
         self.cut(index, slot).pieces
     }
 
     /// Takes the pieces of a column that some rows lie in from what is kept; returns those that are to be read from storage,
     /// with their keys.
-    pub(super) fn missing(
+    pub(crate) fn missing(
         &mut self,
         index: &IndexCodec,
         slot: usize,
@@ -263,7 +263,7 @@ impl Block {
     }
 
     /// As [`Block::missing`], of pieces that have rows left.
-    pub(super) fn missing_of_left(
+    pub(crate) fn missing_of_left(
         &mut self,
         index: &IndexCodec,
         slot: usize,
@@ -278,7 +278,7 @@ impl Block {
     }
 
     /// Takes the mask of the rows that a test has left; returns how many these are.
-    pub(super) fn leave(&mut self, mask: Vec<u8>) -> usize {
+    pub(crate) fn leave(&mut self, mask: Vec<u8>) -> usize {
         self.left = mask::ones(&mask);
         self.alive = self.left > 0;
         self.mask = Some(mask);
@@ -286,21 +286,21 @@ impl Block {
     }
 
     /// Returns the bytes of a column that were read.
-    pub(super) fn read_bytes(&self, slot: usize) -> usize {
+    pub(crate) fn read_bytes(&self, slot: usize) -> usize {
         let read = self.read.iter().filter(|read| read.slot == slot);
         let pieces = read.flat_map(|read| read.pieces.iter().flatten());
         pieces.map(|piece| piece.len()).sum()
     }
 
     /// Returns the sketch of a column, if there is one.
-    pub(super) fn sketch(&self, index: &IndexCodec, slot: usize) -> Option<Arc<Sketch>> {
+    pub(crate) fn sketch(&self, index: &IndexCodec, slot: usize) -> Option<Arc<Sketch>> {
         let place = self.place(index, slot)?;
         let (_, block) = self.kept.as_ref()?;
         block.sketch(place).cloned()
     }
 
     /// Makes the sketch of a column of long values whose pieces were all read, where there is room for it.
-    pub(super) fn make_sketch(&self, index: &IndexCodec, slot: usize) {
+    pub(crate) fn make_sketch(&self, index: &IndexCodec, slot: usize) {
         let Some((place, (kept, block))) = self.place(index, slot).zip(self.kept.as_ref()) else {
             return;
         };
@@ -318,14 +318,14 @@ impl Block {
     }
 
     /// Returns the filter of a column, if it is kept.
-    pub(super) fn kept_filter(&self, index: &IndexCodec, slot: usize) -> Option<Arc<Vec<u8>>> {
+    pub(crate) fn kept_filter(&self, index: &IndexCodec, slot: usize) -> Option<Arc<Vec<u8>>> {
         let place = self.place(index, slot)?;
         let (_, block) = self.kept.as_ref()?;
         block.filter(place).cloned()
     }
 
     /// Checks the filter of a column that was read, and keeps it where there is room.
-    pub(super) fn take_filter(
+    pub(crate) fn take_filter(
         &self,
         index: &IndexCodec,
         slot: usize,
@@ -349,7 +349,7 @@ impl Block {
     }
 
     /// Reads the pieces of a column that some rows lie in, unless they were read; returns the bytes read.
-    pub(super) fn read_column(
+    pub(crate) fn read_column(
         &mut self,
         kv: &dyn KvSnapshot,
         index: &IndexCodec,
@@ -374,7 +374,7 @@ impl Block {
     }
 
     /// Checks a piece of a column that was read, and takes it; returns its bytes.
-    pub(super) fn take_piece(
+    pub(crate) fn take_piece(
         &mut self,
         index: &IndexCodec,
         slot: usize,
@@ -402,7 +402,7 @@ impl Block {
     }
 
     /// Returns a column of which something was read.
-    pub(super) fn column(&self, index: &IndexCodec, slot: usize) -> Result<Pieces<'_>, EngineError> {
+    pub(crate) fn column(&self, index: &IndexCodec, slot: usize) -> Result<Pieces<'_>, EngineError> {
         let read = self.read.iter().find(|read| read.slot == slot);
         let read = read.expect("the column was read");
         let ty = index.blocks().expect("the index is columnar").types[slot];
@@ -418,7 +418,7 @@ impl Block {
 
 impl KeptBlock {
     /// Returns the rows that a key can be among.
-    pub(super) fn rows_at(&self, key: &[u8]) -> Range<usize> {
+    pub(crate) fn rows_at(&self, key: &[u8]) -> Range<usize> {
         match &self.parts {
             Some(parts) => parts.rows_at(key, self.rows),
             None => 0..self.rows,
@@ -426,7 +426,7 @@ impl KeptBlock {
     }
 
     /// Returns where the part ends that a row lies in.
-    pub(super) fn part_end(&self, row: usize) -> usize {
+    pub(crate) fn part_end(&self, row: usize) -> usize {
         match &self.parts {
             Some(parts) => parts.end_of(row).min(self.rows),
             None => self.rows,
@@ -434,7 +434,7 @@ impl KeptBlock {
     }
 
     /// Returns a column as far as some rows need it, if all of that is kept.
-    pub(super) fn column(
+    pub(crate) fn column(
         &self,
         index: &IndexCodec,
         slot: usize,
@@ -462,17 +462,17 @@ impl KeptBlock {
 }
 
 /// Pieces that are to be read, with their keys.
-pub(super) type Missing = SmallVec<[(usize, Vec<u8>); 1]>;
+pub(crate) type Missing = SmallVec<[(usize, Vec<u8>); 1]>;
 
 /// The columns of a block that make its keys.
-pub(super) struct KeyColumns<'a> {
+pub(crate) struct KeyColumns<'a> {
     index: &'a IndexCodec,
     first_key: &'a [u8],
     columns: Vec<Pieces<'a>>,
 }
 
 impl<'a> KeyColumns<'a> {
-    pub(super) fn new(index: &'a IndexCodec, block: &'a Block) -> Result<Self, EngineError> {
+    pub(crate) fn new(index: &'a IndexCodec, block: &'a Block) -> Result<Self, EngineError> {
         let slots = 0..index.layout.columns().len();
         let columns = slots.map(|slot| block.column(index, slot));
         Ok(KeyColumns {
@@ -483,7 +483,7 @@ impl<'a> KeyColumns<'a> {
     }
 
     /// The same, of as many elements, of what is kept of a block, if that is all that some rows need.
-    pub(super) fn of_kept(
+    pub(crate) fn of_kept(
         index: &'a IndexCodec,
         block: &'a KeptBlock,
         rows: &Range<usize>,
@@ -504,7 +504,7 @@ impl<'a> KeyColumns<'a> {
     }
 
     /// Returns how many of some rows begin with these elements, one after the other from the first on.
-    pub(super) fn count_from(
+    pub(crate) fn count_from(
         &self,
         rows: Range<usize>,
         elements: &[DatumRef<'_>],
@@ -527,7 +527,7 @@ impl<'a> KeyColumns<'a> {
         datum.map_err(|e| corruption(self.index, self.first_key, Some(slot), e))
     }
 
-    pub(super) fn key(&self, row: usize) -> Result<Vec<u8>, EngineError> {
+    pub(crate) fn key(&self, row: usize) -> Result<Vec<u8>, EngineError> {
         let datums = (0..self.columns.len()).map(|slot| self.datum(slot, row));
         let datums: Vec<DatumRef<'_>> = datums.collect::<Result<_, _>>()?;
         let mut key = Vec::with_capacity(32);
@@ -540,7 +540,7 @@ impl<'a> KeyColumns<'a> {
     }
 
     /// Returns the first of some rows whose key is `start` or behind it; the one behind them if there is none.
-    pub(super) fn first_from(&self, rows: Range<usize>, start: &[u8]) -> Result<usize, EngineError> {
+    pub(crate) fn first_from(&self, rows: Range<usize>, start: &[u8]) -> Result<usize, EngineError> {
         let elements = self.elements_of(start);
         let elements: Option<DatumRefs<'_>> = elements
             .as_ref()
@@ -555,7 +555,7 @@ impl<'a> KeyColumns<'a> {
 
     /// Returns the first of some rows that begins with these elements or lies behind all that do; `None` if one is of
     /// another type.
-    pub(super) fn first_with(
+    pub(crate) fn first_with(
         &self,
         rows: Range<usize>,
         elements: &[DatumRef<'_>],
@@ -595,7 +595,7 @@ impl<'a> KeyColumns<'a> {
     }
 
     /// Looks for the row with a key: where it is, or would be.
-    pub(super) fn search(
+    pub(crate) fn search(
         &self,
         rows: Range<usize>,
         key: &[u8],
@@ -605,7 +605,7 @@ impl<'a> KeyColumns<'a> {
     }
 
     /// As [`KeyColumns::search`], among places of ascending rows.
-    pub(super) fn search_by(
+    pub(crate) fn search_by(
         &self,
         places: Range<usize>,
         row_at: impl Fn(usize) -> usize,
@@ -692,17 +692,4 @@ pub(crate) fn block_at(
     Ok(cursor
         .next()?
         .and_then(|head| Some(Piece::of(head.key).ok()?.1.to_vec())))
-}
-
-/// Makes the error for a block that does not decode: `corrupt data at t@c/1/5: …`.
-pub(crate) fn corruption(
-    index: &IndexCodec,
-    first_key: &[u8],
-    slot: Option<usize>,
-    error: BlockError,
-) -> EngineError {
-    match slot {
-        None => index.corruption(first_key, format!("{error} (head)")),
-        Some(slot) => index.corruption(first_key, format!("{error} (column {})", slot + 1)),
-    }
 }

@@ -11,13 +11,11 @@
 //! is a compare of machine words, many at once. How many values there are is told by whoever holds
 //! them.
 
-use super::BlockError;
-use super::column::Trust;
-use super::mask;
+use super::{BlockError, mask};
 use smallvec::SmallVec;
 
 /// Ranges of values, both ends included.
-pub(super) type Ranges = [(i128, i128)];
+pub(crate) type Ranges = [(i128, i128)];
 
 const CONSTANT: u8 = 0;
 const BITS: u8 = 1;
@@ -34,7 +32,7 @@ const FEW_SHARE: usize = 16;
 ///
 /// Invariant: made by [`Packed::parse`], so `data` has all values, and the ends of runs ascend to `len`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Packed<'a> {
+pub(crate) struct Packed<'a> {
     len: usize,
     base: i64,
     form: Form<'a>,
@@ -55,7 +53,7 @@ enum Form<'a> {
 }
 
 /// Appends packed integers.
-pub(super) fn pack(values: &[i64], out: &mut Vec<u8>) {
+pub(crate) fn pack(values: &[i64], out: &mut Vec<u8>) {
     let base = values.iter().copied().min().unwrap_or_default();
     let greatest = values.iter().copied().max().unwrap_or_default();
     if base == greatest {
@@ -112,7 +110,7 @@ fn pack_bits(values: impl Iterator<Item = i64>, base: i64, width: u8, out: &mut 
 
 impl<'a> Packed<'a> {
     /// Reads `len` packed integers from the start of `bytes`; returns what is behind them, too.
-    pub(super) fn parse(bytes: &'a [u8], len: usize, trust: Trust) -> Result<(Self, &'a [u8]), BlockError> {
+    pub(crate) fn parse(bytes: &'a [u8], len: usize, trust: Trust) -> Result<(Self, &'a [u8]), BlockError> {
         let (kind, rest) = bytes.split_first().ok_or(BlockError::Truncated)?;
         let (base, rest) = rest.split_first_chunk().ok_or(BlockError::Truncated)?;
         let base = i64::from_le_bytes(*base);
@@ -142,7 +140,7 @@ impl<'a> Packed<'a> {
 
     /// Returns the value of a row.
     #[inline]
-    pub(super) fn get(&self, row: usize) -> i64 {
+    pub(crate) fn get(&self, row: usize) -> i64 {
         debug_assert!(row < self.len);
         let above = match self.form {
             Form::Constant => 0,
@@ -156,7 +154,7 @@ impl<'a> Packed<'a> {
     }
 
     /// Appends all values.
-    pub(super) fn unpack(&self, out: &mut Vec<i64>) {
+    pub(crate) fn unpack(&self, out: &mut Vec<i64>) {
         match self.form {
             Form::Constant => out.resize(out.len() + self.len, self.base),
             Form::Bits { width, data } => unpack_bits(data, width, self.base, self.len, out),
@@ -171,7 +169,7 @@ impl<'a> Packed<'a> {
     }
 
     /// Appends what `of` makes of the values of some rows, which ascend or descend.
-    pub(super) fn read<T>(&self, rows: impl Iterator<Item = usize>, out: &mut Vec<T>, of: impl Fn(i64) -> T) {
+    pub(crate) fn read<T>(&self, rows: impl Iterator<Item = usize>, out: &mut Vec<T>, of: impl Fn(i64) -> T) {
         let of = |above: u64| of(self.base.wrapping_add(above as i64));
         match self.form {
             Form::Constant => out.extend(rows.map(|_| of(0))),
@@ -207,7 +205,7 @@ impl<'a> Packed<'a> {
     }
 
     /// Sets to 0 what `mask`, a byte of 0 or 1 for each row, has for rows whose value lies in none of the ranges.
-    pub(super) fn test(&self, ranges: &Ranges, mask: &mut [u8]) {
+    pub(crate) fn test(&self, ranges: &Ranges, mask: &mut [u8]) {
         let inside = ranges.iter().filter_map(|range| self.above_base(*range));
         let inside: SmallVec<[(u64, u64); COMPARED_RANGES_MAX]> = inside.collect();
         if inside.is_empty() {
@@ -238,7 +236,7 @@ impl<'a> Packed<'a> {
     }
 
     /// Whether all values lie below `count`, and the base, which is the least of them, not below 0.
-    pub(super) fn is_within(&self, count: usize) -> bool {
+    pub(crate) fn is_within(&self, count: usize) -> bool {
         let greatest = match self.form {
             Form::Constant => 0,
             Form::Bits { width, data } => greatest_bits(data, width, self.len),
@@ -249,7 +247,7 @@ impl<'a> Packed<'a> {
     }
 
     /// Names the form, for `dump`.
-    pub(super) fn form_name(&self) -> &'static str {
+    pub(crate) fn form_name(&self) -> &'static str {
         match self.form {
             Form::Constant => "constant",
             Form::Bits { .. } => "packed",
@@ -280,7 +278,7 @@ fn parse_width(bytes: &[u8]) -> Result<(u8, &[u8]), BlockError> {
 }
 
 /// Splits bytes after the first `count`.
-pub(super) fn split(bytes: &[u8], count: usize) -> Result<(&[u8], &[u8]), BlockError> {
+pub(crate) fn split(bytes: &[u8], count: usize) -> Result<(&[u8], &[u8]), BlockError> {
     bytes.split_at_checked(count).ok_or(BlockError::Truncated)
 }
 
@@ -653,4 +651,13 @@ mod tests {
         let bits: Vec<i64> = (0..1000).map(|at| 200 + at % 2).collect();
         assert_eq!(size(&bits), (BITS, 10 + 125));
     }
+}
+
+/// Whether the bytes of a column are still to be checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// They may be anything.
+    None,
+    /// They passed [`Column::parse`], and did not change since.
+    Parsed,
 }

@@ -46,7 +46,7 @@ impl Cutting {
 
     /// Returns how many parts the pieces of a column should have, as a power of two, the fewest first, if it takes so many
     /// bytes whole; none if it is to stay whole.
-    pub(super) fn choices(self, rows: usize, bytes: usize) -> impl Iterator<Item = u8> {
+    pub(crate) fn choices(self, rows: usize, bytes: usize) -> impl Iterator<Item = u8> {
         let fits = move |shift: &u8| bytes / rows.max(1) * (self.part_rows << shift) <= self.piece_bytes;
         let most = (0..16).take_while(fits).last().unwrap_or(0);
         let is_long = bytes > self.piece_bytes;
@@ -54,7 +54,7 @@ impl Cutting {
     }
 
     /// Returns the rows of the pieces of so many parts.
-    pub(super) fn pieces(self, shift: u8, rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    pub(crate) fn pieces(self, shift: u8, rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
         let piece_rows = self.part_rows << shift;
         let end = rows.end;
         rows.step_by(piece_rows)
@@ -75,7 +75,7 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// Says how columns are cut whose pieces have these parts by place, `None` if whole; of rows with these keys.
-    pub(super) fn new<'k>(
+    pub(crate) fn new<'k>(
         cutting: Cutting,
         shifts: impl Iterator<Item = Option<u8>>,
         rows: Range<usize>,
@@ -102,7 +102,7 @@ impl Parts {
         self.ends.push(self.keys.len() as u32);
     }
 
-    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&(self.rows as u32).to_le_bytes());
         for part in 1..=self.ends.len() {
             let key = self.key(part);
@@ -113,7 +113,7 @@ impl Parts {
     }
 
     /// Reads how a block of so many rows and columns is cut.
-    pub(super) fn parse(reader: &mut Reader<'_>, rows: usize, columns: usize) -> Result<Parts, BlockError> {
+    pub(crate) fn parse(reader: &mut Reader<'_>, rows: usize, columns: usize) -> Result<Parts, BlockError> {
         let part_rows = reader.u32()? as usize;
         if part_rows == 0 {
             return Err(BlockError::Invalid("parts without rows"));
@@ -145,7 +145,7 @@ impl Parts {
     }
 
     /// Returns the rows of the part that a key lies in.
-    pub(super) fn rows_at(&self, key: &[u8], rows: usize) -> Range<usize> {
+    pub(crate) fn rows_at(&self, key: &[u8], rows: usize) -> Range<usize> {
         let (mut low, mut high) = (0, self.ends.len());
         while low < high {
             let middle = low + (high - low) / 2;
@@ -158,17 +158,17 @@ impl Parts {
     }
 
     /// Returns the first row behind the part that a row lies in.
-    pub(super) fn end_of(&self, row: usize) -> usize {
+    pub(crate) fn end_of(&self, row: usize) -> usize {
         (row / self.rows + 1) * self.rows
     }
 
     /// Returns the key of a row that is the first of a part, but not of the block.
-    pub(super) fn key_at(&self, row: usize) -> Option<&[u8]> {
+    pub(crate) fn key_at(&self, row: usize) -> Option<&[u8]> {
         (row > 0 && row.is_multiple_of(self.rows)).then(|| self.key(row / self.rows))
     }
 
     /// Returns the bytes that it takes.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.keys.len() + 4 * self.ends.len() + self.shifts.len()
     }
 
@@ -186,15 +186,15 @@ impl Parts {
 
 /// How one column of a block is cut.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cut<'a> {
+pub(crate) struct Cut<'a> {
     parts: Option<&'a Parts>,
-    pub(super) piece_rows: usize,
-    pub(super) pieces: usize,
+    pub(crate) piece_rows: usize,
+    pub(crate) pieces: usize,
 }
 
 impl<'a> Cut<'a> {
     /// Returns how the column at a place is cut, in a block of so many rows; without a place it is whole.
-    pub(super) fn of(parts: Option<&'a Parts>, place: Option<usize>, rows: usize) -> Self {
+    pub(crate) fn of(parts: Option<&'a Parts>, place: Option<usize>, rows: usize) -> Self {
         let in_pieces = parts
             .zip(place)
             .and_then(|(parts, place)| parts.piece_rows(place));
@@ -213,7 +213,7 @@ impl<'a> Cut<'a> {
     }
 
     /// Returns the key of the first row of a piece; that of the first is the block's.
-    pub(super) fn key(&self, piece: usize, first_key: &'a [u8]) -> &'a [u8] {
+    pub(crate) fn key(&self, piece: usize, first_key: &'a [u8]) -> &'a [u8] {
         match self.parts {
             Some(parts) if piece > 0 => parts.piece_key(self.piece_rows, piece),
             _ => first_key,
@@ -221,7 +221,7 @@ impl<'a> Cut<'a> {
     }
 
     /// Returns the pieces that some rows lie in.
-    pub(super) fn of_rows(&self, rows: Range<usize>) -> Range<usize> {
+    pub(crate) fn of_rows(&self, rows: Range<usize>) -> Range<usize> {
         match rows.is_empty() {
             true => 0..0,
             false => rows.start / self.piece_rows..(rows.end - 1) / self.piece_rows + 1,
@@ -229,13 +229,13 @@ impl<'a> Cut<'a> {
     }
 
     /// Returns how many rows a piece has, in a block of so many.
-    pub(super) fn rows(&self, piece: usize, rows: usize) -> usize {
+    pub(crate) fn rows(&self, piece: usize, rows: usize) -> usize {
         self.piece_rows.min(rows - piece * self.piece_rows)
     }
 }
 
 /// A column of a block, of which not every piece need have been read.
-pub(super) struct Pieces<'a> {
+pub(crate) struct Pieces<'a> {
     piece_rows: usize,
     /// How many pieces the column has, and which is the first of those here.
     count: usize,
@@ -246,7 +246,7 @@ pub(super) struct Pieces<'a> {
 impl<'a> Pieces<'a> {
     /// Makes a column, which is cut like this, of some pieces that follow one another from the `first` on: of one that many
     /// pieces make a single row takes no more than its own.
-    pub(super) fn some(cut: &Cut<'_>, first: usize, columns: SmallVec<[Option<Column<'a>>; 1]>) -> Self {
+    pub(crate) fn some(cut: &Cut<'_>, first: usize, columns: SmallVec<[Option<Column<'a>>; 1]>) -> Self {
         Pieces {
             piece_rows: cut.piece_rows,
             count: cut.pieces,
@@ -271,7 +271,7 @@ impl<'a> Pieces<'a> {
     }
 
     /// Whether the piece is here that a row lies in.
-    pub(super) fn has(&self, row: usize) -> bool {
+    pub(crate) fn has(&self, row: usize) -> bool {
         self.at(row).is_ok()
     }
 
@@ -285,20 +285,20 @@ impl<'a> Pieces<'a> {
     }
 
     /// Returns the datum of a row.
-    pub(super) fn datum(&self, row: usize) -> Result<DatumRef<'a>, BlockError> {
+    pub(crate) fn datum(&self, row: usize) -> Result<DatumRef<'a>, BlockError> {
         let (piece, row) = self.at(row)?;
         piece.datum(row)
     }
 
     /// Compares the value of a row with one sought, NULLs last.
     #[inline]
-    pub(super) fn compare(&self, row: usize, sought: &Sought<'_>) -> Result<Ordering, BlockError> {
+    pub(crate) fn compare(&self, row: usize, sought: &Sought<'_>) -> Result<Ordering, BlockError> {
         let (piece, row) = self.at(row)?;
         Ok(piece.compare(row, sought))
     }
 
     /// Sets to 0 what `mask`, a byte of 0 or 1 for each row, has for rows that the test refuses.
-    pub(super) fn test(&self, test: &Test, mask: &mut [u8]) -> Result<(), BlockError> {
+    pub(crate) fn test(&self, test: &Test, mask: &mut [u8]) -> Result<(), BlockError> {
         for (at, mask) in (0..self.count).zip(mask.chunks_mut(self.piece_rows)) {
             match self.piece(at) {
                 Some(piece) => piece.test(test, mask),
@@ -311,12 +311,12 @@ impl<'a> Pieces<'a> {
     }
 
     /// Appends all rows to a vector of the same type.
-    pub(super) fn read_all(&self, out: &mut ColumnVector) -> Result<(), BlockError> {
+    pub(crate) fn read_all(&self, out: &mut ColumnVector) -> Result<(), BlockError> {
         self.all().try_for_each(|piece| piece?.read_all(out))
     }
 
     /// Appends some rows, in ascending or in descending order, to a vector of the same type.
-    pub(super) fn read_rows(&self, rows: &[u32], out: &mut ColumnVector) -> Result<(), BlockError> {
+    pub(crate) fn read_rows(&self, rows: &[u32], out: &mut ColumnVector) -> Result<(), BlockError> {
         if let (1, [Some(whole)]) = (self.count, self.columns.as_slice()) {
             return whole.read_rows(rows, out);
         }

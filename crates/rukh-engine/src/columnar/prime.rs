@@ -31,7 +31,7 @@ const BLOCKS_MAX: usize = 64;
 
 impl BlockScan {
     /// Has a scan for the first rows of one order begin at the end that has the better ones, as far as heads tell.
-    pub(super) fn choose_end(&mut self) {
+    pub(crate) fn choose_end(&mut self) {
         let ([firsts], Some(list)) = (self.firsts.as_slice(), self.head_list()) else {
             return;
         };
@@ -60,7 +60,7 @@ impl BlockScan {
     }
 
     /// Takes note of the first rows that the blocks at some places of a list surely have in a range.
-    pub(super) fn prime(
+    pub(crate) fn prime(
         &mut self,
         list: &HeadList,
         places: Range<usize>,

@@ -2,11 +2,11 @@
 
 use super::BlockError;
 use super::column::{self, Sought};
-use super::open::corruption;
 use super::vector::{ColumnVector, Values};
 use crate::EngineError;
-use crate::codec::DatumRefs;
-use crate::entry::IndexCodec;
+use crate::columnar::error::corruption;
+use crate::forms::codec::DatumRefs;
+use crate::forms::entry::IndexCodec;
 use rukh_keys::{DatumRef, SortOrder};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
@@ -14,14 +14,14 @@ use std::ops::Range;
 
 /// The keys of rows in key order.
 #[derive(Clone, Copy)]
-pub(super) struct RowKeys<'a> {
+pub(crate) struct RowKeys<'a> {
     index: &'a IndexCodec,
     /// By slot; those of the key at least.
     columns: &'a [ColumnVector],
 }
 
 impl<'a> RowKeys<'a> {
-    pub(super) fn new(index: &'a IndexCodec, columns: &'a [ColumnVector]) -> Self {
+    pub(crate) fn new(index: &'a IndexCodec, columns: &'a [ColumnVector]) -> Self {
         RowKeys { index, columns }
     }
 
@@ -30,7 +30,7 @@ impl<'a> RowKeys<'a> {
     }
 
     /// Returns the key of a row.
-    pub(super) fn key(&self, row: usize) -> Result<Vec<u8>, EngineError> {
+    pub(crate) fn key(&self, row: usize) -> Result<Vec<u8>, EngineError> {
         let elements = self.columns[..self.elements()].iter();
         let datums: Result<DatumRefs<'_>, BlockError> = elements.map(|column| column.datum(row)).collect();
         let datums = datums.map_err(|e| corruption(self.index, &[], None, e))?;
@@ -40,7 +40,7 @@ impl<'a> RowKeys<'a> {
     }
 
     /// Looks for the row with a key among some of which the first are likely to be it: where it is, or would be.
-    pub(super) fn search(&self, rows: Range<usize>, key: &[u8]) -> Result<Result<usize, usize>, EngineError> {
+    pub(crate) fn search(&self, rows: Range<usize>, key: &[u8]) -> Result<Result<usize, usize>, EngineError> {
         let mut datums = Vec::with_capacity(self.elements());
         let decoded = self.index.layout.decode_refs(key, &mut datums);
         decoded.map_err(|e| self.index.corruption(key, e))?;

@@ -24,16 +24,18 @@ use super::head::BlockHead;
 use super::heads::{HeadList, read_head};
 use super::kept::KeptBlocks;
 use super::mask::{ones, selected};
-use super::open::{Block, KeyColumns, block_at, corruption};
+use super::open::{Block, KeyColumns, block_at};
 use super::sketch::Sketch;
 use super::streams::{Streams, WantedPieces};
 use super::test::{ColumnTest, Test};
 use super::totals::{BlockTotals, TotalWanted, Totals};
 use super::vector::ColumnVector;
 use crate::EngineError;
-use crate::entry::IndexCodec;
-use crate::scan::ScanCounters;
-use crate::watch::States;
+use crate::columnar::batch::ColumnBatch;
+use crate::columnar::error::corruption;
+use crate::forms::entry::IndexCodec;
+use crate::storage::counters::ScanCounters;
+use crate::storage::watch::States;
 use rukh_keys::{DataType, KeyRange};
 use rukh_kv::{KvCursor, KvSnapshot, ScanSpec};
 use std::collections::VecDeque;
@@ -45,28 +47,6 @@ const GROUP_MAX: usize = 16;
 
 /// A test is taken to refuse so many of the rows at least: one in a hundred.
 const REFUSED_MIN: f64 = 0.01;
-
-/// Bytes of a batch after which it is given out.
-const BATCH_BYTES: usize = 8 << 20;
-
-/// Entries of a columnar index, by column.
-pub struct ColumnBatch {
-    /// The columns asked for.
-    pub columns: Vec<ColumnVector>,
-    /// Number of entries.
-    pub rows: usize,
-}
-
-impl ColumnBatch {
-    fn clear(&mut self) {
-        self.columns.iter_mut().for_each(ColumnVector::clear);
-        self.rows = 0;
-    }
-
-    fn is_full(&self, rows: usize) -> bool {
-        self.rows >= rows || self.columns.iter().map(ColumnVector::bytes).sum::<usize>() >= BATCH_BYTES
-    }
-}
 
 /// What to read of a columnar index.
 pub(crate) struct BlockScanSpec {
@@ -87,37 +67,37 @@ pub(crate) struct BlockScanSpec {
 
 /// A scan of a columnar index under way.
 pub(crate) struct BlockScan {
-    pub(super) kv: Arc<dyn KvSnapshot>,
-    pub(super) index: Arc<IndexCodec>,
-    pub(super) tests: Vec<(usize, Test)>,
-    pub(super) columns: Vec<usize>,
+    pub(crate) kv: Arc<dyn KvSnapshot>,
+    pub(crate) index: Arc<IndexCodec>,
+    pub(crate) tests: Vec<(usize, Test)>,
+    pub(crate) columns: Vec<usize>,
     /// By slot whether it is tested or given out.
-    pub(super) wanted: Vec<bool>,
-    pub(super) reverse: bool,
-    pub(super) firsts: Vec<Firsts>,
+    pub(crate) wanted: Vec<bool>,
+    pub(crate) reverse: bool,
+    pub(crate) firsts: Vec<Firsts>,
     /// Whether it is still to be decided at which end to begin.
-    pub(super) either_end: bool,
-    pub(super) ranges: std::vec::IntoIter<KeyRange>,
+    pub(crate) either_end: bool,
+    pub(crate) ranges: std::vec::IntoIter<KeyRange>,
     range: Option<RangeScan>,
     group: VecDeque<Block>,
     group_size: usize,
     cancel: Option<Arc<AtomicBool>>,
-    pub(super) batch: ColumnBatch,
+    pub(crate) batch: ColumnBatch,
     /// What is asked of blocks in place of their rows.
     totals: Option<Totals>,
     /// Whether changes are read.
-    pub(super) changes: bool,
+    pub(crate) changes: bool,
     /// What is kept of blocks, if the scan takes it, and the state of these that it reads.
-    pub(super) kept: Option<(Arc<KeptBlocks>, Option<u64>)>,
+    pub(crate) kept: Option<(Arc<KeptBlocks>, Option<u64>)>,
     /// Which kept changes are meant, if that is known.
-    pub(super) changes_of: Option<ChunksOf>,
+    pub(crate) changes_of: Option<ChunksOf>,
     /// How columns are read from storage, and how many blocks there were so far.
-    pub(super) streams: Streams,
+    pub(crate) streams: Streams,
     blocks: usize,
     /// The order in which tests are evaluated, and what was seen of each.
     order: Vec<usize>,
     seen: Vec<Seen>,
-    pub(super) counters: ScanCounters,
+    pub(crate) counters: ScanCounters,
 }
 
 /// One range being read.
@@ -247,7 +227,7 @@ impl BlockScan {
     }
 
     /// Reads all columns of the blocks that begin in a range, without any changes.
-    pub(super) fn blocks_alone(
+    pub(crate) fn blocks_alone(
         kv: Arc<dyn KvSnapshot>,
         index: Arc<IndexCodec>,
         range: KeyRange,
@@ -383,7 +363,7 @@ impl BlockScan {
     }
 
     /// Returns the heads of all blocks, if they are kept.
-    pub(super) fn head_list(&self) -> Option<Arc<HeadList>> {
+    pub(crate) fn head_list(&self) -> Option<Arc<HeadList>> {
         let storage = &self.index.blocks().expect("the index is columnar").storage;
         let (kept, state) = self.kept.as_ref()?;
         kept.heads(storage, (*state)?)
@@ -756,7 +736,7 @@ impl BlockScan {
         KeyColumns::new(&self.index, block)?.first_from(rows, key)
     }
 
-    pub(super) fn read_key_columns(
+    pub(crate) fn read_key_columns(
         &mut self,
         block: &mut Block,
         rows: std::ops::Range<usize>,
@@ -766,7 +746,7 @@ impl BlockScan {
     }
 
     /// Reads a column as far as some rows need it.
-    pub(super) fn read_column(
+    pub(crate) fn read_column(
         &mut self,
         block: &mut Block,
         slot: usize,
@@ -838,7 +818,7 @@ fn cheapest_first(mut tests: Vec<(usize, Test)>, types: &[DataType]) -> Vec<(usi
 }
 
 /// Returns the rows between the first and the last of some selected, in whatever direction; or all.
-pub(super) fn within(selected: Option<&[u32]>, all: std::ops::Range<usize>) -> std::ops::Range<usize> {
+pub(crate) fn within(selected: Option<&[u32]>, all: std::ops::Range<usize>) -> std::ops::Range<usize> {
     match selected {
         None => all,
         Some([]) => 0..0,

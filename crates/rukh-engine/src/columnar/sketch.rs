@@ -25,7 +25,7 @@ const MOST: u64 = u16::MAX as u64 - 1;
 
 /// A word for each row of a column.
 #[derive(Debug)]
-pub(super) struct Sketch {
+pub(crate) struct Sketch {
     words: Box<[u16]>,
     order: Order,
 }
@@ -47,7 +47,7 @@ enum End {
 
 impl Sketch {
     /// Makes the sketch of a column; `None` if it has no values, or they are as short as words.
-    pub(super) fn new(vector: &ColumnVector) -> Option<Self> {
+    pub(crate) fn new(vector: &ColumnVector) -> Option<Self> {
         let rows = || (0..vector.len()).filter(|row| !vector.is_null(*row));
         let mut words = vec![NULL; vector.len()];
         let order = match vector.values() {
@@ -80,7 +80,7 @@ impl Sketch {
     }
 
     /// Returns the bytes that it takes, about.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let prefix = match &self.order {
             Order::Integers { .. } => 0,
             Order::Bytes { prefix } => prefix.len(),
@@ -89,12 +89,12 @@ impl Sketch {
     }
 
     /// Whether it tells anything of a test.
-    pub(super) fn knows(test: &Test) -> bool {
+    pub(crate) fn knows(test: &Test) -> bool {
         test.integers().len() + test.bytes().len() == 1 && !test.takes_null()
     }
 
     /// Leaves those rows of `mask` that pass a test as far as words tell; returns a mask of those of which they do not.
-    pub(super) fn test(&self, test: &Test, mask: &mut [u8]) -> Vec<u8> {
+    pub(crate) fn test(&self, test: &Test, mask: &mut [u8]) -> Vec<u8> {
         let mut unsure = vec![0; mask.len()];
         let (low, high) = self.ends(test);
         if low == End::BehindAll || high == End::BeforeAll {

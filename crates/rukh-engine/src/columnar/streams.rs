@@ -8,7 +8,7 @@
 
 use super::block::Piece;
 use crate::EngineError;
-use crate::entry::{Blocks, IndexCodec};
+use crate::forms::entry::{Blocks, IndexCodec};
 use rukh_keys::KeyRange;
 use rukh_kv::{KvCursor, KvSnapshot, ScanSpec};
 use std::ops::Range;
@@ -26,7 +26,7 @@ const STEPS_MAX: usize = 4;
 type Found = Vec<Option<Vec<u8>>>;
 
 /// The streams of a scan, by slot.
-pub(super) struct Streams {
+pub(crate) struct Streams {
     streams: Vec<Stream>,
     /// Whether blocks come from the last to the first: then there are none.
     reverse: bool,
@@ -43,18 +43,18 @@ struct Stream {
 }
 
 /// Some pieces of a column that are wanted.
-pub(super) struct WantedPieces<'k> {
+pub(crate) struct WantedPieces<'k> {
     /// The slot of the column.
-    pub(super) slot: usize,
+    pub(crate) slot: usize,
     /// Their keys, ascending.
-    pub(super) keys: &'k [Vec<u8>],
+    pub(crate) keys: &'k [Vec<u8>],
     /// The first block of the scan that they are of, and the one behind the last; and how many pieces of the column these have.
-    pub(super) blocks: Range<usize>,
-    pub(super) pieces: usize,
+    pub(crate) blocks: Range<usize>,
+    pub(crate) pieces: usize,
 }
 
 impl Streams {
-    pub(super) fn new(reverse: bool) -> Self {
+    pub(crate) fn new(reverse: bool) -> Self {
         Streams {
             streams: Vec::new(),
             reverse,
@@ -62,7 +62,7 @@ impl Streams {
     }
 
     /// Reads pieces of a column. Those of blocks behind those of earlier calls come cheap.
-    pub(super) fn read(
+    pub(crate) fn read(
         &mut self,
         kv: &dyn KvSnapshot,
         index: &IndexCodec,

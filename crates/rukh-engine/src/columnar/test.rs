@@ -70,37 +70,37 @@ impl Test {
     }
 
     /// Returns the hashes of the values that pass, if these are few and nothing else does but NULL.
-    pub(super) fn hashes(&self) -> Option<&[u64]> {
+    pub(crate) fn hashes(&self) -> Option<&[u64]> {
         self.hashes.as_deref()
     }
 
-    pub(super) fn integers(&self) -> &[(i128, i128)] {
+    pub(crate) fn integers(&self) -> &[(i128, i128)] {
         &self.integers
     }
 
-    pub(super) fn bytes(&self) -> &[BytesRange] {
+    pub(crate) fn bytes(&self) -> &[BytesRange] {
         &self.bytes
     }
 
-    pub(super) fn takes_null(&self) -> bool {
+    pub(crate) fn takes_null(&self) -> bool {
         self.null
     }
 
-    pub(super) fn takes_integer(&self, value: i128) -> bool {
+    pub(crate) fn takes_integer(&self, value: i128) -> bool {
         let behind = self.integers.partition_point(|(low, _)| *low <= value);
         self.integers[..behind]
             .last()
             .is_some_and(|(_, high)| value <= *high)
     }
 
-    pub(super) fn takes_bytes(&self, value: &[u8]) -> bool {
+    pub(crate) fn takes_bytes(&self, value: &[u8]) -> bool {
         let behind = self.bytes.partition_point(|range| is_from(&range.0, value));
         let last = self.bytes[..behind].last();
         last.is_some_and(|range| is_until(&range.1, value))
     }
 
     /// Whether a datum of the column's type passes.
-    pub(super) fn takes(&self, ty: DataType, datum: &DatumRef<'_>) -> bool {
+    pub(crate) fn takes(&self, ty: DataType, datum: &DatumRef<'_>) -> bool {
         if datum.is_null() {
             return self.null;
         }
@@ -111,7 +111,7 @@ impl Test {
     }
 
     /// Leaves those of some rows of a vector that are left already and pass; the mask has a byte for each.
-    pub(super) fn leave(&self, column: &ColumnVector, rows: Range<usize>, mask: &mut [u8]) {
+    pub(crate) fn leave(&self, column: &ColumnVector, rows: Range<usize>, mask: &mut [u8]) {
         let nulls = column.nulls().map(|nulls| &nulls[rows.clone()]);
         let null_rows: Vec<usize> = match nulls {
             None => Vec::new(),
@@ -150,14 +150,14 @@ impl Test {
     }
 
     /// Whether a value can pass that is no integer below `low` and none above `high`.
-    pub(super) fn meets_integers(&self, low: i128, high: i128) -> bool {
+    pub(crate) fn meets_integers(&self, low: i128, high: i128) -> bool {
         self.integers
             .iter()
             .any(|range| range.0 <= high && low <= range.1)
     }
 
     /// Whether all integers from `low` to `high` pass.
-    pub(super) fn holds_integers(&self, low: i128, high: i128) -> bool {
+    pub(crate) fn holds_integers(&self, low: i128, high: i128) -> bool {
         self.integers
             .iter()
             .any(|range| range.0 <= low && high <= range.1)
@@ -165,7 +165,7 @@ impl Test {
 
     /// Whether a value can pass that is at least `low`, and at most `high` or something that begins
     /// with it.
-    pub(super) fn meets_bytes(&self, low: &[u8], high: &[u8]) -> bool {
+    pub(crate) fn meets_bytes(&self, low: &[u8], high: &[u8]) -> bool {
         self.bytes.iter().any(|range| {
             let ends_before = match &range.1 {
                 Bound::Unbounded => false,
@@ -183,7 +183,7 @@ impl Test {
     }
 
     /// Whether all values pass that are at least `low`, and at most `high` or begin with it.
-    pub(super) fn holds_bytes(&self, low: &[u8], high: &[u8]) -> bool {
+    pub(crate) fn holds_bytes(&self, low: &[u8], high: &[u8]) -> bool {
         self.bytes.iter().any(|range| {
             let from_start = match &range.0 {
                 Bound::Unbounded => true,
@@ -231,14 +231,14 @@ fn is_until(high: &Bound<Vec<u8>>, value: &[u8]) -> bool {
 /// | `'b'` to `'d'` | `'a…'` | less than those of the start: no    |
 /// |                | `'c…'` | between: yes                        |
 /// |                | `'b…'` | the same: all bytes are compared    |
-pub(super) struct Within<'t> {
+pub(crate) struct Within<'t> {
     range: &'t BytesRange,
     low: u64,
     high: u64,
 }
 
 impl<'t> Within<'t> {
-    pub(super) fn new(range: &'t BytesRange) -> Self {
+    pub(crate) fn new(range: &'t BytesRange) -> Self {
         let first_bytes_of = |bound: &Bound<Vec<u8>>, none: u64| match bound {
             Bound::Unbounded => none,
             Bound::Included(value) | Bound::Excluded(value) => first_bytes(value),
@@ -252,7 +252,7 @@ impl<'t> Within<'t> {
 
     /// Whether a value lies in the range.
     #[inline]
-    pub(super) fn takes(&self, value: &[u8]) -> bool {
+    pub(crate) fn takes(&self, value: &[u8]) -> bool {
         let first = first_bytes(value);
         if first == self.low || first == self.high {
             return is_from(&self.range.0, value) && is_until(&self.range.1, value);
@@ -335,4 +335,15 @@ fn greatest(ty: &DataType, bound: &Bound<Datum>) -> Result<i128, ValueError> {
             (value, _) => value.saturating_sub(1),
         },
     })
+}
+
+/// Returns the test that the lives of rows pass which began at `least` or later, or are not told where `untold` says so.
+pub(crate) fn life_test(least: Option<i64>, untold: bool) -> ColumnTest {
+    use std::ops::Bound::{Included, Unbounded};
+    let least = least.map_or(Unbounded, |least| Included(Datum::Int(least)));
+    ColumnTest {
+        column: ColumnId::LIFE,
+        ranges: vec![(least, Unbounded)],
+        null: untold,
+    }
 }

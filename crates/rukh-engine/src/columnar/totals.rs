@@ -19,10 +19,10 @@ use super::BlockError;
 use super::column::{Bounds, Sought, sought};
 use super::first::Value;
 use super::head::{BlockHead, Known};
-use super::scan::ColumnBatch;
 use super::vector::{Class, ColumnVector, bytes_datum, class_of, int_datum};
 use crate::EngineError;
-use crate::entry::IndexCodec;
+use crate::columnar::batch::ColumnBatch;
+use crate::forms::entry::IndexCodec;
 use rukh_keys::{DataType, Datum, DatumRef};
 
 /// What is asked of one column of all rows; how many are not NULL is told in any case.
@@ -48,20 +48,20 @@ pub struct BlockTotals {
 
 /// What one block tells, or all of them.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(crate) struct Told {
     rows: u64,
     columns: Vec<ToldColumn>,
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct ToldColumn {
+pub(crate) struct ToldColumn {
     filled: u64,
-    pub(super) least: Option<Value>,
-    pub(super) greatest: Option<Value>,
+    pub(crate) least: Option<Value>,
+    pub(crate) greatest: Option<Value>,
 }
 
 /// Totals being collected.
-pub(super) struct Totals {
+pub(crate) struct Totals {
     wanted: Vec<TotalWanted>,
     /// By column asked for, its slot.
     slots: Vec<usize>,
@@ -70,7 +70,7 @@ pub(super) struct Totals {
 
 impl Totals {
     /// Makes totals of columns of which `slots` are given out.
-    pub(super) fn new(wanted: Vec<TotalWanted>, slots: &[usize]) -> Self {
+    pub(crate) fn new(wanted: Vec<TotalWanted>, slots: &[usize]) -> Self {
         Totals {
             slots: wanted.iter().map(|one| slots[one.column]).collect(),
             sum: Told {
@@ -82,7 +82,7 @@ impl Totals {
     }
 
     /// Returns what a head tells of a block; `None` if something is asked that it does not tell.
-    pub(super) fn told(&self, index: &IndexCodec, head: &BlockHead) -> Result<Option<Told>, BlockError> {
+    pub(crate) fn told(&self, index: &IndexCodec, head: &BlockHead) -> Result<Option<Told>, BlockError> {
         let blocks = index.blocks().expect("the index is columnar");
         let mut columns = Vec::with_capacity(self.wanted.len());
         for (wanted, slot) in self.wanted.iter().zip(&self.slots) {
@@ -104,7 +104,7 @@ impl Totals {
     }
 
     /// Adds what a block told.
-    pub(super) fn add(&mut self, told: Told) {
+    pub(crate) fn add(&mut self, told: Told) {
         self.sum.rows += told.rows;
         for (sum, told) in self.sum.columns.iter_mut().zip(told.columns) {
             sum.filled += told.filled;
@@ -124,7 +124,7 @@ impl Totals {
     }
 
     /// Returns what a block told of the column that is given out at a place.
-    pub(super) fn of_column<'t>(
+    pub(crate) fn of_column<'t>(
         &'t self,
         told: &'t Told,
         nth: usize,
@@ -134,7 +134,7 @@ impl Totals {
     }
 
     /// Returns the totals of all blocks.
-    pub(super) fn finish(&self, index: &IndexCodec) -> Result<BlockTotals, EngineError> {
+    pub(crate) fn finish(&self, index: &IndexCodec) -> Result<BlockTotals, EngineError> {
         let types = &index.blocks().expect("the index is columnar").types;
         let column = |(told, slot): (&ToldColumn, &usize)| {
             let mut ends = ColumnVector::new(types[*slot]);

@@ -69,7 +69,7 @@ impl Coded {
     }
 
     /// Appends values that no row has yet; returns the number of the first.
-    pub(super) fn extend_values<'v>(
+    pub(crate) fn extend_values<'v>(
         &mut self,
         values: impl Iterator<Item = &'v [u8]>,
     ) -> Result<u32, BlockError> {
@@ -82,7 +82,7 @@ impl Coded {
     }
 
     /// Appends a row.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), BlockError> {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), BlockError> {
         let last = self.codes.last().copied();
         let code = match last.filter(|code| self.values.get(*code as usize) == bytes) {
             Some(code) => code,
@@ -103,7 +103,7 @@ pub struct Strings {
 }
 
 /// Bytes of a string that is copied as such.
-pub(super) const SHORT: usize = 16;
+pub(crate) const SHORT: usize = 16;
 
 impl Default for Strings {
     fn default() -> Self {
@@ -126,7 +126,7 @@ impl Strings {
     }
 
     /// Appends strings by their number among some of at most [`SHORT`] bytes each, given with their lengths.
-    pub(super) fn extend_short(
+    pub(crate) fn extend_short(
         &mut self,
         values: &[([u8; SHORT], u8)],
         numbers: impl ExactSizeIterator<Item = usize>,
@@ -151,7 +151,7 @@ impl Strings {
     }
 
     /// Appends strings that lie one behind the other, of which the ends are given.
-    pub(super) fn extend_all(&mut self, ends: &[[u8; 4]], data: &[u8]) -> Result<(), BlockError> {
+    pub(crate) fn extend_all(&mut self, ends: &[[u8; 4]], data: &[u8]) -> Result<(), BlockError> {
         let start = self.data.len();
         let start = u32::try_from(start).map_err(|_| BlockError::TooLarge)?;
         if u32::try_from(data.len()).is_ok_and(|length| start.checked_add(length).is_some()) {
@@ -164,7 +164,7 @@ impl Strings {
     }
 
     /// Appends a string.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), BlockError> {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), BlockError> {
         self.data.extend_from_slice(bytes);
         let end = u32::try_from(self.data.len()).map_err(|_| BlockError::TooLarge)?;
         self.offsets.push(end);
@@ -174,14 +174,14 @@ impl Strings {
 
 /// What values of a type are in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(crate) enum Class {
     Int,
     Wide,
     Bytes,
 }
 
 /// Returns the class of a type.
-pub(super) fn class_of(ty: &DataType) -> Class {
+pub(crate) fn class_of(ty: &DataType) -> Class {
     match ty {
         DataType::Decimal { .. } if ty.key_width() == Some(16) => Class::Wide,
         DataType::Uuid | DataType::Char(_) | DataType::Varchar(_) => Class::Bytes,
@@ -203,7 +203,7 @@ pub fn ranked_float(rank: i64) -> f64 {
 }
 
 /// As [`float_rank`], of a float that is a REAL: ranks of 32 bits pack better.
-pub(super) fn real_rank(value: f32) -> i64 {
+pub(crate) fn real_rank(value: f32) -> i64 {
     let bits = value.to_bits() as i32;
     i64::from(bits ^ ((bits >> 31) as u32 >> 1) as i32)
 }
@@ -216,7 +216,7 @@ pub fn ranked_real(rank: i64) -> f32 {
 }
 
 /// Returns a datum of the class of integers as one, `None` if it is of another type.
-pub(super) fn int_of(ty: &DataType, datum: &DatumRef<'_>) -> Option<i64> {
+pub(crate) fn int_of(ty: &DataType, datum: &DatumRef<'_>) -> Option<i64> {
     Some(match (ty, datum) {
         (DataType::Boolean, DatumRef::Boolean(v)) => i64::from(*v),
         (DataType::TinyInt | DataType::SmallInt | DataType::Integer | DataType::BigInt, DatumRef::Int(v)) => {
@@ -233,7 +233,7 @@ pub(super) fn int_of(ty: &DataType, datum: &DatumRef<'_>) -> Option<i64> {
 }
 
 /// Returns the bytes of a text, byte string or UUID.
-pub(super) fn bytes_of<'d>(ty: &DataType, datum: &'d DatumRef<'_>) -> Option<&'d [u8]> {
+pub(crate) fn bytes_of<'d>(ty: &DataType, datum: &'d DatumRef<'_>) -> Option<&'d [u8]> {
     match datum {
         DatumRef::Text(text) if ty.is_text() => Some(text.as_bytes()),
         DatumRef::Bytes(bytes) if ty.is_bytes() => Some(bytes),
@@ -244,7 +244,7 @@ pub(super) fn bytes_of<'d>(ty: &DataType, datum: &'d DatumRef<'_>) -> Option<&'d
 
 /// Returns a datum of the class of integers.
 #[inline]
-pub(super) fn int_datum(ty: &DataType, value: i64) -> Result<DatumRef<'static>, BlockError> {
+pub(crate) fn int_datum(ty: &DataType, value: i64) -> Result<DatumRef<'static>, BlockError> {
     Ok(match ty {
         DataType::Boolean => DatumRef::Boolean(value != 0),
         DataType::Real => DatumRef::Float(f64::from(ranked_real(value))),
@@ -261,7 +261,7 @@ pub(super) fn int_datum(ty: &DataType, value: i64) -> Result<DatumRef<'static>, 
 
 /// Returns a text, byte string or UUID.
 #[inline]
-pub(super) fn bytes_datum<'a>(ty: &DataType, bytes: &'a [u8]) -> Result<DatumRef<'a>, BlockError> {
+pub(crate) fn bytes_datum<'a>(ty: &DataType, bytes: &'a [u8]) -> Result<DatumRef<'a>, BlockError> {
     Ok(match ty {
         DataType::Uuid => {
             let uuid = bytes.try_into();
@@ -339,7 +339,7 @@ impl ColumnVector {
     }
 
     /// Makes room for so many more rows.
-    pub(super) fn reserve(&mut self, rows: usize) {
+    pub(crate) fn reserve(&mut self, rows: usize) {
         match &mut self.values {
             Values::Int(values) => values.reserve(rows),
             Values::Wide(values) => values.reserve(rows),
@@ -417,7 +417,7 @@ impl ColumnVector {
     }
 
     /// Appends a row whose value nobody looks at.
-    pub(super) fn push_any(&mut self) {
+    pub(crate) fn push_any(&mut self) {
         if !self.nulls.is_empty() {
             self.nulls.push(false);
         }
@@ -440,7 +440,7 @@ impl ColumnVector {
     }
 
     /// Gives the values to `add` to be appended to, then notes which of the new rows are NULL.
-    pub(super) fn extend(
+    pub(crate) fn extend(
         &mut self,
         nulls: Option<&mut dyn Iterator<Item = bool>>,
         add: impl FnOnce(&mut Values) -> Result<(), BlockError>,
@@ -461,7 +461,7 @@ impl ColumnVector {
     }
 
     /// Appends some rows of a vector of the same type.
-    pub(super) fn append(&mut self, from: &ColumnVector, rows: Range<usize>) -> Result<(), BlockError> {
+    pub(crate) fn append(&mut self, from: &ColumnVector, rows: Range<usize>) -> Result<(), BlockError> {
         let mut nulls = rows.clone().map(|row| from.is_null(row));
         let nulls: Option<&mut dyn Iterator<Item = bool>> = match from.null_count {
             0 => None,
@@ -488,12 +488,12 @@ impl ColumnVector {
     }
 
     /// Whether all values take the same room, so that one can be put in the place of another.
-    pub(super) fn is_fixed(&self) -> bool {
+    pub(crate) fn is_fixed(&self) -> bool {
         matches!(self.values, Values::Int(_) | Values::Wide(_))
     }
 
     /// Puts a value of a vector of the same type, in which all take the same room, in the place of another.
-    pub(super) fn put(&mut self, row: usize, from: &ColumnVector, at: usize) -> Result<(), BlockError> {
+    pub(crate) fn put(&mut self, row: usize, from: &ColumnVector, at: usize) -> Result<(), BlockError> {
         let is_null = from.is_null(at);
         if is_null && self.nulls.is_empty() {
             self.nulls.resize(self.len(), false);
@@ -534,7 +534,7 @@ impl ColumnVector {
 
     /// Whether a row is NULL.
     #[inline]
-    pub(super) fn is_null(&self, row: usize) -> bool {
+    pub(crate) fn is_null(&self, row: usize) -> bool {
         self.null_count > 0 && self.nulls[row]
     }
 

@@ -28,7 +28,7 @@ use super::rejects::Rejects;
 use super::sink::Sink;
 use super::{binary, file_error, ipc, json, parquet};
 use crate::context::Notice;
-use crate::ddl::stored_expression;
+use crate::expressions::stored_expression;
 use crate::expressions::{Functions, evaluate_default};
 use crate::progress::Task;
 use crate::sequences::{Sequences, sequence_of_default};

@@ -13,8 +13,8 @@ use rukh_keys::DataType;
 use rukh_syntax::sqlparser::ast;
 
 use super::run::{column_id, column_ids, free_name, is_taken};
-use super::stored::stored_expression;
 use crate::expressions::TypedExpression;
+use crate::expressions::stored_expression;
 use crate::session::Session;
 use crate::table_schema::table_schema;
 use rukh_error::SqlError;

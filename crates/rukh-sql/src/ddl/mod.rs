@@ -29,4 +29,3 @@ mod view;
 pub(crate) use lifetime::{lifetime_sql, ttl_sql};
 pub(crate) use run::run;
 pub(crate) use schema::create_elements;
-pub(crate) use stored::stored_expression;

@@ -1,37 +1,16 @@
-//! Expressions that definitions keep as text: which may be kept, and in what form.
-
-use std::ops::ControlFlow;
+//! CHECK constraints and generated columns of definitions.
 
 use datafusion::arrow::array::new_empty_array;
 use datafusion::common::DFSchema;
 use datafusion::logical_expr::ExprSchemable;
 use rukh_catalog::{Check, Column, Generated, Table};
 use rukh_keys::DataType;
-use rukh_syntax::sqlparser::ast::{self, Visitor};
 
-use crate::expressions::{TypedExpression, normalise, typed_as, typed_on};
-use crate::parsing::parse_expression;
+use crate::expressions::stored_expression;
 use crate::table_schema::table_schema;
 use rukh_error::SqlError;
 use rukh_functions::scalars::assigned_datums;
-use rukh_syntax::{CheckDefinition, Expression, Name, Walk};
-
-/// Types an expression and returns the text that is stored, which must be read as the same again.
-pub(crate) fn stored_expression(
-    table: &Table,
-    expr: &ast::Expr,
-    what: &str,
-) -> Result<(TypedExpression, String), SqlError> {
-    check_stored(expr, what)?;
-    let typed = typed_as(table, expr, what)?;
-    let sql = normalise(&typed.expr);
-    let again = parse_expression(&sql).and_then(|expr| typed_on(table, &expr));
-    match again {
-        Ok(again) if again.ty == typed.ty && normalise(&again.expr) == sql => Ok((typed, sql)),
-        _ => Err(SqlError::unsupported(format!("this {what} is not supported"))
-            .with_detail(format!("It would be stored as {sql}, which is not the same."))),
-    }
-}
+use rukh_syntax::{CheckDefinition, Expression, Name};
 
 /// Makes a CHECK constraint of the table, under a name of its own if it has none.
 pub(super) fn check_constraint(table: &Table, definition: &CheckDefinition) -> Result<Check, SqlError> {
@@ -103,47 +82,4 @@ pub(super) fn generated_column(
         sql,
         columns: typed.columns,
     })
-}
-
-/// Refuses what cannot be part of a definition: subqueries, parameters, and functions that would give
-/// one value to all rows of a statement.
-pub(super) fn check_stored(expr: &ast::Expr, what: &str) -> Result<(), SqlError> {
-    match expr.walk(&mut StoredChecker { what }) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(error) => Err(error),
-    }
-}
-
-struct StoredChecker<'a> {
-    what: &'a str,
-}
-
-/// Functions that give another value for every row.
-const VOLATILE: &[&str] = &["random", "uuid", "gen_random_uuid", "uuidv4", "uuidv7"];
-
-impl Visitor for StoredChecker<'_> {
-    type Break = SqlError;
-
-    fn pre_visit_query(&mut self, _: &ast::Query) -> ControlFlow<SqlError> {
-        ControlFlow::Break(SqlError::unsupported(format!(
-            "cannot use subquery in {}",
-            self.what
-        )))
-    }
-
-    fn pre_visit_expr(&mut self, expr: &ast::Expr) -> ControlFlow<SqlError> {
-        match expr {
-            ast::Expr::Value(value) if matches!(value.value, ast::Value::Placeholder(_)) => {
-                let message = format!("cannot use parameters in {}", self.what);
-                ControlFlow::Break(SqlError::statement("42P02", message))
-            }
-            ast::Expr::Function(call)
-                if VOLATILE.contains(&call.name.to_string().to_lowercase().as_str()) =>
-            {
-                let message = format!("function {}() in {} is not supported", call.name, self.what);
-                ControlFlow::Break(SqlError::unsupported(message))
-            }
-            _ => ControlFlow::Continue(()),
-        }
-    }
 }

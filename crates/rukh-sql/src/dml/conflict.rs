@@ -6,7 +6,7 @@ use rukh_syntax::sqlparser::ast::{self, ConflictTarget, Expr, OnConflictAction, 
 
 use super::assign::assignments;
 use super::target::named_columns;
-use crate::ddl::stored_expression;
+use crate::expressions::stored_expression;
 use rukh_error::SqlError;
 use rukh_syntax::{InsertStatement, ObjectName};
 

@@ -1,0 +1,83 @@
+//! TRUNCATE: tables lose all their rows at once, and their sequences may begin anew.
+
+use crate::forms::stored;
+use crate::state::shared::Engine;
+use crate::{EngineError, SequenceState};
+use rukh_catalog::{SequenceId, TableId};
+use rukh_keys::KeyRange;
+use rukh_kv::{Durability, WriteBatch};
+
+/// What becomes of the sequences of a table that is emptied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbering {
+    /// They go on.
+    Continue,
+    /// They begin anew.
+    Restart,
+}
+
+impl Engine {
+    /// Removes all rows of a table, at once.
+    pub fn truncate(&self, id: TableId) -> Result<(), EngineError> {
+        self.truncate_all(&[id], Numbering::Continue).map(drop)
+    }
+
+    /// Removes all rows of some tables, of all at once; returns the sequences that begin anew.
+    pub fn truncate_all(
+        &self,
+        ids: &[TableId],
+        numbering: Numbering,
+    ) -> Result<Vec<SequenceId>, EngineError> {
+        let inner = &self.inner;
+        let _guard = inner.lock_writer()?;
+        let definitions = inner.definitions();
+        let mut batch = WriteBatch::new();
+        let mut codecs = Vec::with_capacity(ids.len());
+        let mut sequences = Vec::new();
+        for id in ids {
+            let codec = definitions.codec(*id)?;
+            let maintained = codec
+                .indexes
+                .iter()
+                .filter(|index| index.index.state.is_maintained());
+            let indexes = maintained.flat_map(|index| index.index.storage_names());
+            for storage in codec.table.storage_names().into_iter().chain(indexes) {
+                batch.delete_range(&storage, &KeyRange::all());
+            }
+            stored::delete_statistics(&mut batch, *id);
+            if definitions.history(*id).is_some() {
+                stored::delete_statistics(&mut batch, id.history());
+            }
+            if numbering == Numbering::Restart {
+                for sequence in definitions.catalog.sequences_of(*id) {
+                    stored::put_sequence_state(&mut batch, sequence.id, SequenceState::set(sequence.start));
+                    sequences.push(sequence.clone());
+                }
+            }
+            codecs.push(codec);
+        }
+        sequences.sort_by_key(|sequence| sequence.id);
+        let known = sequences
+            .iter()
+            .map(|sequence| inner.known_sequence(sequence.id))
+            .collect::<Result<Vec<_>, _>>()?;
+        // Nobody takes a number between the write and what is remembered of it.
+        let mut held: Vec<_> = known.iter().map(|next| next.lock()).collect();
+        inner.builds.note(&mut batch);
+        let written = inner.store.write(batch, Durability::Synced);
+        inner.commits.note_tables(ids.iter().copied());
+        for codec in &codecs {
+            codec
+                .indexes
+                .iter()
+                .chain(&codec.blocks)
+                .for_each(|index| inner.forget_debt(index.index.id));
+        }
+        written?;
+        for (next, sequence) in held.iter_mut().zip(&sequences) {
+            next.begin_anew(sequence);
+        }
+        ids.iter().for_each(|id| inner.forget_statistics(*id));
+        Ok(sequences.iter().map(|sequence| sequence.id).collect())
+    }
+}

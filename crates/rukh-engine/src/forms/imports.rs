@@ -1,0 +1,15 @@
+//! Notes of imports: which file of many was loaded last, stored with its rows.
+//!
+//! Who imports files one by one keeps a journal of those that are done, and is told here about the one that
+//! was loaded when it could not be noted there any more. There is one note for each journal, until it is removed.
+
+use serde::{Deserialize, Serialize};
+
+/// What is stored with the rows of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportNote {
+    /// Name of the journal.
+    pub journal: String,
+    /// The file, as the journal writes it.
+    pub file: String,
+}

@@ -1,0 +1,80 @@
+//! What a table says of its rows beside their types: generated columns and CHECK constraints.
+//!
+//! Whoever writes rows completes and checks them here, lists at a time, before anything else is done with
+//! them. Generated columns come first, then NOT NULL, then CHECK, as in PostgreSQL.
+
+use crate::forms::codec::TableCodec;
+use crate::forms::compiled::Compiled;
+use crate::forms::names::row_text;
+use crate::{EngineError, Row, RowFunctions};
+use rukh_catalog::Table;
+use rukh_keys::{DataType, Datum};
+
+/// The generated columns and CHECK constraints of a table, compiled.
+pub(crate) struct Rules {
+    /// Declared position of each generated column, with what computes it.
+    generated: Vec<(usize, Compiled)>,
+    /// Names of constraints, in the order of which they are checked, with their conditions.
+    checks: Vec<(String, Compiled)>,
+}
+
+impl Rules {
+    /// Compiles the expressions of a table.
+    pub(crate) fn new(table: &Table, functions: &dyn RowFunctions) -> Result<Self, EngineError> {
+        let mut generated = Vec::new();
+        for (at, column) in table.columns.iter().enumerate() {
+            if let Some(expression) = &column.values.generated {
+                let compiled = Compiled::new(table, &expression.sql, &column.ty, functions)?;
+                generated.push((at, compiled));
+            }
+        }
+        let mut checks = Vec::with_capacity(table.checks.len());
+        for check in &table.checks {
+            let compiled = Compiled::new(table, &check.sql, &DataType::Boolean, functions)?;
+            checks.push((check.name.clone(), compiled));
+        }
+        checks.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(Rules { generated, checks })
+    }
+
+    /// Whether the table says nothing of the kind.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.generated.is_empty() && self.checks.is_empty()
+    }
+
+    /// Computes the generated columns of rows, and checks that the rows fit the table.
+    pub(crate) fn apply(&self, codec: &TableCodec, rows: &mut [Row]) -> Result<(), EngineError> {
+        if !self.generated.is_empty() {
+            // What is computed is computed of rows that fit, as far as they are given.
+            let computed: Vec<usize> = self.generated.iter().map(|(at, _)| *at).collect();
+            rows.iter()
+                .try_for_each(|row| codec.check_row_but(row, &computed))?;
+            for (at, compiled) in &self.generated {
+                let values = compiled.evaluate(&borrowed(rows))?;
+                for (row, value) in rows.iter_mut().zip(values) {
+                    row[*at] = value;
+                }
+            }
+        }
+        rows.iter().try_for_each(|row| codec.check_row(row))?;
+        self.check(codec, rows)
+    }
+
+    fn check(&self, codec: &TableCodec, rows: &[Row]) -> Result<(), EngineError> {
+        for (name, compiled) in &self.checks {
+            let holds = compiled.evaluate(&borrowed(rows))?;
+            if let Some(at) = holds.iter().position(|value| *value == Datum::Boolean(false)) {
+                return Err(EngineError::CheckViolation {
+                    table: codec.table.name.clone(),
+                    constraint: name.clone(),
+                    row: row_text(&codec.table, &rows[at]),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn borrowed(rows: &[Row]) -> Vec<&[Datum]> {
+    rows.iter().map(Vec::as_slice).collect()
+}

@@ -1,0 +1,257 @@
+//! The state of an open database, which all that reads and writes shares.
+
+use crate::EngineError;
+use crate::columnar::KeptBlocks;
+use crate::forms::maintain::Maintainer;
+use crate::forms::recovery::Recovery;
+use crate::forms::sequence_state::KnownSequences;
+use crate::forms::statistics::{ChangedRows, KnownStatistics};
+use crate::forms::stored;
+use crate::functions::RowFunctions;
+use crate::reading::definitions::Definitions;
+use crate::reading::lifetime::Retired;
+use crate::reading::snapshot::Snapshot;
+use crate::reading::storages::storage_options;
+use crate::state::builds::Builds;
+use crate::state::commits::Commits;
+use crate::state::debts::Debts;
+use crate::state::group::Group;
+use crate::state::lock::{WriterGuard, WriterLock};
+use crate::state::row_locks::RowLocks;
+use crate::state::unsettled::Unsettled;
+use crate::storage::clock::Clock;
+use crate::storage::watch::{States, WatchedStore};
+use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
+use rukh_catalog::{Catalog, Table, TableId};
+use rukh_kv::{Durability, KvError, KvSnapshot, KvStore, WriteBatch};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+/// An open database. Clones share it.
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) store: Arc<dyn KvStore>,
+    /// The same store.
+    pub(crate) watched: Arc<WatchedStore>,
+    pub(crate) functions: Arc<dyn RowFunctions>,
+    /// Replaced with the storage changes it stands for; held for reading while a snapshot is taken.
+    pub(crate) definitions: RwLock<Arc<Definitions>>,
+    pub(crate) maintainers: Mutex<HashMap<TableId, Arc<Maintainer>>>,
+    pub(crate) writer: Arc<WriterLock>,
+    /// Held while the database is copied, and while a bulk load is partly there.
+    pub(crate) copying: Mutex<()>,
+    /// Commits that wait for the log.
+    pub(crate) group: Group,
+    /// What open transactions have to know of others.
+    pub(crate) commits: Arc<Commits>,
+    /// The rows that transactions have locked so that others wait.
+    pub(crate) row_locks: Arc<RowLocks>,
+    pub(crate) clock: Arc<Clock>,
+    pub(crate) retired: Retired,
+    pub(crate) read_only: bool,
+    pub(crate) statement_bytes_max: AtomicU64,
+    pub(crate) transaction_bytes_max: AtomicU64,
+    pub(crate) statistics: RwLock<KnownStatistics>,
+    /// Rows changed since statistics were gathered, or since the database was opened.
+    pub(crate) changed_rows: Mutex<ChangedRows>,
+    /// Tables that are being analyzed.
+    pub(crate) analyzing: Mutex<Vec<TableId>>,
+    pub(crate) sequences: Mutex<KnownSequences>,
+    /// Indexes that are being built beside writers.
+    pub(crate) builds: Builds,
+    pub(crate) rows_at_once: AtomicU64,
+    /// How much columnar indexes have to be repacked.
+    pub(crate) debts: Debts,
+    /// Blocks of columnar tables that are open for readers of single rows.
+    pub(crate) kept: Arc<KeptBlocks>,
+    pub(crate) load_directory: RwLock<PathBuf>,
+    pub(crate) load_bytes_max: AtomicUsize,
+    /// Ids below this one are not given again, see [`Inner::pass_over`].
+    pub(crate) least_id: AtomicU32,
+    /// What failed statements have left to do.
+    pub(crate) unsettled: Unsettled,
+    /// Set when storage may show half of a load: nothing is read or written any more.
+    pub(crate) halted: Arc<AtomicBool>,
+    pub(crate) recovered: Vec<Recovery>,
+}
+
+impl Inner {
+    pub(crate) fn definitions(&self) -> Arc<Definitions> {
+        self.definitions.read().clone()
+    }
+
+    /// Takes definitions and data of one moment.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let definitions = self.definitions.read();
+        self.view(&definitions, self.watched.snapshot_with_states())
+    }
+
+    /// Takes the data of this moment as it is under other definitions, which nobody else sees.
+    pub(crate) fn snapshot_as(&self, catalog: Catalog) -> Snapshot {
+        let definitions = Definitions::new(catalog, Some(&self.definitions()));
+        self.view(&Arc::new(definitions), self.watched.snapshot_with_states())
+    }
+
+    pub(crate) fn view(&self, definitions: &Arc<Definitions>, kv: (Arc<dyn KvSnapshot>, States)) -> Snapshot {
+        Snapshot::new(
+            definitions.clone(),
+            kv,
+            self.store.clone(),
+            self.clock.clone(),
+            self.kept.clone(),
+            self.halted.clone(),
+        )
+    }
+
+    /// Whether the database was opened for reading only.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Waits for the writer lock.
+    pub(crate) fn lock_writer(&self) -> Result<WriterGuard, EngineError> {
+        if self.read_only {
+            return Err(EngineError::ReadOnly);
+        }
+        let guard = self.writer.lock();
+        self.check_writable()?;
+        self.settle()?;
+        Ok(guard)
+    }
+
+    /// Fails if nothing may be written.
+    pub(crate) fn check_writable(&self) -> Result<(), EngineError> {
+        if self.read_only {
+            return Err(EngineError::ReadOnly);
+        }
+        match self.halted.load(Ordering::Acquire) {
+            true => Err(EngineError::RecoveryNeeded),
+            false => Ok(()),
+        }
+    }
+
+    /// Stops all reading and writing: only opening the database again can tell what is stored.
+    pub(crate) fn halt(&self) -> EngineError {
+        self.halted.store(true, Ordering::Release);
+        EngineError::RecoveryNeeded
+    }
+
+    /// Returns the directory for runs of sorted entries, made if it was not there.
+    pub(crate) fn load_directory(&self) -> Result<PathBuf, EngineError> {
+        let directory = self.load_directory.read().clone();
+        match std::fs::create_dir_all(&directory) {
+            Ok(()) => Ok(directory),
+            Err(source) => Err(EngineError::Io {
+                operation: "create directory",
+                path: directory,
+                source,
+            }),
+        }
+    }
+
+    /// Returns how many bytes are sorted in memory.
+    pub(crate) fn load_bytes_max(&self) -> usize {
+        self.load_bytes_max.load(Ordering::Relaxed)
+    }
+
+    /// Runs a change of storage during which no snapshot is taken: one that is not atomic below.
+    pub(crate) fn behind_barrier<T>(&self, change: impl FnOnce() -> T) -> T {
+        let _barrier = self.definitions.write();
+        change()
+    }
+
+    /// Returns a table with its compiled index expressions.
+    pub(crate) fn maintainer(
+        &self,
+        definitions: &Definitions,
+        id: TableId,
+    ) -> Result<Arc<Maintainer>, EngineError> {
+        let codec = definitions.codec(id)?;
+        let mut maintainers = self.maintainers.lock();
+        if let Some(known) = maintainers
+            .get(&id)
+            .filter(|known| Arc::ptr_eq(&known.codec, codec))
+        {
+            return Ok(known.clone());
+        }
+        let maintainer = Arc::new(Maintainer::new(codec.clone(), self.functions.as_ref())?);
+        maintainers.insert(id, maintainer.clone());
+        Ok(maintainer)
+    }
+
+    /// Writes changed definitions durably, then shows them.
+    ///
+    /// After an error the stored definitions decide: the answer of a write may be lost, the write not.
+    pub(crate) fn commit_definitions(&self, batch: WriteBatch, next: Catalog) -> Result<(), EngineError> {
+        let written = self.store.write(batch, Durability::Synced);
+        let mut definitions = None;
+        self.show_definitions(written, next, &mut definitions)
+    }
+
+    /// As [`Inner::commit_definitions`], of a batch with rows that only the changed definitions can read: nobody takes a
+    /// snapshot in between.
+    pub(crate) fn commit_definitions_with_rows(
+        &self,
+        batch: WriteBatch,
+        next: Catalog,
+    ) -> Result<(), EngineError> {
+        let mut definitions = Some(self.definitions.write());
+        let written = self.store.write(batch, Durability::Synced);
+        self.show_definitions(written, next, &mut definitions)
+    }
+
+    pub(crate) fn show_definitions<'d>(
+        &'d self,
+        written: Result<(), KvError>,
+        next: Catalog,
+        definitions: &mut Option<RwLockWriteGuard<'d, Arc<Definitions>>>,
+    ) -> Result<(), EngineError> {
+        let next = match &written {
+            Ok(()) => next,
+            Err(_) => match stored::load_catalog(self.store.as_ref()) {
+                Ok(stored) => stored.at_version(next.version),
+                Err(_) => return Ok(written?),
+            },
+        };
+        self.builds.look_at(&next);
+        let definitions = definitions.get_or_insert_with(|| self.definitions.write());
+        **definitions = Arc::new(Definitions::new(next, Some(definitions)));
+        Ok(written?)
+    }
+
+    /// Writes and shows a changed table.
+    pub(crate) fn commit_table(&self, mut batch: WriteBatch, table: Table) -> Result<(), EngineError> {
+        stored::put_table(&mut batch, &table);
+        let next = self.definitions().catalog.with_table(table);
+        self.commit_definitions(batch, next)
+    }
+
+    /// Returns the next id to give to a table or index.
+    pub(crate) fn next_storage_id(&self) -> Result<u32, EngineError> {
+        let stored = stored::next_id(self.store.as_ref())?;
+        Ok(stored.max(self.least_id.load(Ordering::Relaxed)))
+    }
+
+    /// Does not give an id again: storage may have half of a column family of that name, which the next open
+    /// drops, and until then refuses another.
+    pub(crate) fn pass_over(&self, id: u32) {
+        self.least_id.fetch_max(id.saturating_add(1), Ordering::Relaxed);
+    }
+
+    /// Creates column families of a table, empty: what an earlier failure left under their names goes first.
+    pub(crate) fn create_storage(&self, names: &[String], table: &Table) -> Result<(), EngineError> {
+        for name in names {
+            if self.store.table_exists(name) {
+                self.store.drop_table(name)?;
+            }
+            self.store.create_table(name, &storage_options(table, name))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,58 @@
+//! How a batch reaches storage, as durably as asked.
+
+use crate::EngineError;
+use crate::state::commits::Commits;
+use crate::state::group::Failure;
+use crate::state::lock::WriterGuard;
+use crate::state::shared::Inner;
+use rukh_kv::{Durability, WriteBatch};
+
+impl Inner {
+    /// Writes the changes of a commit at once, notes them, and gives up the writer lock; returns when
+    /// they are as durable as asked.
+    pub(crate) fn commit(
+        &self,
+        mut batch: WriteBatch,
+        durability: Durability,
+        guard: WriterGuard,
+        note: impl FnOnce(&Commits),
+    ) -> Result<(), EngineError> {
+        self.builds.note(&mut batch);
+        self.commit_noted(batch, durability, guard, note)
+    }
+
+    /// The same for a batch that leaves no word for builds of indexes: they know of it, or it changes no row.
+    pub(crate) fn commit_noted(
+        &self,
+        batch: WriteBatch,
+        durability: Durability,
+        guard: WriterGuard,
+        note: impl FnOnce(&Commits),
+    ) -> Result<(), EngineError> {
+        if batch.is_empty() {
+            note(&self.commits);
+            return Ok(());
+        }
+        let together = durability == Durability::Synced && (guard.is_contended() || self.group.is_busy());
+        let durability = match together {
+            true => Durability::Buffered,
+            false => durability,
+        };
+        let written = self.store.write(batch, durability);
+        note(&self.commits);
+        written?;
+        if !together {
+            return Ok(());
+        }
+        let commit = self.group.written();
+        drop(guard);
+        match self.group.wait(commit, || self.store.sync()) {
+            Ok(()) => Ok(()),
+            Err(Failure::Others) => Err(self.halt()),
+            Err(Failure::Own(error)) => {
+                self.halt();
+                Err(error.into())
+            }
+        }
+    }
+}

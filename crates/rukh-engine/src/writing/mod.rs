@@ -1,0 +1,14 @@
+//! Writing: statements, transactions, and what becomes of them in storage.
+
+pub(crate) mod commit;
+pub(crate) mod conflict;
+pub(crate) mod existing;
+pub(crate) mod history;
+pub(crate) mod ingest;
+pub(crate) mod pending;
+pub(crate) mod purge;
+pub(crate) mod settle;
+pub(crate) mod stage;
+pub(crate) mod transaction;
+pub(crate) mod unique;
+pub(crate) mod write;

@@ -1,0 +1,523 @@
+//! Transactions of several statements: snapshot isolation or READ COMMITTED, with or without waiting.
+//!
+//! A [`Transaction`] reads the snapshot taken at its beginning with its own changes on top, which
+//! lie in an overlay (`rukh_kv::Overlay`): to scans, lookups, counts and UNIQUE checks they look
+//! stored. Its statements are [`Write`]s like any other, whose batches go into the overlay; no lock
+//! of the database is held meanwhile.
+//!
+//! [`Transaction::commit`] takes the writer lock, fails with [`EngineError::Conflict`] if another
+//! has committed a change of a key that this one touched (`commits`), or of the definition of a
+//! table that it changed, and writes all changes in one batch. As index entries are derived from
+//! rows that nobody else has changed, they are right at that moment, too.
+//!
+//! Two kinds of transactions differ in when they learn of others:
+//!
+//! | begun with            | a row that another has changed                          | deadlocks     |
+//! |-----------------------|---------------------------------------------------------|---------------|
+//! | nothing               | is found by COMMIT                                      | cannot be     |
+//! | [`Patience`]          | is locked (`row_locks`), or found by the statement itself | are found   |
+//!
+//! A statement that fails because its snapshot is too old may be run again on a newer one: always under READ COMMITTED
+//! ([`Transaction::refresh`]), and where it is the first of the transaction, as nobody has seen what it was based on
+//! ([`Transaction::start_over`]). [`Transaction::take_outdated`] says that this was why it failed.
+//!
+//! What snapshot isolation lets through is told in `docs/transactions.md`.
+
+use crate::forms::statistics::Growth;
+use crate::reading::definitions::Definitions;
+use crate::reading::snapshot::Snapshot;
+use crate::state::commits::{Registration, RowLock, Touch, wanted_locks};
+use crate::state::lock::WriterLock;
+use crate::state::row_locks::{LOCK_BYTES, LockOwner, Patience};
+use crate::state::shared::{Engine, Inner};
+use crate::writing::write::{Target, Write};
+use crate::{EngineError, Row};
+use parking_lot::{Mutex, RwLock};
+use rukh_catalog::{Table, TableId};
+use rukh_kv::{Durability, Mark, Overlay, WriteBatch};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A transaction of several statements. Dropped without [`Transaction::commit`] it leaves no trace.
+pub struct Transaction {
+    open: Arc<Open>,
+}
+
+/// A state that a transaction can go back to; kept until dropped.
+pub struct Savepoint {
+    mark: Mark,
+    touched: usize,
+    grown: Growth,
+    /// How many locks the transaction had.
+    locks: usize,
+}
+
+/// What to do about a row that another transaction has locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockWait {
+    /// Waits for its end.
+    Wait,
+    /// Fails with [`EngineError::Locked`]: NOWAIT.
+    Fail,
+    /// Leaves the row out: SKIP LOCKED.
+    Skip,
+}
+
+/// What a transaction and its statements share.
+pub(crate) struct Open {
+    inner: Arc<Inner>,
+    read: RwLock<Read>,
+    overlay: Arc<Overlay>,
+    touched: Mutex<Vec<Touched>>,
+    /// By how many rows tables have grown.
+    grown: Mutex<Growth>,
+    /// One statement at a time.
+    statement: Arc<WriterLock>,
+    registration: Mutex<Registration>,
+    /// The rows it has locked, if it waits for others.
+    locks: Option<Locks>,
+    bytes_max: u64,
+}
+
+/// What the statements of a transaction read.
+struct Read {
+    /// The state at the beginning, or at that of the statement.
+    base: Snapshot,
+    /// The number of the last commit that is surely in it.
+    number: u64,
+    /// When the transaction began.
+    began: i64,
+}
+
+/// A key that was touched, with the number of the last commit that the statement could see.
+struct Touched {
+    read: u64,
+    touch: Touch,
+}
+
+/// The locks of a transaction that waits for others.
+struct Locks {
+    owner: LockOwner,
+    patience: Mutex<Patience>,
+    /// Whether a statement failed because its snapshot was too old.
+    outdated: AtomicBool,
+}
+
+impl Engine {
+    /// Begins a transaction: takes a snapshot, and no lock. Conflicts are found by its commit.
+    pub fn transaction(&self) -> Transaction {
+        self.begin_transaction(None)
+    }
+
+    /// Begins a transaction that locks the rows which it changes, and waits for others that have locked them.
+    pub fn transaction_that_waits(&self, patience: Patience) -> Transaction {
+        self.begin_transaction(Some(patience))
+    }
+
+    fn begin_transaction(&self, patience: Option<Patience>) -> Transaction {
+        let inner = self.inner.clone();
+        let locks = patience.map(|patience| Locks {
+            owner: inner.row_locks.owner(),
+            patience: Mutex::new(patience),
+            outdated: AtomicBool::new(false),
+        });
+        let registration = inner.commits.register();
+        Transaction {
+            open: Arc::new(Open {
+                read: RwLock::new(Read::of(inner.snapshot(), registration.began())),
+                overlay: Overlay::with_merge_operator(inner.store.merge_operator()),
+                touched: Mutex::default(),
+                grown: Mutex::default(),
+                statement: Arc::default(),
+                registration: Mutex::new(registration),
+                locks,
+                bytes_max: inner.transaction_bytes_max.load(Ordering::Relaxed),
+                inner,
+            }),
+        }
+    }
+
+    /// Sets how many bytes of changes a transaction may hold in memory before its statements fail
+    /// with [`EngineError::TransactionTooLarge`]; holds for transactions begun from now on.
+    pub fn set_transaction_bytes_max(&self, bytes: u64) {
+        self.inner.transaction_bytes_max.store(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Read {
+    fn of(base: Snapshot, number: u64) -> Self {
+        let began = base.now();
+        Read { base, number, began }
+    }
+}
+
+impl Transaction {
+    /// Whether it waits for others.
+    pub fn waits(&self) -> bool {
+        self.open.locks.is_some()
+    }
+
+    /// Sets how long statements wait for others from now on, if they do.
+    pub fn set_patience(&self, patience: Patience) {
+        if let Some(locks) = &self.open.locks {
+            *locks.patience.lock() = patience;
+        }
+    }
+
+    /// Whether a statement has failed since the last call because another had changed a row after the state that
+    /// the statement read. Run again on a newer state, it may succeed.
+    pub fn take_outdated(&self) -> bool {
+        let locks = self.open.locks.as_ref();
+        locks.is_some_and(|locks| locks.outdated.swap(false, Ordering::Relaxed))
+    }
+
+    /// Has the next statements read the newest state, as READ COMMITTED does; they see what the transaction changed itself as before.
+    ///
+    /// Of a transaction that does not wait for others, or that has changed a table whose definition is another now, the state
+    /// stays: its commit fails if others have changed the same rows.
+    pub fn refresh(&self) {
+        let Open { inner, read, .. } = &*self.open;
+        if !self.waits() {
+            return;
+        }
+        let number = self.open.registration.lock().newest();
+        let base = inner.snapshot();
+        let touched = self.open.touched.lock();
+        let mut read = read.write();
+        if changed_table(&base.definitions, &read.base, &touched).is_none() {
+            read.base = base;
+            read.number = number;
+        }
+    }
+
+    /// Has the transaction begin anew with the newest state: nothing that it has read was given out, and nothing is changed.
+    /// Locks stay.
+    pub fn start_over(&self) {
+        let Open {
+            inner,
+            read,
+            registration,
+            ..
+        } = &*self.open;
+        debug_assert!(self.open.overlay.is_empty(), "a transaction without changes");
+        let mut registration = registration.lock();
+        *registration = inner.commits.register();
+        *read.write() = Read::of(inner.snapshot(), registration.began());
+    }
+
+    /// Gives up the locks taken since a savepoint, or all: the transaction will not commit what they are for.
+    pub fn unlock(&self, since: Option<&Savepoint>) {
+        if let Some(locks) = &self.open.locks {
+            locks
+                .owner
+                .release_after(since.map_or(0, |savepoint| savepoint.locks));
+        }
+    }
+
+    /// Returns the state at the beginning with the changes of all statements so far.
+    pub fn snapshot(&self) -> Snapshot {
+        self.open.snapshot()
+    }
+
+    /// Begins a statement that changes something; waits for the one before.
+    ///
+    /// Its [`Write::commit`] makes the changes part of the transaction. Fails with
+    /// [`EngineError::ReadOnly`].
+    pub fn write(&self) -> Result<Write, EngineError> {
+        self.open.inner.check_writable()?;
+        let guard = self.open.statement.lock();
+        Ok(Write::new(
+            self.open.inner.clone(),
+            self.open.snapshot(),
+            guard,
+            Target::Transaction(self.open.clone()),
+        ))
+    }
+
+    /// Locks rows of a table that were read through [`Transaction::snapshot`], until the end of the
+    /// transaction or a return to a savepoint before; says for each whether it is locked, which only [`LockWait::Skip`]
+    /// leaves open. Of the rows the columns of the primary key are read.
+    ///
+    /// A transaction that waits for others fails with what [`Write::commit`] does, and with [`EngineError::Locked`]. The
+    /// commit of another fails with [`EngineError::Conflict`] if another has committed a change of one of the rows.
+    /// Fails with [`EngineError::ReadOnly`], and with [`EngineError::TransactionTooLarge`].
+    pub fn lock_rows(
+        &self,
+        table: &Table,
+        rows: &[Row],
+        lock: RowLock,
+        wait: LockWait,
+    ) -> Result<Vec<bool>, EngineError> {
+        let Open { inner, .. } = &*self.open;
+        inner.check_writable()?;
+        let definitions = self.open.base().definitions;
+        let codec = definitions.codec(table.id)?;
+        let mut touched = Vec::with_capacity(rows.len());
+        let mut key = Vec::new();
+        for row in rows {
+            key.clear();
+            codec.row_key(row, &mut key)?;
+            touched.push(inner.commits.locked(table.id, &key, lock));
+        }
+        let mut locked = vec![true; rows.len()];
+        if wait != LockWait::Wait {
+            for (touch, locked) in touched.iter().zip(&mut locked) {
+                *locked = self.open.try_lock(*touch, wait)?;
+            }
+            let mut taken = locked.iter();
+            touched.retain(|_| taken.next().copied().unwrap_or(false));
+            if touched.is_empty() {
+                return Ok(locked);
+            }
+        }
+        self.open.apply(&WriteBatch::new(), touched, &Growth::new())?;
+        Ok(locked)
+    }
+
+    /// Locks a table, until the end of the transaction or a return to a savepoint before: its commit fails with
+    /// [`EngineError::Conflict`] if another has committed a change of any row since the transaction began. If the
+    /// transaction waits for others, others that lock rows of the table wait for it.
+    ///
+    /// Fails with what [`Transaction::lock_rows`] does.
+    pub fn lock_table(&self, table: &Table, wait: LockWait) -> Result<(), EngineError> {
+        let Open { inner, .. } = &*self.open;
+        self.open.base().definitions.codec(table.id)?;
+        match inner.is_read_only() {
+            true => Ok(()),
+            false => {
+                let touch = inner.commits.table(table.id);
+                if wait != LockWait::Wait {
+                    self.open.try_lock(touch, wait)?;
+                }
+                self.open.apply(&WriteBatch::new(), vec![touch], &Growth::new())
+            }
+        }
+    }
+
+    /// Remembers the present state.
+    pub fn savepoint(&self) -> Savepoint {
+        Savepoint {
+            mark: self.open.overlay.mark(),
+            touched: self.open.touched.lock().len(),
+            grown: self.open.grown.lock().clone(),
+            locks: self.open.locks.as_ref().map_or(0, |locks| locks.owner.count()),
+        }
+    }
+
+    /// Undoes what was done since a savepoint of this transaction, which stays; gives up the locks taken since.
+    pub fn roll_back_to(&self, savepoint: &Savepoint) {
+        self.undo_to(savepoint);
+        self.unlock(Some(savepoint));
+    }
+
+    /// Undoes what was done since a savepoint, and keeps the locks: for a statement that is run again.
+    pub fn undo_to(&self, savepoint: &Savepoint) {
+        self.open.overlay.go_back(&savepoint.mark);
+        self.open.touched.lock().truncate(savepoint.touched);
+        self.open.grown.lock().clone_from(&savepoint.grown);
+    }
+
+    /// Writes all changes at once.
+    ///
+    /// Fails with [`EngineError::Conflict`], and then stores nothing.
+    pub fn commit(self, durability: Durability) -> Result<(), EngineError> {
+        let Open {
+            inner,
+            overlay,
+            touched,
+            grown,
+            locks,
+            ..
+        } = &*self.open;
+        let read = std::mem::take(&mut *touched.lock());
+        if read.is_empty() {
+            return Ok(());
+        }
+        let base = self.open.base();
+        let touched: Vec<Touch> = read.iter().map(|touched| touched.touch).collect();
+        let guard = inner.lock_writer()?;
+        if let Some(table) = changed_table(&inner.definitions(), &base, &read) {
+            return Err(conflict(&base, table, "The definition of the table has changed."));
+        }
+        // Who has locked a row keeps it, whichever kind of transaction wants it.
+        let mine = match locks {
+            Some(_) => None,
+            None => inner.row_locks.statement(),
+        };
+        if let Some(mine) = &mine
+            && !mine.try_all(wanted_locks(&touched))
+        {
+            let table = touched[0].table;
+            return Err(conflict(
+                &base,
+                table,
+                "A row that was changed here is locked by another.",
+            ));
+        }
+        if let Some(table) = self.open.changed(&read) {
+            return Err(conflict(&base, table, CHANGED_BY_ANOTHER));
+        }
+        let mut changed: BTreeMap<TableId, u64> = BTreeMap::new();
+        for touch in touched.iter().filter(|touch| touch.is_change()) {
+            *changed.entry(touch.table).or_default() += 1;
+        }
+        let batch = overlay.batch();
+        let beside_blocks = inner.changes_of(changed.keys().copied(), &batch);
+        inner.commit(batch, durability, guard, |commits| {
+            commits.note(&touched);
+        })?;
+        inner.note_all_growth(&grown.lock());
+        for (table, rows) in changed {
+            inner.note_changed_rows(table, rows);
+        }
+        inner.note_changes(&beside_blocks);
+        Ok(())
+    }
+}
+
+/// However it ends, others need not wait for it any longer.
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        self.unlock(None);
+    }
+}
+
+/// The cause of a conflict of rows.
+const CHANGED_BY_ANOTHER: &str = "A row that was changed here has been changed by another.";
+
+/// Returns a table whose definition is not what it was when its rows were read.
+fn changed_table(now: &Definitions, base: &Snapshot, touched: &[Touched]) -> Option<TableId> {
+    let tables: BTreeSet<TableId> = touched.iter().map(|touched| touched.touch.table).collect();
+    tables
+        .into_iter()
+        .find(|id| match (now.codec(*id), base.definitions.codec(*id)) {
+            (Ok(now), Ok(then)) => !Arc::ptr_eq(now, then) && heeded(&now.table) != heeded(&then.table),
+            _ => true,
+        })
+}
+
+/// Returns what writers heed of a table: indexes that nobody maintains may come and go.
+fn heeded(table: &Table) -> Table {
+    let mut table = Table::clone(table);
+    table.indexes.retain(|index| index.state.is_maintained());
+    table
+}
+
+fn conflict(base: &Snapshot, table: TableId, cause: &'static str) -> EngineError {
+    let table = base.name_of(table);
+    EngineError::Conflict { table, cause }
+}
+
+impl Open {
+    /// Returns when the transaction began: the time of all images that it makes and ends.
+    pub(crate) fn began(&self) -> i64 {
+        self.read.read().began
+    }
+
+    fn base(&self) -> Snapshot {
+        self.read.read().base.clone()
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let base = &self.read.read().base;
+        match self.overlay.is_empty() {
+            true => base.at_present(),
+            false => base.with_kv(self.overlay.over(base.raw.clone())),
+        }
+    }
+
+    /// Returns the number of the last commit that a change of a table may follow. What has a history is written as of the
+    /// beginning, so nothing of it may have changed since.
+    fn number_of(&self, table: TableId) -> u64 {
+        let read = self.read.read();
+        match read.base.definitions.history(table) {
+            Some(_) => self.registration.lock().began(),
+            None => read.number,
+        }
+    }
+
+    /// Tries to lock a row; `false` if another has locked it, or changed it meanwhile, and such rows are left out.
+    fn try_lock(&self, touch: Touch, wait: LockWait) -> Result<bool, EngineError> {
+        let Some(locks) = &self.locks else {
+            return Ok(true);
+        };
+        for (key, mode) in wanted_locks(&[touch]) {
+            if !locks.owner.try_lock(key, mode) {
+                return match wait {
+                    LockWait::Skip => Ok(false),
+                    LockWait::Wait | LockWait::Fail => Err(EngineError::Locked {
+                        table: self.base().name_of(touch.table),
+                    }),
+                };
+            }
+        }
+        let read = self.number_of(touch.table);
+        let touched = [Touched { read, touch }];
+        Ok(wait != LockWait::Skip || self.changed(&touched).is_none())
+    }
+
+    /// Locks keys that a statement touches, and finds out whether the statement has read them as they are.
+    fn lock(&self, touched: &[Touched]) -> Result<(), EngineError> {
+        let Some(locks) = &self.locks else {
+            return Ok(());
+        };
+        let patience = locks.patience.lock().clone();
+        let touches: Vec<Touch> = touched.iter().map(|touched| touched.touch).collect();
+        for (key, mode) in wanted_locks(&touches) {
+            locks.owner.lock(key, mode, &patience)?;
+        }
+        let Some(table) = self.changed(touched) else {
+            return Ok(());
+        };
+        let base = self.base();
+        let is_new = self.read.read().number == self.registration.lock().began();
+        // A newer state does not help what has a history, unless the transaction begins anew with it.
+        let is_curable = is_new || base.definitions.history(table).is_none();
+        locks.outdated.store(is_curable, Ordering::Relaxed);
+        Err(conflict(&base, table, CHANGED_BY_ANOTHER))
+    }
+
+    /// Returns the table of a key that another has changed since it was read.
+    fn changed(&self, touched: &[Touched]) -> Option<TableId> {
+        let since = touched.iter().map(|touched| (touched.read, &touched.touch));
+        self.registration.lock().conflict(since)
+    }
+
+    /// Takes the changes of a statement, or nothing of it.
+    pub(crate) fn apply(
+        &self,
+        batch: &WriteBatch,
+        touched: Vec<Touch>,
+        grown: &Growth,
+    ) -> Result<(), EngineError> {
+        let touched: Vec<Touched> = touched
+            .into_iter()
+            .map(|touch| Touched {
+                read: self.number_of(touch.table),
+                touch,
+            })
+            .collect();
+        self.check_size(batch, touched.len())?;
+        self.lock(&touched)?;
+        self.overlay.apply(batch)?;
+        self.touched.lock().extend(touched);
+        let mut sums = self.grown.lock();
+        for (table, rows) in grown {
+            *sums.entry(*table).or_default() += rows;
+        }
+        Ok(())
+    }
+
+    /// Fails if the changes of a statement are too much beside those before.
+    fn check_size(&self, batch: &WriteBatch, touched: usize) -> Result<(), EngineError> {
+        let lock_bytes = self.locks.as_ref().map_or(0, |_| LOCK_BYTES);
+        let touched_bytes = (size_of::<Touched>() + lock_bytes) * (self.touched.lock().len() + touched);
+        match self.overlay.bytes_with(batch) + touched_bytes as u64 > self.bytes_max {
+            true => Err(EngineError::TransactionTooLarge {
+                limit_bytes: self.bytes_max,
+            }),
+            false => Ok(()),
+        }
+    }
+}
