@@ -83,6 +83,8 @@ fn check_name(path: &str) -> Vec<Finding> {
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == extra || c == '_')
     };
     let fault = match name.rsplit_once('.').map(|(_, ending)| ending) {
+        // What a folder is for.
+        Some("md") if stem == "README" => return Vec::new(),
         // The name of a program is that of its file, and programs have hyphens.
         Some("rs") if path.contains("/bin/") && fits('-') => return Vec::new(),
         Some("rs" | "sql" | "slt") if !fits('_') => "file name is not snake_case",
@@ -164,6 +166,7 @@ mod tests {
         );
         assert!(check_text("crates/a/src/bin/b-c.rs", "").is_empty());
         assert!(check_text("docs/decisions/0001-one-profile.md", "").is_empty());
+        assert!(check_text("docs/README.md", "").is_empty());
         assert!(check_text("ARCHITECTURE.md", "").is_empty());
     }
 }
