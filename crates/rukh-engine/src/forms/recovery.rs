@@ -34,7 +34,7 @@ pub enum Recovery {
         /// Name of the index.
         index: String,
     },
-    /// The rows of a table are not there, see [`EngineError::TableLost`].
+    /// The rows of a table are not there, see [`EngineError::TableLost`](crate::EngineError::TableLost).
     LostTable {
         /// Name of the table.
         table: String,

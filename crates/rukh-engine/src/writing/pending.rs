@@ -119,7 +119,7 @@ pub(crate) const CHUNK_ROWS: usize = 1024;
 /// What INSERT does with a row whose key, or UNIQUE value, is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnConflict {
-    /// Fails with [`EngineError::UniqueViolation`].
+    /// Fails with [`EngineError::UniqueViolation`](crate::EngineError::UniqueViolation).
     Error,
     /// Leaves the row out: ON CONFLICT DO NOTHING.
     Ignore,
