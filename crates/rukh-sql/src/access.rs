@@ -11,9 +11,10 @@ use rukh_planner::{
     Predicate, Query, Run, Source, Statistics, TermId, TermKind, Union, access_path, bind, evaluate,
 };
 
-use crate::context::{CancelHandle, Notice, StatementContext};
+use crate::context::{CancelHandle, StatementContext};
 use crate::expressions::parse_predicate;
 use crate::hints::TableHint;
+use crate::notice::Notice;
 use crate::translate::{Translator, index_expressions};
 use crate::within::RowNames;
 use rukh_error::SqlError;

@@ -18,15 +18,15 @@ use std::time::Duration;
 
 use rukh_catalog::{Catalog, Table};
 use rukh_engine::{LockWait, Patience, Row, RowLock, Savepoint, Snapshot, Transaction, Write};
-
-use crate::context::Notice;
-use crate::session::Session;
-use crate::settings::{Settings, WhenLocked};
-use rukh_error::SqlError;
 use rukh_syntax::{
     CopyDirection, Isolation, KeptStatement, LockStatement, Name, Ownable, SchemaStatement, Statement,
     TransactionModes, TransactionStatement,
 };
+
+use crate::notice::Notice;
+use crate::session::Session;
+use crate::settings::{Settings, WhenLocked};
+use rukh_error::SqlError;
 
 /// Where a session stands, as PostgreSQL tells its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,16 +21,15 @@ use datafusion::logical_expr::{Expr, ExprSchemable};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::scalar::ScalarValue;
 use rukh_engine::Snapshot;
+use rukh_syntax::make::select_joined;
 use rukh_syntax::sqlparser::ast::{self, Ident, Query, SelectItem, SelectItemQualifiedWildcardKind, Visitor};
+use rukh_syntax::{Walk, folded};
 
 use crate::expressions;
 use crate::output_names::column_name;
-use crate::sequences::calls_sequence;
+use crate::sequence_calls::calls_sequence;
 use crate::session::Session;
-use rukh_error::HIDDEN;
-use rukh_error::SqlError;
-use rukh_syntax::make::select_joined;
-use rukh_syntax::{Walk, folded};
+use rukh_error::{HIDDEN, SqlError};
 
 /// One relation of the rows: the name that expressions know it by, and its columns.
 #[derive(Clone, Debug)]

@@ -2,25 +2,26 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
-use datafusion::arrow::datatypes::{DataType as ArrowType, Field, Schema};
+use datafusion::arrow::array::RecordBatch;
 use datafusion::scalar::ScalarValue;
 use rukh_catalog::{Catalog, Table, View};
 use rukh_engine::{Engine, ScrubReport};
 use rukh_planner::Constant;
+use rukh_syntax::{ExplainFormat, KeptStatement, ObjectName, ShowStatement, Statement};
 
-use crate::context::{Notice, QueryStats, RunPath};
+use crate::context::{QueryStats, RunPath};
 use crate::copy::CopyClient;
+use crate::notice::Notice;
 use crate::parsing::parse;
 use crate::progress::Task;
 use crate::qualify::qualify;
 use crate::rows::Rows;
 use crate::session::{Outcome, Session};
 use crate::statistics::analyze;
+use crate::text_batch::text_batch;
 use crate::{copy, ddl, dml, explain, locking, operations, point_write, roles, show};
 use rukh_error::SqlError;
 use rukh_functions::scalars::scalar_from_datum;
-use rukh_syntax::{ExplainFormat, KeptStatement, ObjectName, ShowStatement, Statement};
 
 /// A statement parsed once, to be run with parameters.
 #[derive(Clone, Debug)]
@@ -477,23 +478,6 @@ pub(crate) fn verb_of(statement: &Statement) -> &'static str {
 /// Returns tag and rows of a statement that wrote.
 pub(crate) fn tagged(verb: &str, written: dml::Written) -> (String, Option<Rows>) {
     (format!("{verb} {}", written.count), written.rows)
-}
-
-/// Makes a batch of text columns.
-pub(crate) fn text_batch<const N: usize>(
-    names: &[&str; N],
-    columns: [Vec<String>; N],
-) -> Result<RecordBatch, SqlError> {
-    let fields = names
-        .iter()
-        .map(|name| Field::new(*name, ArrowType::Utf8, false))
-        .collect::<Vec<_>>();
-    let arrays = columns
-        .into_iter()
-        .map(|values| Arc::new(StringArray::from(values)) as ArrayRef)
-        .collect();
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
-        .map_err(|error| SqlError::internal(error.to_string()))
 }
 
 fn stats_batch(stats: Option<QueryStats>) -> Result<RecordBatch, SqlError> {

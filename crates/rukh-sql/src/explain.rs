@@ -15,21 +15,18 @@ use rukh_planner::{
     explain_json, explain_lookup_text, explain_text, missing_index, narrowed_text, with_alternatives_json,
 };
 use rukh_syntax::sqlparser::ast;
+use rukh_syntax::{ExplainFormat, Statement, quoted};
 use serde_json::{Value, json};
 
 use crate::access::{Conditions, Wanted};
 use crate::context::StatementContext;
 use crate::direct::{Chosen, DirectPlan};
-use crate::dispatch::text_batch;
-use crate::dml;
-use crate::locking;
 use crate::operators::{LookupJoinExec, ScanExec};
-use crate::pg_catalog;
 use crate::rows::Rows;
 use crate::session::{Planned, Session};
-use rukh_error::HIDDEN;
-use rukh_error::SqlError;
-use rukh_syntax::{ExplainFormat, Statement, quoted};
+use crate::text_batch::text_batch;
+use crate::{dml, locking, pg_catalog};
+use rukh_error::{HIDDEN, SqlError};
 
 /// What EXPLAIN is asked for.
 #[derive(Clone, Copy)]

@@ -18,21 +18,21 @@ use datafusion::physical_expr::PhysicalExpr;
 use rukh_catalog::{ColumnId, Table};
 use rukh_engine::{EngineError, RowFunction, RowFunctions};
 use rukh_keys::{DataType, Datum};
+use rukh_syntax::Walk;
 use rukh_syntax::sqlparser::ast::{self, ExprWithAlias, Visitor};
 
 use crate::cast_types::CastTypes;
-use crate::general::session_config;
+use crate::config::session_config;
 use crate::in_lists::simplified_apart;
 use crate::intervals::Intervals;
 use crate::literals::typed_expression;
 use crate::parsing::parse_expression;
-use crate::sequences::calls_sequence;
+use crate::sequence_calls::calls_sequence;
 use crate::table_schema::table_schema;
 use rukh_error::SqlError;
 use rukh_functions::batch::batch_of_rows;
 use rukh_functions::scalars::{assigned_datums, datum_from_scalar};
 use rukh_functions::types::data_type_of;
-use rukh_syntax::Walk;
 
 /// DataFusion's functions and typing rules, without any table.
 static STATE: LazyLock<SessionState> = LazyLock::new(|| {

@@ -11,7 +11,6 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
-use datafusion::prelude::SessionConfig;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::parser::Statement as PlannedStatement;
 use rukh_catalog::Catalog;
@@ -20,33 +19,27 @@ use rukh_syntax::sqlparser::ast;
 use crate::array_parameters::with_arrays;
 use crate::cast_names::tell_apart;
 use crate::cast_types::CastTypes;
+use crate::config::{CATALOG, session_config};
 use crate::correlated::joined_by_domain;
-use crate::expressions;
+use crate::current::CurrentStatement;
 use crate::in_lists::{join_again, keep_apart};
 use crate::literals::type_literals;
 use crate::operators::{
     Abandoned, BlockTotals, FewGroups, LateColumns, LookupJoins, MergeJoins, OnePerGroup, OrderUse,
     RepeatedSides, RuntimeFilters, TopN, ends_with,
 };
-use crate::provider::{CurrentStatement, RukhCatalog};
+use crate::provider::RukhCatalog;
 use crate::push_down::logical_rules;
 use crate::rewrite::rewrite;
 use crate::subqueries::single_values;
 use crate::{
-    inner_order, joined, named_windows, once, outer_names, past, sample, set_operations, short_aliases,
-    stars, views,
+    expressions, inner_order, joined, named_windows, once, outer_names, past, sample, set_operations,
+    short_aliases, stars, views,
 };
 use rukh_error::SqlError;
 
 /// Memory that one database's queries share for sorts, joins and aggregates before they spill, bytes.
 pub(crate) const QUERY_MEMORY_MAX: usize = 768 << 20;
-
-/// Keys of one side of a hash join that the scan of the other side is told one by one, and their bytes.
-const JOIN_LIST_MAX: usize = 10_000;
-const JOIN_LIST_BYTES_MAX: usize = 1 << 20;
-
-/// Name of the DataFusion catalog that holds the tables.
-const CATALOG: &str = "rukh";
 
 /// Makes the environment that all sessions of a database share: memory limit and spill files.
 pub(crate) fn runtime_env(memory_bytes: usize) -> Result<Arc<RuntimeEnv>, SqlError> {
@@ -99,25 +92,6 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
         }
     }
     rules
-}
-
-/// Returns how DataFusion is set up: PostgreSQL's literals and NULL order.
-pub(crate) fn session_config() -> SessionConfig {
-    let mut config = SessionConfig::new()
-        .with_default_catalog_and_schema(CATALOG, "public")
-        .with_create_default_catalog_and_schema(false)
-        .with_information_schema(false);
-    let options = config.options_mut();
-    options.sql_parser.parse_float_as_decimal = true;
-    options.sql_parser.map_string_types_to_utf8view = false;
-    options.sql_parser.default_null_ordering = "nulls_max".to_string();
-    // It leaves out the ORDER BY of subqueries; where that matters is said by `inner_order`.
-    options.sql_parser.enable_subquery_sort_elimination = false;
-    // Its heap of the first groups takes NaN for less than any number, or fails.
-    options.optimizer.enable_topk_aggregation = false;
-    options.optimizer.hash_join_inlist_pushdown_max_distinct_values = JOIN_LIST_MAX;
-    options.optimizer.hash_join_inlist_pushdown_max_size = JOIN_LIST_BYTES_MAX;
-    config
 }
 
 /// Plans a query up to DataFusion's optimised logical plan, parameters filled in.

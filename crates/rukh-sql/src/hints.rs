@@ -3,12 +3,13 @@
 //! A hint may name a table, by name or alias, in parentheses; without a name it holds for every
 //! table of the query. What is not understood gives a notice, never silence.
 
-use rukh_planner::Hint;
-use rukh_syntax::sqlparser::ast::{Query, Select, TableFactor, TableWithJoins, Visitor};
 use std::ops::ControlFlow;
 
-use crate::context::Notice;
+use rukh_planner::Hint;
 use rukh_syntax::Walk;
+use rukh_syntax::sqlparser::ast::{Query, Select, TableFactor, TableWithJoins, Visitor};
+
+use crate::notice::Notice;
 
 /// A hint for one table, or for all.
 #[derive(Clone, Debug, PartialEq, Eq)]

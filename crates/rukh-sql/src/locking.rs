@@ -24,18 +24,16 @@ use rukh_catalog::{Catalog, ColumnId, Table};
 use rukh_engine::{LockWait, Row, RowLock};
 use rukh_keys::Datum;
 use rukh_syntax::sqlparser::ast::{
-    self, Expr, Ident, JoinOperator, LimitClause, LockType, NonBlock, Query, Select, SelectItem, SetExpr,
-    TableFactor,
+    self, Expr, Ident, LimitClause, LockType, NonBlock, Query, Select, SelectItem, SetExpr,
 };
 
-use crate::dml::calls;
 use crate::expressions::is_aggregate;
+use crate::locked_relations::{is_of, relations_of};
 use crate::rows::Rows;
+use crate::select_calls::calls;
 use crate::session::Session;
-use rukh_error::HIDDEN;
-use rukh_error::SqlError;
+use rukh_error::{HIDDEN, SqlError};
 use rukh_functions::scalars::datums_from_array;
-use rukh_syntax::{ObjectName, folded};
 
 /// Most bytes of rows that one statement may lock: they are held until all are locked.
 const LOCKED_BYTES_MAX: usize = 512 << 20;
@@ -80,19 +78,6 @@ pub(crate) fn query(session: &mut Session, query: &Query, params: &[ScalarValue]
 /// Fails if a query cannot lock its rows.
 pub(crate) fn check(catalog: &Catalog, query: &Query) -> Result<(), SqlError> {
     Locked::of_query(catalog, query).map(drop)
-}
-
-/// Returns the tables whose rows a query locks.
-pub(crate) fn names(query: &Query) -> Vec<ObjectName> {
-    let SetExpr::Select(select) = query.body.as_ref() else {
-        return Vec::new();
-    };
-    let relations = relations_of(select).unwrap_or_default().into_iter();
-    let named = relations.filter(|relation| {
-        let of = |lock: &ast::LockClause| is_of(lock, &relation.name);
-        query.locks.iter().any(of)
-    });
-    named.filter_map(|relation| relation.table.ok()).collect()
 }
 
 /// The tables whose rows are locked.
@@ -182,15 +167,6 @@ fn rows_of(value: &ScalarValue, what: &str) -> Result<Option<usize>, SqlError> {
         ScalarValue::Int64(Some(rows)) => Ok(Some(usize::try_from(rows).map_err(|_| negative())?)),
         _ => Ok(None),
     }
-}
-
-/// An item of FROM.
-struct Relation {
-    name: String,
-    /// The name of a table, or what else it is.
-    table: Result<ObjectName, &'static str>,
-    /// Whether a join may give rows without one of its own.
-    nullable: bool,
 }
 
 impl Locked {
@@ -316,38 +292,6 @@ impl Locked {
     }
 }
 
-impl Relation {
-    /// Returns the table that the relation is.
-    fn table(&self, catalog: &Catalog, query: &Query, clause: &str) -> Result<Arc<Table>, SqlError> {
-        let unsupported = |what: &str| {
-            let message = format!("{clause} cannot be applied to {what}");
-            Err(SqlError::unsupported(message).with_hint("Say which tables are meant: FOR UPDATE OF table."))
-        };
-        let name = match &self.table {
-            Ok(name) => name,
-            Err(what) => return unsupported(what),
-        };
-        let with = query.with.iter().flat_map(|with| &with.cte_tables);
-        if name.schema.is_none() && with.into_iter().any(|cte| folded(&cte.alias.name) == name.name) {
-            return unsupported("a WITH query");
-        }
-        let schema = name.schema.as_deref().unwrap_or("public");
-        match catalog.table_named(schema, &name.name) {
-            Ok(_) if self.nullable => unsupported("the nullable side of an outer join"),
-            Ok(table) => Ok(table.clone()),
-            Err(_) if catalog.view_named(schema, &name.name).is_some() => unsupported("a view"),
-            Err(_) if is_of_system(name) => unsupported("a system table"),
-            Err(_) => Err(name.undefined()),
-        }
-    }
-}
-
-fn is_of_system(name: &ObjectName) -> bool {
-    let schema = name.schema.as_deref();
-    schema.is_some_and(|schema| matches!(schema, "pg_catalog" | "information_schema"))
-        || (schema.is_none() && name.name.starts_with("pg_"))
-}
-
 fn key_columns(table: &Table) -> Vec<ColumnId> {
     let mut ids: Vec<ColumnId> = Vec::new();
     for id in table
@@ -366,18 +310,6 @@ fn clause_of(lock: &ast::LockClause) -> &'static str {
     match lock.lock_type {
         LockType::Update => "FOR UPDATE",
         LockType::Share => "FOR SHARE",
-    }
-}
-
-/// Whether a clause is about a relation of this name.
-fn is_of(lock: &ast::LockClause, name: &str) -> bool {
-    match &lock.of {
-        None => true,
-        Some(of) => {
-            of.0.last()
-                .and_then(|part| part.as_ident())
-                .is_some_and(|part| folded(part) == name)
-        }
     }
 }
 
@@ -403,65 +335,4 @@ fn locked_select<'q>(query: &'q Query, clause: &str) -> Result<&'q Select, SqlEr
         }
         () => Ok(select),
     }
-}
-
-/// Returns the items of FROM.
-fn relations_of(select: &Select) -> Result<Vec<Relation>, SqlError> {
-    let mut all = Vec::new();
-    for from in &select.from {
-        let mut joined = vec![relation(&from.relation)?];
-        for join in &from.joins {
-            let mut next = relation(&join.relation)?;
-            match &join.join_operator {
-                JoinOperator::Join(_) | JoinOperator::Inner(_) | JoinOperator::CrossJoin(_) => {}
-                JoinOperator::Left(_) | JoinOperator::LeftOuter(_) => next.nullable = true,
-                JoinOperator::Right(_) | JoinOperator::RightOuter(_) => {
-                    joined.iter_mut().for_each(|before| before.nullable = true);
-                }
-                JoinOperator::FullOuter(_) => {
-                    next.nullable = true;
-                    joined.iter_mut().for_each(|before| before.nullable = true);
-                }
-                _ => {
-                    return Err(SqlError::unsupported(
-                        "rows of this kind of join cannot be locked",
-                    ));
-                }
-            }
-            joined.push(next);
-        }
-        all.append(&mut joined);
-    }
-    Ok(all)
-}
-
-fn relation(factor: &TableFactor) -> Result<Relation, SqlError> {
-    let (table, alias) = match factor {
-        TableFactor::Table {
-            args: Some(_), alias, ..
-        } => (Err("a function"), alias),
-        TableFactor::Table {
-            version: Some(_),
-            alias,
-            ..
-        } => (Err("rows of the past"), alias),
-        TableFactor::Table { name, alias, .. } => (Ok(ObjectName::from_ast(name)?), alias),
-        TableFactor::Derived { alias, .. } => (Err("a subquery"), alias),
-        TableFactor::Function { alias, .. } | TableFactor::TableFunction { alias, .. } => {
-            (Err("a function"), alias)
-        }
-        TableFactor::NestedJoin { alias, .. } => (Err("a join"), alias),
-        TableFactor::UNNEST { alias, .. } => (Err("a function"), alias),
-        _ => (Err("this kind of relation"), &None),
-    };
-    let name = match (alias, &table) {
-        (Some(alias), _) => folded(&alias.name),
-        (None, Ok(name)) => name.name.clone(),
-        (None, Err(_)) => String::new(),
-    };
-    Ok(Relation {
-        name,
-        table,
-        nullable: false,
-    })
 }

@@ -8,14 +8,14 @@ use rukh_catalog::Table;
 use rukh_engine::{Engine, PartKind, StoredPart};
 use rukh_keys::{DataType, Datum};
 use rukh_kv::{Backup, Backups, TableUsage};
+use rukh_syntax::{ObjectName, VacuumStatement};
 
-use crate::dispatch::text_batch;
 use crate::rows::Rows;
 use crate::session::Session;
 use crate::show::{batch, texts};
 use crate::statistics::analyze;
+use crate::text_batch::text_batch;
 use rukh_error::SqlError;
-use rukh_syntax::{ObjectName, VacuumStatement};
 
 /// Runs BACKUP DATABASE; returns what was added.
 pub(crate) fn backup(session: &Session, directory: &str, keep: Option<usize>) -> Result<Rows, SqlError> {

@@ -21,13 +21,13 @@ use rukh_keys::{DataType, Datum, KeyRange};
 use rukh_syntax::sqlparser::ast::{
     self, AssignmentTarget, BinaryOperator, Expr, FromTable, ObjectNamePart, TableFactor, TableWithJoins,
 };
+use rukh_syntax::{ObjectName, Statement, folded};
 
-use crate::context::PathSetting;
 use crate::dml::literal;
 use crate::session::Session;
+use crate::settings::PathSetting;
 use rukh_error::SqlError;
 use rukh_functions::scalars::datum_from_scalar;
-use rukh_syntax::{ObjectName, Statement, folded};
 
 /// A change of the row under one key.
 struct PointWrite {

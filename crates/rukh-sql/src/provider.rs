@@ -14,17 +14,15 @@ use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::union::UnionExec;
-use parking_lot::Mutex;
 use rukh_catalog::Table;
 
-use crate::activity::{Asking, WithActivity};
+use crate::activity::WithActivity;
 use crate::context::StatementContext;
-use crate::information_schema;
+use crate::current::CurrentStatement;
 use crate::operators::ScanExec;
-use crate::past;
 use crate::pg_catalog::PgCatalog;
-use crate::sequences;
 use crate::table_schema::table_schema;
+use crate::{information_schema, past, sequences};
 
 /// A table at the snapshot of one statement.
 #[derive(Debug)]
@@ -118,44 +116,12 @@ fn has_subquery(expr: &Expr) -> bool {
     visited.is_err() || found
 }
 
-/// Where the running statement of a session finds its context.
-#[derive(Debug)]
-pub(crate) struct CurrentStatement {
-    context: Mutex<Option<Arc<StatementContext>>>,
-    asking: Asking,
-}
-
-impl CurrentStatement {
-    /// Makes the place for a session, where no statement runs.
-    pub(crate) fn new(asking: Asking) -> Self {
-        CurrentStatement {
-            context: Mutex::new(None),
-            asking,
-        }
-    }
-
-    /// Makes a statement the running one.
-    pub(crate) fn set(&self, context: Arc<StatementContext>) {
-        *self.context.lock() = Some(context);
-    }
-
-    /// Leaves no statement the running one.
-    pub(crate) fn forget(&self) {
-        *self.context.lock() = None;
-    }
-
-    /// Returns the context of the running statement.
-    pub(crate) fn context(&self) -> Option<Arc<StatementContext>> {
-        self.context.lock().clone()
-    }
-
-    /// Returns `pg_catalog`.
-    fn system(&self, context: &Arc<StatementContext>) -> Arc<dyn SchemaProvider> {
-        Arc::new(WithActivity {
-            inner: Arc::new(PgCatalog::new(context.clone())),
-            asking: self.asking.clone(),
-        })
-    }
+/// Returns `pg_catalog` as a statement sees it.
+fn system(current: &CurrentStatement, context: &Arc<StatementContext>) -> Arc<dyn SchemaProvider> {
+    Arc::new(WithActivity {
+        inner: Arc::new(PgCatalog::new(context.clone())),
+        asking: current.asking().clone(),
+    })
 }
 
 /// The database as a DataFusion catalog: schemas of tables, and `information_schema`.
@@ -182,7 +148,7 @@ impl CatalogProvider for RukhCatalog {
         let context = self.current.context()?;
         match name {
             "information_schema" => Some(information_schema::schema_provider(&context)),
-            "pg_catalog" => Some(self.current.system(&context)),
+            "pg_catalog" => Some(system(&self.current, &context)),
             _ => Some(Arc::new(RukhSchema {
                 context,
                 name: name.to_string(),
@@ -221,7 +187,7 @@ impl SchemaProvider for RukhSchema {
             return Ok(Some(Arc::new(RukhTable::new(self.context.clone(), table))));
         }
         if let Some(sequence) = self.context.snapshot.catalog.sequence_named(&self.name, name) {
-            let table = sequences::as_table(&self.current.asking.engine, sequence);
+            let table = sequences::as_table(&self.current.asking().engine, sequence);
             return Ok(Some(
                 table.map_err(|error| DataFusionError::External(Box::new(error)))?,
             ));
@@ -250,6 +216,6 @@ impl SchemaProvider for RukhSchema {
 impl RukhSchema {
     /// Names in `pg_catalog` need no schema before them, as in PostgreSQL.
     fn system_schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
-        (self.name == "public" && name.starts_with("pg_")).then(|| self.current.system(&self.context))
+        (self.name == "public" && name.starts_with("pg_")).then(|| system(&self.current, &self.context))
     }
 }

@@ -11,15 +11,13 @@
 //!
 //! Where a WHERE is not true it does not matter whether it is false or NULL. DataFusion compares one column only.
 
+use rukh_syntax::make::{call, derived, select};
 use rukh_syntax::sqlparser::ast::helpers::attached_token::AttachedToken;
 use rukh_syntax::sqlparser::ast::{BinaryOperator, CaseWhen, Expr, Ident, Query, SelectItem, Value};
 
-use crate::dml::width_of;
+use crate::query_width::width_of;
 use crate::rewrite::row;
-use rukh_error::HIDDEN;
-use rukh_error::SqlError;
-use rukh_syntax::make::call;
-use rukh_syntax::make::{derived, select};
+use rukh_error::{HIDDEN, SqlError};
 
 /// Spells out the rows that the conjuncts of a condition look for.
 pub(crate) fn spell_out_conjuncts(condition: &mut Expr) {

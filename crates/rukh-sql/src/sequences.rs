@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch};
@@ -23,15 +22,12 @@ use datafusion::logical_expr::{
 use parking_lot::Mutex;
 use rukh_catalog::{PUBLIC, Sequence, SequenceId};
 use rukh_engine::{Engine, SequenceBlock, SequenceState};
-use rukh_syntax::sqlparser::ast::{self, Visitor};
+use rukh_syntax::{parse_object_name, quoted};
 
 use crate::parsing::parse_expression;
 use crate::pg_catalog::{self, Relation};
+use crate::sequence_calls::{FUNCTIONS, next_of};
 use rukh_error::SqlError;
-use rukh_syntax::{Walk, parse_object_name, quoted};
-
-/// The functions of this file.
-const FUNCTIONS: &[&str] = &["nextval", "currval", "lastval", "setval"];
 
 /// What one session knows of sequences.
 pub(crate) struct Sequences {
@@ -243,54 +239,6 @@ pub(crate) fn register(state: &mut SessionState, sequences: &Arc<Sequences>) {
         state
             .register_udf(Arc::new(ScalarUDF::from(function)))
             .expect("functions of a session can be added to");
-    }
-}
-
-/// Whether an expression calls one of the functions, outside of subqueries or within.
-pub(crate) fn calls_sequence(expr: &ast::Expr) -> bool {
-    struct Finder;
-    impl Visitor for Finder {
-        type Break = ();
-
-        fn pre_visit_expr(&mut self, expr: &ast::Expr) -> ControlFlow<()> {
-            match expr {
-                ast::Expr::Function(call)
-                    if FUNCTIONS.contains(&call.name.to_string().to_lowercase().as_str()) =>
-                {
-                    ControlFlow::Break(())
-                }
-                _ => ControlFlow::Continue(()),
-            }
-        }
-    }
-    expr.walk(&mut Finder).is_break()
-}
-
-/// Returns the name in `nextval('name')`, if an expression is that and nothing else.
-pub(crate) fn next_of(expr: &ast::Expr) -> Option<String> {
-    let ast::Expr::Function(call) = expr else {
-        return None;
-    };
-    let ast::FunctionArguments::List(list) = &call.args else {
-        return None;
-    };
-    let [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument))] = list.args.as_slice() else {
-        return None;
-    };
-    let argument = match argument {
-        ast::Expr::Cast { expr, data_type, .. } if data_type.to_string().eq_ignore_ascii_case("regclass") => {
-            expr
-        }
-        other => other,
-    };
-    match argument {
-        ast::Expr::Value(value) if call.name.to_string().eq_ignore_ascii_case("nextval") => {
-            match &value.value {
-                ast::Value::SingleQuotedString(name) => Some(name.clone()),
-                _ => None,
-            }
-        }
-        _ => None,
     }
 }
 

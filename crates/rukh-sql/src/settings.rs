@@ -4,12 +4,12 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::client_settings::ClientSettings;
-use crate::context::PathSetting;
-use crate::search_path::SearchPath;
-use crate::slow_log::{duration_text, parse_duration};
-use rukh_error::SqlError;
 use rukh_syntax::{Isolation, serializable};
+
+use crate::client_settings::ClientSettings;
+use crate::durations::{duration_text, parse_duration};
+use crate::search_path::SearchPath;
+use rukh_error::SqlError;
 
 /// Ways of reading that the planner may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -429,4 +429,14 @@ fn invalid(name: &str, value: &str) -> SqlError {
         "22023",
         format!("invalid value for parameter \"{name}\": \"{value}\""),
     )
+}
+
+/// Forces one way of running statements, for tests and for doubt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PathSetting {
+    /// Direct where it can be, general otherwise.
+    #[default]
+    Auto,
+    /// Always general.
+    General,
 }

@@ -12,16 +12,16 @@ use std::slice;
 
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement as PlannedStatement;
+use rukh_syntax::make::select_from;
 use rukh_syntax::sqlparser::ast::{
     self, Ident, Query, SelectItem, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins, Visitor,
     VisitorMut, With,
 };
+use rukh_syntax::{Walk, WalkMut};
 
-use crate::dml::width_of;
+use crate::query_width::width_of;
 use crate::rewrite::rewrite;
 use rukh_error::SqlError;
-use rukh_syntax::make::select_from;
-use rukh_syntax::{Walk, WalkMut};
 
 /// Spells out the names that aliases of a query leave out.
 pub(crate) async fn spell_out(state: &SessionState, query: &mut Query) -> Result<(), SqlError> {

@@ -5,7 +5,7 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType as ArrowType, SchemaRef};
 use rukh_keys::Datum;
 
-use super::import::{Assembler, Columns, Import};
+use super::rows_in::{Assembler, Columns, Import};
 use rukh_error::SqlError;
 use rukh_functions::scalars::assigned_datums;
 

@@ -12,12 +12,11 @@ use std::io::{self, BufReader, Read};
 
 use rukh_keys::{DataType, Datum};
 
-use super::file_error;
-use super::import::{Assembler, Import, invalid_utf8};
+use super::errors::file_error;
+use super::rows_in::{Assembler, Import, invalid_utf8};
+use crate::copy::lines::SIGNATURE;
 use crate::{SqlError, binary};
 
-/// What a file starts with.
-pub(super) const SIGNATURE: &[u8; 11] = b"PGCOPY\n\xff\r\n\0";
 /// Flags of which those are that a reader must know.
 const CRITICAL: u32 = 0xffff_0000;
 /// Longest field, bytes.

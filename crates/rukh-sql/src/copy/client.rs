@@ -2,9 +2,10 @@
 
 use std::io::{self, Read};
 
-use super::run::file_error;
-use rukh_error::SqlError;
 use rukh_syntax::{CopyDirection, CopyFormat, CopyStatement};
+
+use super::errors::file_error;
+use rukh_error::SqlError;
 
 /// What is about to go over to or come from a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,19 +13,19 @@ use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::scalar::ScalarValue;
 use rukh_engine::Progress;
 use rukh_syntax::sqlparser::ast::Query;
+use rukh_syntax::{
+    CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, Name, ObjectName, Statement, quoted,
+};
 
 use super::client::{CopyClient, CopyShape, client_error};
-use super::file_error;
-use super::import::check_columns;
+use super::errors::file_error;
 use super::lines::Lines;
+use super::rows_in::check_columns;
 use crate::parsing::parse;
 use crate::progress::Task;
 use crate::rows::{Rows, rows_of_batch};
 use crate::session::Session;
 use rukh_error::SqlError;
-use rukh_syntax::{
-    CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, Name, ObjectName, Statement, quoted,
-};
 
 /// Runs COPY TO; returns the number of rows.
 pub(super) fn export(

@@ -22,15 +22,15 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use rukh_keys::DataType;
+use rukh_syntax::{CopyFormat, CopyHeader, CopyOptions};
 use serde_json::Value;
 
 use super::csv::{ReadError, Record, Records};
-use super::run::unbroken;
-use super::{file_error, ipc};
+use super::errors::{file_error, unbroken};
+use super::ipc;
 use crate::show::{batch, booleans, texts};
 use rukh_error::SqlError;
 use rukh_functions::types::data_type_of;
-use rukh_syntax::{CopyFormat, CopyHeader, CopyOptions};
 
 /// Records that are looked at.
 const SAMPLE_ROWS: u64 = 100_000;

@@ -12,8 +12,8 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::ipc::reader::StreamDecoder;
 
 use super::batches::{add_batch, chosen};
-use super::import::Import;
-use super::run::unbroken;
+use super::errors::unbroken;
+use super::rows_in::Import;
 use rukh_error::SqlError;
 
 /// What a file starts with, padded with zeros, and ends with.

@@ -8,8 +8,8 @@ use std::io::{BufRead, BufReader, Read};
 use rukh_keys::Datum;
 use serde::de::IgnoredAny;
 
-use super::file_error;
-use super::import::{Assembler, Import, shortened};
+use super::errors::file_error;
+use super::rows_in::{Assembler, Import, shortened};
 use rukh_error::SqlError;
 
 /// Longest line: a file without line ends must not be read into memory as a whole.

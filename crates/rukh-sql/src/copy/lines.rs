@@ -1,13 +1,12 @@
 //! Rows as CSV, text, JSON lines and binary rows.
 
 use rukh_keys::{DataType, Datum};
+use rukh_syntax::{CopyFormat, CopyHeader, CopyOptions, GivenColumns, Name};
 
-use super::binary::SIGNATURE;
 use super::text::escape_into;
 use crate::rows::ColumnInfo;
 use rukh_error::SqlError;
 use rukh_functions::forms::binary;
-use rukh_syntax::{CopyFormat, CopyHeader, CopyOptions, GivenColumns, Name};
 
 /// Writes rows one after another.
 pub(super) struct Lines<'a> {
@@ -204,3 +203,6 @@ fn json_value(datum: &Datum, ty: &DataType) -> String {
 /// Decimals of more digits than these are written as strings: most readers take numbers for a DOUBLE,
 /// which holds fifteen.
 const JSON_NUMBER_MAX: u128 = 1_000_000_000_000_000;
+
+/// What a file starts with.
+pub(super) const SIGNATURE: &[u8; 11] = b"PGCOPY\n\xff\r\n\0";

@@ -2,7 +2,8 @@
 //!
 //! | file      | does                                                              |
 //! |-----------|-------------------------------------------------------------------|
-//! | `import`  | COPY FROM: which field fills which column, defaults, row numbers  |
+//! | `import`  | COPY FROM: files and clients, by their format                     |
+//! | `rows_in` | which field fills which column, defaults, row numbers             |
 //! | `sink`    | rows to the engine: one write if they are few, else a bulk load   |
 //! | `client`  | STDIN and STDOUT: rows from and to a client                       |
 //! | `arriving`| what a client sends, waited for before a bulk load                |
@@ -17,7 +18,8 @@
 //! | `infer`   | DESCRIBE FILE: the columns that a file seems to have              |
 //! | `export`  | COPY TO                                                           |
 //! | `lines`   | rows as CSV, text, JSON lines and binary rows                     |
-//! | `run`     | the entry, and errors of files                                    |
+//! | `run`     | the entry                                                         |
+//! | `errors`  | errors of files                                                   |
 //!
 //! A COPY is atomic: all rows of the file are there afterwards, or none. Memory is bounded by a few
 //! megabytes and what the engine sorts in.
@@ -27,6 +29,7 @@ mod batches;
 mod binary;
 mod client;
 mod csv;
+mod errors;
 mod export;
 mod import;
 mod infer;
@@ -37,6 +40,7 @@ mod lines;
 mod noise;
 mod parquet;
 mod rejects;
+mod rows_in;
 mod run;
 mod sink;
 #[cfg(test)]
@@ -46,5 +50,3 @@ mod text;
 pub use client::{CopyClient, CopyShape};
 pub(crate) use infer::describe;
 pub(crate) use run::run;
-
-use run::file_error;

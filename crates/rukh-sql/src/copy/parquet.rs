@@ -6,8 +6,8 @@ use datafusion::parquet::arrow::ProjectionMask;
 use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::batches::{add_batch, chosen};
-use super::import::Import;
-use super::run::unbroken;
+use super::errors::unbroken;
+use super::rows_in::Import;
 use rukh_error::SqlError;
 
 /// Rows of one batch.

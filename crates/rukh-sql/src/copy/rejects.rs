@@ -11,10 +11,11 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::file_error;
+use rukh_syntax::{CopyFormat, CopyHeader, CopyOptions, RejectOptions};
+
+use super::errors::file_error;
 use super::lines::csv_line;
 use rukh_error::SqlError;
-use rukh_syntax::{CopyFormat, CopyHeader, CopyOptions, RejectOptions};
 
 /// Bytes of a record that are written at most.
 const RECORD_BYTES_MAX: usize = 64 << 10;

@@ -15,31 +15,32 @@ use rukh_engine::{Alteration, Engine, EngineError, Row, RowFunctions};
 use rukh_keys::{DataType, Datum};
 use rukh_kv::KvError;
 use rukh_syntax::sqlparser::ast::{self, Ident, VisitorMut};
+use rukh_syntax::{
+    AlterAction, AlterTableStatement, ColumnDefinition, Computed, IdentityDefinition, IdentityKind, Name,
+    ObjectName, Ownable, UniqueDefinition, WalkMut, folded,
+};
 
 use super::alter_identity::{add_identity, alter_numbers, drop_identity, identity_of, not_so};
 use super::alter_type::retyped;
+use super::columns::column_id;
 use super::create_index::index_error;
 use super::create_table::{aside, checked_default, create_uniques, own_sequence, unique_draft};
 use super::lifetime::{set_family, set_lifetime};
 use super::moves::rename;
 use super::nulls::make_place_for_nulls;
 use super::remove::check_no_views;
-use super::run::column_id;
 use super::stored::{check_constraint, generated_column};
 use super::versions::set_versions;
-use crate::context::Notice;
-use crate::expressions::Functions;
-use crate::expressions::stored_expression;
+use crate::ddl::names::{check_free, skipped};
+use crate::expressions::{Functions, stored_expression};
+use crate::notice::Notice;
 use crate::parsing::parse_expression;
 use crate::rows::rows_of_batch;
-use crate::sequences::{calls_sequence, default_of};
+use crate::sequence_calls::calls_sequence;
+use crate::sequences::default_of;
 use crate::session::Session;
 use crate::views::views_on;
 use rukh_error::SqlError;
-use rukh_syntax::{
-    AlterAction, AlterTableStatement, ColumnDefinition, Computed, IdentityDefinition, IdentityKind, Name,
-    ObjectName, Ownable, UniqueDefinition, WalkMut, folded,
-};
 
 /// Runs ALTER TABLE.
 pub(super) fn alter_table(session: &mut Session, statement: &AlterTableStatement) -> Result<(), SqlError> {
@@ -154,26 +155,6 @@ fn violated_by_some(table: &str, constraint: &str) -> SqlError {
     let message =
         format!("check constraint \"{constraint}\" of relation \"{table}\" is violated by some row");
     SqlError::constraint("23514", message)
-}
-
-pub(super) fn skipped(session: &mut Session, name: &ObjectName) -> Result<(), SqlError> {
-    let message = format!("relation \"{}\" does not exist, skipping", name.name);
-    session.notice(Notice::new(message));
-    Ok(())
-}
-
-/// Tells of an action on a column that is not one for it.
-pub(super) fn skipped_column(session: &mut Session, table: &Table, name: &Name, what: &str) {
-    let message = format!(
-        "column \"{}\" of relation \"{}\" {what}, skipping",
-        name.text, table.name
-    );
-    session.notice(Notice::new(message));
-}
-
-pub(super) fn check_free(catalog: &Catalog, schema: &str, name: &Name) -> Result<(), SqlError> {
-    let taken = catalog.check_name_free(schema, &name.text);
-    taken.map_err(|error| SqlError::from(error).at(name.position))
 }
 
 /// A definition on its way.

@@ -4,14 +4,14 @@
 
 use rukh_catalog::{Catalog, Column, Identity, Sequence, SequenceId, Table};
 use rukh_engine::DefinitionChanges;
+use rukh_syntax::{AlterSequenceStatement, IdentityDefinition, IdentityKind, Name, ObjectName};
 
-use super::alter::skipped_column;
 use super::alter_sequence::alter_sequence;
 use super::create_table::own_sequence;
+use super::names::skipped_column;
 use crate::sequences::default_of;
 use crate::session::Session;
 use rukh_error::SqlError;
-use rukh_syntax::{AlterSequenceStatement, IdentityDefinition, IdentityKind, Name, ObjectName};
 
 /// Runs ADD GENERATED … AS IDENTITY.
 pub(super) fn add_identity(

@@ -1,13 +1,13 @@
 //! ALTER INDEX and REINDEX: the names of indexes, and whether they are filled.
 
-use rukh_catalog::{CatalogError, Index, IndexId, IndexState, Table, TableId};
+use rukh_catalog::{CatalogError, Index, IndexId, IndexState, PUBLIC, Table, TableId};
+use rukh_syntax::{IndexAction, ObjectName};
 
-use super::alter::{check_free, repack_error, skipped};
+use super::alter::repack_error;
 use super::create_index::index_error;
-use super::run::PUBLIC;
+use super::names::{check_free, skipped};
 use crate::session::Session;
 use rukh_error::SqlError;
-use rukh_syntax::{IndexAction, ObjectName};
 
 /// Runs ALTER INDEX.
 pub(super) fn alter_index(

@@ -1,15 +1,14 @@
 //! ALTER SEQUENCE: how a sequence counts, where it begins anew, and which column it goes with.
 
-use rukh_catalog::{Catalog, CatalogError, ColumnId, Sequence, Table, TableId};
+use rukh_catalog::{Catalog, CatalogError, ColumnId, PUBLIC, Sequence, Table, TableId};
 use rukh_engine::{AlteredSequence, SequenceState};
+use rukh_syntax::{AlterSequenceStatement, OwnedBy, Restart};
 
-use super::alter::skipped;
-use super::run::PUBLIC;
+use super::names::skipped;
 use super::sequence::bounds_of;
 use crate::sequences::{given_last, is_fresh};
 use crate::session::Session;
 use rukh_error::SqlError;
-use rukh_syntax::{AlterSequenceStatement, OwnedBy, Restart};
 
 /// Runs ALTER SEQUENCE with options; `table` returns a table that changes at the same time.
 pub(super) fn alter_sequence(

@@ -1,13 +1,13 @@
 //! COMMENT ON.
 
-use rukh_catalog::{Catalog, Schema, SchemaId, Table};
+use rukh_catalog::{Catalog, PUBLIC, Schema, SchemaId, Table};
 use rukh_engine::DefinitionChanges;
+use rukh_syntax::{CommentTarget, ObjectName};
 
-use super::run::{PUBLIC, column_id};
-use super::schema::unknown;
+use super::columns::column_id;
+use super::names::unknown;
 use crate::session::Session;
 use rukh_error::SqlError;
-use rukh_syntax::{CommentTarget, ObjectName};
 
 /// Runs COMMENT ON; no text removes the comment.
 pub(super) fn comment(

@@ -4,21 +4,21 @@
 //! before its rows are written; when that fails, it is dropped again, and so it is by the next open after a crash.
 
 use datafusion::scalar::ScalarValue;
+use rukh_catalog::PUBLIC;
 use rukh_keys::SortOrder;
-
-use super::create_table::create_table_to_fill;
-use super::run::{PUBLIC, is_taken};
-use super::view::check_no_parameters;
-use crate::dml;
-use crate::parsing::parse;
-use crate::session::Session;
-use rukh_error::SqlError;
-use rukh_error::shown_name;
-use rukh_functions::types::data_type_of;
 use rukh_syntax::{
     ColumnDefinition, CreateTableStatement, KeyElementDefinition, KeyExprDefinition, Name, Statement,
     TableSource, quoted,
 };
+
+use super::create_table::create_table_to_fill;
+use super::names::is_taken;
+use super::view::check_no_parameters;
+use crate::dml;
+use crate::parsing::parse;
+use crate::session::Session;
+use rukh_error::{SqlError, shown_name};
+use rukh_functions::types::data_type_of;
 
 /// Runs CREATE TABLE … AS; returns its tag.
 pub(super) fn create_table_as(

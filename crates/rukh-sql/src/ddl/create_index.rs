@@ -11,17 +11,17 @@ use rukh_catalog::{
 use rukh_engine::EngineError;
 use rukh_keys::DataType;
 use rukh_syntax::sqlparser::ast;
+use rukh_syntax::{
+    CreateIndexStatement, Expression, KeyElementDefinition, KeyExprDefinition, Name, ObjectName,
+};
 
-use super::run::{column_id, column_ids, free_name, is_taken};
-use crate::expressions::TypedExpression;
-use crate::expressions::stored_expression;
+use super::columns::{column_id, column_ids};
+use super::names::{free_name, is_taken};
+use crate::expressions::{TypedExpression, stored_expression};
 use crate::session::Session;
 use crate::table_schema::table_schema;
 use rukh_error::SqlError;
 use rukh_functions::types::arrow_type;
-use rukh_syntax::{
-    CreateIndexStatement, Expression, KeyElementDefinition, KeyExprDefinition, Name, ObjectName,
-};
 
 pub(super) fn create_index(session: &mut Session, statement: &CreateIndexStatement) -> Result<(), SqlError> {
     let catalog = session.engine().catalog();

@@ -4,28 +4,30 @@ use std::collections::HashMap;
 
 use rukh_catalog::{
     Catalog, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, Identity, IndexDraft,
-    KeyElement, KeyExpr, SaltOptions, Sequence, Table, TableDraft, TableId, TableOptions, validate_table,
+    KeyElement, KeyExpr, PUBLIC, SaltOptions, Sequence, Table, TableDraft, TableId, TableOptions,
+    validate_table,
 };
 use rukh_engine::NoProgress;
 use rukh_keys::{DataType, Datum, SortOrder};
-
-use super::create_index::index_error;
-use super::lifetime::set_lifetime;
-use super::like;
-use super::run::{PUBLIC, column_id, column_ids, free_name_beside, is_taken, schema_of};
-use super::sequence::sequence;
-use super::stored::{check_constraint, generated_column};
-use super::versions::set_versions;
-use crate::context::Notice;
-use crate::expressions::check_stored;
-use crate::expressions::evaluate_default;
-use crate::sequences::{calls_sequence, default_of, next_of};
-use crate::session::Session;
-use rukh_error::SqlError;
 use rukh_syntax::{
     ColumnDefinition, CreateTableStatement, Expression, IdentityDefinition, IdentityKind,
     KeyElementDefinition, KeyExprDefinition, Name, ObjectName, UniqueDefinition, parse_object_name,
 };
+
+use super::columns::{column_id, column_ids};
+use super::create_index::index_error;
+use super::lifetime::set_lifetime;
+use super::like;
+use super::names::{free_name_beside, is_taken, schema_of};
+use super::sequence::sequence;
+use super::stored::{check_constraint, generated_column};
+use super::versions::set_versions;
+use crate::expressions::{check_stored, evaluate_default};
+use crate::notice::Notice;
+use crate::sequence_calls::{calls_sequence, next_of};
+use crate::sequences::default_of;
+use crate::session::Session;
+use rukh_error::SqlError;
 
 pub(super) fn create_table(session: &mut Session, statement: &CreateTableStatement) -> Result<(), SqlError> {
     create_table_to_fill(session, statement, false)

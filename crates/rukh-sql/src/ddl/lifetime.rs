@@ -2,10 +2,10 @@
 
 use rukh_catalog::{Column, FamilyId, Lifetime, Table, TableOptions};
 use rukh_keys::DataType;
-
-use super::run::column_id;
-use rukh_error::SqlError;
 use rukh_syntax::{LifetimeDefinition, Name, quoted};
+
+use super::columns::column_id;
+use rukh_error::SqlError;
 
 const SECOND_MICROS: i64 = 1_000_000;
 const DAY_MICROS: i64 = 86_400 * SECOND_MICROS;

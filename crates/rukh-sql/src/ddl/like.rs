@@ -9,20 +9,20 @@ use std::sync::Arc;
 
 use rukh_catalog::{
     Catalog, Column, ColumnId, Comments, FamilyId, Identity, Index, IndexDraft, IndexPredicate, KeyElement,
-    KeyExpr, Sequence, Table,
+    KeyExpr, PUBLIC, Sequence, Table,
 };
 use rukh_engine::NoProgress;
-
-use super::create_index::{element_names, index_error};
-use super::run::{PUBLIC, free_name};
-use crate::parsing::parse_expression;
-use crate::session::Session;
-use rukh_error::SqlError;
 use rukh_syntax::{
     CheckDefinition, ColumnDefinition, CreateTableStatement, Expression, FamilyDefinition,
     IdentityDefinition, IdentityKind, KeyElementDefinition, KeyExprDefinition, LikeClause, Name,
     SequenceOptions,
 };
+
+use super::create_index::{element_names, index_error};
+use super::names::free_name;
+use crate::parsing::parse_expression;
+use crate::session::Session;
+use rukh_error::SqlError;
 
 /// A table that another is like.
 pub(super) struct Liked {

@@ -7,22 +7,20 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use rukh_catalog::{Catalog, Table, View};
+use rukh_catalog::{Catalog, PUBLIC, Table, View};
 use rukh_engine::DefinitionChanges;
 use rukh_syntax::sqlparser::ast::{
     Expr, Ident, ObjectName as AstName, ObjectNamePart, Query, Select, SelectItem,
     SelectItemQualifiedWildcardKind, TableAlias, TableFactor, VisitorMut,
 };
+use rukh_syntax::{Name, ObjectName, Ownable, Statement, WalkMut, folded};
 
-use super::alter::{check_free, skipped};
-use super::run::PUBLIC;
-use super::schema::unknown;
-use crate::context::Notice;
+use super::names::{check_free, skipped, unknown};
+use crate::notice::Notice;
 use crate::parsing::parse;
 use crate::sequences::{default_of, sequence_named_in_default};
 use crate::session::Session;
 use rukh_error::SqlError;
-use rukh_syntax::{Name, ObjectName, Ownable, Statement, WalkMut, folded};
 
 /// Runs ALTER TABLE, VIEW or SEQUENCE … RENAME TO; as a table any of them may be named.
 pub(super) fn rename(

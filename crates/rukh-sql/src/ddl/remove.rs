@@ -4,16 +4,17 @@
 //! defaults on the sequences that they take numbers from, and whatever a schema holds on the schema. All that
 //! one statement drops goes at once.
 
-use rukh_catalog::{Catalog, Column, IndexId, SchemaId, Sequence, SequenceId, Table, TableId, View, ViewId};
+use rukh_catalog::{
+    Catalog, Column, IndexId, PUBLIC, SchemaId, Sequence, SequenceId, Table, TableId, View, ViewId,
+};
 use rukh_engine::{DefinitionChanges, Numbering};
+use rukh_syntax::{Name, ObjectName, quoted};
 
-use super::run::PUBLIC;
-use crate::context::Notice;
+use crate::notice::Notice;
 use crate::sequences::sequence_named_in_default;
 use crate::session::Session;
 use crate::views::views_on;
 use rukh_error::SqlError;
-use rukh_syntax::{Name, ObjectName, quoted};
 
 /// What a statement drops.
 struct Removal<'a> {

@@ -1,15 +1,15 @@
 //! CREATE SCHEMA, ALTER SCHEMA and what DROP SCHEMA needs to know.
 
-use rukh_catalog::{Catalog, GrantTarget, Role, Schema, SchemaId};
+use rukh_catalog::{Catalog, GrantTarget, PUBLIC, Role, Schema, SchemaId};
 use rukh_engine::DefinitionChanges;
+use rukh_syntax::{Name, SchemaStatement, Statement};
 
 use super::moves::{Moves, moved};
-use super::run::PUBLIC;
-use crate::context::Notice;
+use crate::ddl::names::unknown;
+use crate::notice::Notice;
 use crate::roles;
 use crate::session::Session;
 use rukh_error::SqlError;
-use rukh_syntax::{Name, SchemaStatement, Statement};
 
 /// Schemas that are none of the user's.
 const SYSTEM: [&str; 2] = ["pg_catalog", "information_schema"];
@@ -154,11 +154,6 @@ fn check_free(catalog: &Catalog, name: &Name) -> Result<(), SqlError> {
 pub(super) fn schema_named<'a>(catalog: &'a Catalog, name: &Name) -> Result<&'a Schema, SqlError> {
     let found = catalog.schema_named(&name.text).map(|schema| schema.as_ref());
     found.ok_or_else(|| unknown(&name.text).at(name.position))
-}
-
-/// Makes the error for a schema that is not there.
-pub(super) fn unknown(name: &str) -> SqlError {
-    SqlError::statement("3F000", format!("schema \"{name}\" does not exist"))
 }
 
 /// Returns the roles that have rights on these schemas, without those.

@@ -2,12 +2,12 @@
 
 use rukh_catalog::{Sequence, SequenceId};
 use rukh_keys::DataType;
+use rukh_syntax::{ObjectName, OwnedBy, SequenceOptions};
 
 use super::alter_sequence::owner;
-use super::run::{is_taken, schema_of};
+use super::names::{is_taken, schema_of};
 use crate::session::Session;
 use rukh_error::SqlError;
-use rukh_syntax::{ObjectName, OwnedBy, SequenceOptions};
 
 /// Runs CREATE SEQUENCE.
 pub(super) fn create_sequence(

@@ -1,18 +1,18 @@
 //! CREATE VIEW.
 
-use rukh_catalog::{Catalog, View, ViewColumn, ViewId};
-use rukh_syntax::sqlparser::ast::{self, Visitor};
 use std::ops::ControlFlow;
 
-use super::run::{is_taken, schema_of};
+use rukh_catalog::{Catalog, View, ViewColumn, ViewId};
+use rukh_syntax::sqlparser::ast::{self, Visitor};
+use rukh_syntax::{CreateViewStatement, Statement, Walk};
+
+use super::names::{is_taken, schema_of};
 use crate::dml::is_updatable;
 use crate::parsing::parse;
 use crate::session::Session;
 use crate::views::{expand, qualify, tables_read};
-use rukh_error::SqlError;
-use rukh_error::shown_name;
+use rukh_error::{SqlError, shown_name};
 use rukh_functions::types::data_type_of;
-use rukh_syntax::{CreateViewStatement, Statement, Walk};
 
 /// Runs CREATE VIEW.
 pub(super) fn create_view(session: &mut Session, statement: &CreateViewStatement) -> Result<(), SqlError> {

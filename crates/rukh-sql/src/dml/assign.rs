@@ -3,18 +3,18 @@
 use std::borrow::Cow;
 
 use rukh_catalog::{Column, ColumnId, Table};
+use rukh_syntax::make::{derived, select_from};
 use rukh_syntax::sqlparser::ast::{
     self, AssignmentTarget, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, SelectItem,
     SetExpr, Value,
 };
+use rukh_syntax::{ObjectName, folded};
 
 use super::target::column_of;
 use super::values::{computed_kind, is_default};
 use crate::moment_words::moment_cast;
-use rukh_error::HIDDEN;
-use rukh_error::SqlError;
-use rukh_syntax::make::{derived, select_from};
-use rukh_syntax::{ObjectName, folded};
+use crate::query_width::width_of;
+use rukh_error::{HIDDEN, SqlError};
 
 /// Returns the columns of SET with their expressions; DEFAULT becomes the column's default.
 pub(super) fn assignments(
@@ -103,28 +103,6 @@ fn columns_of<'a>(query: &ast::Query, count: usize) -> Result<Vec<Cow<'a, Expr>>
     Ok((0..count)
         .map(|nth| Cow::Owned(column_of_query(query, nth, count)))
         .collect())
-}
-
-/// Returns how many columns a query has, as far as that can be seen.
-pub(crate) fn width_of(query: &ast::Query) -> Option<usize> {
-    width_of_body(&query.body)
-}
-
-fn width_of_body(body: &SetExpr) -> Option<usize> {
-    let items = match body {
-        SetExpr::Select(select) => &select.projection,
-        SetExpr::Values(values) => return values.rows.first().map(|row| row.content.len()),
-        SetExpr::SetOperation { left, .. } => return width_of_body(left),
-        SetExpr::Query(query) => return width_of(query),
-        _ => return None,
-    };
-    let is_one = |item: &SelectItem| {
-        matches!(
-            item,
-            SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. }
-        )
-    };
-    items.iter().all(is_one).then_some(items.len())
 }
 
 /// Makes `(SELECT c FROM (query) AS r (…, c, …))`; of a plain query its item is taken.

@@ -19,12 +19,11 @@ mod values;
 mod view;
 mod writes;
 
-pub(crate) use assign::width_of;
 pub(crate) use change::{delete, delete_query, update, update_query};
 pub(crate) use insert::insert;
 pub(crate) use merge::{merge, merge_query};
 pub(crate) use returning::Written;
 pub(crate) use shape::{WriteShape, delete_shape, insert_shape, merge_shape, update_shape};
 pub(crate) use values::literal;
-pub(crate) use view::{calls, is_updatable};
+pub(crate) use view::is_updatable;
 pub(crate) use writes::writes;

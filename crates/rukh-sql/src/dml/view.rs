@@ -8,22 +8,22 @@ use std::sync::Arc;
 
 use rukh_catalog::{Catalog, CheckOption, ColumnId, Table, View};
 use rukh_engine::{Row, Write};
+use rukh_syntax::make::{derived, select_from};
 use rukh_syntax::sqlparser::ast::{
-    self, BinaryOperator, Expr, GroupByExpr, Ident, SelectItem, SetExpr, TableFactor, TableWithJoins, Visitor,
+    self, BinaryOperator, Expr, GroupByExpr, Ident, SelectItem, SetExpr, TableFactor, TableWithJoins,
 };
+use rukh_syntax::{ObjectName, Statement, folded};
 
 use super::values::literal;
 use crate::computed::{Clause, Computed, Relation};
 use crate::expressions::{evaluate_constant, is_aggregate};
 use crate::parsing::parse;
+use crate::select_calls::calls;
 use crate::session::Session;
 use crate::table_schema::table_schema;
-use rukh_error::HIDDEN;
-use rukh_error::SqlError;
+use rukh_error::{HIDDEN, SqlError};
 use rukh_functions::batch::batch_of_rows;
 use rukh_functions::scalars::datum_from_scalar;
-use rukh_syntax::make::{derived, select_from};
-use rukh_syntax::{ObjectName, Statement, Walk, folded};
 
 /// What a statement does with a view, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,39 +211,6 @@ fn plain_select(query: &ast::Query) -> Result<&ast::Select, &'static str> {
 }
 
 const NOT_ONE: &str = "Views that do not select from a single table or view are not automatically updatable.";
-
-/// Whether a SELECT gives what such a function returns, subqueries aside.
-pub(crate) fn calls(select: &ast::Select, test: fn(&ast::Function) -> bool) -> bool {
-    let mut items = select.projection.iter();
-    items.any(|item| item.walk(&mut Calls { test, depth: 0 }).is_break())
-}
-
-/// Looks for a call outside of subqueries.
-struct Calls {
-    test: fn(&ast::Function) -> bool,
-    depth: usize,
-}
-
-impl Visitor for Calls {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _: &ast::Query) -> std::ops::ControlFlow<()> {
-        self.depth += 1;
-        std::ops::ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &ast::Query) -> std::ops::ControlFlow<()> {
-        self.depth -= 1;
-        std::ops::ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expr: &Expr) -> std::ops::ControlFlow<()> {
-        match expr {
-            Expr::Function(call) if self.depth == 0 && (self.test)(call) => std::ops::ControlFlow::Break(()),
-            _ => std::ops::ControlFlow::Continue(()),
-        }
-    }
-}
 
 /// What a view selects from.
 struct ViewFrom {

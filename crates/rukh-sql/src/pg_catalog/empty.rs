@@ -2,7 +2,7 @@
 //!
 //! Clients join with them, so their columns are all there.
 
-use super::Definition;
+use super::schema::Definition;
 
 const fn empty(name: &'static str, columns: &'static str) -> Definition {
     Definition {

@@ -17,15 +17,15 @@ use datafusion::logical_expr::{
     Volatility,
 };
 use rukh_catalog::{GrantTarget, Rights};
-
-use crate::provider::CurrentStatement;
-use rukh_error::SqlError;
 use rukh_syntax::{quoted, quoted_string};
 
 use super::lookup::{self, Sized};
 use super::relations::{Relation, relation};
+use super::schema::{DATABASE, Source};
 use super::table::{Cell, Kind, array, cells};
-use super::{DATABASE, Source, arrays, oids, procs, spelling, texts, types, view_text};
+use super::{arrays, oids, procs, spelling, texts, types, view_text};
+use crate::current::CurrentStatement;
+use rukh_error::SqlError;
 
 /// Gives the value of a call.
 type Run = fn(&Source<'_>, &[Cell]) -> Result<Cell, SqlError>;
@@ -370,7 +370,7 @@ const FUNCTIONS: &[Definition] = &[
         Ok(found.map(|found| found.oid()).into())
     }),
     stable("regtypein", 1..=1, Kind::Oid, |_, given| match &given[0] {
-        Cell::Text(name) => match lookup::number(name).or_else(|| types::oid_named(name)) {
+        Cell::Text(name) => match oids::number(name).or_else(|| types::oid_named(name)) {
             Some(number) => Ok(Cell::Int(number)),
             None => {
                 let message = format!("type \"{name}\" does not exist");
@@ -402,7 +402,7 @@ const FUNCTIONS: &[Definition] = &[
         };
         let name = |number: &Option<String>| {
             let number = number.as_deref()?;
-            let known = lookup::number(number).and_then(|number| types::sql_name(number, None));
+            let known = oids::number(number).and_then(|number| types::sql_name(number, None));
             Some(known.unwrap_or_else(|| number.to_string()))
         };
         Ok(Cell::Texts(numbers.iter().map(name).collect()))
@@ -414,7 +414,7 @@ const FUNCTIONS: &[Definition] = &[
         match &given[0] {
             Cell::Text(name) => {
                 let known = lookup::schemas(source.catalog()).contains(name);
-                match lookup::number(name).or_else(|| known.then(|| oids::schema(name))) {
+                match oids::number(name).or_else(|| known.then(|| oids::schema(name))) {
                     Some(number) => Ok(Cell::Int(number)),
                     None => {
                         let message = format!("schema \"{name}\" does not exist");
@@ -433,7 +433,7 @@ const FUNCTIONS: &[Definition] = &[
     stable("regrolein", 1..=1, Kind::Oid, |source, given| match &given[0] {
         Cell::Text(name) => {
             let known = lookup::roles(source).into_iter().find(|role| role.name == *name);
-            match lookup::number(name).or(known.map(|role| role.oid)) {
+            match oids::number(name).or(known.map(|role| role.oid)) {
                 Some(number) => Ok(Cell::Int(number)),
                 None => {
                     let message = format!("role \"{name}\" does not exist");
@@ -473,7 +473,7 @@ pub(super) fn result_of(name: &str) -> Option<i64> {
 
 /// Returns the number of the function that a text names.
 fn function_number(name: &str) -> Result<i64, SqlError> {
-    if let Some(number) = lookup::number(name).or_else(|| types::input_function(name)) {
+    if let Some(number) = oids::number(name).or_else(|| types::input_function(name)) {
         return Ok(number);
     }
     match procs::named(name).as_slice() {
@@ -561,7 +561,7 @@ fn may_use_relation(source: &Source<'_>, given: &[Cell]) -> Result<Cell, SqlErro
 fn oid(cell: &Cell) -> i64 {
     match cell {
         Cell::Int(number) => *number,
-        Cell::Text(text) => lookup::number(text).unwrap_or(0),
+        Cell::Text(text) => oids::number(text).unwrap_or(0),
         _ => 0,
     }
 }

@@ -9,11 +9,11 @@ use datafusion::datasource::MemTable;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use rukh_catalog::{GrantTarget, Rights, RoleId};
 
-use crate::context::StatementContext;
-
+use super::lookup;
+use super::schema::{DATABASE, Definition, Maker, Source};
 use super::table::{self, Cell, row};
 use super::texts::{Constraint, constraints};
-use super::{DATABASE, Definition, Maker, Source, lookup};
+use crate::context::StatementContext;
 
 const fn with(name: &'static str, columns: &'static str, rows: Maker) -> Definition {
     Definition {

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use rukh_catalog::{Catalog, GrantTarget, Rights, RoleId, Table};
 use rukh_engine::PartKind;
-
-use rukh_error::SqlError;
 use rukh_syntax::{parse_object_name, quoted};
 
+use super::oids;
 use super::relations::{Relation, relation, relations};
+use super::schema::{DATABASE, Source};
 use super::table::Cell;
-use super::{DATABASE, Source, oids};
+use crate::pg_catalog::oids::number;
+use rukh_error::SqlError;
 
 /// A user.
 pub(crate) struct Role {
@@ -203,11 +204,6 @@ pub(crate) fn relation_number(source: &Source<'_>, cell: &Cell) -> Result<Cell, 
         },
         other => Ok(other.clone()),
     }
-}
-
-/// Returns a number that is written as text.
-pub(crate) fn number(text: &str) -> Option<i64> {
-    text.trim().parse().ok()
 }
 
 /// Returns the name of a relation as `regclass` shows it, with its schema where it needs that; the number where

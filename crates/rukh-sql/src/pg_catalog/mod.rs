@@ -55,11 +55,11 @@ mod view_text;
 
 pub(crate) use functions::register;
 pub(crate) use information::{information_names, information_table};
-pub(crate) use lookup::{number, schemas};
+pub(crate) use lookup::schemas;
+pub(crate) use oids::number;
 pub(crate) use procs::learn as learn_functions;
 pub(crate) use relations::{Relation, is_constraint, relation};
-pub(crate) use schema::{DATABASE, PgCatalog, Source};
-use schema::{Definition, Maker, definition, definitions};
+pub(crate) use schema::PgCatalog;
 pub(crate) use subqueries::spell_out_subqueries;
 pub(crate) use syntax::spell_out;
 pub(crate) use table::{Cell, Kind};

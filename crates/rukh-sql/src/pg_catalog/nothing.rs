@@ -2,17 +2,16 @@
 
 use std::ops::ControlFlow;
 
+use rukh_syntax::Walk;
 use rukh_syntax::sqlparser::ast::{
     BinaryOperator, DataType, Expr, FunctionArg, FunctionArgExpr, GroupByExpr, Ident, JoinConstraint,
     JoinOperator, Query, Select, SelectItem, SetExpr, TableFactor, TableWithJoins, Value, Visitor,
 };
 
+use super::schema::definition;
+use super::syntax::system_name;
 use crate::expressions::is_aggregate;
 use crate::output_names::name_of;
-
-use super::definition;
-use super::syntax::system_name;
-use rukh_syntax::Walk;
 
 /// Columns of texts that are NULL in every row.
 const ALWAYS_NULL: &[&str] = &[

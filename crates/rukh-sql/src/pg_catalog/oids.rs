@@ -125,3 +125,8 @@ pub(crate) fn system_table(name: &str, at: usize) -> i64 {
         _ => OTHER_SYSTEM_TABLES + at as i64,
     }
 }
+
+/// Returns a number that is written as text.
+pub(crate) fn number(text: &str) -> Option<i64> {
+    text.trim().parse().ok()
+}

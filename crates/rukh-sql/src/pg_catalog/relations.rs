@@ -15,7 +15,7 @@ pub(crate) enum Relation<'a> {
     View(&'a View),
     Sequence(&'a Sequence),
     /// A table of `pg_catalog`, with its place in the list of them.
-    System(&'static super::Definition, usize),
+    System(&'static super::schema::Definition, usize),
 }
 
 /// A column of a relation.
@@ -38,7 +38,7 @@ pub(crate) fn relations(catalog: &Catalog) -> impl Iterator<Item = Relation<'_>>
     });
     let views = catalog.views().map(|view| Relation::View(view));
     let sequences = catalog.sequences().map(|sequence| Relation::Sequence(sequence));
-    let system = super::definitions().enumerate();
+    let system = super::schema::definitions().enumerate();
     let system = system.map(|(at, definition)| Relation::System(definition, at));
     tables.chain(views).chain(sequences).chain(system)
 }

@@ -2,17 +2,17 @@
 
 use rukh_catalog::{Identity, KeyElement, Table};
 use rukh_keys::{DataType, Datum, SortOrder};
-use rukh_syntax::sqlparser::keywords::ALL_KEYWORDS;
-
-use crate::sequences::last_value;
 use rukh_syntax::is_reserved;
+use rukh_syntax::sqlparser::keywords::ALL_KEYWORDS;
 
 use super::lookup::{self, schemas, settings};
 use super::relations::{Attribute, Relation, relations};
+use super::schema::{DATABASE, Definition, Maker, Source};
 use super::table::{Cell, row};
 use super::texts::{constraints, index_definition, place, places};
 use super::types::{self, collation_of, length_of};
-use super::{DATABASE, Definition, Maker, Source, oids, procs, view_text};
+use super::{oids, procs, view_text};
+use crate::sequences::last_value;
 
 /// The table that stands for `pg_get_keywords()`.
 pub(super) const KEYWORDS: &str = "pg_get_keywords";

@@ -14,18 +14,18 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
+use rukh_syntax::make::call;
 use rukh_syntax::sqlparser::ast::helpers::attached_token::AttachedToken;
 use rukh_syntax::sqlparser::ast::{
     BinaryOperator, CaseWhen, Expr, Ident, Join, JoinConstraint, JoinOperator, Query, Select, SelectItem,
     SetExpr, TableAlias, TableFactor, TableWithJoins, Value, Visitor, VisitorMut,
 };
+use rukh_syntax::{Walk, WalkMut};
 
-use super::definition;
 use super::nothing::{aggregates, boolean, gives_nothing, has_no_rows, is_never, null, without_rows};
+use super::schema::definition;
 use super::syntax::system_name;
 use super::tableoids;
-use rukh_syntax::make::call;
-use rukh_syntax::{Walk, WalkMut};
 
 /// Rewrites the subqueries of a tree.
 pub(crate) fn spell_out_subqueries(node: &mut (impl WalkMut + ?Sized)) {

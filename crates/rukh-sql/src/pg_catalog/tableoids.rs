@@ -5,13 +5,14 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
+use rukh_syntax::WalkMut;
 use rukh_syntax::sqlparser::ast::{
     Expr, Ident, Select, SelectItem, TableFactor, TableWithJoins, Value, VisitorMut,
 };
 
+use super::oids;
+use super::schema::definitions;
 use super::syntax::system_name;
-use super::{definitions, oids};
-use rukh_syntax::WalkMut;
 
 const COLUMN: &str = "tableoid";
 

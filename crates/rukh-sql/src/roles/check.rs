@@ -22,15 +22,15 @@ use rukh_catalog::{Catalog, Rights, Role, Table, View};
 use rukh_syntax::sqlparser::ast::{
     self, Expr, FunctionArg, FunctionArgExpr, Query, TableFactor, Value, Visitor,
 };
-
-use crate::locking;
-use crate::parsing::parse;
-use crate::pg_catalog::number;
-use rukh_error::SqlError;
 use rukh_syntax::{
     CommentTarget, CopyDirection, CopySource, CopyStatement, MergeAction, MergeStatement, Name, ObjectName,
     OwnedBy, SchemaStatement, ShowStatement, Statement, Walk, folded,
 };
+
+use crate::locked_relations::names;
+use crate::parsing::parse;
+use crate::pg_catalog::number;
+use rukh_error::SqlError;
 
 /// Most views inside of one another.
 const DEPTH_MAX: usize = 64;
@@ -77,7 +77,7 @@ impl<'a> Checker<'a> {
         }
         match statement {
             Statement::Query(query) => {
-                for table in locking::names(query) {
+                for table in names(query) {
                     self.object(&table, Rights::UPDATE)?;
                 }
                 self.reads(query.as_ref(), false)

@@ -6,15 +6,15 @@
 use rukh_catalog::{Catalog, GrantTarget, Rights, Role, RoleId};
 use rukh_engine::RoleChanges;
 use rukh_keys::{DataType, Datum};
-
-use super::check::{Checker, denied};
-use super::scram::Verifier;
-use crate::context::Notice;
-use crate::session::Session;
-use rukh_error::SqlError;
 use rukh_syntax::{
     GrantObjects, Name, ObjectName, Ownable, RoleOptions, RoleStatement, SchemaStatement, Secret, Statement,
 };
+
+use super::check::{Checker, denied};
+use super::scram::Verifier;
+use crate::notice::Notice;
+use crate::session::Session;
+use rukh_error::SqlError;
 
 /// The schema of names without one.
 const PUBLIC: &str = "public";

@@ -1,18 +1,9 @@
 //! The role that a session is, and what it may therefore run.
 
+use super::Checker;
 use crate::dispatch::Prepared;
 use crate::session::{PLANS_MAX, Session};
 use rukh_error::SqlError;
-
-use super::Checker;
-
-/// Whether a text may have a password: such are in no log.
-pub(crate) fn has_password(sql: &str) -> bool {
-    const WORD: &[u8] = b"password";
-    sql.as_bytes()
-        .windows(WORD.len())
-        .any(|part| part.eq_ignore_ascii_case(WORD))
-}
 
 impl Session {
     /// Makes the session a role's; it is an administrator's before.

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use rukh_engine::Snapshot;
 use rukh_keys::DataType;
 use rukh_planner::Constant;
+use rukh_syntax::{Cut, Literal};
 
 use super::constants::{constant_of_literal, parameter_types};
 use crate::block::TransactionStatus;
-use crate::context::PathSetting;
 use crate::direct::DirectPlan;
 use crate::hints::TableHint;
 use crate::rows::Rows;
 use crate::session::{PLANS_MAX, Session};
+use crate::settings::PathSetting;
 use rukh_error::SqlError;
-use rukh_syntax::{Cut, Literal};
 
 /// The direct plan of a template.
 pub(super) struct TemplatePlan {
