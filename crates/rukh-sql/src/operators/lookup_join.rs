@@ -33,7 +33,7 @@ use datafusion::physical_plan::{
 use futures::StreamExt;
 
 use super::LookupSide;
-use super::repeated::RepeatedExec;
+use super::repeated::{RepeatedExec, hidden_of};
 use super::scan::external;
 use rukh_error::SqlError;
 
@@ -56,8 +56,10 @@ impl LookupJoinExec {
     /// Makes a lookup join of a hash join whose left input is that side.
     pub(crate) fn new(join: HashJoinExec, inner: LookupSide) -> DataFusionResult<Self> {
         // What is looked up comes in another order than that in which it would be scanned, if in any.
-        let unordered = Arc::new(RepeatedExec::new(join.left().clone()));
-        let inputs = vec![unordered as Arc<dyn ExecutionPlan>, join.right().clone()];
+        let [of_left, of_right] = hidden_of(*join.join_type(), Some(JoinSide::Left));
+        let left = RepeatedExec::around(join.left().clone(), of_left);
+        let right = RepeatedExec::around(join.right().clone(), of_right);
+        let inputs = vec![left, right];
         let join = join.builder().with_new_children(inputs)?;
         Ok(LookupJoinExec {
             join: join.recompute_properties().build()?,

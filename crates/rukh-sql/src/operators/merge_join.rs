@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{JoinType, Statistics};
+use datafusion::common::{JoinSide, JoinType, Statistics};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{OrderingRequirements, PhysicalExpr};
@@ -19,7 +19,7 @@ use datafusion::physical_plan::{
     ReplaceChildrenOptions, StatisticsArgs,
 };
 
-use super::repeated::RepeatedExec;
+use super::repeated::{RepeatedExec, hidden_of};
 
 /// Joins two inputs in one order, side by side.
 #[derive(Debug)]
@@ -31,13 +31,13 @@ pub(crate) struct MergeJoinExec {
 impl MergeJoinExec {
     /// Makes a merge join of DataFusion's, which has no condition beside its keys.
     pub(crate) fn new(join: SortMergeJoinExec) -> DataFusionResult<Self> {
-        let repeated = |input: &Arc<dyn ExecutionPlan>| -> Arc<dyn ExecutionPlan> {
-            Arc::new(RepeatedExec::new(input.clone()))
+        let repeated = match join.join_type() {
+            JoinType::Right => JoinSide::Left,
+            _ => JoinSide::Right,
         };
-        let (left, right) = match join.join_type() {
-            JoinType::Right => (repeated(join.left()), join.right().clone()),
-            _ => (join.left().clone(), repeated(join.right())),
-        };
+        let [of_left, of_right] = hidden_of(join.join_type(), Some(repeated));
+        let left = RepeatedExec::around(join.left().clone(), of_left);
+        let right = RepeatedExec::around(join.right().clone(), of_right);
         let (on, options) = (join.on().to_vec(), join.sort_options.clone());
         let told = SortMergeJoinExec::try_new(
             left,

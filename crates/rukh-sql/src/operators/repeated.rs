@@ -1,10 +1,15 @@
-//! Inputs of joins whose rows come once for each row of the other input, and so in no order of their own.
+//! What DataFusion believes of the rows of joins, and is not so.
 //!
-//! DataFusion takes a join for ordered by its one input, and then by the other: by `r.a, l.b` where `r` comes in the order of `a` and `l` in
-//! that of `b`. That holds only where no two rows of `r` have one `a`; else each of them begins again with the first `b`. Sorts were left out,
-//! and with them went ORDER BY, and the numbers of `row_number()` (apache/datafusion#25052, not mended in 55).
+//! | believed                                             | but                                                                |
+//! |------------------------------------------------------|--------------------------------------------------------------------|
+//! | ordered by `r.a`, then by `l.b`, as the inputs are   | rows of `r` with one `a` each begin again with the first `b`       |
+//! | `q.c = 1`, as in the input, after `l LEFT JOIN q`    | rows of `l` without a partner have NULL                            |
 //!
-//! So that input hides its order from the join. DataFusion also sorts it where that order is asked for above a merge; merges are
+//! Sorts were left out for either, and with them went ORDER BY, PARTITION BY and the numbers of `row_number()`. (The first is
+//! apache/datafusion#25052, not mended in 55.)
+//!
+//! So an input whose rows are repeated hides its order from the join, and one whose columns may be made up hides all that is known of it.
+//! DataFusion also sorts the repeated input of a merge where that order is asked for above; merges are
 //! [`MergeJoinExec`](super::MergeJoinExec) for that.
 
 use std::fmt;
@@ -12,23 +17,23 @@ use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{JoinType, Statistics};
+use datafusion::common::{JoinSide, JoinType, Statistics};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::{CardinalityEffect, ChildrenPropertiesMode};
 use datafusion::physical_plan::filter_pushdown::{
     ChildPushdownResult, FilterDescription, FilterPushdownPhase, FilterPushdownPropagation,
 };
-use datafusion::physical_plan::joins::HashJoinExec;
+use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{
     ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
     ReplaceChildrenOptions, StatisticsArgs,
 };
 
-/// Hides the orders that joins do not keep. Runs once all joins are chosen, before sorts are left out.
+/// Hides what joins do not keep of their inputs. Runs once all joins are chosen, before sorts are left out.
 #[derive(Debug)]
 pub(crate) struct RepeatedSides;
 
@@ -56,36 +61,94 @@ impl PhysicalOptimizerRule for RepeatedSides {
     }
 }
 
-/// Returns a join by hash whose repeated side hides its order, if it has one to hide.
+/// What of an input does not hold for the rows of a join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hidden {
+    /// Nothing.
+    Nothing,
+    /// The order: rows are repeated.
+    Order,
+    /// All that is known: columns may be NULL in rows that the join makes up.
+    All,
+}
+
+/// Returns what does not hold of the left and of the right input of a join, of which one may be read again for each row of the other.
+pub(crate) fn hidden_of(join_type: JoinType, repeated: Option<JoinSide>) -> [Hidden; 2] {
+    let of = |side: JoinSide, is_made_up: bool| match is_made_up {
+        true => Hidden::All,
+        false if repeated == Some(side) => Hidden::Order,
+        false => Hidden::Nothing,
+    };
+    [
+        of(
+            JoinSide::Left,
+            matches!(join_type, JoinType::Right | JoinType::Full),
+        ),
+        of(
+            JoinSide::Right,
+            matches!(join_type, JoinType::Left | JoinType::Full),
+        ),
+    ]
+}
+
+/// Returns a join whose inputs hide what does not hold, if they have something to hide.
 fn hidden(node: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
-    let Some(join) = node.downcast_ref::<HashJoinExec>() else {
+    let sides = if let Some(join) = node.downcast_ref::<HashJoinExec>() {
+        hidden_of(*join.join_type(), Some(JoinSide::Left))
+    } else if let Some(join) = node.downcast_ref::<NestedLoopJoinExec>() {
+        hidden_of(*join.join_type(), None)
+    } else {
         return Ok(None);
     };
-    let is_repeated = matches!(join.join_type(), JoinType::Inner | JoinType::Right);
-    if !is_repeated || join.left().output_ordering().is_none() {
+    let inputs = node.children();
+    if !inputs.iter().zip(sides).any(|(input, hidden)| has(input, hidden)) {
         return Ok(None);
     }
-    let repeated: Arc<dyn ExecutionPlan> = Arc::new(RepeatedExec::new(join.left().clone()));
-    let children = vec![repeated, join.right().clone()];
+    let hide =
+        |(input, hidden): (&Arc<dyn ExecutionPlan>, Hidden)| RepeatedExec::around(input.clone(), hidden);
+    let children = inputs.into_iter().zip(sides).map(hide).collect();
     let anew = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
     node.clone().replace_children(children, anew).map(Some)
 }
 
-/// Rows of an input as they come, said to be in no order.
+/// Whether an input has something of this to hide.
+fn has(input: &Arc<dyn ExecutionPlan>, hidden: Hidden) -> bool {
+    let known = input.equivalence_properties();
+    match hidden {
+        Hidden::Nothing => false,
+        Hidden::Order => input.output_ordering().is_some(),
+        Hidden::All => input.output_ordering().is_some() || !known.eq_group().is_empty(),
+    }
+}
+
+/// Rows of an input as they come, of which less is said than is known.
 #[derive(Debug, Clone)]
 pub(crate) struct RepeatedExec {
     input: Arc<dyn ExecutionPlan>,
+    hidden: Hidden,
     properties: Arc<PlanProperties>,
 }
 
 impl RepeatedExec {
-    /// Hides the order of an input.
-    pub(crate) fn new(input: Arc<dyn ExecutionPlan>) -> Self {
+    /// Hides this of an input, if it has it.
+    pub(crate) fn around(input: Arc<dyn ExecutionPlan>, hidden: Hidden) -> Arc<dyn ExecutionPlan> {
+        match has(&input, hidden) {
+            true => Arc::new(RepeatedExec::new(input, hidden)),
+            false => input,
+        }
+    }
+
+    fn new(input: Arc<dyn ExecutionPlan>, hidden: Hidden) -> Self {
         let mut known = input.equivalence_properties().clone();
-        known.clear_orderings();
+        match hidden {
+            Hidden::Nothing => {}
+            Hidden::Order => known.clear_orderings(),
+            Hidden::All => known = EquivalenceProperties::new(input.schema()),
+        }
         let properties = input.properties().as_ref().clone().with_eq_properties(known);
         RepeatedExec {
             input,
+            hidden,
             properties: Arc::new(properties),
         }
     }
@@ -129,6 +192,7 @@ impl ExecutionPlan for RepeatedExec {
         let input = children.into_iter().next();
         Ok(Arc::new(RepeatedExec::new(
             input.unwrap_or_else(|| self.input.clone()),
+            self.hidden,
         )))
     }
 
@@ -173,7 +237,7 @@ impl ExecutionPlan for RepeatedExec {
         projection: &ProjectionExec,
     ) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
         let input = self.input.try_swapping_with_projection(projection)?;
-        Ok(input.map(|input| Arc::new(RepeatedExec::new(input)) as Arc<dyn ExecutionPlan>))
+        Ok(input.map(|input| Arc::new(RepeatedExec::new(input, self.hidden)) as Arc<dyn ExecutionPlan>))
     }
 
     fn gather_filters_for_pushdown(

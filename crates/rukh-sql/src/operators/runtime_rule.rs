@@ -207,6 +207,7 @@ fn columns_below(plan: &Arc<dyn ExecutionPlan>, side: usize, columns: &Columns) 
             | "CoalescePartitionsExec"
             | "CooperativeExec"
             | "RepartitionExec"
+            | "RepeatedExec"
             | "SortPreservingMergeExec"
             | "UnionExec"
     );
