@@ -22,7 +22,7 @@ RUKH  := cargo run $(QUIET) $(RELEASE) --bin rukh --
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test fast check update dump scrub data bench bench-writes bench-wire bench-smoke soak crash hbase hbase-stop deps
+.PHONY: help run test fast check update dump scrub data bench bench-writes bench-wire bench-smoke soak regress crash hbase hbase-stop deps
 
 help:          ## print this list
 	@sed -n 's/^\([a-z-]*\): *## \(.*\)/  make \1	\2/p' Makefile | expand -t 22
@@ -76,6 +76,14 @@ bench-smoke:   ## run every bench and every example at a size of seconds, all qu
 
 soak:          ## let clients of every kind work on a server, and fail if it grows; ARGS='--minutes 20'
 	@$(DEPS) build && cargo build $(RELEASE) --bin rukh --bin rukh-soak && exec '$(TARGET)/release/rukh-soak' $(ARGS)
+
+# ARGS: files of the suite, --out DIRECTORY. The sources come by apt; DuckDB's suite is played from a clone: SUITE=duckdb SOURCES=…/test/sql
+SUITE   ?= postgresql
+FETCHED  = $(or $(RUKH_DATA),data)/suites
+SOURCES ?= $(FETCHED)/$(if $(filter sqlite,$(SUITE)),sqlite3/test,postgresql-15/src/test/regress)
+regress:       ## play PostgreSQL's own tests on Rukh and on PostgreSQL, and fail on answers that differ; SUITE=sqlite for SQLite's
+	@$(DEPS) test && $(XTASK) sources '$(FETCHED)' && cargo build $(RELEASE) --bin rukh --bin rukh-regress
+	@exec '$(TARGET)/release/rukh-regress' $(SUITE) '$(SOURCES)' $(ARGS)
 
 crash:         ## kill writers at random and at every point, fail writes, damage files: RUKH_CRASH_ROUNDS, _POINTS, RUKH_DAMAGE, RUKH_SEED
 	@$(DEPS) build && RUKH_CRASH_ROUNDS=$${RUKH_CRASH_ROUNDS:-500} RUKH_CRASH_POINTS=$${RUKH_CRASH_POINTS:-all} \

@@ -5,6 +5,7 @@
 //! | `xtask tidy`     | checks house rules that no compiler checks                              |
 //! | `xtask features` | checks that every choice of packages builds the same heavy dependencies |
 //! | `xtask data`     | fetches the public flight data sets into a directory                    |
+//! | `xtask sources`  | fetches the test suites that `make regress` plays                       |
 //! | `xtask smoke`    | runs benches and examples, built into a directory, at a size of seconds |
 //!
 //! Plain std, so that it builds in a second beside crates that take half an hour. Building, testing
@@ -14,13 +15,13 @@
 mod data;
 mod features;
 mod smoke;
+mod sources;
 mod tidy;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str =
-    "usage: xtask tidy | xtask features | xtask data [DIRECTORY] | xtask smoke DIRECTORY [NAME]";
+const USAGE: &str = "usage: xtask tidy | xtask features | xtask data [DIRECTORY] | xtask sources DIRECTORY | xtask smoke DIRECTORY [NAME]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -31,6 +32,9 @@ fn main() -> ExitCode {
         ["data"] => data::fetch_all(&repository().join("data")),
         ["smoke", built] => smoke::run(&repository(), Path::new(built), ""),
         ["smoke", built, only] => smoke::run(&repository(), Path::new(built), only),
+        ["sources", directory] => std::path::absolute(directory)
+            .map_err(|error| error.to_string())
+            .and_then(|to| sources::fetch_all(&to)),
         ["data", directory] => data::fetch_all(Path::new(directory)),
         _ => Err(USAGE.to_string()),
     };

@@ -112,6 +112,37 @@ fn copied_error(source: &(dyn std::error::Error + Send + Sync + 'static)) -> Sql
     }
 }
 
+/// Names the one or two columns that are most like one that does not exist (`searchRangeTableForCol` of PostgreSQL).
+fn column_hint(field: &Column, valid_fields: &[Column]) -> Option<String> {
+    /// Edits by which a name may be off.
+    const EDITS_MAX: usize = 3;
+    let distance = |valid: &&Column| {
+        let relation = match (&field.relation, &valid.relation) {
+            (Some(written), Some(valid)) => strsim::levenshtein(written.table(), valid.table()),
+            _ => 0,
+        };
+        let name = strsim::levenshtein(&field.name, &valid.name);
+        let is_near = name <= valid.name.chars().count() / 2 && name + relation <= EDITS_MAX;
+        is_near.then_some(name + relation)
+    };
+    let shown = |valid: &&Column| valid.relation.is_some() && !valid.name.contains(HIDDEN);
+    let near = valid_fields.iter().filter(shown);
+    let near: Vec<(usize, &Column)> = near
+        .filter_map(|valid| Some((distance(&valid)?, valid)))
+        .collect();
+    let least = near.iter().map(|(distance, _)| *distance).min()?;
+    let nearest = near.iter().filter(|(distance, _)| *distance == least);
+    let names = nearest.map(|(_, column)| {
+        let relation = column.relation.as_ref().map_or("", |relation| relation.table());
+        format!("the column \"{relation}.{}\"", column.name)
+    });
+    let names: Vec<String> = names.collect();
+    match names.len() {
+        1 | 2 => Some(format!("Perhaps you meant to reference {}.", names.join(" or "))),
+        _ => None,
+    }
+}
+
 fn schema_error(error: &SchemaError) -> SqlError {
     match error {
         SchemaError::FieldNotFound { field, valid_fields } => {
@@ -132,7 +163,11 @@ fn schema_error(error: &SchemaError) -> SqlError {
                 Some(relation) => format!("{}.{}", relation.table(), field.name),
                 None => format!("\"{}\"", field.name),
             };
-            SqlError::statement("42703", format!("column {name} does not exist"))
+            let error = SqlError::statement("42703", format!("column {name} does not exist"));
+            match column_hint(field, valid_fields) {
+                Some(hint) => error.with_hint(hint),
+                None => error,
+            }
         }
         SchemaError::AmbiguousReference { field } => ambiguous(&field.name),
         SchemaError::DuplicateQualifiedField { qualifier, .. } => {
@@ -159,6 +194,9 @@ fn arrow_error(error: ArrowError) -> SqlError {
         ArrowError::InvalidArgumentError(message) if overflows_decimal(&message) => numeric_overflow(),
         ArrowError::InvalidArgumentError(message) if message.contains("non UTF-8 data") => {
             SqlError::statement("22021", "invalid byte sequence for encoding \"UTF8\"")
+        }
+        ArrowError::CastError(message) if message.contains("Struct(") => {
+            SqlError::unsupported("rows as values are not supported here")
         }
         ArrowError::CastError(message) => match between(&message, "an't cast value ", " to type ") {
             Some(_) => {

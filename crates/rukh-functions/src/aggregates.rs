@@ -4,6 +4,8 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 pub mod floats;
+mod intervals;
+mod ordered_set;
 pub mod recomputed;
 pub mod sum;
 
@@ -25,7 +27,7 @@ use datafusion::logical_expr::{
     StatisticsArgs,
 };
 
-use crate::aggregates::recomputed::sliding;
+use crate::aggregates::recomputed::{Recomputed, always_recomputed, sliding};
 
 /// Returns the aggregates that replace DataFusion's.
 pub fn aggregates() -> Vec<Arc<AggregateUDF>> {
@@ -41,6 +43,7 @@ pub fn aggregates() -> Vec<Arc<AggregateUDF>> {
     ]
     .map(|usual| Arc::new(AggregateUDF::from(Framed { usual })));
     let others = floats::aggregates().into_iter().chain([sum::sum()]);
+    let others = others.chain(ordered_set::aggregates());
     extremes.into_iter().chain(framed).chain(others).collect()
 }
 
@@ -94,7 +97,11 @@ impl AggregateUDFImpl for Framed {
         &self,
         arguments: AccumulatorArgs<'_>,
     ) -> DataFusionResult<Box<dyn Accumulator>> {
-        sliding(&self.usual, arguments)
+        // DataFusion's takes values out of a frame again, and gives 0 for a frame without values.
+        match self.name() == bit_xor_udaf().name() {
+            true => Ok(always_recomputed(&self.usual, &arguments)),
+            false => sliding(&self.usual, arguments),
+        }
     }
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {
@@ -149,6 +156,7 @@ impl AggregateUDFImpl for Extreme {
                 wanted: self.wanted,
                 value: None,
             })),
+            ArrowType::Interval(_) => Ok(Box::new(intervals::Extreme::new(self.wanted))),
             _ => self.usual.accumulator(arguments),
         }
     }
@@ -158,8 +166,9 @@ impl AggregateUDFImpl for Extreme {
     }
 
     fn groups_accumulator_supported(&self, arguments: AccumulatorArgs<'_>) -> bool {
-        !arguments.return_field.data_type().is_floating()
-            && self.usual.groups_accumulator_supported(arguments)
+        let ty = arguments.return_field.data_type();
+        let is_ours = ty.is_floating() || matches!(ty, ArrowType::Interval(_));
+        !is_ours && self.usual.groups_accumulator_supported(arguments)
     }
 
     fn create_groups_accumulator(
@@ -173,7 +182,11 @@ impl AggregateUDFImpl for Extreme {
         &self,
         arguments: AccumulatorArgs<'_>,
     ) -> DataFusionResult<Box<dyn Accumulator>> {
-        self.usual.create_sliding_accumulator(arguments)
+        let wanted = self.wanted;
+        match arguments.return_field.data_type() {
+            ArrowType::Interval(_) => Ok(Box::new(Recomputed::new(move || intervals::Extreme::new(wanted)))),
+            _ => self.usual.create_sliding_accumulator(arguments),
+        }
     }
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {

@@ -3,24 +3,33 @@
 
 pub mod ages;
 pub mod arithmetic;
+pub mod arrays;
 pub mod bounded;
 pub mod byte_length;
 pub mod cast_apart;
 pub mod characters;
 pub mod date_trunc;
+pub mod div;
 pub mod extract;
 pub mod float_functions;
 pub mod hash;
+pub mod interval_order;
+pub mod interval_scale;
 pub mod json;
+pub mod moment_parts;
 pub mod moments;
+pub mod overlay;
 pub mod pg_typeof;
+pub mod regex;
 pub mod rounding;
 pub mod similar;
+pub mod time_difference;
 pub mod time_zones;
 pub mod to_char;
 pub mod to_uuid;
 pub mod undefined;
 pub mod waits;
+pub mod wide_number;
 
 use std::sync::Arc;
 
@@ -40,12 +49,15 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         rounding::round_half_to_even(),
         rounding::round(),
         moments::to_timestamp(),
+        overlay::overlay(),
         to_char::to_char(),
         Arc::new(sign.with_aliases(["sign"])),
         Arc::new(time_zones::timezone()),
         extract::date_part(),
         hash::hash(),
         pg_typeof::pg_typeof(),
+        div::div(),
+        wide_number::wide_number(),
         to_uuid::to_uuid(),
         Arc::new(random.with_aliases(["gen_random_uuid"])),
     ];
@@ -56,6 +68,9 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         .chain(similar::functions())
         .chain(ages::functions())
         .chain(bounded::functions())
+        .chain(regex::functions())
+        .chain(arrays::functions())
+        .chain(moment_parts::functions())
         .chain(json::functions())
         .collect()
 }

@@ -90,11 +90,41 @@ impl Session {
                 self.tell_columns(&description, &vec![Format::Text; columns])
             }
             TARGET_TYPE_BYTE_PORTAL => {
+                let name = describe.name.as_deref().unwrap_or_default();
+                if !self.portals.contains_key(name)
+                    && let Some(description) = self.cursor_description(name)?
+                {
+                    let columns = description.columns.as_ref().map_or(0, |columns| columns.len());
+                    return self.tell_columns(&description, &vec![Format::Text; columns]);
+                }
                 let portal = self.portal_named(describe.name.as_deref())?;
                 let (description, formats) = (portal.description.clone(), portal.formats()?);
                 self.tell_columns(&description, &formats)
             }
             other => Err(bad_target("DESCRIBE", other).into()),
+        }
+    }
+
+    /// Describes a cursor that SQL declared, which is a portal, too; `None` if there is none of this name.
+    fn cursor_description(&mut self, name: &str) -> Result<Option<Arc<Description>>, Error> {
+        if name.is_empty() {
+            return Ok(None);
+        }
+        let fetch = self
+            .connection
+            .prepare(&format!("FETCH NEXT FROM {}", quoted(name)))?;
+        match self.connection.describe(&fetch, &[]) {
+            Ok(description) => Ok(Some(description)),
+            Err(error) if error.sqlstate == NO_CURSOR => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Closes a cursor that SQL declared; none of this name is no error.
+    fn close_cursor(&mut self, name: &str) -> Result<(), Error> {
+        match self.connection.execute(&format!("CLOSE {}", quoted(name))) {
+            Err(error) if error.sqlstate != NO_CURSOR => Err(error),
+            _ => Ok(()),
         }
     }
 
@@ -238,12 +268,23 @@ impl Session {
                 }
             }
             TARGET_TYPE_BYTE_PORTAL => {
-                self.portals.remove(&name);
+                let is_portal = self.portals.remove(&name).is_some();
+                let is_aborted = self.connection.transaction_status() == TransactionStatus::Aborted;
+                if !is_portal && !name.is_empty() && !is_aborted {
+                    self.close_cursor(&name)?;
+                }
             }
             other => return Err(bad_target("CLOSE", other).into()),
         }
         Ok(self.wire.push(Message::CloseComplete(CloseComplete::new()))?)
     }
+}
+
+/// SQLSTATE of a cursor that is not there.
+const NO_CURSOR: &str = "34000";
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 fn bad_target(what: &str, target: u8) -> Error {

@@ -6,12 +6,13 @@
 //! | `CAST(x AS CHAR(3))`      | `rtrim(left(CAST(x AS VARCHAR), 3))` |
 //! | `CAST(x AS UUID)`         | `to_uuid(CAST(x AS VARCHAR))`        |
 //! | `UUID 'a0ee…'`            | `to_uuid('a0ee…')`                   |
-//! | `1e300`                   | `CAST('1e300' AS DOUBLE)`            |
+//! | `1e300`, `-1e300`         | `wide_number('1e300')`, see there    |
 //! | `INTERVAL '1 day 02:00'`  | an interval in words DataFusion reads |
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
+use rukh_functions::functions::wide_number::WIDE_NUMBER;
 use rukh_keys::{DataType, Interval};
 use rukh_syntax::sqlparser::ast::{self, CastKind, Expr, TypedString, Value, VisitorMut};
 
@@ -38,11 +39,19 @@ impl VisitorMut for Spell {
 
 fn spelled(expr: &Expr) -> Option<Expr> {
     match expr {
-        Expr::Interval(interval) if interval.leading_field.is_none() => {
-            let words = interval_words(&interval.value)?;
+        Expr::Interval(interval) => {
+            let words = match &interval.leading_field {
+                None => interval_words(&interval.value)?,
+                Some(leading) => {
+                    words_of_fields(&interval.value, interval.last_field.as_ref().unwrap_or(leading))?
+                }
+            };
             Some(Expr::Interval(ast::Interval {
                 value: Box::new(words),
-                ..interval.clone()
+                leading_field: None,
+                leading_precision: None,
+                last_field: None,
+                fractional_seconds_precision: None,
             }))
         }
         Expr::Cast {
@@ -71,12 +80,43 @@ fn spelled(expr: &Expr) -> Option<Expr> {
             ..
         }) => Some(call("to_uuid", vec![Expr::Value(value.clone())])),
         Expr::Value(value) => match &value.value {
-            Value::Number(digits, _) if is_double(digits) => {
-                let text = Expr::Value(Value::SingleQuotedString(digits.clone()).into());
-                Some(cast(&text, ast::DataType::DoublePrecision))
-            }
+            Value::Number(digits, _) if is_double(digits) => Some(wide_number(digits.clone())),
             _ => None,
         },
+        Expr::UnaryOp {
+            op: ast::UnaryOperator::Minus,
+            expr,
+        } => negated_wide_number(expr),
+        _ => None,
+    }
+}
+
+fn wide_number(digits: String) -> Expr {
+    call(
+        WIDE_NUMBER,
+        vec![Expr::Value(Value::SingleQuotedString(digits).into())],
+    )
+}
+
+/// Puts the sign into the digits of a number that is spelled as a call.
+fn negated_wide_number(expr: &Expr) -> Option<Expr> {
+    let Expr::Function(function) = expr else {
+        return None;
+    };
+    let ast::FunctionArguments::List(list) = &function.args else {
+        return None;
+    };
+    match list.args.as_slice() {
+        [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(Expr::Value(value)))]
+            if function.name.to_string() == WIDE_NUMBER =>
+        {
+            match &value.value {
+                Value::SingleQuotedString(digits) if !digits.starts_with('-') => {
+                    Some(wide_number(format!("-{digits}")))
+                }
+                _ => None,
+            }
+        }
         _ => None,
     }
 }
@@ -92,6 +132,53 @@ fn interval_words(literal: &Expr) -> Option<Expr> {
     let words = Interval::read(text)?.words();
     Some(Expr::Value(
         Value::SingleQuotedString(words).with_span(value.span),
+    ))
+}
+
+/// Returns `INTERVAL '…' DAY TO SECOND` in words: a number alone counts the last field, one before a time counts
+/// days, and what is finer than that is cut off
+/// (`AdjustIntervalForTypmod` of PostgreSQL).
+fn words_of_fields(literal: &Expr, last: &ast::DateTimeField) -> Option<Expr> {
+    const SECOND: i64 = 1_000_000;
+    let Expr::Value(value) = literal else {
+        return None;
+    };
+    let Value::SingleQuotedString(text) = &value.value else {
+        return None;
+    };
+    let unit = last.to_string().to_lowercase();
+    let unit = unit.trim_end_matches('s');
+    let interval = match text.trim().parse::<f64>() {
+        Ok(_) => Interval::read(&format!("{text} {unit}"))?,
+        Err(_) => Interval::read(text).or_else(|| Interval::read(&text.trim().replacen(' ', " days ", 1)))?,
+    };
+    let cut = |micros: i64| interval.micros - interval.micros % micros;
+    let kept = match unit {
+        "year" => Interval {
+            months: interval.months / 12 * 12,
+            ..Interval::default()
+        },
+        "month" => Interval {
+            months: interval.months,
+            ..Interval::default()
+        },
+        "day" => Interval {
+            micros: 0,
+            ..interval
+        },
+        "hour" => Interval {
+            micros: cut(3_600 * SECOND),
+            ..interval
+        },
+        "minute" => Interval {
+            micros: cut(60 * SECOND),
+            ..interval
+        },
+        "second" => interval,
+        _ => return None,
+    };
+    Some(Expr::Value(
+        Value::SingleQuotedString(kept.words()).with_span(value.span),
     ))
 }
 
@@ -125,7 +212,10 @@ mod tests {
     #[test]
     fn casts_and_numbers_are_spelled_out() {
         let cases = [
-            ("1e3, 1e300", "1000.0, CAST('1e300' AS DOUBLE PRECISION)"),
+            (
+                "1e3, 1e300, -1e300",
+                "1000.0, wide_number('1e300'), wide_number('-1e300')",
+            ),
             (
                 "a::varchar(3), CAST(b AS CHAR(2))",
                 "left(CAST(a AS VARCHAR), 3), rtrim(left(CAST(b AS VARCHAR), 2))",

@@ -23,13 +23,16 @@
 //!
 //! Deliberately not here: recursive queries, FULL JOIN and GROUPING SETS that read outer columns, and outer rows that are
 //! computed with volatile functions, since they would be computed twice. Those stay as they are, and are refused later.
+//!
+//! A subquery that reads outside and calls volatile functions is to run once for each row; a domain and a join would run it once for each
+//! value. [`volatile_once_a_row`] refuses it.
 
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::FieldRef;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, ExprSchema, JoinType, NullEquality, ScalarValue};
-use datafusion::error::Result as DataFusionResult;
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions_window::expr_fn::row_number;
 use datafusion::logical_expr::expr::{Exists, InSubquery, Sort as SortKey};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -43,6 +46,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::decorrelate::PullUpCorrelatedExpr;
 
+use crate::once::is_volatile;
 use crate::outer_columns::{free_columns, query_of};
 use crate::subqueries::counted;
 use rukh_error::HIDDEN;
@@ -58,6 +62,27 @@ pub(crate) fn joined_by_domain(plan: LogicalPlan) -> Result<LogicalPlan, SqlErro
         other => Ok(Transformed::no(other)),
     })?;
     Ok(plan.data)
+}
+
+/// Fails with 0A000 if a correlated subquery calls volatile functions.
+pub(crate) fn volatile_once_a_row(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
+    plan.apply_with_subqueries(|node| {
+        node.apply_expressions(|expr| {
+            expr.apply(|part| {
+                if let Some(query) = query_of(part)
+                    && is_volatile(&query.subquery)?
+                    && !free_columns(&query.subquery)?.is_empty()
+                {
+                    let message = "volatile functions in a correlated subquery are not supported";
+                    return Err(DataFusionError::External(Box::new(SqlError::unsupported(
+                        message,
+                    ))));
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })?;
+    Ok(plan)
 }
 
 fn of_filter(filter: Filter, domains: &mut usize) -> DataFusionResult<Transformed<LogicalPlan>> {
@@ -626,10 +651,12 @@ impl Push<'_> {
         };
         let (columns, keys) = split_keys(&input, self.outer.len());
         let by = keys.iter().cloned().map(Expr::Column).collect();
-        let number = row_number()
-            .partition_by(by)
-            .order_by(self.keys_inner(order, &keys)?)
-            .build()?;
+        let order = self.keys_inner(order, &keys)?;
+        let number = row_number().partition_by(by);
+        let number = match order.is_empty() {
+            true => number.build()?,
+            false => number.order_by(order).build()?,
+        };
         let place = Expr::Column(Column::new_unqualified(number.schema_name().to_string()));
         let skip = i64::try_from(skip).unwrap_or(i64::MAX);
         let mut within = place.clone().gt(lit(skip));

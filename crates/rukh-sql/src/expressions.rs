@@ -243,19 +243,47 @@ fn needs_a_query(expr: &ast::Expr) -> bool {
     expr.walk(&mut Finder).is_break()
 }
 
-/// Evaluates a default for one statement; fails with 42703 when it names a column.
-pub(crate) fn evaluate_default(sql: &str, ty: &DataType, column: &str) -> Result<Datum, SqlError> {
-    let schema: DFSchemaRef = Arc::new(DFSchema::empty());
-    match simplified(resolved(&parse_expression(sql)?, &schema)?, &schema)? {
-        Expr::Literal(value, _) => datum_from_scalar(&value, ty, column),
-        expr => {
-            let compiled = STATE.create_physical_expr(expr, &schema)?;
-            let row = batch_of_rows(Arc::new(Schema::empty()), &[], &[Vec::new()])?;
-            let value = compiled.evaluate(&row)?.into_array(1)?;
-            let mut values = assigned_datums(&value, ty, column)?;
-            Ok(values.pop().unwrap_or(Datum::Null))
+/// A default, within a statement.
+pub(crate) enum DefaultValue {
+    /// The same in all rows.
+    Same(Datum),
+    /// A volatile expression, such as `gen_random_uuid()`: computed for each row.
+    Each(Arc<dyn PhysicalExpr>),
+}
+
+impl DefaultValue {
+    /// Compiles a default for one statement; fails with 42703 when it names a column.
+    pub(crate) fn compile(sql: &str, ty: &DataType, column: &str) -> Result<Self, SqlError> {
+        let schema: DFSchemaRef = Arc::new(DFSchema::empty());
+        let expr = simplified(resolved(&parse_expression(sql)?, &schema)?, &schema)?;
+        if let Expr::Literal(value, _) = expr {
+            return datum_from_scalar(&value, ty, column).map(DefaultValue::Same);
+        }
+        let is_volatile = expr.is_volatile();
+        let each = DefaultValue::Each(STATE.create_physical_expr(expr, &schema)?);
+        match is_volatile {
+            true => Ok(each),
+            false => each.next(ty, column).map(DefaultValue::Same),
         }
     }
+
+    /// Returns the value of the next row.
+    pub(crate) fn next(&self, ty: &DataType, column: &str) -> Result<Datum, SqlError> {
+        match self {
+            DefaultValue::Same(value) => Ok(value.clone()),
+            DefaultValue::Each(expr) => {
+                let row = batch_of_rows(Arc::new(Schema::empty()), &[], &[Vec::new()])?;
+                let value = expr.evaluate(&row)?.into_array(1)?;
+                let mut values = assigned_datums(&value, ty, column)?;
+                Ok(values.pop().unwrap_or(Datum::Null))
+            }
+        }
+    }
+}
+
+/// Evaluates a default for one row; fails with 42703 when it names a column.
+pub(crate) fn evaluate_default(sql: &str, ty: &DataType, column: &str) -> Result<Datum, SqlError> {
+    DefaultValue::compile(sql, ty, column)?.next(ty, column)
 }
 
 /// Compiles index expressions for the engine.
@@ -359,18 +387,43 @@ pub(crate) fn stored_expression(
 /// Refuses what cannot be part of a definition: subqueries, parameters, and functions that would give
 /// one value to all rows of a statement.
 pub(crate) fn check_stored(expr: &ast::Expr, what: &str) -> Result<(), SqlError> {
-    match expr.walk(&mut StoredChecker { what }) {
+    checked(expr, what, false)
+}
+
+/// As [`check_stored`], of a default, which may give another value for every row.
+pub(crate) fn check_default(expr: &ast::Expr) -> Result<(), SqlError> {
+    checked(expr, "DEFAULT expression", true)
+}
+
+fn checked(expr: &ast::Expr, what: &str, may_be_volatile: bool) -> Result<(), SqlError> {
+    match expr.walk(&mut StoredChecker {
+        what,
+        may_be_volatile,
+    }) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }
 }
 
+/// Whether an expression calls a function that gives another value for every row.
+pub(crate) fn is_volatile(expr: &ast::Expr) -> bool {
+    checked(expr, "", true).is_ok() && checked(expr, "", false).is_err()
+}
+
 struct StoredChecker<'a> {
     what: &'a str,
+    may_be_volatile: bool,
 }
 
 /// Functions that give another value for every row.
-const VOLATILE: &[&str] = &["random", "uuid", "gen_random_uuid", "uuidv4", "uuidv7"];
+const VOLATILE: &[&str] = &[
+    "random",
+    "uuid",
+    "gen_random_uuid",
+    "uuidv4",
+    "uuidv7",
+    "clock_timestamp",
+];
 
 impl Visitor for StoredChecker<'_> {
     type Break = SqlError;
@@ -389,7 +442,8 @@ impl Visitor for StoredChecker<'_> {
                 ControlFlow::Break(SqlError::statement("42P02", message))
             }
             ast::Expr::Function(call)
-                if VOLATILE.contains(&call.name.to_string().to_lowercase().as_str()) =>
+                if !self.may_be_volatile
+                    && VOLATILE.contains(&call.name.to_string().to_lowercase().as_str()) =>
             {
                 let message = format!("function {}() in {} is not supported", call.name, self.what);
                 ControlFlow::Break(SqlError::unsupported(message))

@@ -20,7 +20,7 @@ use crate::array_parameters::with_arrays;
 use crate::cast_names::tell_apart;
 use crate::cast_types::CastTypes;
 use crate::config::{CATALOG, session_config};
-use crate::correlated::joined_by_domain;
+use crate::correlated::{joined_by_domain, volatile_once_a_row};
 use crate::current::CurrentStatement;
 use crate::in_lists::{join_again, keep_apart};
 use crate::literals::type_literals;
@@ -33,8 +33,8 @@ use crate::push_down::logical_rules;
 use crate::rewrite::rewrite;
 use crate::subqueries::single_values;
 use crate::{
-    expressions, inner_order, joined, named_windows, once, outer_names, past, sample, set_operations,
-    short_aliases, stars, views,
+    computed_limits, computed_values, expressions, inner_order, joined, late_volatile, named_windows, once,
+    outer_aggregates, outer_names, past, sample, set_operations, short_aliases, stars, views,
 };
 use rukh_error::SqlError;
 
@@ -131,7 +131,10 @@ pub(crate) async fn unoptimised_plan(
     rewrite(&mut query)?;
     let statement = PlannedStatement::Statement(Box::new(ast::Statement::Query(Box::new(query))));
     let plan = state.statement_to_plan(statement).await?;
-    joined_by_domain(single_values(inner_order::lift(set_operations::counted(plan)?)?)?)
+    let plan = computed_values::selected(outer_aggregates::refused(plan)?)?;
+    let plan = computed_limits::numbered(plan)?;
+    let plan = late_volatile::after_sorts(inner_order::lift(set_operations::counted(plan)?)?)?;
+    joined_by_domain(single_values(volatile_once_a_row(plan)?)?)
 }
 
 /// Makes the physical plan of an optimised logical one.

@@ -17,7 +17,10 @@
 //! does not show what is ordered by. Joins, groups, DISTINCT and other set operations have no order: an ORDER BY below them
 //! that no LIMIT needs is left out, as a sort is that another one follows.
 //!
-//! Invariant: a plan without an ORDER BY inside of another query stays as it is.
+//! The ORDER BY of an aggregate whose result does not depend on it, `avg(x ORDER BY k)`, is left out. DataFusion would sort
+//! for it, and hands the sort keys to the aggregate as further arguments.
+//!
+//! Invariant: a plan without an ORDER BY inside of another query or of an aggregate stays as it is.
 
 use std::sync::Arc;
 
@@ -53,12 +56,57 @@ const OF_FRAME: [&str; 3] = ["first_value", "last_value", "nth_value"];
 
 /// Lifts the ORDER BYs of subqueries to where order matters. The plan is one that is not optimised yet.
 pub(crate) fn lift(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
+    let plan = plan.transform_up_with_subqueries(without_idle_order)?.data;
     let own = usize::from(has_own_order(&plan));
     if sorts(&plan)? == own {
         return Ok(plan);
     }
     let mut lifter = Lifter { names: 0 };
     Ok(lifter.result(plan)?)
+}
+
+/// Leaves out the ORDER BY of aggregates that compute the same in any order.
+fn without_idle_order(node: LogicalPlan) -> DataFusionResult<Transformed<LogicalPlan>> {
+    let is_idle = |expr: &Expr| match unaliased(expr) {
+        Expr::AggregateFunction(function) => {
+            !function.params.order_by.is_empty()
+                && !OF_ORDER.contains(&function.func.name())
+                && !function.func.supports_within_group_clause()
+        }
+        _ => false,
+    };
+    match node {
+        LogicalPlan::Aggregate(aggregate) if aggregate.aggr_expr.iter().any(is_idle) => {
+            let without = |expr: Expr| match is_idle(&expr) {
+                false => Ok(expr),
+                true => renamed(expr, |part| {
+                    if let Expr::AggregateFunction(function) = part {
+                        function.params.order_by.clear();
+                    }
+                }),
+            };
+            let Aggregate {
+                input,
+                group_expr,
+                aggr_expr,
+                ..
+            } = aggregate;
+            let aggr_expr = aggr_expr
+                .into_iter()
+                .map(without)
+                .collect::<DataFusionResult<_>>()?;
+            let aggregate = Aggregate::try_new(input, group_expr, aggr_expr)?;
+            Ok(Transformed::yes(LogicalPlan::Aggregate(aggregate)))
+        }
+        other => Ok(Transformed::no(other)),
+    }
+}
+
+fn unaliased(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Alias(alias) => unaliased(&alias.expr),
+        other => other,
+    }
 }
 
 /// Counts the sorts of a plan and of its subqueries.

@@ -6,38 +6,22 @@
 //! | `ts + '1 mon'`, `'1 mon' + ts`| INTERVAL, beside TIME too       |
 //! | `ts - '2020-01-01'`           | the type of the other side      |
 //! | `INTERVAL '1 day' + '1 hour'` | INTERVAL, in differences too    |
+//! | `INTERVAL '1 day' = '1 day'`, `true = '1'` | the type of the other side |
 //!
-//! Months, days and time are scaled each; what is left of a month becomes days of which it has 30, what is
-//! left of a day becomes time (`interval_mul` of PostgreSQL).
+//! `timestamp - timestamp` is an interval, too, where DataFusion makes a Duration of it (`time_difference`).
 
 #![warn(clippy::arithmetic_side_effects)]
 
-use std::sync::{Arc, LazyLock};
-
-use datafusion::arrow::array::{ArrayRef, AsArray, IntervalMonthDayNanoArray};
-use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{
-    DataType as ArrowType, Float64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit,
-};
+use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::common::DFSchema;
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
-use datafusion::logical_expr::{
-    ColumnarValue, Expr, ExprSchemable, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
-    cast as cast_expr,
-};
+use datafusion::logical_expr::{Expr, ExprSchemable, cast as cast_expr};
 use datafusion::scalar::ScalarValue;
+use rukh_functions::forms::intervals::INTERVAL;
+use rukh_functions::functions::interval_scale::{divided, multiplied};
+use rukh_functions::functions::time_difference::time_difference;
 use rukh_syntax::sqlparser::ast::BinaryOperator;
-
-use rukh_error::SqlError;
-
-const INTERVAL: ArrowType = ArrowType::Interval(IntervalUnit::MonthDayNano);
-
-/// Seconds of a day.
-const DAY_SECONDS: f64 = 86_400.0;
-
-/// Days of the part of a month.
-const MONTH_DAYS: f64 = 30.0;
 
 /// Plans products and quotients of intervals.
 #[derive(Debug)]
@@ -57,23 +41,37 @@ impl ExprPlanner for Intervals {
         let function = match expr.op {
             BinaryOperator::Plus | BinaryOperator::Minus => {
                 let is_sum = expr.op == BinaryOperator::Plus;
-                let RawBinaryExpr {
-                    op,
-                    left: l,
-                    right: r,
-                } = expr;
                 let (l, r) = (
-                    read_beside(l, right.as_ref(), is_sum),
-                    read_beside(r, left.as_ref(), is_sum),
+                    read_beside(expr.left, right.as_ref(), is_sum),
+                    read_beside(expr.right, left.as_ref(), is_sum),
                 );
+                let difference = match is_sum {
+                    true => None,
+                    false => of(&l).zip(of(&r)).and_then(|(l, r)| time_difference(&l, &r)),
+                };
+                return Ok(match difference {
+                    Some(function) => PlannerResult::Planned(function.call(vec![l, r])),
+                    None => PlannerResult::Original(RawBinaryExpr {
+                        op: expr.op,
+                        left: l,
+                        right: r,
+                    }),
+                });
+            }
+            BinaryOperator::Eq
+            | BinaryOperator::NotEq
+            | BinaryOperator::Lt
+            | BinaryOperator::LtEq
+            | BinaryOperator::Gt
+            | BinaryOperator::GtEq => {
                 return Ok(PlannerResult::Original(RawBinaryExpr {
-                    op,
-                    left: l,
-                    right: r,
+                    op: expr.op,
+                    left: compared_with(expr.left, right.as_ref()),
+                    right: compared_with(expr.right, left.as_ref()),
                 }));
             }
-            BinaryOperator::Multiply => &SCALED[0],
-            BinaryOperator::Divide => &SCALED[1],
+            BinaryOperator::Multiply => multiplied(),
+            BinaryOperator::Divide => divided(),
             _ => return Ok(PlannerResult::Original(expr)),
         };
         let arguments = if is_interval(&left) && is_number(&right) {
@@ -87,12 +85,26 @@ impl ExprPlanner for Intervals {
     }
 }
 
-/// Returns a text literal as what it is in a sum or difference with a value of another type.
-fn read_beside(literal: Expr, other: Option<&ArrowType>, is_sum: bool) -> Expr {
-    let is_text = matches!(
+/// Returns a text literal as one of the type that it is compared with, where DataFusion knows no comparison of the two.
+fn compared_with(literal: Expr, other: Option<&ArrowType>) -> Expr {
+    match other {
+        Some(ty @ (ArrowType::Interval(_) | ArrowType::Boolean)) if is_text(&literal) => {
+            cast_expr(literal, ty.clone())
+        }
+        _ => literal,
+    }
+}
+
+fn is_text(literal: &Expr) -> bool {
+    matches!(
         literal,
         Expr::Literal(ScalarValue::Utf8(Some(_)) | ScalarValue::Utf8View(Some(_)), _)
-    );
+    )
+}
+
+/// Returns a text literal as what it is in a sum or difference with a value of another type.
+fn read_beside(literal: Expr, other: Option<&ArrowType>, is_sum: bool) -> Expr {
+    let is_text = is_text(&literal);
     match other {
         Some(ArrowType::Interval(_)) if is_text => cast_expr(literal, INTERVAL),
         Some(ArrowType::Timestamp(..) | ArrowType::Time64(_) | ArrowType::Time32(_)) if is_text && is_sum => {
@@ -103,108 +115,4 @@ fn read_beside(literal: Expr, other: Option<&ArrowType>, is_sum: bool) -> Expr {
         ) if is_text && !is_sum => cast_expr(literal, ty.clone()),
         _ => literal,
     }
-}
-
-/// The functions that multiply and divide.
-static SCALED: LazyLock<[Arc<ScalarUDF>; 2]> = LazyLock::new(|| {
-    [false, true].map(|divides| {
-        let signature = Signature::user_defined(Volatility::Immutable);
-        Arc::new(ScalarUDF::from(Scaled { divides, signature }))
-    })
-});
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Scaled {
-    divides: bool,
-    signature: Signature,
-}
-
-impl ScalarUDFImpl for Scaled {
-    fn name(&self) -> &str {
-        match self.divides {
-            false => "interval_multiply",
-            true => "interval_divide",
-        }
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn coerce_types(&self, _: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
-        Ok(vec![INTERVAL, ArrowType::Float64])
-    }
-
-    fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
-        Ok(INTERVAL)
-    }
-
-    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
-        let is_scalar = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
-        let one = arguments.args.iter().all(is_scalar);
-        let arrays = ColumnarValue::values_to_arrays(&arguments.args)?;
-        let [intervals, factors] = arrays.as_slice() else {
-            return Err(DataFusionError::Internal(format!(
-                "{} takes two arguments",
-                self.name()
-            )));
-        };
-        let factors = cast(factors, &ArrowType::Float64)?;
-        let pairs = intervals
-            .as_primitive::<IntervalMonthDayNanoType>()
-            .iter()
-            .zip(factors.as_primitive::<Float64Type>());
-        let scaled = pairs.map(|(interval, factor)| match (interval, factor) {
-            (Some(interval), Some(factor)) => self.scaled(interval, factor).map(Some),
-            _ => Ok(None),
-        });
-        let scaled: IntervalMonthDayNanoArray = scaled.collect::<Result<_, SqlError>>().map_err(external)?;
-        let scaled: ArrayRef = Arc::new(scaled);
-        Ok(match one {
-            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&scaled, 0)?),
-            false => ColumnarValue::Array(scaled),
-        })
-    }
-}
-
-impl Scaled {
-    #[expect(
-        clippy::arithmetic_side_effects,
-        reason = "the value was compared with the ends of the type"
-    )]
-    fn scaled(&self, interval: IntervalMonthDayNano, factor: f64) -> Result<IntervalMonthDayNano, SqlError> {
-        if self.divides && factor == 0.0 {
-            return Err(SqlError::statement("22012", "division by zero"));
-        }
-        let scaled = |part: f64| match self.divides {
-            true => part / factor,
-            false => part * factor,
-        };
-        let months = scaled(f64::from(interval.months));
-        let month_days = (months.fract() * MONTH_DAYS * 1e6).round() / 1e6;
-        let days = scaled(f64::from(interval.days));
-        let rest = days.fract() + month_days.fract();
-        let rest = (rest * DAY_SECONDS * 1e6).round() / 1e6;
-        let carried = (rest / DAY_SECONDS).trunc();
-        let micros = scaled(interval.nanoseconds as f64 / 1e3) + (rest - carried * DAY_SECONDS) * 1e6;
-        let days = days.trunc() + month_days.trunc() + carried;
-        let out_of_range = || SqlError::statement("22008", "interval out of range");
-        let part = |value: f64| {
-            let fits = value.is_finite() && value.abs() <= f64::from(i32::MAX);
-            fits.then_some(value as i32).ok_or_else(out_of_range)
-        };
-        let nanoseconds = micros.round() * 1e3;
-        if !nanoseconds.is_finite() || nanoseconds.abs() >= i64::MAX as f64 {
-            return Err(out_of_range());
-        }
-        Ok(IntervalMonthDayNano {
-            months: part(months.trunc())?,
-            days: part(days)?,
-            nanoseconds: micros.round() as i64 * 1_000,
-        })
-    }
-}
-
-fn external(error: SqlError) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
 }

@@ -17,6 +17,10 @@
 //! | UNION of float and decimal  | a decimal                      | DOUBLE (`union_types`)           |
 //! | lead(n, 1, -1.4)           | an integer                     | a decimal                        |
 //! | array_agg(DISTINCT n)      | in any order                   | in that of the values            |
+//! | `'7 days'` beside an INTERVAL | compares texts              | an interval                      |
+//! | intervals compared, sorted | months first                   | a month is 30 days (`interval_order`) |
+//! | `timestamp - timestamp`    | a Duration                     | an INTERVAL (`time_difference`)  |
+//! | `s ~ 'a.b'`                | a point is no newline          | it is one, too                   |
 //! | `'today'` beside a DATE    | an error                       | a day (`moment_words`)           |
 //! | values cast to text        | Arrow's texts                  | PostgreSQL's (`text_casts`)      |
 //! | values cast to numbers     | Arrow's numbers                | PostgreSQL's (`number_casts`)    |
@@ -27,7 +31,7 @@
 use std::borrow::Borrow;
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef, TimeUnit};
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions::{datetime, math};
@@ -36,19 +40,25 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::type_coercion::binary::type_union_coercion;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    Between, BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, ScalarUDF, cast,
+    Between, BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, ScalarUDF, binary_expr, cast, lit,
 };
 use rukh_keys::DataType;
 
+use crate::interval_order;
 use crate::moment_words::moment_of;
 use crate::operand_types::{self, check_union};
 use crate::union_types::doubled;
 use crate::window_frames::framed;
 use rukh_error::SqlError;
 use rukh_functions::casts::numbers::{cast_number, double_of};
+use rukh_functions::casts::read::{read_interval, read_text};
 use rukh_functions::casts::texts::{cast_to_text, concatenated, is_text};
 use rukh_functions::functions::arithmetic::{checked, checked_function};
 use rukh_functions::functions::extract::date_part;
+use rukh_functions::functions::regex::POINT_IS_ANY;
+use rukh_functions::functions::similar::SIMILAR_TO_ESCAPE;
+use rukh_functions::functions::time_difference::time_difference;
+use rukh_functions::functions::wide_number::{self, wide_digits};
 use rukh_functions::scalars::scalar_from_datum;
 use rukh_functions::types::data_type_of;
 
@@ -69,6 +79,11 @@ pub(crate) fn type_literals(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> 
         has_new_columns |= doubled.transformed;
         let (node, changed) = (doubled.data, doubled.transformed);
         let schema = merge_schema(&node.inputs());
+        // A parameter had no type when its difference was planned.
+        node.apply_expressions(|expr| {
+            has_new_columns |= expr.exists(|part| Ok(difference_of(part, &schema).is_some()))?;
+            Ok(TreeNodeRecursion::Continue)
+        })?;
         let names = NamePreserver::new(&node);
         let mut typed = node.map_expressions(|expr| {
             let name = names.save(&expr);
@@ -76,7 +91,7 @@ pub(crate) fn type_literals(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> 
             Ok(typed.update_data(|expr| name.restore(expr)))
         })?;
         typed.transformed |= changed || has_new_columns;
-        Ok(typed)
+        typed.transform_data(interval_order::of_node)
     })?;
     Ok(typed.data)
 }
@@ -89,10 +104,27 @@ pub(crate) fn typed_expression(expr: Expr, schema: &DFSchema) -> Result<Expr, Sq
 fn typed_expr(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
     let typed = typed_operands(expr, schema)?;
     operand_types::check(&typed.data, schema)?;
-    Ok(typed)
+    typed.transform_data(|expr| interval_order::compared(expr, schema))
+}
+
+/// Returns `timestamp - timestamp` as a function that gives an interval.
+fn difference_of(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
+    let Expr::BinaryExpr(BinaryExpr {
+        left,
+        op: Operator::Minus,
+        right,
+    }) = expr
+    else {
+        return None;
+    };
+    let function = time_difference(&left.get_type(schema).ok()?, &right.get_type(schema).ok()?)?;
+    Some(function.call(vec![left.as_ref().clone(), right.as_ref().clone()]))
 }
 
 fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
+    if let Some(difference) = difference_of(&expr, schema) {
+        return Ok(Transformed::yes(difference));
+    }
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_arithmetic(op) => {
             let (new_left, new_right) = (computed(&left, &right, schema), computed(&right, &left, schema));
@@ -109,6 +141,9 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
             }
         }
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) => {
+            if let Some(exact) = beside_wide_number(&left, op, &right, schema) {
+                return Ok(Transformed::yes(exact));
+            }
             let (new_left, new_right) = (retyped(&left, &right, schema)?, retyped(&right, &left, schema)?);
             let changed = new_left.is_some() || new_right.is_some();
             let left = new_left.map_or(left, Box::new);
@@ -134,13 +169,23 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
             let joined = Expr::BinaryExpr(BinaryExpr { left, op, right });
             Ok(Transformed::new_transformed(joined, changed))
         }
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_regex(op) => {
+            let pattern = point_is_any(&right);
+            let changed = pattern.is_some();
+            let right = pattern.map_or(right, Box::new);
+            let matched = Expr::BinaryExpr(BinaryExpr { left, op, right });
+            Ok(Transformed::new_transformed(matched, changed))
+        }
         Expr::Negative(inner) => {
             let negated = negated_float(&inner, schema).or_else(|| negated_integer(&inner, schema));
             let changed = negated.is_some();
             let negated = negated.unwrap_or(Expr::Negative(inner));
             Ok(Transformed::new_transformed(negated, changed))
         }
-        Expr::WindowFunction(function) => framed(with_default_alike(function, schema)?, schema),
+        Expr::WindowFunction(function) => {
+            check_count(&function)?;
+            framed(with_default_alike(function, schema)?, schema)
+        }
         Expr::AggregateFunction(call) => Ok(in_order_of_values(call)),
         Expr::Between(Between {
             expr,
@@ -148,6 +193,20 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
             low,
             high,
         }) => {
+            if wide_digits(&low).or(wide_digits(&high)).is_some() {
+                let (from, to) = match negated {
+                    false => (Operator::GtEq, Operator::LtEq),
+                    true => (Operator::Lt, Operator::Gt),
+                };
+                let part = |op, bound: Box<Expr>| {
+                    typed_operands(binary_expr(expr.as_ref().clone(), op, *bound), schema)
+                };
+                let (low, high) = (part(from, low)?.data, part(to, high)?.data);
+                return Ok(Transformed::yes(match negated {
+                    false => low.and(high),
+                    true => low.or(high),
+                }));
+            }
             let wider = wider_of([&low, &high], &expr, schema);
             let expr = wider.map_or(expr, Box::new);
             let low = retyped(&low, &expr, schema)?.map_or(low, Box::new);
@@ -160,6 +219,16 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
             })))
         }
         Expr::InList(InList { expr, list, negated }) => {
+            let list = match among_wide_numbers(&expr, list, schema) {
+                Ok(list) if list.is_empty() => {
+                    let null = lit(ScalarValue::Boolean(None));
+                    return Ok(Transformed::yes(match negated {
+                        false => expr.is_null().and(null),
+                        true => expr.is_not_null().or(null),
+                    }));
+                }
+                Ok(list) | Err(list) => list,
+            };
             let wider = wider_of(&list, &expr, schema);
             let expr = wider.map_or(expr, Box::new);
             let list = list
@@ -205,6 +274,14 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
                 changed,
             ))
         }
+        Expr::Cast(Cast { expr, field })
+            if field.data_type().is_binary() || matches!(field.data_type(), ArrowType::Interval(_)) =>
+        {
+            Ok(match read_text(&expr, field.data_type(), schema) {
+                Some(read) => Transformed::yes(read),
+                None => Transformed::no(Expr::Cast(Cast { expr, field })),
+            })
+        }
         Expr::Case(case) => typed_case(case, schema),
         // What EXTRACT is planned as; by name the function is found where it was replaced.
         Expr::ScalarFunction(ScalarFunction { func, args }) if func == datetime::date_part() => {
@@ -221,6 +298,79 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
             Ok(Transformed::yes(func.call(args.into_iter().map(text).collect())))
         }
         other => Ok(Transformed::no(other)),
+    }
+}
+
+/// Returns a comparison with a number that no decimal holds, exactly; `None` of all others.
+fn beside_wide_number(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Option<Expr> {
+    let (x, digits, number_is_left) = match (wide_digits(left), wide_digits(right)) {
+        (None, Some(digits)) => (left, digits, false),
+        (Some(digits), None) => (right, digits, true),
+        _ => return None,
+    };
+    wide_number::compared(x, &x.get_type(schema).ok()?, op, digits, number_is_left)
+}
+
+/// Leaves out of a list the numbers that a decimal cannot be; returns it as `Err` if it has none that no decimal holds.
+fn among_wide_numbers(expr: &Expr, list: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>, Vec<Expr>> {
+    let ty = match expr.get_type(schema) {
+        Ok(ty) if list.iter().any(|element| wide_digits(element).is_some()) => ty,
+        _ => return Err(list),
+    };
+    let exact = |element: Expr| match wide_digits(&element) {
+        None => Some(element),
+        Some(digits) => match wide_number::exact(&ty, digits) {
+            Some(number) => number,
+            None => Some(element),
+        },
+    };
+    Ok(list.into_iter().filter_map(exact).collect())
+}
+
+/// Fails with 22016 or 22014 on the 0th row of a frame, or less, and on no parts of a partition.
+fn check_count(function: &WindowFunction) -> DataFusionResult<()> {
+    let (name, args) = (function.fun.name(), &function.params.args);
+    let (state, count) = match (name, args.as_slice()) {
+        ("nth_value", [_, count]) => ("22016", count),
+        ("ntile", [count]) => ("22014", count),
+        _ => return Ok(()),
+    };
+    match count {
+        Expr::Literal(value, _)
+            if matches!(
+                value.cast_to(&ArrowType::Int64),
+                Ok(ScalarValue::Int64(Some(..=0)))
+            ) =>
+        {
+            let message = format!("argument of {name} must be greater than zero");
+            Err(DataFusionError::External(Box::new(SqlError::statement(
+                state, message,
+            ))))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_regex(op: Operator) -> bool {
+    use Operator::{RegexIMatch, RegexMatch, RegexNotIMatch, RegexNotMatch};
+    matches!(op, RegexMatch | RegexIMatch | RegexNotMatch | RegexNotIMatch)
+}
+
+/// Returns a regular expression whose points match newlines, or `None` where it has no point, or they do.
+fn point_is_any(pattern: &Expr) -> Option<Expr> {
+    match pattern {
+        Expr::Literal(..) => {
+            let text = literal_text(pattern)?;
+            let is_changed = text.contains('.') && !text.starts_with(POINT_IS_ANY);
+            is_changed.then(|| lit(format!("{POINT_IS_ANY}{text}")))
+        }
+        Expr::ScalarFunction(call) if call.func.name() == SIMILAR_TO_ESCAPE => None,
+        Expr::BinaryExpr(BinaryExpr { left, .. }) if literal_text(left) == Some(POINT_IS_ANY) => None,
+        other => Some(binary_expr(
+            lit(POINT_IS_ANY),
+            Operator::StringConcat,
+            other.clone(),
+        )),
     }
 }
 
@@ -464,9 +614,9 @@ fn retyped(literal: &Expr, other: &Expr, schema: &DFSchema) -> DataFusionResult<
     let Some(text) = literal_text(literal) else {
         return Ok(as_double(literal, other, schema).or_else(|| as_timestamp(literal, other, schema)));
     };
-    match other {
-        Expr::Literal(..) => Ok(None),
-        other => read_as(text, other, schema),
+    match is_null_text(other) || literal_text(other).is_some() {
+        true => Ok(None),
+        false => read_as(text, other, schema),
     }
 }
 
@@ -481,7 +631,9 @@ fn is_null_text(expr: &Expr) -> bool {
 /// Returns NULL of the type of `other`, or `None` where that is text.
 fn null_as(other: &Expr, schema: &DFSchema) -> DataFusionResult<Option<Expr>> {
     match other.get_type(schema) {
-        Ok(arrow) if is_typed(&arrow) => Ok(Some(Expr::Literal(ScalarValue::try_from(&arrow)?, None))),
+        Ok(arrow) if is_typed(&arrow) || matches!(arrow, ArrowType::Interval(_)) => {
+            Ok(Some(Expr::Literal(ScalarValue::try_from(&arrow)?, None)))
+        }
         _ => Ok(None),
     }
 }
@@ -491,6 +643,9 @@ fn read_as(text: &str, other: &Expr, schema: &DFSchema) -> DataFusionResult<Opti
     let Ok((_, field)) = other.to_field(schema) else {
         return Ok(None);
     };
+    if matches!(field.data_type(), ArrowType::Interval(_)) {
+        return Ok(Some(Expr::Literal(read_interval(text)?, None)));
+    }
     let Some(ty) = target(&field, text) else {
         return Ok(None);
     };

@@ -19,12 +19,16 @@
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, IntervalMonthDayNano};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{Case, InList, Like};
-use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, Operator};
+use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, Operator, lit};
 use rukh_keys::DataType;
 
 use rukh_functions::casts::numbers::number_cast;
 use rukh_functions::casts::texts::is_cast_to_text;
 use rukh_functions::functions::arithmetic::checked_operator;
+use rukh_functions::functions::interval_order::INTERVAL_ORDER;
+use rukh_functions::functions::regex::POINT_IS_ANY;
+use rukh_functions::functions::similar::OPENING;
+use rukh_functions::functions::time_difference::TIME_DIFFERENCE;
 use rukh_functions::scalars::datum_of_scalar;
 use rukh_functions::types::{arrow_type, data_type_of, data_type_of_arrow};
 use rukh_syntax::{quoted, quoted_string};
@@ -111,6 +115,11 @@ fn print(expr: &Expr) -> Option<(String, Binding)> {
             if let (Some(op), [left, right]) = (checked_operator(&call.func), call.args.as_slice()) {
                 return binary_text(left, op, right);
             }
+            match (call.name(), call.args.as_slice()) {
+                (TIME_DIFFERENCE, [left, right]) => return binary_text(left, Operator::Minus, right),
+                (INTERVAL_ORDER, [interval]) => return print(interval),
+                _ => {}
+            }
             if let (true, [inner]) = (is_cast_to_text(&call.func), call.args.as_slice()) {
                 return cast(&printed(inner, Loosest)?, &Field::new("", ArrowType::Utf8, true));
             }
@@ -153,9 +162,33 @@ fn binary_text(left: &Expr, op: Operator, right: &Expr) -> Option<(String, Bindi
     let binding = operator_binding(op)?;
     let compares = matches!(binding, Binding::Comparison | Binding::Is);
     // Comparisons do not associate; all others do to the left.
+    let plain = written_pattern(op, right);
+    let right = plain.as_ref().unwrap_or(right);
     let first = operand(left, if compares { binding.tighter() } else { binding }, compares)?;
     let second = operand(right, binding.tighter(), compares)?;
     Some((format!("{first} {op} {second}"), binding))
+}
+
+/// Returns a regular expression as it was written, without the flag that `literals` gave it.
+fn written_pattern(op: Operator, pattern: &Expr) -> Option<Expr> {
+    use Operator::{RegexIMatch, RegexMatch, RegexNotIMatch, RegexNotMatch};
+    if !matches!(op, RegexMatch | RegexIMatch | RegexNotMatch | RegexNotIMatch) {
+        return None;
+    }
+    let text = |expr: &Expr| match expr {
+        Expr::Literal(value, _) => value.try_as_str().flatten().map(str::to_string),
+        _ => None,
+    };
+    match pattern {
+        Expr::Literal(..) => {
+            let pattern = text(pattern).filter(|pattern| !pattern.starts_with(OPENING))?;
+            pattern.strip_prefix(POINT_IS_ANY).map(lit)
+        }
+        Expr::BinaryExpr(BinaryExpr { left, right, .. }) if text(left)? == POINT_IS_ANY => {
+            Some(right.as_ref().clone())
+        }
+        _ => None,
+    }
 }
 
 fn operator_binding(op: Operator) -> Option<Binding> {

@@ -95,7 +95,8 @@ pub(crate) fn shared(plan: LogicalPlan, names: &HashSet<String>) -> DataFusionRe
     Ok(replaced.data)
 }
 
-fn is_volatile(plan: &LogicalPlan) -> DataFusionResult<bool> {
+/// Whether a plan calls volatile functions, in subqueries, too.
+pub(crate) fn is_volatile(plan: &LogicalPlan) -> DataFusionResult<bool> {
     let mut volatile = false;
     plan.apply_with_subqueries(|node| {
         volatile |= node.expressions().iter().any(Expr::is_volatile);

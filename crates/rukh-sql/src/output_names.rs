@@ -16,7 +16,9 @@ use rukh_syntax::sqlparser::ast::{
 
 use crate::spelled;
 use rukh_error::{HIDDEN, shown_name};
+use rukh_functions::functions::arrays::BESIDE_NULL;
 use rukh_functions::functions::cast_apart::CAST_APART;
+use rukh_functions::functions::regex::SUBSTRING;
 
 /// What a column is called that nothing gives a name.
 const NAMELESS: &str = "?column?";
@@ -186,6 +188,8 @@ fn figure(expr: &Expr) -> Option<Figured> {
                 // What a cast to UUID is spelled as.
                 "to_uuid" => "uuid",
                 CAST_APART => return told_apart(call),
+                BESIDE_NULL => return None,
+                SUBSTRING => "substring",
                 name => spelled::written(name),
             })
         }

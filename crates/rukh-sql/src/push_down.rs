@@ -1,4 +1,8 @@
-//! DataFusion's push-down of filters, given comparisons with their column on the left only.
+//! DataFusion's push-down of filters, given comparisons with their column on the left only, and no condition that has to stay.
+//!
+//! A condition that reads no column is pushed below an aggregate by DataFusion. `SELECT count(*) FROM t HAVING (SELECT 1) > 5`
+//! then counts no rows, and returns a row all the same. A volatile condition (`random() > 0.5`) is pushed below joins, aggregates and
+//! windows, where it is evaluated for other rows than those it was written for. [`held_back`] keeps such conditions where they are.
 //!
 //! Of several bounds of one column it keeps the narrowest, and of two with the same constant the one
 //! whose operator is `<` or `>`. It does not see that `1 > x` is such a bound: `x <= 1 AND 1 > x`
@@ -10,6 +14,7 @@ use std::sync::Arc;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::logical_plan::Filter;
+use datafusion::logical_expr::utils::{conjunction, split_conjunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan};
 use datafusion::optimizer::optimizer::{ApplyOrder, Optimizer};
 use datafusion::optimizer::push_down_filter::PushDownFilter;
@@ -48,8 +53,61 @@ impl OptimizerRule for PushDown {
         plan: LogicalPlan,
         config: &dyn OptimizerConfig,
     ) -> DataFusionResult<Transformed<LogicalPlan>> {
-        columns_left(plan)?.transform_data(|plan| self.0.rewrite(plan, config))
+        columns_left(plan)?.transform_data(|plan| match plan {
+            LogicalPlan::Filter(filter) => self.filtered(filter, config),
+            other => self.0.rewrite(other, config),
+        })
     }
+}
+
+impl PushDown {
+    /// Pushes down those conditions of a filter that need not stay.
+    fn filtered(
+        &self,
+        filter: Filter,
+        config: &dyn OptimizerConfig,
+    ) -> DataFusionResult<Transformed<LogicalPlan>> {
+        let conditions = split_conjunction(&filter.predicate).into_iter().cloned();
+        let (held, free): (Vec<Expr>, Vec<Expr>) =
+            conditions.partition(|condition| held_back(condition, &filter.input));
+        let Some(held) = conjunction(held) else {
+            return self.0.rewrite(LogicalPlan::Filter(filter), config);
+        };
+        let Some(free) = conjunction(free) else {
+            return Ok(Transformed::no(LogicalPlan::Filter(filter)));
+        };
+        let below = LogicalPlan::Filter(Filter::try_new(free, filter.input)?);
+        self.0.rewrite(below, config)?.map_data(|below| {
+            let above = Filter::try_new(held, Arc::new(below))?;
+            Ok(LogicalPlan::Filter(above))
+        })
+    }
+}
+
+/// Whether a condition on the rows of `input` must not become one on the rows that `input` reads.
+///
+/// | condition         | stays above                                                                      |
+/// |-------------------|----------------------------------------------------------------------------------|
+/// | reads no column   | an aggregate that has a row where its input has none: without GROUP BY, or GROUPING SETS |
+/// | is volatile       | whatever gives other rows than it reads: aggregates, joins, windows, DISTINCT      |
+fn held_back(condition: &Expr, input: &LogicalPlan) -> bool {
+    let of_no_group = match input {
+        LogicalPlan::Aggregate(aggregate) => {
+            aggregate.group_expr.is_empty()
+                || matches!(aggregate.group_expr.as_slice(), [Expr::GroupingSet(_)])
+        }
+        _ => false,
+    };
+    let one_to_one = matches!(
+        input,
+        LogicalPlan::Projection(_)
+            | LogicalPlan::SubqueryAlias(_)
+            | LogicalPlan::Filter(_)
+            | LogicalPlan::Sort(_)
+            | LogicalPlan::Union(_)
+            | LogicalPlan::TableScan(_)
+    );
+    (of_no_group && condition.column_refs().is_empty()) || (!one_to_one && condition.is_volatile())
 }
 
 /// Turns comparisons round in a filter, and in those right below it, which will be one with it.

@@ -7,7 +7,7 @@
 //! |----------------------------------------------|-------------------------------------------------|
 //! | of something new                             | that of the first schema of the path            |
 //! | found in `public` first                      | as it is                                        |
-//! | found in another schema of the path first    | that of the schema                              |
+//! | found in another schema of the path first    | that of the schema; in FROM under its own name  |
 //! | in `public`, which is not in the path        | that of no schema: nobody finds it              |
 //! | of a query that WITH names; of nothing       | as it is                                        |
 //!
@@ -366,13 +366,32 @@ impl VisitorMut for Names<'_> {
     }
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
-        if let TableFactor::Table { name, args: None, .. } = factor {
+        if let TableFactor::Table {
+            name,
+            args: None,
+            alias,
+            ..
+        } = factor
+        {
+            let written = name.0.len();
             let is_query = match name.0.as_slice() {
                 [part] => part.as_ident().is_some_and(|ident| self.is_query(&folded(ident))),
                 _ => false,
             };
             if !is_query {
                 self.ast_name(name);
+            }
+            // The statement knows it by its own name: `SELECT a.* FROM a`.
+            if alias.is_none()
+                && written < name.0.len()
+                && let Some(own) = name.0.last().and_then(|part| part.as_ident())
+            {
+                *alias = Some(ast::TableAlias {
+                    explicit: true,
+                    name: own.clone(),
+                    columns: Vec::new(),
+                    at: None,
+                });
             }
         }
         ControlFlow::Continue(())

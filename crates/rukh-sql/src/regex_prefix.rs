@@ -9,6 +9,7 @@
 //! | `^ab(c|d)`              | `ab`         | groups are not looked into                  |
 //! | `ab`, `^ab|cd`, `^[ab]` | none         | may begin with anything, or with no text    |
 
+use rukh_functions::functions::regex::POINT_IS_ANY;
 use rukh_functions::functions::similar;
 
 /// Returns texts with one of which all begin that a regular expression matches, if it says so plainly: one for
@@ -17,6 +18,7 @@ pub(crate) fn regex_prefixes(pattern: &str) -> Option<Vec<String>> {
     let similar = pattern
         .strip_prefix(similar::OPENING)
         .and_then(|rest| rest.strip_suffix(similar::CLOSING));
+    let pattern = pattern.strip_prefix(POINT_IS_ANY).unwrap_or(pattern);
     let alternatives = alternatives(similar.unwrap_or(pattern))?;
     let prefix = |one: &str| match similar {
         Some(_) => regex_prefix(one),

@@ -24,6 +24,10 @@
 //! | `sum(a), sum(a::int)` | see `cast_names`                                   |
 //! | `json_agg(a)`         | see `json`                                         |
 //! | `age(t)`              | `age(current_date, t)`                             |
+//! | `GROUP BY (a, b)`      | `GROUP BY a, b`, in GROUPING SETS too              |
+//! | `(SELECT sum(t.a))`    | see `outer_aggregates`                             |
+//! | `substring(a FROM 'p')` | `regexp_substring(a, 'p')`                         |
+//! | `a || NULL`, `NULL || a` | `beside_null(a)`: an array stays as it is         |
 //!
 //! Those of row values are SQL's own definitions, NULLs included; DataFusion would compare structs
 //! instead, which treats NULLs otherwise. The planner unites the arms into one range again.
@@ -32,18 +36,22 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use rukh_syntax::sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select,
-    SelectItem, TableAlias, TableFactor, TableWithJoins, UnaryOperator, Value, ValueWithSpan, Visitor,
-    VisitorMut, WildcardAdditionalOptions,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident,
+    Query, Select, SelectItem, TableAlias, TableFactor, TableWithJoins, UnaryOperator, Value, ValueWithSpan,
+    Visitor, VisitorMut, WildcardAdditionalOptions,
 };
 
 use crate::moment_words;
 use crate::order_names;
+use crate::outer_aggregates;
 use crate::output_names::{name_outputs, order_by_outputs};
 use crate::row_subqueries;
 use crate::spelled;
+use crate::stars::name_schemas;
 use rukh_error::HIDDEN;
 use rukh_error::SqlError;
+use rukh_functions::functions::arrays::BESIDE_NULL;
+use rukh_functions::functions::regex::SUBSTRING;
 use rukh_functions::functions::similar::SIMILAR_TO_ESCAPE;
 use rukh_functions::functions::time_zones::TIMEZONE;
 use rukh_syntax::make::{and, binary, call, join, nested, not, or, select};
@@ -79,6 +87,8 @@ impl VisitorMut for Rewriter {
     }
 
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
+        group_by_elements(select);
+        name_schemas(select);
         name_outputs(select);
         ControlFlow::Continue(())
     }
@@ -94,6 +104,53 @@ impl VisitorMut for Rewriter {
         order_names::name_derived(relation);
         ControlFlow::Continue(())
     }
+}
+
+/// Spells rows of GROUP BY as their elements: `(a, b)` is no row there, but the two.
+fn group_by_elements(select: &mut Select) {
+    let GroupByExpr::Expressions(keys, _) = &mut select.group_by else {
+        return;
+    };
+    let elements = |key: Expr| match key {
+        Expr::Tuple(elements) => elements,
+        other => vec![other],
+    };
+    *keys = std::mem::take(keys).into_iter().flat_map(elements).collect();
+    for key in keys {
+        let (Expr::GroupingSets(sets) | Expr::Cube(sets) | Expr::Rollup(sets)) = key else {
+            continue;
+        };
+        for set in sets.iter_mut() {
+            *set = std::mem::take(set).into_iter().flat_map(elements).collect();
+        }
+        // DataFusion knows ROLLUP and CUBE of single columns.
+        if sets.iter().any(|set| set.len() > 1) {
+            let sets = std::mem::take(sets);
+            *key = match key {
+                Expr::Rollup(_) => {
+                    Expr::GroupingSets((0..=sets.len()).rev().map(|n| sets[..n].concat()).collect())
+                }
+                Expr::Cube(_) if sets.len() <= CUBE_MAX => Expr::GroupingSets(cube(&sets)),
+                Expr::Cube(_) => Expr::Cube(sets),
+                _ => Expr::GroupingSets(sets),
+            };
+        }
+    }
+}
+
+/// Elements of a CUBE in PostgreSQL.
+const CUBE_MAX: usize = 12;
+
+/// Returns the sets of a CUBE: all choices of its elements.
+fn cube(elements: &[Vec<Expr>]) -> Vec<Vec<Expr>> {
+    let chosen = |choice: usize| {
+        let chosen = elements
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| choice & (1 << at) != 0);
+        chosen.flat_map(|(_, element)| element.clone()).collect()
+    };
+    (0..1_usize << elements.len()).rev().map(chosen).collect()
 }
 
 /// Gives the subquery of `ANY (SELECT …)` or `ALL (SELECT …)` a name of its own: DataFusion compares
@@ -165,6 +222,15 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
             let arguments = vec![time_zone.as_ref().clone(), timestamp.as_ref().clone()];
             Ok(Some(call(TIMEZONE, arguments)))
         }
+        Expr::BinaryOp {
+            left,
+            op: BinaryOperator::StringConcat,
+            right,
+        } => Ok(match (is_null(left), is_null(right)) {
+            (false, true) => Some(call(BESIDE_NULL, vec![left.as_ref().clone()])),
+            (true, false) => Some(call(BESIDE_NULL, vec![right.as_ref().clone()])),
+            _ => None,
+        }),
         Expr::BinaryOp { left, op, right } => match (row(left), row(right), right.as_ref()) {
             (Some(left), Some(right), _) => compare(&left, op, &right),
             (Some(left), None, Expr::Subquery(query)) if is_comparison(op) => {
@@ -200,6 +266,27 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
             subquery,
             negated,
         } => Ok(row_subqueries::spelled(expr, subquery, *negated)),
+        Expr::Overlay {
+            expr,
+            overlay_what,
+            overlay_from,
+            overlay_for,
+        } => {
+            let mut arguments = vec![expr, overlay_what, overlay_from];
+            arguments.extend(overlay_for);
+            let arguments = arguments.into_iter().map(|argument| argument.as_ref().clone());
+            Ok(Some(call("overlay", arguments.collect())))
+        }
+        Expr::Substring {
+            expr,
+            substring_from: Some(pattern),
+            substring_for: None,
+            ..
+        } if is_text(pattern) => {
+            let arguments = vec![expr.as_ref().clone(), pattern.as_ref().clone()];
+            Ok(Some(call(SUBSTRING, arguments)))
+        }
+        Expr::Subquery(_) | Expr::Exists { .. } => Ok(outer_aggregates::lifted(expr)),
         Expr::Function(function) => Ok(spelled::spelled(function).or_else(|| remainder(function))),
         Expr::AnyOp {
             left,
@@ -223,6 +310,27 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
         })),
         _ => Ok(None),
     }
+}
+
+fn is_text(expr: &Expr) -> bool {
+    let value = match expr {
+        Expr::Value(value) => &value.value,
+        _ => return false,
+    };
+    matches!(
+        value,
+        Value::SingleQuotedString(_) | Value::EscapedStringLiteral(_) | Value::DollarQuotedString(_)
+    )
+}
+
+fn is_null(expr: &Expr) -> bool {
+    matches!(
+        expr,
+        Expr::Value(ValueWithSpan {
+            value: Value::Null,
+            ..
+        })
+    )
 }
 
 /// `mod(x, y)` is `x % y`.

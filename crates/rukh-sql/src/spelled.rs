@@ -5,15 +5,16 @@
 //! | `json_agg(x)`                 | `json_raw('[' || string_agg(json_element(x), ', ') || ']')`        |
 //! | `to_json((SELECT to_json(x)))`| `to_json(json_raw((SELECT to_json(x))))`                           |
 //! | `age(x)`                      | `age(current_date, x)`                                             |
+//! | `string_agg(x, d)`, d a column | `substr(string_agg(coalesce(d, '') || x, ''), length(first d) + 1)` |
 
 use rukh_functions::functions::ages::AGE;
 use rukh_functions::functions::json::{ELEMENT, OF_JSON, RAW, ROW};
 use rukh_syntax::sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
-    Ident, ObjectName, SelectItem, SetExpr, Value,
+    BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
+    FunctionArguments, Ident, ObjectName, SelectItem, SetExpr, Value,
 };
 
-use rukh_syntax::make::call;
+use rukh_syntax::make::{and, call, nested};
 
 /// The aggregate that is spelled out.
 const AGGREGATE: &str = "json_agg";
@@ -26,6 +27,7 @@ pub(crate) fn spelled(function: &Function) -> Option<Expr> {
     aggregated(function)
         .or_else(|| with_raw_arguments(function))
         .or_else(|| spelled_age(function))
+        .or_else(|| delimited(function))
 }
 
 /// Has arguments be taken for JSON that are, and whose column does not say so: what a subquery gives, or `coalesce`.
@@ -116,6 +118,64 @@ fn aggregated(function: &Function) -> Option<Expr> {
     };
     let array = beside(beside(text("["), joined), text("]"));
     Some(call(RAW, vec![array]))
+}
+
+/// Returns `string_agg` with a delimiter that is no constant: each value brings its own along, and that of the first is cut off.
+fn delimited(function: &Function) -> Option<Expr> {
+    let name = function.name.0.last()?.as_ident()?;
+    if !name.value.eq_ignore_ascii_case("string_agg") || function.over.is_some() {
+        return None;
+    }
+    let FunctionArguments::List(list) = &function.args else {
+        return None;
+    };
+    let [
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(value)),
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(delimiter)),
+    ] = list.args.as_slice()
+    else {
+        return None;
+    };
+    let is_constant = match delimiter {
+        Expr::Cast { expr, .. } => matches!(expr.as_ref(), Expr::Value(_)),
+        other => matches!(other, Expr::Value(_)),
+    };
+    if is_constant || list.duplicate_treatment == Some(DuplicateTreatment::Distinct) {
+        return None;
+    }
+    let delimiter = call("coalesce", vec![delimiter.clone(), text("")]);
+    let aggregate = |name: &str, args: Vec<Expr>, filter: Option<Box<Expr>>| {
+        let args = args
+            .into_iter()
+            .map(|expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)));
+        Expr::Function(Function {
+            name: ObjectName::from(vec![Ident::new(name)]),
+            args: FunctionArguments::List(FunctionArgumentList {
+                args: args.collect(),
+                ..list.clone()
+            }),
+            filter,
+            ..function.clone()
+        })
+    };
+    let is_there = Expr::IsNotNull(Box::new(nested(value.clone())));
+    let counted = match &function.filter {
+        Some(filter) => and(nested(filter.as_ref().clone()), is_there),
+        None => is_there,
+    };
+    let first = aggregate("first_value", vec![delimiter.clone()], Some(Box::new(counted)));
+    let whole = aggregate(
+        "string_agg",
+        vec![beside(delimiter, nested(value.clone())), text("")],
+        function.filter.clone(),
+    );
+    let one = Expr::Value(Value::Number("1".to_string(), false).into());
+    let start = Expr::BinaryOp {
+        left: Box::new(call("length", vec![first])),
+        op: BinaryOperator::Plus,
+        right: Box::new(one),
+    };
+    Some(call("substr", vec![whole, start]))
 }
 
 fn text(text: &str) -> Expr {

@@ -4,13 +4,15 @@
 //! spelled out, each column under a name that is shown as its own (`output_names`). Which columns there are is asked of
 //! DataFusion itself: the same FROM is planned with the star alone.
 //!
+//! `SELECT a.* FROM s.a` becomes `SELECT s.a.*`, which DataFusion asks for where the table has no alias.
+//!
 //! Deliberately not here: subqueries, where nobody could tell the two apart by name.
 
 use datafusion::common::TableReference;
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement as PlannedStatement;
 use rukh_syntax::sqlparser::ast::{
-    self, Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
+    self, Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableFactor,
 };
 
 use crate::rewrite::rewrite;
@@ -40,6 +42,40 @@ pub(crate) async fn expand(state: &SessionState, query: &mut Query) -> Result<()
         select.projection.splice(at..=at, columns);
     }
     Ok(())
+}
+
+/// Gives stars of tables the schema that FROM names.
+pub(crate) fn name_schemas(select: &mut Select) {
+    let mut tables: Vec<&ast::ObjectName> = Vec::new();
+    let mut factors: Vec<&TableFactor> = Vec::new();
+    for table in &select.from {
+        factors.push(&table.relation);
+        factors.extend(table.joins.iter().map(|join| &join.relation));
+    }
+    while let Some(factor) = factors.pop() {
+        match factor {
+            TableFactor::Table {
+                name, alias: None, ..
+            } if name.0.len() > 1 => tables.push(name),
+            TableFactor::NestedJoin {
+                table_with_joins,
+                alias: None,
+            } => {
+                factors.push(&table_with_joins.relation);
+                factors.extend(table_with_joins.joins.iter().map(|join| &join.relation));
+            }
+            _ => {}
+        }
+    }
+    let last = |name: &ast::ObjectName| name.0.last().and_then(|part| part.as_ident()).map(folded);
+    for item in &mut select.projection {
+        if let SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) = item
+            && name.0.len() == 1
+            && let Some(table) = tables.iter().find(|table| last(table) == last(name))
+        {
+            *name = (*table).clone();
+        }
+    }
 }
 
 /// What a star gives the columns of: one relation, by name, or all.

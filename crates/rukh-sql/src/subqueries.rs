@@ -330,9 +330,7 @@ pub(crate) fn counted(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transfo
             let found = if negated { not(found) } else { found };
             Ok(Transformed::yes(found))
         }
-        Expr::SetComparison(comparison) if !comparison.subquery.outer_ref_columns.is_empty() => {
-            Ok(Transformed::yes(compared(comparison, schema)?))
-        }
+        Expr::SetComparison(comparison) => Ok(Transformed::yes(compared(comparison, schema)?)),
         other => Ok(Transformed::no(other)),
     }
 }

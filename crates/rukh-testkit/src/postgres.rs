@@ -163,6 +163,11 @@ impl PostgresServer {
 }
 
 impl PostgresDatabase {
+    /// Returns the connection itself.
+    pub fn into_client(self) -> Client {
+        self.client
+    }
+
     /// Runs statements that give no rows; returns the rows changed by the last.
     pub fn execute(&mut self, sql: &str) -> Result<u64, PostgresError> {
         Ok(self.run(sql)?.1)

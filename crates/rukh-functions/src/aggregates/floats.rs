@@ -20,14 +20,16 @@ use datafusion::common::ScalarValue;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions_aggregate::average::avg_udaf;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::utils::format_state_name;
+use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
 use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF, Signature,
     Volatility,
 };
 use rukh_keys::ValueError;
 
+use crate::aggregates::intervals::{self, are_intervals, with_intervals};
 use crate::aggregates::recomputed::Recomputed;
+use crate::forms::intervals::INTERVAL;
 use crate::functions::undefined::undefined_function;
 use rukh_error::SqlError;
 
@@ -37,7 +39,7 @@ pub fn aggregates() -> Vec<Arc<AggregateUDF>> {
         .map(|measure| {
             let usual = measure.is_mean().then(avg_udaf);
             let signature = match &usual {
-                Some(usual) => usual.signature().clone(),
+                Some(usual) => with_intervals(usual.signature()),
                 None => Signature::user_defined(Volatility::Immutable),
             };
             Arc::new(AggregateUDF::from(FloatAggregate {
@@ -310,6 +312,20 @@ impl FloatAggregate {
         self.usual.as_ref().filter(|_| is_distinct || !are_floats)
     }
 
+    /// The accumulator of `avg` of intervals, if that is what the arguments ask for.
+    fn mean_of_intervals(
+        &self,
+        arguments: &AccumulatorArgs<'_>,
+    ) -> DataFusionResult<Option<Box<dyn Accumulator>>> {
+        match self.usual.is_some() && are_intervals(arguments.expr_fields) {
+            true => Ok(Some(Box::new(intervals::Total::new(
+                true,
+                arguments.is_distinct,
+            )?))),
+            false => Ok(None),
+        }
+    }
+
     fn refuse_distinct(&self, is_distinct: bool) -> DataFusionResult<()> {
         match is_distinct {
             false => Ok(()),
@@ -355,12 +371,16 @@ impl AggregateUDFImpl for FloatAggregate {
 
     fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
         match &self.usual {
+            Some(_) if matches!(types, [ArrowType::Interval(_)]) => Ok(INTERVAL),
             Some(usual) if !types.iter().all(ArrowType::is_floating) => usual.return_type(types),
             _ => Ok(ArrowType::Float64),
         }
     }
 
     fn accumulator(&self, arguments: AccumulatorArgs<'_>) -> DataFusionResult<Box<dyn Accumulator>> {
+        if let Some(mean) = self.mean_of_intervals(&arguments)? {
+            return Ok(mean);
+        }
         if let Some(usual) = self.usual_of(arguments.expr_fields, arguments.is_distinct) {
             return usual.accumulator(arguments);
         }
@@ -372,6 +392,9 @@ impl AggregateUDFImpl for FloatAggregate {
         &self,
         arguments: AccumulatorArgs<'_>,
     ) -> DataFusionResult<Box<dyn Accumulator>> {
+        if let Some(mean) = self.mean_of_intervals(&arguments)? {
+            return Ok(mean);
+        }
         if let Some(usual) = self.usual_of(arguments.expr_fields, arguments.is_distinct) {
             return usual.create_sliding_accumulator(arguments);
         }
@@ -384,6 +407,9 @@ impl AggregateUDFImpl for FloatAggregate {
     }
 
     fn state_fields(&self, arguments: StateFieldsArgs<'_>) -> DataFusionResult<Vec<FieldRef>> {
+        if self.usual.is_some() && are_intervals(arguments.input_fields) {
+            return Ok(intervals::state_fields(arguments.name));
+        }
         if let Some(usual) = self.usual_of(arguments.input_fields, arguments.is_distinct) {
             return usual.state_fields(arguments);
         }
@@ -396,6 +422,7 @@ impl AggregateUDFImpl for FloatAggregate {
 
     fn groups_accumulator_supported(&self, arguments: AccumulatorArgs<'_>) -> bool {
         match self.usual_of(arguments.expr_fields, arguments.is_distinct) {
+            Some(_) if are_intervals(arguments.expr_fields) => false,
             Some(usual) => usual.groups_accumulator_supported(arguments),
             None => !arguments.is_distinct,
         }
@@ -412,6 +439,10 @@ impl AggregateUDFImpl for FloatAggregate {
                 groups: Vec::new(),
             })),
         }
+    }
+
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        AggregateOrderSensitivity::Insensitive
     }
 
     fn reverse_expr(&self) -> ReversedUDAF {

@@ -26,17 +26,22 @@ pub fn sliding(
     usual: &Arc<AggregateUDF>,
     arguments: AccumulatorArgs<'_>,
 ) -> DataFusionResult<Box<dyn Accumulator>> {
-    let kept = Arguments::of(&arguments);
+    let recomputed = always_recomputed(usual, &arguments);
     let own = usual.create_sliding_accumulator(arguments)?;
-    if own.supports_retract_batch() {
-        return Ok(own);
-    }
-    let usual = usual.clone();
-    Ok(Box::new(Recomputed {
+    Ok(match own.supports_retract_batch() {
+        true => own,
+        false => recomputed,
+    })
+}
+
+/// Returns the accumulator of an aggregate over a frame that moves, without one of its own that takes rows back.
+pub fn always_recomputed(usual: &Arc<AggregateUDF>, arguments: &AccumulatorArgs<'_>) -> Box<dyn Accumulator> {
+    let (usual, kept) = (usual.clone(), Arguments::of(arguments));
+    Box::new(Recomputed {
         make: Box::new(move || usual.accumulator(kept.borrowed())),
         batches: VecDeque::new(),
         bytes: 0,
-    }))
+    })
 }
 
 /// What an accumulator is made of, kept for the next one.

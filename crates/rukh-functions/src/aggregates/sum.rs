@@ -22,18 +22,22 @@ use datafusion::logical_expr::{
 };
 use rukh_keys::ValueError;
 
+use crate::aggregates::intervals::{self, are_intervals, with_intervals};
 use crate::aggregates::recomputed::Recomputed;
 use rukh_error::SqlError;
 
 /// Returns the aggregate that replaces DataFusion's.
 pub fn sum() -> Arc<AggregateUDF> {
-    Arc::new(AggregateUDF::from(Sum { usual: sum_udaf() }))
+    let usual = sum_udaf();
+    let signature = with_intervals(usual.signature());
+    Arc::new(AggregateUDF::from(Sum { usual, signature }))
 }
 
-/// DataFusion's `sum`, but for BIGINT, which all integers are summed as.
+/// DataFusion's `sum`, but for BIGINT, which all integers are summed as, floats and intervals.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Sum {
     usual: Arc<AggregateUDF>,
+    signature: Signature,
 }
 
 /// Whether it is BIGINT that is summed, each value once for each row.
@@ -52,7 +56,7 @@ impl AggregateUDFImpl for Sum {
     }
 
     fn signature(&self) -> &Signature {
-        self.usual.signature()
+        &self.signature
     }
 
     fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
@@ -63,16 +67,22 @@ impl AggregateUDFImpl for Sum {
         match is_checked(&arguments) {
             true => Ok(Box::new(IntegerSum::default())),
             false if is_float(&arguments) => Ok(Box::new(FloatSum::default())),
+            false if are_intervals(arguments.expr_fields) => {
+                Ok(Box::new(intervals::Total::new(false, arguments.is_distinct)?))
+            }
             false => self.usual.accumulator(arguments),
         }
     }
 
     fn state_fields(&self, arguments: StateFieldsArgs<'_>) -> DataFusionResult<Vec<FieldRef>> {
-        self.usual.state_fields(arguments)
+        match are_intervals(arguments.input_fields) {
+            true => Ok(intervals::state_fields(arguments.name)),
+            false => self.usual.state_fields(arguments),
+        }
     }
 
     fn groups_accumulator_supported(&self, arguments: AccumulatorArgs<'_>) -> bool {
-        self.usual.groups_accumulator_supported(arguments)
+        !are_intervals(arguments.expr_fields) && self.usual.groups_accumulator_supported(arguments)
     }
 
     fn create_groups_accumulator(
@@ -101,6 +111,9 @@ impl AggregateUDFImpl for Sum {
         match is_checked(&arguments) {
             true => Ok(Box::new(IntegerSum::default())),
             false if is_float(&arguments) => Ok(Box::new(Recomputed::new(FloatSum::default))),
+            false if are_intervals(arguments.expr_fields) => {
+                Ok(Box::new(intervals::Total::new(false, arguments.is_distinct)?))
+            }
             false => self.usual.create_sliding_accumulator(arguments),
         }
     }

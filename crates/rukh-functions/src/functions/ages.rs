@@ -18,24 +18,22 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, AsArray, IntervalMonthDayNanoArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
-    DataType as ArrowType, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit, TimeUnit,
-    TimestampMicrosecondType,
+    DataType as ArrowType, IntervalMonthDayNano, IntervalMonthDayNanoType, TimeUnit, TimestampMicrosecondType,
 };
 use datafusion::common::plan_err;
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::scalar::ScalarValue;
 use rukh_keys::{civil_from_days, days_from_civil};
 
-use rukh_error::SqlError;
+use crate::forms::intervals::{INTERVAL, arrow_of, interval_of, out_of_range};
 use rukh_keys::Interval;
 
 /// Name of the function of two times.
 pub const AGE: &str = "age";
 
-const INTERVAL: ArrowType = ArrowType::Interval(IntervalUnit::MonthDayNano);
 const TIMESTAMP: ArrowType = ArrowType::Timestamp(TimeUnit::Microsecond, None);
 const DAY_MICROS: i64 = 86_400_000_000;
 const MONTH_DAYS: i32 = 30;
@@ -141,11 +139,7 @@ impl Function {
         reason = "years are those of timestamps, and a sign says which way days and months are carried"
     )]
     fn justified(&self, interval: IntervalMonthDayNano) -> Option<Interval> {
-        let mut interval = Interval {
-            months: interval.months,
-            days: interval.days,
-            micros: interval.nanoseconds / 1_000,
-        };
+        let mut interval = interval_of(interval);
         match self.kind {
             Kind::Hours => {
                 carry_days(&mut interval)?;
@@ -267,17 +261,7 @@ fn days_of_month(year: i64, month: i64) -> i64 {
 }
 
 fn arrow(interval: Option<Interval>) -> DataFusionResult<IntervalMonthDayNano> {
-    let made = interval.and_then(|interval| {
-        Some(IntervalMonthDayNano {
-            months: interval.months,
-            days: interval.days,
-            nanoseconds: interval.micros.checked_mul(1_000)?,
-        })
-    });
-    made.ok_or_else(|| {
-        let error = SqlError::statement("22008", "interval out of range");
-        DataFusionError::External(Box::new(error))
-    })
+    arrow_of(interval.ok_or_else(out_of_range)?)
 }
 
 #[cfg(test)]

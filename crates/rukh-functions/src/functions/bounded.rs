@@ -5,7 +5,6 @@
 //! |----------------------------------------|----------------------------------------------------------|
 //! | `repeat`, `lpad`, `rpad`               | the bytes of all texts of a batch                         |
 //! | `replace`                              | the bytes by which they grow                              |
-//! | `regexp_replace`                       | of each text, as if every character were replaced         |
 //! | `generate_series`, `range`             | the elements of all arrays of a batch                      |
 //! | `array_repeat`, `array_resize`         | the elements, each with the bytes of what is repeated       |
 //!
@@ -15,19 +14,20 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
     DataType as ArrowType, Date32Type, FieldRef, Int64Type, IntervalMonthDayNanoType, TimeUnit,
-    TimestampNanosecondType,
+    TimestampMicrosecondType,
 };
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::functions::{regex, string, unicode};
+use datafusion::functions::{string, unicode};
 use datafusion::functions_nested::{range, repeat, resize};
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
 };
+use datafusion::scalar::ScalarValue;
 
 use rukh_error::SqlError;
 
@@ -41,12 +41,11 @@ const DAY_NANOS: u128 = 86_400_000_000_000;
 
 /// Returns the functions, which take the place of DataFusion's.
 pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
-    let all: [(Arc<ScalarUDF>, Cost); 9] = [
+    let all: [(Arc<ScalarUDF>, Cost); 8] = [
         (string::repeat(), repeated),
         (unicode::lpad(), padded),
         (unicode::rpad(), padded),
         (string::replace(), replaced),
-        (regex::regexp_replace(), replaced_by_pattern),
         (range::gen_series_udf(), series),
         (range::range_udf(), series),
         (repeat::array_repeat_udf(), elements),
@@ -120,7 +119,12 @@ impl ScalarUDFImpl for Bounded {
         self.inner.output_ordering(inputs)
     }
 
-    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+    fn invoke_with_args(&self, mut arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        if matches!(self.name(), "lpad" | "rpad")
+            && let Some(length) = arguments.args.get_mut(1)
+        {
+            *length = at_least_zero(length)?;
+        }
         let one = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
         let rows = match arguments.args.iter().all(one) {
             true => 1,
@@ -151,6 +155,16 @@ impl ScalarUDFImpl for Bounded {
             }
         }
         self.inner.invoke_with_args(arguments)
+    }
+}
+
+/// Returns lengths, 0 for those that are negative: DataFusion's functions take them for very long ones.
+fn at_least_zero(length: &ColumnarValue) -> DataFusionResult<ColumnarValue> {
+    let lengths = cast(&length.to_array(1)?, &ArrowType::Int64)?;
+    let lengths: Int64Array = lengths.as_primitive::<Int64Type>().unary(|length| length.max(0));
+    match length {
+        ColumnarValue::Scalar(_) => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&lengths, 0)?)),
+        ColumnarValue::Array(_) => Ok(ColumnarValue::Array(Arc::new(lengths))),
     }
 }
 
@@ -212,17 +226,6 @@ fn replaced(values: &[ArrayRef], place: &dyn Fn(usize) -> usize) -> u128 {
     }
 }
 
-/// Every character may be replaced; what a batch makes of all its texts is less, so that only one of them counts.
-#[expect(
-    clippy::arithmetic_side_effects,
-    reason = "lengths, spans and steps of 64 bits and less, multiplied in 128"
-)]
-fn replaced_by_pattern(values: &[ArrayRef], place: &dyn Fn(usize) -> usize) -> u128 {
-    let whole = bytes_of(values, 0, place) + 1;
-    let most = whole.saturating_mul(bytes_of(values, 2, place));
-    if most > BYTES_MAX { most } else { 0 }
-}
-
 #[expect(
     clippy::arithmetic_side_effects,
     reason = "lengths, spans and steps of 64 bits and less, multiplied in 128"
@@ -247,12 +250,13 @@ fn elements_of_second(values: &[ArrayRef], place: &dyn Fn(usize) -> usize) -> u1
 fn series(values: &[ArrayRef], place: &dyn Fn(usize) -> usize) -> u128 {
     let span = |first: i128, last: i128| first.abs_diff(last);
     let steps = match values.first().map(|array| array.data_type()) {
-        Some(ArrowType::Timestamp(TimeUnit::Nanosecond, _)) => {
+        Some(ArrowType::Timestamp(..)) => {
+            let micros = ArrowType::Timestamp(TimeUnit::Microsecond, None);
             let time = |argument: usize| {
-                let array = values.get(argument)?;
-                let times = array.as_primitive_opt::<TimestampNanosecondType>()?;
+                let times = cast(values.get(argument)?, &micros).ok()?;
+                let times = times.as_primitive_opt::<TimestampMicrosecondType>()?;
                 let at = place(argument);
-                (at < times.len() && times.is_valid(at)).then(|| i128::from(times.value(at)))
+                (at < times.len() && times.is_valid(at)).then(|| i128::from(times.value(at)) * 1_000)
             };
             match (time(0), time(1)) {
                 (Some(first), Some(last)) => span(first, last) / step_nanos(values, place).max(1),

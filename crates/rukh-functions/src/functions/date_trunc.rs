@@ -2,16 +2,21 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, AsArray, TimestampMicrosecondArray};
-use datafusion::arrow::datatypes::{DataType as ArrowType, TimeUnit, TimestampMicrosecondType};
-use datafusion::error::Result as DataFusionResult;
+use datafusion::arrow::array::{Array, AsArray, IntervalMonthDayNanoArray, TimestampMicrosecondArray};
+use datafusion::arrow::datatypes::{
+    DataType as ArrowType, IntervalMonthDayNanoType, TimeUnit, TimestampMicrosecondType,
+};
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::scalar::ScalarValue;
+use rukh_error::SqlError;
+use rukh_keys::Interval;
 use rukh_planner::TimeUnit as Unit;
 
+use crate::forms::intervals::{INTERVAL, arrow_of, interval_of};
 use crate::functions::undefined::undefined_function;
 
 /// Returns the function, beside DataFusion's for other types.
@@ -65,6 +70,7 @@ impl ScalarUDFImpl for DateTrunc {
                 let value = match value {
                     ArrowType::Timestamp(_, zone) => micros(zone),
                     ArrowType::Time32(_) | ArrowType::Time64(_) => value.clone(),
+                    ArrowType::Interval(_) => INTERVAL,
                     ty if ty.is_string() || ty.is_null() => micros(&None),
                     ArrowType::Date32 | ArrowType::Date64 => micros(&None),
                     _ => return Err(undefined_function(self.name(), types)),
@@ -94,6 +100,16 @@ impl ScalarUDFImpl for DateTrunc {
         else {
             return self.invoke_on_arrays(arguments);
         };
+        if *values.data_type() == INTERVAL {
+            let cut = cut_interval(name)?;
+            let intervals = values.as_primitive::<IntervalMonthDayNanoType>().iter();
+            let intervals = intervals.map(|interval| {
+                let cut = interval.map(|interval| arrow_of(cut(interval_of(interval))));
+                cut.transpose()
+            });
+            let intervals: IntervalMonthDayNanoArray = intervals.collect::<DataFusionResult<_>>()?;
+            return Ok(ColumnarValue::Array(Arc::new(intervals)));
+        }
         let (ArrowType::Timestamp(TimeUnit::Microsecond, zone), Some(unit)) =
             (values.data_type(), time_unit(name))
         else {
@@ -111,6 +127,59 @@ impl ScalarUDFImpl for DateTrunc {
             cut.with_timezone_opt(zone.clone()),
         )))
     }
+}
+
+/// Returns what cuts intervals to a unit, all their parts towards 0. Fails with 22023 or 0A000 on units that intervals have not.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "a part less its remainder by a constant is nearer to 0"
+)]
+fn cut_interval(unit: &str) -> DataFusionResult<Box<dyn Fn(Interval) -> Interval>> {
+    const SECOND: i64 = 1_000_000;
+    let months = |of: i32| -> Box<dyn Fn(Interval) -> Interval> {
+        Box::new(move |interval| Interval {
+            months: interval.months - interval.months % of,
+            days: 0,
+            micros: 0,
+        })
+    };
+    let micros = |of: i64| -> Box<dyn Fn(Interval) -> Interval> {
+        Box::new(move |interval| Interval {
+            micros: interval.micros - interval.micros % of,
+            ..interval
+        })
+    };
+    Ok(match unit.to_ascii_lowercase().as_str() {
+        "millennium" | "millennia" | "mil" | "mils" => months(12_000),
+        "century" | "centuries" | "cent" | "c" => months(1_200),
+        "decade" | "decades" | "dec" | "decs" => months(120),
+        "year" | "years" | "yr" | "yrs" | "y" => months(12),
+        "quarter" | "qtr" => months(3),
+        "month" | "months" | "mon" | "mons" => months(1),
+        "day" | "days" | "d" => Box::new(|interval| Interval {
+            micros: 0,
+            ..interval
+        }),
+        "hour" | "hours" | "hr" | "hrs" | "h" => micros(3_600 * SECOND),
+        "minute" | "minutes" | "min" | "mins" | "m" => micros(60 * SECOND),
+        "second" | "seconds" | "sec" | "secs" | "s" => micros(SECOND),
+        "millisecond" | "milliseconds" | "msec" | "msecs" | "ms" => micros(1_000),
+        "microsecond" | "microseconds" | "usec" | "usecs" | "us" => micros(1),
+        other => {
+            let mut error = SqlError::statement(
+                "22023",
+                format!("unit \"{unit}\" not recognized for type interval"),
+            );
+            if matches!(other, "week" | "weeks" | "w") {
+                error = SqlError::statement(
+                    "0A000",
+                    format!("unit \"{unit}\" not supported for type interval"),
+                )
+                .with_detail("Months usually have fractional weeks.");
+            }
+            return Err(DataFusionError::External(Box::new(error)));
+        }
+    })
 }
 
 impl DateTrunc {

@@ -15,7 +15,8 @@
 //! | `FM` before, `TH`, `th` behind         | without padding; with the ending of an ordinal            |
 //! | `"text"`                               | the text                                                  |
 //!
-//! Names of months and days are padded to nine characters but after FM. Deliberately not here: numbers and intervals.
+//! Names of months and days are padded to nine characters but after FM. Of an interval years, months, days and time are those of
+//! its parts, whose hours do not become days. Deliberately not here: numbers.
 
 #![warn(clippy::arithmetic_side_effects)]
 
@@ -23,14 +24,17 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType as ArrowType, TimeUnit, TimestampMicrosecondType};
+use datafusion::arrow::datatypes::{
+    DataType as ArrowType, IntervalMonthDayNanoType, TimeUnit, TimestampMicrosecondType,
+};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::scalar::ScalarValue;
-use rukh_keys::{DAY_MICROS, civil_from_days, days_from_civil};
+use rukh_keys::{DAY_MICROS, Interval, civil_from_days, days_from_civil};
 
+use crate::forms::intervals::{INTERVAL, interval_of};
 use crate::functions::undefined::undefined_function;
 
 const MONTHS: [&str; 12] = [
@@ -90,6 +94,7 @@ impl ScalarUDFImpl for ToChar {
         let time = match value {
             ArrowType::Timestamp(_, zone) => ArrowType::Timestamp(TimeUnit::Microsecond, zone.clone()),
             ArrowType::Date32 | ArrowType::Null => ArrowType::Timestamp(TimeUnit::Microsecond, None),
+            ArrowType::Interval(_) => INTERVAL,
             _ => return Err(undefined_function("to_char", types)),
         };
         Ok(vec![time, ArrowType::Utf8])
@@ -106,19 +111,14 @@ impl ScalarUDFImpl for ToChar {
         let [times, patterns] = arrays.as_slice() else {
             return Err(undefined_function("to_char", &[]));
         };
-        let zoned = matches!(times.data_type(), ArrowType::Timestamp(_, Some(_)));
-        let times = cast(times, &ArrowType::Timestamp(TimeUnit::Microsecond, None))?;
         let patterns = cast(patterns, &ArrowType::Utf8)?;
-        let times = times.as_primitive::<TimestampMicrosecondType>();
         let patterns = patterns.as_string::<i32>();
-        let texts = times
-            .iter()
+        let texts = moments(times)?
+            .into_iter()
             .zip(patterns.iter())
-            .map(|(time, pattern)| match (time, pattern) {
+            .map(|(moment, pattern)| match (moment, pattern) {
                 // An empty pattern gives NULL in PostgreSQL, too.
-                (Some(time), Some(pattern)) if !pattern.is_empty() => {
-                    Moment::of(time, zoned).written(pattern).map(Some)
-                }
+                (Some(moment), Some(pattern)) if !pattern.is_empty() => moment.written(pattern).map(Some),
                 _ => Ok(None),
             });
         let texts: StringArray = texts.collect::<DataFusionResult<_>>()?;
@@ -130,12 +130,27 @@ impl ScalarUDFImpl for ToChar {
     }
 }
 
-/// A time, taken apart.
+/// Returns times or intervals, taken apart.
+fn moments(values: &ArrayRef) -> DataFusionResult<Vec<Option<Moment>>> {
+    if let Some(intervals) = values.as_primitive_opt::<IntervalMonthDayNanoType>() {
+        let intervals = intervals.iter();
+        let parts = |interval| Moment::of_interval(interval_of(interval));
+        return Ok(intervals.map(|interval| interval.map(parts)).collect());
+    }
+    let zoned = matches!(values.data_type(), ArrowType::Timestamp(_, Some(_)));
+    let times = cast(values, &ArrowType::Timestamp(TimeUnit::Microsecond, None))?;
+    let times = times.as_primitive::<TimestampMicrosecondType>().iter();
+    Ok(times
+        .map(|time| time.map(|time| Moment::of(time, zoned)))
+        .collect())
+}
+
+/// A time or an interval, taken apart.
 struct Moment {
     days: i64,
     year: i64,
-    month: u32,
-    day: u32,
+    month: i64,
+    day: i64,
     micros: i64,
     zoned: bool,
 }
@@ -158,10 +173,28 @@ impl Moment {
         Moment {
             days,
             year,
-            month,
-            day,
+            month: i64::from(month),
+            day: i64::from(day),
             micros: micros.rem_euclid(DAY_MICROS),
             zoned,
+        }
+    }
+
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "months and days of 32 bits, multiplied by constants in 64"
+    )]
+    fn of_interval(interval: Interval) -> Self {
+        let (months, day) = (i64::from(interval.months), i64::from(interval.days));
+        let year = months / 12;
+        Moment {
+            // So that the day of the year counts all months as 30 days.
+            days: days_from_civil(year, 1, 1) - 1 + months * 30 + day,
+            year,
+            month: months % 12,
+            day,
+            micros: interval.micros,
+            zoned: false,
         }
     }
 
@@ -199,7 +232,11 @@ impl Moment {
                 Part::Number { value, width } => {
                     let digits = match plain {
                         true => value.to_string(),
-                        false => format!("{value:0width$}"),
+                        // The sign of a part of an interval takes a place of its own.
+                        false => format!(
+                            "{value:0width$}",
+                            width = width.saturating_add(usize::from(value < 0))
+                        ),
                     };
                     out.push_str(&digits);
                     for ending in ["TH", "th"] {
@@ -264,7 +301,7 @@ impl Moment {
             ("YYY", number(last(self.year, 3), 3)),
             ("YY", number(last(self.year, 2), 2)),
             ("Y", number(last(self.year, 1), 1)),
-            ("Q", number(i64::from(self.month - 1) / 3 + 1, 1)),
+            ("Q", number((self.month - 1) / 3 + 1, 1)),
             ("MS", number(fraction / 1_000, 3)),
             ("US", number(fraction, 6)),
             ("FF1", number(fraction / 100_000, 1)),
@@ -274,9 +311,9 @@ impl Moment {
             ("FF5", number(fraction / 10, 5)),
             ("FF6", number(fraction, 6)),
             ("MI", number(self.micros / 60_000_000 % 60, 2)),
-            ("MM", number(i64::from(self.month), 2)),
+            ("MM", number(self.month, 2)),
             ("WW", number((year_day - 1) / 7 + 1, 2)),
-            ("W", number(i64::from(self.day - 1) / 7 + 1, 1)),
+            ("W", number((self.day - 1) / 7 + 1, 1)),
             ("HH24", number(hour, 2)),
             ("HH12", number(half, 2)),
             ("HH", number(half, 2)),
@@ -289,7 +326,8 @@ impl Moment {
             ("TZM", zone("00")),
             ("OF", Some(Part::Text("+00".to_string()))),
             ("DDD", number(year_day, 3)),
-            ("DD", number(i64::from(self.day), 2)),
+            // PostgreSQL leaves no place for the sign of days.
+            ("DD", number(self.day, if self.day < 0 { 1 } else { 2 })),
         ];
         self.named(pattern).or_else(|| {
             let found = numbers
@@ -305,7 +343,9 @@ impl Moment {
         reason = "days are those of dates: a few million years at most"
     )]
     fn named<'p>(&self, pattern: &'p str) -> Option<(Part, &'p str)> {
-        let month = MONTHS[self.month as usize - 1];
+        // An interval of no months has no name of one.
+        let month = usize::try_from(self.month - 1).ok().and_then(|at| MONTHS.get(at));
+        let month = month.copied().unwrap_or_default();
         let day = DAYS[self.weekday() as usize];
         let half = if self.micros < DAY_MICROS / 2 { "AM" } else { "PM" };
         let era = "AD";
@@ -313,7 +353,7 @@ impl Moment {
         let zone = if self.zoned { "UTC" } else { "" };
         let names: [(&str, &str, bool); 5] = [
             ("MONTH", month, true),
-            ("MON", &month[..3], false),
+            ("MON", month.get(..3).unwrap_or_default(), false),
             ("DAY", day, true),
             ("DY", &day[..3], false),
             ("TZ", zone, false),

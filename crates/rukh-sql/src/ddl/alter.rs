@@ -32,7 +32,7 @@ use super::remove::check_no_views;
 use super::stored::{check_constraint, generated_column};
 use super::versions::set_versions;
 use crate::ddl::names::{check_free, skipped};
-use crate::expressions::{Functions, stored_expression};
+use crate::expressions::{Functions, is_volatile, stored_expression};
 use crate::notice::Notice;
 use crate::parsing::parse_expression;
 use crate::rows::rows_of_batch;
@@ -424,6 +424,16 @@ impl Change<'_> {
             return Err(SqlError::unsupported(message)
                 .at(*position)
                 .with_hint("Give it a sequence of its own: GENERATED … AS IDENTITY, or BIGSERIAL."));
+        }
+        if let Some(default) = definition
+            .default
+            .as_ref()
+            .filter(|default| is_volatile(&default.expr))
+        {
+            let message = "a column whose default is another value for every row cannot be added";
+            return Err(SqlError::unsupported(message).at(default.position).with_hint(
+                "Add it without, and set the default and the values of the rows that are there.",
+            ));
         }
         let has_values = definition.identity.is_some() || definition.generated.is_some();
         if has_values && definition.family.is_some() && !self.next.is_columnar() {

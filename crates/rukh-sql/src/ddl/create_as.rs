@@ -3,6 +3,7 @@
 //! The primary key is the one that is declared, or else the first column of the query. The table is made
 //! before its rows are written; when that fails, it is dropped again, and so it is by the next open after a crash.
 
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::scalar::ScalarValue;
 use rukh_catalog::PUBLIC;
 use rukh_keys::SortOrder;
@@ -77,6 +78,8 @@ fn columns(
         let message = "CREATE TABLE AS specifies too many column names";
         return Err(SqlError::syntax(message).at(surplus.position));
     }
+    let stored = fields.iter().map(|field| check_stored(field));
+    stored.collect::<Result<(), SqlError>>()?;
     let named = |(at, field): (usize, &datafusion::arrow::datatypes::FieldRef)| {
         source.names.get(at).cloned().unwrap_or_else(|| Name {
             text: shown_name(field.name()).to_string(),
@@ -94,6 +97,20 @@ fn columns(
         identity: None,
     };
     Ok(fields.iter().enumerate().map(column).collect())
+}
+
+/// Fails with 0A000 on a type that only results have.
+fn check_stored(field: &Field) -> Result<(), SqlError> {
+    let what = match field.data_type() {
+        ArrowType::Interval(_) | ArrowType::Duration(_) => "an interval",
+        ty if ty.is_nested() => "an array or a row",
+        _ => return Ok(()),
+    };
+    let message = format!(
+        "column \"{}\" is {what}, which tables cannot store",
+        shown_name(field.name())
+    );
+    Err(SqlError::unsupported(message).with_hint("Cast it, for example to TEXT."))
 }
 
 fn fill(

@@ -22,7 +22,7 @@ use super::names::{free_name_beside, is_taken, schema_of};
 use super::sequence::sequence;
 use super::stored::{check_constraint, generated_column};
 use super::versions::set_versions;
-use crate::expressions::{check_stored, evaluate_default};
+use crate::expressions::{check_default, check_stored, evaluate_default};
 use crate::notice::Notice;
 use crate::sequence_calls::{calls_sequence, next_of};
 use crate::sequences::default_of;
@@ -370,7 +370,7 @@ pub(super) fn checked_default(
     ty: &DataType,
     column: &str,
 ) -> Result<(String, Datum), SqlError> {
-    check_stored(expr, "DEFAULT expression").map_err(|error| error.at(*position))?;
+    check_default(expr).map_err(|error| error.at(*position))?;
     if let Some(name) = next_of(expr) {
         let parsed = parse_object_name(&name).map_err(|error| error.at(*position))?;
         let schema = parsed.schema.as_deref().unwrap_or(PUBLIC);

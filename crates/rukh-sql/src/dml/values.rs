@@ -10,7 +10,7 @@ use rukh_engine::{Row, Snapshot};
 use rukh_keys::{DataType, Datum};
 use rukh_syntax::sqlparser::ast::{Expr, UnaryOperator, Value, With};
 
-use crate::expressions::{evaluate_constant, evaluate_default};
+use crate::expressions::{DefaultValue, evaluate_constant};
 use crate::moment_words::moment_cast;
 use crate::sequences::{Sequences, sequence_of_default};
 use crate::session::Session;
@@ -158,7 +158,7 @@ fn parameter(name: &str, params: &[ScalarValue]) -> Result<ScalarValue, SqlError
         .ok_or_else(|| SqlError::statement("42P02", format!("there is no parameter {name}")))
 }
 
-/// Completes rows of the named columns to rows of the table, with defaults evaluated once.
+/// Completes rows of the named columns to rows of the table, with defaults evaluated once unless they are volatile.
 pub(super) struct RowFiller<'a> {
     table: &'a Table,
     /// Position in the table of each named column.
@@ -171,8 +171,8 @@ pub(super) struct RowFiller<'a> {
 
 /// What a column has that is not given.
 enum Default {
-    /// The same in all rows of a statement.
-    Value(Datum),
+    /// The value of an expression.
+    Value(DefaultValue),
     /// The next number.
     Next(Arc<Sequence>),
 }
@@ -239,18 +239,18 @@ impl<'a> RowFiller<'a> {
             self.defaults.insert(position, default);
         }
         match &self.defaults[&position] {
-            Default::Value(value) => Ok(value.clone()),
+            Default::Value(value) => value.next(&column.ty, &column.name),
             Default::Next(sequence) => Ok(column.ty.check(Datum::Int(self.sequences.next(sequence)?))?),
         }
     }
 
     fn evaluated(&self, column: &Column) -> Result<Default, SqlError> {
         let Some(sql) = &column.default else {
-            return Ok(Default::Value(Datum::Null));
+            return Ok(Default::Value(DefaultValue::Same(Datum::Null)));
         };
         match sequence_of_default(sql) {
             Some(name) => self.sequences.named(&name).map(Default::Next),
-            None => evaluate_default(sql, &column.ty, &column.name).map(Default::Value),
+            None => DefaultValue::compile(sql, &column.ty, &column.name).map(Default::Value),
         }
     }
 }

@@ -1,9 +1,10 @@
-//! What DataFusion believes of the rows of joins, and is not so.
+//! What DataFusion wrongly concludes about the rows of joins and grouping sets.
 //!
 //! | believed                                             | but                                                                |
 //! |------------------------------------------------------|--------------------------------------------------------------------|
 //! | ordered by `r.a`, then by `l.b`, as the inputs are   | rows of `r` with one `a` each begin again with the first `b`       |
 //! | `q.c = 1`, as in the input, after `l LEFT JOIN q`    | rows of `l` without a partner have NULL                            |
+//! | `a = c`, as in the input, after `GROUP BY CUBE (a, c)` | sets without `c` have NULL                                       |
 //!
 //! Sorts were left out for either, and with them went ORDER BY, PARTITION BY and the numbers of `row_number()`. (The first is
 //! apache/datafusion#25052, not mended in 55.)
@@ -22,6 +23,7 @@ use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::execution_plan::{CardinalityEffect, ChildrenPropertiesMode};
 use datafusion::physical_plan::filter_pushdown::{
     ChildPushdownResult, FilterDescription, FilterPushdownPhase, FilterPushdownPropagation,
@@ -91,12 +93,16 @@ pub(crate) fn hidden_of(join_type: JoinType, repeated: Option<JoinSide>) -> [Hid
     ]
 }
 
-/// Returns a join whose inputs hide what does not hold, if they have something to hide.
+/// Returns a join or aggregate whose inputs hide what does not hold, if they have something to hide.
 fn hidden(node: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
     let sides = if let Some(join) = node.downcast_ref::<HashJoinExec>() {
         hidden_of(*join.join_type(), Some(JoinSide::Left))
     } else if let Some(join) = node.downcast_ref::<NestedLoopJoinExec>() {
         hidden_of(*join.join_type(), None)
+    } else if let Some(aggregate) = node.downcast_ref::<AggregateExec>()
+        && aggregate.group_expr().has_grouping_set()
+    {
+        [Hidden::All; 2]
     } else {
         return Ok(None);
     };

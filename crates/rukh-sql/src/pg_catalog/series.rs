@@ -3,18 +3,22 @@
 //! | written                                                             | becomes                         |
 //! |---------------------------------------------------------------------|---------------------------------|
 //! | `FROM generate_series(1, 3) AS i`                                   | `… AS i (i)`                    |
+//! | `FROM generate_series(timestamp '…', …, '1 hour')`                  | `FROM UNNEST(generate_series(…, INTERVAL '1 hour'))` |
 //! | `SELECT generate_series(1, 3)`                                      | `SELECT n FROM generate_series(1, 3) n (n)` |
 //! | `x IN (SELECT … s[i] … FROM generate_series(…) AS i, string_to_array(current_setting('search_path'), ',') s)` | `search_path_has(x)` |
 //!
 //! The last is how Grafana asks whether a schema is on the search path. A series whose ends are not literals
 //! is not there otherwise.
 
+use rukh_keys::DataType;
 use rukh_syntax::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, Query, Select, SelectItem,
-    TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs, TableWithJoins, UnaryOperator, Value,
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, Interval, Query, Select,
+    SelectItem, TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs, TableWithJoins,
+    UnaryOperator, Value,
 };
 
 use rukh_error::HIDDEN;
+use rukh_syntax::data_type;
 use rukh_syntax::make::call;
 
 /// The function that gives rows, and an array to DataFusion.
@@ -130,6 +134,68 @@ const SEARCH_PATH: &str = "selectcasewhentrim(s[i])='\"$user\"'thenuserelsetrim(
     fromgenerate_series(array_lower(string_to_array(current_setting('search_path'),','),1),\
     array_upper(string_to_array(current_setting('search_path'),','),1))i,\
     string_to_array(current_setting('search_path'),',')s";
+
+/// Makes a series of timestamps in FROM an array that is taken apart: DataFusion gives rows of numbers and days only.
+pub(super) fn of_times(factor: &mut TableFactor) {
+    let TableFactor::Table {
+        name,
+        args: Some(arguments),
+        alias,
+        ..
+    } = factor
+    else {
+        return;
+    };
+    if !name.to_string().eq_ignore_ascii_case(SERIES) {
+        return;
+    }
+    let argument = |argument: &FunctionArg| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
+        _ => None,
+    };
+    let Some(mut values) = arguments.args.iter().map(argument).collect::<Option<Vec<Expr>>>() else {
+        return;
+    };
+    if !values.first().is_some_and(is_timestamp) {
+        return;
+    }
+    // A step without a type is an interval.
+    if let Some(step) = values.get_mut(2)
+        && matches!(step, Expr::Value(value) if matches!(value.value, Value::SingleQuotedString(_)))
+    {
+        *step = Expr::Interval(Interval {
+            value: Box::new(step.clone()),
+            leading_field: None,
+            leading_precision: None,
+            last_field: None,
+            fractional_seconds_precision: None,
+        });
+    }
+    let alias = alias.take().unwrap_or_else(|| TableAlias {
+        explicit: true,
+        name: Ident::new(SERIES),
+        columns: Vec::new(),
+        at: None,
+    });
+    *factor = TableFactor::UNNEST {
+        alias: Some(alias),
+        array_exprs: vec![call(SERIES, values)],
+        with_offset: false,
+        with_offset_alias: None,
+        with_ordinality: false,
+    };
+}
+
+/// Whether an expression is a timestamp, as it is written.
+fn is_timestamp(expr: &Expr) -> bool {
+    let ty = match expr {
+        Expr::TypedString(typed) => &typed.data_type,
+        Expr::Cast { data_type, .. } => data_type,
+        Expr::Nested(inner) => return is_timestamp(inner),
+        _ => return false,
+    };
+    matches!(data_type(ty), Ok(DataType::Timestamp | DataType::TimestampTz))
+}
 
 /// Names the column of a function after its alias.
 pub(super) fn name_column(factor: &mut TableFactor) {

@@ -18,6 +18,8 @@
 //! | `i.indkey[0]`                          | `i.indkey[1]`: vectors count from 0       |
 //! | `generate_subscripts(x, 1)`            | `unnest(array_subscripts(x, 1, 1))`        |
 //! | `_pg_expandarray(x)`                   | `unnest(array_with_places(x))`             |
+//! | `regexp_matches(s, p)`, `regexp_split_to_table(s, p)` | `unnest(…)` of the array of its rows, in FROM, too |
+//! | `FROM GENERATE_SERIES(1, 3)`           | the name in lower case                    |
 //! | `x LIKE y ESCAPE '/'`                  | `x LIKE like_escape(y, '/')`, a constant where `y` is one |
 //! | `FROM pg_get_keywords()`               | `FROM pg_catalog.pg_get_keywords`          |
 //! | `FROM generate_series(1, 3) i`         | see `series`                               |
@@ -29,12 +31,13 @@ use std::ops::ControlFlow;
 
 use rukh_syntax::sqlparser::ast::{
     AccessExpr, Array, ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query, Select, SelectItem, Subscript, TableFactor,
-    Value, ValueWithSpan, VisitorMut,
+    FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem,
+    Subscript, TableAlias, TableFactor, Value, ValueWithSpan, VisitorMut,
 };
 
 use crate::output_names::name_of;
 use rukh_functions::forms::array_text::elements;
+use rukh_functions::functions::regex::MATCHES_ALL;
 use rukh_functions::functions::similar::{LIKE_ESCAPE, like_escape};
 use rukh_syntax::WalkMut;
 use rukh_syntax::make::call;
@@ -91,14 +94,17 @@ impl VisitorMut for Spell {
     }
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Infallible> {
-        series::name_column(factor);
         if let TableFactor::Table {
             name, args: Some(_), ..
         }
         | TableFactor::Function { name, .. } = factor
         {
             drop_schema(name);
+            in_lower_case(name);
         }
+        taken_apart(factor);
+        series::of_times(factor);
+        series::name_column(factor);
         if let TableFactor::Table { name, args, .. } = factor
             && args.as_ref().is_some_and(|arguments| arguments.args.is_empty())
             && name.to_string().eq_ignore_ascii_case(KEYWORDS)
@@ -113,7 +119,10 @@ impl VisitorMut for Spell {
         match expr {
             Expr::Function(call) => {
                 drop_schema(&mut call.name);
-                if let Some(spelled) = array_queries::spelled(call).or_else(|| subscripts(call)) {
+                if let Some(spelled) = array_queries::spelled(call)
+                    .or_else(|| subscripts(call))
+                    .or_else(|| rows_of(call))
+                {
                     *expr = spelled;
                 }
             }
@@ -468,6 +477,70 @@ fn subscripts(function: &Function) -> Option<Expr> {
             vec![call("array_with_places", vec![array.clone()])],
         )),
         _ => None,
+    }
+}
+
+/// Functions that give rows, and those that give the same as an array.
+const ROWS_OF: [(&str, &str); 2] = [
+    ("regexp_matches", MATCHES_ALL),
+    ("regexp_split_to_table", "regexp_split_to_array"),
+];
+
+/// Returns the function that gives the rows of another one as an array.
+fn array_of(name: &ObjectName) -> Option<&'static str> {
+    let name = name.0.last()?.as_ident()?.value.to_ascii_lowercase();
+    let mut known = ROWS_OF.iter();
+    known.find(|(rows, _)| *rows == name).map(|(_, array)| *array)
+}
+
+/// Makes `unnest(array)` of a call that gives rows.
+fn rows_of(function: &Function) -> Option<Expr> {
+    let array = call(array_of(&function.name)?, arguments_of(function));
+    Some(call("unnest", vec![array]))
+}
+
+/// Makes `UNNEST(array)` of a function in FROM that gives rows.
+fn taken_apart(factor: &mut TableFactor) {
+    let TableFactor::Table {
+        name,
+        args: Some(arguments),
+        alias,
+        ..
+    } = factor
+    else {
+        return;
+    };
+    let Some(array) = array_of(name) else { return };
+    let values = arguments.args.iter().filter_map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
+        _ => None,
+    });
+    let function = name.0.last().and_then(|part| part.as_ident()).cloned();
+    let alias = alias.take().or_else(|| {
+        Some(TableAlias {
+            explicit: true,
+            name: function?,
+            columns: Vec::new(),
+            at: None,
+        })
+    });
+    *factor = TableFactor::UNNEST {
+        alias,
+        array_exprs: vec![call(array, values.collect())],
+        with_offset: false,
+        with_offset_alias: None,
+        with_ordinality: false,
+    };
+}
+
+/// DataFusion knows functions of FROM by their names in lower case.
+fn in_lower_case(name: &mut ObjectName) {
+    for part in &mut name.0 {
+        if let ObjectNamePart::Identifier(ident) = part
+            && ident.quote_style.is_none()
+        {
+            ident.value = ident.value.to_ascii_lowercase();
+        }
     }
 }
 

@@ -87,6 +87,7 @@ pub(crate) fn insert(reader: &mut Reader<'_>, with: Option<ast::With>) -> Result
         () if reader.take_out(&["overriding", "user", "value"]) => Some(Overriding::User),
         () => None,
     };
+    reader.bare_values();
     let arbiter = reader.arbiter_condition()?;
     let statement = reader.parse(|parser| parser.parse_insert(verb))?;
     let ast::Statement::Insert(mut ast) = statement else {

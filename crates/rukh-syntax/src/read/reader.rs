@@ -412,6 +412,48 @@ impl<'a> Reader<'a> {
         true
     }
 
+    /// Takes the parentheses out around `(VALUES …)` that follow the table and the columns of an INSERT: `INSERT INTO t (VALUES (1))`.
+    pub(crate) fn bare_values(&mut self) {
+        let visible = self.visible_from_here();
+        let token = |nth: usize| visible.get(nth).map_or(&Token::EOF, |at| &self.tokens[*at].token);
+        let (mut depth, mut open) = (0_usize, None);
+        for nth in 0..visible.len() {
+            match token(nth) {
+                Token::LParen if depth == 0 && is_word(token(nth + 1), "values") => {
+                    open = Some(nth);
+                    break;
+                }
+                Token::LParen => depth += 1,
+                Token::RParen => depth = depth.saturating_sub(1),
+                Token::Word(_) if depth == 0 => {
+                    let ends = ["values", "select", "with", "default", "on", "returning"];
+                    if ends.iter().any(|word| is_word(token(nth), word)) {
+                        return;
+                    }
+                }
+                _ => {}
+            }
+        }
+        let Some(open) = open else { return };
+        let mut close = None;
+        for nth in open..visible.len() {
+            match token(nth) {
+                Token::LParen => depth += 1,
+                Token::RParen if depth == 1 => {
+                    close = Some(nth);
+                    break;
+                }
+                Token::RParen => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        let Some(close) = close else { return };
+        for nth in [open, close] {
+            self.tokens[visible[nth]].token = Token::Whitespace(Whitespace::Space);
+        }
+        self.read_again();
+    }
+
     /// Takes the WHERE out that stands behind the columns of ON CONFLICT, and before DO.
     pub(crate) fn arbiter_condition(&mut self) -> Result<Option<Expr>, SqlError> {
         let visible = self.visible_from_here();

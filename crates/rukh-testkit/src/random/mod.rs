@@ -8,6 +8,7 @@
 //! ends of a type, LIKE on CHAR (PostgreSQL's sees the blanks), constants shorter than a BINARY,
 //! REAL in IN with numbers that no REAL is, and -0 as a stored value.
 
+mod aggregated;
 mod case;
 mod change;
 mod condition;

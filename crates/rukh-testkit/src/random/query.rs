@@ -5,6 +5,7 @@ use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rukh_keys::DataType;
 
+use super::aggregated::{above_aggregates, differences};
 use super::condition::{Condition, condition};
 use super::schema::{RandomColumn, RandomTable};
 use super::value::Constant;
@@ -51,7 +52,7 @@ impl Query {
 /// Draws a query.
 pub fn query(table: &RandomTable, random: &mut StdRng) -> Query {
     let condition = condition(table, random);
-    let (select, rest) = match random.random_range(0..16) {
+    let (select, rest) = match random.random_range(0..20) {
         0..=3 => (
             format!("SELECT {} FROM t", some_names(table, random)),
             String::new(),
@@ -62,7 +63,9 @@ pub fn query(table: &RandomTable, random: &mut StdRng) -> Query {
         9 => grouped(table, random),
         10 => distinct(table, random),
         11..=14 => joined(table, random),
-        15..=18 => one_per_group(table, random),
+        15 => one_per_group(table, random),
+        16..=17 => above_aggregates(table, random),
+        18 => differences(table, random).unwrap_or_else(|| above_aggregates(table, random)),
         _ => ("SELECT * FROM t".to_owned(), String::new()),
     };
     Query {
@@ -368,11 +371,16 @@ fn joined(table: &RandomTable, random: &mut StdRng) -> (String, String) {
             let shown = columns
                 .iter()
                 .map(|(side, column)| of(side, &table.columns[*column].name));
+            let mut shown: Vec<String> = shown.collect();
+            let (mut inner, mut order) = ("*", order);
+            // A constant of the one side, which an outer join makes up.
+            if !order.is_empty() && random.random_bool(0.4) {
+                inner = "*, 1 AS x_one";
+                shown.push("l.x_one".to_owned());
+                order = order.replacen("ORDER BY", "ORDER BY l.x_one,", 1);
+            }
             (
-                format!(
-                    "SELECT {} FROM (SELECT * FROM t",
-                    shown.collect::<Vec<_>>().join(", ")
-                ),
+                format!("SELECT {} FROM (SELECT {inner} FROM t", shown.join(", ")),
                 format!(") AS l {kind} t AS r ON {}{also}{order}", on.join(" AND ")),
             )
         }

@@ -1,0 +1,237 @@
+//! Number literals that no DECIMAL holds: more than 38 digits, or a great exponent. Alone they are DOUBLE; beside a whole number or a
+//! DECIMAL they compare exactly.
+//!
+//! | written, `n NUMERIC(38,10)`     | becomes                                          |
+//! |---------------------------------|--------------------------------------------------|
+//! | `n < 1e40`                      | true, or NULL where n is                          |
+//! | `n > 1e40`, `n = 1e40`          | false, or NULL where n is                         |
+//! | `n <= 0.…1` (50 digits)         | `n <= 0.0000000000`                               |
+//! | `n > -0.…1`                     | `n > -0.0000000001`                               |
+//!
+//! A DOUBLE would be the same for neighbours that differ after 15 digits.
+
+#![warn(clippy::arithmetic_side_effects)]
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::DataType as ArrowType;
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, Operator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    binary_expr, lit,
+};
+use datafusion::scalar::ScalarValue;
+use rukh_error::SqlError;
+
+/// Name of the function that such a literal is spelled as: of its digits, as a text.
+pub const WIDE_NUMBER: &str = "wide_number";
+
+/// Digits of a DECIMAL.
+const DIGITS_MAX: usize = 38;
+
+/// Returns the function: the DOUBLE of a text.
+pub fn wide_number() -> Arc<ScalarUDF> {
+    let signature = Signature::exact(vec![ArrowType::Utf8], Volatility::Immutable);
+    Arc::new(ScalarUDF::from(WideNumber { signature }))
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct WideNumber {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for WideNumber {
+    fn name(&self) -> &str {
+        WIDE_NUMBER
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        Ok(ArrowType::Float64)
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        let text = match arguments.args.as_slice() {
+            [ColumnarValue::Scalar(value)] => value.try_as_str().flatten(),
+            _ => None,
+        };
+        let number = text.and_then(|text| text.parse::<f64>().ok());
+        match number {
+            Some(number) if number.is_finite() => {
+                Ok(ColumnarValue::Scalar(ScalarValue::Float64(Some(number))))
+            }
+            _ => {
+                let message = format!(
+                    "\"{}\" is out of range for type double precision",
+                    text.unwrap_or_default()
+                );
+                let error = SqlError::statement("22003", message);
+                Err(DataFusionError::External(Box::new(error)))
+            }
+        }
+    }
+}
+
+/// Returns the digits of a literal that is spelled as the function.
+pub fn wide_digits(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::ScalarFunction(ScalarFunction { func, args }) if func.name() == WIDE_NUMBER => {
+            match args.as_slice() {
+                [Expr::Literal(value, _)] => value.try_as_str().flatten(),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// What a number is among those of a scale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Beyond all that 38 digits can say, below or above.
+    Beyond { above: bool },
+    /// The greatest number that is not above it, and whether it is the number itself.
+    Floor { unscaled: i128, is_exact: bool },
+}
+
+/// Returns `x op number`, or `number op x`, exactly, for x of a type of whole numbers or decimals; `None` for other types and operators.
+pub fn compared(x: &Expr, ty: &ArrowType, op: Operator, digits: &str, number_is_left: bool) -> Option<Expr> {
+    let scale = scale_of(ty)?;
+    let op = if number_is_left { op.swap()? } else { op };
+    let is_null = x.clone().is_null();
+    // NULL where x is, as any comparison.
+    let always = || x.clone().is_not_null().or(lit(ScalarValue::Boolean(None)));
+    let never = || is_null.clone().and(lit(ScalarValue::Boolean(None)));
+    let beside = |op, unscaled| binary_expr(x.clone(), op, decimal(unscaled, scale));
+    use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
+    Some(match (op, place(digits, scale)?) {
+        (
+            op,
+            Place::Floor {
+                unscaled,
+                is_exact: true,
+            },
+        ) => beside(op, unscaled),
+        (Eq, _) => never(),
+        (NotEq, _) => always(),
+        (IsDistinctFrom, _) => lit(true),
+        (IsNotDistinctFrom, _) => lit(false),
+        (Lt | LtEq, Place::Beyond { above: true }) | (Gt | GtEq, Place::Beyond { above: false }) => always(),
+        (Lt | LtEq | Gt | GtEq, Place::Beyond { .. }) => never(),
+        (Lt | LtEq, Place::Floor { unscaled, .. }) => beside(LtEq, unscaled),
+        (Gt | GtEq, Place::Floor { unscaled, .. }) => beside(Gt, unscaled),
+        _ => return None,
+    })
+}
+
+/// Returns the number as a literal of the scale of a type, or `None` if there is no such number; fails to be anything for other types.
+pub fn exact(ty: &ArrowType, digits: &str) -> Option<Option<Expr>> {
+    let scale = scale_of(ty)?;
+    Some(match place(digits, scale)? {
+        Place::Floor {
+            unscaled,
+            is_exact: true,
+        } => Some(decimal(unscaled, scale)),
+        _ => None,
+    })
+}
+
+fn decimal(unscaled: i128, scale: u8) -> Expr {
+    let digits = u8::try_from(DIGITS_MAX).unwrap_or(u8::MAX);
+    Expr::Literal(ScalarValue::Decimal128(Some(unscaled), digits, scale as i8), None)
+}
+
+fn scale_of(ty: &ArrowType) -> Option<u8> {
+    match ty {
+        ArrowType::Decimal128(_, scale) => u8::try_from(*scale).ok(),
+        ty if ty.is_signed_integer() => Some(0),
+        _ => None,
+    }
+}
+
+/// Places a number, as it is written, among those of a scale; `None` of what is no number.
+fn place(digits: &str, scale: u8) -> Option<Place> {
+    let (negative, digits) = match digits.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, digits),
+    };
+    let (mantissa, exponent) = match digits.find(['e', 'E']) {
+        Some(at) => (&digits[..at], digits[at.checked_add(1)?..].parse::<i64>().ok()?),
+        None => (digits, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let written = format!("{whole}{fraction}");
+    if !written.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let zeros = written.len().checked_sub(written.trim_start_matches('0').len())?;
+    let significant = &written[zeros..];
+    if significant.is_empty() {
+        return Some(Place::Floor {
+            unscaled: 0,
+            is_exact: true,
+        });
+    }
+    // How many digits stand before the point of the number times 10^scale.
+    let point = i64::try_from(whole.len())
+        .ok()?
+        .checked_sub(i64::try_from(zeros).ok()?)?;
+    let before = point.checked_add(exponent)?.checked_add(i64::from(scale))?;
+    if before > DIGITS_MAX as i64 {
+        return Some(Place::Beyond { above: !negative });
+    }
+    let kept = usize::try_from(before).unwrap_or(0);
+    let (taken, rest) = significant.split_at(kept.min(significant.len()));
+    let padding = kept.saturating_sub(taken.len());
+    let padded = format!("0{taken}{}", "0".repeat(padding));
+    let unscaled: i128 = padded.parse().ok()?;
+    let is_exact = rest.bytes().all(|digit| digit == b'0');
+    let unscaled = match (negative, is_exact) {
+        (false, _) => unscaled,
+        (true, true) => unscaled.checked_neg()?,
+        (true, false) => unscaled.checked_neg()?.checked_sub(1)?,
+    };
+    Some(
+        match unscaled.unsigned_abs() < 10_u128.pow(u32::try_from(DIGITS_MAX).ok()?) {
+            true => Place::Floor { unscaled, is_exact },
+            false => Place::Beyond { above: !negative },
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_a_place_among_those_of_a_scale() {
+        let floor = |unscaled, is_exact| Some(Place::Floor { unscaled, is_exact });
+        let beyond = |above| Some(Place::Beyond { above });
+        for (digits, scale, expected) in [
+            ("1e40", 10, beyond(true)),
+            ("-1e40", 0, beyond(false)),
+            ("1e37", 0, floor(10_i128.pow(37), true)),
+            ("1e400000000000", 0, beyond(true)),
+            ("1e-400000000000", 2, floor(0, false)),
+            ("-1e-50", 2, floor(-1, false)),
+            ("12.3456e0", 2, floor(1234, false)),
+            ("-12.3456e0", 2, floor(-1235, false)),
+            ("12.3400e0", 2, floor(1234, true)),
+            ("0.00012e2", 3, floor(12, true)),
+            ("0e500", 3, floor(0, true)),
+            (
+                "99999999999999999999999999999999999999.5e0",
+                0,
+                floor(10_i128.pow(38) - 1, false),
+            ),
+            ("-99999999999999999999999999999999999999.5e0", 0, beyond(false)),
+            ("x", 0, None),
+        ] {
+            assert_eq!(place(digits, scale), expected, "{digits} of scale {scale}");
+        }
+    }
+}

@@ -1,0 +1,455 @@
+//! Plays a script on PostgreSQL and on Rukh, statement by statement, and compares what they answer.
+//!
+//! Both have the same rows at every step. PostgreSQL goes first, in a transaction of its own. What it refuses does not count and Rukh is not
+//! asked. What Rukh refuses is rolled back in PostgreSQL. Inside a transaction of the script, savepoints do the same.
+//!
+//! A table without a primary key gets one on both sides: a last column [`ROW`], which results do not show. Columns of type `name` are `text` on both.
+
+use std::collections::HashMap;
+use std::io::Write;
+
+use postgres::{Client, SimpleQueryMessage};
+
+use crate::script::{Step, filled_in};
+
+/// The key that tables get which have none.
+const ROW: &str = "rukh_row";
+
+/// Which way a statement went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The same rows, and the same order where it was asked for.
+    Same,
+    /// Rukh gives other rows.
+    Differs { rukh: Answer, postgres: Answer },
+    /// The rows are the same, in an order that differs though ORDER BY stands at the end; there may be ties.
+    OtherOrder { rukh: Answer, postgres: Answer },
+    /// Rukh refuses what PostgreSQL does.
+    Refused { sqlstate: String, message: String },
+    /// PostgreSQL refuses it, for this reason.
+    NotCounted(String),
+}
+
+/// Names of columns, and rows as texts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    pub columns: Vec<String>,
+    pub rows: Vec<Vec<Option<String>>>,
+    /// How many rows a statement without rows says it touched.
+    pub count: Option<u64>,
+}
+
+/// The two connections of a script.
+pub struct Players {
+    pub postgres: Client,
+    pub rukh: Client,
+    pub variables: HashMap<String, String>,
+    in_transaction: bool,
+}
+
+impl Players {
+    pub fn new(postgres: Client, rukh: Client, variables: HashMap<String, String>) -> Self {
+        Players {
+            postgres,
+            rukh,
+            variables,
+            in_transaction: false,
+        }
+    }
+
+    /// Plays a step; `None` if it has no statement.
+    pub fn play(&mut self, step: &Step) -> Option<(String, Verdict)> {
+        match step {
+            Step::Set { name, value } => {
+                let value = match value.strip_prefix('$') {
+                    Some(entry) => self.variables.get(entry).cloned().unwrap_or_default(),
+                    None => self.expanded(value),
+                };
+                self.variables.insert(name.clone(), value);
+                None
+            }
+            Step::SetFrom { sql, prefix } => {
+                let sql = filled_in(sql, &self.variables);
+                if let Ok(answer) = ask(&mut self.postgres, &sql, None)
+                    && let [row] = answer.rows.as_slice()
+                {
+                    for (name, value) in answer.columns.iter().zip(row) {
+                        let value = value.clone().unwrap_or_default();
+                        self.variables.insert(format!("{prefix}{name}"), value);
+                    }
+                }
+                None
+            }
+            Step::Statement { sql, rows } => {
+                let sql = filled_in(sql, &self.variables);
+                let (sent, rows) = match rows {
+                    Some(rows) => (sql.clone(), Some(rows.clone())),
+                    None => from_file(&sql),
+                };
+                let verdict = self.statement(&with_key(&sent), rows.as_deref());
+                Some((sql, verdict))
+            }
+        }
+    }
+
+    /// Expands `:name` in the value of a variable, whose parts psql puts side by side.
+    fn expanded(&self, value: &str) -> String {
+        let mut names: Vec<&String> = self.variables.keys().collect();
+        names.sort_by_key(|name| std::cmp::Reverse(name.len()));
+        let mut value = value.to_string();
+        for name in names {
+            value = value.replace(&format!(":{name}"), &self.variables[name]);
+        }
+        value
+    }
+
+    fn statement(&mut self, sql: &str, rows: Option<&str>) -> Verdict {
+        let words: Vec<String> = sql.split_whitespace().take(2).map(str::to_lowercase).collect();
+        let first = words.first().map_or("", String::as_str);
+        let first = first.trim_end_matches(';');
+        match first {
+            "begin" | "start" => self.controlled(sql, Some(true)),
+            "commit" | "rollback" | "end" | "abort" if !sql.to_lowercase().contains(" to ") => {
+                self.controlled(sql, Some(false))
+            }
+            "savepoint" | "release" | "rollback" => self.controlled(sql, None),
+            // These are of no transaction, or of the one they stand in.
+            "vacuum" | "declare" | "fetch" | "move" | "close" => self.compared(sql, rows, None),
+            _ => {
+                let guard = match self.in_transaction {
+                    true => Guard::SAVEPOINT,
+                    false => Guard::TRANSACTION,
+                };
+                self.compared(sql, rows, Some(guard))
+            }
+        }
+    }
+
+    /// Runs what begins or ends a transaction on both.
+    fn controlled(&mut self, sql: &str, begins: Option<bool>) -> Verdict {
+        if let Err(error) = self.postgres.batch_execute(sql) {
+            return Verdict::NotCounted(error.to_string());
+        }
+        if let Some(begins) = begins {
+            self.in_transaction = begins && !sql.to_lowercase().contains("chain");
+        }
+        match self.rukh.batch_execute(sql) {
+            Ok(()) => Verdict::Same,
+            Err(error) => refusal(&error),
+        }
+    }
+
+    fn compared(&mut self, sql: &str, rows: Option<&str>, guard: Option<Guard>) -> Verdict {
+        let guarded = guard.is_some_and(|guard| self.postgres.batch_execute(guard.begin).is_ok());
+        let rukh_guard = guard.filter(|_| self.in_transaction);
+        let undo = |client: &mut Client, guard: Option<Guard>| {
+            if let Some(guard) = guard {
+                let _ = client.batch_execute(guard.undo);
+            }
+        };
+        let postgres = match ask(&mut self.postgres, sql, rows) {
+            Ok(answer) => answer,
+            Err(error) => {
+                undo(&mut self.postgres, guard.filter(|_| guarded));
+                return Verdict::NotCounted(error.to_string());
+            }
+        };
+        if let Some(guard) = rukh_guard {
+            let _ = self.rukh.batch_execute(guard.begin);
+        }
+        match ask(&mut self.rukh, sql, rows) {
+            Ok(rukh) => {
+                if let Some(guard) = rukh_guard {
+                    let _ = self.rukh.batch_execute(guard.keep);
+                }
+                if let Some(guard) = guard.filter(|_| guarded) {
+                    let _ = self.postgres.batch_execute(guard.keep);
+                }
+                verdict(sql, rukh, postgres)
+            }
+            Err(error) => {
+                undo(&mut self.rukh, rukh_guard);
+                undo(&mut self.postgres, guard.filter(|_| guarded));
+                refusal(&error)
+            }
+        }
+    }
+}
+
+/// Statements around another one, which take it back where the other side refuses it.
+#[derive(Clone, Copy)]
+struct Guard {
+    begin: &'static str,
+    keep: &'static str,
+    undo: &'static str,
+}
+
+impl Guard {
+    const TRANSACTION: Guard = Guard {
+        begin: "BEGIN",
+        keep: "COMMIT",
+        undo: "ROLLBACK",
+    };
+    const SAVEPOINT: Guard = Guard {
+        begin: "SAVEPOINT rukh_guard",
+        keep: "RELEASE rukh_guard",
+        undo: "ROLLBACK TO rukh_guard; RELEASE rukh_guard",
+    };
+}
+
+fn refusal(error: &postgres::Error) -> Verdict {
+    let (sqlstate, message) = match error.as_db_error() {
+        Some(error) => (error.code().code().to_string(), error.message().to_string()),
+        None => ("XXXXX".to_string(), error.to_string()),
+    };
+    Verdict::Refused { sqlstate, message }
+}
+
+/// Runs a statement, and COPY with its rows.
+fn ask(client: &mut Client, sql: &str, rows: Option<&str>) -> Result<Answer, postgres::Error> {
+    if let Some(rows) = rows {
+        // A refused COPY leaves the client one answer behind; what is not there is found out before.
+        if let Some(target) = sql.split_whitespace().nth(1) {
+            let name = target.split('(').next().unwrap_or(target);
+            client.simple_query(&format!("SELECT 1 FROM {name} LIMIT 0"))?;
+        }
+        let mut writer = client.copy_in(sql)?;
+        // An error of writing is told again at the end, as the server's.
+        let _ = writer.write_all(rows.as_bytes());
+        let count = writer.finish()?;
+        return Ok(Answer {
+            count: Some(count),
+            ..Answer::default()
+        });
+    }
+    let mut answer = Answer::default();
+    for message in client.simple_query(sql)? {
+        match message {
+            SimpleQueryMessage::RowDescription(columns) => {
+                answer.columns = columns.iter().map(|column| column.name().to_string()).collect();
+            }
+            SimpleQueryMessage::Row(row) => {
+                let values = (0..row.len()).map(|at| row.get(at).map(str::to_string));
+                answer.rows.push(values.collect());
+            }
+            SimpleQueryMessage::CommandComplete(count) if answer.columns.is_empty() => {
+                answer.count = Some(count);
+            }
+            _ => {}
+        }
+    }
+    answer.hide_row();
+    Ok(answer)
+}
+
+impl Answer {
+    /// Leaves out the keys of tables that have none.
+    fn hide_row(&mut self) {
+        let shown: Vec<bool> = self.columns.iter().map(|name| name != ROW).collect();
+        if shown.iter().all(|shown| *shown) {
+            return;
+        }
+        let mut keep = shown.iter();
+        self.columns.retain(|_| *keep.next().unwrap_or(&true));
+        for row in &mut self.rows {
+            let mut keep = shown.iter();
+            row.retain(|_| *keep.next().unwrap_or(&true));
+        }
+    }
+}
+
+fn verdict(sql: &str, mut rukh: Answer, mut postgres: Answer) -> Verdict {
+    let returns = sql.trim_start().get(..7).unwrap_or_default().to_lowercase();
+    if returns.starts_with("explain") {
+        // Plans are each system's own.
+        return Verdict::Same;
+    }
+    if rukh == postgres {
+        return Verdict::Same;
+    }
+    let changes = !postgres.columns.is_empty() || is_counted(sql);
+    if rukh.rows == postgres.rows && rukh.columns == postgres.columns && !changes {
+        // Counts of statements that count no rows.
+        return Verdict::Same;
+    }
+    let is_ordered = orders(sql);
+    let (ordered_rukh, ordered_postgres) = (rukh.clone(), postgres.clone());
+    rukh.rows.sort();
+    postgres.rows.sort();
+    match (rukh == postgres, is_ordered) {
+        (true, false) => Verdict::Same,
+        (true, true) => Verdict::OtherOrder {
+            rukh: ordered_rukh,
+            postgres: ordered_postgres,
+        },
+        (false, _) => Verdict::Differs {
+            rukh: ordered_rukh,
+            postgres: ordered_postgres,
+        },
+    }
+}
+
+/// Whether a statement says how many rows it touched.
+fn is_counted(sql: &str) -> bool {
+    let first = sql.split_whitespace().next().unwrap_or_default().to_lowercase();
+    ["insert", "update", "delete", "merge", "copy", "with"].contains(&first.as_str())
+}
+
+/// Whether ORDER BY stands outside of parentheses.
+fn orders(sql: &str) -> bool {
+    let mut depth = 0_i32;
+    let mut outer = String::new();
+    for c in sql.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            c if depth == 0 => outer.push(c),
+            _ => {}
+        }
+    }
+    let words: Vec<String> = outer.split_whitespace().map(str::to_lowercase).collect();
+    words.windows(2).any(|pair| pair[0] == "order" && pair[1] == "by")
+}
+
+/// Returns `COPY … FROM 'file'` as one from the client, with the rows of the file.
+fn from_file(sql: &str) -> (String, Option<String>) {
+    let lower = sql.to_lowercase();
+    let Some(at) = lower.find(" from '").filter(|_| lower.starts_with("copy ")) else {
+        return (sql.to_string(), None);
+    };
+    let rest = &sql[at + 7..];
+    let Some(end) = rest.find('\'') else {
+        return (sql.to_string(), None);
+    };
+    match std::fs::read_to_string(&rest[..end]) {
+        Ok(rows) => (
+            format!("{} FROM STDIN{}", &sql[..at], &rest[end + 1..]),
+            Some(rows),
+        ),
+        Err(_) => (sql.to_string(), None),
+    }
+}
+
+/// Gives a table a key that has none.
+fn with_key(sql: &str) -> String {
+    let lower = sql.to_lowercase();
+    let words: Vec<&str> = lower.split_whitespace().take(6).collect();
+    let is_table = match words.as_slice() {
+        ["create", "table", ..] => true,
+        ["create", kind, "table", ..] => matches!(*kind, "temp" | "temporary" | "unlogged"),
+        _ => false,
+    };
+    let sql = &without_names(sql);
+    let lower = sql.to_lowercase();
+    let has_key = ["primary key", "inherits", "partition of", "partition by"]
+        .iter()
+        .any(|words| lower.contains(words));
+    if !is_table || has_key {
+        return sql.to_string();
+    }
+    let open = sql.find('(');
+    let query = lower.find(" as ").map(|at| (at, &sql[at + 4..]));
+    if let Some((at, query)) =
+        query.filter(|(at, _)| open.is_none_or(|open| *at < open || !is_list(sql, open)))
+    {
+        let query = query.trim();
+        let starts = query.to_lowercase();
+        if open.is_some_and(|open| open < at)
+            || !(starts.starts_with("select") || starts.starts_with("values"))
+        {
+            return sql.to_string();
+        }
+        return format!(
+            "{} AS SELECT made.*, row_number() OVER () AS {ROW} FROM ({query}) made",
+            &sql[..at]
+        );
+    }
+    // The last parenthesis of the list of columns.
+    let Some(open) = open else { return sql.to_string() };
+    let mut depth = 0_usize;
+    for (at, c) in sql.char_indices().skip_while(|(at, _)| *at < open) {
+        match c {
+            '(' => depth += 1,
+            ')' => {
+                depth -= 1;
+                if depth == 0 {
+                    let comma = if sql[open + 1..at].trim().is_empty() {
+                        ""
+                    } else {
+                        ","
+                    };
+                    let column = format!("{comma} {ROW} bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY");
+                    return format!("{}{column}{}", &sql[..at], &sql[at..]);
+                }
+            }
+            _ => {}
+        }
+    }
+    sql.to_string()
+}
+
+/// Gives columns of type `name` the type `text`.
+fn without_names(sql: &str) -> String {
+    let mut made = String::new();
+    let mut words = 0_usize;
+    for piece in sql.split_inclusive(|c: char| c.is_whitespace() || c == ',' || c == '(') {
+        let word = piece.trim_end_matches(|c: char| c.is_whitespace() || c == ',' || c == '(');
+        let bare = word.trim_end_matches(')');
+        // The second word of a column definition is its type.
+        match words == 1 && bare.eq_ignore_ascii_case("name") {
+            true => {
+                made.push_str("text");
+                made.push_str(&piece[bare.len()..]);
+            }
+            false => made.push_str(piece),
+        }
+        words += usize::from(!word.is_empty());
+        if piece.ends_with([',', '(']) {
+            words = 0;
+        }
+    }
+    made
+}
+
+/// Whether a parenthesis opens a list of column definitions, and not one of names before AS.
+fn is_list(sql: &str, open: usize) -> bool {
+    let inner = sql[open + 1..].split([',', ')']).next().unwrap_or_default();
+    inner.split_whitespace().count() > 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_get_keys() {
+        let key = "rukh_row bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY";
+        for (sql, expected) in [
+            ("CREATE TABLE t (a int)", format!("CREATE TABLE t (a int, {key})")),
+            (
+                "CREATE TABLE t (a int PRIMARY KEY)",
+                "CREATE TABLE t (a int PRIMARY KEY)".to_string(),
+            ),
+            ("CREATE TEMP TABLE t ()", format!("CREATE TEMP TABLE t ( {key})")),
+            (
+                "CREATE TABLE t AS SELECT (1)",
+                "CREATE TABLE t AS SELECT made.*, row_number() OVER () AS rukh_row FROM (SELECT (1)) made"
+                    .to_string(),
+            ),
+            (
+                "CREATE TABLE t (name int,\n b name, c name)",
+                format!("CREATE TABLE t (name int,\n b text, c text, {key})"),
+            ),
+            ("CREATE INDEX i ON t (a)", "CREATE INDEX i ON t (a)".to_string()),
+        ] {
+            assert_eq!(with_key(sql), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn order_by_counts_outside_of_parentheses() {
+        assert!(orders("SELECT a FROM t ORDER BY a"));
+        assert!(!orders("SELECT * FROM (SELECT a FROM t ORDER BY a) x"));
+        assert!(!orders("SELECT row_number() OVER (ORDER BY a) FROM t"));
+    }
+}
