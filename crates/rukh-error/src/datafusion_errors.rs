@@ -11,25 +11,79 @@ use crate::{ErrorKind, SqlError};
 
 impl From<DataFusionError> for SqlError {
     fn from(error: DataFusionError) -> Self {
-        match error {
-            DataFusionError::External(source) => function_error(source),
-            DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => (*inner).into(),
-            DataFusionError::Collection(errors) => match errors.into_iter().next() {
-                Some(first) => first.into(),
-                None => SqlError::internal("an error without a text"),
-            },
-            DataFusionError::Shared(shared) => shared_error(&shared),
-            DataFusionError::SchemaError(error, _) => schema_error(&error),
-            DataFusionError::SQL(error, _) => SqlError::syntax(error.to_string()),
-            DataFusionError::NotImplemented(message) => not_implemented(message),
-            DataFusionError::ResourcesExhausted(message) => SqlError::new(ErrorKind::Io, "53200", message),
-            DataFusionError::ArrowError(error, _) => arrow_error(*error),
-            DataFusionError::IoError(error) => SqlError::of_system(error.to_string(), &error),
-            DataFusionError::Plan(message) => plan_error(message),
-            DataFusionError::Execution(message) => execution_error(message),
-            DataFusionError::Internal(message) => internal_error(&message),
-            other => SqlError::internal(other.strip_backtrace()),
-        }
+        in_words(read(error))
+    }
+}
+
+/// Puts words in the place of a message that shows a library's inside: `Some(Second)`, `Struct("c0": Int64)`.
+fn in_words(mut error: SqlError) -> SqlError {
+    let message = &error.message;
+    if let Some(operands) =
+        message.strip_prefix("cannot infer common argument type for comparison operation ")
+        && !shows_inside(operands)
+    {
+        let words: Vec<String> = operands.split(' ').map(postgres_type).collect();
+        let words = words.join(" ").replace(" != ", " <> ");
+        return SqlError::statement("42883", format!("operator does not exist: {words}"));
+    }
+    if !shows_inside(message) {
+        return error;
+    }
+    error.message = match message {
+        rows if rows.contains("Struct(") => "rows as values are not supported here",
+        stars if stars.contains("Wildcard {") => "a star is not supported here",
+        values if values.contains("across values list") => "VALUES types cannot be matched",
+        _ => "the statement is not supported in this form",
+    }
+    .to_string();
+    if error.sqlstate != "XX000" && error.sqlstate != "42804" {
+        error.sqlstate = "0A000";
+    }
+    error
+}
+
+/// Whether a message has the form that Rust gives values for debugging, outside of what it quotes.
+fn shows_inside(message: &str) -> bool {
+    const FORMS: [&str; 9] = [
+        "Some(",
+        "Struct(",
+        " { ",
+        "ScalarUDF",
+        "Literal(",
+        "BinaryExpr(",
+        "FieldMetadata",
+        "Decimal128(",
+        "Interval(",
+    ];
+    let quoted = |part: &(usize, &str)| part.0 % 2 == 1;
+    let bare: String = message
+        .split(['"', '\''])
+        .enumerate()
+        .filter(|part| !quoted(part))
+        .map(|(_, part)| part)
+        .collect();
+    FORMS.iter().any(|form| bare.contains(form))
+}
+
+fn read(error: DataFusionError) -> SqlError {
+    match error {
+        DataFusionError::External(source) => function_error(source),
+        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => (*inner).into(),
+        DataFusionError::Collection(errors) => match errors.into_iter().next() {
+            Some(first) => first.into(),
+            None => SqlError::internal("an error without a text"),
+        },
+        DataFusionError::Shared(shared) => shared_error(&shared),
+        DataFusionError::SchemaError(error, _) => schema_error(&error),
+        DataFusionError::SQL(error, _) => SqlError::syntax(error.to_string()),
+        DataFusionError::NotImplemented(message) => not_implemented(message),
+        DataFusionError::ResourcesExhausted(message) => SqlError::new(ErrorKind::Io, "53200", message),
+        DataFusionError::ArrowError(error, _) => arrow_error(*error),
+        DataFusionError::IoError(error) => SqlError::of_system(error.to_string(), &error),
+        DataFusionError::Plan(message) => plan_error(message),
+        DataFusionError::Execution(message) => execution_error(message),
+        DataFusionError::Internal(message) => internal_error(&message),
+        other => SqlError::internal(other.strip_backtrace()),
     }
 }
 

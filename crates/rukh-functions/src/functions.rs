@@ -10,6 +10,7 @@ pub mod cast_apart;
 pub mod characters;
 pub mod date_trunc;
 pub mod div;
+pub mod encoding;
 pub mod extract;
 pub mod float_functions;
 pub mod hash;
@@ -40,6 +41,7 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
     use datafusion::functions::{datetime, string, unicode};
     let sign = datafusion::functions::math::signum().as_ref().clone();
     let random = string::uuid().as_ref().clone();
+    let substr = unicode::substr().as_ref().clone();
     let ours = vec![
         byte_length::beside(string::octet_length()),
         byte_length::beside(unicode::character_length()),
@@ -60,6 +62,7 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         wide_number::wide_number(),
         to_uuid::to_uuid(),
         Arc::new(random.with_aliases(["gen_random_uuid"])),
+        Arc::new(substr.with_aliases(["string_agg_joined"])),
     ];
     ours.into_iter()
         .chain(float_functions::functions())
@@ -70,6 +73,7 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         .chain(bounded::functions())
         .chain(regex::functions())
         .chain(arrays::functions())
+        .chain(encoding::functions())
         .chain(moment_parts::functions())
         .chain(json::functions())
         .collect()

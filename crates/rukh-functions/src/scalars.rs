@@ -269,7 +269,10 @@ fn cast(array: &ArrayRef, to: &ArrowType) -> Result<ArrayRef, SqlError> {
         safe: false,
         ..CastOptions::default()
     };
-    cast_with_options(array, to, &options).map_err(|error| SqlError::statement("22003", error.to_string()))
+    cast_with_options(array, to, &options).map_err(|error| match array.data_type().is_nested() {
+        true => SqlError::unsupported("rows and arrays as values are not supported here"),
+        false => SqlError::statement("22003", error.to_string()),
+    })
 }
 
 fn is_text(from: &ArrowType) -> bool {

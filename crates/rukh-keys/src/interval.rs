@@ -167,6 +167,13 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Whether a time follows: `2:03`, with a sign or without.
+    fn is_at_time(&self) -> bool {
+        let rest = self.0.trim_start_matches(['-', '+']);
+        let hours = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        hours.len() < rest.len() && hours.starts_with(':')
+    }
+
     fn number(&mut self) -> Option<f64> {
         self.take(|c| c.is_ascii_digit() || c == '.').parse().ok()
     }
@@ -202,6 +209,8 @@ fn read_words(text: &str) -> Option<Interval> {
             match unit.as_str() {
                 // A number alone is seconds, if nothing follows.
                 "" if reader.0.is_empty() => interval.add_unit(sign * whole, "s")?,
+                // One before a time is days.
+                "" if reader.is_at_time() => interval.add_days(sign * whole)?,
                 unit => interval.add_unit(sign * whole, unit)?,
             }
         }
@@ -213,9 +222,12 @@ fn read_words(text: &str) -> Option<Interval> {
     }
 }
 
-/// Reads what follows the hours; microseconds.
+/// Reads what follows the hours; microseconds. Two numbers of which the second has a fraction are minutes and seconds.
 fn read_time(hours: f64, reader: &mut Reader<'_>) -> Option<f64> {
     let minutes = reader.number().filter(|minutes| *minutes < 60.0)?;
+    if minutes.fract() != 0.0 && !reader.0.starts_with(':') {
+        return Some(hours * 6e7 + (minutes * 1e6).round());
+    }
     let seconds = match reader.eat(':') {
         true => reader.number().filter(|seconds| *seconds <= 60.0)?,
         false => 0.0,
@@ -283,6 +295,9 @@ mod tests {
             ("0.5 year", "6 mons"),
             ("100 ms", "00:00:00.1"),
             ("1d 2h 3m 4s", "1 day 02:03:04"),
+            ("12:34.5678", "00:12:34.5678"),
+            ("1 2:03", "1 day 02:03:00"),
+            ("1 -2:03", "1 day -02:03:00"),
         ];
         for (read, written) in cases {
             let interval = Interval::read(read);

@@ -8,6 +8,7 @@
 //! | `UUID 'a0ee…'`            | `to_uuid('a0ee…')`                   |
 //! | `1e300`, `-1e300`         | `wide_number('1e300')`, see there    |
 //! | `INTERVAL '1 day 02:00'`  | an interval in words DataFusion reads |
+//! | `- INTERVAL '1 mon 1 day'` | `INTERVAL '1 mon 1 day' * (-1)`      |
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
@@ -16,7 +17,7 @@ use rukh_functions::functions::wide_number::WIDE_NUMBER;
 use rukh_keys::{DataType, Interval};
 use rukh_syntax::sqlparser::ast::{self, CastKind, Expr, TypedString, Value, VisitorMut};
 
-use rukh_syntax::make::call;
+use rukh_syntax::make::{binary, call, nested};
 use rukh_syntax::{WalkMut, data_type, is_double};
 
 /// Spells out the casts of a tree.
@@ -42,9 +43,7 @@ fn spelled(expr: &Expr) -> Option<Expr> {
         Expr::Interval(interval) => {
             let words = match &interval.leading_field {
                 None => interval_words(&interval.value)?,
-                Some(leading) => {
-                    words_of_fields(&interval.value, interval.last_field.as_ref().unwrap_or(leading))?
-                }
+                Some(leading) => words_of_fields(interval, leading)?,
             };
             Some(Expr::Interval(ast::Interval {
                 value: Box::new(words),
@@ -86,7 +85,7 @@ fn spelled(expr: &Expr) -> Option<Expr> {
         Expr::UnaryOp {
             op: ast::UnaryOperator::Minus,
             expr,
-        } => negated_wide_number(expr),
+        } => negated_wide_number(expr).or_else(|| negated_interval(expr)),
         _ => None,
     }
 }
@@ -96,6 +95,17 @@ fn wide_number(digits: String) -> Expr {
         WIDE_NUMBER,
         vec![Expr::Value(Value::SingleQuotedString(digits).into())],
     )
+}
+
+/// Returns `- INTERVAL '…'` as a product: DataFusion puts the sign before the text, where it is that of the first part.
+fn negated_interval(expr: &Expr) -> Option<Expr> {
+    let Expr::Interval(_) = expr else { return None };
+    let one = Expr::Value(Value::Number("1".to_string(), false).into());
+    let minus_one = nested(Expr::UnaryOp {
+        op: ast::UnaryOperator::Minus,
+        expr: Box::new(one),
+    });
+    Some(nested(binary(expr, ast::BinaryOperator::Multiply, &minus_one)))
 }
 
 /// Puts the sign into the digits of a number that is spelled as a call.
@@ -135,25 +145,54 @@ fn interval_words(literal: &Expr) -> Option<Expr> {
     ))
 }
 
-/// Returns `INTERVAL '…' DAY TO SECOND` in words: a number alone counts the last field, one before a time counts
-/// days, and what is finer than that is cut off
-/// (`AdjustIntervalForTypmod` of PostgreSQL).
-fn words_of_fields(literal: &Expr, last: &ast::DateTimeField) -> Option<Expr> {
+/// Returns `INTERVAL '…' DAY TO SECOND (2)` in words: a number alone counts the last field, two numbers are days and the last field, what is
+/// finer than that is cut off, and seconds are rounded (`AdjustIntervalForTypmod` of PostgreSQL).
+fn words_of_fields(interval: &ast::Interval, leading: &ast::DateTimeField) -> Option<Expr> {
     const SECOND: i64 = 1_000_000;
-    let Expr::Value(value) = literal else {
+    let Expr::Value(value) = interval.value.as_ref() else {
         return None;
     };
     let Value::SingleQuotedString(text) = &value.value else {
         return None;
     };
-    let unit = last.to_string().to_lowercase();
-    let unit = unit.trim_end_matches('s');
-    let interval = match text.trim().parse::<f64>() {
-        Ok(_) => Interval::read(&format!("{text} {unit}"))?,
-        Err(_) => Interval::read(text).or_else(|| Interval::read(&text.trim().replacen(' ', " days ", 1)))?,
+    let last = interval.last_field.as_ref().unwrap_or(leading);
+    let singular =
+        |field: &ast::DateTimeField| field.to_string().to_lowercase().trim_end_matches('s').to_string();
+    let (first, unit) = (singular(leading), singular(last));
+    let digits = match interval.last_field {
+        None if unit == "second" => interval
+            .leading_precision
+            .or(interval.fractional_seconds_precision),
+        _ => interval.fractional_seconds_precision,
+    };
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_number = |word: &&str| word.parse::<f64>().is_ok();
+    let read = match words.as_slice() {
+        [number] if is_number(number) => Interval::read(&format!("{number} {unit}"))?,
+        [days, number] if is_number(days) && is_number(number) => {
+            Interval::read(&format!("{days} days {number} {unit}"))?
+        }
+        [rest @ .., time] if first == "minute" && unit == "second" && time.matches(':').count() == 1 => {
+            let sign = if time.starts_with('-') { "-" } else { "" };
+            let time = time.trim_start_matches(['-', '+']);
+            Interval::read(&format!("{} {sign}0:{time}", rest.join(" ")))?
+        }
+        _ => Interval::read(text)?,
+    };
+    let interval = match digits.and_then(|digits| 6_u32.checked_sub(u32::try_from(digits).ok()?)) {
+        Some(dropped) => {
+            let step = 10_i64.pow(dropped);
+            let half = read.micros.signum() * step / 2;
+            let rounded = (read.micros + half) / step * step;
+            Interval {
+                micros: rounded,
+                ..read
+            }
+        }
+        None => read,
     };
     let cut = |micros: i64| interval.micros - interval.micros % micros;
-    let kept = match unit {
+    let kept = match unit.as_str() {
         "year" => Interval {
             months: interval.months / 12 * 12,
             ..Interval::default()

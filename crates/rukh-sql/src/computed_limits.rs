@@ -1,4 +1,4 @@
-//! `LIMIT (SELECT 1)`: a limit that a subquery computes.
+//! `LIMIT (SELECT 1)`: a limit that a subquery or a volatile function computes.
 //!
 //! DataFusion takes constants only. Here rows are numbered in their order, and a condition on the number keeps some of them:
 //!
@@ -19,7 +19,7 @@ use datafusion::functions::expr_fn::coalesce;
 use datafusion::functions_window::row_number::row_number_udwf;
 use datafusion::logical_expr::expr::WindowFunction;
 use datafusion::logical_expr::logical_plan::Limit;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, cast, lit};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, cast, lit, scalar_subquery};
 use rukh_error::{HIDDEN, SqlError};
 
 use crate::outer_columns::query_of;
@@ -35,15 +35,14 @@ pub(crate) fn numbered(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
 
 fn kept(limit: Limit) -> DataFusionResult<Transformed<LogicalPlan>> {
     let is_computed = |count: &Option<Box<Expr>>| match count {
-        Some(count) => count.exists(|part| Ok(query_of(part).is_some())),
+        Some(count) => count.exists(|part| Ok(query_of(part).is_some() || part.is_volatile_node())),
         None => Ok(false),
     };
     if !is_computed(&limit.skip)? && !is_computed(&limit.fetch)? {
         return Ok(Transformed::no(LogicalPlan::Limit(limit)));
     }
-    let integer = |count: Box<Expr>| cast(*count, ArrowType::Int64);
     let skip = match limit.skip {
-        Some(skip) => coalesce(vec![integer(skip), lit(0_i64)]),
+        Some(skip) => coalesce(vec![once(*skip)?, lit(0_i64)]),
         None => lit(0_i64),
     };
     let name = format!("place{HIDDEN}");
@@ -51,7 +50,7 @@ fn kept(limit: Limit) -> DataFusionResult<Transformed<LogicalPlan>> {
     let mut condition = place.clone().gt(skip.clone());
     if let Some(fetch) = limit.fetch {
         // NULL is no limit.
-        let within = place.lt_eq(skip + integer(fetch));
+        let within = place.lt_eq(skip + once(*fetch)?);
         condition = condition.and(coalesce(vec![within, lit(true)]));
     }
     let shown = limit.input.schema().columns().into_iter().map(Expr::Column);
@@ -64,4 +63,17 @@ fn kept(limit: Limit) -> DataFusionResult<Transformed<LogicalPlan>> {
         .project(shown)?
         .build()?;
     Ok(Transformed::yes(plan))
+}
+
+/// Returns a count that is computed once: what is volatile becomes a subquery.
+fn once(count: Expr) -> DataFusionResult<Expr> {
+    let count = cast(count, ArrowType::Int64);
+    if !count.is_volatile() {
+        return Ok(count);
+    }
+    let nothing = LogicalPlanBuilder::empty(true);
+    let plan = nothing
+        .project(vec![count.alias(format!("count{HIDDEN}"))])?
+        .build()?;
+    Ok(scalar_subquery(Arc::new(plan)))
 }

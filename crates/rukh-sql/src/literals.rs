@@ -62,6 +62,9 @@ use rukh_functions::functions::wide_number::{self, wide_digits};
 use rukh_functions::scalars::scalar_from_datum;
 use rukh_functions::types::data_type_of;
 
+/// Functions whose first argument is bytes in PostgreSQL, as which it reads a literal.
+const OF_BYTES: [&str; 5] = ["encode", "sha224", "sha256", "sha384", "sha512"];
+
 /// Types the string literals of every comparison in the plan, subqueries included.
 ///
 /// Fails with 22P02 or 22007 on a literal that its type cannot read.
@@ -290,6 +293,15 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
         Expr::ScalarFunction(ScalarFunction { func, args }) if takes_alike(&func) => {
             let (args, changed) = alike(args, schema)?;
             Ok(Transformed::new_transformed(func.call(args), changed))
+        }
+        Expr::ScalarFunction(ScalarFunction { func, mut args })
+            if OF_BYTES.contains(&func.name())
+                && args.first().is_some_and(|arg| literal_text(arg).is_some()) =>
+        {
+            if let Some(text) = args.first().and_then(literal_text) {
+                args[0] = value_of_text(&DataType::Varbinary(None), text)?;
+            }
+            Ok(Transformed::yes(func.call(args)))
         }
         Expr::ScalarFunction(ScalarFunction { func, args })
             if matches!(func.name(), "concat" | "concat_ws") =>

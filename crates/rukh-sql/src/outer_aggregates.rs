@@ -57,12 +57,14 @@ fn aggregated(query: &Query) -> Option<&Expr> {
         && select.having.is_none()
         && select.distinct.is_none()
         && matches!(&select.group_by, GroupByExpr::Expressions(keys, modifiers) if keys.is_empty() && modifiers.is_empty());
-    (is_plain && calls_aggregate(value)).then_some(value)
+    // A window function is of the rows of the subquery, of which there is one.
+    (is_plain && calls(value, of_columns) && !calls(value, |call| call.over.is_some())).then_some(value)
 }
 
-/// Whether an expression calls an aggregate of columns outside of subqueries.
-fn calls_aggregate(expr: &Expr) -> bool {
+/// Whether an expression has such a call outside of subqueries.
+fn calls(expr: &Expr, test: fn(&Function) -> bool) -> bool {
     struct Calls {
+        test: fn(&Function) -> bool,
         depth: usize,
     }
 
@@ -81,13 +83,13 @@ fn calls_aggregate(expr: &Expr) -> bool {
 
         fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
             match expr {
-                Expr::Function(call) if self.depth == 0 && of_columns(call) => ControlFlow::Break(()),
+                Expr::Function(call) if self.depth == 0 && (self.test)(call) => ControlFlow::Break(()),
                 _ => ControlFlow::Continue(()),
             }
         }
     }
 
-    expr.walk(&mut Calls { depth: 0 }).is_break()
+    expr.walk(&mut Calls { test, depth: 0 }).is_break()
 }
 
 fn of_columns(call: &Function) -> bool {
@@ -131,20 +133,6 @@ fn is_of_outer(call: &PlannedExpr) -> bool {
         match part {
             PlannedExpr::OuterReferenceColumn(..) => outer = true,
             PlannedExpr::Column(_) => own = true,
-            PlannedExpr::AggregateFunction(function) => {
-                // ORDER BY and FILTER do not say whose the aggregate is.
-                for argument in &function.params.args {
-                    argument.apply(|part| {
-                        match part {
-                            PlannedExpr::OuterReferenceColumn(..) => outer = true,
-                            PlannedExpr::Column(_) => own = true,
-                            _ => {}
-                        }
-                        Ok(TreeNodeRecursion::Continue)
-                    })?;
-                }
-                return Ok(TreeNodeRecursion::Jump);
-            }
             _ => {}
         }
         Ok(TreeNodeRecursion::Continue)

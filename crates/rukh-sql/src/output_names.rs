@@ -11,14 +11,14 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::Schema;
 use rukh_syntax::sqlparser::ast::{
     DataType, Distinct, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, OrderByKind,
-    Query, Select, SelectItem, SetExpr, TimezoneInfo, TrimWhereField, Value,
+    Query, Select, SelectItem, SetExpr, TableFactor, TimezoneInfo, TrimWhereField, Value,
 };
 
 use crate::spelled;
 use rukh_error::{HIDDEN, shown_name};
 use rukh_functions::functions::arrays::BESIDE_NULL;
 use rukh_functions::functions::cast_apart::CAST_APART;
-use rukh_functions::functions::regex::SUBSTRING;
+use rukh_functions::functions::regex::{MATCHES_ALL, SPLIT_ROWS, SUBSTRING};
 
 /// What a column is called that nothing gives a name.
 const NAMELESS: &str = "?column?";
@@ -81,6 +81,33 @@ pub(crate) fn name_outputs(select: &mut Select) {
                 *item = SelectItem::ExprWithAlias { expr, alias };
             }
             _ => {}
+        }
+    }
+}
+
+/// Gives columns of a LATERAL subquery their names: DataFusion calls those of other relations `outer_ref(t.a)`.
+pub(crate) fn name_lateral(relation: &mut TableFactor) {
+    let TableFactor::Derived {
+        lateral: true,
+        subquery,
+        ..
+    } = relation
+    else {
+        return;
+    };
+    let mut body = subquery.body.as_mut();
+    while let SetExpr::SetOperation { left, .. } = body {
+        body = left.as_mut();
+    }
+    let SetExpr::Select(select) = body else { return };
+    for item in &mut select.projection {
+        if let SelectItem::UnnamedExpr(expr @ (Expr::Identifier(_) | Expr::CompoundIdentifier(_))) = item
+            && let Some(name) = name_of(expr)
+        {
+            *item = SelectItem::ExprWithAlias {
+                expr: expr.clone(),
+                alias: Ident::with_quote('"', name),
+            };
         }
     }
 }
@@ -190,6 +217,7 @@ fn figure(expr: &Expr) -> Option<Figured> {
                 CAST_APART => return told_apart(call),
                 BESIDE_NULL => return None,
                 SUBSTRING => "substring",
+                "unnest" => rows_name(call),
                 name => spelled::written(name),
             })
         }
@@ -226,6 +254,25 @@ fn figure(expr: &Expr) -> Option<Figured> {
     }
 }
 
+/// Returns the name of a function whose rows are taken from an array.
+fn rows_name(call: &Function) -> &'static str {
+    let FunctionArguments::List(list) = &call.args else {
+        return "unnest";
+    };
+    match list.args.first() {
+        Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Function(array)))) => {
+            match array.name.to_string().as_str() {
+                MATCHES_ALL => "regexp_matches",
+                SPLIT_ROWS => "regexp_split_to_table",
+                "array_subscripts" => "generate_subscripts",
+                "array_with_places" => "_pg_expandarray",
+                _ => "unnest",
+            }
+        }
+        _ => "unnest",
+    }
+}
+
 /// Returns the name of a cast that is told apart from others.
 fn told_apart(call: &Function) -> Option<Figured> {
     let FunctionArguments::List(list) = &call.args else {
@@ -244,6 +291,7 @@ fn subquery_name(query: &Query) -> Option<Figured> {
         match body {
             SetExpr::Query(inner) => body = inner.body.as_ref(),
             SetExpr::SetOperation { left, .. } => body = left.as_ref(),
+            SetExpr::Values(_) => return strong("column1"),
             SetExpr::Select(select) => {
                 let (_, name) = select.projection.first().and_then(output_name)?;
                 return match shown_name(&name) {

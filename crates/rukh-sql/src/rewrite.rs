@@ -44,7 +44,7 @@ use rukh_syntax::sqlparser::ast::{
 use crate::moment_words;
 use crate::order_names;
 use crate::outer_aggregates;
-use crate::output_names::{name_outputs, order_by_outputs};
+use crate::output_names::{name_lateral, name_outputs, order_by_outputs};
 use crate::row_subqueries;
 use crate::spelled;
 use crate::stars::name_schemas;
@@ -102,6 +102,7 @@ impl VisitorMut for Rewriter {
 
     fn post_visit_table_factor(&mut self, relation: &mut TableFactor) -> ControlFlow<SqlError> {
         order_names::name_derived(relation);
+        name_lateral(relation);
         ControlFlow::Continue(())
     }
 }
@@ -115,6 +116,12 @@ fn group_by_elements(select: &mut Select) {
         Expr::Tuple(elements) => elements,
         other => vec![other],
     };
+    // `GROUP BY ()` is one group.
+    for key in keys.iter_mut() {
+        if matches!(key, Expr::Tuple(elements) if elements.is_empty()) {
+            *key = Expr::GroupingSets(vec![Vec::new()]);
+        }
+    }
     *keys = std::mem::take(keys).into_iter().flat_map(elements).collect();
     for key in keys {
         let (Expr::GroupingSets(sets) | Expr::Cube(sets) | Expr::Rollup(sets)) = key else {
@@ -123,8 +130,9 @@ fn group_by_elements(select: &mut Select) {
         for set in sets.iter_mut() {
             *set = std::mem::take(set).into_iter().flat_map(elements).collect();
         }
-        // DataFusion knows ROLLUP and CUBE of single columns.
-        if sets.iter().any(|set| set.len() > 1) {
+        // DataFusion knows ROLLUP and CUBE of single columns, each once.
+        let has_twins = (1..sets.len()).any(|at| sets[..at].contains(&sets[at]));
+        if has_twins || sets.iter().any(|set| set.len() > 1) {
             let sets = std::mem::take(sets);
             *key = match key {
                 Expr::Rollup(_) => {
@@ -135,7 +143,21 @@ fn group_by_elements(select: &mut Select) {
                 _ => Expr::GroupingSets(sets),
             };
         }
+        if let Expr::GroupingSets(sets) = key {
+            sets.iter_mut().for_each(drop_twins);
+        }
     }
+}
+
+/// Leaves of columns that stand in a set twice the first.
+fn drop_twins(set: &mut Vec<Expr>) {
+    let mut kept: Vec<Expr> = Vec::with_capacity(set.len());
+    for expr in set.drain(..) {
+        if !kept.contains(&expr) {
+            kept.push(expr);
+        }
+    }
+    *set = kept;
 }
 
 /// Elements of a CUBE in PostgreSQL.

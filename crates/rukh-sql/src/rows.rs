@@ -1,5 +1,6 @@
 //! Results: rows of a query as record batches or as datums, read as they are made.
 
+use std::collections::HashSet;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -87,14 +88,24 @@ impl Columns {
 
 /// Returns a schema with the names that a user sees.
 fn shown(schema: SchemaRef) -> SchemaRef {
+    let names: HashSet<&str> = schema
+        .fields()
+        .iter()
+        .map(|field| field.name().as_str())
+        .collect();
+    // DataFusion counts the twins of a relation with an alias: `a`, `a:1`.
+    let plain = |name: &str| match name.rsplit_once(':') {
+        Some((twin, number)) if names.contains(twin) && number.parse::<u32>().is_ok() => twin.to_string(),
+        _ => shown_name(name).to_string(),
+    };
     if schema
         .fields()
         .iter()
-        .all(|field| shown_name(field.name()) == field.name())
+        .all(|field| plain(field.name()) == *field.name())
     {
         return schema;
     }
-    let field = |field: &FieldRef| field.as_ref().clone().with_name(shown_name(field.name()));
+    let field = |field: &FieldRef| field.as_ref().clone().with_name(plain(field.name()));
     let fields: Vec<Field> = schema.fields().iter().map(field).collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }

@@ -19,6 +19,9 @@ use rukh_syntax::make::{and, call, nested};
 /// The aggregate that is spelled out.
 const AGGREGATE: &str = "json_agg";
 
+/// `substr` of what `string_agg` is spelled as, which has its name.
+const JOINED: &str = "string_agg_joined";
+
 /// What stands before a row in an array but the first.
 const LINE: &str = "\n ";
 
@@ -175,7 +178,7 @@ fn delimited(function: &Function) -> Option<Expr> {
         op: BinaryOperator::Plus,
         right: Box::new(one),
     };
-    Some(call("substr", vec![whole, start]))
+    Some(call(JOINED, vec![whole, start]))
 }
 
 fn text(text: &str) -> Expr {
@@ -224,6 +227,7 @@ pub(crate) fn is_aggregate(expr: &Expr) -> bool {
 pub(crate) fn written(name: &str) -> &str {
     match name {
         RAW => AGGREGATE,
+        JOINED => "string_agg",
         other => other,
     }
 }

@@ -121,12 +121,9 @@ impl AggregateUDFImpl for OrderedSet {
 /// Returns the fraction, a constant; none if it is NULL. Fails with 22003 outside of 0 to 1.
 fn fraction(arguments: &AccumulatorArgs<'_>) -> DataFusionResult<Option<f64>> {
     let none = RecordBatch::new_empty(Arc::new(Schema::empty()));
-    let value = arguments
-        .exprs
-        .get(1)
-        .map(|expr| expr.evaluate(&none))
-        .transpose()?;
-    let Some(ColumnarValue::Scalar(value)) = value else {
+    // What reads a column cannot be computed on none.
+    let value = arguments.exprs.get(1).map(|expr| expr.evaluate(&none));
+    let Some(Ok(ColumnarValue::Scalar(value))) = value else {
         let error = SqlError::unsupported("the fraction of percentile_disc has to be a constant");
         return Err(DataFusionError::External(Box::new(error)));
     };

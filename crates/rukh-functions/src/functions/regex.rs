@@ -40,6 +40,9 @@ pub const POINT_IS_ANY: &str = "(?s)";
 /// The array of arrays from which `regexp_matches` takes its rows.
 pub const MATCHES_ALL: &str = "regexp_matches_all";
 
+/// The array from which `regexp_split_to_table` takes its rows.
+pub const SPLIT_ROWS: &str = "regexp_split_rows";
+
 /// `substring(s FROM p)`.
 pub const SUBSTRING: &str = "regexp_substring";
 
@@ -48,9 +51,9 @@ const BYTES_MAX: usize = 64 << 20;
 
 /// Returns the functions.
 pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
-    use Kind::{Count, Instr, Like, Match, MatchesAll, Replace, Split, Substr, Substring};
+    use Kind::{Count, Instr, Like, Match, MatchesAll, Replace, Split, SplitRows, Substr, Substring};
     let all = [
-        Like, Count, Instr, Substr, Match, MatchesAll, Split, Replace, Substring,
+        Like, Count, Instr, Substr, Match, MatchesAll, Split, SplitRows, Replace, Substring,
     ];
     all.into_iter().map(|kind| {
         let signature = Signature::user_defined(Volatility::Immutable);
@@ -67,6 +70,7 @@ enum Kind {
     Match,
     MatchesAll,
     Split,
+    SplitRows,
     Replace,
     Substring,
 }
@@ -88,6 +92,7 @@ impl Kind {
             Kind::Match => "regexp_match",
             Kind::MatchesAll => MATCHES_ALL,
             Kind::Split => "regexp_split_to_array",
+            Kind::SplitRows => SPLIT_ROWS,
             Kind::Replace => "regexp_replace",
             Kind::Substring => SUBSTRING,
         }
@@ -97,7 +102,9 @@ impl Kind {
     fn arguments(self, count: usize, fourth_is_text: bool) -> Option<Vec<Argument>> {
         use Argument::{Number, Text};
         let all: &[Argument] = match self {
-            Kind::Like | Kind::Match | Kind::MatchesAll | Kind::Split => &[Text, Text, Text],
+            Kind::Like | Kind::Match | Kind::MatchesAll | Kind::Split | Kind::SplitRows => {
+                &[Text, Text, Text]
+            }
             Kind::Count => &[Text, Text, Number, Text],
             Kind::Instr => &[Text, Text, Number, Number, Number, Text, Number],
             Kind::Substr => &[Text, Text, Number, Number, Text, Number],
@@ -116,7 +123,7 @@ impl Kind {
             Kind::Like => ArrowType::Boolean,
             Kind::Count | Kind::Instr => ArrowType::Int32,
             Kind::Substr | Kind::Replace | Kind::Substring => ArrowType::Utf8,
-            Kind::Match | Kind::Split => texts_type(),
+            Kind::Match | Kind::Split | Kind::SplitRows => texts_type(),
             Kind::MatchesAll => ArrowType::List(Arc::new(Field::new_list_field(texts_type(), true))),
         }
     }
@@ -306,7 +313,7 @@ impl<'a> Call<'a> {
         let text = self.text(0).unwrap_or_default();
         let pattern = self.text(1).unwrap_or_default();
         let flags = match self.kind {
-            Kind::Like | Kind::Match | Kind::MatchesAll | Kind::Split => self.text(2),
+            Kind::Like | Kind::Match | Kind::MatchesAll | Kind::Split | Kind::SplitRows => self.text(2),
             Kind::Count | Kind::Replace if self.text(3).is_some() => self.text(3),
             Kind::Replace | Kind::Instr => self.text(5),
             Kind::Substr => self.text(4),
@@ -364,7 +371,7 @@ impl<'a> Call<'a> {
                     true,
                 )))
             }
-            Kind::Split => {
+            Kind::Split | Kind::SplitRows => {
                 let pieces = split(regex, text);
                 spend(
                     bytes,

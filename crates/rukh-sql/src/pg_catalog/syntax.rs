@@ -37,7 +37,7 @@ use rukh_syntax::sqlparser::ast::{
 
 use crate::output_names::name_of;
 use rukh_functions::forms::array_text::elements;
-use rukh_functions::functions::regex::MATCHES_ALL;
+use rukh_functions::functions::regex::{MATCHES_ALL, SPLIT_ROWS};
 use rukh_functions::functions::similar::{LIKE_ESCAPE, like_escape};
 use rukh_syntax::WalkMut;
 use rukh_syntax::make::call;
@@ -483,7 +483,7 @@ fn subscripts(function: &Function) -> Option<Expr> {
 /// Functions that give rows, and those that give the same as an array.
 const ROWS_OF: [(&str, &str); 2] = [
     ("regexp_matches", MATCHES_ALL),
-    ("regexp_split_to_table", "regexp_split_to_array"),
+    ("regexp_split_to_table", SPLIT_ROWS),
 ];
 
 /// Returns the function that gives the rows of another one as an array.
