@@ -39,7 +39,12 @@ pub fn fetch_all(directory: &Path) -> Result<(), String> {
         fs::create_dir_all(&part).map_err(|error| format!("{}: {error}", part.display()))?;
         let mut tar = Command::new("tar");
         tar.arg("xf").arg(&archive).arg("-C").arg(&part);
-        tar.args(["--strip-components=1", "--wildcards"]).args(members);
+        tar.args([
+            "--strip-components=1",
+            "--wildcards",
+            "--no-wildcards-match-slash",
+        ])
+        .args(members);
         output(&mut tar)?;
         fs::rename(&part, &place).map_err(|error| format!("{}: {error}", place.display()))?;
         println!(
@@ -62,7 +67,7 @@ fn prepare(apt: &Path) -> Result<(), String> {
     let targets = output(Command::new("apt-get").args([
         "indextargets",
         "--format",
-        "$(REPO_URI) $(RELEASE) $(SIGNED_BY)",
+        "$(REPO_URI) $(RELEASE)",
         "Created-By: Packages",
     ]))?;
     let mut lines: Vec<String> = targets

@@ -2,7 +2,7 @@
 //!
 //! | written                                                             | becomes                         |
 //! |---------------------------------------------------------------------|---------------------------------|
-//! | `FROM generate_series(1, 3) AS i`                                   | `… AS i (i)`; without a name `generate_series` |
+//! | `FROM generate_series(1, 3) AS i`                                   | `… AS i (i)`                    |
 //! | `FROM generate_series(timestamp '…', …, '1 hour')`                  | `FROM UNNEST(generate_series(…, INTERVAL '1 hour'))` |
 //! | `SELECT generate_series(1, 3)`                                      | `SELECT n FROM generate_series(1, 3) n (n)` |
 //! | `x IN (SELECT … s[i] … FROM generate_series(…) AS i, string_to_array(current_setting('search_path'), ',') s)` | `search_path_has(x)` |
@@ -199,21 +199,6 @@ fn is_timestamp(expr: &Expr) -> bool {
 
 /// Names the column of a function after its alias.
 pub(super) fn name_column(factor: &mut TableFactor) {
-    if let TableFactor::Table {
-        name,
-        args: Some(_),
-        alias: alias @ None,
-        ..
-    } = factor
-        && name.to_string().eq_ignore_ascii_case(SERIES)
-    {
-        *alias = Some(TableAlias {
-            explicit: true,
-            name: Ident::new(SERIES),
-            columns: Vec::new(),
-            at: None,
-        });
-    }
     let (is_one, alias) = match factor {
         TableFactor::Table {
             name,

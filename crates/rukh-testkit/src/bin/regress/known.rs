@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A line that begins with `#` is the reason of the statements behind it. White space in statements does not count.
-//! A statement that no longer differs has to leave the list.
+//! A statement that no longer differs has to leave the list, unless its reason says `in any order` or `random`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -58,10 +58,12 @@ impl Known {
         reason.map(String::as_str)
     }
 
-    /// Returns the statements of a file.
-    pub fn of_file(&self, file: &str) -> impl Iterator<Item = &str> {
-        let entries = self.reasons.keys().filter(move |(name, _)| name == file);
-        entries.map(|(_, sql)| sql.as_str())
+    /// Returns the statements of a file that differ in every run: not those of a reason that says `in any order` or `random`.
+    pub fn constant(&self, file: &str) -> impl Iterator<Item = &str> {
+        let is_constant = |reason: &str| !reason.contains("in any order") && !reason.contains("random");
+        let entries = self.reasons.iter();
+        let entries = entries.filter(move |((name, _), reason)| name == file && is_constant(reason));
+        entries.map(|((_, sql), _)| sql.as_str())
     }
 }
 
