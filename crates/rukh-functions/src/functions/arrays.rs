@@ -5,7 +5,7 @@
 //! | `array_remove('{1,2,1}', 1)`        | the first         | all                    |
 //! | `array_remove('{1,NULL}', NULL)`    | NULL              | `{1}`                  |
 //! | `array_replace('{1,2,1}', 1, 5)`    | the first         | all                    |
-//! | `ARRAY[1] || NULL`                  | `{1,NULL}`        | `{1}`                  |
+//! | `beside_null(ARRAY[1])`             | `{1,NULL}`        | `{1}`                  |
 
 #![warn(clippy::arithmetic_side_effects)]
 
