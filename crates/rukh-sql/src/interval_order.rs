@@ -108,7 +108,8 @@ pub(crate) fn compared(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transf
     Ok(Transformed::yes(changed))
 }
 
-fn compares(op: Operator) -> bool {
+/// Whether an operator compares two values.
+pub(crate) fn compares(op: Operator) -> bool {
     use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
     matches!(
         op,

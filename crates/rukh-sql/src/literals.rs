@@ -143,7 +143,7 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
                 }
             }
         }
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) => {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if interval_order::compares(op) => {
             if let Some(exact) = beside_wide_number(&left, op, &right, schema) {
                 return Ok(Transformed::yes(exact));
             }
@@ -563,14 +563,6 @@ fn value_of_text(ty: &DataType, text: &str) -> DataFusionResult<Expr> {
     let datum = ty.parse_text(text);
     let datum = datum.map_err(|error| DataFusionError::External(Box::new(SqlError::from(error))))?;
     Ok(Expr::Literal(scalar_from_datum(&datum, ty), None))
-}
-
-fn is_comparison(op: Operator) -> bool {
-    use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
-    matches!(
-        op,
-        Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom
-    )
 }
 
 fn is_arithmetic(op: Operator) -> bool {
