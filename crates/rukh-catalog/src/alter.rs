@@ -52,6 +52,25 @@ impl Table {
         next.with_new_layout()
     }
 
+    /// Returns the table with its last column in the place and under the name of another, which is dropped.
+    ///
+    /// Fails on an id that is no column's, and as [`Table::without_column`] does.
+    pub fn with_last_in_place_of(&self, id: ColumnId) -> Result<Table, CatalogError> {
+        let mut next = self.clone();
+        let (Some(at), Some(last)) = (self.position(id), next.columns.pop()) else {
+            return invalid(format!("there is no column with id {}", id.0));
+        };
+        let place = &mut next.columns[at];
+        next.dropped.push((id, place.family));
+        if let Some(comment) = next.comments.columns.remove(&id) {
+            next.comments.columns.insert(last.id, comment);
+        }
+        place.id = last.id;
+        place.ty = last.ty;
+        place.values.missing = None;
+        next.with_new_layout()
+    }
+
     /// Returns the table without a column.
     ///
     /// Fails on a column that the primary key, an index, a CHECK constraint or a generated column reads.

@@ -180,7 +180,7 @@ fn check_lifetime(table: &Table) -> Result<(), String> {
     let column = column.ok_or_else(|| format!("there is no column with id {}", id.0))?;
     let is_time = matches!(
         column.ty,
-        DataType::Date | DataType::Timestamp | DataType::TimestampTz
+        DataType::Date | DataType::Timestamp { .. } | DataType::TimestampTz { .. }
     );
     require(is_time, || {
         format!("column \"{}\" holds no time to count from", column.name)

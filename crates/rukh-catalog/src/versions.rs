@@ -220,7 +220,7 @@ fn period_column(id: ColumnId, name: &str) -> Column {
     Column {
         id,
         name: name.to_string(),
-        ty: DataType::TimestampTz,
+        ty: DataType::TIMESTAMP_TZ,
         nullable: false,
         default: None,
         family: FamilyId(0),

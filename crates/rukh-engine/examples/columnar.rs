@@ -91,12 +91,12 @@ const SCANS: [Named; 16] = [
     ("close", DataType::Boolean, false),
     ("queue", DataType::Boolean, false),
     ("scantype", DataType::TinyInt, false),
-    ("stime", DataType::Timestamp, false),
+    ("stime", DataType::TIMESTAMP, false),
     ("type", DataType::Varchar(None), false),
     ("url", DataType::Varchar(None), true),
     ("ip", DataType::Varchar(None), true),
     ("port", DataType::Integer, true),
-    ("intime", DataType::Timestamp, true),
+    ("intime", DataType::TIMESTAMP, true),
     ("scanmemo", DataType::Varchar(None), true),
 ];
 
@@ -233,7 +233,7 @@ const WRITTEN: [Named; 5] = [
     ("b", DataType::Integer, false),
     ("c", DataType::Varchar(None), true),
     ("d", DataType::Double, true),
-    ("e", DataType::Timestamp, true),
+    ("e", DataType::TIMESTAMP, true),
 ];
 
 fn written(key: u64, at: u64) -> Vec<Datum> {
@@ -296,7 +296,7 @@ fn churn(engine: &Engine, columnar: bool, stored: u64, count: u64, repacked: boo
 
 fn append(engine: &Engine, columnar: bool, count: u64) {
     let columns = [
-        ("at", DataType::Timestamp, false),
+        ("at", DataType::TIMESTAMP, false),
         ("host", DataType::Integer, false),
         ("c", DataType::Varchar(None), true),
         ("d", DataType::Double, true),

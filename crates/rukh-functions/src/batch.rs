@@ -58,7 +58,7 @@ impl ColumnBuilder {
             ),
             DataType::Date => ColumnBuilder::Date(Date32Builder::with_capacity(rows)),
             DataType::Time { .. } => ColumnBuilder::Time(Time64MicrosecondBuilder::with_capacity(rows)),
-            DataType::Timestamp | DataType::TimestampTz => ColumnBuilder::Timestamp(
+            DataType::Timestamp { .. } | DataType::TimestampTz { .. } => ColumnBuilder::Timestamp(
                 TimestampMicrosecondBuilder::with_capacity(rows).with_data_type(crate::types::arrow_type(ty)),
             ),
             DataType::Uuid | DataType::Char(_) | DataType::Varchar(_) => {

@@ -22,6 +22,7 @@ pub mod moments;
 pub mod overlay;
 pub mod pg_typeof;
 pub mod regex;
+pub mod round_moment;
 pub mod rounding;
 pub mod similar;
 pub mod time_difference;
@@ -59,6 +60,7 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         hash::hash(),
         pg_typeof::pg_typeof(),
         div::div(),
+        round_moment::round_moment(),
         wide_number::wide_number(),
         to_uuid::to_uuid(),
         Arc::new(random.with_aliases(["gen_random_uuid"])),

@@ -39,7 +39,7 @@ pub fn scalar_from_datum(datum: &Datum, ty: &DataType) -> ScalarValue {
         (Datum::Decimal(v), _) => ScalarValue::Decimal128(Some(*v), 38, 0),
         (Datum::Date(v), _) => ScalarValue::Date32(Some(*v)),
         (Datum::Time(v), _) => ScalarValue::Time64Microsecond(Some(*v)),
-        (Datum::Timestamp(v), DataType::TimestampTz) => {
+        (Datum::Timestamp(v), DataType::TimestampTz { .. }) => {
             ScalarValue::TimestampMicrosecond(Some(*v), Some("UTC".into()))
         }
         (Datum::Timestamp(v), _) => ScalarValue::TimestampMicrosecond(Some(*v), None),
@@ -104,8 +104,8 @@ pub fn datum_of_scalar(value: &ScalarValue) -> Option<(Datum, DataType)> {
 
 fn timestamp(with_zone: bool) -> DataType {
     match with_zone {
-        true => DataType::TimestampTz,
-        false => DataType::Timestamp,
+        true => DataType::TIMESTAMP_TZ,
+        false => DataType::TIMESTAMP,
     }
 }
 
@@ -189,7 +189,7 @@ fn converts(from: &ArrowType, ty: &DataType) -> bool {
         )
     };
     match ty {
-        DataType::Date | DataType::Timestamp | DataType::TimestampTz => time(from),
+        DataType::Date | DataType::Timestamp { .. } | DataType::TimestampTz { .. } => time(from),
         DataType::Time { .. } => matches!(
             from,
             ArrowType::Time32(_) | ArrowType::Time64(_) | ArrowType::Timestamp(..)
@@ -334,7 +334,7 @@ pub fn datums_from_array(array: &ArrayRef, ty: &DataType) -> Result<Vec<Datum>, 
         DataType::Decimal { .. } => collect!(array, Decimal128Array, v => Datum::Decimal(v)),
         DataType::Date => collect!(array, Date32Array, v => Datum::Date(v)),
         DataType::Time { .. } => collect!(array, Time64MicrosecondArray, v => Datum::Time(v)),
-        DataType::Timestamp | DataType::TimestampTz => {
+        DataType::Timestamp { .. } | DataType::TimestampTz { .. } => {
             collect!(array, TimestampMicrosecondArray, v => Datum::Timestamp(v))
         }
         DataType::Char(_) | DataType::Varchar(_) => {

@@ -407,7 +407,7 @@ fn read_value(slot: &Slot, bytes: &[u8], out: &mut DatumRef<'_>) -> Option<()> {
         }
         DataType::Date => *out = DatumRef::Date(within_dates(signed(word, width) as i32)?),
         DataType::Time { precision } => *out = DatumRef::Time(read_time(word, precision)?),
-        DataType::Timestamp | DataType::TimestampTz => {
+        DataType::Timestamp { .. } | DataType::TimestampTz { .. } => {
             *out = DatumRef::Timestamp(within_timestamps(signed(word, width))?);
         }
         _ => return None,

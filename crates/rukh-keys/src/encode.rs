@@ -274,7 +274,7 @@ pub(crate) fn encode_fixed(ty: &DataType, datum: &DatumRef<'_>, out: &mut Vec<u8
         }
         (DataType::Date, DatumRef::Date(days)) => put_date(*days, out)?,
         (DataType::Time { precision }, DatumRef::Time(micros)) => put_time(*micros, *precision, out)?,
-        (DataType::Timestamp | DataType::TimestampTz, DatumRef::Timestamp(micros)) => {
+        (DataType::Timestamp { .. } | DataType::TimestampTz { .. }, DatumRef::Timestamp(micros)) => {
             put_timestamp(*micros, out)?;
         }
         (DataType::Uuid, DatumRef::Uuid(bytes)) => out.extend_from_slice(bytes),

@@ -34,7 +34,9 @@ impl DataType {
             }
             DataType::Date => Datum::Date(self.parse_date(text)?),
             DataType::Time { .. } => Datum::Time(self.parse_time(text)?),
-            DataType::Timestamp | DataType::TimestampTz => Datum::Timestamp(self.parse_timestamp(text)?),
+            DataType::Timestamp { .. } | DataType::TimestampTz { .. } => {
+                Datum::Timestamp(self.parse_timestamp(text)?)
+            }
             DataType::Uuid => Datum::Uuid(self.parse_uuid(text)?),
             DataType::Char(_) | DataType::Varchar(_) => Datum::Text(text.to_owned()),
             DataType::Binary(_) | DataType::Varbinary(_) => Datum::Bytes(self.parse_bytes(text)?),
@@ -166,7 +168,7 @@ impl DataType {
         let parts = self.parse_parts(text)?;
         let days = parts.date.ok_or_else(|| self.no_datetime(text))?;
         let zone = match self {
-            DataType::TimestampTz => parts.zone.unwrap_or(0),
+            DataType::TimestampTz { .. } => parts.zone.unwrap_or(0),
             _ => 0,
         };
         let time = parts.time.unwrap_or(0) - zone * 1_000_000;

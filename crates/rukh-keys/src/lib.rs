@@ -44,6 +44,7 @@ mod layout;
 mod mask;
 mod output;
 mod range;
+mod stored_type;
 mod successor;
 mod types;
 

@@ -30,7 +30,11 @@ impl DataType {
                 write_date(days, out)?;
                 out.write_char(' ')?;
                 write_time(time, out)?;
-                out.write_str(if *self == DataType::TimestampTz { "+00" } else { "" })
+                out.write_str(if matches!(self, DataType::TimestampTz { .. }) {
+                    "+00"
+                } else {
+                    ""
+                })
             }
             Datum::Uuid(bytes) => write_uuid(bytes, out),
             Datum::Text(text) => out.write_str(text),

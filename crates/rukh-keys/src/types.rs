@@ -5,6 +5,7 @@
 use crate::calendar::{DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN};
 use crate::datum::{Datum, canonical_float};
 use crate::error::ValueError;
+use crate::stored_type::StoredType;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -15,6 +16,8 @@ const DECIMAL_PRECISION_MAX: u8 = 38;
 const DECIMAL_PRECISION_SHORT: u8 = 18;
 /// The powers of ten up to that of the most digits.
 const POWERS_OF_TEN: [i128; DECIMAL_PRECISION_MAX as usize + 1] = powers_of_ten();
+/// 2000-01-01 00:00 in microseconds since 1970: where PostgreSQL counts timestamps from.
+const MICROS_2000: i64 = 946_684_800_000_000;
 /// The longest CHAR and BINARY, and the longest limit of a VARCHAR or VARBINARY, as in PostgreSQL.
 const LENGTH_MAX: u32 = 10_485_760;
 
@@ -23,6 +26,7 @@ const LENGTH_MAX: u32 = 10_485_760;
 /// Displays as SQL, such as `DECIMAL(10,2)`, and parses from the same spelling and from
 /// PostgreSQL's other names of the types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "StoredType", into = "StoredType")]
 pub enum DataType {
     /// `BOOLEAN`.
     Boolean,
@@ -52,10 +56,16 @@ pub enum DataType {
         /// The digits of a second's fraction: 0 to 3, or 6.
         precision: u8,
     },
-    /// `TIMESTAMP`: date and time to the microsecond, of no time zone.
-    Timestamp,
-    /// `TIMESTAMP WITH TIME ZONE`: an instant to the microsecond, held in UTC.
-    TimestampTz,
+    /// `TIMESTAMP(precision)`: date and time, of no time zone; `TIMESTAMP` is `TIMESTAMP(6)`.
+    Timestamp {
+        /// The digits of a second's fraction: 0 to 6.
+        precision: u8,
+    },
+    /// `TIMESTAMP(precision) WITH TIME ZONE`: an instant, held in UTC.
+    TimestampTz {
+        /// The digits of a second's fraction: 0 to 6.
+        precision: u8,
+    },
     /// `UUID`.
     Uuid,
     /// `CHAR(n)`: text of up to `n` bytes of UTF-8; trailing blanks do not count.
@@ -69,6 +79,22 @@ pub enum DataType {
 }
 
 impl DataType {
+    /// `TIMESTAMP`: to the microsecond.
+    pub const TIMESTAMP: DataType = DataType::Timestamp { precision: 6 };
+
+    /// `TIMESTAMP WITH TIME ZONE`: to the microsecond.
+    pub const TIMESTAMP_TZ: DataType = DataType::TimestampTz { precision: 6 };
+
+    /// Returns the type of all its values: a timestamp of some precision is one to the microsecond, as TIME is.
+    pub fn unrounded(self) -> DataType {
+        match self {
+            DataType::Time { .. } => DataType::Time { precision: 6 },
+            DataType::Timestamp { .. } => DataType::TIMESTAMP,
+            DataType::TimestampTz { .. } => DataType::TIMESTAMP_TZ,
+            other => other,
+        }
+    }
+
     /// Returns the bytes a value takes in a key, tag not counted, or `None` for VARCHAR and
     /// VARBINARY, which vary. A BOOLEAN counts one byte, although several may share it.
     pub fn key_width(&self) -> Option<usize> {
@@ -80,7 +106,7 @@ impl DataType {
             DataType::Decimal { precision, .. } if *precision > DECIMAL_PRECISION_SHORT => 16,
             DataType::Decimal { .. } => 8,
             DataType::Time { precision } if *precision <= 3 => 4,
-            DataType::Time { .. } | DataType::Timestamp | DataType::TimestampTz => 8,
+            DataType::Time { .. } | DataType::Timestamp { .. } | DataType::TimestampTz { .. } => 8,
             DataType::Uuid => 16,
             DataType::Char(length) | DataType::Binary(length) => *length as usize,
             DataType::Varchar(_) | DataType::Varbinary(_) => return None,
@@ -123,7 +149,7 @@ impl DataType {
             }
             DataType::Date => (Datum::Date(DATE_MIN), Datum::Date(DATE_MAX)),
             DataType::Time { .. } => (Datum::Time(0), Datum::Time(DAY_MICROS)),
-            DataType::Timestamp | DataType::TimestampTz => {
+            DataType::Timestamp { .. } | DataType::TimestampTz { .. } => {
                 (Datum::Timestamp(TIMESTAMP_MIN), Datum::Timestamp(TIMESTAMP_MAX))
             }
             _ => {
@@ -155,7 +181,7 @@ impl DataType {
             (DataType::Time { precision }, Datum::Time(v)) => {
                 Datum::Time(v.checked_add(i64::from(sign) * time_unit(*precision))?)
             }
-            (DataType::Timestamp | DataType::TimestampTz, Datum::Timestamp(v)) => {
+            (DataType::Timestamp { .. } | DataType::TimestampTz { .. }, Datum::Timestamp(v)) => {
                 Datum::Timestamp(v.checked_add(i64::from(sign))?)
             }
             (_, Datum::Int(v)) if self.is_integer() => Datum::Int(v.checked_add(i64::from(sign))?),
@@ -172,6 +198,7 @@ impl DataType {
     /// | REAL, DOUBLE    | `-0` becomes `0`                                                      |
     /// | DECIMAL         | at most `precision` digits                                            |
     /// | TIME(p)         | rounded to `p` digits, half up                                        |
+    /// | TIMESTAMP(p)    | rounded to `p` digits, half away from 2000, as in PostgreSQL          |
     /// | CHAR(n)         | trailing blanks cut, at most `n` bytes, no NUL character              |
     /// | VARCHAR(n)      | at most `n` characters; only blanks beyond them are cut               |
     /// | BINARY(n)       | padded with zero bytes to `n`; longer is an error                     |
@@ -186,7 +213,10 @@ impl DataType {
             }
             (DataType::Date, Datum::Date(v)) => check_date(v),
             (DataType::Time { precision }, Datum::Time(v)) => check_time(v, *precision),
-            (DataType::Timestamp | DataType::TimestampTz, Datum::Timestamp(v)) => check_timestamp(v),
+            (
+                DataType::Timestamp { precision } | DataType::TimestampTz { precision },
+                Datum::Timestamp(v),
+            ) => check_timestamp(rounded(v, *precision)),
             (DataType::Uuid, datum @ Datum::Uuid(_)) => Ok(datum),
             (DataType::Char(length), Datum::Text(text)) => check_char(text, *length),
             (DataType::Varchar(limit), Datum::Text(text)) => check_varchar(text, *limit),
@@ -284,6 +314,20 @@ fn check_date(days: i32) -> Result<Datum, ValueError> {
     Ok(Datum::Date(days))
 }
 
+/// Rounds microseconds since 1970 to the digits of a second's fraction.
+pub(crate) fn rounded(micros: i64, precision: u8) -> i64 {
+    let unit = time_unit(precision);
+    if unit == 1 {
+        return micros;
+    }
+    let from_2000 = micros.saturating_sub(MICROS_2000);
+    let whole = match from_2000 >= 0 {
+        true => from_2000.saturating_add(unit / 2) / unit,
+        false => from_2000.saturating_sub(unit / 2) / unit,
+    };
+    whole.saturating_mul(unit).saturating_add(MICROS_2000)
+}
+
 fn check_timestamp(micros: i64) -> Result<Datum, ValueError> {
     if !(TIMESTAMP_MIN..=TIMESTAMP_MAX).contains(&micros) {
         let value = Datum::Timestamp(micros).to_string();
@@ -362,8 +406,10 @@ impl fmt::Display for DataType {
             DataType::Date => f.write_str("DATE"),
             DataType::Time { precision: 6 } => f.write_str("TIME"),
             DataType::Time { precision } => write!(f, "TIME({precision})"),
-            DataType::Timestamp => f.write_str("TIMESTAMP"),
-            DataType::TimestampTz => f.write_str("TIMESTAMP WITH TIME ZONE"),
+            DataType::Timestamp { precision: 6 } => f.write_str("TIMESTAMP"),
+            DataType::Timestamp { precision } => write!(f, "TIMESTAMP({precision})"),
+            DataType::TimestampTz { precision: 6 } => f.write_str("TIMESTAMP WITH TIME ZONE"),
+            DataType::TimestampTz { precision } => write!(f, "TIMESTAMP({precision}) WITH TIME ZONE"),
             DataType::Uuid => f.write_str("UUID"),
             DataType::Char(length) => write!(f, "CHAR({length})"),
             DataType::Varchar(None) => f.write_str("VARCHAR"),
@@ -430,14 +476,15 @@ impl Spelling {
             ("date", []) => DataType::Date,
             ("time" | "time without time zone", []) => DataType::Time { precision: 6 },
             ("time" | "time without time zone", [precision]) => return self.time(*precision),
-            ("timestamp" | "timestamp without time zone", [] | [6]) => DataType::Timestamp,
-            ("timestamptz" | "timestamp with time zone", [] | [6]) => DataType::TimestampTz,
-            (
-                "timestamp" | "timestamptz" | "timestamp without time zone" | "timestamp with time zone",
-                [_],
-            ) => {
-                return Err(self.modifier("the precision must be 6"));
-            }
+            ("timestamp" | "timestamp without time zone", []) => DataType::TIMESTAMP,
+            ("timestamptz" | "timestamp with time zone", []) => DataType::TIMESTAMP_TZ,
+            // As PostgreSQL, which says so in a warning.
+            ("timestamp" | "timestamp without time zone", [digits]) => DataType::Timestamp {
+                precision: (*digits).min(6) as u8,
+            },
+            ("timestamptz" | "timestamp with time zone", [digits]) => DataType::TimestampTz {
+                precision: (*digits).min(6) as u8,
+            },
             ("uuid", []) => DataType::Uuid,
             ("char" | "character", []) => DataType::Char(1),
             ("char" | "character", [length]) => DataType::Char(self.length(*length)?),

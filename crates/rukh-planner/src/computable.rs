@@ -90,7 +90,7 @@ fn sample(ty: DataType) -> Value<'static> {
         DataType::Real | DataType::Double => Value::Float(0.0),
         DataType::Date => Value::Date(0),
         DataType::Time { .. } => Value::Time(0),
-        DataType::Timestamp | DataType::TimestampTz => Value::Timestamp(0),
+        DataType::Timestamp { .. } | DataType::TimestampTz { .. } => Value::Timestamp(0),
         DataType::Uuid => Value::Uuid([0; 16]),
         ty if ty.is_text() => Value::Text(Cow::Borrowed("")),
         ty if ty.is_bytes() => Value::Bytes(Cow::Borrowed(&[])),

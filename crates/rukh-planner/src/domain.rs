@@ -69,7 +69,9 @@ impl Place {
 pub(crate) fn place(ty: DataType, constant: &Value<'_>) -> Option<Place> {
     match (ty, constant) {
         (DataType::Boolean, Value::Boolean(value)) => Some(exact(ty, i128::from(*value))),
-        (DataType::Date | DataType::Timestamp | DataType::TimestampTz, _) => place_instant(ty, constant),
+        (DataType::Date | DataType::Timestamp { .. } | DataType::TimestampTz { .. }, _) => {
+            place_instant(ty, constant)
+        }
         (DataType::Time { .. }, Value::Time(micros)) => {
             Some(place_scaled(ty, i128::from(*micros), time_unit(ty)))
         }
@@ -155,7 +157,7 @@ pub(crate) fn from_ordinal(ty: DataType, ordinal: i128) -> Datum {
         DataType::Decimal { .. } => Datum::Decimal(ordinal),
         DataType::Date => Datum::Date(ordinal as i32),
         DataType::Time { .. } => Datum::Time((ordinal * time_unit(ty)) as i64),
-        DataType::Timestamp | DataType::TimestampTz => Datum::Timestamp(ordinal as i64),
+        DataType::Timestamp { .. } | DataType::TimestampTz { .. } => Datum::Timestamp(ordinal as i64),
         DataType::Real => {
             let size = f64::from(f32::from_bits(ordinal.unsigned_abs() as u32));
             Datum::Float(if ordinal < 0 { -size } else { size })

@@ -33,13 +33,13 @@ impl Function {
 pub(crate) fn result_type(function: &Function, operand: DataType) -> Option<DataType> {
     let instant = matches!(
         operand,
-        DataType::Date | DataType::Timestamp | DataType::TimestampTz
+        DataType::Date | DataType::Timestamp { .. } | DataType::TimestampTz { .. }
     );
     match function {
         Function::CastDate if instant => Some(DataType::Date),
         Function::DateTrunc(_) if instant => Some(match operand {
-            DataType::Date => DataType::Timestamp,
-            same => same,
+            DataType::Date => DataType::TIMESTAMP,
+            same => same.unrounded(),
         }),
         Function::Year if instant => Some(DataType::BigInt),
         Function::Add(k) | Function::Subtract(k) => sum_type(operand, k),
@@ -69,11 +69,11 @@ pub(crate) fn result_type(function: &Function, operand: DataType) -> Option<Data
             _ => None,
         },
         Function::Trunc if operand.is_float() => Some(operand),
-        Function::ToTimestamp if operand == DataType::Double => Some(DataType::TimestampTz),
+        Function::ToTimestamp if operand == DataType::Double => Some(DataType::TIMESTAMP_TZ),
         Function::Epoch if instant => Some(DataType::Double),
         Function::DateBin { step, .. } if instant && *step > 0 => Some(match operand {
-            DataType::Date => DataType::Timestamp,
-            same => same,
+            DataType::Date => DataType::TIMESTAMP,
+            same => same.unrounded(),
         }),
         _ => None,
     }
@@ -106,7 +106,9 @@ fn sum_type(operand: DataType, k: &Constant) -> Option<DataType> {
             0 if ty.is_integer() && k.ty.is_integer() => Some(wider(ty, k.ty)),
             scale => Some(DataType::Decimal { precision: 38, scale }),
         },
-        DataType::Date | DataType::Timestamp | DataType::TimestampTz if k.ty.is_integer() => Some(operand),
+        DataType::Date | DataType::Timestamp { .. } | DataType::TimestampTz { .. } if k.ty.is_integer() => {
+            Some(operand.unrounded())
+        }
         ty if ty.is_float() => float_factor(ty, k).map(|_| ty),
         _ => None,
     }
@@ -163,7 +165,8 @@ fn keeps_order(from: DataType, to: DataType) -> bool {
     use DataType::*;
     match (from, to) {
         (from, to) if from == to => true,
-        (Real, Double) | (Date | Timestamp | TimestampTz, Timestamp | TimestampTz) => true,
+        (Real, Double)
+        | (Date | Timestamp { .. } | TimestampTz { .. }, Timestamp { .. } | TimestampTz { .. }) => true,
         (Char(_) | Varchar(_), Varchar(None)) | (Binary(_) | Varbinary(_), Varbinary(None)) => true,
         (from, Real | Double) => is_exact_number(from),
         // To a smaller integer, too: it has no result for what does not fit.
@@ -439,7 +442,9 @@ fn cast(value: Value<'_>, to: DataType) -> Option<Value<'_>> {
     match to {
         DataType::Double => Some(Value::Float(value.as_float()?)),
         DataType::Real => Some(Value::Float(f64::from(value.as_float()? as f32))),
-        DataType::Timestamp | DataType::TimestampTz => Some(Value::Timestamp(value.as_timestamp()?)),
+        DataType::Timestamp { .. } | DataType::TimestampTz { .. } => {
+            Some(Value::Timestamp(value.as_timestamp()?))
+        }
         to if to.is_integer() => Some(Value::Int(match value {
             Value::Float(value) if value.is_nan() => FAR,
             Value::Float(value) => (value.round_ties_even() as i128).clamp(-FAR, FAR),

@@ -163,7 +163,7 @@ fn function_sql(function: &Function, of: &str) -> String {
         Function::ToTimestamp => format!("to_timestamp({of})"),
         Function::Epoch => format!("EXTRACT(EPOCH FROM {of})"),
         Function::DateBin { step, origin } => {
-            let origin = DataType::Timestamp
+            let origin = DataType::TIMESTAMP
                 .display(&Datum::Timestamp(*origin))
                 .to_string();
             format!(

@@ -492,7 +492,7 @@ fn low_bound(low: &Cut) -> Option<(Datum, Edge)> {
 pub(crate) fn high_bound(interval: &Interval, ty: DataType, later: bool) -> Option<(Datum, Edge)> {
     let instant = matches!(
         ty,
-        DataType::Time { .. } | DataType::Timestamp | DataType::TimestampTz
+        DataType::Time { .. } | DataType::Timestamp { .. } | DataType::TimestampTz { .. }
     );
     match &interval.high {
         Cut::At(datum, Side::Before) => match last_value(ty, &interval.high) {

@@ -183,7 +183,7 @@ fn zero(ty: DataType) -> Datum {
         DataType::Decimal { .. } => Datum::Decimal(0),
         DataType::Date => Datum::Date(0),
         DataType::Time { .. } => Datum::Time(0),
-        DataType::Timestamp | DataType::TimestampTz => Datum::Timestamp(0),
+        DataType::Timestamp { .. } | DataType::TimestampTz { .. } => Datum::Timestamp(0),
         DataType::Uuid => Datum::Uuid([0; 16]),
         DataType::Char(_) | DataType::Varchar(_) => Datum::Text(String::new()),
         DataType::Binary(length) => Datum::Bytes(vec![0; length as usize]),

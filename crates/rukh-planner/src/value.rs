@@ -49,7 +49,7 @@ impl<'a> Value<'a> {
             (Datum::Float(value), ty) if ty.is_float() => Value::Float(*value),
             (Datum::Date(days), DataType::Date) => Value::Date(i128::from(*days)),
             (Datum::Time(micros), DataType::Time { .. }) => Value::Time(*micros),
-            (Datum::Timestamp(micros), DataType::Timestamp | DataType::TimestampTz) => {
+            (Datum::Timestamp(micros), DataType::Timestamp { .. } | DataType::TimestampTz { .. }) => {
                 Value::Timestamp(i128::from(*micros))
             }
             (Datum::Uuid(bytes), DataType::Uuid) => Value::Uuid(*bytes),
@@ -204,10 +204,9 @@ fn reading_type(target: DataType, text: &str) -> Option<DataType> {
             precision: 38,
             scale: scale_of_text(text)?,
         }),
-        DataType::Time { .. } => Some(DataType::Time { precision: 6 }),
         DataType::Binary(_) => Some(DataType::Varbinary(None)),
         ty if ty.is_integer() => Some(DataType::BigInt),
-        ty => Some(ty),
+        ty => Some(ty.unrounded()),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Parameters as clients send them: text or binary bytes to values of a type.
 
+use std::borrow::Cow;
+
 use rukh::{DataType, Datum, Error, Interval, Value};
 
 use crate::arrays;
@@ -69,6 +71,17 @@ fn text(bytes: &[u8], ty: &DataType) -> Result<Value, Error> {
             "invalid byte sequence for encoding \"UTF8\": 0x00",
         )),
         false => Ok(Value::new(Datum::Text(text.to_string()), *ty)),
+    }
+}
+
+/// Returns the text of a number as a client sends it; `None` for values of other types.
+pub(crate) fn number_of<'a>(bytes: Option<&'a [u8]>, ty: &DataType, format: Format) -> Option<Cow<'a, str>> {
+    match (bytes?, ty, format) {
+        (bytes, DataType::Decimal { .. }, Format::Text) => {
+            Some(std::str::from_utf8(bytes).ok()?.trim().into())
+        }
+        (bytes, DataType::Decimal { .. }, Format::Binary) => Some(rukh::binary::read_decimal(bytes)?.into()),
+        _ => None,
     }
 }
 

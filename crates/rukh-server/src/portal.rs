@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use pgwire::messages::extendedquery::{Bind, Parse};
-use rukh::{Connection, DataType, Description, Error, Row, Rows, Statement, StatementKind, Value};
+use rukh::{Connection, DataType, Datum, Description, Error, Row, Rows, Statement, StatementKind, Value};
 
-use crate::input::read_value;
+use crate::input::{number_of, read_value};
 use crate::output::Format;
 use crate::types::{INTERVAL, OID_ARRAY, UNSPECIFIED, WireType, array_of, oid_of, type_of};
 
@@ -64,6 +64,15 @@ impl Prepared {
         };
         prepared.describe(connection)?;
         Ok(prepared)
+    }
+
+    /// Returns it with numbers written into the statement that no parameter can be.
+    fn with_statement(&self, statement: Statement) -> Self {
+        Prepared {
+            statement: Some(statement),
+            oids: self.oids.clone(),
+            given: self.given.clone(),
+        }
     }
 
     /// Gives the statement its name for EXECUTE; a text without one has none.
@@ -139,11 +148,24 @@ impl Portal {
             return Err(Error::statement("08P01", message));
         }
         let mut values = Vec::with_capacity(given);
+        let mut written: Option<Statement> = None;
         for (at, (bytes, ty)) in bind.parameters.iter().zip(&description.parameters).enumerate() {
             let format = format_at(codes, at)?;
+            if let Some(number) = number_of(bytes.as_deref(), ty, format)
+                && let Some(statement) = written.as_ref().or(prepared.statement.as_ref())
+                && let Some(statement) = statement.with_wide_number(at + 1, &number)?
+            {
+                written = Some(statement);
+                values.push(Value::new(Datum::Null, *ty));
+                continue;
+            }
             let oid = prepared.oid(at, ty, &description);
             values.push(read_value(bytes.as_deref(), ty, oid, format, at + 1)?);
         }
+        let prepared = match written {
+            Some(statement) => Arc::new(prepared.with_statement(statement)),
+            None => prepared,
+        };
         let portal = Portal {
             prepared,
             values,

@@ -46,8 +46,8 @@ pub(crate) fn oid_of(ty: &DataType) -> u32 {
         DataType::Decimal { .. } => 1700,
         DataType::Date => 1082,
         DataType::Time { .. } => 1083,
-        DataType::Timestamp => 1114,
-        DataType::TimestampTz => 1184,
+        DataType::Timestamp { .. } => 1114,
+        DataType::TimestampTz { .. } => 1184,
         DataType::Uuid => 2950,
         DataType::Char(_) => 1042,
         DataType::Varchar(None) => 25,
@@ -108,8 +108,8 @@ pub(crate) fn size_of(wire: WireType) -> i16 {
         DataType::BigInt
         | DataType::Double
         | DataType::Time { .. }
-        | DataType::Timestamp
-        | DataType::TimestampTz => 8,
+        | DataType::Timestamp { .. }
+        | DataType::TimestampTz { .. } => 8,
         DataType::Uuid => 16,
         _ => -1,
     }
@@ -122,7 +122,13 @@ pub(crate) fn modifier_of(wire: WireType) -> i32 {
         DataType::Char(length) | DataType::Varchar(Some(length)) => {
             i32::try_from(*length).map_or(-1, |length| length.saturating_add(4))
         }
-        DataType::Time { precision } if *precision < 6 => i32::from(*precision),
+        DataType::Time { precision }
+        | DataType::Timestamp { precision }
+        | DataType::TimestampTz { precision }
+            if *precision < 6 =>
+        {
+            i32::from(*precision)
+        }
         _ => -1,
     }
 }
@@ -146,8 +152,8 @@ pub(crate) fn type_of(oid: u32) -> Result<Option<DataType>, u32> {
         },
         1082 => DataType::Date,
         1083 => DataType::Time { precision: 6 },
-        1114 => DataType::Timestamp,
-        1184 => DataType::TimestampTz,
+        1114 => DataType::TIMESTAMP,
+        1184 => DataType::TIMESTAMP_TZ,
         2950 => DataType::Uuid,
         // "char", name, text, bpchar, varchar; an interval comes as its text
         18 | 19 | 25 | 1042 | 1043 | INTERVAL => DataType::Varchar(None),

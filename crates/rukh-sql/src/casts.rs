@@ -6,6 +6,7 @@
 //! | `CAST(x AS CHAR(3))`      | `rtrim(left(CAST(x AS VARCHAR), 3))` |
 //! | `CAST(x AS UUID)`         | `to_uuid(CAST(x AS VARCHAR))`        |
 //! | `UUID 'a0ee…'`            | `to_uuid('a0ee…')`                   |
+//! | `CAST(x AS TIMESTAMP(3))` | `round_moment(CAST(x AS TIMESTAMP), 3)`, TIME alike |
 //! | `1e300`, `-1e300`         | `wide_number('1e300')`, see there    |
 //! | `INTERVAL '1 day 02:00'`  | an interval in words DataFusion reads |
 //! | `- INTERVAL '1 mon 1 day'` | `INTERVAL '1 mon 1 day' * (-1)`      |
@@ -13,6 +14,7 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
+use rukh_functions::functions::round_moment::ROUND_MOMENT;
 use rukh_functions::functions::wide_number::WIDE_NUMBER;
 use rukh_keys::{DataType, Interval};
 use rukh_syntax::sqlparser::ast::{self, CastKind, Expr, TypedString, Value, VisitorMut};
@@ -70,6 +72,13 @@ fn spelled(expr: &Expr) -> Option<Expr> {
                 DataType::Varchar(Some(length)) => Some(left(text(), length)),
                 DataType::Char(length) => Some(call("rtrim", vec![left(text(), length)])),
                 DataType::Uuid => Some(call("to_uuid", vec![text()])),
+                DataType::Time { precision }
+                | DataType::Timestamp { precision }
+                | DataType::TimestampTz { precision }
+                    if precision < 6 =>
+                {
+                    Some(rounded(cast(expr, without_precision(ty)), precision))
+                }
                 _ => None,
             }
         }
@@ -78,6 +87,19 @@ fn spelled(expr: &Expr) -> Option<Expr> {
             value,
             ..
         }) => Some(call("to_uuid", vec![Expr::Value(value.clone())])),
+        Expr::TypedString(typed) => {
+            let (DataType::Time { precision }
+            | DataType::Timestamp { precision }
+            | DataType::TimestampTz { precision }) = data_type(&typed.data_type).ok()?
+            else {
+                return None;
+            };
+            let whole = TypedString {
+                data_type: without_precision(&typed.data_type),
+                ..typed.clone()
+            };
+            (precision < 6).then(|| rounded(Expr::TypedString(whole), precision))
+        }
         Expr::Value(value) => match &value.value {
             Value::Number(digits, _) if is_double(digits) => Some(wide_number(digits.clone())),
             _ => None,
@@ -87,6 +109,20 @@ fn spelled(expr: &Expr) -> Option<Expr> {
             expr,
         } => negated_wide_number(expr).or_else(|| negated_interval(expr)),
         _ => None,
+    }
+}
+
+fn rounded(moment: Expr, digits: u8) -> Expr {
+    let digits = Expr::Value(Value::Number(digits.to_string(), false).into());
+    call(ROUND_MOMENT, vec![moment, digits])
+}
+
+/// Returns a type of times to the microsecond.
+fn without_precision(ty: &ast::DataType) -> ast::DataType {
+    match ty {
+        ast::DataType::Time(_, zone) => ast::DataType::Time(None, *zone),
+        ast::DataType::Timestamp(_, zone) => ast::DataType::Timestamp(None, *zone),
+        other => other.clone(),
     }
 }
 

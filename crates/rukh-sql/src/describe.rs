@@ -535,8 +535,7 @@ fn general_type(ty: DataType) -> DataType {
         DataType::TinyInt => DataType::SmallInt,
         DataType::Char(_) | DataType::Varchar(_) => DataType::Varchar(None),
         DataType::Binary(_) | DataType::Varbinary(_) => DataType::Varbinary(None),
-        DataType::Time { .. } => DataType::Time { precision: 6 },
-        other => other,
+        other => other.unrounded(),
     }
 }
 

@@ -7,7 +7,7 @@ use datafusion::scalar::ScalarValue;
 use rukh_catalog::{Catalog, Table, View};
 use rukh_engine::{Engine, ScrubReport};
 use rukh_planner::Constant;
-use rukh_syntax::{ExplainFormat, KeptStatement, ObjectName, ShowStatement, Statement};
+use rukh_syntax::{ExplainFormat, KeptStatement, ObjectName, ShowStatement, Statement, with_wide_number};
 
 use crate::context::{QueryStats, RunPath};
 use crate::copy::CopyClient;
@@ -43,6 +43,16 @@ impl Prepared {
 
     pub(crate) fn statement(&self) -> &Statement {
         &self.statement
+    }
+
+    /// Returns it with a number in the place of parameter `at`, counted from 1; `None` if a DECIMAL holds the number, or it is none.
+    pub fn with_wide_number(&self, at: usize, number: &str) -> Result<Option<Self>, SqlError> {
+        let Some(sql) = with_wide_number(&self.sql, at, number)? else {
+            return Ok(None);
+        };
+        let statement = Arc::new(parse(&sql)?);
+        let sql = sql.into();
+        Ok(Some(Prepared { sql, statement }))
     }
 
     /// Returns it with the schemas that a session's search path gives its names.

@@ -20,7 +20,7 @@ use crate::array_parameters::with_arrays;
 use crate::cast_names::tell_apart;
 use crate::cast_types::CastTypes;
 use crate::config::{CATALOG, session_config};
-use crate::correlated::{joined_by_domain, volatile_once_a_row};
+use crate::correlated::{joined_by_domain, volatile_left, volatile_refused};
 use crate::current::CurrentStatement;
 use crate::in_lists::{join_again, keep_apart};
 use crate::literals::type_literals;
@@ -123,6 +123,7 @@ pub(crate) async fn unoptimised_plan(
     named_windows::spell_out(&mut query)?;
     sample::expand(&mut query, catalog)?;
     past::expand(&mut query, catalog)?;
+    outer_aggregates::spell_out(&mut query, catalog)?;
     short_aliases::spell_out(state, &mut query).await?;
     joined::expand(state, &mut query).await?;
     outer_names::spell_out(&mut query, catalog);
@@ -131,10 +132,10 @@ pub(crate) async fn unoptimised_plan(
     rewrite(&mut query)?;
     let statement = PlannedStatement::Statement(Box::new(ast::Statement::Query(Box::new(query))));
     let plan = state.statement_to_plan(statement).await?;
-    let plan = computed_values::selected(outer_aggregates::refused(plan)?)?;
+    let plan = computed_values::selected(outer_aggregates::resolved(plan)?)?;
     let plan = computed_limits::numbered(plan)?;
     let plan = late_volatile::after_sorts(inner_order::lift(set_operations::counted(plan)?)?)?;
-    joined_by_domain(single_values(volatile_once_a_row(plan)?)?)
+    volatile_left(joined_by_domain(single_values(volatile_refused(plan)?)?)?)
 }
 
 /// Makes the physical plan of an optimised logical one.

@@ -384,7 +384,8 @@ fn radix(ty: &DataType) -> Option<i64> {
 pub(crate) fn type_name(ty: &DataType) -> String {
     let name = match ty {
         DataType::Varchar(_) => "character varying".to_string(),
-        DataType::Timestamp => "timestamp without time zone".to_string(),
+        DataType::Timestamp { .. } => "timestamp without time zone".to_string(),
+        DataType::TimestampTz { .. } => "timestamp with time zone".to_string(),
         DataType::Time { .. } => "time without time zone".to_string(),
         other => other.postgres_name(),
     };
@@ -418,8 +419,9 @@ fn numeric_digits(ty: &DataType) -> (Option<i64>, Option<i64>) {
 fn datetime_precision(ty: &DataType) -> Option<i64> {
     match ty {
         DataType::Date => Some(0),
-        DataType::Time { precision } => Some(i64::from(*precision)),
-        DataType::Timestamp | DataType::TimestampTz => Some(6),
+        DataType::Time { precision }
+        | DataType::Timestamp { precision }
+        | DataType::TimestampTz { precision } => Some(i64::from(*precision)),
         _ => None,
     }
 }

@@ -12,13 +12,14 @@
 //! | `GROUP BY i`                        | `GROUP BY #i`, and `first_value(i)` where it is shown           |
 //! | `SELECT DISTINCT i`                 | `GROUP BY i`                                                    |
 //! | joins by `i = j`, set operations    | by `#i = #j`                                                    |
+//! | `ORDER BY i RANGE j PRECEDING`      | `ORDER BY #i RANGE #j PRECEDING`                                |
 //!
-//! Deliberately not here: `min` and `max`, which compare by themselves; GROUPING SETS over intervals, DISTINCT in
-//! aggregates that show them, and RANGE frames with an offset over them, which are refused.
+//! Deliberately not here: `min` and `max`, which compare by themselves; GROUPING SETS over intervals, and DISTINCT in
+//! aggregates that show them, which are refused.
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::DataType as ArrowType;
+use datafusion::arrow::datatypes::{DataType as ArrowType, IntervalUnit};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
@@ -32,7 +33,7 @@ use datafusion::logical_expr::{
     WindowFrameUnits, when,
 };
 use rukh_error::SqlError;
-use rukh_functions::functions::interval_order::interval_order;
+use rukh_functions::functions::interval_order::{interval_order, number_of};
 
 fn is_interval(ty: &ArrowType) -> bool {
     matches!(ty, ArrowType::Interval(_))
@@ -176,16 +177,26 @@ fn in_window(mut function: Box<WindowFunction>, schema: &DFSchema) -> DataFusion
     params.partition_by = partitions.map(|expr| number(expr, schema)).collect();
     let (order, is_changed) = ordered(std::mem::take(&mut params.order_by), schema);
     params.order_by = order;
-    let frame = &params.window_frame;
-    let has_offset = |bound: &WindowFrameBound| match bound {
-        WindowFrameBound::Preceding(by) | WindowFrameBound::Following(by) => !by.is_null(),
-        WindowFrameBound::CurrentRow => false,
-    };
-    let by_range = frame.units == WindowFrameUnits::Range;
-    if is_changed && by_range && (has_offset(&frame.start_bound) || has_offset(&frame.end_bound)) {
-        return refused("RANGE with an offset over");
+    let frame = &mut params.window_frame;
+    if is_changed && frame.units == WindowFrameUnits::Range {
+        offset_by_number(&mut frame.start_bound)?;
+        offset_by_number(&mut frame.end_bound)?;
     }
     Ok(Transformed::yes(Expr::WindowFunction(function)))
+}
+
+/// Makes a number of the offset of a RANGE frame, as of what it is added to.
+fn offset_by_number(bound: &mut WindowFrameBound) -> DataFusionResult<()> {
+    let (WindowFrameBound::Preceding(by) | WindowFrameBound::Following(by)) = bound else {
+        return Ok(());
+    };
+    if !by.is_null() {
+        let interval = by.cast_to(&ArrowType::Interval(IntervalUnit::MonthDayNano))?;
+        if let ScalarValue::IntervalMonthDayNano(Some(interval)) = interval {
+            *by = number_of(interval);
+        }
+    }
+    Ok(())
 }
 
 fn in_aggregate(mut call: AggregateFunction, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {

@@ -1,7 +1,8 @@
 //! `SELECT id, nextval('s') … ORDER BY x LIMIT 3` numbers the rows as they are sorted, and three of them only.
 //!
-//! DataFusion computes the select list below the sort. Here what is volatile in it, and is no sort key, is computed above the
-//! sort, as PostgreSQL does (`make_sort_input_target` of its planner). LIMIT is pushed below the select list by DataFusion.
+//! DataFusion computes the select list below the sort. Here what is volatile in it, but for subqueries, and is no sort key, is computed above the
+//! sort, as PostgreSQL does (`make_sort_input_target` of its planner). LIMIT is pushed below the select list by DataFusion, but below
+//! subqueries that run once for each row (`correlated`) here.
 //!
 //! ```text
 //! Sort: x                                  Projection: id, nextval('s'), x
@@ -14,18 +15,20 @@ use std::sync::Arc;
 
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::error::Result as DataFusionResult;
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions::expr_fn::random;
-use datafusion::logical_expr::logical_plan::{Projection, Sort};
+use datafusion::logical_expr::logical_plan::{Limit, Projection, Sort};
 use datafusion::logical_expr::{Expr, LogicalPlan, lit, when};
 use rukh_error::{HIDDEN, SqlError};
 
+use crate::correlated::is_volatile_correlated;
 use crate::outer_columns::query_of;
 
 /// Computes volatile expressions of select lists after ORDER BY.
 pub(crate) fn after_sorts(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
     let plan = plan.transform_up_with_subqueries(|node| match node {
         LogicalPlan::Sort(sort) => after_sort(sort),
+        LogicalPlan::Limit(limit) => after_limit(limit),
         other => Ok(Transformed::no(other)),
     })?;
     Ok(plan.data)
@@ -76,7 +79,7 @@ fn after_sort(sort: Sort) -> DataFusionResult<Transformed<LogicalPlan>> {
     let mut inputs: Vec<Expr> = Vec::new();
     let mut is_changed = false;
     for (expr, output) in list.expr.iter().zip(&outputs) {
-        let is_late = expr.is_volatile() && !keys.contains(output) && !has_subquery(expr)?;
+        let is_late = expr.is_volatile() && !keys.contains(output) && !has_query(expr)?;
         if !is_late {
             let is_key = expr.is_volatile() && keys.contains(output);
             below.push(match is_key {
@@ -112,6 +115,33 @@ fn after_sort(sort: Sort) -> DataFusionResult<Transformed<LogicalPlan>> {
     Ok(Transformed::yes(LogicalPlan::Projection(above)))
 }
 
-fn has_subquery(expr: &Expr) -> DataFusionResult<bool> {
+fn has_query(expr: &Expr) -> DataFusionResult<bool> {
     expr.exists(|part| Ok(query_of(part).is_some()))
+}
+
+/// Puts a limit below a select list with subqueries that run once for each row.
+fn after_limit(mut limit: Limit) -> DataFusionResult<Transformed<LogicalPlan>> {
+    let is_concerned = match limit.input.as_ref() {
+        LogicalPlan::Projection(list) => list.expr.iter().try_fold(false, |any, expr| {
+            Ok::<_, DataFusionError>(any || has_volatile_query(expr)?)
+        })?,
+        _ => false,
+    };
+    match Arc::unwrap_or_clone(limit.input) {
+        LogicalPlan::Projection(list) if is_concerned => {
+            limit.input = list.input;
+            let limit = Arc::new(LogicalPlan::Limit(limit));
+            let list = Projection::try_new(list.expr, limit)?;
+            Ok(Transformed::yes(LogicalPlan::Projection(list)))
+        }
+        input => {
+            limit.input = Arc::new(input);
+            Ok(Transformed::no(LogicalPlan::Limit(limit)))
+        }
+    }
+}
+
+/// Whether an expression has a subquery that runs once for each row.
+fn has_volatile_query(expr: &Expr) -> DataFusionResult<bool> {
+    expr.exists(is_volatile_correlated)
 }

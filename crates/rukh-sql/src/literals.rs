@@ -504,7 +504,7 @@ fn alike(values: Vec<Expr>, schema: &DFSchema) -> DataFusionResult<(Vec<Expr>, b
 fn changes_nothing(expr: &Expr, to: &FieldRef, schema: &DFSchema) -> bool {
     matches!(expr, Expr::Column(_))
         && expr.to_field(schema).is_ok_and(|(_, from)| {
-            from.data_type() == to.data_type() && data_type_of(&from) == data_type_of(to)
+            from.data_type() == to.data_type() && data_type_of(&from).unrounded() == data_type_of(to)
         })
 }
 
@@ -669,7 +669,7 @@ fn target(field: &FieldRef, text: &str) -> Option<DataType> {
                 scale: fraction.min(37) as u8,
             })
         }
-        ty if is_typed(arrow) => Some(ty),
+        ty if is_typed(arrow) => Some(ty.unrounded()),
         _ => None,
     }
 }

@@ -66,7 +66,10 @@ pub(crate) fn depends_on_now(text: &str) -> bool {
 
 /// Returns what a literal means that is read as a type, if it is one of the words.
 pub(crate) fn moment_of(text: &str, ty: &DataType) -> Option<Expr> {
-    let is_moment = matches!(ty, DataType::Date | DataType::Timestamp | DataType::TimestampTz);
+    let is_moment = matches!(
+        ty,
+        DataType::Date | DataType::Timestamp { .. } | DataType::TimestampTz { .. }
+    );
     let expr = match word_of(text)? {
         Word::Now if is_moment || matches!(ty, DataType::Time { .. }) => {
             now(&datafusion::config::ConfigOptions::default()).call(Vec::new())
@@ -89,8 +92,8 @@ pub(crate) fn moment_cast(expr: &ast::Expr, ty: &DataType) -> Option<ast::Expr> 
     };
     let to = match ty {
         DataType::Date => ast::DataType::Date,
-        DataType::Timestamp => ast::DataType::Timestamp(None, ast::TimezoneInfo::None),
-        DataType::TimestampTz => ast::DataType::Timestamp(None, ast::TimezoneInfo::WithTimeZone),
+        DataType::Timestamp { .. } => ast::DataType::Timestamp(None, ast::TimezoneInfo::None),
+        DataType::TimestampTz { .. } => ast::DataType::Timestamp(None, ast::TimezoneInfo::WithTimeZone),
         DataType::Time { .. } => ast::DataType::Time(None, ast::TimezoneInfo::None),
         _ => return None,
     };

@@ -294,8 +294,8 @@ fn literal(value: &ScalarValue) -> Option<(String, Binding)> {
         DataType::Varbinary(_) => Some(format!("x'{}'", text.trim_start_matches("\\x"))),
         DataType::Date => typed("DATE"),
         DataType::Time { .. } => typed("TIME"),
-        DataType::Timestamp => typed("TIMESTAMP"),
-        DataType::TimestampTz => typed("TIMESTAMP WITH TIME ZONE"),
+        DataType::Timestamp { .. } => typed("TIMESTAMP"),
+        DataType::TimestampTz { .. } => typed("TIMESTAMP WITH TIME ZONE"),
         DataType::BigInt => return Some(signed(text)),
         DataType::Decimal { precision, scale } if reads_as_decimal(&text, precision, scale) => {
             return Some(signed(text));

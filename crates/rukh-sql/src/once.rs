@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{TableReference, project_schema};
 use datafusion::datasource::provider_as_source;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
@@ -28,9 +28,25 @@ use datafusion::physical_plan::{
 use futures::future::{BoxFuture, Shared};
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use parking_lot::Mutex;
+use rukh_error::HIDDEN;
+use rukh_syntax::Walk;
 use rukh_syntax::sqlparser::ast;
 
-use rukh_syntax::Walk;
+/// How the names of relations begin that run once whatever they are.
+const KEPT_ROWS: &str = "kept_rows";
+
+/// Names a relation that runs once and is kept, whatever reads it: `correlated` numbers its rows.
+pub(crate) fn kept_rows(name: impl fmt::Display) -> String {
+    format!("{KEPT_ROWS}{HIDDEN}{name}")
+}
+
+fn is_kept(alias: &SubqueryAlias) -> bool {
+    let name = alias.alias.table();
+    let is_named = name
+        .strip_prefix(KEPT_ROWS)
+        .is_some_and(|rest| rest.starts_with(HIDDEN));
+    is_named && !matches!(alias.input.as_ref(), LogicalPlan::TableScan(_))
+}
 
 /// Returns the names of the WITH queries of a statement, at any depth.
 pub(crate) fn names(query: &ast::Query) -> HashSet<String> {
@@ -53,16 +69,12 @@ pub(crate) fn names(query: &ast::Query) -> HashSet<String> {
     names.0
 }
 
-/// Lets the WITH queries of these names that are volatile and read more than once run once.
+/// Lets the WITH queries of these names that are volatile and read more than once run once, and relations that are kept.
 pub(crate) fn shared(plan: LogicalPlan, names: &HashSet<String>) -> DataFusionResult<LogicalPlan> {
-    if names.is_empty() {
-        return Ok(plan);
-    }
     let mut found: Vec<(SubqueryAlias, usize)> = Vec::new();
     plan.apply_with_subqueries(|node| {
         if let LogicalPlan::SubqueryAlias(alias) = node
-            && names.contains(alias.alias.table())
-            && is_volatile(&alias.input)?
+            && (is_kept(alias) || (names.contains(alias.alias.table()) && is_volatile(&alias.input)?))
         {
             match found.iter_mut().find(|(known, _)| known == alias) {
                 Some((_, count)) => *count += 1,
@@ -72,19 +84,26 @@ pub(crate) fn shared(plan: LogicalPlan, names: &HashSet<String>) -> DataFusionRe
         Ok(TreeNodeRecursion::Continue)
     })?;
     found.retain(|(_, count)| *count > 1);
-    if found.is_empty() {
+    // Those within others first: the plans of the others are changed by it.
+    let is_within = |alias: &SubqueryAlias| {
+        alias.input.exists(|node| {
+        Ok(matches!(node, LogicalPlan::SubqueryAlias(inner) if found.iter().any(|(known, _)| known == inner)))
+    })
+    };
+    let mut innermost = Vec::new();
+    for (alias, _) in &found {
+        if !is_within(alias)? {
+            innermost.push((alias, Arc::new(Once::new(&alias.input))));
+        }
+    }
+    if innermost.is_empty() {
         return Ok(plan);
     }
-    let found = found.into_iter().map(|(alias, _)| {
-        let relation = Arc::new(Once::new(&alias.input));
-        (alias, relation)
-    });
-    let found: Vec<(SubqueryAlias, Arc<Once>)> = found.collect();
     let replaced = plan.transform_down_with_subqueries(|node| {
         let LogicalPlan::SubqueryAlias(alias) = &node else {
             return Ok(Transformed::no(node));
         };
-        let Some((_, relation)) = found.iter().find(|(known, _)| known == alias) else {
+        let Some((_, relation)) = innermost.iter().find(|(known, _)| *known == alias) else {
             return Ok(Transformed::no(node));
         };
         let name = TableReference::bare(alias.alias.table());
@@ -92,13 +111,18 @@ pub(crate) fn shared(plan: LogicalPlan, names: &HashSet<String>) -> DataFusionRe
         let scan = scan.alias(alias.alias.clone())?.build()?;
         Ok(Transformed::yes(scan))
     })?;
-    Ok(replaced.data)
+    shared(replaced.data, names)
 }
 
-/// Whether a plan calls volatile functions, in subqueries, too.
+/// Whether a plan calls volatile functions whenever it runs, in subqueries, too.
 pub(crate) fn is_volatile(plan: &LogicalPlan) -> DataFusionResult<bool> {
     let mut volatile = false;
     plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::SubqueryAlias(alias) = node
+            && is_kept(alias)
+        {
+            return Ok(TreeNodeRecursion::Jump);
+        }
         volatile |= node.expressions().iter().any(Expr::is_volatile);
         Ok(if volatile {
             TreeNodeRecursion::Stop

@@ -51,7 +51,7 @@ fn backup_rows(backups: &[Backup]) -> Result<RecordBatch, SqlError> {
 fn taken(backup: &Backup) -> String {
     let since = backup.taken.duration_since(UNIX_EPOCH).unwrap_or_default();
     let micros = i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
-    DataType::TimestampTz.format_text(&Datum::Timestamp(micros))
+    DataType::TIMESTAMP_TZ.format_text(&Datum::Timestamp(micros))
 }
 
 /// Runs CHECKPOINT: flushes, or writes a copy.

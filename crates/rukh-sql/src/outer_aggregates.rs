@@ -1,128 +1,457 @@
-//! An aggregate all of whose columns are those of an outer query belongs to that query: `SELECT (SELECT sum(t.k)) FROM t` is one row.
+//! An aggregate belongs to the innermost query that one of its columns is of: `SELECT (SELECT sum(t.k) FROM s LIMIT 1) FROM t` is one row.
 //!
-//! | written                       | becomes                                        |
-//! |-------------------------------|------------------------------------------------|
-//! | `(SELECT sum(t.k) + 1)`        | `(sum(t.k) + 1)`                               |
-//! | `EXISTS (SELECT max(t.k))`     | `(max(t.k) IS NULL OR max(t.k) IS NOT NULL)`    |
+//! DataFusion would aggregate the rows of the subquery. So the call moves beside the subquery, into the query that it belongs to, and
+//! a function of the same arguments holds its place, whose type is the aggregate's:
 //!
-//! Where the subquery has more than a select list, the aggregate would have to be computed outside and read inside. Such
-//! queries are refused: DataFusion would aggregate the rows of the subquery.
+//! ```text
+//! (SELECT sum(t.k) + s.x FROM s)
+//! with_outer((SELECT outer_aggregate('sum', '0', t.k) + s.x FROM s), '0', sum(t.k))
+//! ```
+//!
+//! Once the query is planned, `sum(t.k)` is a column of its aggregate, and [`resolved`] has the subquery read that column.
+//!
+//! Which query a column is of is told from the names of relations, and of tables by their columns. A column without its relation beside
+//! subqueries in FROM cannot be told; such an aggregate of outer columns is [`refused`].
 
-use std::ops::ControlFlow;
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+use std::mem::take;
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, ExprSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::logical_expr::{Expr as PlannedExpr, LogicalPlan};
+use datafusion::execution::FunctionRegistry;
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::type_coercion::functions::fields_with_udf;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{
+    AggregateUDF, ColumnarValue, Expr as PlannedExpr, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs,
+    ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+use rukh_catalog::{Catalog, Table};
 use rukh_error::SqlError;
-use rukh_syntax::Walk;
-use rukh_syntax::make::{nested, not, or};
-use rukh_syntax::sqlparser::ast::{Expr, Function, GroupByExpr, Query, SelectItem, SetExpr, Visitor};
+use rukh_syntax::make::call;
+use rukh_syntax::sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, Select, SetExpr, TableFactor,
+    TableWithJoins, Value, Visitor, VisitorMut,
+};
+use rukh_syntax::{Walk, WalkMut, folded};
 
 use crate::expressions::is_aggregate;
-use crate::output_names::column_name;
+use crate::outer_columns::{changed_within, with_query};
+use crate::outer_names;
+use crate::views::names_of_with;
 
-/// Returns what a subquery without FROM stands for, if it aggregates columns of the query around it.
-pub(crate) fn lifted(expr: &Expr) -> Option<Expr> {
-    match expr {
-        Expr::Subquery(query) => aggregated(query).map(|value| nested(value.clone())),
-        Expr::Exists { subquery, negated } => aggregated(subquery).map(|value| {
-            let is_null = Expr::IsNull(Box::new(nested(value.clone())));
-            let always = nested(or(is_null, Expr::IsNotNull(Box::new(nested(value.clone())))));
-            match negated {
-                false => always,
-                true => not(always),
-            }
-        }),
+/// Holds the place of an aggregate: its name, its number and its arguments.
+pub(crate) const OUTER_AGGREGATE: &str = "outer_aggregate\u{2063}";
+
+/// Stands for its first argument, which holds subqueries; the others are numbers of aggregates, and the aggregates.
+pub(crate) const WITH_OUTER: &str = "with_outer\u{2063}";
+
+/// Returns the name of the aggregate whose place a call of [`OUTER_AGGREGATE`] holds.
+pub(crate) fn name_of(place: &Function) -> Option<String> {
+    let FunctionArguments::List(list) = &place.args else {
+        return None;
+    };
+    match list.args.first() {
+        Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(name)))) => {
+            name.value.clone().into_string()
+        }
         _ => None,
     }
 }
 
-/// Returns the only expression of a query, if it is all that the query has, and calls an aggregate of columns.
-fn aggregated(query: &Query) -> Option<&Expr> {
-    let SetExpr::Select(select) = query.body.as_ref() else {
+/// Moves aggregates of outer columns into the queries that they belong to.
+pub(crate) fn spell_out(query: &mut Query, catalog: &Catalog) -> Result<(), SqlError> {
+    let mut mover = Mover {
+        catalog,
+        scopes: Vec::new(),
+        hidden: Vec::new(),
+        with: Vec::new(),
+        moved: Vec::new(),
+        count: 0,
+    };
+    let ControlFlow::Continue(()) = query.walk_mut(&mut mover) else {
+        return Err(not_there());
+    };
+    match mover.moved.is_empty() {
+        true => Ok(()),
+        false => Err(not_there()),
+    }
+}
+
+fn not_there() -> SqlError {
+    SqlError::unsupported("aggregates of columns of an outer query are not supported in such a subquery")
+}
+
+/// A relation in FROM: its name, and its columns if it is a table.
+type Relation = (Option<String>, Option<Arc<Table>>);
+
+/// What the FROM of a SELECT shows to its expressions and to the subqueries in them.
+struct Scope {
+    relations: Vec<Relation>,
+}
+
+/// A column as it is written: its relation and its name.
+type Written = (Option<String>, String);
+
+impl Scope {
+    /// Whether a column is of this scope; `None` if that cannot be told.
+    fn has(&self, (relation, column): &Written) -> Option<bool> {
+        let named = |name: &String| {
+            self.relations
+                .iter()
+                .any(|(known, _)| known.as_ref() == Some(name))
+        };
+        if let Some(relation) = relation {
+            return Some(named(relation));
+        }
+        let tables = || self.relations.iter().filter_map(|(_, table)| table.as_ref());
+        if named(column) || tables().any(|table| table.column_named(column).is_some()) {
+            return Some(true);
+        }
+        match tables().count() == self.relations.len() {
+            true => Some(false),
+            false => None,
+        }
+    }
+}
+
+/// An aggregate on its way out of a subquery.
+struct Moved {
+    /// The scope that it belongs to.
+    scope: usize,
+    number: String,
+    aggregate: Expr,
+}
+
+struct Mover<'a> {
+    catalog: &'a Catalog,
+    scopes: Vec<Scope>,
+    /// Scopes that subqueries in FROM do not see: those of the SELECT whose FROM it is. One entry for each subquery in FROM around.
+    hidden: Vec<Range<usize>>,
+    with: Vec<Vec<String>>,
+    moved: Vec<Moved>,
+    count: usize,
+}
+
+impl Mover<'_> {
+    fn enter(&mut self, select: &Select) {
+        let mut relations = Vec::new();
+        for item in &select.from {
+            self.relations_of(item, &mut relations);
+        }
+        self.scopes.push(Scope { relations });
+    }
+
+    fn relations_of(&self, item: &TableWithJoins, into: &mut Vec<Relation>) {
+        let joined = item.joins.iter().map(|join| &join.relation);
+        for factor in std::iter::once(&item.relation).chain(joined) {
+            match factor {
+                TableFactor::NestedJoin {
+                    table_with_joins: inner,
+                    alias: None,
+                } => self.relations_of(inner, into),
+                TableFactor::NestedJoin {
+                    alias: Some(alias), ..
+                } => into.push((Some(folded(&alias.name)), None)),
+                other => into.push((outer_names::name_of(other), self.table(other))),
+            }
+        }
+    }
+
+    /// Returns the table that a relation is of, under the names of its columns.
+    fn table(&self, factor: &TableFactor) -> Option<Arc<Table>> {
+        let TableFactor::Table {
+            name,
+            alias,
+            args: None,
+            ..
+        } = factor
+        else {
+            return None;
+        };
+        if alias.as_ref().is_some_and(|alias| !alias.columns.is_empty()) {
+            return None;
+        }
+        let parts: Vec<String> = name
+            .0
+            .iter()
+            .filter_map(|part| part.as_ident())
+            .map(folded)
+            .collect();
+        let table = match parts.as_slice() {
+            [name] if self.with.iter().flatten().any(|known| known == name) => return None,
+            [name] => self.catalog.table_named("public", name),
+            [schema, name] => self.catalog.table_named(schema, name),
+            _ => return None,
+        };
+        table.ok().cloned()
+    }
+
+    /// Returns the scope that a call belongs to, if it is an aggregate of one further out.
+    fn scope_of(&self, function: &Function) -> Option<usize> {
+        let own = self.scopes.len().checked_sub(1)?;
+        let name = function
+            .name
+            .0
+            .last()
+            .and_then(|part| part.as_ident())
+            .map(folded)?;
+        if own == 0 || function.over.is_some() || !is_aggregate(&name) {
+            return None;
+        }
+        let mut columns = Columns::default();
+        if function.walk(&mut columns).is_break() || columns.written.is_empty() {
+            return None;
+        }
+        let is_visible = |at: &usize| !self.hidden.iter().any(|hidden| hidden.contains(at));
+        let mut innermost = 0;
+        for column in &columns.written {
+            let mut scopes = (0..=own).rev().filter(is_visible);
+            let scope = scopes.find(|at| self.scopes[*at].has(column) != Some(false))?;
+            innermost = innermost.max(scope);
+        }
+        (innermost < own).then_some(innermost)
+    }
+
+    /// Moves an aggregate out, if it belongs to a query around; returns what holds its place.
+    fn moved(&mut self, expr: &Expr) -> Option<Expr> {
+        let Expr::Function(function) = expr else {
+            return None;
+        };
+        let FunctionArguments::List(list) = &function.args else {
+            return None;
+        };
+        let scope = self.scope_of(function)?;
+        let name = function
+            .name
+            .0
+            .last()
+            .and_then(|part| part.as_ident())
+            .map(folded)?;
+        let number = self.count.to_string();
+        let mut arguments = vec![text(&name), text(&number)];
+        for argument in &list.args {
+            match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => arguments.push(argument.clone()),
+                _ => return None,
+            }
+        }
+        self.count += 1;
+        self.moved.push(Moved {
+            scope,
+            number,
+            aggregate: expr.clone(),
+        });
+        Some(call(OUTER_AGGREGATE, arguments))
+    }
+
+    /// Puts aggregates that have arrived beside the expression whose subquery they come from.
+    fn arrived(&mut self, expr: &mut Expr) {
+        // What `= ANY` compares with has to stay a subquery.
+        if let Expr::AnyOp { right, .. } | Expr::AllOp { right, .. } = expr
+            && let Some((query, aggregates)) = taken_apart(right)
+        {
+            **right = query;
+            let compared = std::mem::replace(expr, Expr::Value(Value::Null.into()));
+            *expr = call(WITH_OUTER, [vec![compared], aggregates].concat());
+            return;
+        }
+        let is_query = matches!(
+            expr,
+            Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. }
+        );
+        let here = self.scopes.len().checked_sub(1);
+        if !is_query || !self.moved.iter().any(|moved| Some(moved.scope) == here) {
+            return;
+        }
+        let query = std::mem::replace(expr, Expr::Value(Value::Null.into()));
+        let mut arguments = vec![query];
+        for moved in take(&mut self.moved) {
+            match Some(moved.scope) == here {
+                true => arguments.extend([text(&moved.number), moved.aggregate]),
+                false => self.moved.push(moved),
+            }
+        }
+        *expr = call(WITH_OUTER, arguments);
+    }
+}
+
+fn text(value: &str) -> Expr {
+    Expr::Value(Value::SingleQuotedString(value.to_string()).into())
+}
+
+/// Returns the expression with subqueries, and the rest of the arguments of [`WITH_OUTER`].
+fn taken_apart(expr: &Expr) -> Option<(Expr, Vec<Expr>)> {
+    let Expr::Function(function) = expr else {
         return None;
     };
-    // Output columns have their names by now; the value takes its own along.
-    let value = match select.projection.as_slice() {
-        [SelectItem::UnnamedExpr(value)] => value,
-        [SelectItem::ExprWithAlias { expr, alias }] if column_name(expr) == alias.value => expr,
-        _ => return None,
+    let FunctionArguments::List(list) = &function.args else {
+        return None;
     };
-    let is_plain = query.with.is_none()
-        && query.order_by.is_none()
-        && query.limit_clause.is_none()
-        && query.fetch.is_none()
-        && select.from.is_empty()
-        && select.selection.is_none()
-        && select.having.is_none()
-        && select.distinct.is_none()
-        && matches!(&select.group_by, GroupByExpr::Expressions(keys, modifiers) if keys.is_empty() && modifiers.is_empty());
-    // A window function is of the rows of the subquery, of which there is one.
-    (is_plain && calls(value, of_columns) && !calls(value, |call| call.over.is_some())).then_some(value)
+    if function.name.to_string() != WITH_OUTER {
+        return None;
+    }
+    let arguments = list.args.iter().filter_map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => Some(argument.clone()),
+        _ => None,
+    });
+    let mut arguments: Vec<Expr> = arguments.collect();
+    let rest = arguments.split_off(1);
+    arguments.pop().map(|first| (first, rest))
 }
 
-/// Whether an expression has such a call outside of subqueries.
-fn calls(expr: &Expr, test: fn(&Function) -> bool) -> bool {
-    struct Calls {
-        test: fn(&Function) -> bool,
-        depth: usize,
+impl VisitorMut for Mover<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        self.with.push(names_of_with(query));
+        // That of ORDER BY. A SELECT has one of its own within.
+        match query.body.as_ref() {
+            SetExpr::Select(select) => self.enter(select),
+            _ => self.scopes.push(Scope {
+                relations: Vec::new(),
+            }),
+        }
+        ControlFlow::Continue(())
     }
 
-    impl Visitor for Calls {
-        type Break = ();
-
-        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-            self.depth += 1;
-            ControlFlow::Continue(())
-        }
-
-        fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-            self.depth -= 1;
-            ControlFlow::Continue(())
-        }
-
-        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-            match expr {
-                Expr::Function(call) if self.depth == 0 && (self.test)(call) => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
-            }
-        }
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.with.pop();
+        self.scopes.pop();
+        ControlFlow::Continue(())
     }
 
-    expr.walk(&mut Calls { test, depth: 0 }).is_break()
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        self.enter(select);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_select(&mut self, _: &mut Select) -> ControlFlow<()> {
+        self.scopes.pop();
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        if let TableFactor::Derived { .. } = factor {
+            // The SELECT's, and that of its query.
+            let end = self.scopes.len();
+            self.hidden.push(end.saturating_sub(2)..end);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        if let TableFactor::Derived { .. } = factor {
+            self.hidden.pop();
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Some(place) = self.moved(expr) {
+            *expr = place;
+        }
+        self.arrived(expr);
+        ControlFlow::Continue(())
+    }
 }
 
-fn of_columns(call: &Function) -> bool {
-    struct Columns;
+/// The columns of a call; breaks off at a subquery, in which others may be.
+#[derive(Default)]
+struct Columns {
+    written: Vec<Written>,
+}
 
-    impl Visitor for Columns {
-        type Break = ();
+impl Visitor for Columns {
+    type Break = ();
 
-        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-            match expr {
-                Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
-            }
-        }
+    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        ControlFlow::Break(())
     }
 
-    let is_call = call.over.is_none() && is_aggregate(&call.name.to_string());
-    is_call && call.args.walk(&mut Columns).is_break()
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Identifier(name) => self.written.push((None, folded(name))),
+            Expr::CompoundIdentifier(parts) => {
+                let mut parts = parts.iter().rev().map(folded);
+                let name = parts.next().unwrap_or_default();
+                self.written.push((parts.next(), name));
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Lets subqueries read the aggregates that were moved out of them.
+pub(crate) fn resolved(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
+    let plan = plan.transform_up_with_subqueries(|node| {
+        let names = NamePreserver::new(&node);
+        let schema = merge_schema(&node.inputs());
+        let changed = node.map_expressions(|expr| {
+            let name = names.save(&expr);
+            let expr = expr.transform_up(|part| read_from_aggregates(part, &schema))?;
+            Ok(expr.update_data(|expr| name.restore(expr)))
+        })?;
+        match changed.transformed {
+            true => changed.map_data(LogicalPlan::recompute_schema),
+            false => Ok(changed),
+        }
+    })?;
+    refused(plan.data)
+}
+
+fn read_from_aggregates(expr: PlannedExpr, schema: &DFSchema) -> DataFusionResult<Transformed<PlannedExpr>> {
+    let PlannedExpr::ScalarFunction(ScalarFunction { func, args }) = &expr else {
+        return Ok(Transformed::no(expr));
+    };
+    if func.name() != WITH_OUTER {
+        return Ok(Transformed::no(expr));
+    }
+    let (Some(queries), pairs) = (args.first(), args.get(1..).unwrap_or_default()) else {
+        return Err(misplaced());
+    };
+    let mut columns: Vec<(&PlannedExpr, PlannedExpr)> = Vec::new();
+    for pair in pairs.chunks(2) {
+        let [number, PlannedExpr::Column(column)] = pair else {
+            return Err(misplaced());
+        };
+        let field = schema.field_from_column(column)?.clone();
+        columns.push((number, PlannedExpr::OuterReferenceColumn(field, column.clone())));
+    }
+    let mut read = |part: PlannedExpr| {
+        let column = match &part {
+            PlannedExpr::ScalarFunction(place) if place.func.name() == OUTER_AGGREGATE => columns
+                .iter()
+                .find(|(number, _)| Some(*number) == place.args.get(1)),
+            _ => None,
+        };
+        Ok(match column {
+            Some((_, column)) => Transformed::yes(column.clone()),
+            None => Transformed::no(part),
+        })
+    };
+    let queries = queries.clone();
+    let read = queries.transform_up(|part| with_query(part, |query| changed_within(query, &mut read)))?;
+    Ok(Transformed::yes(read.data))
+}
+
+fn misplaced() -> DataFusionError {
+    DataFusionError::External(Box::new(not_there()))
 }
 
 /// Fails with 0A000 if a subquery aggregates columns of a query around it, and nothing of its own.
-pub(crate) fn refused(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
-    plan.apply_with_subqueries(|node| {
-        if let LogicalPlan::Aggregate(aggregate) = node
-            && aggregate.aggr_expr.iter().any(is_of_outer)
-        {
-            let message =
-                "aggregates of columns of an outer query are not supported in a subquery with FROM or WHERE";
-            return Err(DataFusionError::External(Box::new(SqlError::unsupported(
-                message,
-            ))));
-        }
-        Ok(TreeNodeRecursion::Continue)
+fn refused(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
+    plan.apply_with_subqueries(|node| match node {
+        LogicalPlan::Aggregate(aggregate) if aggregate.aggr_expr.iter().any(is_of_outer) => Err(misplaced()),
+        _ => Ok(TreeNodeRecursion::Continue),
     })?;
     Ok(plan)
 }
@@ -138,4 +467,91 @@ fn is_of_outer(call: &PlannedExpr) -> bool {
         Ok(TreeNodeRecursion::Continue)
     });
     seen.is_ok() && outer && !own
+}
+
+/// Adds the functions that stand for moved aggregates to a session.
+pub(crate) fn register(state: &mut SessionState) -> DataFusionResult<()> {
+    let aggregates = state.aggregate_functions().clone();
+    state.register_udf(Arc::new(ScalarUDF::from(OuterAggregate {
+        aggregates,
+        signature: Signature::variadic_any(Volatility::Immutable),
+    })))?;
+    state.register_udf(Arc::new(ScalarUDF::from(WithOuter {
+        signature: Signature::variadic_any(Volatility::Immutable),
+    })))?;
+    Ok(())
+}
+
+/// The place of an aggregate; it is never computed.
+#[derive(Debug)]
+struct OuterAggregate {
+    aggregates: HashMap<String, Arc<AggregateUDF>>,
+    signature: Signature,
+}
+
+impl PartialEq for OuterAggregate {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for OuterAggregate {}
+
+impl Hash for OuterAggregate {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        OUTER_AGGREGATE.hash(state);
+    }
+}
+
+impl ScalarUDFImpl for OuterAggregate {
+    fn name(&self) -> &str {
+        OUTER_AGGREGATE
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        Err(misplaced())
+    }
+
+    fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> DataFusionResult<FieldRef> {
+        let name = arguments.scalar_arguments.first().copied().flatten();
+        let aggregate = match name {
+            Some(ScalarValue::Utf8(Some(name))) => self.aggregates.get(name),
+            _ => None,
+        };
+        let aggregate = aggregate.ok_or_else(misplaced)?;
+        let values = arguments.arg_fields.get(2..).unwrap_or_default();
+        aggregate.return_field(&fields_with_udf(values, aggregate.as_ref())?)
+    }
+
+    fn invoke_with_args(&self, _: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        Err(misplaced())
+    }
+}
+
+/// An expression with subqueries that read aggregates; it is never computed.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct WithOuter {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for WithOuter {
+    fn name(&self) -> &str {
+        WITH_OUTER
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        types.first().cloned().ok_or_else(misplaced)
+    }
+
+    fn invoke_with_args(&self, _: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        Err(misplaced())
+    }
 }

@@ -2,10 +2,13 @@
 //!
 //! DataFusion lists them with each subquery, but not those that only a subquery within it reads.
 
+use std::sync::Arc;
+
 use datafusion::common::Column;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::expr::{Exists, InSubquery};
+use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, LogicalPlan, Subquery};
 
@@ -64,4 +67,59 @@ pub(crate) fn query_of(expr: &Expr) -> Option<&Subquery> {
         Expr::SetComparison(comparison) => Some(&comparison.subquery),
         _ => None,
     }
+}
+
+/// Changes the query that an expression is of, if it is of one.
+pub(crate) fn with_query(
+    expr: Expr,
+    change: impl FnOnce(Subquery) -> DataFusionResult<Subquery>,
+) -> DataFusionResult<Transformed<Expr>> {
+    Ok(Transformed::yes(match expr {
+        Expr::ScalarSubquery(subquery) => Expr::ScalarSubquery(change(subquery)?),
+        Expr::Exists(Exists { subquery, negated }) => Expr::Exists(Exists {
+            subquery: change(subquery)?,
+            negated,
+        }),
+        Expr::InSubquery(list) => Expr::InSubquery(InSubquery {
+            subquery: change(list.subquery)?,
+            ..list
+        }),
+        Expr::SetComparison(comparison) => Expr::SetComparison(SetComparison {
+            subquery: change(comparison.subquery)?,
+            ..comparison
+        }),
+        other => return Ok(Transformed::no(other)),
+    }))
+}
+
+/// Changes parts of the expressions of a query and of those within it; what each lists as read outside follows.
+pub(crate) fn changed_within(
+    query: Subquery,
+    change: &mut dyn FnMut(Expr) -> DataFusionResult<Transformed<Expr>>,
+) -> DataFusionResult<Subquery> {
+    let listed_again = |query: Subquery| {
+        Ok(Subquery {
+            outer_ref_columns: query.subquery.all_out_ref_exprs(),
+            ..query
+        })
+    };
+    let plan = Arc::unwrap_or_clone(query.subquery).transform_up_with_subqueries(|node| {
+        let names = NamePreserver::new(&node);
+        let changed = node.map_expressions(|expr| {
+            let name = names.save(&expr);
+            let expr = expr.transform_up(|part| {
+                let part = change(part)?;
+                part.transform_data(|part| with_query(part, listed_again))
+            })?;
+            Ok(expr.update_data(|expr| name.restore(expr)))
+        })?;
+        match changed.transformed {
+            true => changed.map_data(LogicalPlan::recompute_schema),
+            false => Ok(changed),
+        }
+    })?;
+    listed_again(Subquery {
+        subquery: Arc::new(plan.data),
+        ..query
+    })
 }

@@ -98,7 +98,7 @@ impl Visitor for Names {
 }
 
 /// Returns the name of a table or subquery in FROM.
-fn name_of(factor: &TableFactor) -> Option<String> {
+pub(crate) fn name_of(factor: &TableFactor) -> Option<String> {
     match factor {
         TableFactor::Table {
             alias: Some(alias), ..

@@ -14,11 +14,13 @@ use rukh_syntax::sqlparser::ast::{
     Query, Select, SelectItem, SetExpr, TableFactor, TimezoneInfo, TrimWhereField, Value,
 };
 
+use crate::outer_aggregates::{self, OUTER_AGGREGATE, WITH_OUTER};
 use crate::spelled;
 use rukh_error::{HIDDEN, shown_name};
 use rukh_functions::functions::arrays::BESIDE_NULL;
 use rukh_functions::functions::cast_apart::CAST_APART;
 use rukh_functions::functions::regex::{MATCHES_ALL, SPLIT_ROWS, SUBSTRING};
+use rukh_functions::functions::round_moment::ROUND_MOMENT;
 
 /// What a column is called that nothing gives a name.
 const NAMELESS: &str = "?column?";
@@ -214,7 +216,8 @@ fn figure(expr: &Expr) -> Option<Figured> {
             strong(match folded(last).as_str() {
                 // What a cast to UUID is spelled as.
                 "to_uuid" => "uuid",
-                CAST_APART => return told_apart(call),
+                CAST_APART | WITH_OUTER | ROUND_MOMENT => return told_apart(call),
+                OUTER_AGGREGATE => return strong(outer_aggregates::name_of(call)?),
                 BESIDE_NULL => return None,
                 SUBSTRING => "substring",
                 "unnest" => rows_name(call),
@@ -273,7 +276,7 @@ fn rows_name(call: &Function) -> &'static str {
     }
 }
 
-/// Returns the name of a cast that is told apart from others.
+/// Returns the name of the first argument, which a call stands for.
 fn told_apart(call: &Function) -> Option<Figured> {
     let FunctionArguments::List(list) = &call.args else {
         return None;

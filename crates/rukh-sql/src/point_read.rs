@@ -144,7 +144,9 @@ fn is_as_stored(constant: &Constant, ty: DataType) -> bool {
         DataType::Boolean | DataType::BigInt | DataType::Integer | DataType::SmallInt | DataType::TinyInt => {
             constant.ty == ty
         }
-        DataType::Date | DataType::Timestamp | DataType::TimestampTz => constant.ty == ty,
+        DataType::Date | DataType::Timestamp { .. } | DataType::TimestampTz { .. } => {
+            constant.ty == ty.unrounded()
+        }
         DataType::Varchar(_) => matches!(constant.ty, DataType::Varchar(None)),
         _ => false,
     }

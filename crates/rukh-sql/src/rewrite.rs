@@ -25,7 +25,6 @@
 //! | `json_agg(a)`         | see `json`                                         |
 //! | `age(t)`              | `age(current_date, t)`                             |
 //! | `GROUP BY (a, b)`      | `GROUP BY a, b`, in GROUPING SETS too              |
-//! | `(SELECT sum(t.a))`    | see `outer_aggregates`                             |
 //! | `substring(a FROM 'p')` | `regexp_substring(a, 'p')`                         |
 //! | `a || NULL`, `NULL || a` | `beside_null(a)`: an array stays as it is         |
 //!
@@ -43,7 +42,6 @@ use rukh_syntax::sqlparser::ast::{
 
 use crate::moment_words;
 use crate::order_names;
-use crate::outer_aggregates;
 use crate::output_names::{name_lateral, name_outputs, order_by_outputs};
 use crate::row_subqueries;
 use crate::spelled;
@@ -308,7 +306,6 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
             let arguments = vec![expr.as_ref().clone(), pattern.as_ref().clone()];
             Ok(Some(call(SUBSTRING, arguments)))
         }
-        Expr::Subquery(_) | Expr::Exists { .. } => Ok(outer_aggregates::lifted(expr)),
         Expr::Function(function) => Ok(spelled::spelled(function).or_else(|| remainder(function))),
         Expr::AnyOp {
             left,

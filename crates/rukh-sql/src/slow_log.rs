@@ -109,7 +109,7 @@ impl Watch {
 fn now() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let micros = i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
-    DataType::TimestampTz.format_text(&Datum::Timestamp(micros))
+    DataType::TIMESTAMP_TZ.format_text(&Datum::Timestamp(micros))
 }
 
 #[cfg(test)]

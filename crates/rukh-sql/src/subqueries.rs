@@ -34,6 +34,7 @@ use datafusion::logical_expr::{
     Subquery, Volatility, binary_expr, lit, not, when,
 };
 
+use crate::once::{is_volatile, kept_rows};
 use crate::outer_columns::free_columns;
 use rukh_error::HIDDEN;
 use rukh_error::SqlError;
@@ -316,6 +317,7 @@ pub(crate) fn counted(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transfo
                 subquery,
                 negated,
             } = named_apart(list)?;
+            let subquery = run_once(subquery)?;
             let column = Expr::Column(Column::from(subquery.subquery.schema().qualified_field(0)));
             let is_equal = column.clone().eq(outer(expr.as_ref().clone(), schema)?);
             let null = lit(ScalarValue::Boolean(None));
@@ -343,6 +345,7 @@ fn compared(comparison: SetComparison, schema: &DFSchema) -> DataFusionResult<Ex
         op,
         quantifier,
     } = comparison;
+    let subquery = run_once(subquery)?;
     let column = Expr::Column(Column::from(subquery.subquery.schema().qualified_field(0)));
     let holds = binary_expr(outer(*expr, schema)?, op, column);
     let decides = match quantifier {
@@ -356,6 +359,20 @@ fn compared(comparison: SetComparison, schema: &DFSchema) -> DataFusionResult<Ex
             lit(ScalarValue::Boolean(None)),
         )
         .otherwise(not(found))
+}
+
+/// Keeps the rows of a volatile query of its own, of which several counts are made.
+fn run_once(query: Subquery) -> DataFusionResult<Subquery> {
+    if !is_volatile(&query.subquery)? || !free_columns(&query.subquery)?.is_empty() {
+        return Ok(query);
+    }
+    let kept = LogicalPlanBuilder::from(query.subquery.as_ref().clone())
+        .alias(kept_rows("listed"))?
+        .build()?;
+    Ok(Subquery {
+        subquery: Arc::new(kept),
+        ..query
+    })
 }
 
 /// Whether a query has rows, of those for which a condition holds.

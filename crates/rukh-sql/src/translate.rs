@@ -345,7 +345,7 @@ impl<'t> Translator<'t> {
         }
         match (from, to) {
             (from, to) if from == to => Some(operand),
-            (DataType::Timestamp, DataType::Date) => Some(function(Function::CastDate, operand)),
+            (DataType::Timestamp { .. }, DataType::Date) => Some(function(Function::CastDate, operand)),
             (from, to) if widens(&from, &to) => Some(function(Function::Cast(to), operand)),
             (DataType::BigInt | DataType::Decimal { .. }, DataType::Double) => {
                 Some(function(Function::Cast(to), operand))
@@ -386,7 +386,7 @@ impl<'t> Translator<'t> {
         let Expr::Literal(by, _) = by else { return None };
         let micros = micros_of(by)?;
         let k = match self.type_of(moment)? {
-            DataType::Timestamp | DataType::TimestampTz => micros,
+            DataType::Timestamp { .. } | DataType::TimestampTz { .. } => micros,
             DataType::Date if micros % DAY_MICROS == 0 => micros / DAY_MICROS,
             _ => return None,
         };
@@ -482,8 +482,8 @@ impl<'t> Translator<'t> {
             (TIMEZONE, [Expr::Literal(zone, _), operand]) if is_utc(text_of(zone)?) => {
                 let operand = self.operand(operand)?;
                 let to = match self.type_of_operand(&operand)? {
-                    DataType::Timestamp => DataType::TimestampTz,
-                    _ => DataType::Timestamp,
+                    DataType::Timestamp { .. } => DataType::TIMESTAMP_TZ,
+                    _ => DataType::TIMESTAMP,
                 };
                 Some(function(Function::Cast(to), operand))
             }
@@ -536,7 +536,7 @@ pub(crate) fn widens(from: &DataType, to: &DataType) -> bool {
     };
     match (from, to) {
         (DataType::Real, DataType::Double) => true,
-        (DataType::Date, DataType::Timestamp) => true,
+        (DataType::Date, DataType::Timestamp { .. }) => true,
         (DataType::Varchar(_), DataType::Varchar(None)) => true,
         (DataType::Varbinary(_) | DataType::Binary(_), DataType::Varbinary(None)) => true,
         (
@@ -585,7 +585,7 @@ fn is_own_constant(param: &Constant) -> bool {
         DataType::Boolean | DataType::TinyInt | DataType::SmallInt | DataType::Integer | DataType::BigInt => {
             !param.datum.is_null()
         }
-        DataType::Double | DataType::Date | DataType::Timestamp | DataType::TimestampTz => {
+        DataType::Double | DataType::Date | DataType::Timestamp { .. } | DataType::TimestampTz { .. } => {
             !param.datum.is_null()
         }
         _ => false,

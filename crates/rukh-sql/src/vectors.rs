@@ -74,7 +74,7 @@ pub(crate) fn int_array(ty: &DataType, values: Vec<i64>, nulls: Option<NullBuffe
         DataType::Decimal { .. } => decimals(ty, values.into_iter().map(i128::from).collect(), nulls),
         DataType::Date => each!(Date32Array, v => v as i32),
         DataType::Time { .. } => Arc::new(Time64MicrosecondArray::new(values.into(), nulls)),
-        DataType::Timestamp | DataType::TimestampTz => Arc::new(
+        DataType::Timestamp { .. } | DataType::TimestampTz { .. } => Arc::new(
             TimestampMicrosecondArray::new(values.into(), nulls)
                 .with_data_type(rukh_functions::types::arrow_type(ty)),
         ),

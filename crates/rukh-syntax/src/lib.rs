@@ -29,6 +29,6 @@ pub use read::{data_type, parse, parse_expression, parse_object_name, serializab
 pub use sqlparser;
 pub use text::{
     Cut, Literal, LiteralType, Period, RukhDialect, Split, is_double, is_reserved, place_of, quoted,
-    quoted_string, rows_name, split_statements,
+    quoted_string, rows_name, split_statements, with_wide_number,
 };
 pub use tree::*;

@@ -86,6 +86,14 @@ impl Client {
         table_of(self.connection.query_prepared(&statement, parameters)?)
     }
 
+    /// Returns PostgreSQL's names of the types of a query's columns, without length or precision.
+    pub fn types(&mut self, sql: &str) -> Result<Vec<String>, Error> {
+        let statement = self.connection.prepare(sql)?;
+        let description = self.connection.describe(&statement, &[])?;
+        let columns = description.columns.iter().flat_map(|columns| columns.iter());
+        Ok(columns.map(|column| type_name(column.ty, column.oid)).collect())
+    }
+
     /// Returns a number of `SHOW LAST QUERY STATS`, such as `keys_examined`.
     pub fn last_stat(&mut self, name: &str) -> Result<u64, Error> {
         let stats = self.query("SHOW LAST QUERY STATS")?;
@@ -140,6 +148,22 @@ pub fn table_of(mut rows: Rows) -> Result<Table, Error> {
     Ok(table)
 }
 
+/// PostgreSQL's number of the type of intervals.
+const INTERVAL: u32 = 1186;
+
+fn type_name(ty: DataType, oid: Option<u32>) -> String {
+    match (oid, ty) {
+        (Some(INTERVAL), _) => "interval".to_owned(),
+        (Some(oid), _) => format!("type {oid}"),
+        (None, DataType::TinyInt) => "smallint".to_owned(),
+        (None, ty) if ty.is_bytes() => "bytea".to_owned(),
+        (None, ty) => {
+            let name = ty.postgres_name();
+            name.split('(').next().unwrap_or_default().to_owned()
+        }
+    }
+}
+
 fn kind_of(ty: &DataType) -> ColumnKind {
     match ty {
         DataType::Char(_) => ColumnKind::Char,
@@ -151,7 +175,7 @@ fn kind_of(ty: &DataType) -> ColumnKind {
 
 /// Makes the time of a database stand still at a timestamp.
 pub fn stop_clock(database: &Database, time: &str) {
-    let Ok(Datum::Timestamp(micros)) = DataType::Timestamp.parse_text(time) else {
+    let Ok(Datum::Timestamp(micros)) = DataType::TIMESTAMP.parse_text(time) else {
         panic!("{time} is no timestamp");
     };
     database.set_time_source(Arc::new(move || micros));

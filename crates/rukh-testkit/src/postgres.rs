@@ -178,6 +178,24 @@ impl PostgresDatabase {
         Ok(self.run(sql)?.0.unwrap_or_default())
     }
 
+    /// Returns the names of the types of a query's columns, without length or precision.
+    pub fn types(&mut self, sql: &str) -> Result<Vec<String>, PostgresError> {
+        let statement = self.client.prepare(sql).map_err(PostgresError::from)?;
+        let name = |column: &postgres::Column| match column.type_().name() {
+            "bool" => "boolean".to_owned(),
+            "int2" => "smallint".to_owned(),
+            "int4" => "integer".to_owned(),
+            "int8" => "bigint".to_owned(),
+            "float4" => "real".to_owned(),
+            "float8" => "double precision".to_owned(),
+            "timestamptz" => "timestamp with time zone".to_owned(),
+            "varchar" => "character varying".to_owned(),
+            "bpchar" => "character".to_owned(),
+            other => other.to_owned(),
+        };
+        Ok(statement.columns().iter().map(name).collect())
+    }
+
     /// Runs a statement of either kind: its rows, if it gives some, and how many it touched.
     pub fn run(&mut self, sql: &str) -> Result<(Option<Table>, u64), PostgresError> {
         let mut table: Option<Table> = None;

@@ -85,8 +85,8 @@ fn values() -> Vec<Value> {
         (decimal, "1.00"),
         (decimal, "1.50"),
         (DataType::Date, "2024-02-29"),
-        (DataType::Timestamp, "2024-02-29 00:00:00"),
-        (DataType::Timestamp, "2024-02-29 01:00:00"),
+        (DataType::TIMESTAMP, "2024-02-29 00:00:00"),
+        (DataType::TIMESTAMP, "2024-02-29 01:00:00"),
         (DataType::Uuid, "0f0e0d0c-0b0a-0908-0706-050403020100"),
         (DataType::Varbinary(None), "\\x61"),
     ] {

@@ -503,7 +503,7 @@ fn prepared_statements_take_every_type_and_null() {
             scale: 2,
         },
         DataType::Date,
-        DataType::Timestamp,
+        DataType::TIMESTAMP,
         DataType::Uuid,
         DataType::Char(3),
         DataType::Varbinary(None),

@@ -133,7 +133,7 @@ fn questions(scans: &UrlScans, rows: u64, random: &mut StdRng) -> Vec<String> {
     let fields = conditions(&row);
     let all: Vec<&str> = fields.iter().map(String::as_str).collect();
     let prefix = random.random_range(1..=4);
-    let time = DataType::Timestamp.format_text(&Datum::Timestamp(row.stime));
+    let time = DataType::TIMESTAMP.format_text(&Datum::Timestamp(row.stime));
     let mut subset = all.clone();
     subset.shuffle(random);
     subset.truncate(random.random_range(1..=4));

@@ -39,6 +39,13 @@ impl Statement {
         self.0.is_client_copy()
     }
 
+    /// Returns it with a number in the place of parameter `at`, counted from 1; `None` if a value of DECIMAL holds the number, or it is none.
+    ///
+    /// Such a number has no value that could be a parameter. Where it stands in the statement, it compares exactly.
+    pub fn with_wide_number(&self, at: usize, number: &str) -> Result<Option<Statement>> {
+        Ok(self.0.with_wide_number(at, number)?.map(Statement))
+    }
+
     /// Returns what kind of statement this is.
     pub fn kind(&self) -> StatementKind {
         self.0.kind()

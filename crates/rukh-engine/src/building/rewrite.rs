@@ -1,5 +1,6 @@
 //! Writing all rows of a table anew, in the batch that stores a changed definition: for columns that are added with a value for each
-//! row, generated ones and those that take numbers.
+//! row, generated ones and those that take numbers, and for columns that get another type: such a column is computed from the one that
+//! it replaces, in a table *through* which the rows go, and which has both.
 //!
 //! Rows keep their keys, and columns that were there their values, so that entries of indexes that were there stay. The
 //! batch is held in memory, as that of any statement is.
@@ -13,7 +14,7 @@ use crate::reading::snapshot::Snapshot;
 use crate::state::shared::Inner;
 use crate::writing::stage::stage;
 use crate::{EngineError, SequenceState};
-use rukh_catalog::{CatalogError, IndexId, Sequence};
+use rukh_catalog::{CatalogError, IndexId, Sequence, Table};
 use rukh_keys::Datum;
 use rukh_kv::WriteBatch;
 use std::collections::HashSet;
@@ -26,7 +27,7 @@ use std::sync::atomic::Ordering;
 pub(crate) fn rewrite(
     inner: &Inner,
     snapshot: &Snapshot,
-    maintainer: &Maintainer,
+    (maintainer, through): (&Maintainer, Option<&Maintainer>),
     added: &[IndexId],
     sequences: Vec<Sequence>,
     batch: &mut WriteBatch,
@@ -45,8 +46,8 @@ pub(crate) fn rewrite(
         .collect();
     let mut taken: Vec<HashSet<Vec<u8>>> = indexes.iter().map(|_| HashSet::new()).collect();
     let mut count = 0;
-    let mut reader = RowReader::new(snapshot, codec.clone())?;
-    while let Some(before) = reader.next()? {
+    let mut reader = RowReader::new(snapshot, through.unwrap_or(maintainer).codec.clone())?;
+    while let Some(mut before) = reader.next()? {
         if table.options.timed || table.options.versions.is_some() {
             let message = format!(
                 "a column with a value for each row cannot be added to table \"{}\", which has rows with TTL or VERSIONS",
@@ -56,6 +57,11 @@ pub(crate) fn rewrite(
         }
         count += before.len() as u64;
         let mut after = before.rows.clone();
+        if let Some(through) = through {
+            through.rules.apply(&through.codec, &mut after)?;
+            before.rows = of_table(table, &through.codec.table, before.rows);
+            after = of_table(table, &through.codec.table, after);
+        }
         for row in &mut after {
             take_numbers(maintainer, &mut sequences, row)?;
         }
@@ -87,6 +93,20 @@ pub(crate) fn rewrite(
         }
     }
     Ok((sequences, count))
+}
+
+/// Returns rows of another table with the columns of this one.
+fn of_table(table: &Table, other: &Table, rows: Vec<Vec<Datum>>) -> Vec<Vec<Datum>> {
+    let positions = table.columns.iter().map(|column| other.position(column.id));
+    let positions: Vec<Option<usize>> = positions.collect();
+    let row = |mut row: Vec<Datum>| {
+        let taken = positions.iter().map(|at| match at {
+            Some(at) => std::mem::replace(&mut row[*at], Datum::Null),
+            None => Datum::Null,
+        });
+        taken.collect()
+    };
+    rows.into_iter().map(row).collect()
 }
 
 /// Puts the next numbers into the columns of a row that own the sequences.

@@ -282,7 +282,7 @@ mod tests {
         ));
         assert!(!made(
             1,
-            DataType::Timestamp,
+            DataType::TIMESTAMP,
             many(7919)
                 .map(|value| match value {
                     Datum::Int(value) => Datum::Timestamp(value),

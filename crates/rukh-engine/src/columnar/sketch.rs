@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn few_rows_are_left_to_look_at() {
         let time = |nth: i64| Datum::Timestamp((1 << 50) + (nth << 30));
-        let mut vector = ColumnVector::new(DataType::Timestamp);
+        let mut vector = ColumnVector::new(DataType::TIMESTAMP);
         for row in 0..8192_i64 {
             vector.push(&time(row * 7919 % 8192).as_ref()).unwrap();
         }
@@ -265,7 +265,7 @@ mod tests {
             null: false,
         };
         let mut mask = vec![1; 8192];
-        let unsure = sketch.test(&Test::new(DataType::Timestamp, &test).unwrap(), &mut mask);
+        let unsure = sketch.test(&Test::new(DataType::TIMESTAMP, &test).unwrap(), &mut mask);
         let (sure, unsure) = (
             crate::columnar::mask::ones(&mask),
             crate::columnar::mask::ones(&unsure),

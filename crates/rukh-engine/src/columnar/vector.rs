@@ -227,7 +227,7 @@ pub(crate) fn int_of(ty: &DataType, datum: &DatumRef<'_>) -> Option<i64> {
         (DataType::Decimal { .. }, DatumRef::Decimal(v)) => i64::try_from(*v).ok()?,
         (DataType::Date, DatumRef::Date(v)) => i64::from(*v),
         (DataType::Time { .. }, DatumRef::Time(v)) => *v,
-        (DataType::Timestamp | DataType::TimestampTz, DatumRef::Timestamp(v)) => *v,
+        (DataType::Timestamp { .. } | DataType::TimestampTz { .. }, DatumRef::Timestamp(v)) => *v,
         _ => return None,
     })
 }
@@ -254,7 +254,7 @@ pub(crate) fn int_datum(ty: &DataType, value: i64) -> Result<DatumRef<'static>, 
             DatumRef::Date(i32::try_from(value).map_err(|_| BlockError::Invalid("a date out of range"))?)
         }
         DataType::Time { .. } => DatumRef::Time(value),
-        DataType::Timestamp | DataType::TimestampTz => DatumRef::Timestamp(value),
+        DataType::Timestamp { .. } | DataType::TimestampTz { .. } => DatumRef::Timestamp(value),
         _ => DatumRef::Int(value),
     })
 }

@@ -31,6 +31,9 @@ pub struct Alteration {
     /// Sequences of columns that are new, which get ids and the table as owner; the rows that are there take numbers
     /// from them in the order of the primary key.
     pub sequences: Vec<(ColumnId, Sequence)>,
+    /// The table with columns that it loses, and generated ones that are computed from them before they go: under the same ids, they
+    /// are columns of the table as any other.
+    pub through: Option<Table>,
 }
 
 impl From<Table> for Alteration {
@@ -39,6 +42,7 @@ impl From<Table> for Alteration {
             table,
             indexes: Vec::new(),
             sequences: Vec::new(),
+            through: None,
         }
     }
 }
@@ -64,6 +68,7 @@ impl Engine {
             table: mut next,
             indexes,
             sequences,
+            through,
         } = change(&definitions.catalog, before)?.into();
         let first_id = inner.next_storage_id()?;
         let mut next_id = first_id;
@@ -94,6 +99,11 @@ impl Engine {
             .map_err(EngineError::from)?;
         let codec = TableCodec::new(Arc::new(next.clone()));
         let maintainer = Maintainer::new(Arc::new(codec), inner.functions.as_ref())?;
+        let through = through.map(|table| {
+            let codec = Arc::new(TableCodec::new(Arc::new(table)));
+            Maintainer::new(codec, inner.functions.as_ref())
+        });
+        let through = through.transpose()?;
         let other_lifetime = has_other_lifetime(before, &next);
         if other_lifetime {
             inner.end_lifetime(before)?;
@@ -105,7 +115,14 @@ impl Engine {
         let created = inner.create_storage(&new, &next);
         created.inspect_err(|_| inner.pass_over(next_id))?;
         let shown = definitions.catalog.with_table(next.clone());
-        let filled = inner.bring(&shown, before, &maintainer, &added, sequences, &mut batch);
+        let filled = inner.bring(
+            &shown,
+            before,
+            (&maintainer, through.as_ref()),
+            &added,
+            sequences,
+            &mut batch,
+        );
         let (sequences, rewritten) = filled.inspect_err(|_| inner.drop_unnamed())?;
         let ends_history = before.options.versions.is_some() && next.options.versions.is_none();
         if ends_history {
@@ -164,20 +181,20 @@ impl Inner {
         &self,
         shown: &Catalog,
         before: &Table,
-        maintainer: &Maintainer,
+        (maintainer, through): (&Maintainer, Option<&Maintainer>),
         added: &[IndexId],
         sequences: Vec<Sequence>,
         batch: &mut WriteBatch,
     ) -> Result<(Vec<(Sequence, SequenceState)>, u64), EngineError> {
         let is_new = |column: &&Column| before.column(column.id).is_none();
         let mut new = maintainer.codec.table.columns.iter().filter(is_new);
-        let computes = new.any(|column| column.values.generated.is_some());
+        let computes = through.is_some() || new.any(|column| column.values.generated.is_some());
         if added.is_empty() && sequences.is_empty() && !computes {
             return Ok((Vec::new(), 0));
         }
         let snapshot = self.snapshot_as(shown.clone());
         if computes || !sequences.is_empty() {
-            return rewrite(self, &snapshot, maintainer, added, sequences, batch);
+            return rewrite(self, &snapshot, (maintainer, through), added, sequences, batch);
         }
         for index in added {
             let build = Build::new(maintainer.codec.table.id, *index, *index, 0);

@@ -410,7 +410,7 @@ fn write_fixed(ty: &DataType, datum: &Datum, out: &mut [u8]) -> Result<(), Value
         }
         (DataType::Time { precision: 0..=3 }, Datum::Time(v)) => return Err(out_of_range(ty, v.to_string())),
         (DataType::Time { .. }, Datum::Time(v)) => put(out, v.to_le_bytes()),
-        (DataType::Timestamp | DataType::TimestampTz, Datum::Timestamp(v)) => {
+        (DataType::Timestamp { .. } | DataType::TimestampTz { .. }, Datum::Timestamp(v)) => {
             put(out, v.to_le_bytes());
         }
         (DataType::Uuid, Datum::Uuid(v)) => put(out, *v),
@@ -484,7 +484,7 @@ fn read_bounded(ty: &DataType, bytes: &[u8]) -> Option<DatumRef<'static>> {
                 .contains(&micros)
                 .then_some(DatumRef::Time(micros))
         }
-        DataType::Timestamp | DataType::TimestampTz => {
+        DataType::Timestamp { .. } | DataType::TimestampTz { .. } => {
             let micros = i64::from_le_bytes(take(bytes));
             (TIMESTAMP_MIN..=TIMESTAMP_MAX)
                 .contains(&micros)
@@ -565,8 +565,8 @@ mod tests {
         DataType::Date,
         DataType::Time { precision: 3 },
         DataType::Time { precision: 6 },
-        DataType::Timestamp,
-        DataType::TimestampTz,
+        DataType::TIMESTAMP,
+        DataType::TIMESTAMP_TZ,
         DataType::Uuid,
         DataType::Char(5),
         DataType::Varchar(Some(9)),

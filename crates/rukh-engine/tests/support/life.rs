@@ -418,6 +418,7 @@ fn widen(engine: &Engine, table: &str) -> Result<(), EngineError> {
         let table = added(before, "u", true)?;
         let indexes = vec![super::index_draft(&table, "by_u", "u", "", None, true)];
         Ok::<_, EngineError>(Alteration {
+            through: None,
             table,
             indexes,
             sequences: Vec::new(),
@@ -434,6 +435,7 @@ fn number(engine: &Engine, table: &str) -> Result<(), EngineError> {
         let numbers = numbers("public", &format!("{}_n", table.name));
         let indexes = vec![super::index_draft(&table, "by_n", "n", "", None, true)];
         Ok::<_, EngineError>(Alteration {
+            through: None,
             table,
             indexes,
             sequences: vec![(column, numbers)],

@@ -5,7 +5,7 @@
 use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::array::{ArrayRef, AsArray, Decimal128Array};
-use datafusion::arrow::datatypes::{DataType as ArrowType, IntervalMonthDayNanoType};
+use datafusion::arrow::datatypes::{DataType as ArrowType, IntervalMonthDayNano, IntervalMonthDayNanoType};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -27,6 +27,11 @@ pub fn interval_order(expr: &Expr, ty: &ArrowType) -> Option<Expr> {
         Arc::new(ScalarUDF::from(IntervalOrder { signature }))
     });
     matches!(ty, ArrowType::Interval(_)).then(|| FUNCTION.call(vec![expr.clone()]))
+}
+
+/// Returns [`order_of`] an interval as a value of the function's type.
+pub fn number_of(interval: IntervalMonthDayNano) -> ScalarValue {
+    ScalarValue::Decimal128(Some(order_of(interval)), 38, 0)
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]

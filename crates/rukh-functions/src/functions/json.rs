@@ -268,7 +268,7 @@ fn scalar(datum: &Datum, ty: &DataType, is_json: bool) -> String {
         Datum::Text(text) if is_json => text.clone(),
         Datum::Timestamp(_) => {
             let mut iso = text.replacen(' ', "T", 1);
-            if *ty == DataType::TimestampTz && iso.ends_with("+00") {
+            if *ty == DataType::TIMESTAMP_TZ && iso.ends_with("+00") {
                 iso.push_str(":00");
             }
             string(&iso)

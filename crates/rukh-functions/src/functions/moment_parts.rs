@@ -81,8 +81,8 @@ impl ScalarUDFImpl for Made {
 
     fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
         Ok(match self.kind {
-            Kind::Timestamp => arrow_type(&DataType::Timestamp),
-            Kind::TimestampTz | Kind::Clock => arrow_type(&DataType::TimestampTz),
+            Kind::Timestamp => arrow_type(&DataType::TIMESTAMP),
+            Kind::TimestampTz | Kind::Clock => arrow_type(&DataType::TIMESTAMP_TZ),
             Kind::Time => ArrowType::Time64(TimeUnit::Microsecond),
         })
     }
@@ -142,7 +142,7 @@ impl Made {
                     .checked_mul(DAY_MICROS)
                     .and_then(|micros| micros.checked_add(time));
                 let checked = micros.map(rukh_keys::Datum::Timestamp);
-                match checked.and_then(|datum| DataType::Timestamp.check(datum).ok()) {
+                match checked.and_then(|datum| DataType::TIMESTAMP.check(datum).ok()) {
                     Some(rukh_keys::Datum::Timestamp(micros)) => Ok(micros),
                     _ => Err(SqlError::statement("22008", "timestamp out of range")),
                 }

@@ -56,7 +56,7 @@ impl ScalarUDFImpl for ToTimestamp {
 
     fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
         match types {
-            [ty] if ty.is_numeric() => Ok(arrow_type(&DataType::TimestampTz)),
+            [ty] if ty.is_numeric() => Ok(arrow_type(&DataType::TIMESTAMP_TZ)),
             _ => self.others.return_type(types),
         }
     }
@@ -85,7 +85,7 @@ fn moments(seconds: &ArrayRef) -> DataFusionResult<ArrayRef> {
     let micros = seconds.iter().map(|one| one.map(moment).transpose());
     let micros = micros.collect::<Result<TimestampMicrosecondArray, SqlError>>();
     let micros = micros.map_err(|error| DataFusionError::External(Box::new(error)))?;
-    let ArrowType::Timestamp(_, zone) = arrow_type(&DataType::TimestampTz) else {
+    let ArrowType::Timestamp(_, zone) = arrow_type(&DataType::TIMESTAMP_TZ) else {
         return Err(DataFusionError::Internal("a moment is a timestamp".to_string()));
     };
     Ok(Arc::new(micros.with_timezone_opt(zone)))
@@ -104,7 +104,7 @@ fn moment(seconds: f64) -> Result<i64, SqlError> {
     let checked = i64::try_from(micros).map(Datum::Timestamp);
     let checked = checked
         .ok()
-        .and_then(|datum| DataType::TimestampTz.check(datum).ok());
+        .and_then(|datum| DataType::TIMESTAMP_TZ.check(datum).ok());
     match checked {
         Some(Datum::Timestamp(micros)) => Ok(micros),
         _ => {

@@ -45,9 +45,9 @@ fn common_type(left: &ArrowType, right: &ArrowType) -> Option<ArrowType> {
     use ArrowType::{Date32, Time32, Time64, Timestamp};
     match (left, right) {
         (Timestamp(_, Some(_)), Timestamp(..) | Date32)
-        | (Timestamp(_, None) | Date32, Timestamp(_, Some(_))) => Some(arrow_type(&DataType::TimestampTz)),
+        | (Timestamp(_, None) | Date32, Timestamp(_, Some(_))) => Some(arrow_type(&DataType::TIMESTAMP_TZ)),
         (Timestamp(_, None), Timestamp(_, None) | Date32) | (Date32, Timestamp(_, None)) => {
-            Some(arrow_type(&DataType::Timestamp))
+            Some(arrow_type(&DataType::TIMESTAMP))
         }
         (Time32(_) | Time64(_), Time32(_) | Time64(_)) => Some(ArrowType::Time64(TimeUnit::Microsecond)),
         _ => None,

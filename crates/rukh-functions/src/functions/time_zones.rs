@@ -112,11 +112,11 @@ impl ScalarUDFImpl for TimeZone {
             return Err(undefined_function(TIMEZONE, types));
         }
         let moment = match moment {
-            ArrowType::Timestamp(_, None) => arrow_type(&DataType::Timestamp),
+            ArrowType::Timestamp(_, None) => arrow_type(&DataType::TIMESTAMP),
             ArrowType::Timestamp(..) | ArrowType::Date32 | ArrowType::Null => {
-                arrow_type(&DataType::TimestampTz)
+                arrow_type(&DataType::TIMESTAMP_TZ)
             }
-            text if text.is_string() => arrow_type(&DataType::TimestampTz),
+            text if text.is_string() => arrow_type(&DataType::TIMESTAMP_TZ),
             _ => return Err(undefined_function(TIMEZONE, types)),
         };
         Ok(vec![ArrowType::Utf8, moment])
@@ -124,8 +124,8 @@ impl ScalarUDFImpl for TimeZone {
 
     fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
         match types {
-            [_, ArrowType::Timestamp(_, None)] => Ok(arrow_type(&DataType::TimestampTz)),
-            _ => Ok(arrow_type(&DataType::Timestamp)),
+            [_, ArrowType::Timestamp(_, None)] => Ok(arrow_type(&DataType::TIMESTAMP_TZ)),
+            _ => Ok(arrow_type(&DataType::TIMESTAMP)),
         }
     }
 

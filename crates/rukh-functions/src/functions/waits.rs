@@ -33,7 +33,7 @@ pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
     let all = [
         ("pg_sleep", ArrowType::Float64),
         ("pg_sleep_for", interval),
-        ("pg_sleep_until", arrow_type(&DataType::TimestampTz)),
+        ("pg_sleep_until", arrow_type(&DataType::TIMESTAMP_TZ)),
     ];
     all.into_iter().map(|(name, argument)| {
         let signature = Signature::exact(vec![argument], Volatility::Volatile);

@@ -30,8 +30,8 @@ pub fn any_type() -> BoxedStrategy<DataType> {
         DataType::Real,
         DataType::Double,
         DataType::Date,
-        DataType::Timestamp,
-        DataType::TimestampTz,
+        DataType::TIMESTAMP,
+        DataType::TIMESTAMP_TZ,
         DataType::Uuid,
         DataType::Varchar(None),
         DataType::Varbinary(None),
@@ -80,7 +80,7 @@ pub fn any_value(ty: DataType) -> BoxedStrategy<Datum> {
         )
         .prop_map(move |micros| checked(ty, Datum::Time(micros)))
         .boxed(),
-        DataType::Timestamp | DataType::TimestampTz => near(
+        DataType::Timestamp { .. } | DataType::TimestampTz { .. } => near(
             vec![0, 1, -1, TIMESTAMP_MIN, TIMESTAMP_MAX],
             TIMESTAMP_MIN,
             TIMESTAMP_MAX,

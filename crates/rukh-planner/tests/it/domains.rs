@@ -15,8 +15,8 @@ pub const TYPES: &[DataType] = &[
     DataType::Char(2),
     DataType::Varchar(Some(2)),
     DataType::Date,
-    DataType::Timestamp,
-    DataType::TimestampTz,
+    DataType::TIMESTAMP,
+    DataType::TIMESTAMP_TZ,
     DataType::Time { precision: 0 },
     DataType::Time { precision: 3 },
     DataType::Time { precision: 6 },
@@ -104,7 +104,7 @@ fn raw_values(ty: DataType) -> Vec<Datum> {
         DataType::Time { .. } => [0, 1, 999, 1000, 1_000_000, 1_000_001, DAY_MICROS - 1, DAY_MICROS]
             .map(Datum::Time)
             .to_vec(),
-        DataType::Timestamp | DataType::TimestampTz => instants(),
+        DataType::Timestamp { .. } | DataType::TimestampTz { .. } => instants(),
         DataType::Uuid => [0_u128, 1, 256, u128::MAX, u128::MAX - 1]
             .map(|v| Datum::Uuid(v.to_be_bytes()))
             .to_vec(),
@@ -210,7 +210,12 @@ fn wide_type(ty: DataType) -> DataType {
 /// The types whose constants compare with values of a type.
 pub fn comparable_types(ty: DataType) -> Vec<DataType> {
     let numbers = |ty: &DataType| ty.is_integer() || ty.is_float() || matches!(ty, DataType::Decimal { .. });
-    let instants = |ty: &DataType| matches!(ty, DataType::Date | DataType::Timestamp | DataType::TimestampTz);
+    let instants = |ty: &DataType| {
+        matches!(
+            ty,
+            DataType::Date | DataType::Timestamp { .. } | DataType::TimestampTz { .. }
+        )
+    };
     TYPES
         .iter()
         .filter(|other| {

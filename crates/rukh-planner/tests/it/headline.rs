@@ -201,7 +201,7 @@ fn moves_moments(world: &World, predicate: &Predicate) -> bool {
         let ty = query.term_type(term).map(|found| found.ty);
         found |= matches!(
             ty,
-            Some(DataType::Date | DataType::Timestamp | DataType::TimestampTz)
+            Some(DataType::Date | DataType::Timestamp { .. } | DataType::TimestampTz { .. })
         );
     });
     found

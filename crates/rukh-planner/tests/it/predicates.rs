@@ -143,19 +143,21 @@ fn function(choices: &mut Choices, ty: DataType) -> (Function, DataType) {
         Constant::new(Datum::Int(value), ty)
     };
     match ty {
-        DataType::Date | DataType::Timestamp | DataType::TimestampTz => match choices.below(7) {
-            5 => (Function::Epoch, DataType::Double),
-            6 => {
-                let step = *choices.pick(&[1, 900_000_000, 86_400_000_000, i64::MAX]);
-                let origin = *choices.pick(&[0, 1, -1, i64::MIN, i64::MAX]);
-                (Function::DateBin { step, origin }, DataType::Timestamp)
+        DataType::Date | DataType::Timestamp { .. } | DataType::TimestampTz { .. } => {
+            match choices.below(7) {
+                5 => (Function::Epoch, DataType::Double),
+                6 => {
+                    let step = *choices.pick(&[1, 900_000_000, 86_400_000_000, i64::MAX]);
+                    let origin = *choices.pick(&[0, 1, -1, i64::MIN, i64::MAX]);
+                    (Function::DateBin { step, origin }, DataType::TIMESTAMP)
+                }
+                0 => (Function::DateTrunc(*choices.pick(UNITS)), DataType::TIMESTAMP),
+                1 => (Function::CastDate, DataType::Date),
+                2 => (Function::Year, DataType::Integer),
+                3 => (Function::Add(small(choices)), ty),
+                _ => (Function::Cast(DataType::TIMESTAMP), DataType::TIMESTAMP),
             }
-            0 => (Function::DateTrunc(*choices.pick(UNITS)), DataType::Timestamp),
-            1 => (Function::CastDate, DataType::Date),
-            2 => (Function::Year, DataType::Integer),
-            3 => (Function::Add(small(choices)), ty),
-            _ => (Function::Cast(DataType::Timestamp), DataType::Timestamp),
-        },
+        }
         ty if ty.is_integer() => match choices.below(10) {
             6 => (Function::Multiply(factor(choices)), DataType::BigInt),
             7 => (Function::Divide(factor(choices)), DataType::BigInt),
@@ -226,7 +228,7 @@ fn function(choices: &mut Choices, ty: DataType) -> (Function, DataType) {
             8 => (Function::Multiply(float(choices, ty)), ty),
             9 => (Function::Divide(float(choices, ty)), ty),
             10 => match ty {
-                DataType::Double => (Function::ToTimestamp, DataType::TimestampTz),
+                DataType::Double => (Function::ToTimestamp, DataType::TIMESTAMP_TZ),
                 _ => (Function::Cast(DataType::BigInt), DataType::BigInt),
             },
             0 => (Function::Floor, ty),

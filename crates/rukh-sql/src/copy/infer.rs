@@ -45,8 +45,8 @@ const GUESSES: [DataType; 7] = [
     DataType::BigInt,
     DataType::Double,
     DataType::Date,
-    DataType::Timestamp,
-    DataType::TimestampTz,
+    DataType::TIMESTAMP,
+    DataType::TIMESTAMP_TZ,
     DataType::Uuid,
 ];
 
@@ -99,8 +99,8 @@ fn takes(ty: &DataType, text: &str) -> bool {
         DataType::BigInt => text.parse::<i64>().is_ok_and(|value| value.to_string() == text),
         DataType::Double => is_number(text) && ty.parse_text(text).is_ok(),
         DataType::Date => text.contains('-') && !text.contains(':') && ty.parse_text(text).is_ok(),
-        DataType::Timestamp => text.contains('-') && !has_zone(text) && ty.parse_text(text).is_ok(),
-        DataType::TimestampTz => has_zone(text) && ty.parse_text(text).is_ok(),
+        DataType::Timestamp { .. } => text.contains('-') && !has_zone(text) && ty.parse_text(text).is_ok(),
+        DataType::TimestampTz { .. } => has_zone(text) && ty.parse_text(text).is_ok(),
         DataType::Uuid => text.len() == 36 && ty.parse_text(text).is_ok(),
         _ => false,
     }

@@ -16,8 +16,8 @@ use rukh_keys::{DataType, Datum};
 use rukh_kv::KvError;
 use rukh_syntax::sqlparser::ast::{self, Ident, VisitorMut};
 use rukh_syntax::{
-    AlterAction, AlterTableStatement, ColumnDefinition, Computed, IdentityDefinition, IdentityKind, Name,
-    ObjectName, Ownable, UniqueDefinition, WalkMut, folded,
+    AlterAction, AlterTableStatement, ColumnDefinition, Computed, Expression, IdentityDefinition,
+    IdentityKind, Name, ObjectName, Ownable, UniqueDefinition, WalkMut, folded,
 };
 
 use super::alter_identity::{add_identity, alter_numbers, drop_identity, identity_of, not_so};
@@ -100,10 +100,15 @@ pub(super) fn alter_table(session: &mut Session, statement: &AlterTableStatement
             notices: Vec::new(),
             uniques: Vec::new(),
             sequences: Vec::new(),
+            through: None,
             now,
         };
         for action in &statement.actions {
             change.act(action)?;
+        }
+        if change.through.is_some() && statement.actions.len() > 1 {
+            let message = "a type that other values come with has to be changed by a statement of its own";
+            return Err(SqlError::unsupported(message).into());
         }
         change.next.check_versions().map_err(SqlError::from)?;
         change.notices.drain(..).for_each(|notice| session.notice(notice));
@@ -170,6 +175,8 @@ pub(super) struct Change<'a> {
     uniques: Vec<UniqueDefinition>,
     /// Sequences of columns that are added.
     sequences: Vec<(ColumnId, Sequence)>,
+    /// The table with columns that get another type, before and after.
+    through: Option<Table>,
     /// When the statement began.
     now: i64,
 }
@@ -308,10 +315,16 @@ impl Change<'_> {
                 Ok(())
             }
             AlterAction::SetNullable { column, nullable } => self.set_nullable(column, *nullable),
-            AlterAction::SetType { column, ty } => {
+            AlterAction::SetType { column, ty, using } => {
                 let id = self.next.columns[self.position(column)?].id;
-                self.next =
-                    retyped(self.catalog, &self.next, id, *ty).map_err(|error| error.at(column.position))?;
+                let own = Expression {
+                    expr: ast::Expr::Identifier(Ident::with_quote('"', &column.text)),
+                    position: column.position,
+                };
+                let retyped = retyped(self.catalog, &self.next, id, *ty, (&own, using.as_ref()))
+                    .map_err(|error| error.at(column.position))?;
+                self.next = retyped.table;
+                self.through = retyped.through;
                 Ok(())
             }
             AlterAction::SetLifetime(lifetime) => {
@@ -530,6 +543,7 @@ impl Change<'_> {
         Ok(Alteration {
             sequences: self.sequences.into_iter().filter(is_there).collect(),
             table: self.next,
+            through: self.through,
             indexes,
         })
     }

@@ -1,66 +1,149 @@
-//! ALTER COLUMN … TYPE: to types that hold every value there is as it is.
+//! ALTER COLUMN … TYPE: to types that hold every value there is as it is, and with values that are computed.
 //!
 //! | from                  | to                                                          |
 //! |-----------------------|-------------------------------------------------------------|
 //! | integers              | wider integers                                              |
 //! | REAL                  | DOUBLE                                                      |
 //! | DECIMAL(p, s)         | DECIMAL(more, s)                                            |
-//! | TIME(p)               | TIME(more)                                                  |
+//! | TIME(p), TIMESTAMP(p) | TIME(more), TIMESTAMP(more), with a time zone as before     |
 //! | CHAR(n)               | CHAR(more), VARCHAR, VARCHAR(n or more)                     |
 //! | VARCHAR(n)            | VARCHAR, VARCHAR(more)                                      |
 //! | VARBINARY(n)          | VARBINARY, VARBINARY(more)                                  |
 //!
-//! Rows are not written anew: they name the layout that they were written with, and layouts name types. Keys and
+//! For these, rows are not written anew: they name the layout that they were written with, and layouts name types. Keys and
 //! index entries name none, so that a column in one of them may only get a type of the same encoding, which is
-//! a longer VARCHAR or VARBINARY. Blocks of columnar tables name none either, and have other numbers for REAL than
+//! a longer VARCHAR or VARBINARY, and a finer TIMESTAMP. Blocks of columnar tables name none either, and have other numbers for REAL than
 //! for DOUBLE.
+//!
+//! For other types, and with USING, all rows are written anew, in one batch with the definition. A column of a key, an index or a
+//! CHECK constraint keeps its type.
 
-use rukh_catalog::{Catalog, Column, ColumnId, Table};
+use rukh_catalog::{Catalog, Column, ColumnId, ColumnValues, FamilyId, Table};
 use rukh_keys::DataType;
+use rukh_syntax::{Expression, quoted};
 
+use super::stored::generated_column;
 use crate::expressions::evaluate_default;
 use crate::sequences::sequence_of_default;
 use crate::views::views_on;
-use rukh_error::SqlError;
+use rukh_error::{HIDDEN, SqlError};
 
-/// Returns a table with another type of a column.
+/// A table with another type of a column.
+pub(super) struct Retyped {
+    /// The table as it shall be.
+    pub(super) table: Table,
+    /// The table with the column before and after, if its values are other ones: those after are generated.
+    pub(super) through: Option<Table>,
+}
+
+/// Returns a table with another type of a column, whose values may be computed by `using`; `own` is the column by itself.
 pub(super) fn retyped(
     catalog: &Catalog,
     table: &Table,
     id: ColumnId,
     ty: DataType,
-) -> Result<Table, SqlError> {
+    (own, using): (&Expression, Option<&Expression>),
+) -> Result<Retyped, SqlError> {
     let column = table.column(id).expect("the caller found the column");
-    if column.ty == ty {
-        return Ok(table.clone());
+    if column.ty == ty && using.is_none() {
+        return Ok(Retyped {
+            table: table.clone(),
+            through: None,
+        });
     }
     check_not_read(catalog, table, column)?;
-    if !holds_all(column.ty, ty) {
-        let (from, to) = (column.ty.postgres_name(), ty.postgres_name());
-        let message = format!(
-            "changing the type of column \"{}\" from {from} to {to} is not supported",
-            column.name
-        );
-        return Err(SqlError::unsupported(message).with_hint(
-            "Types can only become wider. Add a column of the new type, fill it by UPDATE, and drop the old one.",
-        ));
-    }
-    if table.is_columnar() && !has_one_vector(column.ty, ty) {
-        let message = format!(
-            "cannot alter type of column \"{}\" because table \"{}\" is columnar",
-            column.name, table.name
-        );
-        return Err(SqlError::unsupported(message));
-    }
-    if !has_one_encoding(column.ty, ty) {
-        check_not_in_key(table, column)?;
-    }
     if let Some(sql) = &column.default
         && sequence_of_default(sql).is_none()
     {
         evaluate_default(sql, &ty, &column.name)?;
     }
-    Ok(table.with_type(id, ty)?)
+    let stays = using.is_none()
+        && holds_all(column.ty, ty)
+        && (!table.is_columnar() || has_one_vector(column.ty, ty));
+    if !stays {
+        return converted(table, column, ty, (own, using));
+    }
+    if !has_one_encoding(column.ty, ty) {
+        check_not_in_key(table, column)?;
+    }
+    Ok(Retyped {
+        table: table.with_type(id, ty)?,
+        through: None,
+    })
+}
+
+/// Has the values of a column computed anew: a column of the new type is generated from it, and takes its place.
+fn converted(
+    table: &Table,
+    column: &Column,
+    ty: DataType,
+    (own, using): (&Expression, Option<&Expression>),
+) -> Result<Retyped, SqlError> {
+    let refused = |why: &str| {
+        let message = format!("cannot alter type of column \"{}\" because {why}", column.name);
+        Err(SqlError::unsupported(message))
+    };
+    check_not_in_key(table, column)?;
+    if let Some(check) = table
+        .checks
+        .iter()
+        .find(|check| check.columns.contains(&column.id))
+    {
+        return refused(&format!("check constraint \"{}\" reads it", check.name));
+    }
+    if column.values.identity.is_some()
+        || column
+            .default
+            .as_deref()
+            .is_some_and(|sql| sequence_of_default(sql).is_some())
+    {
+        return refused("it takes numbers of a sequence");
+    }
+    if column.family != FamilyId(0) {
+        return refused("it is of another family than the first");
+    }
+    if column.values.generated.is_some() {
+        return refused("it is a generated column");
+    }
+    if using.is_none() && !is_assignable(column.ty, ty) {
+        let (name, ty) = (&column.name, ty.postgres_name());
+        let message = format!("column \"{name}\" cannot be cast automatically to type {ty}");
+        let hint = format!("You might need to specify \"USING {}::{ty}\".", quoted(name));
+        return Err(SqlError::statement("42804", message).with_hint(hint));
+    }
+    let after = Column {
+        name: format!("{}{HIDDEN}", column.name),
+        ty,
+        default: None,
+        ..column.clone()
+    };
+    let mut through = table.with_column(after)?;
+    let at = through.columns.len() - 1;
+    let generated = generated_column(&through, &through.columns[at], using.unwrap_or(own), &[])?;
+    through.columns[at].values = ColumnValues {
+        generated: Some(generated),
+        ..ColumnValues::default()
+    };
+    Ok(Retyped {
+        table: through.with_last_in_place_of(column.id)?,
+        through: Some(through),
+    })
+}
+
+/// Whether PostgreSQL assigns values of a type to columns of another without a cast.
+fn is_assignable(from: DataType, to: DataType) -> bool {
+    let is_number = |ty: DataType| ty.is_integer() || ty.is_float() || matches!(ty, DataType::Decimal { .. });
+    let is_moment = |ty| matches!(ty, DataType::Timestamp { .. } | DataType::TimestampTz { .. });
+    match (from, to) {
+        (_, to) if to.is_text() => true,
+        (from, to) if is_number(from) => is_number(to),
+        (from, to) if from.is_bytes() => to.is_bytes(),
+        (DataType::Date, to) => is_moment(to),
+        (from, DataType::Date | DataType::Time { .. }) if is_moment(from) => true,
+        (from, to) if is_moment(from) => is_moment(to),
+        (DataType::Time { .. }, DataType::Time { .. }) => true,
+        (from, to) => from == to,
+    }
 }
 
 /// Whether each value of a type is one of another, in the same form.
@@ -75,7 +158,11 @@ fn holds_all(from: DataType, to: DataType) -> bool {
                 scale: same,
             },
         ) => scale == same && precision <= wider,
-        (DataType::Time { precision }, DataType::Time { precision: finer }) => precision <= finer,
+        (DataType::Time { precision }, DataType::Time { precision: finer })
+        | (DataType::Timestamp { precision }, DataType::Timestamp { precision: finer })
+        | (DataType::TimestampTz { precision }, DataType::TimestampTz { precision: finer }) => {
+            precision <= finer
+        }
         (DataType::Char(length), DataType::Char(longer)) => length <= longer,
         // As many bytes are as many characters at most.
         (DataType::Char(length), DataType::Varchar(limit)) => grows(length, limit),
@@ -99,7 +186,10 @@ fn has_one_vector(from: DataType, to: DataType) -> bool {
 fn has_one_encoding(from: DataType, to: DataType) -> bool {
     matches!(
         (from, to),
-        (DataType::Varchar(_), DataType::Varchar(_)) | (DataType::Varbinary(_), DataType::Varbinary(_))
+        (DataType::Varchar(_), DataType::Varchar(_))
+            | (DataType::Varbinary(_), DataType::Varbinary(_))
+            | (DataType::Timestamp { .. }, DataType::Timestamp { .. })
+            | (DataType::TimestampTz { .. }, DataType::TimestampTz { .. })
     )
 }
 

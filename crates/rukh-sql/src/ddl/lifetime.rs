@@ -31,7 +31,7 @@ pub(super) fn set_lifetime(
             let ty = column.map(|column| column.ty);
             if !matches!(
                 ty,
-                Some(DataType::Date | DataType::Timestamp | DataType::TimestampTz)
+                Some(DataType::Date | DataType::Timestamp { .. } | DataType::TimestampTz { .. })
             ) {
                 let message = format!("TTL cannot count from column \"{}\"", name.text);
                 return Err(SqlError::statement("42804", message)

@@ -694,7 +694,7 @@ fn roles(source: &Source<'_>) -> Vec<Vec<Cell>> {
             false,
             -1,
             "********",
-            role.valid_until.map_or_else(null, |until| DataType::TimestampTz
+            role.valid_until.map_or_else(null, |until| DataType::TIMESTAMP_TZ
                 .format_text(&Datum::Timestamp(until))
                 .into()),
             role.superuser,

@@ -194,7 +194,10 @@ fn is_timestamp(expr: &Expr) -> bool {
         Expr::Nested(inner) => return is_timestamp(inner),
         _ => return false,
     };
-    matches!(data_type(ty), Ok(DataType::Timestamp | DataType::TimestampTz))
+    matches!(
+        data_type(ty),
+        Ok(DataType::Timestamp { .. } | DataType::TimestampTz { .. })
+    )
 }
 
 /// Names the column of a function after its alias.

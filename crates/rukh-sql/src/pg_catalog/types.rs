@@ -82,8 +82,8 @@ pub(crate) fn oid_of(ty: &DataType) -> i64 {
         DataType::Decimal { .. } => 1700,
         DataType::Date => 1082,
         DataType::Time { .. } => 1083,
-        DataType::Timestamp => 1114,
-        DataType::TimestampTz => 1184,
+        DataType::Timestamp { .. } => 1114,
+        DataType::TimestampTz { .. } => 1184,
         DataType::Uuid => 2950,
         DataType::Char(_) => 1042,
         DataType::Varchar(None) => 25,
@@ -104,7 +104,13 @@ pub(crate) fn modifier_of(ty: &DataType) -> i64 {
     match ty {
         DataType::Decimal { precision, scale } => (i64::from(*precision) << 16 | i64::from(*scale)) + 4,
         DataType::Char(length) | DataType::Varchar(Some(length)) => i64::from(*length) + 4,
-        DataType::Time { precision } if *precision < 6 => i64::from(*precision),
+        DataType::Time { precision }
+        | DataType::Timestamp { precision }
+        | DataType::TimestampTz { precision }
+            if *precision < 6 =>
+        {
+            i64::from(*precision)
+        }
         _ => -1,
     }
 }

@@ -530,7 +530,7 @@ fn set_options(
     if let Some(until) = &options.valid_until {
         role.valid_until = match until.text.trim() {
             "infinity" => None,
-            text => match DataType::TimestampTz.parse_text(text) {
+            text => match DataType::TIMESTAMP_TZ.parse_text(text) {
                 Ok(Datum::Timestamp(micros)) => Some(micros),
                 Ok(_) => None,
                 Err(error) => return Err(SqlError::from(error).at(until.position)),

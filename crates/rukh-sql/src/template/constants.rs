@@ -114,8 +114,8 @@ pub(crate) fn constant_of_literal(literal: &Literal, ty: DataType) -> Option<Con
             | DataType::Uuid
             | DataType::Date
             | DataType::Time { .. }
-            | DataType::Timestamp
-            | DataType::TimestampTz => ty.parse_text(text).ok()?,
+            | DataType::Timestamp { .. }
+            | DataType::TimestampTz { .. } => ty.unrounded().parse_text(text).ok()?,
             _ => return None,
         },
         Literal::Integer(value) => {
@@ -136,8 +136,8 @@ pub(crate) fn constant_of_literal(literal: &Literal, ty: DataType) -> Option<Con
         }
         Literal::Decimal { unscaled, scale } => return constant_of_number(*unscaled, *scale, ty),
         Literal::Typed(of, text) => match (of, ty) {
-            (LiteralType::Date, DataType::Date) | (LiteralType::Timestamp, DataType::Timestamp) => {
-                ty.parse_text(text).ok()?
+            (LiteralType::Date, DataType::Date) | (LiteralType::Timestamp, DataType::Timestamp { .. }) => {
+                ty.unrounded().parse_text(text).ok()?
             }
             _ => return None,
         },

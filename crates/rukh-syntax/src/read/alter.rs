@@ -449,10 +449,18 @@ fn alter_column(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
         let position = reader.position();
         let ty = reader.data_type()?;
         let ty = data_type(&ty).map_err(|error| error.at(position))?;
-        if reader.peeks_any(&["using", "collate"]) {
-            return Err(reader.unsupported("USING and COLLATE in ALTER COLUMN TYPE are not supported"));
+        if reader.peeks(&["collate"]) {
+            return Err(reader.unsupported("COLLATE in ALTER COLUMN TYPE is not supported"));
         }
-        return Ok(AlterAction::SetType { column, ty });
+        let using = match reader.accept(&["using"]) {
+            false => None,
+            true => {
+                let position = reader.position();
+                let expr = reader.expression()?;
+                Some(Expression { expr, position })
+            }
+        };
+        return Ok(AlterAction::SetType { column, ty, using });
     }
     if let Some(action) = alter_identity(reader, &column)? {
         return Ok(action);

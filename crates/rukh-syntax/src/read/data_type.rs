@@ -18,14 +18,10 @@ use rukh_error::SqlError;
 /// | `TIMESTAMPTZ`                         | TIMESTAMP WITH TIME ZONE   |
 ///
 /// Fails with 42704 on a type that is not known, 22023 on a bad length or precision, and 0A000 on
-/// arrays and on timestamps that do not keep microseconds.
+/// arrays.
 pub fn data_type(parsed: &Parsed) -> Result<DataType, SqlError> {
     match parsed {
         Parsed::Float(ExactNumberInfo::Precision(bits)) => float(*bits),
-        Parsed::Timestamp(Some(digits), _) if *digits != 6 => Err(SqlError::unsupported(format!(
-            "TIMESTAMP({digits}) is not supported"
-        ))
-        .with_hint("Timestamps keep microseconds: TIMESTAMP.")),
         Parsed::Time(digits, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => match digits {
             None => named("time"),
             Some(digits) => named(&format!("time({digits})")),

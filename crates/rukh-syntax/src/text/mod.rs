@@ -2,6 +2,7 @@
 
 mod dialect;
 mod number;
+mod parameters;
 mod past;
 mod source;
 mod spelling;
@@ -11,6 +12,7 @@ mod words;
 
 pub use dialect::RukhDialect;
 pub use number::is_double;
+pub use parameters::with_wide_number;
 pub use past::Period;
 pub(crate) use past::respell as respell_past;
 pub(crate) use source::Source;

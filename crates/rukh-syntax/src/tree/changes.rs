@@ -132,6 +132,8 @@ pub enum AlterAction {
         column: Name,
         /// Its new type.
         ty: DataType,
+        /// USING: what the new value is computed from.
+        using: Option<Expression>,
     },
     /// SET (ttl = …), or RESET (ttl).
     SetLifetime(LifetimeDefinition),

@@ -101,12 +101,17 @@ fn ordered_aggregates(table: &RandomTable, random: &mut StdRng) -> (String, Stri
 
 /// Draws differences of times: shown, compared, sorted, grouped, added up. `None` of a table without times.
 pub(super) fn differences(table: &RandomTable, random: &mut StdRng) -> Option<(String, String)> {
-    let is_time = |column: &&RandomColumn| matches!(column.ty, DataType::Timestamp | DataType::TimestampTz);
+    let is_time = |column: &&RandomColumn| {
+        matches!(
+            column.ty,
+            DataType::Timestamp { .. } | DataType::TimestampTz { .. }
+        )
+    };
     let times: Vec<&RandomColumn> = table.columns.iter().filter(is_time).collect();
     let one = times.choose(random)?;
     let alike: Vec<&&RandomColumn> = times.iter().filter(|other| other.ty == one.ty).collect();
     let type_name = match one.ty {
-        DataType::Timestamp => "TIMESTAMP",
+        DataType::Timestamp { .. } => "TIMESTAMP",
         _ => "TIMESTAMPTZ",
     };
     let other = match random.random_bool(0.5) {

@@ -1,5 +1,6 @@
 //! A query on a table of known rows, made as small as possible while it fails.
 
+use super::computed::SEQUENCE;
 use super::query::Query;
 use super::schema::{RandomIndex, RandomTable};
 use super::value::Constant;
@@ -21,7 +22,7 @@ pub struct SmallCase {
 impl SmallCase {
     /// Returns the statements that make table, rows and indexes on Rukh.
     pub fn setup(&self) -> Vec<String> {
-        let mut statements = vec![self.table.create_sql()];
+        let mut statements = vec![self.table.create_sql(), format!("CREATE SEQUENCE {SEQUENCE}")];
         statements.extend(self.insert());
         statements.extend(
             self.indexes

@@ -147,7 +147,7 @@ pub fn simple_condition(table: &RandomTable, random: &mut StdRng) -> Condition {
 
 fn test(table: &RandomTable, random: &mut StdRng) -> Condition {
     let column = table.columns.choose(random).expect("a table has columns");
-    match random.random_range(0..20) {
+    match random.random_range(0..21) {
         0..=7 => comparison(column, random),
         8..=9 => in_list(column, random),
         10..=11 => between(column, random),
@@ -157,6 +157,7 @@ fn test(table: &RandomTable, random: &mut StdRng) -> Condition {
         15 => row_in(table, random),
         16 => two_columns(table, column, random),
         17 => distinct(column, random),
+        18 if is_number(&column.ty) => beyond_domain(column, random),
         _ => by_type(column, random),
     }
 }
@@ -209,6 +210,47 @@ fn between(column: &RandomColumn, random: &mut StdRng) -> Condition {
         Part::Sql(" AND ".to_owned()),
         Part::Constant(constant(&column.ty, random)),
     ])
+}
+
+fn is_number(ty: &DataType) -> bool {
+    ty.is_integer() || ty.is_float() || matches!(ty, DataType::Decimal { .. })
+}
+
+/// Numbers that some or all types of numbers do not hold: too great, or with too many digits behind the point.
+const BEYOND: [&str; 12] = [
+    "128",
+    "-32769",
+    "2147483648",
+    "-9223372036854775809",
+    "18446744073709551616",
+    "99999999999999999999999999999999999999",
+    "-123456789012345678901234567890.5",
+    "10000000000000000000000000000000000000000",
+    "-1e40",
+    "1e-45",
+    "0.99999999999999999999999999999999999999999999999999",
+    "-0.00000000000000000000000000000000000000000000000001",
+];
+
+/// Compares with numbers that the column's type does not hold.
+fn beyond_domain(column: &RandomColumn, random: &mut StdRng) -> Condition {
+    let mut number = || *BEYOND.choose(random).expect("there are numbers");
+    let (one, other) = (number(), number());
+    let name = &column.name;
+    let not = if random.random_bool(0.3) { "NOT " } else { "" };
+    match random.random_range(0..5) {
+        0 | 1 => sql_test(format!("{name} {} {one}", operator(random))),
+        2 => Condition::Test(vec![
+            Part::Sql(format!("{name} {not}IN ({one}, ")),
+            Part::Constant(exact(&column.ty, random)),
+            Part::Sql(format!(", {other})")),
+        ]),
+        3 => Condition::Test(vec![
+            Part::Sql(format!("{name} {not}BETWEEN {one} AND ")),
+            Part::Constant(constant(&column.ty, random)),
+        ]),
+        _ => sql_test(format!("{name} {not}BETWEEN {one} AND {other}")),
+    }
 }
 
 fn null_test(column: &RandomColumn, random: &mut StdRng) -> Condition {
@@ -334,7 +376,7 @@ fn by_type(column: &RandomColumn, random: &mut StdRng) -> Condition {
             format!("{name} * 0 IS NULL"),
             format!("{name} / 2 {operator} 1"),
         ],
-        DataType::Timestamp | DataType::TimestampTz => vec![
+        DataType::Timestamp { .. } | DataType::TimestampTz { .. } => vec![
             format!("CAST({name} AS DATE) {operator} DATE '2012-01-01'"),
             format!("date_trunc('day', {name}) {operator} '2012-01-01 00:00:00'"),
             format!("date_trunc('hour', {name}) {operator} '2012-01-01 01:00:00'"),

@@ -11,6 +11,7 @@
 mod aggregated;
 mod case;
 mod change;
+mod computed;
 mod condition;
 mod query;
 mod schema;
@@ -18,6 +19,7 @@ mod value;
 
 pub use case::{SmallCase, row_of_texts};
 pub use change::{Change, values};
+pub use computed::SEQUENCE;
 pub use condition::{Condition, condition};
 pub use query::{Query, query};
 pub use schema::{RandomColumn, RandomIndex, RandomKeyElement, RandomTable};

@@ -6,6 +6,7 @@ use rand::seq::{IndexedRandom, SliceRandom};
 use rukh_keys::DataType;
 
 use super::aggregated::{above_aggregates, differences};
+use super::computed::{numbered, quotients};
 use super::condition::{Condition, condition};
 use super::schema::{RandomColumn, RandomTable};
 use super::value::Constant;
@@ -52,7 +53,7 @@ impl Query {
 /// Draws a query.
 pub fn query(table: &RandomTable, random: &mut StdRng) -> Query {
     let condition = condition(table, random);
-    let (select, rest) = match random.random_range(0..20) {
+    let (select, rest) = match random.random_range(0..22) {
         0..=3 => (
             format!("SELECT {} FROM t", some_names(table, random)),
             String::new(),
@@ -66,6 +67,8 @@ pub fn query(table: &RandomTable, random: &mut StdRng) -> Query {
         15 => one_per_group(table, random),
         16..=17 => above_aggregates(table, random),
         18 => differences(table, random).unwrap_or_else(|| above_aggregates(table, random)),
+        19 => quotients(table, random).unwrap_or_else(|| aggregates(table, random)),
+        20 => numbered(table, random),
         _ => ("SELECT * FROM t".to_owned(), String::new()),
     };
     Query {

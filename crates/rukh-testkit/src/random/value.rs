@@ -93,7 +93,7 @@ fn literal(ty: &DataType, text: &str) -> String {
         DataType::Real => format!("CAST('{text}' AS REAL)"),
         DataType::Double if text.contains(['N', 'I']) => format!("CAST('{text}' AS DOUBLE PRECISION)"),
         DataType::Date => format!("DATE '{text}'"),
-        DataType::Timestamp => format!("TIMESTAMP '{text}'"),
+        DataType::Timestamp { .. } => format!("TIMESTAMP '{text}'"),
         DataType::Binary(_) | DataType::Varbinary(_) => format!("x'{}'", text.trim_start_matches("\\x")),
         _ if ty.is_integer() => text.to_owned(),
         DataType::Boolean | DataType::Double | DataType::Decimal { .. } => text.to_owned(),
@@ -169,8 +169,8 @@ fn pool(ty: &DataType) -> Vec<&'static str> {
         ],
         DataType::Time { precision: 6 } => vec!["00:00:00", "00:00:00.000001", "12:30:00", "23:59:59.999999"],
         DataType::Time { .. } => vec!["00:00:00", "00:00:00.001", "12:30:00", "23:59:59.999"],
-        DataType::Timestamp => TIMESTAMPS.to_vec(),
-        DataType::TimestampTz => TIMESTAMPS_TZ.to_vec(),
+        DataType::Timestamp { .. } => TIMESTAMPS.to_vec(),
+        DataType::TimestampTz { .. } => TIMESTAMPS_TZ.to_vec(),
         DataType::Uuid => vec![
             "00000000-0000-0000-0000-000000000000",
             "0f0e0d0c-0b0a-0908-0706-050403020100",
@@ -279,12 +279,12 @@ fn outside(ty: &DataType) -> Vec<(DataType, &'static str)> {
             ]
         }
         DataType::Date => vec![
-            (DataType::Timestamp, "2012-01-01 01:00:00"),
-            (DataType::Timestamp, "2012-01-02 00:00:00"),
+            (DataType::TIMESTAMP, "2012-01-01 01:00:00"),
+            (DataType::TIMESTAMP, "2012-01-02 00:00:00"),
         ],
-        DataType::Timestamp => vec![
+        DataType::Timestamp { .. } => vec![
             (DataType::Date, "2012-01-02"),
-            (DataType::Timestamp, "2011-12-31 23:59:59.999999"),
+            (DataType::TIMESTAMP, "2011-12-31 23:59:59.999999"),
         ],
         DataType::Varchar(_) => vec![
             (DataType::Varchar(None), "aaaaaaaaaaaa"),
@@ -323,8 +323,8 @@ mod tests {
             DataType::Date,
             DataType::Time { precision: 3 },
             DataType::Time { precision: 6 },
-            DataType::Timestamp,
-            DataType::TimestampTz,
+            DataType::TIMESTAMP,
+            DataType::TIMESTAMP_TZ,
             DataType::Uuid,
             DataType::Char(3),
             DataType::Varchar(None),

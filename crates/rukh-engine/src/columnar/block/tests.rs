@@ -28,7 +28,7 @@ const TYPES: [DataType; 16] = [
     },
     DataType::Date,
     DataType::Time { precision: 3 },
-    DataType::Timestamp,
+    DataType::TIMESTAMP,
     DataType::Uuid,
     DataType::Char(6),
     DataType::Varchar(None),
@@ -67,7 +67,7 @@ fn datum(ty: DataType) -> BoxedStrategy<Datum> {
         .boxed(),
         DataType::Date => (-800_000_i32..800_000).prop_map(Datum::Date).boxed(),
         DataType::Time { .. } => (0_i64..86_400_000).prop_map(|v| Datum::Time(v * 1000)).boxed(),
-        DataType::Timestamp => int(50).prop_map(Datum::Timestamp).boxed(),
+        DataType::Timestamp { .. } => int(50).prop_map(Datum::Timestamp).boxed(),
         DataType::Uuid => (0_u8..4, any::<u8>())
             .prop_map(|(a, b)| Datum::Uuid([a, b].repeat(8).try_into().unwrap()))
             .boxed(),

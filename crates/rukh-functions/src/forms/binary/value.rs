@@ -67,7 +67,7 @@ pub fn read(bytes: &[u8], ty: &DataType) -> Option<Datum> {
             Datum::Date(days.checked_add(EPOCH_DAYS)?)
         }
         DataType::Time { .. } => Datum::Time(i64::from_be_bytes(bytes.try_into().ok()?)),
-        DataType::Timestamp | DataType::TimestampTz => {
+        DataType::Timestamp { .. } | DataType::TimestampTz { .. } => {
             let micros = i64::from_be_bytes(bytes.try_into().ok()?);
             Datum::Timestamp(micros.checked_add(EPOCH_MICROS)?)
         }

@@ -148,12 +148,6 @@ fn create_table_errors() {
             at,
         ),
         (
-            "CREATE TABLE t (a TIMESTAMP(3))",
-            "0A000",
-            "TIMESTAMP(3) is not supported",
-            at,
-        ),
-        (
             "CREATE TABLE t (a )",
             "42601",
             "syntax error at or near \")\"",

@@ -310,7 +310,10 @@ fn action(action: &AlterAction) -> String {
             ttl_micros,
             versions,
         } => format!("set family {} {ttl_micros:?} {versions:?}", family.text),
-        AlterAction::SetType { column, ty } => format!("{} type {ty}", column.text),
+        AlterAction::SetType { column, ty, using } => match using {
+            None => format!("{} type {ty}", column.text),
+            Some(using) => format!("{} type {ty} using {}", column.text, using.expr),
+        },
         AlterAction::SetLifetime(lifetime) => match lifetime.ttl_micros {
             None => "ttl none".to_string(),
             Some(micros) => {

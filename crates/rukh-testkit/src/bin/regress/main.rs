@@ -6,9 +6,8 @@
 //! | `sqlite`     | `test` of its sources                      | a choice that PostgreSQL can run    |
 //! | `duckdb`     | `test/sql` of its repository               | those of queries and changes        |
 //!
-//! For each file it prints how many statements answer the same, how many differ, are known to differ, give the same rows in another order
-//! (ORDER BY may have ties; the random comparison of `tests/random.rs` is the one of orders), and are refused, and why. It
-//! fails if a statement differs that `tests/regress/SUITE.known` does not list, or no longer differs that it lists. `--out DIRECTORY` keeps
+//! For each file it prints how many statements answer the same, how many differ, are known to differ, and are refused, and why. Rows in
+//! another order differ where there is an ORDER BY. It fails if a statement differs that `tests/regress/SUITE.known` does not list, or no longer differs that it lists. `--out DIRECTORY` keeps
 //! what differs and what is refused, a file for each of the suite's.
 
 mod known;
@@ -149,8 +148,8 @@ fn run() -> Result<bool, Failure> {
     };
     let (mut total, mut failures) = (Tally::default(), 0);
     println!(
-        "{:<28} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}",
-        name, "same", "differ", "known", "order", "refused", "of"
+        "{:<28} {:>7} {:>7} {:>7} {:>7} {:>7}",
+        name, "same", "differ", "known", "refused", "of"
     );
     for file in &files {
         let played = play_file(suite, &directory, file, &known)?;
@@ -237,8 +236,6 @@ fn tests_below(folder: &Path, root: &Path, files: &mut Vec<String>) -> Result<()
 struct Tally {
     same: usize,
     known: usize,
-    /// Those whose rows come in another order, though there is an ORDER BY, which may have ties.
-    order: usize,
     refused: BTreeMap<String, usize>,
     /// Statements that differ and are not listed.
     unknown: Vec<String>,
@@ -252,17 +249,16 @@ impl Tally {
     fn counts(&self) -> String {
         let refused: usize = self.refused.values().sum();
         let differ = self.unknown.len();
-        let all = self.same + self.known + self.order + differ + refused;
+        let all = self.same + self.known + differ + refused;
         format!(
-            "{:>7} {differ:>7} {:>7} {:>7} {refused:>7} {all:>7}",
-            self.same, self.known, self.order
+            "{:>7} {differ:>7} {:>7} {refused:>7} {all:>7}",
+            self.same, self.known
         )
     }
 
     fn add(&mut self, other: &Tally) {
         self.same += other.same;
         self.known += other.known;
-        self.order += other.order;
         for (reason, count) in &other.refused {
             *self.refused.entry(reason.clone()).or_default() += count;
         }
@@ -333,15 +329,6 @@ fn play_file(suite: Suite, directory: &Path, file: &str, known: &Known) -> Resul
                     Some(_) => tally.known += 1,
                     None => tally.unknown.push(sql),
                 }
-            }
-            Verdict::OtherOrder { rukh, postgres } => {
-                tally.order += 1;
-                writeln!(
-                    tally.report,
-                    "ORDER\n{sql};\n-- rukh\n{}-- postgresql\n{}",
-                    shown(&rukh),
-                    shown(&postgres)
-                )?;
             }
             Verdict::Differs { rukh, postgres } => {
                 writeln!(

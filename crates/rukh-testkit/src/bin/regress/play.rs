@@ -21,10 +21,8 @@ const ROW: &str = "rukh_row";
 pub enum Verdict {
     /// The same rows, and the same order where it was asked for.
     Same,
-    /// Rukh gives other rows.
+    /// Rukh gives other rows, or the same in another order though ORDER BY stands at the end.
     Differs { rukh: Answer, postgres: Answer },
-    /// The rows are the same, in an order that differs though ORDER BY stands at the end; there may be ties.
-    OtherOrder { rukh: Answer, postgres: Answer },
     /// Rukh refuses what PostgreSQL does.
     Refused { sqlstate: String, message: String },
     /// Rukh fails: an internal error, a lost connection, or a message that shows the inside of a library.
@@ -291,13 +289,9 @@ fn verdict(sql: &str, mut rukh: Answer, mut postgres: Answer) -> Verdict {
     let (ordered_rukh, ordered_postgres) = (rukh.clone(), postgres.clone());
     rukh.rows.sort();
     postgres.rows.sort();
-    match (rukh == postgres, is_ordered) {
-        (true, false) => Verdict::Same,
-        (true, true) => Verdict::OtherOrder {
-            rukh: ordered_rukh,
-            postgres: ordered_postgres,
-        },
-        (false, _) => Verdict::Differs {
+    match rukh == postgres && !is_ordered {
+        true => Verdict::Same,
+        false => Verdict::Differs {
             rukh: ordered_rukh,
             postgres: ordered_postgres,
         },
