@@ -252,6 +252,10 @@ fn arrow_error(error: ArrowError) -> SqlError {
         ArrowError::CastError(message) if message.contains("Struct(") => {
             SqlError::unsupported("rows as values are not supported here")
         }
+        ArrowError::CastError(message) if message.contains(" is out of range ") => {
+            let ty = message.rsplit(' ').next().unwrap_or_default();
+            SqlError::statement("22003", format!("{} out of range", postgres_type(ty)))
+        }
         ArrowError::CastError(message) => match between(&message, "an't cast value ", " to type ") {
             Some(_) => {
                 let ty = message.rsplit(' ').next().unwrap_or_default();

@@ -113,6 +113,15 @@ impl ColumnBuilder {
     }
 }
 
+/// Makes an array of values of a type.
+pub fn array_of(ty: &DataType, values: &[Datum]) -> Result<ArrayRef, SqlError> {
+    let mut builder = ColumnBuilder::new(ty, values.len());
+    for value in values {
+        builder.append(value.as_ref())?;
+    }
+    Ok(builder.finish())
+}
+
 /// Collects rows into a [`RecordBatch`] of a fixed schema.
 pub struct BatchBuilder {
     schema: SchemaRef,

@@ -2,4 +2,6 @@
 
 pub mod numbers;
 pub mod read;
+pub mod table;
 pub mod texts;
+pub mod times;

@@ -19,6 +19,7 @@ pub mod interval_scale;
 pub mod json;
 pub mod moment_parts;
 pub mod moments;
+pub mod outer_aggregate;
 pub mod overlay;
 pub mod pg_typeof;
 pub mod regex;
@@ -41,7 +42,6 @@ use datafusion::logical_expr::ScalarUDF;
 pub fn functions() -> Vec<Arc<ScalarUDF>> {
     use datafusion::functions::{datetime, string, unicode};
     let sign = datafusion::functions::math::signum().as_ref().clone();
-    let random = string::uuid().as_ref().clone();
     let substr = unicode::substr().as_ref().clone();
     let ours = vec![
         byte_length::beside(string::octet_length()),
@@ -63,7 +63,7 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         round_moment::round_moment(),
         wide_number::wide_number(),
         to_uuid::to_uuid(),
-        Arc::new(random.with_aliases(["gen_random_uuid"])),
+        to_uuid::random_uuid(),
         Arc::new(substr.with_aliases(["string_agg_joined"])),
     ];
     ours.into_iter()

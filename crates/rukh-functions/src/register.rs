@@ -4,7 +4,7 @@ use datafusion::execution::FunctionRegistry;
 use datafusion::execution::session_state::SessionState;
 
 use crate::aggregates::aggregates;
-use crate::functions::functions;
+use crate::functions::{functions, outer_aggregate};
 use crate::result_types;
 
 /// Adds the functions to a session of DataFusion, in the place of its own where they have the same name.
@@ -19,6 +19,7 @@ pub fn register(state: &mut SessionState) {
             .register_udaf(aggregate)
             .expect("aggregates of a session can be replaced");
     }
+    outer_aggregate::register(state).expect("functions of a session can be added to");
     for window in result_types::windows() {
         state
             .register_udwf(window)

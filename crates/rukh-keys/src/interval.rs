@@ -202,6 +202,9 @@ fn read_words(text: &str) -> Option<Interval> {
             // Years and months of the SQL standard.
             reader.eat('-');
             let months = reader.number().filter(|months| *months < 12.0)?;
+            if reader.0.starts_with('-') {
+                return None;
+            }
             interval.add(sign * (whole * 12.0 + months), 0.0, 0.0)?;
         } else {
             reader.blanks();

@@ -44,7 +44,6 @@ mod layout;
 mod mask;
 mod output;
 mod range;
-mod stored_type;
 mod successor;
 mod types;
 

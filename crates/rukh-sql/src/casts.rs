@@ -4,7 +4,7 @@
 //! |---------------------------|--------------------------------------|
 //! | `CAST(x AS VARCHAR(3))`   | `left(CAST(x AS VARCHAR), 3)`        |
 //! | `CAST(x AS CHAR(3))`      | `rtrim(left(CAST(x AS VARCHAR), 3))` |
-//! | `CAST(x AS UUID)`         | `to_uuid(CAST(x AS VARCHAR))`        |
+//! | `CAST(x AS UUID)`         | `to_uuid(x)`                         |
 //! | `UUID 'a0ee…'`            | `to_uuid('a0ee…')`                   |
 //! | `CAST(x AS TIMESTAMP(3))` | `round_moment(CAST(x AS TIMESTAMP), 3)`, TIME alike |
 //! | `1e300`, `-1e300`         | `wide_number('1e300')`, see there    |
@@ -15,6 +15,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use rukh_functions::functions::round_moment::ROUND_MOMENT;
+use rukh_functions::functions::to_uuid::TO_UUID;
 use rukh_functions::functions::wide_number::WIDE_NUMBER;
 use rukh_keys::{DataType, Interval};
 use rukh_syntax::sqlparser::ast::{self, CastKind, Expr, TypedString, Value, VisitorMut};
@@ -71,7 +72,16 @@ fn spelled(expr: &Expr) -> Option<Expr> {
             match data_type(ty).ok()? {
                 DataType::Varchar(Some(length)) => Some(left(text(), length)),
                 DataType::Char(length) => Some(call("rtrim", vec![left(text(), length)])),
-                DataType::Uuid => Some(call("to_uuid", vec![text()])),
+                DataType::Uuid => {
+                    // A parameter has the type of the cast, and a text that of its own.
+                    let is_parameter = matches!(expr.as_ref(), Expr::Value(value) if matches!(value.value, Value::Placeholder(_)));
+                    let value = if is_parameter {
+                        text()
+                    } else {
+                        expr.as_ref().clone()
+                    };
+                    Some(call(TO_UUID, vec![value]))
+                }
                 DataType::Time { precision }
                 | DataType::Timestamp { precision }
                 | DataType::TimestampTz { precision }
@@ -86,7 +96,7 @@ fn spelled(expr: &Expr) -> Option<Expr> {
             data_type: ast::DataType::Uuid,
             value,
             ..
-        }) => Some(call("to_uuid", vec![Expr::Value(value.clone())])),
+        }) => Some(call(TO_UUID, vec![Expr::Value(value.clone())])),
         Expr::TypedString(typed) => {
             let (DataType::Time { precision }
             | DataType::Timestamp { precision }
@@ -295,10 +305,7 @@ mod tests {
                 "a::varchar(3), CAST(b AS CHAR(2))",
                 "left(CAST(a AS VARCHAR), 3), rtrim(left(CAST(b AS VARCHAR), 2))",
             ),
-            (
-                "UUID 'x', c::uuid, d::int",
-                "to_uuid('x'), to_uuid(CAST(c AS VARCHAR)), d::INT",
-            ),
+            ("UUID 'x', c::uuid, d::int", "to_uuid('x'), to_uuid(c), d::INT"),
         ];
         for (written, expected) in cases {
             let statement = parse(&format!("SELECT {written} FROM t")).expect("a statement");

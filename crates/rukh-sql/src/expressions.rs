@@ -49,7 +49,6 @@ static STATE: LazyLock<SessionState> = LazyLock::new(|| {
 pub(crate) fn register_functions(state: &mut SessionState) {
     use datafusion::execution::FunctionRegistry;
     rukh_functions::register(state);
-    crate::outer_aggregates::register(state).expect("functions of a session can be added to");
     state
         .register_expr_planner(Arc::new(Intervals))
         .expect("planners of a session can be added to");

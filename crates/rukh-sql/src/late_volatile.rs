@@ -1,8 +1,8 @@
 //! `SELECT id, nextval('s') … ORDER BY x LIMIT 3` numbers the rows as they are sorted, and three of them only.
 //!
 //! DataFusion computes the select list below the sort. Here what is volatile in it, but for subqueries, and is no sort key, is computed above the
-//! sort, as PostgreSQL does (`make_sort_input_target` of its planner). LIMIT is pushed below the select list by DataFusion, but below
-//! subqueries that run once for each row (`correlated`) here.
+//! sort, as PostgreSQL does (`make_sort_input_target` of its planner). LIMIT goes below the select list, OFFSET does not: rows that it
+//! skips are computed.
 //!
 //! ```text
 //! Sort: x                                  Projection: id, nextval('s'), x
@@ -17,11 +17,12 @@ use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions::expr_fn::random;
-use datafusion::logical_expr::logical_plan::{Limit, Projection, Sort};
-use datafusion::logical_expr::{Expr, LogicalPlan, lit, when};
+use datafusion::logical_expr::logical_plan::{FetchType, Limit, Projection, SkipType, Sort};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, lit, when};
 use rukh_error::{HIDDEN, SqlError};
 
 use crate::correlated::is_volatile_correlated;
+use crate::once::apart;
 use crate::outer_columns::query_of;
 
 /// Computes volatile expressions of select lists after ORDER BY.
@@ -119,26 +120,45 @@ fn has_query(expr: &Expr) -> DataFusionResult<bool> {
     expr.exists(|part| Ok(query_of(part).is_some()))
 }
 
-/// Puts a limit below a select list with subqueries that run once for each row.
-fn after_limit(mut limit: Limit) -> DataFusionResult<Transformed<LogicalPlan>> {
-    let is_concerned = match limit.input.as_ref() {
-        LogicalPlan::Projection(list) => list.expr.iter().try_fold(false, |any, expr| {
-            Ok::<_, DataFusionError>(any || has_volatile_query(expr)?)
-        })?,
-        _ => false,
+/// Computes what is volatile in a select list for the rows that LIMIT lets through, and for those that OFFSET skips, as PostgreSQL does.
+fn after_limit(limit: Limit) -> DataFusionResult<Transformed<LogicalPlan>> {
+    let LogicalPlan::Projection(list) = limit.input.as_ref() else {
+        return Ok(Transformed::no(LogicalPlan::Limit(limit)));
     };
-    match Arc::unwrap_or_clone(limit.input) {
-        LogicalPlan::Projection(list) if is_concerned => {
-            limit.input = list.input;
-            let limit = Arc::new(LogicalPlan::Limit(limit));
-            let list = Projection::try_new(list.expr, limit)?;
-            Ok(Transformed::yes(LogicalPlan::Projection(list)))
-        }
-        input => {
-            limit.input = Arc::new(input);
-            Ok(Transformed::no(LogicalPlan::Limit(limit)))
-        }
+    if let LogicalPlan::Projection(_) = list.input.as_ref()
+        && !list.expr.iter().any(Expr::is_volatile)
+    {
+        // What leaves out columns of ORDER BY.
+        let input = Arc::new(
+            after_limit(Limit {
+                input: list.input.clone(),
+                ..limit.clone()
+            })?
+            .data,
+        );
+        let list = Projection::try_new(list.expr.clone(), input)?;
+        return Ok(Transformed::yes(LogicalPlan::Projection(list)));
     }
+    let is_volatile = list.expr.iter().try_fold(false, |any, expr| {
+        Ok::<_, DataFusionError>(any || expr.is_volatile() || has_volatile_query(expr)?)
+    })?;
+    // DataFusion leaves OFFSET without LIMIT where it is.
+    let (SkipType::Literal(skip), FetchType::Literal(Some(fetch)), true) =
+        (limit.get_skip_type()?, limit.get_fetch_type()?, is_volatile)
+    else {
+        return Ok(Transformed::no(LogicalPlan::Limit(limit)));
+    };
+    let reached = Some(skip.saturating_add(fetch));
+    let input = LogicalPlanBuilder::from(list.input.as_ref().clone());
+    let input = input.limit(0, reached)?.build()?;
+    let list = Projection::try_new(list.expr.clone(), Arc::new(input))?;
+    let list = LogicalPlan::Projection(list);
+    Ok(Transformed::yes(match skip {
+        0 => list,
+        skip => LogicalPlanBuilder::from(apart(list)?)
+            .limit(skip, None)?
+            .build()?,
+    }))
 }
 
 /// Whether an expression has a subquery that runs once for each row.

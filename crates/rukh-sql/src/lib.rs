@@ -110,6 +110,7 @@ mod template;
 mod text_batch;
 mod totals;
 mod translate;
+mod typed_casts;
 mod union_types;
 mod vectors;
 mod views;

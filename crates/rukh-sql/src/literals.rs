@@ -6,7 +6,6 @@
 //! | float and decimal          | decimals of 30 digits          | DOUBLE                           |
 //! | DATE and TIMESTAMP         | nanoseconds, from 1677 to 2262 | microseconds                     |
 //! | DATE and INTERVAL          | a DATE                         | a TIMESTAMP                      |
-//! | CAST of 1.6 AS INTEGER     | 1                              | 2                                |
 //! | CASE of float and decimal   | a decimal of 15 digits         | DOUBLE                           |
 //! | coalesce(n, '5')           | a text                         | an integer                       |
 //! | frames over TIME and BINARY | an error                      | groups of equals                 |
@@ -22,8 +21,7 @@
 //! | `timestamp - timestamp`    | a Duration                     | an INTERVAL (`time_difference`)  |
 //! | `s ~ 'a.b'`                | a point is no newline          | it is one, too                   |
 //! | `'today'` beside a DATE    | an error                       | a day (`moment_words`)           |
-//! | values cast to text        | Arrow's texts                  | PostgreSQL's (`text_casts`)      |
-//! | values cast to numbers     | Arrow's numbers                | PostgreSQL's (`number_casts`)    |
+//! | casts                      | Arrow's                        | PostgreSQL's (`typed_casts`)     |
 //!
 //! `day >= '2015-10-01'` compares dates, `n = '5'` integers, and `n = 'five'` is an error that says so
 //! (DataFusion would compare texts). Literals compared with UUIDs and CHARs get their stored form.
@@ -34,8 +32,8 @@ use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef, TimeUnit};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::functions::{datetime, math};
-use datafusion::logical_expr::expr::{AggregateFunction, Case, Cast, InList, ScalarFunction, WindowFunction};
+use datafusion::functions::datetime;
+use datafusion::logical_expr::expr::{AggregateFunction, Case, InList, ScalarFunction, WindowFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::type_coercion::binary::type_union_coercion;
 use datafusion::logical_expr::utils::merge_schema;
@@ -45,21 +43,21 @@ use datafusion::logical_expr::{
 use rukh_keys::DataType;
 
 use crate::interval_order;
-use crate::moment_words::moment_of;
 use crate::operand_types::{self, check_union};
+use crate::typed_casts::{self, is_typed, literal_text, value_of_text};
 use crate::union_types::doubled;
 use crate::window_frames::framed;
 use rukh_error::SqlError;
 use rukh_functions::casts::numbers::{cast_number, double_of};
-use rukh_functions::casts::read::{read_interval, read_text};
+use rukh_functions::casts::read::read_interval;
 use rukh_functions::casts::texts::{cast_to_text, concatenated, is_text};
 use rukh_functions::functions::arithmetic::{checked, checked_function};
 use rukh_functions::functions::extract::date_part;
 use rukh_functions::functions::regex::POINT_IS_ANY;
 use rukh_functions::functions::similar::SIMILAR_TO_ESCAPE;
 use rukh_functions::functions::time_difference::time_difference;
-use rukh_functions::functions::wide_number::{self, wide_digits};
-use rukh_functions::scalars::scalar_from_datum;
+use rukh_functions::functions::to_uuid::TO_UUID;
+use rukh_functions::functions::wide_number::{self, digits_beside, wide_digits};
 use rukh_functions::types::data_type_of;
 
 /// Functions whose first argument is bytes in PostgreSQL, as which it reads a literal.
@@ -196,7 +194,11 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
             low,
             high,
         }) => {
-            if wide_digits(&low).or(wide_digits(&high)).is_some() {
+            let is_wide = |bound: &Expr| {
+                let ty = expr.get_type(schema);
+                ty.is_ok_and(|ty| digits_beside(bound, &ty).is_some())
+            };
+            if is_wide(&low) || is_wide(&high) {
                 let (from, to) = match negated {
                     false => (Operator::GtEq, Operator::LtEq),
                     true => (Operator::Lt, Operator::Gt),
@@ -240,50 +242,10 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
                 .collect::<DataFusionResult<Vec<_>>>()?;
             Ok(Transformed::yes(Expr::InList(InList { expr, list, negated })))
         }
-        Expr::Cast(Cast { expr, field }) if literal_text(&expr).is_some() && is_typed(field.data_type()) => {
-            let read = literal_text(&expr)
-                .map(|text| value_of_text(&data_type_of(&field), text))
-                .transpose()?;
-            let changed = read.is_some();
-            let expr = read.map_or(expr, Box::new);
-            Ok(Transformed::new_transformed(
-                Expr::Cast(Cast { expr, field }),
-                changed,
-            ))
-        }
-        Expr::Cast(Cast { expr, field }) if changes_nothing(&expr, &field, schema) => {
-            Ok(Transformed::yes(*expr))
-        }
-        Expr::Cast(Cast { expr, field }) if is_text(field.data_type()) => {
-            Ok(match cast_to_text(&expr, schema) {
-                Some(text) => Transformed::yes(text),
-                None => Transformed::no(Expr::Cast(Cast { expr, field })),
-            })
-        }
-        Expr::Cast(Cast { expr, field })
-            if field.data_type().is_numeric() && !field.data_type().is_integer() =>
-        {
-            Ok(match cast_number(&expr, field.data_type(), schema) {
-                Some(number) => Transformed::yes(number),
-                None => Transformed::no(Expr::Cast(Cast { expr, field })),
-            })
-        }
-        Expr::Cast(Cast { expr, field }) if field.data_type().is_signed_integer() => {
-            let whole = rounded(&expr, schema);
-            let changed = whole.is_some();
-            let expr = whole.map_or(expr, Box::new);
-            Ok(Transformed::new_transformed(
-                Expr::Cast(Cast { expr, field }),
-                changed,
-            ))
-        }
-        Expr::Cast(Cast { expr, field })
-            if field.data_type().is_binary() || matches!(field.data_type(), ArrowType::Interval(_)) =>
-        {
-            Ok(match read_text(&expr, field.data_type(), schema) {
-                Some(read) => Transformed::yes(read),
-                None => Transformed::no(Expr::Cast(Cast { expr, field })),
-            })
+        Expr::Cast(cast) => typed_casts::typed(cast, schema),
+        Expr::ScalarFunction(call) if call.func.name() == TO_UUID => {
+            typed_casts::check_uuid(&call.args, schema)?;
+            Ok(Transformed::no(Expr::ScalarFunction(call)))
         }
         Expr::Case(case) => typed_case(case, schema),
         // What EXTRACT is planned as; by name the function is found where it was replaced.
@@ -315,23 +277,24 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
 
 /// Returns a comparison with a number that no decimal holds, exactly; `None` of all others.
 fn beside_wide_number(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Option<Expr> {
-    let (x, digits, number_is_left) = match (wide_digits(left), wide_digits(right)) {
-        (None, Some(digits)) => (left, digits, false),
-        (Some(digits), None) => (right, digits, true),
-        _ => return None,
-    };
-    wide_number::compared(x, &x.get_type(schema).ok()?, op, digits, number_is_left)
+    let of_left = || Some((left, digits_beside(right, &left.get_type(schema).ok()?)?, false));
+    let of_right = || Some((right, digits_beside(left, &right.get_type(schema).ok()?)?, true));
+    if wide_digits(left).is_some() && wide_digits(right).is_some() {
+        return None;
+    }
+    let (x, digits, number_is_left) = of_left().or_else(of_right)?;
+    wide_number::compared(x, &x.get_type(schema).ok()?, op, &digits, number_is_left)
 }
 
 /// Leaves out of a list the numbers that a decimal cannot be; returns it as `Err` if it has none that no decimal holds.
 fn among_wide_numbers(expr: &Expr, list: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>, Vec<Expr>> {
     let ty = match expr.get_type(schema) {
-        Ok(ty) if list.iter().any(|element| wide_digits(element).is_some()) => ty,
+        Ok(ty) if list.iter().any(|element| digits_beside(element, &ty).is_some()) => ty,
         _ => return Err(list),
     };
-    let exact = |element: Expr| match wide_digits(&element) {
+    let exact = |element: Expr| match digits_beside(&element, &ty) {
         None => Some(element),
-        Some(digits) => match wide_number::exact(&ty, digits) {
+        Some(digits) => match wide_number::exact(&ty, &digits) {
             Some(number) => number,
             None => Some(element),
         },
@@ -500,14 +463,6 @@ fn alike(values: Vec<Expr>, schema: &DFSchema) -> DataFusionResult<(Vec<Expr>, b
     ))
 }
 
-/// Whether a column is cast to the type that it has.
-fn changes_nothing(expr: &Expr, to: &FieldRef, schema: &DFSchema) -> bool {
-    matches!(expr, Expr::Column(_))
-        && expr.to_field(schema).is_ok_and(|(_, from)| {
-            from.data_type() == to.data_type() && data_type_of(&from).unrounded() == data_type_of(to)
-        })
-}
-
 /// Returns `-f` as a difference: DataFusion turns round the sign of NaN, too, which then is less than all floats.
 fn negated_float(float: &Expr, schema: &DFSchema) -> Option<Expr> {
     let zero = match float.get_type(schema).ok()? {
@@ -529,40 +484,6 @@ fn negated_integer(integer: &Expr, schema: &DFSchema) -> Option<Expr> {
     let zero = Expr::Literal(ScalarValue::new_zero(&ty).ok()?, None);
     let difference = checked(Operator::Minus)?;
     Some(difference.call(vec![zero, integer.clone()]))
-}
-
-/// Rounds what is cast to an integer: decimals half away from zero, floats half to even.
-fn rounded(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
-    let function = match expr.get_type(schema).ok()? {
-        ArrowType::Decimal128(..) | ArrowType::Decimal256(..) => math::round(),
-        ArrowType::Float32 | ArrowType::Float64 => rukh_functions::functions::rounding::round_half_to_even(),
-        _ => return None,
-    };
-    Some(function.call(vec![expr.clone()]))
-}
-
-/// Returns whether values of the type are dates, times or timestamps.
-fn is_typed_time(arrow: &ArrowType) -> bool {
-    matches!(
-        arrow,
-        ArrowType::Date32 | ArrowType::Time64(_) | ArrowType::Time32(_) | ArrowType::Timestamp(..)
-    )
-}
-
-fn literal_text(expr: &Expr) -> Option<&str> {
-    match expr {
-        Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) => Some(text),
-        _ => None,
-    }
-}
-
-fn value_of_text(ty: &DataType, text: &str) -> DataFusionResult<Expr> {
-    if let Some(moment) = moment_of(text, ty) {
-        return Ok(moment);
-    }
-    let datum = ty.parse_text(text);
-    let datum = datum.map_err(|error| DataFusionError::External(Box::new(SqlError::from(error))))?;
-    Ok(Expr::Literal(scalar_from_datum(&datum, ty), None))
 }
 
 fn is_arithmetic(op: Operator) -> bool {
@@ -672,8 +593,4 @@ fn target(field: &FieldRef, text: &str) -> Option<DataType> {
         ty if is_typed(arrow) => Some(ty.unrounded()),
         _ => None,
     }
-}
-
-fn is_typed(arrow: &ArrowType) -> bool {
-    arrow.is_numeric() || arrow.is_binary() || *arrow == ArrowType::Boolean || is_typed_time(arrow)
 }

@@ -23,7 +23,9 @@ use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, Operator, lit};
 use rukh_keys::DataType;
 
 use rukh_functions::casts::numbers::number_cast;
+use rukh_functions::casts::read::read_cast;
 use rukh_functions::casts::texts::is_cast_to_text;
+use rukh_functions::casts::times::time_cast;
 use rukh_functions::functions::arithmetic::checked_operator;
 use rukh_functions::functions::interval_order::INTERVAL_ORDER;
 use rukh_functions::functions::regex::POINT_IS_ANY;
@@ -123,8 +125,10 @@ fn print(expr: &Expr) -> Option<(String, Binding)> {
             if let (true, [inner]) = (is_cast_to_text(&call.func), call.args.as_slice()) {
                 return cast(&printed(inner, Loosest)?, &Field::new("", ArrowType::Utf8, true));
             }
-            if let (Some(to), [inner]) = (number_cast(&call.func), call.args.as_slice()) {
-                return cast(&printed(inner, Loosest)?, &Field::new("", to.clone(), true));
+            let cast_to = number_cast(&call.func).or_else(|| time_cast(&call.func)).cloned();
+            let cast_to = cast_to.or_else(|| read_cast(&call.func));
+            if let (Some(to), [inner]) = (cast_to, call.args.as_slice()) {
+                return cast(&printed(inner, Loosest)?, &Field::new("", to, true));
             }
             let name = if is_plain_function(call.name()) {
                 call.name().to_string()

@@ -13,7 +13,7 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{TableReference, project_schema};
+use datafusion::common::{Column, TableReference, project_schema};
 use datafusion::datasource::provider_as_source;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
@@ -32,12 +32,32 @@ use rukh_error::HIDDEN;
 use rukh_syntax::Walk;
 use rukh_syntax::sqlparser::ast;
 
+/// What is run apart, however often it is read.
+const APART: &str = "apart";
+
 /// How the names of relations begin that run once whatever they are.
 const KEPT_ROWS: &str = "kept_rows";
 
-/// Names a relation that runs once and is kept, whatever reads it: `correlated` numbers its rows.
+/// Names a relation that runs once and is kept where it is read more than once: `correlated` numbers its rows.
 pub(crate) fn kept_rows(name: impl fmt::Display) -> String {
     format!("{KEPT_ROWS}{HIDDEN}{name}")
+}
+
+/// Has a plan run by itself, its rows kept: what is put around it does not go into it.
+pub(crate) fn apart(plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
+    let schema = plan.schema().clone();
+    let name = |at: usize| format!("apart{HIDDEN}{at}");
+    let columns = schema.columns().into_iter().enumerate();
+    let columns = columns.map(|(at, column)| Expr::Column(column).alias(name(at)));
+    let relation = kept_rows(APART);
+    let kept = LogicalPlanBuilder::from(plan)
+        .project(columns)?
+        .alias(&relation)?;
+    let shown = schema.iter().enumerate().map(|(at, (table, field))| {
+        let column = Column::new(Some(relation.as_str()), name(at));
+        Expr::Column(column).alias_qualified(table.cloned(), field.name())
+    });
+    kept.project(shown)?.build()
 }
 
 fn is_kept(alias: &SubqueryAlias) -> bool {
@@ -83,7 +103,7 @@ pub(crate) fn shared(plan: LogicalPlan, names: &HashSet<String>) -> DataFusionRe
         }
         Ok(TreeNodeRecursion::Continue)
     })?;
-    found.retain(|(_, count)| *count > 1);
+    found.retain(|(alias, count)| *count > 1 || alias.alias.table() == kept_rows(APART));
     // Those within others first: the plans of the others are changed by it.
     let is_within = |alias: &SubqueryAlias| {
         alias.input.exists(|node| {

@@ -13,28 +13,20 @@
 //! Which query a column is of is told from the names of relations, and of tables by their columns. A column without its relation beside
 //! subqueries in FROM cannot be told; such an aggregate of outer columns is [`refused`].
 
-use std::collections::HashMap;
-use std::hash::{Hash, Hasher};
 use std::mem::take;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{DFSchema, ExprSchema, ScalarValue};
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::execution::FunctionRegistry;
-use datafusion::execution::session_state::SessionState;
+use datafusion::common::{DFSchema, ExprSchema};
+use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::type_coercion::functions::fields_with_udf;
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{
-    AggregateUDF, ColumnarValue, Expr as PlannedExpr, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs,
-    ScalarUDF, ScalarUDFImpl, Signature, Volatility,
-};
+use datafusion::logical_expr::{Expr as PlannedExpr, LogicalPlan};
 use rukh_catalog::{Catalog, Table};
 use rukh_error::SqlError;
+use rukh_functions::functions::outer_aggregate::{OUTER_AGGREGATE, WITH_OUTER, misplaced};
 use rukh_syntax::make::call;
 use rukh_syntax::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, Select, SetExpr, TableFactor,
@@ -45,26 +37,7 @@ use rukh_syntax::{Walk, WalkMut, folded};
 use crate::expressions::is_aggregate;
 use crate::outer_columns::{changed_within, with_query};
 use crate::outer_names;
-use crate::views::names_of_with;
-
-/// Holds the place of an aggregate: its name, its number and its arguments.
-pub(crate) const OUTER_AGGREGATE: &str = "outer_aggregate\u{2063}";
-
-/// Stands for its first argument, which holds subqueries; the others are numbers of aggregates, and the aggregates.
-pub(crate) const WITH_OUTER: &str = "with_outer\u{2063}";
-
-/// Returns the name of the aggregate whose place a call of [`OUTER_AGGREGATE`] holds.
-pub(crate) fn name_of(place: &Function) -> Option<String> {
-    let FunctionArguments::List(list) = &place.args else {
-        return None;
-    };
-    match list.args.first() {
-        Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(name)))) => {
-            name.value.clone().into_string()
-        }
-        _ => None,
-    }
-}
+use crate::outer_names::names_of_with;
 
 /// Moves aggregates of outer columns into the queries that they belong to.
 pub(crate) fn spell_out(query: &mut Query, catalog: &Catalog) -> Result<(), SqlError> {
@@ -77,22 +50,19 @@ pub(crate) fn spell_out(query: &mut Query, catalog: &Catalog) -> Result<(), SqlE
         count: 0,
     };
     let ControlFlow::Continue(()) = query.walk_mut(&mut mover) else {
-        return Err(not_there());
+        return Err(misplaced().into());
     };
     match mover.moved.is_empty() {
         true => Ok(()),
-        false => Err(not_there()),
+        false => Err(misplaced().into()),
     }
-}
-
-fn not_there() -> SqlError {
-    SqlError::unsupported("aggregates of columns of an outer query are not supported in such a subquery")
 }
 
 /// A relation in FROM: its name, and its columns if it is a table.
 type Relation = (Option<String>, Option<Arc<Table>>);
 
 /// What the FROM of a SELECT shows to its expressions and to the subqueries in them.
+#[derive(Default)]
 struct Scope {
     relations: Vec<Relation>,
 }
@@ -141,12 +111,12 @@ struct Mover<'a> {
 }
 
 impl Mover<'_> {
-    fn enter(&mut self, select: &Select) {
+    fn scope(&self, select: &Select) -> Scope {
         let mut relations = Vec::new();
         for item in &select.from {
             self.relations_of(item, &mut relations);
         }
-        self.scopes.push(Scope { relations });
+        Scope { relations }
     }
 
     fn relations_of(&self, item: &TableWithJoins, into: &mut Vec<Relation>) {
@@ -206,7 +176,11 @@ impl Mover<'_> {
         if own == 0 || function.over.is_some() || !is_aggregate(&name) {
             return None;
         }
-        let mut columns = Columns::default();
+        let mut columns = Columns {
+            mover: self,
+            inner: Vec::new(),
+            written: Vec::new(),
+        };
         if function.walk(&mut columns).is_break() || columns.written.is_empty() {
             return None;
         }
@@ -313,12 +287,11 @@ impl VisitorMut for Mover<'_> {
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
         self.with.push(names_of_with(query));
         // That of ORDER BY. A SELECT has one of its own within.
-        match query.body.as_ref() {
-            SetExpr::Select(select) => self.enter(select),
-            _ => self.scopes.push(Scope {
-                relations: Vec::new(),
-            }),
-        }
+        let scope = match query.body.as_ref() {
+            SetExpr::Select(select) => self.scope(select),
+            _ => Scope::default(),
+        };
+        self.scopes.push(scope);
         ControlFlow::Continue(())
     }
 
@@ -329,7 +302,7 @@ impl VisitorMut for Mover<'_> {
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
-        self.enter(select);
+        self.scopes.push(self.scope(select));
         ControlFlow::Continue(())
     }
 
@@ -363,30 +336,68 @@ impl VisitorMut for Mover<'_> {
     }
 }
 
-/// The columns of a call; breaks off at a subquery, in which others may be.
-#[derive(Default)]
-struct Columns {
+/// The columns of a call, but for those of subqueries in it; breaks off where these cannot be told.
+struct Columns<'a> {
+    mover: &'a Mover<'a>,
+    /// The scopes of the subqueries in the call.
+    inner: Vec<Scope>,
     written: Vec<Written>,
 }
 
-impl Visitor for Columns {
+impl Columns<'_> {
+    fn read(&mut self, column: Written) -> ControlFlow<()> {
+        for scope in self.inner.iter().rev() {
+            match scope.has(&column) {
+                Some(true) => return ControlFlow::Continue(()),
+                Some(false) => {}
+                None => return ControlFlow::Break(()),
+            }
+        }
+        self.written.push(column);
+        ControlFlow::Continue(())
+    }
+}
+
+impl Visitor for Columns<'_> {
     type Break = ();
 
-    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-        ControlFlow::Break(())
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        // ORDER BY reads what the SELECT reads.
+        self.inner.push(match query.body.as_ref() {
+            SetExpr::Select(select) => self.mover.scope(select),
+            _ => Scope::default(),
+        });
+        match query.with {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
+    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.inner.pop();
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
+        self.inner.push(self.mover.scope(select));
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_select(&mut self, _: &Select) -> ControlFlow<()> {
+        self.inner.pop();
+        ControlFlow::Continue(())
     }
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         match expr {
-            Expr::Identifier(name) => self.written.push((None, folded(name))),
+            Expr::Identifier(name) => self.read((None, folded(name))),
             Expr::CompoundIdentifier(parts) => {
                 let mut parts = parts.iter().rev().map(folded);
                 let name = parts.next().unwrap_or_default();
-                self.written.push((parts.next(), name));
+                self.read((parts.next(), name))
             }
-            _ => {}
+            _ => ControlFlow::Continue(()),
         }
-        ControlFlow::Continue(())
     }
 }
 
@@ -443,10 +454,6 @@ fn read_from_aggregates(expr: PlannedExpr, schema: &DFSchema) -> DataFusionResul
     Ok(Transformed::yes(read.data))
 }
 
-fn misplaced() -> DataFusionError {
-    DataFusionError::External(Box::new(not_there()))
-}
-
 /// Fails with 0A000 if a subquery aggregates columns of a query around it, and nothing of its own.
 fn refused(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
     plan.apply_with_subqueries(|node| match node {
@@ -467,91 +474,4 @@ fn is_of_outer(call: &PlannedExpr) -> bool {
         Ok(TreeNodeRecursion::Continue)
     });
     seen.is_ok() && outer && !own
-}
-
-/// Adds the functions that stand for moved aggregates to a session.
-pub(crate) fn register(state: &mut SessionState) -> DataFusionResult<()> {
-    let aggregates = state.aggregate_functions().clone();
-    state.register_udf(Arc::new(ScalarUDF::from(OuterAggregate {
-        aggregates,
-        signature: Signature::variadic_any(Volatility::Immutable),
-    })))?;
-    state.register_udf(Arc::new(ScalarUDF::from(WithOuter {
-        signature: Signature::variadic_any(Volatility::Immutable),
-    })))?;
-    Ok(())
-}
-
-/// The place of an aggregate; it is never computed.
-#[derive(Debug)]
-struct OuterAggregate {
-    aggregates: HashMap<String, Arc<AggregateUDF>>,
-    signature: Signature,
-}
-
-impl PartialEq for OuterAggregate {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for OuterAggregate {}
-
-impl Hash for OuterAggregate {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        OUTER_AGGREGATE.hash(state);
-    }
-}
-
-impl ScalarUDFImpl for OuterAggregate {
-    fn name(&self) -> &str {
-        OUTER_AGGREGATE
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
-        Err(misplaced())
-    }
-
-    fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> DataFusionResult<FieldRef> {
-        let name = arguments.scalar_arguments.first().copied().flatten();
-        let aggregate = match name {
-            Some(ScalarValue::Utf8(Some(name))) => self.aggregates.get(name),
-            _ => None,
-        };
-        let aggregate = aggregate.ok_or_else(misplaced)?;
-        let values = arguments.arg_fields.get(2..).unwrap_or_default();
-        aggregate.return_field(&fields_with_udf(values, aggregate.as_ref())?)
-    }
-
-    fn invoke_with_args(&self, _: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
-        Err(misplaced())
-    }
-}
-
-/// An expression with subqueries that read aggregates; it is never computed.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct WithOuter {
-    signature: Signature,
-}
-
-impl ScalarUDFImpl for WithOuter {
-    fn name(&self) -> &str {
-        WITH_OUTER
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
-        types.first().cloned().ok_or_else(misplaced)
-    }
-
-    fn invoke_with_args(&self, _: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
-        Err(misplaced())
-    }
 }

@@ -97,6 +97,12 @@ impl Visitor for Names {
     }
 }
 
+/// Returns the names of the queries that WITH of a query has.
+pub(crate) fn names_of_with(query: &Query) -> Vec<String> {
+    let with = query.with.iter().flat_map(|with| &with.cte_tables);
+    with.map(|table| folded(&table.alias.name)).collect()
+}
+
 /// Returns the name of a table or subquery in FROM.
 pub(crate) fn name_of(factor: &TableFactor) -> Option<String> {
     match factor {

@@ -14,13 +14,14 @@ use rukh_syntax::sqlparser::ast::{
     Query, Select, SelectItem, SetExpr, TableFactor, TimezoneInfo, TrimWhereField, Value,
 };
 
-use crate::outer_aggregates::{self, OUTER_AGGREGATE, WITH_OUTER};
 use crate::spelled;
 use rukh_error::{HIDDEN, shown_name};
 use rukh_functions::functions::arrays::BESIDE_NULL;
 use rukh_functions::functions::cast_apart::CAST_APART;
+use rukh_functions::functions::outer_aggregate::{OUTER_AGGREGATE, WITH_OUTER};
 use rukh_functions::functions::regex::{MATCHES_ALL, SPLIT_ROWS, SUBSTRING};
 use rukh_functions::functions::round_moment::ROUND_MOMENT;
+use rukh_functions::functions::to_uuid::TO_UUID;
 
 /// What a column is called that nothing gives a name.
 const NAMELESS: &str = "?column?";
@@ -215,9 +216,9 @@ fn figure(expr: &Expr) -> Option<Figured> {
             let last = call.name.0.last().and_then(|part| part.as_ident())?;
             strong(match folded(last).as_str() {
                 // What a cast to UUID is spelled as.
-                "to_uuid" => "uuid",
+                TO_UUID => "uuid",
                 CAST_APART | WITH_OUTER | ROUND_MOMENT => return told_apart(call),
-                OUTER_AGGREGATE => return strong(outer_aggregates::name_of(call)?),
+                OUTER_AGGREGATE => return strong(aggregate_name(call)?),
                 BESIDE_NULL => return None,
                 SUBSTRING => "substring",
                 "unnest" => rows_name(call),
@@ -273,6 +274,19 @@ fn rows_name(call: &Function) -> &'static str {
             }
         }
         _ => "unnest",
+    }
+}
+
+/// Returns the name of the aggregate whose place a call of [`OUTER_AGGREGATE`] holds.
+fn aggregate_name(place: &Function) -> Option<String> {
+    let FunctionArguments::List(list) = &place.args else {
+        return None;
+    };
+    match list.args.first() {
+        Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(name)))) => {
+            name.value.clone().into_string()
+        }
+        _ => None,
     }
 }
 

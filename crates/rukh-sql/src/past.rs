@@ -18,8 +18,8 @@ use rukh_catalog::{Catalog, ROW_END, ROW_START, Table};
 use rukh_engine::Snapshot;
 use rukh_syntax::sqlparser::ast::{Ident, Query, TableAlias, TableFactor, VisitorMut};
 
+use crate::outer_names::names_of_with;
 use crate::parsing::parse;
-use crate::views::names_of_with;
 use rukh_error::HIDDEN;
 use rukh_error::SqlError;
 use rukh_syntax::{Period, Statement, WalkMut, folded, place_of, quoted};

@@ -14,6 +14,7 @@ use rukh_syntax::sqlparser::ast::{
     Ident, Query, SelectItem, TableAlias, TableFactor, TableWithJoins, VisitorMut, WildcardAdditionalOptions,
 };
 
+use crate::outer_names::names_of_with;
 use crate::parsing::parse;
 use crate::past;
 use crate::provider::RukhTable;
@@ -133,11 +134,6 @@ impl Expander<'_> {
             _ => None,
         }
     }
-}
-
-pub(crate) fn names_of_with(query: &Query) -> Vec<String> {
-    let with = query.with.iter().flat_map(|with| &with.cte_tables);
-    with.map(|table| folded(&table.alias.name)).collect()
 }
 
 /// Makes the FROM item that stands for a view, under the name or alias that it has there.

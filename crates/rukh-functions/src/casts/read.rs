@@ -1,19 +1,22 @@
-//! Texts read as values: casts of a column of texts to BYTEA and INTERVAL. Literals are read when a statement is planned, by the
-//! same rules.
+//! Texts read as values: casts of a column of texts. Literals are read when a statement is planned, by the same rules
+//! (`rukh_keys`'s input of each type).
 //!
-//! | text                     | cast to  | DataFusion               | here, as in PostgreSQL |
-//! |--------------------------|----------|--------------------------|------------------------|
-//! | `\x4142`                 | BYTEA    | the six characters       | two bytes              |
-//! | `a\\b`, `a\001`          | BYTEA    | the characters           | escapes are read       |
-//! | `1 day 02:03`            | INTERVAL | words of its own         | every form of `IntervalStyle` |
+//! | text                     | cast to   | DataFusion               | here, as in PostgreSQL |
+//! |--------------------------|-----------|--------------------------|------------------------|
+//! | `\x4142`                 | BYTEA     | the six characters       | two bytes              |
+//! | `a\\b`, `a\001`          | BYTEA     | the characters           | escapes are read       |
+//! | `1 day 02:03`            | INTERVAL  | words of its own         | every form of `IntervalStyle` |
+//! | `2024-01-01 12:00+02`    | TIMESTAMP | 10 o'clock               | 12 o'clock             |
+//! | `0042`                   | TIME      | 42 microseconds          | 00:42                  |
+//! | `{1,2}`                  | INTEGER[] | no integer               | two integers           |
+//! | `1`                      | INTEGER[] | one integer              | 22P02                  |
 
 #![warn(clippy::arithmetic_side_effects)]
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BinaryBuilder, IntervalMonthDayNanoArray, StringArray,
-};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, IntervalMonthDayNanoArray, ListArray, StringArray};
+use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::{DFSchema, ScalarValue};
@@ -25,48 +28,109 @@ use datafusion::logical_expr::{
 use rukh_error::SqlError;
 use rukh_keys::{DataType, Datum, Interval};
 
+use crate::batch::array_of;
 use crate::casts::texts::is_text;
+use crate::forms::array_text::elements;
 use crate::forms::intervals::{INTERVAL, arrow_of};
+use crate::types::{arrow_type, data_type_of_arrow};
 
-static READ: LazyLock<[Arc<ScalarUDF>; 2]> = LazyLock::new(|| {
-    [ArrowType::Binary, INTERVAL].map(|to| {
-        let signature = Signature::exact(vec![ArrowType::Utf8], Volatility::Immutable);
-        Arc::new(ScalarUDF::from(Read { to, signature }))
-    })
-});
+/// What a text is read as.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Target {
+    Type(DataType),
+    Interval,
+    /// An array of one dimension.
+    Array(DataType),
+}
 
-/// Returns a cast of a text to BYTEA or INTERVAL; `None` of other casts.
+impl Target {
+    /// Returns what a cast to a type reads; `None` of texts, and of what texts are not read as.
+    fn of(to: &ArrowType) -> Option<Target> {
+        match to {
+            ArrowType::Interval(_) => Some(Target::Interval),
+            ArrowType::List(element) => {
+                let ty = data_type_of_arrow(element.data_type());
+                (arrow_type(&ty) == *element.data_type()).then_some(Target::Array(ty))
+            }
+            ty if is_text(ty) => None,
+            ty => {
+                let read = data_type_of_arrow(ty);
+                (arrow_type(&read) == *ty).then_some(Target::Type(read))
+            }
+        }
+    }
+
+    fn arrow(&self) -> ArrowType {
+        match self {
+            Target::Type(ty) => arrow_type(ty),
+            Target::Interval => INTERVAL,
+            Target::Array(of) => ArrowType::List(element(of)),
+        }
+    }
+
+    fn read(&self, texts: &StringArray) -> DataFusionResult<ArrayRef> {
+        match self {
+            Target::Type(ty) => values_of(texts.iter(), ty),
+            Target::Interval => intervals_of(texts),
+            Target::Array(of) => arrays_of(texts, of),
+        }
+    }
+}
+
+fn element(ty: &DataType) -> FieldRef {
+    Arc::new(Field::new_list_field(arrow_type(ty), true))
+}
+
+/// Returns a cast of a text that reads it; `None` of other casts.
 pub fn read_text(expr: &Expr, to: &ArrowType, schema: &DFSchema) -> Option<Expr> {
     let from = expr.get_type(schema).ok()?;
-    let function = match to {
-        ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView => &READ[0],
-        ArrowType::Interval(_) => &READ[1],
-        _ => return None,
+    if !is_text(&from) {
+        return None;
+    }
+    let target = Target::of(to)?;
+    let signature = Signature::exact(vec![ArrowType::Utf8], Volatility::Immutable);
+    let name = match &target {
+        Target::Type(ty) => format!("read_{}", ty.postgres_name().replace(' ', "_")),
+        Target::Interval => "read_interval".to_string(),
+        Target::Array(of) => format!("read_{}_array", of.postgres_name().replace(' ', "_")),
     };
-    is_text(&from).then(|| function.call(vec![expr.clone()]))
+    let read = Read {
+        name,
+        target,
+        signature,
+    };
+    Some(ScalarUDF::from(read).call(vec![expr.clone()]))
+}
+
+/// Returns the type that a function casts a text to if it is one of these casts.
+pub fn read_cast(function: &ScalarUDF) -> Option<ArrowType> {
+    let read = function.inner().downcast_ref::<Read>()?;
+    Some(read.target.arrow())
 }
 
 /// Reads a text as an interval. Fails with 22007.
 pub fn read_interval(text: &str) -> DataFusionResult<ScalarValue> {
     let interval = Interval::read(text).ok_or_else(|| {
         let message = format!("invalid input syntax for type interval: \"{text}\"");
-        DataFusionError::External(Box::new(SqlError::statement("22007", message)))
+        external(SqlError::statement("22007", message))
     })?;
     Ok(ScalarValue::IntervalMonthDayNano(Some(arrow_of(interval)?)))
 }
 
+fn external(error: impl Into<SqlError>) -> DataFusionError {
+    DataFusionError::External(Box::new(error.into()))
+}
+
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Read {
-    to: ArrowType,
+    name: String,
+    target: Target,
     signature: Signature,
 }
 
 impl ScalarUDFImpl for Read {
     fn name(&self) -> &str {
-        match self.to {
-            ArrowType::Binary => "read_bytea",
-            _ => "read_interval",
-        }
+        &self.name
     }
 
     fn signature(&self) -> &Signature {
@@ -74,7 +138,7 @@ impl ScalarUDFImpl for Read {
     }
 
     fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
-        Ok(self.to.clone())
+        Ok(self.target.arrow())
     }
 
     /// The field that DataFusion's cast has: plans that were made with that one hold on to it.
@@ -82,7 +146,7 @@ impl ScalarUDFImpl for Read {
         let from = arguments.arg_fields.first();
         let nullable = from.is_none_or(|from| from.is_nullable());
         let metadata = from.map(|from| from.metadata().clone()).unwrap_or_default();
-        let field = Field::new(self.name(), self.to.clone(), nullable);
+        let field = Field::new(self.name(), self.target.arrow(), nullable);
         Ok(Arc::new(field.with_metadata(metadata)))
     }
 
@@ -94,16 +158,10 @@ impl ScalarUDFImpl for Read {
         let is_scalar = matches!(arguments.args.as_slice(), [ColumnarValue::Scalar(_)]);
         let arrays = ColumnarValue::values_to_arrays(&arguments.args)?;
         let [texts] = arrays.as_slice() else {
-            return Err(DataFusionError::Internal(format!(
-                "{} takes one text",
-                self.name()
-            )));
+            return Err(DataFusionError::Internal(format!("{} takes one text", self.name)));
         };
         let texts = cast(texts, &ArrowType::Utf8)?;
-        let values = match self.to {
-            ArrowType::Binary => bytes_of(texts.as_string::<i32>())?,
-            _ => intervals_of(texts.as_string::<i32>())?,
-        };
+        let values = self.target.read(texts.as_string::<i32>())?;
         match is_scalar {
             true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&values, 0)?)),
             false => Ok(ColumnarValue::Array(values)),
@@ -111,19 +169,13 @@ impl ScalarUDFImpl for Read {
     }
 }
 
-fn bytes_of(texts: &StringArray) -> DataFusionResult<ArrayRef> {
-    let mut values = BinaryBuilder::with_capacity(texts.len(), 0);
-    for text in texts {
-        let read = text
-            .map(|text| DataType::Varbinary(None).parse_text(text))
-            .transpose();
-        let read = read.map_err(|error| DataFusionError::External(Box::new(SqlError::from(error))))?;
-        match read {
-            Some(Datum::Bytes(bytes)) => values.append_value(bytes),
-            _ => values.append_null(),
-        }
-    }
-    Ok(Arc::new(values.finish()))
+fn values_of<'a>(texts: impl Iterator<Item = Option<&'a str>>, ty: &DataType) -> DataFusionResult<ArrayRef> {
+    let read = |text: Option<&str>| text.map_or(Ok(Datum::Null), |text| ty.parse_text(text));
+    let values = texts
+        .map(read)
+        .collect::<Result<Vec<Datum>, _>>()
+        .map_err(external)?;
+    array_of(ty, &values).map_err(external)
 }
 
 fn intervals_of(texts: &StringArray) -> DataFusionResult<ArrayRef> {
@@ -135,4 +187,28 @@ fn intervals_of(texts: &StringArray) -> DataFusionResult<ArrayRef> {
         });
     let intervals: IntervalMonthDayNanoArray = intervals.collect::<DataFusionResult<_>>()?;
     Ok(Arc::new(intervals))
+}
+
+fn arrays_of(texts: &StringArray, of: &DataType) -> DataFusionResult<ArrayRef> {
+    let mut all: Vec<Option<String>> = Vec::new();
+    let mut lengths = Vec::with_capacity(texts.len());
+    for text in texts {
+        let before = all.len();
+        if let Some(text) = text {
+            all.extend(elements(text).ok_or_else(|| {
+                let message = format!("malformed array literal: \"{text}\"");
+                external(SqlError::statement("22P02", message))
+            })?);
+        }
+        lengths.push(all.len().saturating_sub(before));
+    }
+    let values = values_of(all.iter().map(Option::as_deref), of)?;
+    let nulls: NullBuffer = texts.iter().map(|text| text.is_some()).collect();
+    let offsets = OffsetBuffer::from_lengths(lengths);
+    Ok(Arc::new(ListArray::try_new(
+        element(of),
+        offsets,
+        values,
+        Some(nulls),
+    )?))
 }

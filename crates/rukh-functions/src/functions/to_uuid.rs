@@ -1,16 +1,22 @@
-//! `to_uuid`.
+//! `to_uuid`, which casts to UUID are spelled as, and `gen_random_uuid`.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::array::{ArrayRef, AsArray, StringArray};
-use datafusion::arrow::datatypes::DataType as ArrowType;
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::functions::string::uuid;
 use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::scalar::ScalarValue;
 use rukh_error::SqlError;
 use rukh_keys::DataType;
+
+use crate::types::TYPE_KEY;
+
+/// Name of the function that casts to UUID are spelled as.
+pub const TO_UUID: &str = "to_uuid";
 
 /// Returns the function.
 pub fn to_uuid() -> Arc<ScalarUDF> {
@@ -26,7 +32,7 @@ struct ToUuid {
 
 impl ScalarUDFImpl for ToUuid {
     fn name(&self) -> &str {
-        "to_uuid"
+        TO_UUID
     }
 
     fn signature(&self) -> &Signature {
@@ -35,6 +41,14 @@ impl ScalarUDFImpl for ToUuid {
 
     fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
         Ok(ArrowType::Utf8)
+    }
+
+    fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> DataFusionResult<FieldRef> {
+        let is_nullable = |text: &FieldRef| text.is_nullable();
+        Ok(uuid_field(
+            self.name(),
+            arguments.arg_fields.iter().any(is_nullable),
+        ))
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
@@ -46,6 +60,50 @@ impl ScalarUDFImpl for ToUuid {
             }
             None => Err(DataFusionError::Internal("to_uuid takes a text".to_string())),
         }
+    }
+}
+
+/// A field of UUIDs, which are texts in Arrow.
+fn uuid_field(name: &str, nullable: bool) -> FieldRef {
+    let field = Field::new(name, ArrowType::Utf8, nullable);
+    let metadata = [(TYPE_KEY.to_string(), DataType::Uuid.to_string())];
+    Arc::new(field.with_metadata(metadata.into()))
+}
+
+/// Returns `gen_random_uuid()`: DataFusion's `uuid()`, whose values are UUIDs.
+pub fn random_uuid() -> Arc<ScalarUDF> {
+    Arc::new(ScalarUDF::from(RandomUuid { random: uuid() }))
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct RandomUuid {
+    random: Arc<ScalarUDF>,
+}
+
+impl ScalarUDFImpl for RandomUuid {
+    fn name(&self) -> &str {
+        "gen_random_uuid"
+    }
+
+    fn aliases(&self) -> &[String] {
+        static ALIASES: LazyLock<[String; 1]> = LazyLock::new(|| ["uuid".to_string()]);
+        ALIASES.as_slice()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.random.signature()
+    }
+
+    fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        Ok(ArrowType::Utf8)
+    }
+
+    fn return_field_from_args(&self, _: ReturnFieldArgs<'_>) -> DataFusionResult<FieldRef> {
+        Ok(uuid_field(self.name(), false))
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        self.random.invoke_with_args(arguments)
     }
 }
 

@@ -1,5 +1,5 @@
 //! Number literals that no DECIMAL holds: more than 38 digits, or a great exponent. Alone they are DOUBLE; beside a whole number or a
-//! DECIMAL they compare exactly.
+//! DECIMAL they compare exactly. So do those that have too many digits at the scale of what they are compared with.
 //!
 //! | written, `n NUMERIC(38,10)`     | becomes                                          |
 //! |---------------------------------|--------------------------------------------------|
@@ -12,6 +12,7 @@
 
 #![warn(clippy::arithmetic_side_effects)]
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType as ArrowType;
@@ -29,6 +30,9 @@ pub const WIDE_NUMBER: &str = "wide_number";
 
 /// Digits of a DECIMAL.
 const DIGITS_MAX: usize = 38;
+
+/// Digits of a BIGINT.
+const INTEGER_DIGITS: i64 = 19;
 
 /// Returns the function: the DOUBLE of a text.
 pub fn wide_number() -> Arc<ScalarUDF> {
@@ -87,6 +91,29 @@ pub fn wide_digits(expr: &Expr) -> Option<&str> {
         }
         _ => None,
     }
+}
+
+/// Returns the digits of a literal that no DECIMAL holds together with the values of a type: it is spelled as the function, or the two
+/// have more than 38 digits at one scale.
+pub fn digits_beside<'a>(literal: &'a Expr, ty: &ArrowType) -> Option<Cow<'a, str>> {
+    if let Some(digits) = wide_digits(literal) {
+        return Some(Cow::Borrowed(digits));
+    }
+    let Expr::Literal(ScalarValue::Decimal128(Some(unscaled), _, own), _) = literal else {
+        return None;
+    };
+    let (whole, scale) = match ty {
+        ArrowType::Decimal128(precision, scale) => {
+            (i64::from(*precision).checked_sub(i64::from(*scale))?, *scale)
+        }
+        ty if ty.is_signed_integer() => (INTEGER_DIGITS, 0),
+        _ => return None,
+    };
+    let common = i64::from(scale.max(*own));
+    let digits = i64::try_from(unscaled.unsigned_abs().to_string().len()).ok()?;
+    let whole = whole.max(digits.checked_sub(i64::from(*own))?);
+    let is_wide = whole.checked_add(common)? > DIGITS_MAX as i64;
+    is_wide.then(|| Cow::Owned(format!("{unscaled}e-{own}")))
 }
 
 /// What a number is among those of a scale.

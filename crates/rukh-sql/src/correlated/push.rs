@@ -17,7 +17,7 @@ use datafusion::logical_expr::{
 };
 use rukh_error::HIDDEN;
 
-use super::{columns_of, joined_by, split_keys};
+use super::domains::{columns_of, joined_by, split_keys};
 use crate::once::is_volatile;
 use crate::outer_columns::{changed_within, free_columns, with_query};
 

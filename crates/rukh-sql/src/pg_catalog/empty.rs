@@ -31,10 +31,6 @@ pub(super) const TABLES: &[Definition] = &[
         "name name, default_version text, installed_version text, comment text",
     ),
     empty(
-        "pg_cast",
-        "oid oid, castsource oid, casttarget oid, castfunc oid, castcontext char, castmethod char",
-    ),
-    empty(
         "pg_conversion",
         "oid oid, conname name, connamespace oid, conowner oid, conforencoding int4, contoencoding int4, \
          conproc oid, condefault bool",

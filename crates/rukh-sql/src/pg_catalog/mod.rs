@@ -32,6 +32,7 @@
 
 mod array_queries;
 mod arrays;
+mod casts;
 mod empty;
 mod functions;
 mod information;

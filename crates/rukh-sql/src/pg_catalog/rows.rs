@@ -5,6 +5,7 @@ use rukh_keys::{DataType, Datum, SortOrder};
 use rukh_syntax::is_reserved;
 use rukh_syntax::sqlparser::keywords::ALL_KEYWORDS;
 
+use super::casts;
 use super::lookup::{self, schemas, settings};
 use super::relations::{Attribute, Relation, relations};
 use super::schema::{DATABASE, Definition, Maker, Source};
@@ -68,6 +69,11 @@ pub(super) const TABLES: &[Definition] = &[
         },
     ),
     with("pg_authid", ROLE, roles),
+    with(
+        "pg_cast",
+        "oid oid, castsource oid, casttarget oid, castfunc oid, castcontext char, castmethod char",
+        |_| casts::rows(),
+    ),
     with(
         "pg_class",
         "oid oid, relname name, relnamespace oid, reltype oid, reloftype oid, relowner oid, relam oid, \

@@ -16,7 +16,7 @@ const DIVISORS: [&str; 6] = ["2", "4", "0.5", "-8", "0.25", "1.0"];
 /// Divides a decimal or an integer: shown, compared, averaged. `None` of a table without numbers that stay small.
 pub(super) fn quotients(table: &RandomTable, random: &mut StdRng) -> Option<(String, String)> {
     let is_small = |column: &&RandomColumn| match column.ty {
-        DataType::Decimal { precision, .. } => precision <= 20,
+        DataType::Decimal { precision, .. } => precision <= 10,
         ty => ty.is_integer() && ty != DataType::BigInt,
     };
     let small: Vec<&RandomColumn> = table.columns.iter().filter(is_small).collect();

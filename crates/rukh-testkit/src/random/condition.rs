@@ -212,8 +212,9 @@ fn between(column: &RandomColumn, random: &mut StdRng) -> Condition {
     ])
 }
 
+/// Whether PostgreSQL compares values of a type with any number: it reads one beside a REAL as a REAL.
 fn is_number(ty: &DataType) -> bool {
-    ty.is_integer() || ty.is_float() || matches!(ty, DataType::Decimal { .. })
+    ty.is_integer() || matches!(ty, DataType::Double | DataType::Decimal { .. })
 }
 
 /// Numbers that some or all types of numbers do not hold: too great, or with too many digits behind the point.

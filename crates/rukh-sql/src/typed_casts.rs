@@ -1,0 +1,117 @@
+//! Casts that a query writes: whether PostgreSQL has them, and what they give where DataFusion's gives something else.
+
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::functions::math;
+use datafusion::logical_expr::expr::Cast;
+use datafusion::logical_expr::{Expr, ExprSchemable};
+use rukh_error::SqlError;
+use rukh_functions::casts::numbers::cast_number;
+use rukh_functions::casts::read::read_text;
+use rukh_functions::casts::table::check_cast;
+use rukh_functions::casts::texts::{cast_to_text, is_text};
+use rukh_functions::casts::times::cast_time;
+use rukh_functions::functions::rounding::round_half_to_even;
+use rukh_functions::scalars::scalar_from_datum;
+use rukh_functions::types::{TYPE_KEY, arrow_type, data_type_of};
+use rukh_keys::DataType;
+
+use crate::moment_words::moment_of;
+
+/// Returns a cast as PostgreSQL has it. Fails with 42846 if PostgreSQL has none, and as the type's input does on a literal.
+pub(crate) fn typed(cast: Cast, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
+    let Cast { expr, field } = cast;
+    let to = field.data_type();
+    if let Some(text) = literal_text(&expr).filter(|_| is_typed(to)) {
+        let value = value_of_text(&data_type_of(&field), text)?;
+        return Ok(Transformed::yes(Expr::Cast(Cast::new_from_field(
+            Box::new(value),
+            field,
+        ))));
+    }
+    if changes_nothing(&expr, &field, schema) {
+        return Ok(Transformed::yes(*expr));
+    }
+    if let Ok((_, from)) = expr.to_field(schema) {
+        check_cast(&from, &field)?;
+    }
+    let own = match to {
+        to if is_text(to) => cast_to_text(&expr, schema),
+        to => read_text(&expr, to, schema)
+            .or_else(|| cast_time(&expr, to, schema))
+            .or_else(|| cast_number(&expr, to, schema)),
+    };
+    if let Some(own) = own {
+        return Ok(Transformed::yes(own));
+    }
+    let whole = match to.is_signed_integer() {
+        true => rounded(&expr, schema),
+        false => None,
+    };
+    let is_changed = whole.is_some();
+    let cast = Cast::new_from_field(whole.map_or(expr, Box::new), field);
+    Ok(Transformed::new_transformed(Expr::Cast(cast), is_changed))
+}
+
+/// Fails with 42846 if what is cast to UUID, which is spelled as a function, is no text.
+pub(crate) fn check_uuid(arguments: &[Expr], schema: &DFSchema) -> DataFusionResult<()> {
+    let uuid = Field::new("", arrow_type(&DataType::Uuid), true);
+    let uuid = uuid.with_metadata([(TYPE_KEY.to_string(), DataType::Uuid.to_string())].into());
+    arguments
+        .iter()
+        .try_for_each(|value| match value.to_field(schema) {
+            Ok((_, from)) => check_cast(&from, &uuid),
+            Err(_) => Ok(()),
+        })
+}
+
+/// Whether a column is cast to the type that it has.
+fn changes_nothing(expr: &Expr, to: &FieldRef, schema: &DFSchema) -> bool {
+    matches!(expr, Expr::Column(_))
+        && expr.to_field(schema).is_ok_and(|(_, from)| {
+            from.data_type() == to.data_type() && data_type_of(&from).unrounded() == data_type_of(to)
+        })
+}
+
+/// Rounds what is cast to an integer: decimals half away from zero, floats half to even.
+fn rounded(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
+    let function = match expr.get_type(schema).ok()? {
+        ArrowType::Decimal128(..) | ArrowType::Decimal256(..) => math::round(),
+        ArrowType::Float32 | ArrowType::Float64 => round_half_to_even(),
+        _ => return None,
+    };
+    Some(function.call(vec![expr.clone()]))
+}
+
+/// Returns the text of a literal that has no other type.
+pub(crate) fn literal_text(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) => Some(text),
+        _ => None,
+    }
+}
+
+/// Reads a text as a value of a type.
+pub(crate) fn value_of_text(ty: &DataType, text: &str) -> DataFusionResult<Expr> {
+    if let Some(moment) = moment_of(text, ty) {
+        return Ok(moment);
+    }
+    let datum = ty.parse_text(text);
+    let datum = datum.map_err(|error| DataFusionError::External(Box::new(SqlError::from(error))))?;
+    Ok(Expr::Literal(scalar_from_datum(&datum, ty), None))
+}
+
+/// Whether texts beside values of a type are read as such values.
+pub(crate) fn is_typed(arrow: &ArrowType) -> bool {
+    arrow.is_numeric() || arrow.is_binary() || *arrow == ArrowType::Boolean || is_typed_time(arrow)
+}
+
+/// Returns whether values of the type are dates, times or timestamps.
+fn is_typed_time(arrow: &ArrowType) -> bool {
+    matches!(
+        arrow,
+        ArrowType::Date32 | ArrowType::Time64(_) | ArrowType::Time32(_) | ArrowType::Timestamp(..)
+    )
+}

@@ -1,0 +1,386 @@
+//! Every cast between the types that there are, of edge values: PostgreSQL's value, or PostgreSQL's SQLSTATE.
+//!
+//! Each value is cast as a constant and as a value of a column, which take different paths.
+
+use rukh_testkit::client::Client;
+use rukh_testkit::need;
+use rukh_testkit::postgres::{self, PostgresDatabase};
+
+/// Types, and texts of values of each.
+const TYPES: &[(&str, &[&str])] = &[
+    ("boolean", &["true", "false"]),
+    ("smallint", &["0", "1", "-1", "32767", "-32768"]),
+    ("integer", &["0", "1", "-1", "2147483647", "-2147483648", "40000"]),
+    (
+        "bigint",
+        &[
+            "0",
+            "1",
+            "-1",
+            "9223372036854775807",
+            "-9223372036854775808",
+            "3000000000",
+        ],
+    ),
+    (
+        "real",
+        &[
+            "0",
+            "-0",
+            "1.5",
+            "2.5",
+            "-1.5",
+            "3e38",
+            "1e-40",
+            "NaN",
+            "Infinity",
+            "-Infinity",
+            "16777216",
+            "0.1",
+        ],
+    ),
+    (
+        "double precision",
+        &[
+            "0",
+            "-0",
+            "0.5",
+            "1.5",
+            "2.5",
+            "-2.5",
+            "1e300",
+            "5e-324",
+            "NaN",
+            "Infinity",
+            "-Infinity",
+            "9223372036854775807",
+            "2147483647.5",
+            "0.1",
+            "123456789.123456",
+        ],
+    ),
+    (
+        "numeric(20,4)",
+        &[
+            "0",
+            "0.5",
+            "1.5",
+            "2.5",
+            "-2.5",
+            "-0.5",
+            "12345678901234.5678",
+            "32767.5",
+            "99999.9999",
+        ],
+    ),
+    (
+        "date",
+        &[
+            "2024-02-29",
+            "1970-01-01",
+            "0001-01-01",
+            "9999-12-31",
+            "1969-12-31",
+        ],
+    ),
+    (
+        "time",
+        &["00:00:00", "12:34:56.789", "23:59:59.999999", "24:00:00"],
+    ),
+    (
+        "timestamp",
+        &[
+            "2024-02-29 12:34:56.789",
+            "1970-01-01 00:00:00",
+            "0001-01-01 00:00:00",
+            "9999-12-31 23:59:59.999999",
+            "1969-12-31 23:59:59.5",
+        ],
+    ),
+    (
+        "timestamptz",
+        &[
+            "2024-02-29 12:34:56.789+00",
+            "1970-01-01 00:00:00+02",
+            "1969-12-31 23:59:59.5+00",
+        ],
+    ),
+    (
+        "interval",
+        &[
+            "0",
+            "1 day",
+            "1 mon -2 days",
+            "25:00:00",
+            "-03:00:00",
+            "1 year 2 mons 3 days 04:05:06.789",
+            "-1 mon",
+        ],
+    ),
+    ("uuid", &["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"]),
+    ("char(5)", &["", "ab", "ab   ", "1", "t", "abcde"]),
+    (
+        "varchar(6)",
+        &["", "abc", "1", "-1", "true", "1.5", "NaN", "  7 "],
+    ),
+    (
+        "text",
+        &[
+            "",
+            "abc",
+            "1",
+            " 42 ",
+            "-0",
+            "1.5",
+            "1e3",
+            "true",
+            "yes",
+            "off",
+            "2024-02-29",
+            "0042",
+            "12:34",
+            "2024-02-29 12:34:56+02",
+            "1 day",
+            "\\x4142",
+            "a\\\\b",
+            "{1,2}",
+            "{a,b}",
+            "99999999999999999999",
+            "Infinity",
+            "inf",
+            "nan",
+            "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
+            "A0EEBC999C0B4EF8BB6D6BB9BD380A11",
+            "epoch",
+            "040506",
+            "J2451545",
+            "12:60",
+            "24:00:01",
+            "P1Y",
+            "0x1F",
+            "1_000",
+            "+5",
+            ".5",
+            "5.",
+            "abc   ",
+        ],
+    ),
+    ("bytea", &["\\x", "\\x4142", "\\x00ff"]),
+    ("int[]", &["{}", "{1,2,NULL}"]),
+    ("text[]", &["{}", "{a,\"b c\",NULL,1}"]),
+];
+
+/// What is known to differ: from which type, to which (`*`: to any), which value (`*`: any), and why.
+const KNOWN: &[(&str, &str, &str, &str)] = &[
+    ("*", "char(5)", "*", "CHAR is shown without blanks"),
+    ("char(5)", "bytea", "*", "CHAR is kept without blanks"),
+    ("real", "*", "-0", "floats have one zero"),
+    ("double precision", "*", "-0", "floats have one zero"),
+    ("*", "numeric(20,4)", "NaN", "there is no NaN among decimals"),
+    ("text", "numeric(20,4)", "nan", "there is no NaN among decimals"),
+    (
+        "bigint",
+        "boolean",
+        "*",
+        "a whole number without a type is BIGINT",
+    ),
+    ("text", "smallint", "0x1F", "numbers are read as in PostgreSQL 16"),
+    (
+        "text",
+        "smallint",
+        "1_000",
+        "numbers are read as in PostgreSQL 16",
+    ),
+    ("text", "integer", "0x1F", "numbers are read as in PostgreSQL 16"),
+    ("text", "integer", "1_000", "numbers are read as in PostgreSQL 16"),
+    ("text", "bigint", "0x1F", "numbers are read as in PostgreSQL 16"),
+    ("text", "bigint", "1_000", "numbers are read as in PostgreSQL 16"),
+    ("text", "real", "0x1F", "floats have no hexadecimal digits"),
+    (
+        "text",
+        "double precision",
+        "0x1F",
+        "floats have no hexadecimal digits",
+    ),
+    (
+        "text",
+        "numeric(20,4)",
+        "1_000",
+        "numbers are read as in PostgreSQL 16",
+    ),
+    (
+        "text",
+        "numeric(20,4)",
+        "Infinity",
+        "there is no infinity among decimals",
+    ),
+    (
+        "text",
+        "numeric(20,4)",
+        "inf",
+        "there is no infinity among decimals",
+    ),
+    ("text", "date", " 42 ", "a number that is no day is 22007"),
+    (
+        "text",
+        "date",
+        "99999999999999999999",
+        "a number that is no day is 22007",
+    ),
+    ("text", "date", "1_000", "a number that is no day is 22007"),
+    ("text", "date", "Infinity", "there is no infinity among days"),
+    ("text", "timestamp", " 42 ", "a number that is no day is 22007"),
+    (
+        "text",
+        "timestamp",
+        "99999999999999999999",
+        "a number that is no day is 22007",
+    ),
+    ("text", "timestamp", "1_000", "a number that is no day is 22007"),
+    ("text", "timestamp", "Infinity", "there is no infinity among days"),
+    ("text", "timestamptz", " 42 ", "a number that is no day is 22007"),
+    (
+        "text",
+        "timestamptz",
+        "99999999999999999999",
+        "a number that is no day is 22007",
+    ),
+    ("text", "timestamptz", "1_000", "a number that is no day is 22007"),
+    (
+        "text",
+        "timestamptz",
+        "Infinity",
+        "there is no infinity among days",
+    ),
+    ("text", "time", "\\x4142", "what is no time zone is 22007"),
+    (
+        "text",
+        "time",
+        "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
+        "what is no time zone is 22007",
+    ),
+    (
+        "text",
+        "time",
+        "A0EEBC999C0B4EF8BB6D6BB9BD380A11",
+        "what is no time zone is 22007",
+    ),
+    (
+        "text",
+        "interval",
+        "99999999999999999999",
+        "an interval out of range is 22007",
+    ),
+    ("text", "date", "040506", "days are not read without separators"),
+    ("text", "date", "J2451545", "days are not read without separators"),
+    (
+        "text",
+        "timestamp",
+        "040506",
+        "days are not read without separators",
+    ),
+    (
+        "text",
+        "timestamp",
+        "J2451545",
+        "days are not read without separators",
+    ),
+    (
+        "text",
+        "timestamptz",
+        "040506",
+        "days are not read without separators",
+    ),
+    (
+        "text",
+        "timestamptz",
+        "J2451545",
+        "days are not read without separators",
+    ),
+    ("text", "interval", "12:60", "an interval out of range is 22007"),
+];
+
+fn is_alike(pattern: &str, text: &str) -> bool {
+    pattern == "*" || pattern == text
+}
+
+#[test]
+fn casts_give_what_postgresql_gives() {
+    let name = "casts_give_what_postgresql_gives";
+    let Some(mut postgres) = need::or_skip(name, postgres::database()) else {
+        return;
+    };
+    let utc = postgres.execute("SET TimeZone = 'UTC'");
+    utc.expect("PostgreSQL has the time zone");
+    let mut rukh = Client::in_memory();
+    let mut used = vec![false; KNOWN.len()];
+    let mut different = Vec::new();
+    for (from, values) in TYPES {
+        for (to, _) in TYPES {
+            for value in *values {
+                let literal = format!("'{}'", value.replace('\'', "''"));
+                let constant = format!("SELECT CAST({literal} AS {from})::{to} AS r");
+                let column = format!(
+                    "SELECT x::{to} AS r FROM (SELECT CAST(y AS {from}) AS x FROM (VALUES ({literal}::text), ({literal}::text)) v(y)) w LIMIT 1"
+                );
+                for sql in [constant, column] {
+                    let Err(difference) = same(&mut rukh, &mut postgres, &sql) else {
+                        continue;
+                    };
+                    let known = KNOWN
+                        .iter()
+                        .position(|(f, t, v, _)| is_alike(f, from) && is_alike(t, to) && is_alike(v, value));
+                    match known {
+                        Some(at) => used[at] = true,
+                        None => different.push(format!("{sql}\n  {difference}")),
+                    }
+                }
+            }
+        }
+    }
+    let stale = KNOWN.iter().zip(used).filter(|(_, used)| !used);
+    different.extend(stale.map(|(known, _)| format!("{known:?} does not differ")));
+    assert!(
+        different.is_empty(),
+        "{} casts differ\n{}",
+        different.len(),
+        different.join("\n")
+    );
+}
+
+/// Says how a query differs.
+fn same(rukh: &mut Client, postgres: &mut PostgresDatabase, sql: &str) -> Result<(), String> {
+    match (rukh.query(sql), postgres.query(sql)) {
+        (Ok(ours), Ok(theirs)) => ours.same_rows(theirs, true),
+        (Err(ours), Err(theirs)) if ours.sqlstate == theirs.sqlstate => Ok(()),
+        (ours, theirs) => {
+            let said = |result: Result<String, String>| result.unwrap_or_else(|error| error);
+            let ours = said(
+                ours.map(|table| table.to_string())
+                    .map_err(|error| format!("{}: {error}", error.sqlstate)),
+            );
+            let theirs = said(
+                theirs
+                    .map(|table| table.to_string())
+                    .map_err(|error| error.to_string()),
+            );
+            Err(format!("{}, not {}", ours.trim(), theirs.trim()))
+        }
+    }
+}
+
+#[test]
+fn the_table_of_casts_is_postgresqls() {
+    let name = "the_table_of_casts_is_postgresqls";
+    let Some(mut postgres) = need::or_skip(name, postgres::database()) else {
+        return;
+    };
+    const TYPES: &str =
+        "(16, 17, 20, 21, 23, 25, 700, 701, 1042, 1043, 1082, 1083, 1114, 1184, 1186, 1700, 2950)";
+    let sql = format!(
+        "SELECT castsource, casttarget, castcontext FROM pg_cast WHERE castsource IN {TYPES} AND casttarget IN {TYPES} ORDER BY 1, 2"
+    );
+    let expected = postgres.query(&sql).expect("PostgreSQL has pg_cast");
+    let table = Client::in_memory().query(&sql).expect("Rukh has pg_cast");
+    assert_eq!(table.same_rows(expected, true), Ok(()));
+}
