@@ -38,10 +38,13 @@ use std::sync::Arc;
 
 use datafusion::logical_expr::ScalarUDF;
 
+use crate::casts::texts::{CAST_CHAR, CAST_VARCHAR};
+
 /// Returns the functions: those DataFusion lacks, and those that do more here.
 pub fn functions() -> Vec<Arc<ScalarUDF>> {
     use datafusion::functions::{datetime, string, unicode};
     let sign = datafusion::functions::math::signum().as_ref().clone();
+    let (left, rtrim) = (unicode::left().as_ref().clone(), string::rtrim().as_ref().clone());
     let substr = unicode::substr().as_ref().clone();
     let ours = vec![
         byte_length::beside(string::octet_length()),
@@ -64,6 +67,8 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         wide_number::wide_number(),
         to_uuid::to_uuid(),
         to_uuid::random_uuid(),
+        Arc::new(left.with_aliases([CAST_VARCHAR])),
+        Arc::new(rtrim.with_aliases([CAST_CHAR])),
         Arc::new(substr.with_aliases(["string_agg_joined"])),
     ];
     ours.into_iter()

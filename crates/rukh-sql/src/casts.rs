@@ -2,7 +2,7 @@
 //!
 //! | written                   | becomes                              |
 //! |---------------------------|--------------------------------------|
-//! | `CAST(x AS VARCHAR(3))`   | `left(CAST(x AS VARCHAR), 3)`        |
+//! | `CAST(x AS VARCHAR(3))`   | `left(CAST(x AS VARCHAR), 3)`, `left` by another name |
 //! | `CAST(x AS CHAR(3))`      | `rtrim(left(CAST(x AS VARCHAR), 3))` |
 //! | `CAST(x AS UUID)`         | `to_uuid(x)`                         |
 //! | `UUID 'a0ee…'`            | `to_uuid('a0ee…')`                   |
@@ -14,6 +14,7 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
+use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR};
 use rukh_functions::functions::round_moment::ROUND_MOMENT;
 use rukh_functions::functions::to_uuid::TO_UUID;
 use rukh_functions::functions::wide_number::WIDE_NUMBER;
@@ -71,7 +72,7 @@ fn spelled(expr: &Expr) -> Option<Expr> {
             let text = || as_text(expr);
             match data_type(ty).ok()? {
                 DataType::Varchar(Some(length)) => Some(left(text(), length)),
-                DataType::Char(length) => Some(call("rtrim", vec![left(text(), length)])),
+                DataType::Char(length) => Some(call(CAST_CHAR, vec![left(text(), length)])),
                 DataType::Uuid => {
                     // A parameter has the type of the cast, and a text that of its own.
                     let is_parameter = matches!(expr.as_ref(), Expr::Value(value) if matches!(value.value, Value::Placeholder(_)));
@@ -284,7 +285,7 @@ fn cast(expr: &Expr, data_type: ast::DataType) -> Expr {
 
 fn left(text: Expr, length: u32) -> Expr {
     call(
-        "left",
+        CAST_VARCHAR,
         vec![text, Expr::Value(Value::Number(length.to_string(), false).into())],
     )
 }
@@ -303,7 +304,7 @@ mod tests {
             ),
             (
                 "a::varchar(3), CAST(b AS CHAR(2))",
-                "left(CAST(a AS VARCHAR), 3), rtrim(left(CAST(b AS VARCHAR), 2))",
+                "cast_varchar(CAST(a AS VARCHAR), 3), cast_char(cast_varchar(CAST(b AS VARCHAR), 2))",
             ),
             ("UUID 'x', c::uuid, d::int", "to_uuid('x'), to_uuid(c), d::INT"),
         ];

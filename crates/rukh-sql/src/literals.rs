@@ -57,7 +57,7 @@ use rukh_functions::functions::regex::POINT_IS_ANY;
 use rukh_functions::functions::similar::SIMILAR_TO_ESCAPE;
 use rukh_functions::functions::time_difference::time_difference;
 use rukh_functions::functions::to_uuid::TO_UUID;
-use rukh_functions::functions::wide_number::{self, digits_beside, wide_digits};
+use rukh_functions::functions::wide_number::{self, digits_beside, digits_of, wide_digits};
 use rukh_functions::types::data_type_of;
 
 /// Functions whose first argument is bytes in PostgreSQL, as which it reads a literal.
@@ -194,11 +194,8 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
             low,
             high,
         }) => {
-            let is_wide = |bound: &Expr| {
-                let ty = expr.get_type(schema);
-                ty.is_ok_and(|ty| digits_beside(bound, &ty).is_some())
-            };
-            if is_wide(&low) || is_wide(&high) {
+            let ty = expr.get_type(schema);
+            if ty.is_ok_and(|ty| are_wide([low.as_ref(), high.as_ref()], &ty)) {
                 let (from, to) = match negated {
                     false => (Operator::GtEq, Operator::LtEq),
                     true => (Operator::Lt, Operator::Gt),
@@ -286,13 +283,13 @@ fn beside_wide_number(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema
     wide_number::compared(x, &x.get_type(schema).ok()?, op, &digits, number_is_left)
 }
 
-/// Leaves out of a list the numbers that a decimal cannot be; returns it as `Err` if it has none that no decimal holds.
+/// Leaves out of a list the numbers that a decimal cannot be; returns it as `Err` if all its numbers have a type in common with the decimal.
 fn among_wide_numbers(expr: &Expr, list: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>, Vec<Expr>> {
     let ty = match expr.get_type(schema) {
-        Ok(ty) if list.iter().any(|element| digits_beside(element, &ty).is_some()) => ty,
+        Ok(ty) if are_wide(&list, &ty) => ty,
         _ => return Err(list),
     };
-    let exact = |element: Expr| match digits_beside(&element, &ty) {
+    let exact = |element: Expr| match digits_of(&element) {
         None => Some(element),
         Some(digits) => match wide_number::exact(&ty, &digits) {
             Some(number) => number,
@@ -300,6 +297,21 @@ fn among_wide_numbers(expr: &Expr, list: Vec<Expr>, schema: &DFSchema) -> Result
         },
     };
     Ok(list.into_iter().filter_map(exact).collect())
+}
+
+/// Whether no DECIMAL holds some numbers together with the values of a type, or with each other.
+fn are_wide<'a>(numbers: impl IntoIterator<Item = &'a Expr>, ty: &ArrowType) -> bool {
+    let mut beside = vec![ty.clone()];
+    numbers.into_iter().any(|number| {
+        let is_wide = beside.iter().any(|ty| digits_beside(number, ty).is_some());
+        if let Expr::Literal(value @ ScalarValue::Decimal128(..), _) = number {
+            let ty = value.data_type();
+            if !beside.contains(&ty) {
+                beside.push(ty);
+            }
+        }
+        is_wide
+    })
 }
 
 /// Fails with 22016 or 22014 on the 0th row of a frame, or less, and on no parts of a partition.

@@ -16,6 +16,7 @@ use rukh_syntax::sqlparser::ast::{
 
 use crate::spelled;
 use rukh_error::{HIDDEN, shown_name};
+use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR};
 use rukh_functions::functions::arrays::BESIDE_NULL;
 use rukh_functions::functions::cast_apart::CAST_APART;
 use rukh_functions::functions::outer_aggregate::{OUTER_AGGREGATE, WITH_OUTER};
@@ -216,7 +217,10 @@ fn figure(expr: &Expr) -> Option<Figured> {
             let last = call.name.0.last().and_then(|part| part.as_ident())?;
             strong(match folded(last).as_str() {
                 // What a cast to UUID is spelled as.
-                TO_UUID => "uuid",
+                // What casts are spelled as.
+                TO_UUID => return cast_name(told_apart(call), "uuid"),
+                CAST_VARCHAR => return cast_name(told_apart(call), "varchar"),
+                CAST_CHAR => return cast_name(told_apart(call), "bpchar"),
                 CAST_APART | WITH_OUTER | ROUND_MOMENT => return told_apart(call),
                 OUTER_AGGREGATE => return strong(aggregate_name(call)?),
                 BESIDE_NULL => return None,
@@ -225,10 +229,7 @@ fn figure(expr: &Expr) -> Option<Figured> {
                 name => spelled::written(name),
             })
         }
-        Expr::Cast { expr, data_type, .. } => match figure(expr) {
-            Some(inner) if inner.strong => Some(inner),
-            _ => weak(type_name(data_type)),
-        },
+        Expr::Cast { expr, data_type, .. } => cast_name(figure(expr), type_name(data_type)),
         Expr::TypedString(typed) => weak(type_name(&typed.data_type)),
         Expr::Interval(_) => weak("interval"),
         Expr::Case { else_result, .. } => match else_result.as_deref().and_then(figure) {
@@ -287,6 +288,14 @@ fn aggregate_name(place: &Function) -> Option<String> {
             name.value.clone().into_string()
         }
         _ => None,
+    }
+}
+
+/// Returns the name of a cast of what suggests a name.
+fn cast_name(inner: Option<Figured>, type_name: impl Into<String>) -> Option<Figured> {
+    match inner {
+        Some(inner) if inner.strong => Some(inner),
+        _ => weak(type_name),
     }
 }
 
@@ -370,6 +379,14 @@ mod tests {
             ("a::text", "a"),
             ("'1'::int", "int4"),
             ("CAST(a + 1 AS bigint)", "int8"),
+            ("a::uuid", "a"),
+            ("'x'::uuid", "uuid"),
+            ("a::varchar(3)", "a"),
+            ("'x'::varchar(3)", "varchar"),
+            ("a::char(3)", "a"),
+            ("'x'::char(3)", "bpchar"),
+            ("a::timestamp(3)", "a"),
+            ("'x'::timestamp(3)", "timestamp"),
             ("CAST(lower(a) AS varchar)", "lower"),
             ("DATE '2020-01-01'", "date"),
             ("INTERVAL '1 day'", "interval"),

@@ -32,12 +32,13 @@
 //! instead, which treats NULLs otherwise. The planner unites the arms into one range again.
 
 use std::borrow::Cow;
+use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use rukh_syntax::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident,
-    Query, Select, SelectItem, TableAlias, TableFactor, TableWithJoins, UnaryOperator, Value, ValueWithSpan,
-    Visitor, VisitorMut, WildcardAdditionalOptions,
+    ObjectNamePart, Query, Select, SelectItem, TableAlias, TableFactor, TableWithJoins, UnaryOperator, Value,
+    ValueWithSpan, Visitor, VisitorMut, WildcardAdditionalOptions,
 };
 
 use crate::moment_words;
@@ -48,6 +49,7 @@ use crate::spelled;
 use crate::stars::name_schemas;
 use rukh_error::HIDDEN;
 use rukh_error::SqlError;
+use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR};
 use rukh_functions::functions::arrays::BESIDE_NULL;
 use rukh_functions::functions::regex::SUBSTRING;
 use rukh_functions::functions::similar::SIMILAR_TO_ESCAPE;
@@ -58,8 +60,31 @@ use rukh_syntax::{Walk, WalkMut, folded};
 /// Rewrites in place; fails on rows of unequal length, as PostgreSQL does.
 pub(crate) fn rewrite(node: &mut impl WalkMut) -> Result<(), SqlError> {
     match node.walk_mut(&mut Rewriter) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => {}
+        ControlFlow::Break(error) => return Err(error),
+    }
+    let ControlFlow::Continue(()) = node.walk_mut(&mut CastFunctions);
+    Ok(())
+}
+
+/// Gives the functions that casts are spelled with their own names, once output columns have the names of casts.
+struct CastFunctions;
+
+impl VisitorMut for CastFunctions {
+    type Break = Infallible;
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+        if let Expr::Function(call) = expr
+            && let [part] = call.name.0.as_mut_slice()
+            && let ObjectNamePart::Identifier(name) = part
+        {
+            match name.value.as_str() {
+                CAST_VARCHAR => *name = Ident::new("left"),
+                CAST_CHAR => *name = Ident::new("rtrim"),
+                _ => {}
+            }
+        }
+        ControlFlow::Continue(())
     }
 }
 

@@ -30,6 +30,12 @@ use rukh_keys::{DataType, Datum};
 use crate::scalars::datums_from_array;
 use crate::types::{TYPE_KEY, data_type_of};
 
+/// Another name of `left`, which casts to VARCHAR(n) are spelled with: the column has the name of what is cast.
+pub const CAST_VARCHAR: &str = "cast_varchar";
+
+/// Another name of `rtrim`, which casts to CHAR(n) are spelled with.
+pub const CAST_CHAR: &str = "cast_char";
+
 static TEXT: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
     let signature = Signature::any(1, Volatility::Immutable);
     Arc::new(ScalarUDF::from(Text { signature }))

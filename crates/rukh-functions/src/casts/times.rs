@@ -15,14 +15,13 @@ use datafusion::arrow::datatypes::{
     DataType as ArrowType, IntervalMonthDayNano, IntervalMonthDayNanoType, Time64MicrosecondType, TimeUnit,
 };
 use datafusion::common::{DFSchema, ScalarValue};
-use datafusion::error::Result as DataFusionResult;
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use rukh_keys::DAY_MICROS;
 
 use crate::forms::intervals::{INTERVAL, interval_of};
-use crate::functions::undefined::undefined_function;
 
 const TIME: ArrowType = ArrowType::Time64(TimeUnit::Microsecond);
 
@@ -74,7 +73,10 @@ impl ScalarUDFImpl for TimeCast {
         let is_scalar = matches!(arguments.args.as_slice(), [ColumnarValue::Scalar(_)]);
         let arrays = ColumnarValue::values_to_arrays(&arguments.args)?;
         let [values] = arrays.as_slice() else {
-            return Err(undefined_function(self.name(), &[]));
+            return Err(DataFusionError::Internal(format!(
+                "{} takes one value",
+                self.name()
+            )));
         };
         let cast: ArrayRef = match self.to {
             TIME => {

@@ -96,11 +96,8 @@ pub fn wide_digits(expr: &Expr) -> Option<&str> {
 /// Returns the digits of a literal that no DECIMAL holds together with the values of a type: it is spelled as the function, or the two
 /// have more than 38 digits at one scale.
 pub fn digits_beside<'a>(literal: &'a Expr, ty: &ArrowType) -> Option<Cow<'a, str>> {
-    if let Some(digits) = wide_digits(literal) {
-        return Some(Cow::Borrowed(digits));
-    }
     let Expr::Literal(ScalarValue::Decimal128(Some(unscaled), _, own), _) = literal else {
-        return None;
+        return wide_digits(literal).map(Cow::Borrowed);
     };
     let (whole, scale) = match ty {
         ArrowType::Decimal128(precision, scale) => {
@@ -113,7 +110,25 @@ pub fn digits_beside<'a>(literal: &'a Expr, ty: &ArrowType) -> Option<Cow<'a, st
     let digits = i64::try_from(unscaled.unsigned_abs().to_string().len()).ok()?;
     let whole = whole.max(digits.checked_sub(i64::from(*own))?);
     let is_wide = whole.checked_add(common)? > DIGITS_MAX as i64;
-    is_wide.then(|| Cow::Owned(format!("{unscaled}e-{own}")))
+    is_wide.then(|| Cow::Owned(written(*unscaled, *own)))
+}
+
+/// Returns the digits of a literal that is a number.
+pub fn digits_of(literal: &Expr) -> Option<Cow<'_, str>> {
+    match literal {
+        Expr::Literal(ScalarValue::Decimal128(Some(unscaled), _, scale), _) => {
+            Some(Cow::Owned(written(*unscaled, *scale)))
+        }
+        other => wide_digits(other).map(Cow::Borrowed),
+    }
+}
+
+/// Writes a decimal as [`place`] reads numbers.
+fn written(unscaled: i128, scale: i8) -> String {
+    match scale {
+        0.. => format!("{unscaled}e-{scale}"),
+        _ => format!("{unscaled}e{}", scale.unsigned_abs()),
+    }
 }
 
 /// What a number is among those of a scale.
