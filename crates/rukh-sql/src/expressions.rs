@@ -29,6 +29,7 @@ use crate::literals::typed_expression;
 use crate::parsing::parse_expression;
 use crate::sequence_calls::calls_sequence;
 use crate::table_schema::table_schema;
+use crate::typed_casts;
 use rukh_error::SqlError;
 use rukh_functions::batch::batch_of_rows;
 use rukh_functions::scalars::{assigned_datums, datum_from_scalar};
@@ -79,7 +80,7 @@ pub(crate) fn typed_as(table: &Table, expr: &ast::Expr, what: &str) -> Result<Ty
         table.name.as_str(),
         &table_schema(table),
     )?);
-    let typed = resolved(expr, &qualified)?;
+    let typed = typed_expression(planned(expr, &qualified)?, &qualified)?;
     check_deterministic(&typed, what)?;
     let expr = unqualified(simplified(typed, &qualified)?)?;
     let schema = DFSchema::try_from(table_schema(table).as_ref().clone())?;
@@ -123,6 +124,7 @@ pub(crate) fn computed_on(
         }
         _ => Ok(Transformed::no(part)),
     })?;
+    typed_casts::check(&bound.data, schema)?;
     simplified(typed_expression(bound.data, schema)?, schema)
 }
 
@@ -138,13 +140,19 @@ pub(crate) fn is_aggregate(name: &str) -> bool {
         .contains_key(name.to_ascii_lowercase().as_str())
 }
 
-/// Resolves names and types the literals of an expression.
-fn resolved(expr: &ast::Expr, schema: &DFSchemaRef) -> Result<Expr, SqlError> {
+/// Resolves the names of an expression.
+fn planned(expr: &ast::Expr, schema: &DFSchemaRef) -> Result<Expr, SqlError> {
     let mut expr = expr.clone();
     crate::rewrite::rewrite(&mut expr)?;
     let named = ExprWithAlias { expr, alias: None };
-    let logical = STATE.create_logical_expr_from_sql_expr(named, schema)?;
-    typed_expression(logical, schema)
+    Ok(STATE.create_logical_expr_from_sql_expr(named, schema)?)
+}
+
+/// Fails with 42846 if an expression on the columns of a table, which is to be stored, casts as PostgreSQL does not.
+fn check_casts(table: &Table, expr: &ast::Expr) -> Result<(), SqlError> {
+    let schema = DFSchema::try_from_qualified_schema(table.name.as_str(), &table_schema(table))?;
+    let schema = Arc::new(schema);
+    Ok(typed_casts::check(&planned(expr, &schema)?, &schema)?)
 }
 
 /// Coerces and simplifies an expression, as the optimiser does with those of queries.
@@ -215,7 +223,9 @@ pub(crate) fn evaluate_constant(expr: &ast::Expr) -> Result<Option<ScalarValue>,
         return Ok(None);
     }
     let schema: DFSchemaRef = Arc::new(DFSchema::empty());
-    match simplified(resolved(expr, &schema)?, &schema)? {
+    let expr = planned(expr, &schema)?;
+    typed_casts::check(&expr, &schema)?;
+    match simplified(typed_expression(expr, &schema)?, &schema)? {
         Expr::Literal(value, _) => Ok(Some(value)),
         _ => Ok(None),
     }
@@ -255,7 +265,8 @@ impl DefaultValue {
     /// Compiles a default for one statement; fails with 42703 when it names a column.
     pub(crate) fn compile(sql: &str, ty: &DataType, column: &str) -> Result<Self, SqlError> {
         let schema: DFSchemaRef = Arc::new(DFSchema::empty());
-        let expr = simplified(resolved(&parse_expression(sql)?, &schema)?, &schema)?;
+        let expr = planned(&parse_expression(sql)?, &schema)?;
+        let expr = simplified(typed_expression(expr, &schema)?, &schema)?;
         if let Expr::Literal(value, _) = expr {
             return datum_from_scalar(&value, ty, column).map(DefaultValue::Same);
         }
@@ -374,6 +385,7 @@ pub(crate) fn stored_expression(
     what: &str,
 ) -> Result<(TypedExpression, String), SqlError> {
     check_stored(expr, what)?;
+    check_casts(table, expr)?;
     let typed = typed_as(table, expr, what)?;
     let sql = normalise(&typed.expr);
     let again = parse_expression(&sql).and_then(|expr| typed_on(table, &expr));

@@ -56,7 +56,6 @@ use rukh_functions::functions::extract::date_part;
 use rukh_functions::functions::regex::POINT_IS_ANY;
 use rukh_functions::functions::similar::SIMILAR_TO_ESCAPE;
 use rukh_functions::functions::time_difference::time_difference;
-use rukh_functions::functions::to_uuid::TO_UUID;
 use rukh_functions::functions::wide_number::{self, digits_beside, digits_of, wide_digits};
 use rukh_functions::types::data_type_of;
 
@@ -82,6 +81,7 @@ pub(crate) fn type_literals(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> 
         let schema = merge_schema(&node.inputs());
         // A parameter had no type when its difference was planned.
         node.apply_expressions(|expr| {
+            typed_casts::check(expr, &schema)?;
             has_new_columns |= expr.exists(|part| Ok(difference_of(part, &schema).is_some()))?;
             Ok(TreeNodeRecursion::Continue)
         })?;
@@ -240,10 +240,6 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
             Ok(Transformed::yes(Expr::InList(InList { expr, list, negated })))
         }
         Expr::Cast(cast) => typed_casts::typed(cast, schema),
-        Expr::ScalarFunction(call) if call.func.name() == TO_UUID => {
-            typed_casts::check_uuid(&call.args, schema)?;
-            Ok(Transformed::no(Expr::ScalarFunction(call)))
-        }
         Expr::Case(case) => typed_case(case, schema),
         // What EXTRACT is planned as; by name the function is found where it was replaced.
         Expr::ScalarFunction(ScalarFunction { func, args }) if func == datetime::date_part() => {

@@ -1,7 +1,7 @@
 //! Casts that a query writes: whether PostgreSQL has them, and what they give where DataFusion's gives something else.
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions::math;
@@ -14,13 +14,44 @@ use rukh_functions::casts::table::check_cast;
 use rukh_functions::casts::texts::{cast_to_text, is_text};
 use rukh_functions::casts::times::cast_time;
 use rukh_functions::functions::rounding::round_half_to_even;
+use rukh_functions::functions::to_uuid::TO_UUID;
 use rukh_functions::scalars::scalar_from_datum;
 use rukh_functions::types::{TYPE_KEY, arrow_type, data_type_of};
 use rukh_keys::DataType;
 
 use crate::moment_words::moment_of;
 
-/// Returns a cast as PostgreSQL has it. Fails with 42846 if PostgreSQL has none, and as the type's input does on a literal.
+/// Fails with 42846 if an expression of a statement casts as PostgreSQL does not.
+///
+/// What is stored was checked when it was defined, and is not again: a database opens whatever an earlier version took.
+pub(crate) fn check(expr: &Expr, schema: &DFSchema) -> DataFusionResult<()> {
+    expr.apply(|part| {
+        match part {
+            Expr::Cast(Cast { expr, field }) => checked(expr, field, schema)?,
+            // What casts to UUID are spelled as.
+            Expr::ScalarFunction(call) if call.func.name() == TO_UUID => {
+                let uuid = Field::new("", arrow_type(&DataType::Uuid), true);
+                let uuid = uuid.with_metadata([(TYPE_KEY.to_string(), DataType::Uuid.to_string())].into());
+                call.args
+                    .iter()
+                    .try_for_each(|value| checked(value, &uuid, schema))?;
+            }
+            _ => {}
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(())
+}
+
+fn checked(value: &Expr, to: &Field, schema: &DFSchema) -> DataFusionResult<()> {
+    match value.to_field(schema) {
+        Ok((_, from)) => check_cast(&from, to),
+        // Parameters have no type yet.
+        Err(_) => Ok(()),
+    }
+}
+
+/// Returns a cast as PostgreSQL has it. Fails as the type's input does on a literal.
 pub(crate) fn typed(cast: Cast, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
     let Cast { expr, field } = cast;
     let to = field.data_type();
@@ -33,9 +64,6 @@ pub(crate) fn typed(cast: Cast, schema: &DFSchema) -> DataFusionResult<Transform
     }
     if changes_nothing(&expr, &field, schema) {
         return Ok(Transformed::yes(*expr));
-    }
-    if let Ok((_, from)) = expr.to_field(schema) {
-        check_cast(&from, &field)?;
     }
     let own = match to {
         to if is_text(to) => cast_to_text(&expr, schema),
@@ -53,18 +81,6 @@ pub(crate) fn typed(cast: Cast, schema: &DFSchema) -> DataFusionResult<Transform
     let is_changed = whole.is_some();
     let cast = Cast::new_from_field(whole.map_or(expr, Box::new), field);
     Ok(Transformed::new_transformed(Expr::Cast(cast), is_changed))
-}
-
-/// Fails with 42846 if what is cast to UUID, which is spelled as a function, is no text.
-pub(crate) fn check_uuid(arguments: &[Expr], schema: &DFSchema) -> DataFusionResult<()> {
-    let uuid = Field::new("", arrow_type(&DataType::Uuid), true);
-    let uuid = uuid.with_metadata([(TYPE_KEY.to_string(), DataType::Uuid.to_string())].into());
-    arguments
-        .iter()
-        .try_for_each(|value| match value.to_field(schema) {
-            Ok((_, from)) => check_cast(&from, &uuid),
-            Err(_) => Ok(()),
-        })
 }
 
 /// Whether a column is cast to the type that it has.
