@@ -25,6 +25,7 @@
 //! | `json_agg(a)`         | see `json`                                         |
 //! | `age(t)`              | `age(current_date, t)`                             |
 //! | `GROUP BY (a, b)`      | `GROUP BY a, b`, in GROUPING SETS too              |
+//! | `SELECT 1 … HAVING c`  | `… GROUP BY () HAVING c`, if nothing aggregates    |
 //! | `substring(a FROM 'p')` | `regexp_substring(a, 'p')`                         |
 //! | `a || NULL`, `NULL || a` | `beside_null(a)`: an array stays as it is         |
 //!
@@ -41,6 +42,7 @@ use rukh_syntax::sqlparser::ast::{
     ValueWithSpan, Visitor, VisitorMut, WildcardAdditionalOptions,
 };
 
+use crate::expressions::is_aggregate;
 use crate::moment_words;
 use crate::order_names;
 use crate::output_names::{name_lateral, name_outputs, order_by_outputs};
@@ -110,6 +112,7 @@ impl VisitorMut for Rewriter {
     }
 
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
+        group_by_having(select);
         group_by_elements(select);
         name_schemas(select);
         name_outputs(select);
@@ -127,6 +130,54 @@ impl VisitorMut for Rewriter {
         order_names::name_derived(relation);
         name_lateral(relation);
         ControlFlow::Continue(())
+    }
+}
+
+/// Makes one group of what HAVING without GROUP BY chooses from, where no aggregate does.
+fn group_by_having(select: &mut Select) {
+    let GroupByExpr::Expressions(keys, modifiers) = &mut select.group_by else {
+        return;
+    };
+    let Some(having) = select
+        .having
+        .as_ref()
+        .filter(|_| keys.is_empty() && modifiers.is_empty())
+    else {
+        return;
+    };
+    let mut aggregates = Aggregates { depth: 0 };
+    if having.walk(&mut aggregates).is_continue() && select.projection.walk(&mut aggregates).is_continue() {
+        keys.push(Expr::GroupingSets(vec![Vec::new()]));
+    }
+}
+
+/// Breaks off at an aggregate outside of subqueries.
+struct Aggregates {
+    depth: usize,
+}
+
+impl Visitor for Aggregates {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Function(call)
+                if self.depth == 0 && call.over.is_none() && is_aggregate(&call.name.to_string()) =>
+            {
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        }
     }
 }
 
