@@ -140,6 +140,41 @@ pub(crate) fn is_aggregate(name: &str) -> bool {
         .contains_key(name.to_ascii_lowercase().as_str())
 }
 
+/// Whether a part of a statement calls an aggregate, outside of subqueries.
+pub(crate) fn calls_aggregate(part: &impl Walk) -> bool {
+    part.walk(&mut Aggregates { depth: 0 }).is_break()
+}
+
+/// Breaks off at an aggregate outside of subqueries.
+struct Aggregates {
+    depth: usize,
+}
+
+impl Visitor for Aggregates {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &ast::Query) -> ControlFlow<()> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &ast::Query) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &ast::Expr) -> ControlFlow<()> {
+        match expr {
+            ast::Expr::Function(call)
+                if self.depth == 0 && call.over.is_none() && is_aggregate(&call.name.to_string()) =>
+            {
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
 /// Resolves the names of an expression.
 fn planned(expr: &ast::Expr, schema: &DFSchemaRef) -> Result<Expr, SqlError> {
     let mut expr = expr.clone();

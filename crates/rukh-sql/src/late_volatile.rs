@@ -129,15 +129,18 @@ fn after_limit(limit: Limit) -> DataFusionResult<Transformed<LogicalPlan>> {
         && !list.expr.iter().any(Expr::is_volatile)
     {
         // What leaves out columns of ORDER BY.
-        let input = Arc::new(
-            after_limit(Limit {
-                input: list.input.clone(),
-                ..limit.clone()
-            })?
-            .data,
-        );
-        let list = Projection::try_new(list.expr.clone(), input)?;
-        return Ok(Transformed::yes(LogicalPlan::Projection(list)));
+        let input = list.input.clone();
+        let below = after_limit(Limit {
+            input,
+            ..limit.clone()
+        })?;
+        return match below.transformed {
+            true => {
+                let list = Projection::try_new(list.expr.clone(), Arc::new(below.data))?;
+                Ok(Transformed::yes(LogicalPlan::Projection(list)))
+            }
+            false => Ok(Transformed::no(LogicalPlan::Limit(limit))),
+        };
     }
     let is_volatile = list.expr.iter().try_fold(false, |any, expr| {
         Ok::<_, DataFusionError>(any || expr.is_volatile() || has_volatile_query(expr)?)

@@ -45,19 +45,25 @@ pub(crate) fn kept_rows(name: impl fmt::Display) -> String {
 
 /// Has a plan run by itself, its rows kept: what is put around it does not go into it.
 pub(crate) fn apart(plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
+    kept(plan, APART)
+}
+
+/// Puts a plan into a relation that [`shared`] keeps, under a name; the columns have the names that they had.
+pub(crate) fn kept(plan: LogicalPlan, name: impl fmt::Display) -> DataFusionResult<LogicalPlan> {
     let schema = plan.schema().clone();
-    let name = |at: usize| format!("apart{HIDDEN}{at}");
+    let relation = kept_rows(name);
+    let name = |at: usize| format!("kept{HIDDEN}{at}");
     let columns = schema.columns().into_iter().enumerate();
     let columns = columns.map(|(at, column)| Expr::Column(column).alias(name(at)));
-    let relation = kept_rows(APART);
-    let kept = LogicalPlanBuilder::from(plan)
-        .project(columns)?
-        .alias(&relation)?;
     let shown = schema.iter().enumerate().map(|(at, (table, field))| {
         let column = Column::new(Some(relation.as_str()), name(at));
         Expr::Column(column).alias_qualified(table.cloned(), field.name())
     });
-    kept.project(shown)?.build()
+    LogicalPlanBuilder::from(plan)
+        .project(columns)?
+        .alias(&relation)?
+        .project(shown)?
+        .build()
 }
 
 fn is_kept(alias: &SubqueryAlias) -> bool {

@@ -42,7 +42,7 @@ use rukh_syntax::sqlparser::ast::{
     ValueWithSpan, Visitor, VisitorMut, WildcardAdditionalOptions,
 };
 
-use crate::expressions::is_aggregate;
+use crate::expressions::calls_aggregate;
 use crate::moment_words;
 use crate::order_names;
 use crate::output_names::{name_lateral, name_outputs, order_by_outputs};
@@ -145,39 +145,8 @@ fn group_by_having(select: &mut Select) {
     else {
         return;
     };
-    let mut aggregates = Aggregates { depth: 0 };
-    if having.walk(&mut aggregates).is_continue() && select.projection.walk(&mut aggregates).is_continue() {
+    if !calls_aggregate(having) && !calls_aggregate(&select.projection) {
         keys.push(Expr::GroupingSets(vec![Vec::new()]));
-    }
-}
-
-/// Breaks off at an aggregate outside of subqueries.
-struct Aggregates {
-    depth: usize,
-}
-
-impl Visitor for Aggregates {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-        self.depth += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-        self.depth -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        match expr {
-            Expr::Function(call)
-                if self.depth == 0 && call.over.is_none() && is_aggregate(&call.name.to_string()) =>
-            {
-                ControlFlow::Break(())
-            }
-            _ => ControlFlow::Continue(()),
-        }
     }
 }
 

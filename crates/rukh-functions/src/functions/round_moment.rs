@@ -4,17 +4,16 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray};
-use datafusion::arrow::datatypes::{
-    DataType as ArrowType, Int64Type, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
-};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType as ArrowType, Int64Type, TimeUnit};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::scalar::ScalarValue;
 use rukh_error::SqlError;
-use rukh_keys::{DataType, Datum, ValueError};
+use rukh_keys::{DataType, Datum};
 
 use crate::functions::undefined::undefined_function;
 
@@ -78,39 +77,24 @@ impl ScalarUDFImpl for RoundMoment {
 
 fn rounded(moments: &ArrayRef, digits: &ArrayRef) -> DataFusionResult<ArrayRef> {
     let digits = digits.as_primitive::<Int64Type>();
-    let precision = |at: usize| u8::try_from(digits.value(at).clamp(0, 6)).unwrap_or(6);
-    let is_there = |at: &usize| moments.is_valid(*at) && digits.is_valid(*at);
-    let all = 0..moments.len();
-    let refused = |error: ValueError| DataFusionError::External(Box::new(SqlError::from(error)));
-    if let Some(times) = moments.as_primitive_opt::<Time64MicrosecondType>() {
-        let round = |at: usize| match (DataType::Time {
-            precision: precision(at),
-        })
-        .check(Datum::Time(times.value(at)))
-        {
-            Ok(Datum::Time(time)) => Ok(Some(time)),
-            Ok(_) => Ok(None),
-            Err(error) => Err(refused(error)),
+    let round = |at: usize, micros: i64| {
+        let precision = u8::try_from(digits.value(at).clamp(0, 6)).unwrap_or(6);
+        let (ty, moment) = match moments.data_type() {
+            ArrowType::Time64(_) => (DataType::Time { precision }, Datum::Time(micros)),
+            _ => (DataType::Timestamp { precision }, Datum::Timestamp(micros)),
         };
-        let values = all.map(|at| Some(at).filter(is_there).map_or(Ok(None), round));
-        let values = values.collect::<DataFusionResult<Vec<Option<i64>>>>()?;
-        return Ok(Arc::new(datafusion::arrow::array::Time64MicrosecondArray::from(
-            values,
-        )));
-    }
-    let times = moments.as_primitive::<TimestampMicrosecondType>();
-    let round = |at: usize| {
-        let ty = DataType::Timestamp {
-            precision: precision(at),
-        };
-        match ty.check(Datum::Timestamp(times.value(at))) {
-            Ok(Datum::Timestamp(time)) => Ok(Some(time)),
+        match ty.check(moment) {
+            Ok(Datum::Time(micros) | Datum::Timestamp(micros)) => Ok(Some(micros)),
             Ok(_) => Ok(None),
-            Err(error) => Err(refused(error)),
+            Err(error) => Err(DataFusionError::External(Box::new(SqlError::from(error)))),
         }
     };
-    let values = all.map(|at| Some(at).filter(is_there).map_or(Ok(None), round));
-    let values = values.collect::<DataFusionResult<Vec<Option<i64>>>>()?;
-    let array = datafusion::arrow::array::TimestampMicrosecondArray::from(values);
-    Ok(Arc::new(array.with_data_type(moments.data_type().clone())))
+    let micros = cast(moments, &ArrowType::Int64)?;
+    let pairs = micros.as_primitive::<Int64Type>().iter().zip(digits).enumerate();
+    let values = pairs.map(|(at, pair)| match pair {
+        (Some(micros), Some(_)) => round(at, micros),
+        _ => Ok(None),
+    });
+    let values: Int64Array = values.collect::<DataFusionResult<_>>()?;
+    Ok(cast(&values, moments.data_type())?)
 }

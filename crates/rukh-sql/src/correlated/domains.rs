@@ -47,7 +47,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Subquery, 
 use datafusion::optimizer::decorrelate::PullUpCorrelatedExpr;
 
 use super::push::Push;
-use crate::once::{is_volatile, kept_rows};
+use crate::once::{is_volatile, kept};
 use crate::outer_columns::{free_columns, query_of};
 use crate::subqueries::counted;
 use rukh_error::HIDDEN;
@@ -74,11 +74,11 @@ pub(crate) fn volatile_refused(plan: LogicalPlan) -> Result<LogicalPlan, SqlErro
     };
     each_expression(&plan, &mut |expr| {
         if may_not_run(expr) && expr.exists(is_volatile_correlated)? {
-            return volatile_in("CASE or COALESCE");
+            return volatile_in("a correlated subquery of CASE or COALESCE");
         }
         let is_list = matches!(expr, Expr::InSubquery(_) | Expr::SetComparison(_));
         match is_list && is_volatile_correlated(expr)? {
-            true => volatile_in("IN, ANY or ALL"),
+            true => volatile_in("a correlated subquery of IN, ANY or ALL"),
             false => Ok(()),
         }
     })?;
@@ -88,14 +88,14 @@ pub(crate) fn volatile_refused(plan: LogicalPlan) -> Result<LogicalPlan, SqlErro
 /// Fails with 0A000 if a correlated subquery that calls volatile functions is left, of which no join was made.
 pub(crate) fn volatile_left(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
     each_expression(&plan, &mut |expr| match is_volatile_correlated(expr)? {
-        true => volatile_in("such"),
+        true => volatile_in("such a correlated subquery"),
         false => Ok(()),
     })?;
     plan.apply_with_subqueries(|node| match node {
         LogicalPlan::Subquery(query)
             if is_volatile(&query.subquery)? && !free_columns(&query.subquery)?.is_empty() =>
         {
-            volatile_in("such").map(|()| TreeNodeRecursion::Continue)
+            volatile_in("such a correlated subquery")
         }
         _ => Ok(TreeNodeRecursion::Continue),
     })?;
@@ -110,11 +110,8 @@ pub(crate) fn is_volatile_correlated(expr: &Expr) -> DataFusionResult<bool> {
     }
 }
 
-fn volatile_in(place: &str) -> DataFusionResult<()> {
-    let message = match place {
-        "such" => "volatile functions in such a correlated subquery are not supported".to_string(),
-        place => format!("volatile functions in a correlated subquery of {place} are not supported"),
-    };
+fn volatile_in<T>(subquery: &str) -> DataFusionResult<T> {
+    let message = format!("volatile functions in {subquery} are not supported");
     Err(DataFusionError::External(Box::new(SqlError::unsupported(
         message,
     ))))
@@ -409,28 +406,16 @@ fn numbered<'a>(
         return Ok((input, None));
     }
     *domains += 1;
-    let relation = kept_rows(*domains);
-    let schema = input.schema().clone();
-    let name = |at: usize| format!("kept{HIDDEN}{at}");
+    let name = format!("number{HIDDEN}{domains}");
     let number = row_number();
-    let number_name = name(schema.fields().len());
-    let columns = columns_of(&input).into_iter().map(Expr::Column).enumerate();
-    let columns = columns.map(|(at, column)| column.alias(name(at)));
     let place = Expr::Column(Column::new_unqualified(number.schema_name().to_string()));
-    let kept = LogicalPlanBuilder::from(input)
+    let columns = columns_of(&input).into_iter().map(Expr::Column);
+    let plan = LogicalPlanBuilder::from(input)
         .window(vec![number])?
-        .project(columns.chain([place.alias(&number_name)]))?
-        .alias(&relation)?
+        .project(columns.chain([place.alias(&name)]))?
         .build()?;
-    let of_kept = |name: String| Column::new(Some(relation.as_str()), name);
-    let shown = schema.iter().enumerate().map(|(at, (table, field))| {
-        Expr::Column(of_kept(name(at))).alias_qualified(table.cloned(), field.name())
-    });
-    let number = of_kept(number_name);
-    let plan = LogicalPlanBuilder::from(kept)
-        .project(shown.chain([Expr::Column(number.clone())]))?
-        .build()?;
-    Ok((plan, Some(number)))
+    let number = Column::new_unqualified(name);
+    Ok((kept(plan, *domains)?, Some(number)))
 }
 
 /// Computes a subquery for each of the different values that the outer columns have in a plan, or for each of its numbered rows: its

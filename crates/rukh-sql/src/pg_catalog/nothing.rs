@@ -10,7 +10,7 @@ use rukh_syntax::sqlparser::ast::{
 
 use super::schema::definition;
 use super::syntax::system_name;
-use crate::expressions::is_aggregate;
+use crate::expressions::calls_aggregate;
 use crate::output_names::name_of;
 
 /// Columns of texts that are NULL in every row.
@@ -214,42 +214,7 @@ fn is_ungrouped(select: &Select) -> bool {
 
 /// Whether a query gives a row where there are none.
 pub(super) fn aggregates(select: &Select) -> bool {
-    let mut finder = Aggregates { depth: 0 };
-    !is_ungrouped(select)
-        || select.having.is_some()
-        || select
-            .projection
-            .iter()
-            .any(|item| item.walk(&mut finder).is_break())
-}
-
-struct Aggregates {
-    depth: usize,
-}
-
-impl Visitor for Aggregates {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-        self.depth += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-        self.depth -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        match expr {
-            Expr::Function(call)
-                if self.depth == 0 && call.over.is_none() && is_aggregate(&call.name.to_string()) =>
-            {
-                ControlFlow::Break(())
-            }
-            _ => ControlFlow::Continue(()),
-        }
-    }
+    !is_ungrouped(select) || select.having.is_some() || calls_aggregate(&select.projection)
 }
 
 /// Leaves of a query that has no rows the names of its columns and its parameters.
