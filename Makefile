@@ -44,6 +44,7 @@ check:         ## fmt, tidy, features, clippy and docs, all without a warning
 	$(XTASK) tidy
 	$(XTASK) features
 	cargo clippy $(RELEASE) --workspace --all-targets -- -D warnings -A clippy::unwrap_used
+	CARGO_TARGET_DIR='$(TARGET)' cargo clippy $(RELEASE) --manifest-path bench-peers/Cargo.toml --all-targets -- -D warnings -A clippy::unwrap_used
 	RUSTDOCFLAGS="-D warnings" cargo doc $(RELEASE) --workspace --no-deps
 
 update:        ## rewrite golden files and snapshots; then read the diff

@@ -112,7 +112,7 @@ impl Peer for RukhPeer {
         let mut count = 0;
         for key in keys {
             let day = DataType::Date.format_text(&Datum::Date(key.sdate));
-            let moment = DataType::Timestamp.format_text(&Datum::Timestamp(key.stime));
+            let moment = DataType::TIMESTAMP.format_text(&Datum::Timestamp(key.stime));
             let text = scans::point_text(key, &format!("'{day}'"), &format!("'{moment}'"));
             let mut rows = self.connection.query(&text)?;
             while let Some(row) = rows.next_row()? {
@@ -175,7 +175,7 @@ fn key_values(row: &UrlScan) -> Vec<Value> {
         Value::from(row.close),
         Value::from(row.queue),
         Value::from(row.scantype),
-        Value::new(Datum::Timestamp(row.stime), DataType::Timestamp),
+        Value::new(Datum::Timestamp(row.stime), DataType::TIMESTAMP),
     ]
 }
 

@@ -187,7 +187,7 @@ fn row(key: u64, at: u64) -> Vec<Value> {
         Value::new(Datum::Float(at as f64 / 8.0), DataType::Double),
         Value::new(
             Datum::Timestamp(1_600_000_000_000_000 + at as i64),
-            DataType::Timestamp,
+            DataType::TIMESTAMP,
         ),
     ]
 }
@@ -196,7 +196,7 @@ fn entry(at: u64) -> Vec<Value> {
     vec![
         Value::new(
             Datum::Timestamp(1_600_000_000_000_000 + (at / 4) as i64 * 1000),
-            DataType::Timestamp,
+            DataType::TIMESTAMP,
         ),
         Value::new(Datum::Int((at % 4) as i64), DataType::Integer),
         Value::from(format!("line {at}").as_str()),
