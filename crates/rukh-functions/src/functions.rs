@@ -23,6 +23,7 @@ pub mod outer_aggregate;
 pub mod overlay;
 pub mod pg_typeof;
 pub mod regex;
+pub mod renamed;
 pub mod round_moment;
 pub mod rounding;
 pub mod similar;
@@ -44,7 +45,6 @@ use crate::casts::texts::{CAST_CHAR, CAST_VARCHAR};
 pub fn functions() -> Vec<Arc<ScalarUDF>> {
     use datafusion::functions::{datetime, string, unicode};
     let sign = datafusion::functions::math::signum().as_ref().clone();
-    let (left, rtrim) = (unicode::left().as_ref().clone(), string::rtrim().as_ref().clone());
     let substr = unicode::substr().as_ref().clone();
     let ours = vec![
         byte_length::beside(string::octet_length()),
@@ -67,8 +67,8 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         wide_number::wide_number(),
         to_uuid::to_uuid(),
         to_uuid::random_uuid(),
-        Arc::new(left.with_aliases([CAST_VARCHAR])),
-        Arc::new(rtrim.with_aliases([CAST_CHAR])),
+        renamed::renamed(unicode::left(), CAST_VARCHAR),
+        renamed::renamed(string::rtrim(), CAST_CHAR),
         Arc::new(substr.with_aliases(["string_agg_joined"])),
     ];
     ours.into_iter()

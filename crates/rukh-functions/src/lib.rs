@@ -7,6 +7,7 @@
 //! | [`forms`]      | values as texts and bytes                                                       |
 //! | [`casts`]      | casts                                                                           |
 //! | [`functions`]  | scalar functions: a file each, and a line in [`functions::functions`]           |
+//! | [`signatures`] | the table of signatures, and which of them a call means                        |
 //! | [`aggregates`] | aggregates, likewise in [`aggregates::aggregates`]                              |
 //! | [`result_types`] | functions of DataFusion whose results have PostgreSQL's types                  |
 //!
@@ -20,6 +21,7 @@ pub mod functions;
 mod register;
 pub mod result_types;
 pub mod scalars;
+pub mod signatures;
 pub mod types;
 
 pub use register::register;

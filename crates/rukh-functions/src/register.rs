@@ -6,6 +6,7 @@ use datafusion::execution::session_state::SessionState;
 use crate::aggregates::aggregates;
 use crate::functions::{functions, outer_aggregate};
 use crate::result_types;
+use crate::signatures::overloaded;
 
 /// Adds the functions to a session of DataFusion, in the place of its own where they have the same name.
 pub fn register(state: &mut SessionState) {
@@ -20,6 +21,7 @@ pub fn register(state: &mut SessionState) {
             .expect("aggregates of a session can be replaced");
     }
     outer_aggregate::register(state).expect("functions of a session can be added to");
+    overloaded::register(state).expect("functions of a session can be replaced");
     for window in result_types::windows() {
         state
             .register_udwf(window)

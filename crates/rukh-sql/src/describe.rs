@@ -21,7 +21,7 @@ use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ExprSchema};
 use datafusion::datasource::MemTable;
 use datafusion::error::DataFusionError;
-use datafusion::logical_expr::expr::{Between, InList, Placeholder};
+use datafusion::logical_expr::expr::{Between, InList, Placeholder, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator};
 use datafusion::scalar::ScalarValue;
 use rukh_keys::DataType;
@@ -29,6 +29,7 @@ use rukh_syntax::sqlparser::ast::{self, Value, Visitor};
 
 use crate::array_parameters::{array_parameters, with_elements};
 use crate::block::TransactionStatus;
+use crate::bound_calls::taken;
 use crate::dispatch::Prepared;
 use crate::dml::{self, WriteShape};
 use crate::explain::json_column;
@@ -38,6 +39,8 @@ use crate::pg_catalog::asks_for_types;
 use crate::rows::{ColumnInfo, Columns};
 use crate::session::{PLANS_MAX, Session};
 use rukh_error::SqlError;
+use rukh_functions::casts::table::Kind;
+use rukh_functions::signatures::overloaded::column_type;
 use rukh_functions::types::{arrow_type, data_type_of, data_type_of_arrow};
 use rukh_syntax::{
     ExplainFormat, KeptStatement, Statement, TransactionStatement, Walk, WritesStatement, data_type,
@@ -463,6 +466,7 @@ impl Parameters {
                         self.compare(high, expr, &schema);
                         self.compare(expr, low, &schema);
                     }
+                    Expr::ScalarFunction(call) => self.read_call(call, &schema),
                     Expr::Placeholder(Placeholder { id, field }) => {
                         let ty = field.as_ref().map(|field| data_type_of_arrow(field.data_type()));
                         let ty = if is_limit { Some(DataType::BigInt) } else { ty };
@@ -477,6 +481,23 @@ impl Parameters {
             .into_iter()
             .for_each(|(number, ty)| self.tell(number, ty));
         Ok(())
+    }
+
+    /// Gives parameters the types that a function takes in their places.
+    fn read_call(&mut self, call: &ScalarFunction, schema: &DFSchema) {
+        let Some(kinds) = taken(call, schema) else {
+            return;
+        };
+        for (arg, kind) in call.args.iter().zip(kinds) {
+            // A number keeps its digits as a text.
+            if let (Expr::Placeholder(Placeholder { id, field: None }), Some(ty)) =
+                (arg, column_type(*kind, None))
+                && *kind != Kind::Numeric
+                && let Some(number) = number_in(id)
+            {
+                self.tell(number, ty);
+            }
+        }
     }
 
     /// Gives a parameter the type of what it is compared with.

@@ -108,6 +108,7 @@ pub(crate) fn computed_on(
 ) -> Result<Expr, SqlError> {
     let mut expr = expr.clone();
     crate::rewrite::rewrite(&mut expr)?;
+    crate::integer_literals::typed(&mut expr);
     let named = ExprWithAlias { expr, alias: None };
     let logical = STATE.create_logical_expr_from_sql_expr(named, schema)?;
     let bound = logical.transform(|part| match &part {
@@ -179,6 +180,7 @@ impl Visitor for Aggregates {
 fn planned(expr: &ast::Expr, schema: &DFSchemaRef) -> Result<Expr, SqlError> {
     let mut expr = expr.clone();
     crate::rewrite::rewrite(&mut expr)?;
+    crate::integer_literals::typed(&mut expr);
     let named = ExprWithAlias { expr, alias: None };
     Ok(STATE.create_logical_expr_from_sql_expr(named, schema)?)
 }

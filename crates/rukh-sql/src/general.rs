@@ -33,8 +33,9 @@ use crate::push_down::logical_rules;
 use crate::rewrite::rewrite;
 use crate::subqueries::single_values;
 use crate::{
-    computed_limits, computed_values, expressions, inner_order, joined, late_volatile, named_windows, once,
-    outer_aggregates, outer_names, past, sample, set_operations, short_aliases, stars, views,
+    computed_limits, computed_values, expressions, inner_order, integer_literals, joined, late_volatile,
+    named_windows, once, outer_aggregates, outer_names, past, sample, set_operations, short_aliases, stars,
+    views,
 };
 use rukh_error::SqlError;
 
@@ -130,6 +131,7 @@ pub(crate) async fn unoptimised_plan(
     stars::expand(state, &mut query).await?;
     tell_apart(&mut query);
     rewrite(&mut query)?;
+    integer_literals::typed(&mut query);
     let statement = PlannedStatement::Statement(Box::new(ast::Statement::Query(Box::new(query))));
     let plan = state.statement_to_plan(statement).await?;
     let plan = computed_values::selected(outer_aggregates::resolved(plan)?)?;

@@ -12,6 +12,7 @@
 
 #![warn(clippy::arithmetic_side_effects)]
 
+use crate::bound_operators;
 use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::common::DFSchema;
 use datafusion::error::Result as DataFusionResult;
@@ -33,6 +34,7 @@ impl ExprPlanner for Intervals {
         expr: RawBinaryExpr,
         schema: &DFSchema,
     ) -> DataFusionResult<PlannerResult<RawBinaryExpr>> {
+        let expr = bound_operators::typed(expr, schema)?;
         let of = |side: &Expr| side.get_type(schema).ok();
         let is_interval = |ty: &Option<ArrowType>| matches!(ty, Some(ArrowType::Interval(_)));
         let is_number =

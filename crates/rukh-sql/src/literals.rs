@@ -42,6 +42,7 @@ use datafusion::logical_expr::{
 };
 use rukh_keys::DataType;
 
+use crate::bound_calls::{bound, is_unbound};
 use crate::interval_order;
 use crate::operand_types::{self, check_union};
 use crate::typed_casts::{self, is_typed, literal_text, value_of_text};
@@ -58,9 +59,6 @@ use rukh_functions::functions::similar::SIMILAR_TO_ESCAPE;
 use rukh_functions::functions::time_difference::time_difference;
 use rukh_functions::functions::wide_number::{self, digits_beside, digits_of, wide_digits};
 use rukh_functions::types::data_type_of;
-
-/// Functions whose first argument is bytes in PostgreSQL, as which it reads a literal.
-const OF_BYTES: [&str; 5] = ["encode", "sha224", "sha256", "sha384", "sha512"];
 
 /// Types the string literals of every comparison in the plan, subqueries included.
 ///
@@ -82,7 +80,11 @@ pub(crate) fn type_literals(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> 
         // A parameter had no type when its difference was planned.
         node.apply_expressions(|expr| {
             typed_casts::check(expr, &schema)?;
-            has_new_columns |= expr.exists(|part| Ok(difference_of(part, &schema).is_some()))?;
+            // So had the arguments of calls.
+            has_new_columns |= expr.exists(|part| {
+                let is_call = matches!(part, Expr::ScalarFunction(call) if is_unbound(&call.func));
+                Ok(is_call || difference_of(part, &schema).is_some())
+            })?;
             Ok(TreeNodeRecursion::Continue)
         })?;
         let names = NamePreserver::new(&node);
@@ -245,18 +247,10 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
         Expr::ScalarFunction(ScalarFunction { func, args }) if func == datetime::date_part() => {
             Ok(Transformed::yes(date_part().call(args)))
         }
+        Expr::ScalarFunction(call) if is_unbound(&call.func) => bound(call, schema).map(Transformed::yes),
         Expr::ScalarFunction(ScalarFunction { func, args }) if takes_alike(&func) => {
             let (args, changed) = alike(args, schema)?;
             Ok(Transformed::new_transformed(func.call(args), changed))
-        }
-        Expr::ScalarFunction(ScalarFunction { func, mut args })
-            if OF_BYTES.contains(&func.name())
-                && args.first().is_some_and(|arg| literal_text(arg).is_some()) =>
-        {
-            if let Some(text) = args.first().and_then(literal_text) {
-                args[0] = value_of_text(&DataType::Varbinary(None), text)?;
-            }
-            Ok(Transformed::yes(func.call(args)))
         }
         Expr::ScalarFunction(ScalarFunction { func, args })
             if matches!(func.name(), "concat" | "concat_ws") =>

@@ -7,24 +7,25 @@
 //!
 //! | literal                    | printed                                   |
 //! |----------------------------|-------------------------------------------|
-//! | BIGINT, VARCHAR, BOOLEAN   | `5`, `'x'`, `true`                        |
+//! | INTEGER, VARCHAR, BOOLEAN  | `5`, `'x'`, `true`                        |
 //! | DECIMAL                    | `1.50`                                    |
 //! | DATE, TIMESTAMP, TIME      | `DATE '2015-10-01'`                       |
 //! | VARBINARY                  | `x'00ff'`                                 |
 //! | REAL                       | `CAST('0.1' AS REAL)`                     |
-//! | other numbers              | `CAST(5 AS INTEGER)`, but `5` in a comparison, which finds the type again |
+//! | other numbers              | `CAST(5 AS SMALLINT)`, but `5` in a comparison, which finds the type again |
+//! | BIGINT that INTEGER holds  | `CAST(5 AS BIGINT)`, but `5` as an operand or argument, likewise |
 //!
 //! What has no SQL (lambdas, structs) is printed as DataFusion prints it; such text is never stored.
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, IntervalMonthDayNano};
 use datafusion::common::ScalarValue;
-use datafusion::logical_expr::expr::{Case, InList, Like};
+use datafusion::logical_expr::expr::{Case, InList, Like, ScalarFunction};
 use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, Operator, lit};
 use rukh_keys::DataType;
 
 use rukh_functions::casts::numbers::number_cast;
 use rukh_functions::casts::read::read_cast;
-use rukh_functions::casts::texts::is_cast_to_text;
+use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR, is_cast_to_text};
 use rukh_functions::casts::times::time_cast;
 use rukh_functions::functions::arithmetic::checked_operator;
 use rukh_functions::functions::interval_order::INTERVAL_ORDER;
@@ -130,6 +131,9 @@ fn print(expr: &Expr) -> Option<(String, Binding)> {
             if let (Some(to), [inner]) = (cast_to, call.args.as_slice()) {
                 return cast(&printed(inner, Loosest)?, &Field::new("", to, true));
             }
+            if let Some((inner, ty)) = cast_of_length(call) {
+                return cast_text(&printed(inner, Loosest)?, ty);
+            }
             let name = if is_plain_function(call.name()) {
                 call.name().to_string()
             } else {
@@ -153,9 +157,24 @@ fn is_plain_function(name: &str) -> bool {
 fn list(exprs: &[Expr]) -> Option<String> {
     let texts = exprs
         .iter()
-        .map(|expr| printed(expr, Binding::Loosest))
+        .map(|expr| argument(expr, Binding::Loosest))
         .collect::<Option<Vec<_>>>();
     Some(texts?.join(", "))
+}
+
+/// Prints an operand or argument: a BIGINT without its type, which it gets again beside the others or by the function.
+fn argument(expr: &Expr, needed: Binding) -> Option<String> {
+    match expr {
+        Expr::Literal(ScalarValue::Int64(Some(value)), _) => {
+            let (text, binding) = signed(value.to_string());
+            Some(if binding < needed {
+                format!("({text})")
+            } else {
+                text
+            })
+        }
+        _ => printed(expr, needed),
+    }
 }
 
 fn binary_expr(binary: &BinaryExpr) -> Option<(String, Binding)> {
@@ -213,6 +232,7 @@ fn operator_binding(op: Operator) -> Option<Binding> {
 /// Prints an operand; literals of a comparison go without their type.
 fn operand(expr: &Expr, needed: Binding, compares: bool) -> Option<String> {
     match (expr, compares) {
+        (Expr::Literal(ScalarValue::Int64(Some(_)), _), false) => argument(expr, needed),
         (Expr::Literal(value, _), true) => match plain_number(value) {
             Some(number) => Some(number),
             None => printed(expr, needed),
@@ -272,7 +292,32 @@ fn case_expr(case: &Case) -> Option<(String, Binding)> {
 /// Prints a cast to a type that SQL has a name for.
 fn cast(inner: &str, field: &Field) -> Option<(String, Binding)> {
     let ty = data_type_of(field);
-    (arrow_type(&ty) == *field.data_type()).then(|| (format!("CAST({inner} AS {ty})"), Binding::Tightest))
+    match arrow_type(&ty) == *field.data_type() {
+        true => cast_text(inner, ty),
+        false => None,
+    }
+}
+
+fn cast_text(inner: &str, ty: DataType) -> Option<(String, Binding)> {
+    Some((format!("CAST({inner} AS {ty})"), Binding::Tightest))
+}
+
+/// Returns what a call casts to VARCHAR(n) or CHAR(n), and the type.
+fn cast_of_length(call: &ScalarFunction) -> Option<(&Expr, DataType)> {
+    match (call.name(), call.args.as_slice()) {
+        (CAST_VARCHAR, [inner, Expr::Literal(length, _)]) => {
+            let length = length.cast_to(&ArrowType::Int64).ok()?;
+            let ScalarValue::Int64(Some(length)) = length else {
+                return None;
+            };
+            Some((inner, DataType::Varchar(Some(u32::try_from(length).ok()?))))
+        }
+        (CAST_CHAR, [Expr::ScalarFunction(cut)]) => match cast_of_length(cut)? {
+            (inner, DataType::Varchar(Some(length))) => Some((inner, DataType::Char(length))),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 fn literal(value: &ScalarValue) -> Option<(String, Binding)> {
@@ -300,7 +345,8 @@ fn literal(value: &ScalarValue) -> Option<(String, Binding)> {
         DataType::Time { .. } => typed("TIME"),
         DataType::Timestamp { .. } => typed("TIMESTAMP"),
         DataType::TimestampTz { .. } => typed("TIMESTAMP WITH TIME ZONE"),
-        DataType::BigInt => return Some(signed(text)),
+        DataType::Integer => return Some(signed(text)),
+        DataType::BigInt if text.parse::<i32>().is_err() => return Some(signed(text)),
         DataType::Decimal { precision, scale } if reads_as_decimal(&text, precision, scale) => {
             return Some(signed(text));
         }

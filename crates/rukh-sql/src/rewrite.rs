@@ -56,6 +56,7 @@ use rukh_functions::functions::arrays::BESIDE_NULL;
 use rukh_functions::functions::regex::SUBSTRING;
 use rukh_functions::functions::similar::SIMILAR_TO_ESCAPE;
 use rukh_functions::functions::time_zones::TIMEZONE;
+use rukh_keys::DataType;
 use rukh_syntax::make::{and, binary, call, join, nested, not, or, select};
 use rukh_syntax::{Walk, WalkMut, folded};
 
@@ -69,7 +70,7 @@ pub(crate) fn rewrite(node: &mut impl WalkMut) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// Gives the functions that casts are spelled with their own names, once output columns have the names of casts.
+/// Gives `left` and `rtrim` of casts the names that casts are spelled with: catalogs hold casts as these functions.
 struct CastFunctions;
 
 impl VisitorMut for CastFunctions {
@@ -77,12 +78,15 @@ impl VisitorMut for CastFunctions {
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
         if let Expr::Function(call) = expr
-            && let [part] = call.name.0.as_mut_slice()
-            && let ObjectNamePart::Identifier(name) = part
+            && let [ObjectNamePart::Identifier(name)] = call.name.0.as_mut_slice()
+            && let FunctionArguments::List(list) = &call.args
+            && let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(value))) = list.args.first()
         {
+            let is_text = matches!(value, Expr::Cast { data_type, .. } if matches!(rukh_syntax::data_type(data_type), Ok(DataType::Varchar(None))));
+            let is_cut = matches!(value, Expr::Function(inner) if inner.name.to_string() == CAST_VARCHAR);
             match name.value.as_str() {
-                CAST_VARCHAR => *name = Ident::new("left"),
-                CAST_CHAR => *name = Ident::new("rtrim"),
+                "left" if is_text => *name = Ident::new(CAST_VARCHAR),
+                "rtrim" if is_cut && list.args.len() == 1 => *name = Ident::new(CAST_CHAR),
                 _ => {}
             }
         }

@@ -15,8 +15,10 @@ use rukh_planner::{
 };
 
 use crate::expressions::{normalise, parse_predicate};
+use crate::index_terms::matched_text;
 use crate::regex_prefix::regex_prefixes;
 use rukh_functions::casts::numbers::number_cast;
+use rukh_functions::casts::texts::CAST_VARCHAR;
 use rukh_functions::functions::arithmetic::checked_operator;
 use rukh_functions::functions::date_trunc::time_unit;
 use rukh_functions::functions::time_zones::{OFFSET_MAX, TIMEZONE, in_zone, is_utc, moved_from_zone};
@@ -46,7 +48,8 @@ pub(crate) fn index_expressions(table: &Table) -> (Vec<IndexExpression>, Vec<Str
             && !found.iter().any(|known| known.sql == *sql)
         {
             // Two spellings of one expression are told to be the same by their typed form.
-            let matched = parse_predicate(table, sql).map_or_else(|_| sql.clone(), |expr| normalise(&expr));
+            let matched = parse_predicate(table, sql);
+            let matched = matched.map_or_else(|_| sql.clone(), |expr| matched_text(table, &expr));
             normalised.push(matched);
             let (sql, columns) = (sql.clone(), columns.clone());
             found.push(IndexExpression {
@@ -327,7 +330,7 @@ impl<'t> Translator<'t> {
         if self.expressions.is_empty() || matches!(expr, Expr::Column(_) | Expr::Literal(..)) {
             return None;
         }
-        let sql = normalise(expr);
+        let sql = matched_text(self.table, expr);
         let position = self.expressions.iter().position(|known| *known == sql)?;
         Some(TermId::expression(position as u32))
     }
@@ -465,7 +468,7 @@ impl<'t> Translator<'t> {
                 let length = u32::try_from(int_of(length)?).ok()?;
                 Some(function(Function::Substr(length), self.operand(operand)?))
             }
-            ("left", [operand, Expr::Literal(length, _)]) => {
+            ("left" | CAST_VARCHAR, [operand, Expr::Literal(length, _)]) => {
                 let length = u32::try_from(int_of(length)?).ok()?;
                 Some(function(Function::Substr(length), self.operand(operand)?))
             }

@@ -62,6 +62,9 @@ pub(crate) fn typed(cast: Cast, schema: &DFSchema) -> DataFusionResult<Transform
             field,
         ))));
     }
+    if let Some(integer) = integer_literal(&expr, to) {
+        return Ok(Transformed::yes(integer));
+    }
     if changes_nothing(&expr, &field, schema) {
         return Ok(Transformed::yes(*expr));
     }
@@ -81,6 +84,24 @@ pub(crate) fn typed(cast: Cast, schema: &DFSchema) -> DataFusionResult<Transform
     let is_changed = whole.is_some();
     let cast = Cast::new_from_field(whole.map_or(expr, Box::new), field);
     Ok(Transformed::new_transformed(Expr::Cast(cast), is_changed))
+}
+
+/// Returns a whole number of a statement as INTEGER, as which it is cast (`integer_literals`); `None` of all others.
+fn integer_literal(expr: &Expr, to: &ArrowType) -> Option<Expr> {
+    match (expr, to) {
+        (Expr::Literal(ScalarValue::Int64(Some(value)), _), ArrowType::Int32) => {
+            let value = i32::try_from(*value).ok()?;
+            Some(Expr::Literal(ScalarValue::Int32(Some(value)), None))
+        }
+        (Expr::Negative(number), ArrowType::Int32) => match number.as_ref() {
+            Expr::Literal(ScalarValue::Int64(Some(value)), _) => {
+                let value = value.checked_neg().and_then(|value| i32::try_from(value).ok())?;
+                Some(Expr::Literal(ScalarValue::Int32(Some(value)), None))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Whether a column is cast to the type that it has.

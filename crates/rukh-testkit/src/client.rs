@@ -151,10 +151,28 @@ pub fn table_of(mut rows: Rows) -> Result<Table, Error> {
 /// PostgreSQL's number of the type of intervals.
 const INTERVAL: u32 = 1186;
 
+/// PostgreSQL's numbers and names of the types of arrays.
+const ARRAYS: [(u32, &str); 11] = [
+    (1000, "_bool"),
+    (1005, "_int2"),
+    (1007, "_int4"),
+    (1009, "_text"),
+    (1016, "_int8"),
+    (1021, "_float4"),
+    (1022, "_float8"),
+    (1115, "_timestamp"),
+    (1182, "_date"),
+    (1185, "_timestamptz"),
+    (1231, "_numeric"),
+];
+
 fn type_name(ty: DataType, oid: Option<u32>) -> String {
     match (oid, ty) {
         (Some(INTERVAL), _) => "interval".to_owned(),
-        (Some(oid), _) => format!("type {oid}"),
+        (Some(oid), _) => match ARRAYS.iter().find(|(number, _)| *number == oid) {
+            Some((_, name)) => (*name).to_owned(),
+            None => format!("type {oid}"),
+        },
         (None, DataType::TinyInt) => "smallint".to_owned(),
         (None, ty) if ty.is_bytes() => "bytea".to_owned(),
         (None, ty) => {

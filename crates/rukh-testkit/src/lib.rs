@@ -14,6 +14,7 @@
 //! | [`table`]   | results as text, and whether two are the same                          |
 //! | [`random`]  | random schemas, rows, changes and conditions                             |
 //! | [`crash`]   | statements of a process that is killed, and their model                |
+//! | [`edge`]    | edge values of every type                                              |
 //! | [`seed`]    | random cases that can be replayed                                      |
 //! | [`need`]    | tests that need something of the machine                               |
 //! | [`install`] | clients in other languages                                             |
@@ -21,6 +22,7 @@
 
 pub mod client;
 pub mod crash;
+pub mod edge;
 pub mod install;
 pub mod load;
 pub mod need;

@@ -52,7 +52,7 @@ fn statements_are_described() {
         ),
         (
             "SELECT 1 AS one FROM t WHERE price BETWEEN $1 AND $2",
-            "(DECIMAL(10,2), DECIMAL(10,2)) -> one BIGINT",
+            "(DECIMAL(10,2), DECIMAL(10,2)) -> one INTEGER",
         ),
         (
             "SELECT id FROM t WHERE name IN ($1, $2) AND day < $3",

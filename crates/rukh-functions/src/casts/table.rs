@@ -132,6 +132,28 @@ impl Kind {
         }
     }
 
+    /// Returns PostgreSQL's name in `pg_type`.
+    pub fn short_name(self) -> &'static str {
+        match self {
+            Kind::Boolean => "bool",
+            Kind::SmallInt => "int2",
+            Kind::Integer => "int4",
+            Kind::BigInt => "int8",
+            Kind::Real => "float4",
+            Kind::Double => "float8",
+            Kind::Numeric => "numeric",
+            Kind::Date => "date",
+            Kind::Time => "time",
+            Kind::Timestamp => "timestamp",
+            Kind::TimestampTz => "timestamptz",
+            Kind::Interval => "interval",
+            Kind::Uuid => "uuid",
+            Kind::Text => "text",
+            Kind::Bytes => "bytea",
+            Kind::Array => "anyarray",
+        }
+    }
+
     fn is_integer(self) -> bool {
         matches!(self, Kind::SmallInt | Kind::Integer | Kind::BigInt)
     }
@@ -176,9 +198,7 @@ pub fn check_cast(from: &Field, to: &Field) -> DataFusionResult<()> {
     let (Some(from), Some(to)) = (Kind::of_field(from), Kind::of_field(to)) else {
         return Ok(());
     };
-    // A whole number without a type is BIGINT here and INTEGER in PostgreSQL.
-    let is_truth = from == Kind::BigInt && to == Kind::Boolean;
-    match context(from, to).is_some() || is_truth {
+    match context(from, to).is_some() {
         true => Ok(()),
         false => {
             let message = format!("cannot cast type {} to {}", from.name(), to.name());

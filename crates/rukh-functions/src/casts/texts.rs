@@ -30,10 +30,10 @@ use rukh_keys::{DataType, Datum};
 use crate::scalars::datums_from_array;
 use crate::types::{TYPE_KEY, data_type_of};
 
-/// Another name of `left`, which casts to VARCHAR(n) are spelled with: the column has the name of what is cast.
+/// What casts to VARCHAR(n) are spelled with: `left` under another name, which takes the text of a value of any type.
 pub const CAST_VARCHAR: &str = "cast_varchar";
 
-/// Another name of `rtrim`, which casts to CHAR(n) are spelled with.
+/// What casts to CHAR(n) are spelled with: `rtrim` under another name.
 pub const CAST_CHAR: &str = "cast_char";
 
 static TEXT: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {

@@ -44,8 +44,8 @@ fn has_length(kind: Kind) -> bool {
     )
 }
 
-/// The numbers of the types of a kind.
-fn oids(kind: Kind) -> &'static [i64] {
+/// Returns the numbers of the types of a kind, the widest first.
+pub(super) fn oids(kind: Kind) -> &'static [i64] {
     match kind {
         Kind::Boolean => &[16],
         Kind::SmallInt => &[21],

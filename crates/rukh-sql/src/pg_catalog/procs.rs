@@ -13,8 +13,12 @@ use datafusion::logical_expr::{
     ArrayFunctionArgument, ArrayFunctionSignature, Signature, TypeSignature, Volatility,
 };
 
+use rukh_functions::casts::table::Kind;
+use rukh_functions::signatures::overloaded::overloaded;
+use rukh_functions::signatures::table::{self, Overload};
+
 use super::table::{Cell, row};
-use super::{functions, oids, types};
+use super::{casts, functions, oids, types};
 
 /// The most lists of argument types of one function.
 const OVERLOADS_MAX: usize = 12;
@@ -153,6 +157,10 @@ pub(super) fn rows() -> Vec<Vec<Cell>> {
 fn list(state: &SessionState) -> Vec<Proc> {
     let mut all = BTreeSet::new();
     for (name, function) in state.scalar_functions() {
+        if overloaded(function).is_some() {
+            all.extend(of_table(name, function.signature().volatility));
+            continue;
+        }
         let own = functions::result_of(name);
         let result = |types: &[ArrowType]| own.or_else(|| oid_of(&function.return_type(types).ok()?));
         all.extend(overloads(name, "f", function.signature(), own, result));
@@ -184,6 +192,30 @@ fn list(state: &SessionState) -> Vec<Proc> {
     all.into_iter().collect()
 }
 
+/// Returns the signatures of a function of the table.
+fn of_table(name: &str, volatility: Volatility) -> Vec<Proc> {
+    let number = |kind: &Kind| casts::oids(*kind).first().copied().unwrap_or(ANY);
+    let overloads = table::functions().get(name).into_iter().flatten();
+    let proc = |overload: &Overload| Proc {
+        name: name.to_string(),
+        kind: "f",
+        arguments: overload.arguments.iter().map(number).collect(),
+        variadic: false,
+        result: number(&overload.result),
+        rows: false,
+        volatility: letter(volatility),
+    };
+    overloads.map(proc).collect()
+}
+
+fn letter(volatility: Volatility) -> &'static str {
+    match volatility {
+        Volatility::Immutable => "i",
+        Volatility::Stable => "s",
+        Volatility::Volatile => "v",
+    }
+}
+
 /// Returns a function once for each list of arguments.
 fn overloads(
     name: &str,
@@ -198,11 +230,7 @@ fn overloads(
     if !plain || HIDDEN.contains(&name) {
         return BTreeSet::new();
     }
-    let volatility = match signature.volatility {
-        Volatility::Immutable => "i",
-        Volatility::Stable => "s",
-        Volatility::Volatile => "v",
-    };
+    let volatility = letter(signature.volatility);
     let mut found: BTreeSet<Proc> = BTreeSet::new();
     let shapes = match signature.type_signature {
         // Aggregates that check their argument themselves, such as `max`, take one.

@@ -1,0 +1,336 @@
+//! A name of the table as a function of DataFusion, until its call is bound.
+//!
+//! A call of it has the type of the signature that it means as soon as it is planned; whoever types the plan replaces it by the
+//! implementation with the casts that the signature takes.
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use datafusion::common::{ScalarValue, internal_err};
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::execution::FunctionRegistry;
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::type_coercion::functions::fields_with_udf;
+use datafusion::logical_expr::{
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+use rukh_error::SqlError;
+use rukh_keys::DataType;
+
+use crate::casts::table::Kind;
+use crate::forms::intervals::INTERVAL;
+use crate::signatures::resolve::{self, Unresolved};
+use crate::signatures::table::{self, Overload};
+use crate::types::{TYPE_KEY, arrow_type};
+
+/// Functions that are another one under another name.
+const SAME: [(&str, &str); 1] = [("ceiling", "ceil")];
+
+/// Most digits of a number, and those that an integer has.
+const DIGITS_MAX: u8 = 38;
+const INT2_DIGITS: u8 = 5;
+const INT4_DIGITS: u8 = 10;
+const INT8_DIGITS: u8 = 19;
+
+/// A function of the table.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub struct Overloaded {
+    name: &'static str,
+    implementation: Implementation,
+    signature: Signature,
+}
+
+/// How a function of the table is computed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Implementation {
+    /// By another function, which takes the arguments of the signature.
+    Function(Arc<ScalarUDF>),
+    /// By a cast to the result of the signature.
+    Cast,
+}
+
+/// Puts the functions of the table in the place of their implementations; what has none is not there.
+pub fn register(state: &mut SessionState) -> DataFusionResult<()> {
+    for name in table::functions().keys() {
+        let same = SAME.iter().find(|(alias, _)| alias == name);
+        let usual = state
+            .scalar_functions()
+            .get(same.map_or(*name, |(_, usual)| *usual))
+            .cloned();
+        let usual = usual.map(|usual| match overloaded(&usual) {
+            Some(Overloaded {
+                implementation: Implementation::Function(inner),
+                ..
+            }) => inner.clone(),
+            _ => usual,
+        });
+        let implementation = match usual {
+            Some(usual) => Implementation::Function(usual),
+            None if table::cast_target(name).is_some() => Implementation::Cast,
+            None => continue,
+        };
+        let volatility = match &implementation {
+            Implementation::Function(usual) => usual.signature().volatility,
+            Implementation::Cast => Volatility::Immutable,
+        };
+        let function = Overloaded {
+            name,
+            implementation,
+            signature: Signature::user_defined(volatility),
+        };
+        state.register_udf(Arc::new(ScalarUDF::from(function)))?;
+    }
+    Ok(())
+}
+
+/// Returns a function of the table behind a function of DataFusion; `None` of all others.
+pub fn overloaded(function: &ScalarUDF) -> Option<&Overloaded> {
+    function.inner().downcast_ref::<Overloaded>()
+}
+
+/// Returns the text of a literal without a type.
+pub fn unknown_text(literal: Option<&ScalarValue>) -> Option<&str> {
+    match literal {
+        Some(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text))) => Some(text),
+        _ => None,
+    }
+}
+
+/// Returns the type of an argument; `Ok(None)` of a literal without one, and of NULL. Fails on what no signature takes.
+fn kind(field: &Field, literal: Option<&ScalarValue>) -> Result<Option<Kind>, ()> {
+    match literal {
+        Some(ScalarValue::Utf8(_) | ScalarValue::Utf8View(_) | ScalarValue::Null) => return Ok(None),
+        // An argument that is left a constant.
+        Some(ScalarValue::Int64(Some(value))) if i32::try_from(*value).is_ok() => {
+            return Ok(Some(Kind::Integer));
+        }
+        _ => {}
+    }
+    match field.data_type() {
+        ArrowType::Null => Ok(None),
+        _ => Kind::of_field(field).map(Some).ok_or(()),
+    }
+}
+
+impl Overloaded {
+    /// Returns how it is computed.
+    pub fn implementation(&self) -> &Implementation {
+        &self.implementation
+    }
+
+    /// Returns the signature that a call means.
+    ///
+    /// # Errors
+    /// 42883 if there is none for these arguments, 42725 if nothing tells which of several.
+    pub fn chosen(
+        &self,
+        fields: &[FieldRef],
+        literals: &[Option<&ScalarValue>],
+    ) -> DataFusionResult<&'static Overload> {
+        let overloads = &table::functions()[self.name];
+        let literal = |at: usize| literals.get(at).copied().flatten();
+        let kinds: Result<Vec<Option<Kind>>, ()> = fields
+            .iter()
+            .enumerate()
+            .map(|(at, field)| kind(field, literal(at)))
+            .collect();
+        let signatures = overloads.iter().map(|overload| overload.arguments.as_slice());
+        let chosen = match &kinds {
+            // A literal is read in the type that it is cast to, whichever signatures there are.
+            Ok(kinds) if self.implementation == Implementation::Cast && kinds.as_slice() == [None] => Ok(0),
+            Ok(kinds) => resolve::function(signatures, kinds),
+            Err(()) => Err(Unresolved::None),
+        };
+        let names = |field: &FieldRef, literal| match kind(field, literal) {
+            Ok(None) => "unknown".to_string(),
+            Ok(Some(kind)) => kind.name().to_string(),
+            Err(()) => crate::types::postgres_name_of(field).to_string(),
+        };
+        let names = || {
+            let names = fields
+                .iter()
+                .enumerate()
+                .map(|(at, field)| names(field, literal(at)));
+            names.collect::<Vec<_>>().join(", ")
+        };
+        let error = match chosen {
+            Ok(at) => return Ok(&overloads[at]),
+            Err(Unresolved::None) => SqlError::statement(
+                "42883",
+                format!("function {}({}) does not exist", self.name, names()),
+            )
+            .with_hint(
+                "No function matches the given name and argument types. You might need to add explicit type casts.",
+            ),
+            Err(Unresolved::Ambiguous) => {
+                SqlError::statement("42725", format!("function {}({}) is not unique", self.name, names()))
+                    .with_hint("Could not choose a best candidate function. You might need to add explicit type casts.")
+            }
+        };
+        Err(DataFusionError::External(Box::new(error)))
+    }
+
+    /// Returns the type of a signature's result, given that of the implementation's: numbers have digits of their own.
+    pub fn result(overload: &Overload, usual: &ArrowType) -> ArrowType {
+        match overload.result {
+            Kind::Numeric if matches!(usual, ArrowType::Decimal128(..) | ArrowType::Decimal256(..)) => {
+                usual.clone()
+            }
+            kind => arrow_of(kind, None),
+        }
+    }
+
+    /// Returns the arguments as the implementation of a signature takes them: the types of the signature, with the digits that numbers
+    /// have, and BIGINT where it takes no INTEGER.
+    pub fn taken(
+        &self,
+        overload: &Overload,
+        fields: &[FieldRef],
+        literals: &[Option<&ScalarValue>],
+    ) -> Vec<FieldRef> {
+        let literal = |at: usize| literals.get(at).copied().flatten();
+        let taken = overload.arguments.iter().zip(fields).enumerate();
+        let taken: Vec<FieldRef> = taken
+            .map(|(at, (kind, field))| {
+                let ty = argument_type(*kind, field, literal(at));
+                typed_field(field.name(), *kind, &ty, field.is_nullable())
+            })
+            .collect();
+        let Implementation::Function(usual) = &self.implementation else {
+            return taken;
+        };
+        let is_taken = |fields: &[FieldRef]| {
+            fields_with_udf(fields, usual.as_ref()).is_ok_and(|coerced| {
+                let mut pairs = coerced.iter().zip(fields);
+                pairs.all(|(coerced, field)| coerced.data_type() == field.data_type())
+            })
+        };
+        if is_taken(&taken) {
+            return taken;
+        }
+        let wide = |field: &FieldRef| match field.data_type() {
+            ArrowType::Int32 => Arc::new(field.as_ref().clone().with_data_type(ArrowType::Int64)),
+            _ => field.clone(),
+        };
+        let wide: Vec<FieldRef> = taken.iter().map(wide).collect();
+        if is_taken(&wide) { wide } else { taken }
+    }
+
+    fn field(&self, arguments: &ReturnFieldArgs) -> DataFusionResult<FieldRef> {
+        let literal = |at: usize| arguments.scalar_arguments.get(at).copied().flatten();
+        let overload = self.chosen(arguments.arg_fields, arguments.scalar_arguments)?;
+        let is_nullable = arguments.arg_fields.iter().any(|field| field.is_nullable());
+        let Implementation::Function(usual) = &self.implementation else {
+            return Ok(typed_field(
+                self.name,
+                overload.result,
+                &arrow_of(overload.result, None),
+                is_nullable,
+            ));
+        };
+        let taken = self.taken(overload, arguments.arg_fields, arguments.scalar_arguments);
+        let literals: Vec<Option<ScalarValue>> = taken
+            .iter()
+            .enumerate()
+            .map(|(at, field)| literal(at).and_then(|value| value.cast_to(field.data_type()).ok()))
+            .collect();
+        let literals: Vec<Option<&ScalarValue>> = literals.iter().map(Option::as_ref).collect();
+        let field = usual.return_field_from_args(ReturnFieldArgs {
+            arg_fields: &fields_with_udf(&taken, usual.as_ref())?,
+            scalar_arguments: &literals,
+        })?;
+        let ty = Overloaded::result(overload, field.data_type());
+        Ok(typed_field(self.name, overload.result, &ty, field.is_nullable()))
+    }
+}
+
+fn typed_field(name: &str, kind: Kind, ty: &ArrowType, is_nullable: bool) -> FieldRef {
+    let field = Field::new(name, ty.clone(), is_nullable);
+    Arc::new(match kind {
+        Kind::Uuid => field.with_metadata([(TYPE_KEY.to_string(), DataType::Uuid.to_string())].into()),
+        _ => field,
+    })
+}
+
+impl ScalarUDFImpl for Overloaded {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
+        Ok(types.to_vec())
+    }
+
+    fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        internal_err!("the type of {} follows from its fields", self.name)
+    }
+
+    fn return_field_from_args(&self, arguments: ReturnFieldArgs) -> DataFusionResult<FieldRef> {
+        self.field(&arguments)
+    }
+
+    fn invoke_with_args(&self, _: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        internal_err!("the call of {} was not bound", self.name)
+    }
+}
+
+/// Returns the type that an argument of a signature has: numbers have the digits of what they are made of.
+fn argument_type(kind: Kind, from: &Field, literal: Option<&ScalarValue>) -> ArrowType {
+    match (kind, from.data_type()) {
+        (Kind::Numeric, ty @ (ArrowType::Decimal128(..) | ArrowType::Decimal256(..))) => ty.clone(),
+        (Kind::Numeric, ArrowType::Int8 | ArrowType::Int16) => ArrowType::Decimal128(INT2_DIGITS, 0),
+        (Kind::Numeric, ArrowType::Int32) => ArrowType::Decimal128(INT4_DIGITS, 0),
+        (Kind::Numeric, ty) if ty.is_integer() => ArrowType::Decimal128(INT8_DIGITS, 0),
+        (kind, _) => arrow_of(kind, unknown_text(literal)),
+    }
+}
+
+/// Returns the type that a literal without a type is read in as an operand of an operator.
+pub fn operand_type(kind: Kind, literal: &ScalarValue) -> ArrowType {
+    arrow_of(kind, unknown_text(Some(literal)))
+}
+
+fn arrow_of(kind: Kind, literal: Option<&str>) -> ArrowType {
+    match column_type(kind, literal) {
+        Some(ty) => arrow_type(&ty),
+        None => INTERVAL,
+    }
+}
+
+/// Returns the type of columns of a kind; a number has the digits behind the point that a literal has. `None` of what no column is.
+pub fn column_type(kind: Kind, literal: Option<&str>) -> Option<DataType> {
+    Some(match kind {
+        Kind::Boolean => DataType::Boolean,
+        Kind::SmallInt => DataType::SmallInt,
+        Kind::Integer => DataType::Integer,
+        Kind::BigInt => DataType::BigInt,
+        Kind::Real => DataType::Real,
+        Kind::Double => DataType::Double,
+        Kind::Numeric => DataType::Decimal {
+            precision: DIGITS_MAX,
+            scale: literal.map_or(0, fraction_digits),
+        },
+        Kind::Date => DataType::Date,
+        Kind::Time => DataType::Time { precision: 6 },
+        Kind::Timestamp => DataType::TIMESTAMP,
+        Kind::TimestampTz => DataType::TIMESTAMP_TZ,
+        Kind::Uuid => DataType::Uuid,
+        Kind::Bytes => DataType::Varbinary(None),
+        Kind::Text => DataType::Varchar(None),
+        Kind::Interval | Kind::Array => return None,
+    })
+}
+
+/// Returns how many digits a text has behind the point.
+pub fn fraction_digits(text: &str) -> u8 {
+    let digits = text.trim().split_once('.').map_or(0, |(_, digits)| {
+        digits.chars().take_while(char::is_ascii_digit).count()
+    });
+    u8::try_from(digits)
+        .unwrap_or(DIGITS_MAX)
+        .min(DIGITS_MAX.saturating_sub(1))
+}

@@ -1,0 +1,151 @@
+//! The table of signatures: for each function its names, the types of its arguments and the type of its result.
+//!
+//! A line is `names: (arguments) result, (arguments) result, …`, with PostgreSQL's short names of types. The implementation is the
+//! function of the name, which takes these types and gives that result, or one that is cast to it. A line whose names are types
+//! is computed by casts. A test compares the table with PostgreSQL's `pg_proc`.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use crate::casts::table::Kind;
+
+const FUNCTIONS: &str = "
+abs: (int2) int2, (int4) int4, (int8) int8, (float4) float4, (float8) float8, (numeric) numeric
+acos acosh asin asinh atan atanh cbrt cos cosh cot degrees radians sin sinh tan tanh: (float8) float8
+exp ln log10 sqrt sign: (float8) float8
+log: (float8) float8, (float8 float8) float8
+atan2 pow power: (float8 float8) float8
+ceil ceiling floor: (float8) float8, (numeric) numeric
+round trunc: (float8) float8, (numeric) numeric, (numeric int4) numeric
+div: (numeric numeric) numeric
+gcd lcm: (int4 int4) int4, (int8 int8) int8, (numeric numeric) numeric
+pi: () float8
+
+ascii: (text) int4
+bit_length octet_length: (text) int4, (bytea) int4
+length: (text) int4, (bytea) int4
+char_length character_length: (text) int4
+chr: (int4) text
+btrim ltrim rtrim: (text) text, (text text) text
+initcap lower upper reverse: (text) text
+left right: (text int4) text
+lpad rpad: (text int4) text, (text int4 text) text
+repeat: (text int4) text
+replace translate: (text text text) text
+split_part: (text text int4) text
+starts_with: (text text) bool
+strpos: (text text) int4
+substr: (text int4) text, (text int4 int4) text
+to_hex: (int4) text, (int8) text
+md5: (text) text, (bytea) text
+sha224 sha256 sha384 sha512: (bytea) bytea
+encode: (bytea text) text
+decode: (text text) bytea
+quote_ident: (text) text
+regexp_like: (text text) bool, (text text text) bool
+regexp_count: (text text) int4, (text text int4) int4, (text text int4 text) int4
+regexp_instr: (text text) int4, (text text int4) int4, (text text int4 int4) int4, (text text int4 int4 int4) int4, \\
+    (text text int4 int4 int4 text) int4
+regexp_substr: (text text) text, (text text int4) text, (text text int4 int4) text, (text text int4 int4 text) text
+regexp_replace: (text text text) text, (text text text text) text, (text text text int4) text, (text text text int4 int4) text, \\
+    (text text text int4 int4 text) text
+
+age: (timestamp) interval, (timestamp timestamp) interval, (timestamptz) interval, (timestamptz timestamptz) interval
+justify_days justify_hours justify_interval: (interval) interval
+make_date: (int4 int4 int4) date
+make_time: (int4 int4 float8) time
+to_char: (interval text) text, (timestamp text) text, (timestamptz text) text
+
+bool: (int4) bool
+int2: (int4) int2, (int8) int2, (float4) int2, (float8) int2, (numeric) int2
+int4: (bool) int4, (int2) int4, (int8) int4, (float4) int4, (float8) int4, (numeric) int4
+int8: (int2) int8, (int4) int8, (float4) int8, (float8) int8, (numeric) int8
+float4: (int2) float4, (int4) float4, (int8) float4, (float8) float4, (numeric) float4
+float8: (int2) float8, (int4) float8, (int8) float8, (float4) float8, (numeric) float8
+date: (timestamp) date, (timestamptz) date
+";
+
+const OPERATORS: &str = "
++ - * /: (int2 int2) int2, (int2 int4) int4, (int2 int8) int8, (int4 int2) int4, (int4 int4) int4, (int4 int8) int8, \\
+    (int8 int2) int8, (int8 int4) int8, (int8 int8) int8, (float4 float4) float4, (float4 float8) float8, \\
+    (float8 float4) float8, (float8 float8) float8, (numeric numeric) numeric
+%: (int2 int2) int2, (int4 int4) int4, (int8 int8) int8, (numeric numeric) numeric
+& | #: (int2 int2) int2, (int4 int4) int4, (int8 int8) int8
+<< >>: (int2 int4) int2, (int4 int4) int4, (int8 int4) int8
++: (date int4) date, (int4 date) date, (date time) timestamp, (time date) timestamp, (date interval) timestamp, \\
+    (interval date) timestamp, (time interval) time, (interval time) time, (timestamp interval) timestamp, \\
+    (interval timestamp) timestamp, (timestamptz interval) timestamptz, (interval timestamptz) timestamptz, (interval interval) interval
+-: (date int4) date, (date date) int4, (date interval) timestamp, (time time) interval, (time interval) time, \\
+    (timestamp interval) timestamp, (timestamp timestamp) interval, (timestamptz interval) timestamptz, \\
+    (timestamptz timestamptz) interval, (interval interval) interval
+*: (interval float8) interval, (float8 interval) interval
+/: (interval float8) interval
+";
+
+/// A list of argument types of a function, and what it gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overload {
+    /// Types of the arguments.
+    pub arguments: Vec<Kind>,
+    /// Type of the result.
+    pub result: Kind,
+}
+
+/// Functions by name.
+pub type Functions = BTreeMap<&'static str, Vec<Overload>>;
+
+/// Returns the table.
+pub fn functions() -> &'static Functions {
+    static TABLE: LazyLock<Functions> = LazyLock::new(|| read(FUNCTIONS));
+    &TABLE
+}
+
+/// Returns the table of operators of two operands.
+pub fn operators() -> &'static Functions {
+    static TABLE: LazyLock<Functions> = LazyLock::new(|| read(OPERATORS));
+    &TABLE
+}
+
+/// Returns the type that a function of this name casts to; `None` of functions that do something else.
+pub fn cast_target(name: &str) -> Option<Kind> {
+    let overloads = functions().get(name)?;
+    kind(name).filter(|ty| overloads.iter().all(|overload| overload.result == *ty))
+}
+
+fn read(text: &'static str) -> Functions {
+    let mut table = Functions::new();
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    while let Some(line) = lines.next() {
+        let (names, first) = line.split_once(':').expect("a line has names before a colon");
+        let mut overloads = Vec::new();
+        let mut rest = first;
+        loop {
+            let goes_on = rest.trim_end().ends_with('\\');
+            let listed = rest.trim_end_matches('\\').split(',').map(str::trim);
+            overloads.extend(listed.filter(|overload| !overload.is_empty()).map(read_overload));
+            match goes_on {
+                true => rest = lines.next().expect("a line that goes on has another"),
+                false => break,
+            }
+        }
+        for name in names.split_whitespace() {
+            table.entry(name).or_default().extend(overloads.iter().cloned());
+        }
+    }
+    table
+}
+
+fn read_overload(text: &str) -> Overload {
+    let known = |name| kind(name).unwrap_or_else(|| panic!("{name} is no type"));
+    let told = text.strip_prefix('(').and_then(|text| text.split_once(')'));
+    let (arguments, result) = told.unwrap_or_else(|| panic!("{text} is no signature"));
+    Overload {
+        arguments: arguments.split_whitespace().map(known).collect(),
+        result: known(result.trim()),
+    }
+}
+
+/// Returns a type by PostgreSQL's short name.
+fn kind(name: &str) -> Option<Kind> {
+    Kind::ALL.into_iter().find(|kind| kind.short_name() == name)
+}

@@ -1,0 +1,104 @@
+//! Calls of functions of the table of signatures (`rukh_functions::signatures`), bound to their implementations.
+
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field};
+use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::logical_expr::expr::{Cast, ScalarFunction};
+use datafusion::logical_expr::{Expr, ExprSchemable, ScalarUDF};
+use rukh_functions::casts::read::read_interval;
+use rukh_functions::casts::table::Kind;
+use rukh_functions::casts::texts::is_text;
+use rukh_functions::signatures::overloaded::{Implementation, Overloaded, column_type, overloaded};
+use rukh_functions::signatures::table::Overload;
+
+use crate::typed_casts::{literal_text, typed, value_of_text};
+
+/// Whether calls of a function are to be bound.
+pub(crate) fn is_unbound(function: &ScalarUDF) -> bool {
+    overloaded(function).is_some()
+}
+
+/// Returns the types of the arguments that a call of the table takes; `None` of other calls, and of those that mean none.
+pub(crate) fn taken(call: &ScalarFunction, schema: &DFSchema) -> Option<&'static [Kind]> {
+    let function = overloaded(&call.func)?;
+    let fields = call.args.iter().map(|arg| Ok(arg.to_field(schema)?.1));
+    let fields = fields.collect::<DataFusionResult<Vec<_>>>().ok()?;
+    let literals: Vec<Option<&ScalarValue>> = call.args.iter().map(literal).collect();
+    let chosen = function.chosen(&fields, &literals).ok()?;
+    Some(chosen.arguments.as_slice())
+}
+
+/// Binds a call: to the implementation, with the casts that the signature takes. Calls of functions that are not in the table stay.
+///
+/// # Errors
+/// 42883 if no signature takes the arguments, 42725 if several do; as the type's input on a literal.
+pub(crate) fn bound(call: ScalarFunction, schema: &DFSchema) -> DataFusionResult<Expr> {
+    let Some(function) = overloaded(&call.func) else {
+        return Ok(Expr::ScalarFunction(call));
+    };
+    let fields = call.args.iter().map(|arg| Ok(arg.to_field(schema)?.1));
+    let fields = fields.collect::<DataFusionResult<Vec<_>>>()?;
+    let literals: Vec<Option<&ScalarValue>> = call.args.iter().map(literal).collect();
+    let signature = function.chosen(&fields, &literals)?;
+    let taken = function.taken(signature, &fields, &literals);
+    let arguments = call.args.iter().zip(&signature.arguments).zip(&taken);
+    match function.implementation() {
+        Implementation::Cast => {
+            let result = |value| argument(value, signature.result, &cast_field(signature), schema);
+            match call.args.first() {
+                // A cast reads a literal in its own type.
+                Some(text) if literal_text(text).is_some() => result(text.clone()),
+                _ => {
+                    let mut arguments = arguments;
+                    let ((value, kind), field) = arguments.next().ok_or_else(no_argument)?;
+                    result(argument(value.clone(), *kind, field, schema)?)
+                }
+            }
+        }
+        Implementation::Function(usual) => {
+            let arguments = arguments.map(|((arg, kind), field)| argument(arg.clone(), *kind, field, schema));
+            let call = usual.call(arguments.collect::<DataFusionResult<_>>()?);
+            let ty = call.get_type(schema)?;
+            let wanted = Overloaded::result(signature, &ty);
+            match ty == wanted || is_text(&ty) && is_text(&wanted) {
+                true => Ok(call),
+                false => Ok(typed(Cast::new(Box::new(call), wanted), schema)?.data),
+            }
+        }
+    }
+}
+
+fn no_argument() -> DataFusionError {
+    DataFusionError::Internal("a cast takes a value".to_string())
+}
+
+/// Returns the field of what a function that casts gives.
+fn cast_field(signature: &Overload) -> Field {
+    let ty = Overloaded::result(signature, &ArrowType::Null);
+    Field::new("", ty, true)
+}
+
+fn literal(expr: &Expr) -> Option<&ScalarValue> {
+    match expr {
+        Expr::Literal(value, _) => Some(value),
+        _ => None,
+    }
+}
+
+/// Returns an argument in the type of a signature.
+fn argument(value: Expr, kind: Kind, taken: &Field, schema: &DFSchema) -> DataFusionResult<Expr> {
+    if let Some(text) = literal_text(&value) {
+        return match column_type(kind, Some(text)) {
+            _ if kind == Kind::Text => Ok(value),
+            Some(ty) => value_of_text(&ty, text),
+            None => Ok(Expr::Literal(read_interval(text)?, None)),
+        };
+    }
+    let present = value.get_type(schema)?;
+    let ty = taken.data_type();
+    match &value {
+        _ if present == *ty || is_text(&present) && is_text(ty) => Ok(value),
+        Expr::Literal(null, _) if null.is_null() => Ok(Expr::Literal(ScalarValue::try_from(ty)?, None)),
+        _ => Ok(typed(Cast::new(Box::new(value), ty.clone()), schema)?.data),
+    }
+}

@@ -1,0 +1,170 @@
+//! Every function, operator, aggregate and window function that PostgreSQL's catalog lists for the types that there are: PostgreSQL's
+//! value, type and SQLSTATE, on edge values.
+//!
+//! The catalog is the generator: each case is one of its signatures, with values drawn by a seed; some of the arguments get a type
+//! that the signature does not have, or none. The call is asked with constants and with columns. `RUKH_CASES` says how many cases,
+//! `RUKH_SEED` which; `RUKH_REPORT` names a file for all that differs.
+//!
+//! What is known to differ is in `known.txt`, a line each: what differs, of which call (`*` is anything), and why.
+
+mod call;
+mod known;
+
+use std::collections::BTreeMap;
+
+use rukh_testkit::client::Client;
+use rukh_testkit::need;
+use rukh_testkit::postgres::{self, PostgresDatabase};
+use rukh_testkit::seed::Cases;
+
+use call::{Call, Signature};
+use known::Known;
+
+/// How an answer differs from PostgreSQL's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Difference {
+    /// Another value.
+    Value,
+    /// Another type.
+    Type,
+    /// An answer where PostgreSQL refuses.
+    Answers,
+    /// A refusal where PostgreSQL answers.
+    Refused,
+    /// Another SQLSTATE.
+    Error,
+}
+
+impl Difference {
+    const ALL: [(Difference, &'static str); 5] = [
+        (Difference::Value, "value"),
+        (Difference::Type, "type"),
+        (Difference::Answers, "answers"),
+        (Difference::Refused, "refused"),
+        (Difference::Error, "error"),
+    ];
+
+    fn name(self) -> &'static str {
+        Difference::ALL[self as usize].1
+    }
+}
+
+#[test]
+fn calls_give_what_postgresql_gives() {
+    let name = "calls_give_what_postgresql_gives";
+    let Some(mut postgres) = need::or_skip(name, postgres::database()) else {
+        return;
+    };
+    let settings = postgres.execute("SET TimeZone = 'UTC'; SET statement_timeout = '5s'");
+    settings.expect("PostgreSQL has these settings");
+    let signatures = Signature::all(&mut postgres);
+    let cases = Cases::from_seed(name, 0, 5_000);
+    let mut known = Known::read();
+    let mut rukh = Client::in_memory();
+    let mut same = 0;
+    let mut found: BTreeMap<(Difference, String), Vec<String>> = BTreeMap::new();
+    for case in cases.iter() {
+        let mut random = case.random();
+        let at = usize::try_from(case.seed).unwrap_or_default() % signatures.len();
+        let call = Call::of(&signatures[at], &mut random);
+        for sql in call.queries() {
+            match asked(&mut rukh, &mut postgres, &sql, call.varies()) {
+                Ok(()) => same += 1,
+                Err((difference, said)) => {
+                    let key = (difference, call.signature());
+                    found.entry(key).or_default().push(format!("{sql}\n    {said}"));
+                }
+            }
+        }
+    }
+    report(&found);
+    let mut unknown = Vec::new();
+    let mut counts = [(0, 0); Difference::ALL.len()];
+    for ((difference, call), examples) in &found {
+        let (known_ones, new_ones) = &mut counts[*difference as usize];
+        match known.has(difference.name(), call) {
+            true => *known_ones += examples.len(),
+            false => {
+                *new_ones += examples.len();
+                unknown.push(format!("{} {call}\n  {}", difference.name(), examples[0]));
+            }
+        }
+    }
+    println!("{same} same, {} signatures of the catalog", signatures.len());
+    for ((_, name), (known, new)) in Difference::ALL.iter().zip(counts) {
+        println!("{name}: {known} known, {new} not");
+    }
+    assert!(
+        unknown.is_empty(),
+        "{} calls differ\n{}",
+        unknown.len(),
+        unknown.join("\n")
+    );
+    // A part of the cases does not meet each line.
+    if seed_is_whole(&signatures) {
+        assert_eq!(known.unmet(), Vec::<&str>::new(), "these do not differ");
+    }
+}
+
+/// Whether each signature is called so often that what is known to differ does.
+fn seed_is_whole(signatures: &[Signature]) -> bool {
+    const CALLS_OF_EACH: usize = 50;
+    let count = rukh_testkit::seed::number("RUKH_CASES").unwrap_or_default();
+    usize::try_from(count).is_ok_and(|count| count >= signatures.len() * CALLS_OF_EACH)
+}
+
+/// Writes all that differs to the file that `RUKH_REPORT` names.
+fn report(found: &BTreeMap<(Difference, String), Vec<String>>) {
+    let Ok(path) = std::env::var("RUKH_REPORT") else {
+        return;
+    };
+    let lines = found.iter().map(|((difference, call), examples)| {
+        let shown: Vec<&str> = examples.iter().take(3).map(String::as_str).collect();
+        format!(
+            "{} {call} ({} times)\n  {}\n",
+            difference.name(),
+            examples.len(),
+            shown.join("\n  ")
+        )
+    });
+    std::fs::write(&path, lines.collect::<String>()).unwrap_or_else(|error| panic!("{path}: {error}"));
+}
+
+/// Asks both databases; says how the answers differ. Of what varies from call to call only the type counts.
+fn asked(
+    rukh: &mut Client,
+    postgres: &mut PostgresDatabase,
+    sql: &str,
+    varies: bool,
+) -> Result<(), (Difference, String)> {
+    let (ours, theirs) = match (rukh.query(sql), postgres.query(sql)) {
+        (Ok(ours), Ok(theirs)) => (ours, theirs),
+        (Err(ours), Err(theirs)) if ours.sqlstate == theirs.sqlstate => return Ok(()),
+        (Err(ours), Err(theirs)) => {
+            let said = format!("{}: {ours}, not {theirs}", ours.sqlstate);
+            return Err((Difference::Error, said));
+        }
+        (Ok(ours), Err(theirs)) => {
+            let said = format!("{}, not {theirs}", ours.to_string().trim().replace('\n', " "));
+            return Err((Difference::Answers, said));
+        }
+        (Err(ours), Ok(theirs)) => {
+            let theirs = theirs.to_string();
+            let said = format!(
+                "{}: {ours}, not {}",
+                ours.sqlstate,
+                theirs.trim().replace('\n', " ")
+            );
+            return Err((Difference::Refused, said));
+        }
+    };
+    if !varies {
+        let same = ours.same_rows(theirs, true);
+        same.map_err(|said| (Difference::Value, said.replace('\n', " ")))?;
+    }
+    let (ours, theirs) = (rukh.types(sql), postgres.types(sql));
+    match (ours, theirs) {
+        (Ok(ours), Ok(theirs)) if ours == theirs => Ok(()),
+        (ours, theirs) => Err((Difference::Type, format!("{ours:?}, not {theirs:?}"))),
+    }
+}
