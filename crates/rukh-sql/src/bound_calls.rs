@@ -90,7 +90,13 @@ fn argument(value: Expr, kind: Kind, taken: &Field, schema: &DFSchema) -> DataFu
     if let Some(text) = literal_text(&value) {
         return match column_type(kind, Some(text)) {
             _ if kind == Kind::Text => Ok(value),
-            Some(ty) => value_of_text(&ty, text),
+            Some(ty) => match value_of_text(&ty, text)? {
+                // INTEGER, where the implementation takes BIGINT.
+                Expr::Literal(value, metadata) if value.data_type().is_integer() => {
+                    Ok(Expr::Literal(value.cast_to(taken.data_type())?, metadata))
+                }
+                value => Ok(value),
+            },
             None => Ok(Expr::Literal(read_interval(text)?, None)),
         };
     }

@@ -33,9 +33,9 @@ use crate::push_down::logical_rules;
 use crate::rewrite::rewrite;
 use crate::subqueries::single_values;
 use crate::{
-    computed_limits, computed_values, expressions, inner_order, integer_literals, joined, late_volatile,
-    named_windows, once, outer_aggregates, outer_names, past, sample, set_operations, short_aliases, stars,
-    views,
+    computed_limits, computed_values, expressions, inner_order, integer_literals, integer_series, joined,
+    late_volatile, named_windows, once, outer_aggregates, outer_names, past, sample, set_operations,
+    short_aliases, stars, views,
 };
 use rukh_error::SqlError;
 
@@ -62,6 +62,7 @@ pub(crate) fn session_state(env: Arc<RuntimeEnv>, current: Arc<CurrentStatement>
         .with_physical_optimizer_rules(physical_rules())
         .build();
     expressions::register_functions(&mut state);
+    integer_series::register(&mut state);
     state
 }
 

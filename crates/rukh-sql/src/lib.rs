@@ -49,6 +49,7 @@ mod index_terms;
 mod information_schema;
 mod inner_order;
 mod integer_literals;
+mod integer_series;
 mod interval_order;
 mod intervals;
 mod joined;

@@ -26,6 +26,7 @@
 //! | `age(t)`              | `age(current_date, t)`                             |
 //! | `GROUP BY (a, b)`      | `GROUP BY a, b`, in GROUPING SETS too              |
 //! | `SELECT 1 … HAVING c`  | `… GROUP BY () HAVING c`, if nothing aggregates    |
+//! | `substr(a, 2)`         | a call like any other                              |
 //! | `substring(a FROM 'p')` | `regexp_substring(a, 'p')`                         |
 //! | `a || NULL`, `NULL || a` | `beside_null(a)`: an array stays as it is         |
 //!
@@ -345,6 +346,17 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
             arguments.extend(overlay_for);
             let arguments = arguments.into_iter().map(|argument| argument.as_ref().clone());
             Ok(Some(call("overlay", arguments.collect())))
+        }
+        Expr::Substring {
+            expr,
+            substring_from: Some(from),
+            substring_for,
+            shorthand: true,
+            ..
+        } => {
+            let mut arguments = vec![expr.as_ref().clone(), from.as_ref().clone()];
+            arguments.extend(substring_for.as_deref().cloned());
+            Ok(Some(call("substr", arguments)))
         }
         Expr::Substring {
             expr,

@@ -7,7 +7,7 @@
 //! | one of them TIMESTAMPTZ          | the same, the other one read in the session's zone |
 //! | two TIMEs                       | time                                        |
 //!
-//! Days of 24 hours are carried out of the time, as in `timestamp_mi` of PostgreSQL.
+//! Days of 24 hours are carried out of the time, as in `timestamp_mi` of PostgreSQL, but not out of a difference of TIMEs.
 
 #![warn(clippy::arithmetic_side_effects)]
 
@@ -106,9 +106,10 @@ impl ScalarUDFImpl for TimeDifference {
         let [left, right] = arrays.as_slice() else {
             return Err(undefined_function(self.name(), &[]));
         };
+        let are_times = matches!(left.data_type(), ArrowType::Time64(_));
         let pairs = micros_of(left).into_iter().zip(micros_of(right));
         let differences = pairs.map(|pair| match pair {
-            (Some(left), Some(right)) => difference(left, right).map(Some),
+            (Some(left), Some(right)) => difference(left, right, are_times).map(Some),
             _ => Ok(None),
         });
         let differences: IntervalMonthDayNanoArray = differences.collect::<DataFusionResult<_>>()?;
@@ -129,8 +130,15 @@ fn micros_of(values: &ArrayRef) -> Vec<Option<i64>> {
     }
 }
 
-fn difference(left: i64, right: i64) -> DataFusionResult<IntervalMonthDayNano> {
+fn difference(left: i64, right: i64, are_times: bool) -> DataFusionResult<IntervalMonthDayNano> {
     let micros = left.checked_sub(right).ok_or_else(out_of_range)?;
+    if are_times {
+        return arrow_of(Interval {
+            months: 0,
+            days: 0,
+            micros,
+        });
+    }
     let days = i32::try_from(micros / DAY_MICROS).map_err(|_| out_of_range())?;
     let micros = micros % DAY_MICROS;
     arrow_of(Interval {

@@ -3,6 +3,8 @@
 //! A line is `names: (arguments) result, (arguments) result, …`, with PostgreSQL's short names of types. The implementation is the
 //! function of the name, which takes these types and gives that result, or one that is cast to it. A line whose names are types
 //! is computed by casts. A test compares the table with PostgreSQL's `pg_proc`.
+//!
+//! `round` and `trunc` of a DOUBLE to some digits are not PostgreSQL's: they are there as long as `avg` of integers is a DOUBLE.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -16,7 +18,7 @@ exp ln log10 sqrt sign: (float8) float8
 log: (float8) float8, (float8 float8) float8
 atan2 pow power: (float8 float8) float8
 ceil ceiling floor: (float8) float8, (numeric) numeric
-round trunc: (float8) float8, (numeric) numeric, (numeric int4) numeric
+round trunc: (float8) float8, (numeric) numeric, (numeric int4) numeric, (float8 int4) float8
 div: (numeric numeric) numeric
 gcd lcm: (int4 int4) int4, (int8 int8) int8, (numeric numeric) numeric
 pi: () float8

@@ -10,12 +10,13 @@
 mod call;
 mod known;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rukh_testkit::client::Client;
 use rukh_testkit::need;
 use rukh_testkit::postgres::{self, PostgresDatabase};
 use rukh_testkit::seed::Cases;
+use rukh_testkit::table::Table;
 
 use call::{Call, Signature};
 use known::Known;
@@ -167,4 +168,72 @@ fn asked(
         (Ok(ours), Ok(theirs)) if ours == theirs => Ok(()),
         (ours, theirs) => Err((Difference::Type, format!("{ours:?}, not {theirs:?}"))),
     }
+}
+
+/// Signatures of functions that PostgreSQL has with other ones: name, numbers of the types of arguments and result.
+///
+/// Those of DataFusion that are not in the table of signatures yet; `round` and `trunc` of a DOUBLE to some digits and `log` of two, which stand for those of NUMERIC as
+/// long as the means of integers, powers and logarithms are DOUBLE.
+const OTHER_SIGNATURES: [&str; 27] = [
+    "date_bin|1186 1083 1083|1083",
+    "date_bin|1186 1083|1083",
+    "date_bin|1186 1114|1114",
+    "date_bin|1186 1184|1184",
+    "factorial|20|20",
+    "gen_random_uuid||25",
+    "inet_client_addr||25",
+    "inet_server_addr||25",
+    "json_build_array||25",
+    "json_build_object||25",
+    "like_escape|25|25",
+    "log|701 701|701",
+    "overlay|17 17 20 20|17",
+    "overlay|17 17 20|17",
+    "overlay|25 25 20 20|25",
+    "overlay|25 25 20|25",
+    "pg_cancel_backend|20|16",
+    "pg_sleep_for|1186|25",
+    "pg_sleep_until|1184|25",
+    "pg_sleep|701|25",
+    "pg_terminate_backend|20|16",
+    "round|701 23|701",
+    "substring|25 20 20|25",
+    "substring|25 20 23|25",
+    "substring|25 20|25",
+    "substring|25 23 20|25",
+    "trunc|701 23|701",
+];
+
+#[test]
+fn the_table_of_signatures_is_postgresqls() {
+    let name = "the_table_of_signatures_is_postgresqls";
+    let Some(mut postgres) = need::or_skip(name, postgres::database()) else {
+        return;
+    };
+    let asked = "SELECT proname, proargtypes, prorettype FROM pg_proc WHERE prokind = 'f'";
+    let rows = |table: Table| -> BTreeSet<String> {
+        // Vectors of numbers are lists to one, and numbers beside each other to the other.
+        let row = |row: Vec<Option<String>>| {
+            let row = row.into_iter().flatten().collect::<Vec<_>>().join("|");
+            row.replace(['{', '}'], "").replace(',', " ")
+        };
+        table.rows.into_iter().map(row).collect()
+    };
+    let theirs = rows(postgres.query(asked).expect("PostgreSQL has pg_proc"));
+    let ours = rows(Client::in_memory().query(asked).expect("Rukh has pg_proc"));
+    let names: BTreeSet<&str> = theirs.iter().filter_map(|row| row.split('|').next()).collect();
+    let is_typed = |row: &str| {
+        !["2276", "2277", "2283"]
+            .iter()
+            .any(|any| row.split(['|', ' ']).any(|part| part == *any))
+    };
+    let of_both = |row: &&String| row.split('|').next().is_some_and(|name| names.contains(name));
+    let others: Vec<&str> = ours
+        .iter()
+        .filter(of_both)
+        .filter(|row| !theirs.contains(*row) && is_typed(row))
+        .map(String::as_str)
+        .collect();
+    assert_eq!(others, OTHER_SIGNATURES);
+    assert!(ours.contains("abs|23|23"), "the table is in pg_proc");
 }

@@ -1,0 +1,53 @@
+//! `generate_series` of whole numbers that INTEGER holds gives INTEGER, as in PostgreSQL: DataFusion's gives BIGINT.
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::DataType as ArrowType;
+use datafusion::catalog::view::ViewTable;
+use datafusion::catalog::{TableFunctionArgs, TableFunctionImpl, TableProvider};
+use datafusion::datasource::provider_as_source;
+use datafusion::error::Result as DataFusionResult;
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::{Expr, LogicalPlanBuilder, cast, ident};
+use datafusion::scalar::ScalarValue;
+
+/// Name of the function, and of what it is made of.
+const SERIES: &str = "generate_series";
+
+/// Puts the function in the place of DataFusion's.
+pub(crate) fn register(state: &mut SessionState) {
+    if let Some(usual) = state.table_functions().get(SERIES) {
+        let usual = usual.function().clone();
+        state.register_udtf(SERIES, Arc::new(IntegerSeries { usual }));
+    }
+}
+
+#[derive(Debug)]
+struct IntegerSeries {
+    usual: Arc<dyn TableFunctionImpl>,
+}
+
+fn is_integer(bound: &Expr) -> bool {
+    matches!(bound, Expr::Literal(ScalarValue::Int64(Some(value)), _) if i32::try_from(*value).is_ok())
+}
+
+impl TableFunctionImpl for IntegerSeries {
+    fn call_with_args(&self, arguments: TableFunctionArgs) -> DataFusionResult<Arc<dyn TableProvider>> {
+        let is_integer = arguments.exprs().iter().all(is_integer);
+        let usual = self.usual.call_with_args(arguments)?;
+        if !is_integer {
+            return Ok(usual);
+        }
+        let fields = usual.schema();
+        let values = fields.fields().iter().map(|field| {
+            let value = ident(field.name());
+            match field.data_type() {
+                ArrowType::Int64 => cast(value, ArrowType::Int32).alias(field.name()),
+                _ => value,
+            }
+        });
+        let plan = LogicalPlanBuilder::scan(SERIES, provider_as_source(usual), None)?;
+        let plan = plan.project(values.collect::<Vec<_>>())?.build()?;
+        Ok(Arc::new(ViewTable::new(plan, None)))
+    }
+}
