@@ -75,7 +75,7 @@ fn write_files(directory: &Path, many: bool) {
     run(
         &mut client,
         &format!(
-            "INSERT INTO t SELECT k, k % 100, k * 1000003, k / 7.0, k * 0.25, DATE '2020-01-01', \
+            "INSERT INTO t SELECT k, k % 100, k::bigint * 1000003, k / 7.0, k * 0.25, DATE '2020-01-01', \
              TIMESTAMP '2020-01-01 12:00:00', '0f0e0d0c-0b0a-0908-0706-050403020100', \
              CASE WHEN k % 3 = 0 THEN NULL WHEN k % 3 = 1 THEN 'a, \"b\"' ELSE E'line\\n|end;' END, \
              '\\x00ff5c', k % 2 = 0 FROM generate_series(1, {rows}) AS g(k)"

@@ -96,7 +96,7 @@ fn cursors_are_fetched_from_part_by_part() {
     assert_eq!((tags, rows.len()), (vec!["FETCH 3".to_string()], 3));
     assert_eq!(rows[2], [text("3"), text("v3")]);
     let answer = client.extended("FETCH c", &[], true);
-    assert_eq!(answer.rows[0][0], Some(4_i64.to_be_bytes().to_vec()));
+    assert_eq!(answer.rows[0][0], Some(4_i32.to_be_bytes().to_vec()));
     // A portal over a FETCH gives its rows in parts itself.
     let part = all(
         &mut client,

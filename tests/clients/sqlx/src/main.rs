@@ -103,7 +103,7 @@ async fn types(pool: &PgPool) -> Result<(), Box<dyn std::error::Error>> {
     let mut rows = sqlx::query("SELECT value FROM generate_series(1, 5000) AS t(value)").fetch(pool);
     let mut sum = 0;
     while let Some(row) = rows.try_next().await? {
-        sum += row.try_get::<i64, _>(0)?;
+        sum += i64::from(row.try_get::<i32, _>(0)?);
     }
     println!("streamed {sum}");
     Ok(())
