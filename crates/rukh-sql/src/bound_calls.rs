@@ -1,6 +1,6 @@
 //! Calls of functions of the table of signatures (`rukh_functions::signatures`), bound to their implementations.
 
-use datafusion::arrow::datatypes::{DataType as ArrowType, Field};
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::expr::{Cast, ScalarFunction};
@@ -21,11 +21,21 @@ pub(crate) fn is_unbound(function: &ScalarUDF) -> bool {
 /// Returns the types of the arguments that a call of the table takes; `None` of other calls, and of those that mean none.
 pub(crate) fn taken(call: &ScalarFunction, schema: &DFSchema) -> Option<&'static [Kind]> {
     let function = overloaded(&call.func)?;
+    let (signature, _) = meant(function, call, schema).ok()?;
+    Some(signature.arguments.as_slice())
+}
+
+/// Returns the signature that a call means, and the arguments as the implementation takes them.
+fn meant(
+    function: &Overloaded,
+    call: &ScalarFunction,
+    schema: &DFSchema,
+) -> DataFusionResult<(&'static Overload, Vec<FieldRef>)> {
     let fields = call.args.iter().map(|arg| Ok(arg.to_field(schema)?.1));
-    let fields = fields.collect::<DataFusionResult<Vec<_>>>().ok()?;
+    let fields = fields.collect::<DataFusionResult<Vec<_>>>()?;
     let literals: Vec<Option<&ScalarValue>> = call.args.iter().map(literal).collect();
-    let chosen = function.chosen(&fields, &literals).ok()?;
-    Some(chosen.arguments.as_slice())
+    let signature = function.chosen(&fields, &literals)?;
+    Ok((signature, function.taken(signature, &fields, &literals)))
 }
 
 /// Binds a call: to the implementation, with the casts that the signature takes. Calls of functions that are not in the table stay.
@@ -36,11 +46,7 @@ pub(crate) fn bound(call: ScalarFunction, schema: &DFSchema) -> DataFusionResult
     let Some(function) = overloaded(&call.func) else {
         return Ok(Expr::ScalarFunction(call));
     };
-    let fields = call.args.iter().map(|arg| Ok(arg.to_field(schema)?.1));
-    let fields = fields.collect::<DataFusionResult<Vec<_>>>()?;
-    let literals: Vec<Option<&ScalarValue>> = call.args.iter().map(literal).collect();
-    let signature = function.chosen(&fields, &literals)?;
-    let taken = function.taken(signature, &fields, &literals);
+    let (signature, taken) = meant(function, &call, schema)?;
     let arguments = call.args.iter().zip(&signature.arguments).zip(&taken);
     match function.implementation() {
         Implementation::Cast => {
@@ -78,7 +84,8 @@ fn cast_field(signature: &Overload) -> Field {
     Field::new("", ty, true)
 }
 
-fn literal(expr: &Expr) -> Option<&ScalarValue> {
+/// Returns the value of a literal.
+pub(crate) fn literal(expr: &Expr) -> Option<&ScalarValue> {
     match expr {
         Expr::Literal(value, _) => Some(value),
         _ => None,

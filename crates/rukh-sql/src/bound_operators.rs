@@ -6,29 +6,17 @@ use datafusion::logical_expr::planner::RawBinaryExpr;
 use datafusion::logical_expr::{Expr, ExprSchemable, cast};
 use rukh_error::SqlError;
 use rukh_functions::casts::table::Kind;
-use rukh_functions::signatures::overloaded::operand_type;
+use rukh_functions::signatures::overloaded::{kind, operand_type};
 use rukh_functions::signatures::resolve::{self, Unresolved};
 use rukh_functions::signatures::table::{self, Overload};
 
-/// What is known of an operand before it is typed.
-enum Operand {
-    /// A value of a type.
-    Of(Kind),
-    /// A literal without a type, NULL, or a parameter.
-    Unknown,
-}
+use crate::bound_calls::literal;
 
-fn operand(expr: &Expr, schema: &DFSchema) -> Option<Operand> {
-    if let Expr::Literal(ScalarValue::Utf8(_) | ScalarValue::Utf8View(_) | ScalarValue::Null, _) = expr {
-        return Some(Operand::Unknown);
-    }
+/// Returns the type of an operand, `Some(None)` of one without; `None` of arrays, and of what no operator of the table takes.
+fn operand(expr: &Expr, schema: &DFSchema) -> Option<Option<Kind>> {
     let (_, field) = expr.to_field(schema).ok()?;
-    match field.data_type().is_null() {
-        true => Some(Operand::Unknown),
-        false => Kind::of_field(&field)
-            .filter(|kind| *kind != Kind::Array)
-            .map(Operand::Of),
-    }
+    let kind = kind(&field, literal(expr)).ok()?;
+    (kind != Some(Kind::Array)).then_some(kind)
 }
 
 /// Returns the signature that an operator means; `None` where the table has none of the operator or nothing of its operands.
@@ -38,7 +26,7 @@ fn operand(expr: &Expr, schema: &DFSchema) -> Option<Operand> {
 fn chosen(
     expr: &RawBinaryExpr,
     schema: &DFSchema,
-) -> DataFusionResult<Option<(&'static Overload, [Operand; 2])>> {
+) -> DataFusionResult<Option<(&'static Overload, [Option<Kind>; 2])>> {
     let name = expr.op.to_string();
     let Some(overloads) = table::operators().get(name.as_str()) else {
         return Ok(None);
@@ -46,14 +34,10 @@ fn chosen(
     let (Some(left), Some(right)) = (operand(&expr.left, schema), operand(&expr.right, schema)) else {
         return Ok(None);
     };
-    let kind = |operand: &Operand| match operand {
-        Operand::Of(kind) => Some(*kind),
-        Operand::Unknown => None,
-    };
-    let kinds = [kind(&left), kind(&right)];
+    let kinds = [left, right];
     let signatures = overloads.iter().map(|overload| overload.arguments.as_slice());
     match resolve::operator(signatures, &kinds) {
-        Ok(at) => Ok(Some((&overloads[at], [left, right]))),
+        Ok(at) => Ok(Some((&overloads[at], kinds))),
         Err(Unresolved::None) if kinds.iter().all(Option::is_some) => {
             let [left, right] = kinds.map(|kind| kind.map_or("unknown", Kind::name));
             let message = format!("operator does not exist: {left} {name} {right}");
@@ -76,7 +60,7 @@ pub(crate) fn typed(mut expr: RawBinaryExpr, schema: &DFSchema) -> DataFusionRes
     };
     let sides = [&mut expr.left, &mut expr.right];
     for ((side, operand), kind) in sides.into_iter().zip(operands).zip(&signature.arguments) {
-        if let (Operand::Unknown, Expr::Literal(value, _)) = (operand, &*side)
+        if let (None, Expr::Literal(value, _)) = (operand, &*side)
             && *kind != Kind::Text
         {
             let ty = operand_type(*kind, value);

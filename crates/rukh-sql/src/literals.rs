@@ -51,6 +51,7 @@ use crate::window_frames::framed;
 use rukh_error::SqlError;
 use rukh_functions::casts::numbers::{cast_number, double_of};
 use rukh_functions::casts::read::read_interval;
+use rukh_functions::casts::table::Kind;
 use rukh_functions::casts::texts::{cast_to_text, concatenated, is_text};
 use rukh_functions::functions::arithmetic::{checked, checked_function};
 use rukh_functions::functions::extract::date_part;
@@ -58,6 +59,7 @@ use rukh_functions::functions::regex::POINT_IS_ANY;
 use rukh_functions::functions::similar::SIMILAR_TO_ESCAPE;
 use rukh_functions::functions::time_difference::time_difference;
 use rukh_functions::functions::wide_number::{self, digits_beside, digits_of, wide_digits};
+use rukh_functions::signatures::overloaded::column_type;
 use rukh_functions::types::data_type_of;
 
 /// Types the string literals of every comparison in the plan, subqueries included.
@@ -585,13 +587,7 @@ fn target(field: &FieldRef, text: &str) -> Option<DataType> {
     match data_type_of(field) {
         DataType::Uuid => Some(DataType::Uuid),
         DataType::Char(_) => Some(DataType::Char(text.len().max(1) as u32)),
-        DataType::Decimal { .. } => {
-            let fraction = text.trim().split_once('.').map_or(0, |(_, digits)| digits.len());
-            Some(DataType::Decimal {
-                precision: 38,
-                scale: fraction.min(37) as u8,
-            })
-        }
+        DataType::Decimal { .. } => column_type(Kind::Numeric, Some(text)),
         ty if is_typed(arrow) => Some(ty.unrounded()),
         _ => None,
     }

@@ -96,8 +96,12 @@ pub fn unknown_text(literal: Option<&ScalarValue>) -> Option<&str> {
     }
 }
 
-/// Returns the type of an argument; `Ok(None)` of a literal without one, and of NULL. Fails on what no signature takes.
-fn kind(field: &Field, literal: Option<&ScalarValue>) -> Result<Option<Kind>, ()> {
+/// The type of a value that no signature takes: a row, a map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoKind;
+
+/// Returns the type of an argument or operand; `Ok(None)` of a literal without one, and of NULL. Fails on what no signature takes.
+pub fn kind(field: &Field, literal: Option<&ScalarValue>) -> Result<Option<Kind>, NoKind> {
     match literal {
         Some(ScalarValue::Utf8(_) | ScalarValue::Utf8View(_) | ScalarValue::Null) => return Ok(None),
         // An argument that is left a constant.
@@ -108,7 +112,7 @@ fn kind(field: &Field, literal: Option<&ScalarValue>) -> Result<Option<Kind>, ()
     }
     match field.data_type() {
         ArrowType::Null => Ok(None),
-        _ => Kind::of_field(field).map(Some).ok_or(()),
+        _ => Kind::of_field(field).map(Some).ok_or(NoKind),
     }
 }
 
@@ -129,7 +133,7 @@ impl Overloaded {
     ) -> DataFusionResult<&'static Overload> {
         let overloads = &table::functions()[self.name];
         let literal = |at: usize| literals.get(at).copied().flatten();
-        let kinds: Result<Vec<Option<Kind>>, ()> = fields
+        let kinds: Result<Vec<Option<Kind>>, NoKind> = fields
             .iter()
             .enumerate()
             .map(|(at, field)| kind(field, literal(at)))
@@ -139,12 +143,12 @@ impl Overloaded {
             // A literal is read in the type that it is cast to, whichever signatures there are.
             Ok(kinds) if self.implementation == Implementation::Cast && kinds.as_slice() == [None] => Ok(0),
             Ok(kinds) => resolve::function(signatures, kinds),
-            Err(()) => Err(Unresolved::None),
+            Err(NoKind) => Err(Unresolved::None),
         };
         let names = |field: &FieldRef, literal| match kind(field, literal) {
             Ok(None) => "unknown".to_string(),
             Ok(Some(kind)) => kind.name().to_string(),
-            Err(()) => crate::types::postgres_name_of(field).to_string(),
+            Err(NoKind) => crate::types::postgres_name_of(field).to_string(),
         };
         let names = || {
             let names = fields
@@ -325,12 +329,16 @@ pub fn column_type(kind: Kind, literal: Option<&str>) -> Option<DataType> {
     })
 }
 
-/// Returns how many digits a text has behind the point.
+/// Returns how many digits behind the point the number has that a text says: `1.5e-3` has 4.
 pub fn fraction_digits(text: &str) -> u8 {
-    let digits = text.trim().split_once('.').map_or(0, |(_, digits)| {
-        digits.chars().take_while(char::is_ascii_digit).count()
-    });
-    u8::try_from(digits)
-        .unwrap_or(DIGITS_MAX)
-        .min(DIGITS_MAX.saturating_sub(1))
+    let (number, exponent) = match text.trim().split_once(['e', 'E']) {
+        Some((number, exponent)) => (number, exponent.parse::<i64>().unwrap_or_default()),
+        None => (text.trim(), 0),
+    };
+    let written = number.split_once('.').map_or(0, |(_, digits)| digits.len());
+    let digits = i64::try_from(written)
+        .unwrap_or(i64::MAX)
+        .saturating_sub(exponent)
+        .clamp(0, i64::from(DIGITS_MAX.saturating_sub(1)));
+    u8::try_from(digits).unwrap_or_default()
 }

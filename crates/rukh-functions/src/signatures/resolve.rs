@@ -31,10 +31,7 @@ fn category(kind: Kind) -> Category {
             Category::Number
         }
         Kind::Text => Category::Text,
-        Kind::Date | Kind::Time | Kind::Timestamp | Kind::TimestampTz => match kind {
-            Kind::Time => Category::Moment,
-            _ => Category::Moment,
-        },
+        Kind::Date | Kind::Time | Kind::Timestamp | Kind::TimestampTz => Category::Moment,
         Kind::Interval => Category::Span,
         Kind::Uuid | Kind::Bytes | Kind::Array => Category::Other(kind),
     }
