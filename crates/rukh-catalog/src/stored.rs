@@ -32,7 +32,8 @@ use serde::de::DeserializeOwned;
 /// |         | began later; schemas that are being filled; columns of columnar blocks in pieces  |
 /// | 8       | filters of columnar blocks; compression of tables                                 |
 /// | 9       | entries of former images in indexes; tables and indexes that share column families |
-pub const FORMAT_VERSION: u32 = 9;
+/// | 10      | NUMERIC of up to 76 digits; precisions of timestamps                              |
+pub const FORMAT_VERSION: u32 = 10;
 
 /// Key of the format version in the `catalog` column family.
 pub const FORMAT_KEY: &[u8] = b"format";

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rukh_keys::{DataType, Datum, SortOrder};
+use rukh_keys::{DataType, Datum, NUMERIC_HALF, SortOrder};
 
 use crate::error::invalid;
 use crate::{
@@ -194,6 +194,13 @@ pub(crate) fn check_type(column: &str, ty: &DataType) -> Result<(), CatalogError
         DataType::Decimal { precision, scale } if *precision == 0 || *precision > 38 || scale > precision => {
             invalid(format!(
                 "NUMERIC({precision},{scale}) of column \"{column}\": precision must be between 1 and 38, scale between 0 and precision"
+            ))
+        }
+        DataType::Numeric { precision, scale }
+            if *scale > NUMERIC_HALF || !(*scale..=scale + NUMERIC_HALF).contains(precision) =>
+        {
+            invalid(format!(
+                "NUMERIC({precision},{scale}) of column \"{column}\": at most {NUMERIC_HALF} digits can be before the point and after it"
             ))
         }
         DataType::Char(0)

@@ -49,7 +49,7 @@ const TYPES: &[Type] = &[
     plain("DOUBLE PRECISION", Xdbc::XdbcDouble, 53),
     Type {
         with: &["precision", "scale"],
-        ..plain("DECIMAL", Xdbc::XdbcDecimal, 38)
+        ..plain("DECIMAL", Xdbc::XdbcDecimal, 76)
     },
     text("DATE", Xdbc::XdbcDate, 10, &[]),
     text("TIME", Xdbc::XdbcTime, 15, &["precision"]),

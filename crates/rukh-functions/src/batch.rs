@@ -6,14 +6,16 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    ArrayRef, BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Float32Builder,
-    Float64Builder, Int8Builder, Int16Builder, Int32Builder, Int64Builder, RecordBatch, RecordBatchOptions,
-    StringBuilder, Time64MicrosecondBuilder, TimestampMicrosecondBuilder,
+    ArrayRef, BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Decimal256Builder,
+    Float32Builder, Float64Builder, Int8Builder, Int16Builder, Int32Builder, Int64Builder, RecordBatch,
+    RecordBatchOptions, StringBuilder, Time64MicrosecondBuilder, TimestampMicrosecondBuilder,
 };
 use datafusion::arrow::datatypes::SchemaRef;
 use rukh_keys::{DataType, Datum, DatumRef};
 
 use rukh_error::SqlError;
+
+use crate::forms::numerics::unscaled_of_form;
 
 /// Collects the values of one column.
 enum ColumnBuilder {
@@ -25,6 +27,8 @@ enum ColumnBuilder {
     Real(Float32Builder),
     Double(Float64Builder),
     Decimal(Decimal128Builder),
+    /// With its scale.
+    Numeric(Decimal256Builder, i8),
     Date(Date32Builder),
     Time(Time64MicrosecondBuilder),
     Timestamp(TimestampMicrosecondBuilder),
@@ -56,6 +60,10 @@ impl ColumnBuilder {
             DataType::Decimal { .. } => ColumnBuilder::Decimal(
                 Decimal128Builder::with_capacity(rows).with_data_type(crate::types::arrow_type(ty)),
             ),
+            DataType::Numeric { scale, .. } => ColumnBuilder::Numeric(
+                Decimal256Builder::with_capacity(rows).with_data_type(crate::types::arrow_type(ty)),
+                *scale as i8,
+            ),
             DataType::Date => ColumnBuilder::Date(Date32Builder::with_capacity(rows)),
             DataType::Time { .. } => ColumnBuilder::Time(Time64MicrosecondBuilder::with_capacity(rows)),
             DataType::Timestamp { .. } | DataType::TimestampTz { .. } => ColumnBuilder::Timestamp(
@@ -80,6 +88,14 @@ impl ColumnBuilder {
             ColumnBuilder::Real(b) => append!(b, datum, Float, v => v as f32),
             ColumnBuilder::Double(b) => append!(b, datum, Float, v => v),
             ColumnBuilder::Decimal(b) => append!(b, datum, Decimal, v => v),
+            ColumnBuilder::Numeric(b, scale) => match &datum {
+                DatumRef::Null => b.append_null(),
+                DatumRef::Numeric(form) => match unscaled_of_form(form, *scale) {
+                    Some(value) => b.append_value(value),
+                    None => return Err(unexpected(&datum)),
+                },
+                other => return Err(unexpected(other)),
+            },
             ColumnBuilder::Date(b) => append!(b, datum, Date, v => v),
             ColumnBuilder::Time(b) => append!(b, datum, Time, v => v),
             ColumnBuilder::Timestamp(b) => append!(b, datum, Timestamp, v => v),
@@ -104,6 +120,7 @@ impl ColumnBuilder {
             ColumnBuilder::Real(b) => Arc::new(b.finish()),
             ColumnBuilder::Double(b) => Arc::new(b.finish()),
             ColumnBuilder::Decimal(b) => Arc::new(b.finish()),
+            ColumnBuilder::Numeric(b, _) => Arc::new(b.finish()),
             ColumnBuilder::Date(b) => Arc::new(b.finish()),
             ColumnBuilder::Time(b) => Arc::new(b.finish()),
             ColumnBuilder::Timestamp(b) => Arc::new(b.finish()),

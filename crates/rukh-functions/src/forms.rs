@@ -4,3 +4,4 @@ pub mod array_text;
 pub mod binary;
 pub mod interval_text;
 pub mod intervals;
+pub mod numerics;

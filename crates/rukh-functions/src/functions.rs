@@ -8,6 +8,7 @@ pub mod bounded;
 pub mod byte_length;
 pub mod cast_apart;
 pub mod characters;
+pub mod clock;
 pub mod date_trunc;
 pub mod div;
 pub mod encoding;
@@ -74,6 +75,7 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
     ours.into_iter()
         .chain(float_functions::functions())
         .chain(rounding::others())
+        .chain(clock::functions())
         .chain(waits::functions())
         .chain(similar::functions())
         .chain(ages::functions())

@@ -12,13 +12,16 @@ use datafusion::arrow::array::{
     TimestampMicrosecondArray,
 };
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
-use datafusion::arrow::datatypes::{DataType as ArrowType, Float64Type};
+use datafusion::arrow::datatypes::{
+    DataType as ArrowType, Decimal128Type, Decimal256Type, Float64Type, i256,
+};
 use datafusion::common::ScalarValue;
-use rukh_keys::{DataType, Datum, ValueError};
+use rukh_keys::{DataType, Datum, NUMERIC_HALF, NumericParts};
 
 use crate::casts::numbers::converted;
 use crate::forms::array_text::array_text;
 use crate::forms::interval_text::{interval_texts, is_interval};
+use crate::forms::numerics::{self, datum_of, overflow, parts_of, unscaled_of_form};
 use crate::types::{arrow_type, data_type_of_arrow};
 use rukh_error::SqlError;
 
@@ -37,6 +40,13 @@ pub fn scalar_from_datum(datum: &Datum, ty: &DataType) -> ScalarValue {
             ScalarValue::Decimal128(Some(*v), *precision, *scale as i8)
         }
         (Datum::Decimal(v), _) => ScalarValue::Decimal128(Some(*v), 38, 0),
+        (Datum::Numeric(form), ty) => {
+            let (precision, scale) = match ty {
+                DataType::Numeric { precision, scale } => (*precision, *scale as i8),
+                _ => (2 * NUMERIC_HALF, NUMERIC_HALF as i8),
+            };
+            ScalarValue::Decimal256(unscaled_of_form(form, scale), precision, scale)
+        }
         (Datum::Date(v), _) => ScalarValue::Date32(Some(*v)),
         (Datum::Time(v), _) => ScalarValue::Time64Microsecond(Some(*v)),
         (Datum::Timestamp(v), DataType::TimestampTz { .. }) => {
@@ -75,6 +85,10 @@ pub fn datum_of_scalar(value: &ScalarValue) -> Option<(Datum, DataType)> {
                 precision: *precision,
                 scale: *scale as u8,
             },
+        ),
+        ScalarValue::Decimal256(Some(v), precision, scale) if *scale >= 0 => (
+            datum_of(*v, *scale).ok()?,
+            data_type_of_arrow(&ArrowType::Decimal256(*precision, *scale)),
         ),
         ScalarValue::Date32(Some(v)) => (Datum::Date(*v), DataType::Date),
         ScalarValue::Time64Microsecond(Some(v)) => (Datum::Time(*v), DataType::Time { precision: 6 }),
@@ -146,23 +160,16 @@ pub fn assigned_datums(array: &ArrayRef, ty: &DataType, column: &str) -> Result<
     let datums = match (from, ty) {
         (from, ty) if *from == arrow_type(ty) => datums_from_array(array, ty)?,
         (from, ty) if ty.is_integer() && from.is_numeric() => integers(array)?,
-        (from, DataType::Decimal { precision, scale }) if from.is_numeric() => {
-            match converted(array, &arrow_type(ty))? {
-                Some(decimals) => datums_from_array(&decimals, ty)?,
-                None => {
-                    let wide = DataType::Decimal {
-                        precision: 38,
-                        scale: *scale,
-                    };
-                    let overflow = ValueError::NumericOverflow {
-                        precision: *precision,
-                        scale: *scale,
-                    };
-                    let decimals = cast(array, &arrow_type(&wide)).map_err(|_| overflow)?;
-                    datums_from_array(&decimals, &wide)?
-                }
-            }
+        (ArrowType::Decimal128(..) | ArrowType::Decimal256(..), ty) if ty.is_decimal() => {
+            rescaled_datums(array, ty)?
         }
+        (from, ty) if ty.is_decimal() && from.is_integer() => {
+            rescaled_datums(&cast(array, &ArrowType::Decimal128(20, 0))?, ty)?
+        }
+        (from, ty) if ty.is_decimal() && from.is_numeric() => match converted(array, &arrow_type(ty))? {
+            Some(decimals) => datums_from_array(&decimals, ty)?,
+            None => return Err(mismatch(column, ty, from)),
+        },
         (ArrowType::Float16 | ArrowType::Float32 | ArrowType::Float64, DataType::Real) => {
             datums_from_array(&cast(array, &ArrowType::Float64)?, &DataType::Double)?
         }
@@ -178,6 +185,35 @@ pub fn assigned_datums(array: &ArrayRef, ty: &DataType, column: &str) -> Result<
         (from, ty) => return Err(mismatch(column, ty, from)),
     };
     datums.into_iter().map(|datum| Ok(ty.check(datum)?)).collect()
+}
+
+/// Returns exact numbers as those of a DECIMAL or NUMERIC, rounded half away from zero.
+fn rescaled_datums(array: &ArrayRef, ty: &DataType) -> Result<Vec<Datum>, SqlError> {
+    let parts: Vec<Option<Option<NumericParts>>> = match array.data_type() {
+        ArrowType::Decimal128(_, scale) => {
+            let values = array.as_primitive::<Decimal128Type>().iter();
+            let parts = |value| parts_of(i256::from_i128(value), *scale);
+            values.map(|value| value.map(parts)).collect()
+        }
+        ArrowType::Decimal256(_, scale) => {
+            let values = array.as_primitive::<Decimal256Type>().iter();
+            values
+                .map(|value| value.map(|value| parts_of(value, *scale)))
+                .collect()
+        }
+        _ => return Err(layout_error(array)),
+    };
+    let datum = |parts: Option<NumericParts>| match ty {
+        DataType::Decimal { scale, .. } => parts
+            .and_then(|parts| parts.to_decimal(*scale))
+            .map(Datum::Decimal),
+        _ => parts.map(|parts| Datum::Numeric(parts.to_form())),
+    };
+    let datums = parts.into_iter().map(|parts| match parts {
+        None => Ok(Datum::Null),
+        Some(parts) => datum(parts).ok_or_else(|| overflow(ty)),
+    });
+    datums.collect()
 }
 
 /// Returns whether values of an Arrow type may be assigned to a column beside the numeric cases.
@@ -238,21 +274,18 @@ fn integers(array: &ArrayRef) -> Result<Vec<Datum>, SqlError> {
         return values.iter().map(|v| v.map_or(Ok(Datum::Null), round)).collect();
     }
     let target = match from {
-        ArrowType::Decimal128(..) | ArrowType::Decimal256(..) => {
-            let whole = cast(array, &ArrowType::Decimal128(38, 0))?;
-            return cast_to_ints(&whole);
-        }
+        ArrowType::Decimal128(..) | ArrowType::Decimal256(..) => return whole_numbers(array),
         _ => ArrowType::Int64,
     };
     datums_from_array(&cast(array, &target)?, &DataType::BigInt)
 }
 
-fn cast_to_ints(whole: &ArrayRef) -> Result<Vec<Datum>, SqlError> {
-    let ty = DataType::Decimal {
+fn whole_numbers(array: &ArrayRef) -> Result<Vec<Datum>, SqlError> {
+    let whole = DataType::Decimal {
         precision: 38,
         scale: 0,
     };
-    let narrowed = datums_from_array(whole, &ty)?
+    let narrowed = rescaled_datums(array, &whole)?
         .into_iter()
         .map(|datum| match datum {
             Datum::Decimal(v) => match i64::try_from(v) {
@@ -332,6 +365,7 @@ pub fn datums_from_array(array: &ArrayRef, ty: &DataType) -> Result<Vec<Datum>, 
         DataType::Real => collect!(array, Float32Array, v => Datum::Float(f64::from(v))),
         DataType::Double => collect!(array, Float64Array, v => Datum::Float(v)),
         DataType::Decimal { .. } => collect!(array, Decimal128Array, v => Datum::Decimal(v)),
+        DataType::Numeric { .. } => numerics::datums(array.as_primitive::<Decimal256Type>()),
         DataType::Date => collect!(array, Date32Array, v => Datum::Date(v)),
         DataType::Time { .. } => collect!(array, Time64MicrosecondArray, v => Datum::Time(v)),
         DataType::Timestamp { .. } | DataType::TimestampTz { .. } => {

@@ -5,6 +5,7 @@
 //! | TINYINT … BIGINT         | Int8 … Int64             |
 //! | REAL, DOUBLE             | Float32, Float64         |
 //! | DECIMAL(p,s)             | Decimal128(p,s)          |
+//! | NUMERIC(p,s), NUMERIC    | Decimal256(p,s), of 76 digits and a scale of 38 |
 //! | DATE                     | Date32                   |
 //! | TIME                     | Time64(µs)               |
 //! | TIMESTAMP                | Timestamp(µs)            |
@@ -18,7 +19,7 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, TimeUnit};
-use rukh_keys::DataType;
+use rukh_keys::{DataType, NUMERIC_HALF};
 
 /// Key of the SQL type in a field's metadata.
 pub const TYPE_KEY: &str = "rukh.type";
@@ -40,6 +41,7 @@ pub fn arrow_type(ty: &DataType) -> ArrowType {
         DataType::Real => ArrowType::Float32,
         DataType::Double => ArrowType::Float64,
         DataType::Decimal { precision, scale } => ArrowType::Decimal128(*precision, *scale as i8),
+        DataType::Numeric { precision, scale } => ArrowType::Decimal256(*precision, *scale as i8),
         DataType::Date => ArrowType::Date32,
         DataType::Time { .. } => ArrowType::Time64(TimeUnit::Microsecond),
         DataType::Timestamp { .. } => ArrowType::Timestamp(TimeUnit::Microsecond, None),
@@ -71,7 +73,7 @@ pub fn postgres_name(ty: &DataType) -> &'static str {
         DataType::BigInt => "bigint",
         DataType::Real => "real",
         DataType::Double => "double precision",
-        DataType::Decimal { .. } => "numeric",
+        DataType::Decimal { .. } | DataType::Numeric { .. } => "numeric",
         DataType::Date => "date",
         DataType::Time { .. } => "time without time zone",
         DataType::Timestamp { .. } => "timestamp without time zone",
@@ -120,7 +122,7 @@ fn array_oid(element: &ArrowType) -> Option<u32> {
         ArrowType::Int64 => 1016,
         ArrowType::Float32 => 1021,
         ArrowType::Float64 => 1022,
-        ArrowType::Decimal128(..) => 1231,
+        ArrowType::Decimal128(..) | ArrowType::Decimal256(..) => 1231,
         ArrowType::Date32 => 1182,
         ArrowType::Timestamp(_, None) => 1115,
         ArrowType::Timestamp(_, Some(_)) => 1185,
@@ -147,6 +149,12 @@ pub fn data_type_of_arrow(arrow: &ArrowType) -> DataType {
             precision: *precision,
             scale: *scale as u8,
         },
+        ArrowType::Decimal256(precision, scale) if (0..=NUMERIC_HALF as i8).contains(scale) => {
+            DataType::Numeric {
+                precision: *precision,
+                scale: *scale as u8,
+            }
+        }
         ArrowType::Date32 | ArrowType::Date64 => DataType::Date,
         ArrowType::Time32(_) | ArrowType::Time64(_) => DataType::Time { precision: 6 },
         ArrowType::Timestamp(_, None) => DataType::TIMESTAMP,

@@ -30,6 +30,8 @@ pub enum Datum {
     Float(f64),
     /// DECIMAL: the value times ten to the power of the type's scale.
     Decimal(i128),
+    /// NUMERIC: the form of [`NumericParts`](crate::NumericParts).
+    Numeric(Vec<u8>),
     /// DATE: days since 1970-01-01.
     Date(i32),
     /// TIME: microseconds of the day, 0 to 86 400 000 000.
@@ -57,6 +59,8 @@ pub enum DatumRef<'a> {
     Float(f64),
     /// DECIMAL: the value times ten to the power of the type's scale.
     Decimal(i128),
+    /// NUMERIC: the form of [`NumericParts`](crate::NumericParts).
+    Numeric(Cow<'a, [u8]>),
     /// DATE: days since 1970-01-01.
     Date(i32),
     /// TIME: microseconds of the day.
@@ -82,6 +86,7 @@ impl Datum {
             Datum::Int(v) => DatumRef::Int(*v),
             Datum::Float(v) => DatumRef::Float(*v),
             Datum::Decimal(v) => DatumRef::Decimal(*v),
+            Datum::Numeric(v) => DatumRef::Numeric(Cow::Borrowed(v)),
             Datum::Date(v) => DatumRef::Date(*v),
             Datum::Time(v) => DatumRef::Time(*v),
             Datum::Timestamp(v) => DatumRef::Timestamp(*v),
@@ -147,6 +152,7 @@ impl DatumRef<'_> {
             DatumRef::Int(v) => Datum::Int(v),
             DatumRef::Float(v) => Datum::Float(v),
             DatumRef::Decimal(v) => Datum::Decimal(v),
+            DatumRef::Numeric(v) => Datum::Numeric(v.into_owned()),
             DatumRef::Date(v) => Datum::Date(v),
             DatumRef::Time(v) => Datum::Time(v),
             DatumRef::Timestamp(v) => Datum::Timestamp(v),
@@ -169,7 +175,7 @@ impl DatumRef<'_> {
             DatumRef::Boolean(_) => "boolean",
             DatumRef::Int(_) => "integer",
             DatumRef::Float(_) => "double precision",
-            DatumRef::Decimal(_) => "numeric",
+            DatumRef::Decimal(_) | DatumRef::Numeric(_) => "numeric",
             DatumRef::Date(_) => "date",
             DatumRef::Time(_) => "time",
             DatumRef::Timestamp(_) => "timestamp",
@@ -192,7 +198,8 @@ impl DatumRef<'_> {
             DatumRef::Uuid(_) => 7,
             DatumRef::Text(_) => 8,
             DatumRef::Bytes(_) => 9,
-            DatumRef::Null => 10,
+            DatumRef::Numeric(_) => 10,
+            DatumRef::Null => 11,
         }
     }
 }
@@ -249,6 +256,7 @@ impl Ord for DatumRef<'_> {
             (Time(a), Time(b)) => a.cmp(b),
             (Timestamp(a), Timestamp(b)) => a.cmp(b),
             (Uuid(a), Uuid(b)) => a.cmp(b),
+            (Numeric(a), Numeric(b)) => a.as_ref().cmp(b.as_ref()),
             (Text(a), Text(b)) => a.as_bytes().cmp(b.as_bytes()),
             (Bytes(a), Bytes(b)) => a.as_ref().cmp(b.as_ref()),
             _ => self.rank().cmp(&other.rank()),
@@ -282,7 +290,7 @@ impl Hash for DatumRef<'_> {
             DatumRef::Date(v) => v.hash(state),
             DatumRef::Uuid(v) => v.hash(state),
             DatumRef::Text(v) => v.hash(state),
-            DatumRef::Bytes(v) => v.hash(state),
+            DatumRef::Bytes(v) | DatumRef::Numeric(v) => v.hash(state),
         }
     }
 }

@@ -72,7 +72,7 @@ impl KeyLayout {
     }
 
     /// Decodes one column of a key: at once if its place is fixed, else walking from the first
-    /// VARCHAR or VARBINARY.
+    /// column of variable width.
     ///
     /// # Errors
     /// If the column's bytes are no value of its type, or the key ends before them. What follows
@@ -319,6 +319,7 @@ fn variable<'a>(
 ) -> Result<(), KeyDecodeError> {
     *out = match slot.ty {
         DataType::Varchar(_) => DatumRef::Text(text(bytes, offset)?),
+        DataType::Numeric { .. } => DatumRef::Numeric(bytes),
         _ => DatumRef::Bytes(bytes),
     };
     if exceeds_limit(&slot.ty, out) {

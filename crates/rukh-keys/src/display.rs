@@ -3,7 +3,9 @@
 use crate::calendar::split_timestamp;
 use crate::datum::{Datum, DatumRef};
 use crate::layout::{KeyColumn, KeyLayout};
-use crate::output::{double_text, real_text, write_date, write_decimal, write_hex, write_time, write_uuid};
+use crate::output::{
+    double_text, real_text, write_date, write_decimal, write_hex, write_numeric, write_time, write_uuid,
+};
 use crate::range::{Edge, Span};
 use crate::types::DataType;
 use std::fmt::{self, Write};
@@ -32,6 +34,7 @@ fn write_datum(datum: &DatumRef<'_>, ty: Option<DataType>, f: &mut fmt::Formatte
         DatumRef::Float(value) if ty == Some(DataType::Real) => f.write_str(&real_text(*value)),
         DatumRef::Float(value) => f.write_str(&double_text(*value)),
         DatumRef::Decimal(value) => write_decimal(*value, ty.map_or(0, |ty| ty.scale()), f),
+        DatumRef::Numeric(form) => write_numeric(form, ty.map_or(0, |ty| ty.numeric_scale()), f),
         DatumRef::Date(days) => write_date(i64::from(*days), f),
         DatumRef::Time(micros) => write_time(*micros, f),
         DatumRef::Timestamp(micros) => write_timestamp(*micros, f),

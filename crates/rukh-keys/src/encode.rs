@@ -7,6 +7,7 @@ use crate::calendar::{DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_M
 use crate::datum::{Datum, DatumRef, canonical_float};
 use crate::error::ValueError;
 use crate::layout::{Form, KeyLayout, Salt, Slot};
+use crate::numeric::NumericParts;
 use crate::types::{DataType, decimal_max, time_unit};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -229,12 +230,13 @@ fn encode_ascending(slot: &Slot, datum: &DatumRef<'_>, out: &mut Vec<u8>) -> Res
     match (&slot.ty, datum) {
         (DataType::Varchar(_), DatumRef::Text(text)) => encode_variable(slot, text.as_bytes(), out),
         (DataType::Varbinary(_), DatumRef::Bytes(bytes)) => encode_variable(slot, bytes, out),
+        (DataType::Numeric { .. }, DatumRef::Numeric(form)) => encode_variable(slot, form, out),
         (ty, datum) => return encode_fixed(ty, datum, out),
     }
     Ok(())
 }
 
-/// Whether a text has more characters, or a byte string more bytes, than its type allows.
+/// Whether a text has more characters, a byte string more bytes, or a number more digits than its type allows.
 pub(crate) fn exceeds_limit(ty: &DataType, datum: &DatumRef<'_>) -> bool {
     match (ty, datum) {
         (DataType::Varchar(Some(limit)), DatumRef::Text(text)) => {
@@ -242,6 +244,11 @@ pub(crate) fn exceeds_limit(ty: &DataType, datum: &DatumRef<'_>) -> bool {
             text.len() > limit && text.chars().nth(limit).is_some()
         }
         (DataType::Varbinary(Some(limit)), DatumRef::Bytes(bytes)) => bytes.len() > *limit as usize,
+        (DataType::Numeric { precision, scale }, DatumRef::Numeric(form)) => {
+            let digits = precision.saturating_sub(*scale);
+            let parts = NumericParts::of_form(form);
+            parts.is_none_or(|parts| !parts.fits(digits) || parts.rounded(*scale) != Some(parts))
+        }
         _ => false,
     }
 }

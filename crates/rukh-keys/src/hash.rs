@@ -17,6 +17,7 @@ use std::borrow::Cow;
 /// | integers      | the key encoding as BIGINT                            |
 /// | floats        | the key encoding as DOUBLE                            |
 /// | decimal       | the unscaled value in the 16-byte key encoding        |
+/// | numeric       | its form                                              |
 /// | date          | the key encoding                                      |
 /// | time          | the key encoding as TIME(6)                           |
 /// | timestamps    | the key encoding                                      |
@@ -34,7 +35,7 @@ fn hashed_bytes(datum: &Datum) -> Cow<'_, [u8]> {
     match datum {
         Datum::Null => {}
         Datum::Text(text) => return Cow::Borrowed(text.as_bytes()),
-        Datum::Bytes(bytes) => return Cow::Borrowed(bytes),
+        Datum::Bytes(bytes) | Datum::Numeric(bytes) => return Cow::Borrowed(bytes),
         Datum::Uuid(bytes) => return Cow::Borrowed(bytes),
         Datum::Boolean(value) => out.push(u8::from(*value)),
         Datum::Int(value) | Datum::Timestamp(value) => put_i64(*value, &mut out),

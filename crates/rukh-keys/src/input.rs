@@ -4,6 +4,7 @@ use crate::calendar::DAY_MICROS;
 use crate::datetime::{Failure, Parts, parse as parse_datetime};
 use crate::datum::Datum;
 use crate::error::ValueError;
+use crate::numeric::form_of_digits;
 use crate::types::{DataType, decimal_max};
 
 impl DataType {
@@ -21,6 +22,7 @@ impl DataType {
     /// | TIMESTAMP WITH TIME ZONE | the same with `Z` or `+02:00`; without a zone it is UTC      |
     /// | UUID                     | any case, with or without hyphens or braces                 |
     /// | CHAR, VARCHAR            | the text itself                                             |
+    /// | NUMERIC                  | as DECIMAL                                                   |
     /// | BINARY, VARBINARY        | `\x00ff`, or text with `\\` and `\ooo`                       |
     ///
     /// The SQL word NULL is text like any other.
@@ -31,6 +33,9 @@ impl DataType {
             DataType::Double => Datum::Float(self.parse_double(text)?),
             DataType::Decimal { precision, scale } => {
                 Datum::Decimal(self.parse_decimal(text, *precision, *scale)?)
+            }
+            DataType::Numeric { precision, scale } => {
+                Datum::Numeric(self.parse_numeric(text, *precision, *scale)?)
             }
             DataType::Date => Datum::Date(self.parse_date(text)?),
             DataType::Time { .. } => Datum::Time(self.parse_time(text)?),
@@ -131,6 +136,12 @@ impl DataType {
         let number = DecimalText::parse(text.trim()).ok_or_else(|| self.syntax(text))?;
         let value = number.scaled(scale, decimal_max(precision));
         value.ok_or(ValueError::NumericOverflow { precision, scale })
+    }
+
+    fn parse_numeric(&self, text: &str, precision: u8, scale: u8) -> Result<Vec<u8>, ValueError> {
+        let number = DecimalText::parse(text.trim()).ok_or_else(|| self.syntax(text))?;
+        let form = form_of_digits(number.negative, &number.digits, number.exponent, scale);
+        form.ok_or(ValueError::NumericOverflow { precision, scale })
     }
 
     fn parse_parts(&self, text: &str) -> Result<Parts, ValueError> {

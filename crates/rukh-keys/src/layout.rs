@@ -61,7 +61,7 @@ pub struct Salt {
 pub struct Field {
     /// The first byte, the salt byte counted.
     pub offset: usize,
-    /// The bytes, the tag counted; `None` for VARCHAR and VARBINARY, which end at a terminator or
+    /// The bytes, the tag counted; `None` for NUMERIC, VARCHAR and VARBINARY, which end at a terminator or
     /// with the key.
     pub width: Option<usize>,
     /// For a BOOLEAN that shares its byte: the bit, 0 being the highest.
@@ -189,7 +189,7 @@ impl KeyLayout {
     }
 
     /// Returns the place of a column that begins at the same byte in every key: all columns up to
-    /// and including the first VARCHAR or VARBINARY.
+    /// and including the first column of variable width.
     pub fn field(&self, column: usize) -> Option<Field> {
         let slot = self.slots.get(column)?;
         let bit = match slot.form {
@@ -308,7 +308,7 @@ fn column_form(columns: &[KeyColumn], position: usize, before: Option<&Slot>) ->
     let last = position + 1 == columns.len();
     match column.ty {
         DataType::Boolean if !column.nullable => Form::Bit(next_bit(column, before)),
-        DataType::Varchar(_) | DataType::Varbinary(_) => {
+        DataType::Numeric { .. } | DataType::Varchar(_) | DataType::Varbinary(_) => {
             if last && column.order == SortOrder::Asc {
                 Form::Raw
             } else {

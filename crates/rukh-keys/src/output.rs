@@ -2,6 +2,7 @@
 
 use crate::calendar::{civil_from_days, split_timestamp};
 use crate::datum::Datum;
+use crate::numeric::NumericParts;
 use crate::types::DataType;
 use std::fmt::{self, Write};
 
@@ -23,6 +24,7 @@ impl DataType {
             Datum::Float(value) if *self == DataType::Real => out.write_str(&real_text(*value)),
             Datum::Float(value) => out.write_str(&double_text(*value)),
             Datum::Decimal(value) => write_decimal(*value, self.scale(), out),
+            Datum::Numeric(form) => write_numeric(form, self.numeric_scale(), out),
             Datum::Date(days) => write_date(i64::from(*days), out),
             Datum::Time(micros) => write_time(*micros, out),
             Datum::Timestamp(micros) => {
@@ -46,11 +48,28 @@ impl DataType {
     }
 
     /// The digits after the point of a DECIMAL, 0 for other types.
+    /// Digits after the point that a NUMERIC shows at least.
+    pub(crate) fn numeric_scale(&self) -> u8 {
+        match self {
+            numeric if *numeric == DataType::NUMERIC => 0,
+            DataType::Numeric { scale, .. } => *scale,
+            _ => 0,
+        }
+    }
+
     pub(crate) fn scale(&self) -> u8 {
         match self {
             DataType::Decimal { scale, .. } => *scale,
             _ => 0,
         }
+    }
+}
+
+/// Writes a NUMERIC with at least so many digits after the point; bytes that are no number are shown as such.
+pub(crate) fn write_numeric(form: &[u8], scale: u8, out: &mut impl Write) -> fmt::Result {
+    match NumericParts::of_form(form) {
+        Some(parts) => parts.write(scale, out),
+        None => write_hex(form, out),
     }
 }
 

@@ -5,11 +5,12 @@
 use crate::calendar::{DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN};
 use crate::datum::{Datum, canonical_float};
 use crate::error::ValueError;
+use crate::numeric::{NUMERIC_HALF, NumericParts};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The most digits of a DECIMAL.
+/// The most digits of a DECIMAL of fixed width.
 const DECIMAL_PRECISION_MAX: u8 = 38;
 /// The most digits of a DECIMAL that takes 8 bytes.
 const DECIMAL_PRECISION_SHORT: u8 = 18;
@@ -48,6 +49,13 @@ pub enum DataType {
         /// The digits after the point.
         scale: u8,
     },
+    /// `NUMERIC(precision, scale)` of more than 38 digits; `NUMERIC` alone is [`DataType::NUMERIC`].
+    Numeric {
+        /// All digits, 76 at most.
+        precision: u8,
+        /// The digits after the point, 38 at most, and at most 38 digits fewer than all.
+        scale: u8,
+    },
     /// `DATE`: a day of the years 1 to 5 874 897.
     Date,
     /// `TIME(precision)`: a time of day, 00:00 to 24:00; `TIME` is `TIME(6)`.
@@ -78,6 +86,12 @@ pub enum DataType {
 }
 
 impl DataType {
+    /// `NUMERIC`: any number of up to 38 digits before the point and 38 after it.
+    pub const NUMERIC: DataType = DataType::Numeric {
+        precision: 2 * NUMERIC_HALF,
+        scale: NUMERIC_HALF,
+    };
+
     /// `TIMESTAMP`: to the microsecond.
     pub const TIMESTAMP: DataType = DataType::Timestamp { precision: 6 };
 
@@ -94,7 +108,7 @@ impl DataType {
         }
     }
 
-    /// Returns the bytes a value takes in a key, tag not counted, or `None` for VARCHAR and
+    /// Returns the bytes a value takes in a key, tag not counted, or `None` for NUMERIC, VARCHAR and
     /// VARBINARY, which vary. A BOOLEAN counts one byte, although several may share it.
     pub fn key_width(&self) -> Option<usize> {
         Some(match self {
@@ -108,7 +122,7 @@ impl DataType {
             DataType::Time { .. } | DataType::Timestamp { .. } | DataType::TimestampTz { .. } => 8,
             DataType::Uuid => 16,
             DataType::Char(length) | DataType::Binary(length) => *length as usize,
-            DataType::Varchar(_) | DataType::Varbinary(_) => return None,
+            DataType::Numeric { .. } | DataType::Varchar(_) | DataType::Varbinary(_) => return None,
         })
     }
 
@@ -120,6 +134,11 @@ impl DataType {
     /// Whether this is REAL or DOUBLE.
     pub fn is_float(&self) -> bool {
         matches!(self, DataType::Real | DataType::Double)
+    }
+
+    /// Whether this is DECIMAL or NUMERIC.
+    pub fn is_decimal(&self) -> bool {
+        matches!(self, DataType::Decimal { .. } | DataType::Numeric { .. })
     }
 
     /// Whether this is CHAR or VARCHAR.
@@ -196,6 +215,7 @@ impl DataType {
     /// | REAL            | rounded to an `f32`; too large or too small is out of range           |
     /// | REAL, DOUBLE    | `-0` becomes `0`                                                      |
     /// | DECIMAL         | at most `precision` digits                                            |
+    /// | NUMERIC         | rounded to `scale` digits after the point, half away from zero; at most `precision` digits |
     /// | TIME(p)         | rounded to `p` digits, half up                                        |
     /// | TIMESTAMP(p)    | rounded to `p` digits, half away from 2000, as in PostgreSQL          |
     /// | CHAR(n)         | trailing blanks cut, at most `n` bytes, no NUL character              |
@@ -209,6 +229,9 @@ impl DataType {
             (DataType::Double, Datum::Float(v)) => Ok(Datum::Float(canonical_float(v))),
             (DataType::Decimal { precision, scale }, Datum::Decimal(v)) => {
                 check_decimal(v, *precision, *scale)
+            }
+            (DataType::Numeric { precision, scale }, Datum::Numeric(form)) => {
+                check_numeric(form, *precision, *scale)
             }
             (DataType::Date, Datum::Date(v)) => check_date(v),
             (DataType::Time { precision }, Datum::Time(v)) => check_time(v, *precision),
@@ -251,7 +274,10 @@ impl DataType {
     pub fn postgres_name(&self) -> String {
         match self {
             DataType::Double => "double precision".to_owned(),
-            DataType::Decimal { precision, scale } => format!("numeric({precision},{scale})"),
+            numeric if *numeric == DataType::NUMERIC => "numeric".to_owned(),
+            DataType::Decimal { precision, scale } | DataType::Numeric { precision, scale } => {
+                format!("numeric({precision},{scale})")
+            }
             DataType::Time { precision: 6 } => "time".to_owned(),
             DataType::Char(length) => format!("character({length})"),
             DataType::Varchar(None) => "text".to_owned(),
@@ -303,6 +329,15 @@ fn check_decimal(value: i128, precision: u8, scale: u8) -> Result<Datum, ValueEr
         return Err(ValueError::NumericOverflow { precision, scale });
     }
     Ok(Datum::Decimal(value))
+}
+
+fn check_numeric(form: Vec<u8>, precision: u8, scale: u8) -> Result<Datum, ValueError> {
+    let parts = NumericParts::of_form(&form).and_then(|parts| parts.rounded(scale));
+    match parts.filter(|parts| parts.fits(precision.saturating_sub(scale))) {
+        Some(_) if scale == NUMERIC_HALF => Ok(Datum::Numeric(form)),
+        Some(parts) => Ok(Datum::Numeric(parts.to_form())),
+        None => Err(ValueError::NumericOverflow { precision, scale }),
+    }
 }
 
 fn check_date(days: i32) -> Result<Datum, ValueError> {
@@ -402,6 +437,8 @@ impl fmt::Display for DataType {
             DataType::Real => f.write_str("REAL"),
             DataType::Double => f.write_str("DOUBLE"),
             DataType::Decimal { precision, scale } => write!(f, "DECIMAL({precision},{scale})"),
+            numeric if *numeric == DataType::NUMERIC => f.write_str("NUMERIC"),
+            DataType::Numeric { precision, scale } => write!(f, "NUMERIC({precision},{scale})"),
             DataType::Date => f.write_str("DATE"),
             DataType::Time { precision: 6 } => f.write_str("TIME"),
             DataType::Time { precision } => write!(f, "TIME({precision})"),
@@ -498,23 +535,29 @@ impl Spelling {
         Ok(ty)
     }
 
-    /// A bare DECIMAL holds the most digits, nine of them after the point.
+    /// Up to 38 digits have a fixed width; a bare one is NUMERIC.
     fn decimal(&self, modifiers: &[u32], text: &str) -> Result<DataType, ValueError> {
         let (precision, scale) = match modifiers {
-            [] => (u32::from(DECIMAL_PRECISION_MAX), 9),
+            [] => return Ok(DataType::NUMERIC),
             [precision] => (*precision, 0),
             [precision, scale] => (*precision, *scale),
             _ => return Err(unknown_type(text)),
         };
-        if precision == 0 || precision > u32::from(DECIMAL_PRECISION_MAX) {
-            return Err(self.modifier("the precision must be between 1 and 38"));
+        let half = u32::from(NUMERIC_HALF);
+        if precision == 0 || precision > 2 * half {
+            return Err(self.modifier("the precision must be between 1 and 76"));
         }
         if scale > precision {
             return Err(self.modifier("the scale must be between 0 and the precision"));
         }
-        Ok(DataType::Decimal {
-            precision: precision as u8,
-            scale: scale as u8,
+        if scale > half || precision - scale > half {
+            return Err(self.modifier("at most 38 digits can be before the point and 38 after it"));
+        }
+        let is_short = precision <= u32::from(DECIMAL_PRECISION_MAX);
+        let (precision, scale) = (precision as u8, scale as u8);
+        Ok(match is_short {
+            true => DataType::Decimal { precision, scale },
+            false => DataType::Numeric { precision, scale },
         })
     }
 
@@ -564,6 +607,7 @@ enum StoredType {
     Varbinary(Option<u32>),
     TimestampOf { precision: u8 },
     TimestampTzOf { precision: u8 },
+    Numeric { precision: u8, scale: u8 },
 }
 
 impl From<StoredType> for DataType {
@@ -588,6 +632,7 @@ impl From<StoredType> for DataType {
             StoredType::Varbinary(limit) => DataType::Varbinary(limit),
             StoredType::TimestampOf { precision } => DataType::Timestamp { precision },
             StoredType::TimestampTzOf { precision } => DataType::TimestampTz { precision },
+            StoredType::Numeric { precision, scale } => DataType::Numeric { precision, scale },
         }
     }
 }
@@ -614,6 +659,7 @@ impl From<DataType> for StoredType {
             DataType::Varbinary(limit) => StoredType::Varbinary(limit),
             DataType::Timestamp { precision } => StoredType::TimestampOf { precision },
             DataType::TimestampTz { precision } => StoredType::TimestampTzOf { precision },
+            DataType::Numeric { precision, scale } => StoredType::Numeric { precision, scale },
         }
     }
 }

@@ -87,6 +87,7 @@ fn sample(ty: DataType) -> Value<'static> {
     match ty {
         DataType::Boolean => Value::Boolean(false),
         DataType::Decimal { scale, .. } => Value::Decimal(0, scale),
+        DataType::Numeric { .. } => Value::Int(0),
         DataType::Real | DataType::Double => Value::Float(0.0),
         DataType::Date => Value::Date(0),
         DataType::Time { .. } => Value::Time(0),

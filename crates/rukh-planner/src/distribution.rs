@@ -12,7 +12,7 @@
 //!
 //! Invariant: a later cut never has a smaller position.
 
-use rukh_keys::{DataType, Datum};
+use rukh_keys::{DataType, Datum, NumericParts};
 
 use crate::domain::is_point;
 use crate::interval::{Cut, Interval, IntervalSet, Side};
@@ -158,6 +158,11 @@ fn fraction(low: &Datum, high: &Datum, value: &Datum) -> f64 {
         (Datum::Float(low), Datum::Float(high), Datum::Float(value)) => (value - low) / (high - low),
         (Datum::Text(low), Datum::Text(high), Datum::Text(value)) => {
             bytes_fraction(low.as_bytes(), high.as_bytes(), value.as_bytes())
+        }
+        (Datum::Numeric(low), Datum::Numeric(high), Datum::Numeric(value)) => {
+            let number = |form| NumericParts::of_form(form).map_or(f64::NAN, NumericParts::to_double);
+            let (low, high, value) = (number(low), number(high), number(value));
+            (value - low) / (high - low)
         }
         (Datum::Bytes(low), Datum::Bytes(high), Datum::Bytes(value)) => bytes_fraction(low, high, value),
         (Datum::Uuid(low), Datum::Uuid(high), Datum::Uuid(value)) => bytes_fraction(low, high, value),

@@ -17,7 +17,7 @@
 //! Cuts are canonical: where a value has a next one, a cut after the value is written as the cut
 //! before the next, and the cuts at the ends of the domain are [`Cut::Min`] and [`Cut::Max`].
 
-use rukh_keys::{DAY_MICROS, DataType, Datum};
+use rukh_keys::{DAY_MICROS, DataType, Datum, NUMERIC_HALF, NumericParts};
 
 use crate::interval::{Cut, Interval, IntervalSet};
 use crate::predicate::CompareOp;
@@ -80,6 +80,8 @@ pub(crate) fn place(ty: DataType, constant: &Value<'_>) -> Option<Place> {
         (_, Value::Text(text)) if ty.is_text() => place_text(ty, text),
         (_, Value::Bytes(bytes)) if ty.is_bytes() => Some(place_bytes(ty, bytes)),
         (_, Value::Float(value)) => place_by_float(ty, *value),
+        (DataType::Numeric { .. }, _) => place_numeric(ty, constant),
+        (_, Value::Numeric(parts)) => place_among_decimals(ty, *parts),
         _ => place_decimal(ty, constant.as_decimal()?),
     }
 }
@@ -216,6 +218,50 @@ fn place_decimal(ty: DataType, (value, scale): (i128, u8)) -> Option<Place> {
         // Saturating is exact enough: the product then is beyond the domain anyway.
         true => exact(ty, value.saturating_mul(power_of_ten(own - scale))),
         false => place_scaled(ty, value, power_of_ten(scale - own)),
+    })
+}
+
+/// Places an exact number among those of a NUMERIC; what has too many digits before the point is beyond all of them.
+fn place_numeric(ty: DataType, constant: &Value<'_>) -> Option<Place> {
+    let DataType::Numeric { precision, scale } = ty else {
+        return None;
+    };
+    let beyond = |negative| Place::between(if negative { Cut::Min } else { Cut::Max });
+    let Some(parts) = constant.as_numeric() else {
+        return constant.as_decimal().map(|(value, _)| beyond(value < 0));
+    };
+    if !parts.fits(precision.saturating_sub(scale)) {
+        return Some(beyond(parts.negative));
+    }
+    let kept = parts.truncated(scale);
+    let datum = Datum::Numeric(kept.to_form());
+    let (before, after) = (cut_before(ty, &datum), cut_after(ty, &datum));
+    Some(match (kept == parts, parts.negative) {
+        (true, _) => Place {
+            less: before,
+            not_greater: after,
+        },
+        // What was cut off lies on the side away from zero.
+        (false, true) => Place::between(before),
+        (false, false) => Place::between(after),
+    })
+}
+
+/// Places an exact number among integers or decimals.
+fn place_among_decimals(ty: DataType, parts: NumericParts) -> Option<Place> {
+    let scale = match ty {
+        DataType::Decimal { scale, .. } => scale,
+        ty if ty.is_integer() => 0,
+        _ => return None,
+    };
+    let kept = parts.truncated(scale);
+    let Some(ordinal) = kept.to_decimal(scale) else {
+        return Some(Place::between(if parts.negative { Cut::Min } else { Cut::Max }));
+    };
+    Some(match (kept == parts, parts.negative) {
+        (true, _) => exact(ty, ordinal),
+        (false, true) => Place::between(cut_at(ty, ordinal)),
+        (false, false) => Place::between(cut_at(ty, ordinal.saturating_add(1))),
     })
 }
 
@@ -422,6 +468,8 @@ pub(crate) fn cut_before(ty: DataType, datum: &Datum) -> Cut {
         Datum::Bytes(bytes) => bytes_cut(ty, bytes, false),
         Datum::Uuid(bytes) if *bytes == [0; 16] => Cut::Min,
         Datum::Float(value) if *value == f64::NEG_INFINITY => Cut::Min,
+        Datum::Numeric(_) if *datum == end_of_numerics(ty, true) => Cut::Min,
+        Datum::Numeric(_) => Cut::before(datum.clone()),
         Datum::Uuid(_) | Datum::Float(_) => Cut::before(datum.clone()),
         other => ordinal(ty, other).map_or(Cut::Max, |at| cut_at(ty, at)),
     }
@@ -437,14 +485,27 @@ pub(crate) fn cut_after(ty: DataType, datum: &Datum) -> Cut {
             None => Cut::Max,
         },
         Datum::Float(value) if value.is_nan() => Cut::Max,
-        Datum::Float(_) => Cut::after(datum.clone()),
+        Datum::Numeric(_) if *datum == end_of_numerics(ty, false) => Cut::Max,
+        Datum::Float(_) | Datum::Numeric(_) => Cut::after(datum.clone()),
         other => ordinal(ty, other).map_or(Cut::Max, |at| cut_at(ty, at.saturating_add(1))),
     }
+}
+
+/// Returns the smallest or the greatest value of a NUMERIC.
+fn end_of_numerics(ty: DataType, smallest: bool) -> Datum {
+    let DataType::Numeric { precision, scale } = ty else {
+        return Datum::Null;
+    };
+    let nines = |digits: u8| power_of_ten(digits).unsigned_abs() - 1;
+    let fraction = nines(scale) * power_of_ten(NUMERIC_HALF.saturating_sub(scale)).unsigned_abs();
+    let parts = NumericParts::new(smallest, nines(precision.saturating_sub(scale)), fraction);
+    parts.map_or(Datum::Null, |parts| Datum::Numeric(parts.to_form()))
 }
 
 /// Returns the smallest value of a type.
 fn min_value(ty: DataType) -> Datum {
     match ty {
+        DataType::Numeric { .. } => end_of_numerics(ty, true),
         DataType::Real | DataType::Double => Datum::Float(f64::NEG_INFINITY),
         DataType::Uuid => Datum::Uuid([0; 16]),
         DataType::Char(_) | DataType::Varchar(_) => Datum::Text(String::new()),

@@ -119,7 +119,9 @@ fn is_held(value: &Value<'_>, ty: DataType) -> bool {
 
 fn out_of_range(ty: DataType) -> ValueError {
     match ty {
-        DataType::Decimal { precision, scale } => ValueError::NumericOverflow { precision, scale },
+        DataType::Decimal { precision, scale } | DataType::Numeric { precision, scale } => {
+            ValueError::NumericOverflow { precision, scale }
+        }
         ty if ty.is_integer() => ValueError::IntegerOutOfRange { ty },
         ty => ValueError::MomentOutOfRange { ty },
     }

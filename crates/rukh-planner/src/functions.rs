@@ -169,6 +169,8 @@ fn keeps_order(from: DataType, to: DataType) -> bool {
         | (Date | Timestamp { .. } | TimestampTz { .. }, Timestamp { .. } | TimestampTz { .. }) => true,
         (Char(_) | Varchar(_), Varchar(None)) | (Binary(_) | Varbinary(_), Varbinary(None)) => true,
         (from, Real | Double) => is_exact_number(from),
+        // Which holds all decimals.
+        (from, to) if to == DataType::NUMERIC => is_exact_number(from),
         // To a smaller integer, too: it has no result for what does not fit.
         (from, to) if to.is_integer() => is_exact_number(from) && scale_of(from) == 0 || from.is_float(),
         (from, Decimal { precision, scale }) if from.is_integer() => {
@@ -423,6 +425,7 @@ fn hash_of<'a>(value: &Value<'_>, bytes: u8) -> Option<Value<'a>> {
         Value::Boolean(value) => Datum::Boolean(*value),
         Value::Int(value) => Datum::Int(i64::try_from(*value).ok()?),
         Value::Decimal(value, _) => Datum::Decimal(*value),
+        Value::Numeric(parts) => Datum::Numeric(parts.to_form()),
         Value::Float(value) => Datum::Float(*value),
         Value::Date(days) => Datum::Date(i32::try_from(*days).ok()?),
         Value::Time(micros) => Datum::Time(*micros),

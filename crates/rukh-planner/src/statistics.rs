@@ -22,7 +22,7 @@
 
 use std::collections::BTreeMap;
 
-use rukh_keys::{DataType, Datum};
+use rukh_keys::{DataType, Datum, NumericParts};
 
 use crate::distribution::{CommonValues, Histogram};
 use crate::domain::{as_point, count, is_point, ordinals};
@@ -181,6 +181,7 @@ fn zero(ty: DataType) -> Datum {
         DataType::TinyInt | DataType::SmallInt | DataType::Integer | DataType::BigInt => Datum::Int(0),
         DataType::Real | DataType::Double => Datum::Float(0.0),
         DataType::Decimal { .. } => Datum::Decimal(0),
+        DataType::Numeric { .. } => Datum::Numeric(NumericParts::default().to_form()),
         DataType::Date => Datum::Date(0),
         DataType::Time { .. } => Datum::Time(0),
         DataType::Timestamp { .. } | DataType::TimestampTz { .. } => Datum::Timestamp(0),

@@ -5,7 +5,7 @@
 //! | left            | right           | compared as                                        |
 //! |-----------------|-----------------|----------------------------------------------------|
 //! | integer         | integer         | numbers                                            |
-//! | integer, decimal| decimal         | exact decimals                                     |
+//! | integer, decimal| decimal, NUMERIC| exact decimals                                     |
 //! | any number      | REAL, DOUBLE    | DOUBLE; NaN is the greatest and equals itself       |
 //! | DATE            | TIMESTAMP       | timestamps, the date at midnight (UTC)              |
 //! | CHAR            | text constant   | text, trailing blanks of the constant cut           |
@@ -16,7 +16,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use rukh_keys::{DAY_MICROS, DataType, Datum, decimal_to_double};
+use rukh_keys::{DAY_MICROS, DataType, Datum, NUMERIC_HALF, NumericParts, decimal_to_double};
 
 /// A value with all that its type says about it.
 #[derive(Clone, Debug)]
@@ -26,6 +26,7 @@ pub(crate) enum Value<'a> {
     Int(i128),
     /// Unscaled value and scale.
     Decimal(i128, u8),
+    Numeric(NumericParts),
     Float(f64),
     /// Days since 1970, of any size.
     Date(i128),
@@ -46,6 +47,7 @@ impl<'a> Value<'a> {
             (Datum::Boolean(value), DataType::Boolean) => Value::Boolean(*value),
             (Datum::Int(value), ty) if ty.is_integer() => Value::Int(i128::from(*value)),
             (Datum::Decimal(value), DataType::Decimal { scale, .. }) => Value::Decimal(*value, scale),
+            (Datum::Numeric(form), DataType::Numeric { .. }) => Value::Numeric(NumericParts::of_form(form)?),
             (Datum::Float(value), ty) if ty.is_float() => Value::Float(*value),
             (Datum::Date(days), DataType::Date) => Value::Date(i128::from(*days)),
             (Datum::Time(micros), DataType::Time { .. }) => Value::Time(*micros),
@@ -66,6 +68,7 @@ impl<'a> Value<'a> {
             Value::Boolean(value) => Value::Boolean(value),
             Value::Int(value) => Value::Int(value),
             Value::Decimal(value, scale) => Value::Decimal(value, scale),
+            Value::Numeric(parts) => Value::Numeric(parts),
             Value::Float(value) => Value::Float(value),
             Value::Date(days) => Value::Date(days),
             Value::Time(micros) => Value::Time(micros),
@@ -85,6 +88,7 @@ impl<'a> Value<'a> {
         match self {
             Value::Int(value) => Some(*value as f64),
             Value::Decimal(value, scale) => Some(decimal_to_double(*value, *scale)),
+            Value::Numeric(parts) => Some(parts.to_double()),
             Value::Float(value) => Some(*value),
             _ => None,
         }
@@ -96,6 +100,16 @@ impl<'a> Value<'a> {
             Value::Int(value) => Some((*value, 0)),
             Value::Decimal(value, scale) => Some((*value, *scale)),
             _ => None,
+        }
+    }
+
+    /// The value as an exact number, if it is an integer, decimal or number and has no more than 38 digits before the point.
+    pub(crate) fn as_numeric(&self) -> Option<NumericParts> {
+        match self {
+            Value::Numeric(parts) => Some(*parts),
+            other => other
+                .as_decimal()
+                .and_then(|(value, scale)| NumericParts::of_decimal(value, scale)),
         }
     }
 
@@ -118,6 +132,9 @@ pub(crate) fn compare(left: &Value<'_>, right: &Value<'_>) -> Option<Ordering> {
         (Float(_), _) | (_, Float(_)) => compare_floats(left.as_float()?, right.as_float()?),
         (Int(_) | Decimal(..), Int(_) | Decimal(..)) => {
             compare_decimals(left.as_decimal()?, right.as_decimal()?)
+        }
+        (Int(_) | Decimal(..) | Numeric(_), Int(_) | Decimal(..) | Numeric(_)) => {
+            left.as_numeric()?.cmp(&right.as_numeric()?)
         }
         (Date(a), Date(b)) => a.cmp(b),
         (Date(_) | Timestamp(_), Date(_) | Timestamp(_)) => left.as_timestamp()?.cmp(&right.as_timestamp()?),
@@ -202,21 +219,24 @@ fn reading_type(target: DataType, text: &str) -> Option<DataType> {
     match target {
         DataType::Decimal { .. } => Some(DataType::Decimal {
             precision: 38,
-            scale: scale_of_text(text)?,
+            scale: scale_of_text(text, DECIMAL_SCALE_MAX)?,
         }),
+        DataType::Numeric { .. } => scale_of_text(text, NUMERIC_HALF).map(|_| DataType::NUMERIC),
         DataType::Binary(_) => Some(DataType::Varbinary(None)),
         ty if ty.is_integer() => Some(DataType::BigInt),
         ty => Some(ty.unrounded()),
     }
 }
 
-/// The digits behind the point of a number written without an exponent.
-fn scale_of_text(text: &str) -> Option<u8> {
-    const SCALE_MAX: usize = 30;
+/// Most digits behind the point of a text that is read as a DECIMAL.
+const DECIMAL_SCALE_MAX: u8 = 30;
+
+/// The digits behind the point of a number written without an exponent; `None` of more than `most`.
+fn scale_of_text(text: &str, most: u8) -> Option<u8> {
     let text = text.trim();
     let is_plain = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+');
     let fraction = text.split_once('.').map_or("", |(_, fraction)| fraction);
-    let fits = text.chars().all(is_plain) && fraction.len() <= SCALE_MAX;
+    let fits = text.chars().all(is_plain) && fraction.len() <= usize::from(most);
     u8::try_from(fraction.len()).ok().filter(|_| fits)
 }
 

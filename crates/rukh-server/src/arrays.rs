@@ -112,10 +112,7 @@ fn binary(lengths: &[usize], elements: &[Option<String>], oid: u32, first: i32) 
 fn element_type(oid: u32) -> Option<DataType> {
     match oid {
         // Decimals of any precision.
-        1700 => Some(DataType::Decimal {
-            precision: 38,
-            scale: 9,
-        }),
+        1700 => Some(DataType::NUMERIC),
         oid => type_of(oid).ok().flatten(),
     }
 }
@@ -171,7 +168,7 @@ fn element_text(bytes: &[u8], ty: &DataType, oid: u32) -> Option<String> {
         _ if oid == INTERVAL => Some(interval_of_binary(bytes)?.words()),
         ty if ty.is_text() => String::from_utf8(bytes.to_vec()).ok(),
         DataType::Boolean => Some(if bytes == [0] { "f" } else { "t" }.to_string()),
-        DataType::Decimal { .. } => rukh::binary::read_decimal(bytes),
+        ty if ty.is_decimal() => rukh::binary::read_decimal(bytes),
         ty => Some(ty.format_text(&binary_datum(bytes, ty, oid)?)),
     }
 }

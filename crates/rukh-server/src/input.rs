@@ -37,10 +37,10 @@ pub(crate) fn read_value(
             Ok(Value::new(Datum::Text(interval.words()), DataType::Varchar(None)))
         }
         (Format::Text, _) if element_of(oid).is_some() => text(bytes, &DataType::Varchar(None)),
-        (Format::Text, DataType::Decimal { .. }) => decimal(text_of(bytes)?),
+        (Format::Text, ty) if ty.is_decimal() => decimal(text_of(bytes)?),
         (Format::Text, ty) if ty.is_text() => text(bytes, ty),
         (Format::Text, ty) => Ok(Value::new(ty.parse_text(text_of(bytes)?).map_err(invalid)?, *ty)),
-        (Format::Binary, DataType::Decimal { .. }) => {
+        (Format::Binary, ty) if ty.is_decimal() => {
             decimal(&rukh::binary::read_decimal(bytes).ok_or_else(|| bad_binary(number))?)
         }
         (Format::Binary, ty) if ty.is_text() => text(bytes, ty),
@@ -77,10 +77,8 @@ fn text(bytes: &[u8], ty: &DataType) -> Result<Value, Error> {
 /// Returns the text of a number as a client sends it; `None` for values of other types.
 pub(crate) fn number_of<'a>(bytes: Option<&'a [u8]>, ty: &DataType, format: Format) -> Option<Cow<'a, str>> {
     match (bytes?, ty, format) {
-        (bytes, DataType::Decimal { .. }, Format::Text) => {
-            Some(std::str::from_utf8(bytes).ok()?.trim().into())
-        }
-        (bytes, DataType::Decimal { .. }, Format::Binary) => Some(rukh::binary::read_decimal(bytes)?.into()),
+        (bytes, ty, Format::Text) if ty.is_decimal() => Some(std::str::from_utf8(bytes).ok()?.trim().into()),
+        (bytes, ty, Format::Binary) if ty.is_decimal() => Some(rukh::binary::read_decimal(bytes)?.into()),
         _ => None,
     }
 }
@@ -96,7 +94,14 @@ fn decimal(text: &str) -> Result<Value, Error> {
         precision: 38,
         scale: scale as u8,
     };
-    Ok(Value::new(ty.parse_text(text).map_err(invalid)?, ty))
+    match ty.parse_text(text) {
+        Ok(datum) if scale == places.saturating_sub(exponent).max(0) => Ok(Value::new(datum, ty)),
+        Ok(_) | Err(rukh::ValueError::NumericOverflow { .. }) => {
+            let ty = DataType::NUMERIC;
+            Ok(Value::new(ty.parse_text(text).map_err(invalid)?, ty))
+        }
+        Err(error) => Err(invalid(error)),
+    }
 }
 
 /// Reads a value in binary form; `None` if the bytes are none of the type.

@@ -43,7 +43,7 @@ pub(crate) fn oid_of(ty: &DataType) -> u32 {
         DataType::BigInt => 20,
         DataType::Real => 700,
         DataType::Double => 701,
-        DataType::Decimal { .. } => 1700,
+        DataType::Decimal { .. } | DataType::Numeric { .. } => 1700,
         DataType::Date => 1082,
         DataType::Time { .. } => 1083,
         DataType::Timestamp { .. } => 1114,
@@ -118,7 +118,10 @@ pub(crate) fn size_of(wire: WireType) -> i16 {
 /// Returns length or precision as PostgreSQL packs it, or -1 for none.
 pub(crate) fn modifier_of(wire: WireType) -> i32 {
     match &wire.ty {
-        DataType::Decimal { precision, scale } => (i32::from(*precision) << 16 | i32::from(*scale)) + 4,
+        ty if *ty == DataType::NUMERIC => -1,
+        DataType::Decimal { precision, scale } | DataType::Numeric { precision, scale } => {
+            (i32::from(*precision) << 16 | i32::from(*scale)) + 4
+        }
         DataType::Char(length) | DataType::Varchar(Some(length)) => {
             i32::try_from(*length).map_or(-1, |length| length.saturating_add(4))
         }
@@ -146,10 +149,7 @@ pub(crate) fn type_of(oid: u32) -> Result<Option<DataType>, u32> {
         20 | 26 => DataType::BigInt,
         700 => DataType::Real,
         701 => DataType::Double,
-        1700 => DataType::Decimal {
-            precision: 38,
-            scale: 9,
-        },
+        1700 => DataType::NUMERIC,
         1082 => DataType::Date,
         1083 => DataType::Time { precision: 6 },
         1114 => DataType::TIMESTAMP,

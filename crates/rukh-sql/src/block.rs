@@ -26,6 +26,7 @@ use rukh_syntax::{
 use crate::notice::Notice;
 use crate::session::Session;
 use crate::settings::{Settings, WhenLocked};
+use crate::transaction_time::TransactionTime;
 use rukh_error::SqlError;
 
 /// Where a session stands, as PostgreSQL tells its clients.
@@ -366,6 +367,8 @@ impl Session {
             Some(_) => self.warn("25001", "there is already a transaction in progress"),
             None => {
                 self.block = Some(Block::new(&self.settings));
+                self.time = TransactionTime::new(self.engine());
+                self.time.micros();
                 self.take_default_modes();
             }
         }

@@ -27,6 +27,7 @@ use rukh_syntax::{Walk, folded};
 
 use crate::expressions;
 use crate::output_names::column_name;
+use crate::rewrite::uses_clock;
 use crate::sequence_calls::calls_sequence;
 use crate::session::Session;
 use rukh_error::{HIDDEN, SqlError};
@@ -104,7 +105,7 @@ impl Computed {
         }
         let fields = relations.iter().flat_map(|relation| relation.schema.fields());
         let columns = Arc::new(Schema::new(fields.cloned().collect::<Vec<_>>()));
-        let has_query = |item: &Item| matches!(item, Item::Expr { expr, .. } if holds_query(expr) || calls_sequence(expr));
+        let has_query = |item: &Item| matches!(item, Item::Expr { expr, .. } if is_planned(expr));
         let way = match items.iter().any(has_query) {
             true => Way::Query(Box::new(query_of(&relations, items))),
             false => compiled(&relations, &columns, items, params)?,
@@ -315,6 +316,11 @@ fn holds_query(expr: &ast::Expr) -> bool {
         }
     }
     expr.walk(&mut Finder).is_break()
+}
+
+/// Whether an expression asks for more than the row: a query, a sequence, the time of the transaction.
+fn is_planned(expr: &ast::Expr) -> bool {
+    holds_query(expr) || calls_sequence(expr) || uses_clock(expr)
 }
 
 /// Refuses aggregates and window functions, but not those of subqueries.

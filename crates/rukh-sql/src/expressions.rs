@@ -6,7 +6,9 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, LazyLock};
 
+use chrono::{DateTime, Utc};
 use datafusion::arrow::datatypes::Schema;
+use datafusion::arrow::temporal_conversions::timestamp_us_to_datetime;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, DFSchemaRef, ScalarValue};
 use datafusion::error::DataFusionError;
@@ -82,7 +84,7 @@ pub(crate) fn typed_as(table: &Table, expr: &ast::Expr, what: &str) -> Result<Ty
     )?);
     let typed = typed_expression(planned(expr, &qualified)?, &qualified)?;
     check_deterministic(&typed, what)?;
-    let expr = unqualified(simplified(typed, &qualified)?)?;
+    let expr = unqualified(simplified(typed, &qualified, None)?)?;
     let schema = DFSchema::try_from(table_schema(table).as_ref().clone())?;
     let (_, field) = expr.to_field(&schema)?;
     let names = expr.column_refs();
@@ -126,7 +128,7 @@ pub(crate) fn computed_on(
         _ => Ok(Transformed::no(part)),
     })?;
     typed_casts::check(&bound.data, schema)?;
-    simplified(typed_expression(bound.data, schema)?, schema)
+    simplified(typed_expression(bound.data, schema)?, schema, None)
 }
 
 /// Compiles an expression on the columns of `schema`.
@@ -192,11 +194,16 @@ fn check_casts(table: &Table, expr: &ast::Expr) -> Result<(), SqlError> {
     Ok(typed_casts::check(&planned(expr, &schema)?, &schema)?)
 }
 
-/// Coerces and simplifies an expression, as the optimiser does with those of queries.
-fn simplified(expr: Expr, schema: &DFSchemaRef) -> Result<Expr, SqlError> {
+/// Returns a time, in microseconds since 1970, as DataFusion takes it.
+pub(crate) fn moment(micros: i64) -> Option<DateTime<Utc>> {
+    timestamp_us_to_datetime(micros).map(|moment| moment.and_utc())
+}
+
+/// Coerces and simplifies an expression, as the optimiser does with those of queries. Without a time, `now()` stays as it is.
+fn simplified(expr: Expr, schema: &DFSchemaRef, time: Option<i64>) -> Result<Expr, SqlError> {
     let context = SimplifyContext::builder()
         .with_schema(schema.clone())
-        .with_current_time()
+        .with_query_execution_start_time(time.and_then(moment))
         .build();
     let simplifier = ExprSimplifier::new(context);
     let coerced = simplifier.coerce(expr, schema)?;
@@ -262,7 +269,7 @@ pub(crate) fn evaluate_constant(expr: &ast::Expr) -> Result<Option<ScalarValue>,
     let schema: DFSchemaRef = Arc::new(DFSchema::empty());
     let expr = planned(expr, &schema)?;
     typed_casts::check(&expr, &schema)?;
-    match simplified(typed_expression(expr, &schema)?, &schema)? {
+    match simplified(typed_expression(expr, &schema)?, &schema, None)? {
         Expr::Literal(value, _) => Ok(Some(value)),
         _ => Ok(None),
     }
@@ -299,11 +306,11 @@ pub(crate) enum DefaultValue {
 }
 
 impl DefaultValue {
-    /// Compiles a default for one statement; fails with 42703 when it names a column.
-    pub(crate) fn compile(sql: &str, ty: &DataType, column: &str) -> Result<Self, SqlError> {
+    /// Compiles a default for one statement, whose `now()` is `time`; fails with 42703 when it names a column.
+    pub(crate) fn compile(sql: &str, ty: &DataType, column: &str, time: i64) -> Result<Self, SqlError> {
         let schema: DFSchemaRef = Arc::new(DFSchema::empty());
         let expr = planned(&parse_expression(sql)?, &schema)?;
-        let expr = simplified(typed_expression(expr, &schema)?, &schema)?;
+        let expr = simplified(typed_expression(expr, &schema)?, &schema, Some(time))?;
         if let Expr::Literal(value, _) = expr {
             return datum_from_scalar(&value, ty, column).map(DefaultValue::Same);
         }
@@ -329,9 +336,9 @@ impl DefaultValue {
     }
 }
 
-/// Evaluates a default for one row; fails with 42703 when it names a column.
+/// Evaluates a default for one row at the present time; fails with 42703 when it names a column.
 pub(crate) fn evaluate_default(sql: &str, ty: &DataType, column: &str) -> Result<Datum, SqlError> {
-    DefaultValue::compile(sql, ty, column)?.next(ty, column)
+    DefaultValue::compile(sql, ty, column, Utc::now().timestamp_micros())?.next(ty, column)
 }
 
 /// Compiles index expressions for the engine.

@@ -375,7 +375,7 @@ fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
 /// Returns in which base the digits of a number are counted.
 fn radix(ty: &DataType) -> Option<i64> {
     match ty {
-        DataType::Decimal { .. } => Some(10),
+        ty if ty.is_decimal() => Some(10),
         ty => numeric_digits(ty).0.map(|_| 2),
     }
 }
@@ -411,7 +411,10 @@ fn numeric_digits(ty: &DataType) -> (Option<i64>, Option<i64>) {
         DataType::BigInt => (Some(64), Some(0)),
         DataType::Real => (Some(24), None),
         DataType::Double => (Some(53), None),
-        DataType::Decimal { precision, scale } => (Some(i64::from(*precision)), Some(i64::from(*scale))),
+        ty if *ty == DataType::NUMERIC => (None, None),
+        DataType::Decimal { precision, scale } | DataType::Numeric { precision, scale } => {
+            (Some(i64::from(*precision)), Some(i64::from(*scale)))
+        }
         _ => (None, None),
     }
 }

@@ -114,6 +114,7 @@ mod tally;
 mod template;
 mod text_batch;
 mod totals;
+mod transaction_time;
 mod translate;
 mod typed_casts;
 mod union_types;

@@ -85,7 +85,7 @@ pub(crate) fn type_literals(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> 
             // So had the arguments of calls.
             has_new_columns |= expr.exists(|part| {
                 let is_call = matches!(part, Expr::ScalarFunction(call) if is_unbound(&call.func));
-                Ok(is_call || difference_of(part, &schema).is_some())
+                Ok(is_call || typed_casts::has_own_digits(part) || difference_of(part, &schema).is_some())
             })?;
             Ok(TreeNodeRecursion::Continue)
         })?;
@@ -446,7 +446,7 @@ fn typed_case(case: Case, schema: &DFSchema) -> DataFusionResult<Transformed<Exp
 
 /// Gives expressions of which one will be the value the types that fit together in PostgreSQL, and says
 /// whether that changed any: text literals are read in the type of the others, decimals beside floats are
-/// DOUBLE, dates beside timestamps timestamps.
+/// DOUBLE, dates beside timestamps timestamps, timestamps beside TIMESTAMPTZ such.
 fn alike(values: Vec<Expr>, schema: &DFSchema) -> DataFusionResult<(Vec<Expr>, bool)> {
     let is_anchor = |value: &&Expr| {
         literal_text(value).is_none() && value.get_type(schema).is_ok_and(|ty| ty != ArrowType::Null)
@@ -456,7 +456,10 @@ fn alike(values: Vec<Expr>, schema: &DFSchema) -> DataFusionResult<(Vec<Expr>, b
         .iter()
         .map(|value| match (literal_text(value), anchor) {
             (Some(text), Some(anchor)) => read_as(text, anchor, schema),
-            _ => Ok(wider_of(&values, value, schema)),
+            _ => Ok(values
+                .iter()
+                .find_map(|other| as_instant(value, other, schema))
+                .or_else(|| wider_of(&values, value, schema))),
         })
         .collect::<DataFusionResult<Vec<Option<Expr>>>>()?;
     let changed = typed.iter().any(Option::is_some);
@@ -513,6 +516,15 @@ fn as_timestamp(date: &Expr, other: &Expr, schema: &DFSchema) -> Option<Expr> {
     let applies =
         matches!(to, ArrowType::Timestamp(..)) && matches!(date.get_type(schema), Ok(ArrowType::Date32));
     applies.then(|| cast(date.clone(), to))
+}
+
+/// Returns a date or timestamp as TIMESTAMPTZ if `other` is one. Comparisons have no need of it: they leave a column as its key has it.
+fn as_instant(moment: &Expr, other: &Expr, schema: &DFSchema) -> Option<Expr> {
+    let to = other.get_type(schema).ok()?;
+    let is_local = |ty| matches!(ty, ArrowType::Date32 | ArrowType::Timestamp(_, None));
+    let applies =
+        matches!(to, ArrowType::Timestamp(_, Some(_))) && moment.get_type(schema).is_ok_and(is_local);
+    applies.then(|| cast(moment.clone(), to))
 }
 
 /// Returns `expr` in the type that comparing it with all of `others` takes, if that is another one.
@@ -587,7 +599,7 @@ fn target(field: &FieldRef, text: &str) -> Option<DataType> {
     match data_type_of(field) {
         DataType::Uuid => Some(DataType::Uuid),
         DataType::Char(_) => Some(DataType::Char(text.len().max(1) as u32)),
-        DataType::Decimal { .. } => column_type(Kind::Numeric, Some(text)),
+        ty if ty.is_decimal() => column_type(Kind::Numeric, Some(text)),
         ty if is_typed(arrow) => Some(ty.unrounded()),
         _ => None,
     }

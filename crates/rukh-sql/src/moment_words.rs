@@ -15,11 +15,12 @@
 
 use datafusion::arrow::datatypes::{IntervalMonthDayNano, TimeUnit};
 use datafusion::common::ScalarValue;
-use datafusion::functions::datetime::{current_date, now};
+use datafusion::functions::datetime::current_date;
 use datafusion::logical_expr::{Expr, cast};
 use rukh_keys::{DataType, Datum};
 use rukh_syntax::sqlparser::ast;
 
+use rukh_functions::functions::clock::now;
 use rukh_functions::types::arrow_type;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,9 +72,7 @@ pub(crate) fn moment_of(text: &str, ty: &DataType) -> Option<Expr> {
         DataType::Date | DataType::Timestamp { .. } | DataType::TimestampTz { .. }
     );
     let expr = match word_of(text)? {
-        Word::Now if is_moment || matches!(ty, DataType::Time { .. }) => {
-            now(&datafusion::config::ConfigOptions::default()).call(Vec::new())
-        }
+        Word::Now if is_moment || matches!(ty, DataType::Time { .. }) => now(),
         Word::Day { from_today, micros } if is_moment => day(from_today, micros),
         Word::Epoch if is_moment => Expr::Literal(ScalarValue::TimestampMicrosecond(Some(0), None), None),
         _ => return None,

@@ -355,9 +355,7 @@ fn literal(value: &ScalarValue) -> Option<(String, Binding)> {
         {
             Some(format!("CAST({} AS {ty})", quoted_string(&text)))
         }
-        _ if ty.is_integer() || ty.is_float() || matches!(ty, DataType::Decimal { .. }) => {
-            Some(format!("CAST({text} AS {ty})"))
-        }
+        _ if ty.is_integer() || ty.is_float() || ty.is_decimal() => Some(format!("CAST({text} AS {ty})")),
         _ => None,
     };
     Some((text?, Binding::Tightest))
@@ -413,7 +411,7 @@ fn signed(text: String) -> (String, Binding) {
 fn plain_number(value: &ScalarValue) -> Option<String> {
     let (datum, ty) = datum_of_scalar(value)?;
     let text = ty.format_text(&datum);
-    let is_number = ty.is_integer() || matches!(ty, DataType::Double | DataType::Decimal { .. });
+    let is_number = ty.is_integer() || ty.is_decimal() || ty == DataType::Double;
     (is_number && text.contains(|c: char| c.is_ascii_digit())).then_some(text)
 }
 

@@ -596,10 +596,10 @@ impl Visitor for Checker {
     }
 }
 
-/// Returns whether a query calls a function whose value changes from one run to the next: the optimiser
+/// Returns whether a part of a query calls a function whose value changes from one run to the next: the optimiser
 /// replaces these by constants, so a plan that has them must not be kept.
-pub(crate) fn uses_clock(query: &Query) -> bool {
-    query.walk(&mut ClockFinder).is_break()
+pub(crate) fn uses_clock(part: &impl Walk) -> bool {
+    part.walk(&mut ClockFinder).is_break()
 }
 
 struct ClockFinder;
@@ -608,7 +608,7 @@ impl Visitor for ClockFinder {
     type Break = ();
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        const CLOCKS: [&str; 9] = [
+        const CLOCKS: [&str; 11] = [
             "now",
             "current_date",
             "current_time",
@@ -616,7 +616,9 @@ impl Visitor for ClockFinder {
             "today",
             "random",
             "uuid",
+            "localtime",
             "localtimestamp",
+            "transaction_timestamp",
             "gen_random_uuid",
         ];
         if let Expr::Value(value) = expr

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use datafusion::arrow::temporal_conversions::timestamp_us_to_datetime;
 use datafusion::catalog::TableProvider;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::session_state::SessionState;
@@ -31,7 +30,7 @@ use crate::current::CurrentStatement;
 use crate::describe::Descriptions;
 use crate::direct::DirectPlan;
 use crate::explain::direct_lines;
-use crate::expressions::Functions;
+use crate::expressions::{Functions, moment};
 use crate::hints::{TableHint, hints_of};
 use crate::kept::Kept;
 use crate::known_statistics::KnownStatistics;
@@ -51,6 +50,7 @@ use crate::settings::{Opened, PathSetting, Settings, SharedSettings};
 use crate::slow_log::{Ran, SlowLog, Watch};
 use crate::tally::{self, Counting, ReadBy};
 use crate::template::Templates;
+use crate::transaction_time::TransactionTime;
 use crate::translate::constants_of;
 use crate::{general, pg_catalog};
 use rukh_error::SqlError;
@@ -164,6 +164,7 @@ impl Shared {
             defaults: Settings::new(self.opened),
             client: Identity::default(),
             began: None,
+            time: TransactionTime::new(&self.engine),
             counted_from: None,
             known: tally::Known::default(),
             ran: None,
@@ -212,6 +213,8 @@ pub struct Session {
     client: Identity,
     /// When the running statement began, if slow ones are told.
     began: Option<Instant>,
+    /// What `now()` tells.
+    pub(crate) time: TransactionTime,
     /// The same, if statements are counted.
     counted_from: Option<Instant>,
     /// The statements that were counted before, by their texts.
@@ -341,6 +344,9 @@ impl Session {
             let _ = self.set_setting(&name, &value, local);
         }
         self.forget_other_path();
+        if self.block.is_none() {
+            self.time = TransactionTime::new(self.engine());
+        }
         self.begin_in_block();
         self.memory.set_limit(self.settings.query_memory_bytes);
         self.cancel.reset();
@@ -501,9 +507,7 @@ impl Session {
         self.last = Some((context.clone(), RunPath::General));
         self.current.set(context.clone());
         self.state.mark_start_execution();
-        // now() is the time by which rows are alive.
-        let now = timestamp_us_to_datetime(context.snapshot.now());
-        self.state.execution_props_mut().query_execution_start_time = now.map(|now| now.and_utc());
+        self.state.execution_props_mut().query_execution_start_time = moment(self.time.micros());
         let runtime = self.runtime().clone();
         let logical = runtime.block_on(general::logical_plan(
             &self.state,

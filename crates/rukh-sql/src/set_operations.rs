@@ -74,7 +74,7 @@ fn numbered(join: Join) -> DataFusionResult<LogicalPlan> {
 fn common_types(left: &DFSchema, right: &DFSchema) -> Vec<Option<ArrowType>> {
     let common = |(left, right): (&ArrowType, &ArrowType)| match (left, right) {
         (left, right) if left == right => None,
-        (ArrowType::Decimal128(..), float) | (float, ArrowType::Decimal128(..)) if float.is_floating() => {
+        (decimal, float) | (float, decimal) if decimal.is_decimal() && float.is_floating() => {
             Some(ArrowType::Float64)
         }
         (left, right) => type_union_coercion(left, right),

@@ -472,7 +472,7 @@ fn constant(datum: &Datum, ty: &DataType) -> String {
     let text = ty.format_text(datum);
     match datum {
         Datum::Null => "NULL".to_string(),
-        Datum::Int(_) | Datum::Decimal(_) => text,
+        Datum::Int(_) | Datum::Decimal(_) | Datum::Numeric(_) => text,
         Datum::Bytes(_) => format!("x'{}'", text.trim_start_matches("\\x")),
         _ => quoted_string(&text),
     }

@@ -549,6 +549,7 @@ pub(crate) fn widens(from: &DataType, to: &DataType) -> bool {
                 scale: s,
             },
         ) => s >= scale && p - s >= precision - scale,
+        (from, to) if *to == DataType::NUMERIC && (from.is_integer() || from.is_decimal()) => true,
         (from, DataType::Decimal { precision, scale }) => {
             digits(from).is_some_and(|d| precision - scale >= d)
         }
@@ -624,7 +625,7 @@ fn micros_of(value: &ScalarValue) -> Option<i64> {
 
 fn is_number(constant: &Constant) -> bool {
     match constant.datum {
-        Datum::Int(_) | Datum::Decimal(_) => true,
+        Datum::Int(_) | Datum::Decimal(_) | Datum::Numeric(_) => true,
         Datum::Float(value) => value.is_finite(),
         _ => false,
     }

@@ -6,16 +6,17 @@ use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions::math;
 use datafusion::logical_expr::expr::Cast;
-use datafusion::logical_expr::{Expr, ExprSchemable};
+use datafusion::logical_expr::{Expr, ExprSchemable, cast};
 use rukh_error::SqlError;
 use rukh_functions::casts::numbers::cast_number;
 use rukh_functions::casts::read::read_text;
-use rukh_functions::casts::table::check_cast;
+use rukh_functions::casts::table::{Kind, check_cast};
 use rukh_functions::casts::texts::{cast_to_text, is_text};
 use rukh_functions::casts::times::cast_time;
 use rukh_functions::functions::rounding::round_half_to_even;
 use rukh_functions::functions::to_uuid::TO_UUID;
 use rukh_functions::scalars::scalar_from_datum;
+use rukh_functions::signatures::overloaded::{INT2_DIGITS, INT4_DIGITS, INT8_DIGITS, column_type};
 use rukh_functions::types::{TYPE_KEY, arrow_type, data_type_of};
 use rukh_keys::DataType;
 
@@ -55,12 +56,18 @@ fn checked(value: &Expr, to: &Field, schema: &DFSchema) -> DataFusionResult<()> 
 pub(crate) fn typed(cast: Cast, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
     let Cast { expr, field } = cast;
     let to = field.data_type();
-    if let Some(text) = literal_text(&expr).filter(|_| is_typed(to)) {
+    if let Some(text) = literal_text(&expr).filter(|_| is_typed(to) && *to != arrow_type(&DataType::NUMERIC))
+    {
         let value = value_of_text(&data_type_of(&field), text)?;
         return Ok(Transformed::yes(Expr::Cast(Cast::new_from_field(
             Box::new(value),
             field,
         ))));
+    }
+    if *to == arrow_type(&DataType::NUMERIC)
+        && let Some(number) = with_its_digits(&expr, schema)?
+    {
+        return Ok(Transformed::yes(number));
     }
     if let Some(integer) = integer_literal(&expr, to) {
         return Ok(Transformed::yes(integer));
@@ -84,6 +91,27 @@ pub(crate) fn typed(cast: Cast, schema: &DFSchema) -> DataFusionResult<Transform
     let is_changed = whole.is_some();
     let cast = Cast::new_from_field(whole.map_or(expr, Box::new), field);
     Ok(Transformed::new_transformed(Expr::Cast(cast), is_changed))
+}
+
+/// Returns a cast to NUMERIC with as many digits after the point as the number is known to have; `None` where that is not known.
+fn with_its_digits(expr: &Expr, schema: &DFSchema) -> DataFusionResult<Option<Expr>> {
+    if let Some(text) = literal_text(expr) {
+        let ty = column_type(Kind::Numeric, Some(text)).unwrap_or(DataType::NUMERIC);
+        return value_of_text(&ty, text).map(Some);
+    }
+    let digits = match expr.get_type(schema)? {
+        ArrowType::Decimal128(..) | ArrowType::Decimal256(..) => return Ok(Some(expr.clone())),
+        ArrowType::Int8 | ArrowType::Int16 => INT2_DIGITS,
+        ArrowType::Int32 => INT4_DIGITS,
+        ArrowType::Int64 => INT8_DIGITS,
+        _ => return Ok(None),
+    };
+    Ok(Some(cast(expr.clone(), ArrowType::Decimal128(digits, 0))))
+}
+
+/// Whether a cast to NUMERIC gives a number with digits of its own.
+pub(crate) fn has_own_digits(expr: &Expr) -> bool {
+    matches!(expr, Expr::Cast(cast) if *cast.field.data_type() == arrow_type(&DataType::NUMERIC))
 }
 
 /// Returns a whole number of a statement as INTEGER, as which it is cast (`integer_literals`); `None` of all others.

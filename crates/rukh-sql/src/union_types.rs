@@ -1,5 +1,9 @@
-//! Floats and decimals in one column of UNION or VALUES are DOUBLE, as in PostgreSQL: DataFusion makes decimals of them,
-//! which neither hold `1e300` nor print as floats do.
+//! Types of the columns of UNION and VALUES, where DataFusion's are not PostgreSQL's.
+//!
+//! | in one column                       | DataFusion                  | here        |
+//! |-------------------------------------|-----------------------------|-------------|
+//! | floats and decimals                 | decimals, not up to `1e300` | DOUBLE      |
+//! | TIMESTAMPTZ and DATE (of UNION)     | nanoseconds without a zone  | TIMESTAMPTZ |
 
 use std::sync::Arc;
 
@@ -11,8 +15,10 @@ use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Union, Values, cast};
 
 use rukh_functions::casts::numbers::double_of;
+use rukh_functions::types::arrow_type;
+use rukh_keys::DataType;
 
-/// Casts the decimals in columns of a node that have floats, too.
+/// Casts what stands in one column with values of a type that DataFusion does not take for both.
 pub(crate) fn doubled(node: LogicalPlan) -> DataFusionResult<Transformed<LogicalPlan>> {
     match node {
         LogicalPlan::Union(union) => union_of_doubles(union),
@@ -25,8 +31,8 @@ fn is_decimal(ty: &ArrowType) -> bool {
     matches!(ty, ArrowType::Decimal128(..) | ArrowType::Decimal256(..))
 }
 
-/// Tells which columns have floats in one input and decimals in another.
-fn mixed(inputs: &[Arc<LogicalPlan>]) -> Vec<bool> {
+/// Returns for each column the type of all its values, if it has floats in one input and decimals in another, or instants and days.
+fn mixed(inputs: &[Arc<LogicalPlan>]) -> Vec<Option<ArrowType>> {
     let columns = inputs.first().map_or(0, |input| input.schema().fields().len());
     let has = |column: usize, test: fn(&ArrowType) -> bool| {
         let mut fields = inputs
@@ -35,23 +41,32 @@ fn mixed(inputs: &[Arc<LogicalPlan>]) -> Vec<bool> {
         fields.any(|field| test(field.data_type()))
     };
     (0..columns)
-        .map(|column| has(column, ArrowType::is_floating) && has(column, is_decimal))
+        .map(|column| {
+            if has(column, ArrowType::is_floating) && has(column, is_decimal) {
+                return Some(ArrowType::Float64);
+            }
+            let is_instant = |ty: &ArrowType| matches!(ty, ArrowType::Timestamp(_, Some(_)));
+            let is_day = |ty: &ArrowType| *ty == ArrowType::Date32;
+            (has(column, is_instant) && has(column, is_day)).then(|| arrow_type(&DataType::TIMESTAMP_TZ))
+        })
         .collect()
 }
 
 fn union_of_doubles(union: Union) -> DataFusionResult<Transformed<LogicalPlan>> {
     let mixed = mixed(&union.inputs);
-    if !mixed.contains(&true) {
+    if mixed.iter().all(Option::is_none) {
         return Ok(Transformed::no(LogicalPlan::Union(union)));
     }
     let inputs = union.inputs.into_iter().map(|input| -> DataFusionResult<_> {
         let schema = input.schema().clone();
         let column = |(at, (qualifier, field)): (usize, (Option<&_>, &Arc<Field>))| {
             let column = Expr::Column(Column::from((qualifier, field)));
-            match mixed[at] && is_decimal(field.data_type()) {
-                true => double_of(&column, &schema).alias_qualified(qualifier.cloned(), field.name()),
-                false => column,
-            }
+            let typed = match &mixed[at] {
+                Some(_) if is_decimal(field.data_type()) => double_of(&column, &schema),
+                Some(ty @ ArrowType::Timestamp(..)) if ty != field.data_type() => cast(column, ty.clone()),
+                _ => return column,
+            };
+            typed.alias_qualified(qualifier.cloned(), field.name())
         };
         let columns: Vec<Expr> = schema.iter().enumerate().map(column).collect();
         let input = LogicalPlanBuilder::from(input).project(columns)?;

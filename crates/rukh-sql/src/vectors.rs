@@ -14,13 +14,15 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float32Array, Float64Array, Int8Array,
-    Int16Array, Int32Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray, StringBuilder,
-    Time64MicrosecondArray, TimestampMicrosecondArray,
+    ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Decimal256Array, Float32Array,
+    Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, RecordBatch, RecordBatchOptions,
+    StringArray, StringBuilder, Time64MicrosecondArray, TimestampMicrosecondArray,
 };
 use datafusion::arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use datafusion::arrow::datatypes::SchemaRef;
 use rukh_engine::{ColumnBatch, ColumnVector, Strings, Values, ranked_float, ranked_real};
+use rukh_functions::forms::numerics::unscaled_of_form;
+use rukh_functions::types::arrow_type;
 use rukh_keys::{DataType, Datum};
 
 use rukh_error::SqlError;
@@ -74,22 +76,23 @@ pub(crate) fn int_array(ty: &DataType, values: Vec<i64>, nulls: Option<NullBuffe
         DataType::Decimal { .. } => decimals(ty, values.into_iter().map(i128::from).collect(), nulls),
         DataType::Date => each!(Date32Array, v => v as i32),
         DataType::Time { .. } => Arc::new(Time64MicrosecondArray::new(values.into(), nulls)),
-        DataType::Timestamp { .. } | DataType::TimestampTz { .. } => Arc::new(
-            TimestampMicrosecondArray::new(values.into(), nulls)
-                .with_data_type(rukh_functions::types::arrow_type(ty)),
-        ),
+        DataType::Timestamp { .. } | DataType::TimestampTz { .. } => {
+            Arc::new(TimestampMicrosecondArray::new(values.into(), nulls).with_data_type(arrow_type(ty)))
+        }
         _ => Arc::new(Int64Array::new(values.into(), nulls)),
     }
 }
 
 fn decimals(ty: &DataType, values: Vec<i128>, nulls: Option<NullBuffer>) -> ArrayRef {
     let array = Decimal128Array::new(values.into(), nulls);
-    Arc::new(array.with_data_type(rukh_functions::types::arrow_type(ty)))
+    Arc::new(array.with_data_type(arrow_type(ty)))
 }
 
 fn byte_array(ty: &DataType, strings: Strings, nulls: Option<NullBuffer>) -> Result<ArrayRef, SqlError> {
-    if *ty == DataType::Uuid {
-        return uuids(&strings, nulls.as_ref());
+    match ty {
+        DataType::Uuid => return uuids(&strings, nulls.as_ref()),
+        DataType::Numeric { scale, .. } => return numerics(ty, *scale as i8, &strings, nulls.as_ref()),
+        _ => {}
     }
     // They ascend, so that all are integers with sign where the last one is.
     if strings
@@ -110,6 +113,30 @@ fn byte_array(ty: &DataType, strings: Strings, nulls: Option<NullBuffer>) -> Res
         true => Arc::new(StringArray::try_new(offsets, data, nulls).map_err(invalid)?),
         false => Arc::new(BinaryArray::try_new(offsets, data, nulls).map_err(invalid)?),
     })
+}
+
+/// NUMERICs become numbers of one scale.
+#[expect(clippy::arithmetic_side_effects, reason = "rows that are in memory")]
+fn numerics(
+    ty: &DataType,
+    scale: i8,
+    strings: &Strings,
+    nulls: Option<&NullBuffer>,
+) -> Result<ArrayRef, SqlError> {
+    let rows = 0..strings.offsets.len() - 1;
+    let values = rows.map(|row| {
+        if nulls.is_some_and(|nulls| nulls.is_null(row)) {
+            return Ok(None);
+        }
+        match unscaled_of_form(strings.get(row), scale) {
+            Some(value) => Ok(Some(value)),
+            None => Err(SqlError::corruption(
+                "a columnar index has a NUMERIC that is none",
+            )),
+        }
+    });
+    let values = values.collect::<Result<Decimal256Array, SqlError>>()?;
+    Ok(Arc::new(values.with_data_type(arrow_type(ty))))
 }
 
 /// UUIDs become their canonical text.

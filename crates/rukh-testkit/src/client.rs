@@ -185,7 +185,7 @@ fn type_name(ty: DataType, oid: Option<u32>) -> String {
 fn kind_of(ty: &DataType) -> ColumnKind {
     match ty {
         DataType::Char(_) => ColumnKind::Char,
-        DataType::Decimal { .. } => ColumnKind::Decimal,
+        ty if ty.is_decimal() => ColumnKind::Decimal,
         DataType::Real | DataType::Double => ColumnKind::Float,
         _ => ColumnKind::Exact,
     }

@@ -107,6 +107,11 @@ fn write_integer(column: &dyn Array, row: usize, out: &mut String) -> bool {
         DataType::Decimal32(..) => scaled!(Decimal32Type),
         DataType::Decimal64(..) => scaled!(Decimal64Type),
         DataType::Decimal128(..) => scaled!(Decimal128Type),
+        // A NUMERIC without digits shows those that it has.
+        DataType::Decimal256(76, 38) => {
+            let text = scaled!(Decimal256Type);
+            text.trim_end_matches('0').trim_end_matches('.').to_string()
+        }
         DataType::Decimal256(..) => scaled!(Decimal256Type),
         _ => return false,
     };

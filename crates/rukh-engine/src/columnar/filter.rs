@@ -81,6 +81,7 @@ fn is_looked_for(ty: &DataType) -> bool {
         DataType::Integer
             | DataType::BigInt
             | DataType::Decimal { .. }
+            | DataType::Numeric { .. }
             | DataType::Uuid
             | DataType::Char(_)
             | DataType::Varchar(_)

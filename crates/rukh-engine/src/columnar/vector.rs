@@ -5,7 +5,7 @@
 //! than 18 digits have 128 bits. All else is bytes, whose order is that of the values, too.
 
 use super::BlockError;
-use rukh_keys::{DataType, DatumRef, ValueError};
+use rukh_keys::{DataType, DatumRef, NumericParts, ValueError};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -185,7 +185,7 @@ pub(crate) fn class_of(ty: &DataType) -> Class {
     match ty {
         DataType::Decimal { .. } if ty.key_width() == Some(16) => Class::Wide,
         DataType::Uuid | DataType::Char(_) | DataType::Varchar(_) => Class::Bytes,
-        DataType::Binary(_) | DataType::Varbinary(_) => Class::Bytes,
+        DataType::Binary(_) | DataType::Varbinary(_) | DataType::Numeric { .. } => Class::Bytes,
         _ => Class::Int,
     }
 }
@@ -232,11 +232,12 @@ pub(crate) fn int_of(ty: &DataType, datum: &DatumRef<'_>) -> Option<i64> {
     })
 }
 
-/// Returns the bytes of a text, byte string or UUID.
+/// Returns the bytes of a text, byte string, NUMERIC or UUID.
 pub(crate) fn bytes_of<'d>(ty: &DataType, datum: &'d DatumRef<'_>) -> Option<&'d [u8]> {
     match datum {
         DatumRef::Text(text) if ty.is_text() => Some(text.as_bytes()),
         DatumRef::Bytes(bytes) if ty.is_bytes() => Some(bytes),
+        DatumRef::Numeric(form) if matches!(ty, DataType::Numeric { .. }) => Some(form),
         DatumRef::Uuid(uuid) if *ty == DataType::Uuid => Some(uuid),
         _ => None,
     }
@@ -259,7 +260,7 @@ pub(crate) fn int_datum(ty: &DataType, value: i64) -> Result<DatumRef<'static>, 
     })
 }
 
-/// Returns a text, byte string or UUID.
+/// Returns a text, byte string, NUMERIC or UUID.
 #[inline]
 pub(crate) fn bytes_datum<'a>(ty: &DataType, bytes: &'a [u8]) -> Result<DatumRef<'a>, BlockError> {
     Ok(match ty {
@@ -267,6 +268,10 @@ pub(crate) fn bytes_datum<'a>(ty: &DataType, bytes: &'a [u8]) -> Result<DatumRef
             let uuid = bytes.try_into();
             DatumRef::Uuid(uuid.map_err(|_| BlockError::Invalid("a UUID of another length"))?)
         }
+        DataType::Numeric { .. } => match NumericParts::of_form(bytes) {
+            Some(_) => DatumRef::Numeric(Cow::Borrowed(bytes)),
+            None => return Err(BlockError::Invalid("a NUMERIC of another form")),
+        },
         ty if ty.is_text() => {
             let text =
                 std::str::from_utf8(bytes).map_err(|_| BlockError::Invalid("text that is not UTF-8"))?;

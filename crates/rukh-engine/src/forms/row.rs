@@ -21,7 +21,8 @@
 use crate::forms::counter::CHANGED;
 use rukh_catalog::ColumnId;
 use rukh_keys::{
-    DATE_MAX, DATE_MIN, DAY_MICROS, DataType, Datum, DatumRef, TIMESTAMP_MAX, TIMESTAMP_MIN, ValueError,
+    DATE_MAX, DATE_MIN, DAY_MICROS, DataType, Datum, DatumRef, NumericParts, TIMESTAMP_MAX, TIMESTAMP_MIN,
+    ValueError,
 };
 use std::borrow::Cow;
 use thiserror::Error;
@@ -382,6 +383,10 @@ fn variable_bytes<'d>(ty: &DataType, datum: &'d Datum) -> Result<&'d [u8], Value
         Datum::Null => Ok(&[]),
         Datum::Text(text) if ty.is_text() => Ok(text.as_bytes()),
         Datum::Bytes(bytes) if ty.is_bytes() => Ok(bytes),
+        Datum::Numeric(form) if matches!(ty, DataType::Numeric { .. }) => match NumericParts::of_form(form) {
+            Some(_) => Ok(form),
+            None => Err(mismatch(ty, datum)),
+        },
         other => Err(mismatch(ty, other)),
     }
 }
@@ -429,6 +434,10 @@ fn write_fixed(ty: &DataType, datum: &Datum, out: &mut [u8]) -> Result<(), Value
 /// Reads a datum of the variable part.
 #[inline]
 fn read_variable<'a>(ty: &DataType, slot: usize, bytes: &'a [u8]) -> Result<DatumRef<'a>, RowDecodeError> {
+    if let DataType::Numeric { .. } = ty {
+        let form = NumericParts::of_form(bytes).map(|_| DatumRef::Numeric(Cow::Borrowed(bytes)));
+        return form.ok_or(RowDecodeError::InvalidValue { slot, ty: *ty });
+    }
     if !ty.is_text() {
         return Ok(DatumRef::Bytes(Cow::Borrowed(bytes)));
     }
@@ -562,6 +571,11 @@ mod tests {
             precision: 38,
             scale: 0,
         },
+        DataType::NUMERIC,
+        DataType::Numeric {
+            precision: 40,
+            scale: 2,
+        },
         DataType::Date,
         DataType::Time { precision: 3 },
         DataType::Time { precision: 6 },
@@ -585,6 +599,11 @@ mod tests {
             prop_oneof![any::<i32>(), -200_i32..200].prop_map(Datum::Date),
             prop_oneof![any::<i64>(), -2000_i64..2000].prop_map(Datum::Time),
             prop_oneof![any::<i64>(), -200_i64..200].prop_map(Datum::Timestamp),
+            (any::<bool>(), 0..200_u128, any::<u64>()).prop_map(|(negative, whole, fraction)| {
+                let parts = NumericParts::new(negative, whole, u128::from(fraction));
+                Datum::Numeric(parts.unwrap().to_form())
+            }),
+            prop::collection::vec(any::<u8>(), 0..4).prop_map(Datum::Numeric),
             any::<[u8; 16]>().prop_map(Datum::Uuid),
             "[a-z \0é]{0,6}".prop_map(Datum::Text),
             prop::collection::vec(any::<u8>(), 0..5).prop_map(Datum::Bytes),

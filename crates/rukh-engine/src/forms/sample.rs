@@ -307,7 +307,7 @@ fn fingerprint(datum: &DatumRef<'_>) -> u64 {
         DatumRef::Decimal(v) => xxh3_64(&v.to_le_bytes()),
         DatumRef::Uuid(v) => xxh3_64(v),
         DatumRef::Text(v) => xxh3_64(v.as_bytes()),
-        DatumRef::Bytes(v) => xxh3_64(v),
+        DatumRef::Bytes(v) | DatumRef::Numeric(v) => xxh3_64(v),
     };
     found.max(1)
 }

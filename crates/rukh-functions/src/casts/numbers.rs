@@ -2,6 +2,7 @@
 //!
 //! | cast                     | Arrow                                  | here                             |
 //! |--------------------------|----------------------------------------|----------------------------------|
+//! | NUMERIC                  | as a DECIMAL of 76 digits              | as DECIMAL                       |
 //! | DECIMAL to DOUBLE, REAL  | divides, and is one bit off at times   | the nearest float                |
 //! | DOUBLE, REAL to DECIMAL  | the exact number, rounded              | 15 or 6 digits of it, rounded    |
 //! | text to DECIMAL          | digits and a point                     | exponents, too                   |
@@ -12,10 +13,12 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, AsArray, Decimal128Array, Float32Array, Float64Array};
+use datafusion::arrow::array::{
+    ArrayRef, AsArray, Decimal128Array, Decimal256Array, Float32Array, Float64Array,
+};
 use datafusion::arrow::compute::cast_with_options;
 use datafusion::arrow::datatypes::{
-    DataType as ArrowType, Decimal128Type, Field, FieldRef, Float32Type, Float64Type,
+    DataType as ArrowType, Decimal128Type, Decimal256Type, Field, FieldRef, Float32Type, Float64Type,
 };
 use datafusion::common::format::DEFAULT_CAST_OPTIONS;
 use datafusion::common::{DFSchema, ScalarValue};
@@ -25,9 +28,12 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
     Signature, Volatility, cast,
 };
-use rukh_keys::{DataType, Datum, decimal_to_double, decimal_to_real, double_to_decimal, real_to_decimal};
+use rukh_keys::{
+    DataType, Datum, NumericParts, decimal_to_double, decimal_to_real, double_to_decimal, real_to_decimal,
+};
 
 use crate::casts::texts::is_text;
+use crate::forms::numerics::{overflow, parts_of, unscaled_of_form};
 use crate::scalars::texts;
 use rukh_error::SqlError;
 
@@ -63,8 +69,9 @@ pub fn number_cast(function: &ScalarUDF) -> Option<&ArrowType> {
 fn is_own(from: &ArrowType, to: &ArrowType) -> bool {
     match (from, to) {
         (ArrowType::Decimal128(_, scale), ArrowType::Float32 | ArrowType::Float64) => *scale >= 0,
+        (ArrowType::Decimal256(..), ArrowType::Float32 | ArrowType::Float64) => true,
         (ArrowType::Float64, ArrowType::Float32) => true,
-        (from, ArrowType::Decimal128(_, scale)) => {
+        (from, ArrowType::Decimal128(_, scale) | ArrowType::Decimal256(_, scale)) => {
             *scale >= 0 && (matches!(from, ArrowType::Float32 | ArrowType::Float64) || is_text(from))
         }
         _ => false,
@@ -88,6 +95,21 @@ pub fn converted(values: &ArrayRef, to: &ArrowType) -> Result<Option<ArrayRef>, 
             let decimals = values.as_primitive::<Decimal128Type>();
             let reals: Float32Array = decimals.unary(|value| decimal_to_real(value, scale.unsigned_abs()));
             Arc::new(reals)
+        }
+        (ArrowType::Decimal256(_, scale), to) => {
+            let numerics = values.as_primitive::<Decimal256Type>();
+            let double = |value| parts_of(value, *scale).map_or(f64::NAN, NumericParts::to_double);
+            match to {
+                ArrowType::Float64 => Arc::new(numerics.unary::<_, Float64Type>(double)),
+                _ => {
+                    Arc::new(numerics.try_unary::<_, Float32Type, SqlError>(|value| real_of(double(value)))?)
+                }
+            }
+        }
+        (_, ArrowType::Decimal256(precision, scale)) => {
+            let numerics = numerics(values, *precision, *scale)?;
+            let typed = numerics.with_precision_and_scale(*precision, *scale);
+            Arc::new(typed.map_err(DataFusionError::from)?)
         }
         (_, ArrowType::Decimal128(precision, scale)) => {
             let decimals = decimals(values, *precision, scale.unsigned_abs())?;
@@ -122,6 +144,42 @@ fn decimals(values: &ArrayRef, precision: u8, scale: u8) -> Result<Decimal128Arr
             texts.map(|text| text.map_or(Ok(None), read)).collect()
         }
     }
+}
+
+/// Casts floats or texts to NUMERICs.
+fn numerics(values: &ArrayRef, precision: u8, scale: i8) -> Result<Decimal256Array, SqlError> {
+    let ty = DataType::Numeric {
+        precision,
+        scale: scale.unsigned_abs(),
+    };
+    let read = |text: &str| match ty.parse_text(text)? {
+        Datum::Numeric(form) => Ok(unscaled_of_form(&form, scale)),
+        _ => Ok(None),
+    };
+    // Floats by as many digits as PostgreSQL takes.
+    let digits: Vec<Option<String>> = match values.data_type() {
+        ArrowType::Float64 => {
+            let doubles = values.as_primitive::<Float64Type>().iter();
+            doubles
+                .map(|value| value.map(|value| format!("{value:.14e}")))
+                .collect()
+        }
+        ArrowType::Float32 => {
+            let reals = values.as_primitive::<Float32Type>().iter();
+            reals
+                .map(|value| value.map(|value| format!("{value:.5e}")))
+                .collect()
+        }
+        _ => {
+            let texts = texts(values)?.into_iter();
+            return texts.map(|text| text.map_or(Ok(None), read)).collect();
+        }
+    };
+    let number = |digits: &str| read(digits).map_err(|_| overflow(&ty));
+    digits
+        .iter()
+        .map(|digits| digits.as_deref().map_or(Ok(None), number))
+        .collect()
 }
 
 fn real_of(value: f64) -> Result<f32, SqlError> {
@@ -164,6 +222,7 @@ impl NumberCast {
             name: match to {
                 ArrowType::Float32 => "as_real".to_string(),
                 ArrowType::Decimal128(precision, scale) => format!("as_decimal_{precision}_{scale}"),
+                ArrowType::Decimal256(precision, scale) => format!("as_numeric_{precision}_{scale}"),
                 _ => "as_double".to_string(),
             },
             to: to.clone(),

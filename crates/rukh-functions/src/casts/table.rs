@@ -88,7 +88,7 @@ impl Kind {
             DataType::BigInt => Kind::BigInt,
             DataType::Real => Kind::Real,
             DataType::Double => Kind::Double,
-            DataType::Decimal { .. } => Kind::Numeric,
+            DataType::Decimal { .. } | DataType::Numeric { .. } => Kind::Numeric,
             DataType::Date => Kind::Date,
             DataType::Time { .. } => Kind::Time,
             DataType::Timestamp { .. } => Kind::Timestamp,

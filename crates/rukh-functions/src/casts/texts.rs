@@ -8,6 +8,7 @@
 //! | DOUBLE 1e20                 | `1e20`                 | `1e+20`                  |
 //! | VARBINARY                   | the bytes as UTF-8     | `\x6162`                 |
 //! | BOOLEAN in concat           | `true`                 | `t`                      |
+//! | NUMERIC without digits      | 38 digits after the point | as many as it has     |
 //! | lists                       | `[1, 2]`               | `{1,2}`                  |
 //! | intervals                   | `1 mons 2 hours`       | `1 mon 02:00:00`         |
 //!
@@ -50,6 +51,7 @@ pub fn cast_to_text(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
         | ArrowType::Time64(_)
         | ArrowType::Float32
         | ArrowType::Float64
+        | ArrowType::Decimal256(..)
         | ArrowType::Binary
         | ArrowType::LargeBinary
         | ArrowType::BinaryView

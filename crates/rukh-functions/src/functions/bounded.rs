@@ -25,17 +25,25 @@ use datafusion::functions::{string, unicode};
 use datafusion::functions_nested::{range, repeat, resize};
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
-    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::scalar::ScalarValue;
 
 use rukh_error::SqlError;
+use rukh_keys::DataType;
+
+use crate::forms::intervals::INTERVAL;
+use crate::functions::undefined::undefined_function;
+use crate::types::arrow_type;
 
 /// Bytes that one call makes of a batch at most.
 const BYTES_MAX: u128 = 64 << 20;
 
 /// Bytes that an element of an array takes at least.
 const ELEMENT_BYTES: u128 = 16;
+
+/// The function whose arguments take types of their own.
+const SERIES: &str = "generate_series";
 
 const DAY_NANOS: u128 = 86_400_000_000_000;
 
@@ -52,8 +60,16 @@ pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
         (resize::array_resize_udf(), elements_of_second),
     ];
     all.into_iter().map(|(inner, cost)| {
+        let signature = match inner.name() {
+            SERIES => Signature::user_defined(Volatility::Immutable),
+            _ => inner.signature().clone(),
+        };
         let cost = Estimate(cost);
-        Arc::new(ScalarUDF::from(Bounded { inner, cost }))
+        Arc::new(ScalarUDF::from(Bounded {
+            inner,
+            signature,
+            cost,
+        }))
     })
 }
 
@@ -73,6 +89,7 @@ impl std::fmt::Debug for Estimate {
 #[derive(Debug)]
 struct Bounded {
     inner: Arc<ScalarUDF>,
+    signature: Signature,
     cost: Estimate,
 }
 
@@ -100,11 +117,30 @@ impl ScalarUDFImpl for Bounded {
     }
 
     fn signature(&self) -> &Signature {
-        self.inner.signature()
+        &self.signature
     }
 
     fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
-        self.inner.coerce_types(types)
+        match types {
+            [from, to, step] if self.name() == SERIES && is_moment(from) && is_moment(to) => {
+                let step = match step.is_string() || step.is_null() {
+                    true => INTERVAL,
+                    false => step.clone(),
+                };
+                let local = arrow_type(&DataType::TIMESTAMP);
+                // Days are instants, as in PostgreSQL.
+                let moment = match *from == local && *to == local {
+                    true => local,
+                    false => arrow_type(&DataType::TIMESTAMP_TZ),
+                };
+                Ok(vec![moment.clone(), moment, step])
+            }
+            [] => Err(undefined_function(SERIES, types)),
+            all if self.name() == SERIES && all.len() <= 3 && all.iter().all(is_whole) => {
+                Ok(vec![ArrowType::Int64; all.len()])
+            }
+            _ => Err(undefined_function(self.name(), types)),
+        }
     }
 
     fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
@@ -156,6 +192,14 @@ impl ScalarUDFImpl for Bounded {
         }
         self.inner.invoke_with_args(arguments)
     }
+}
+
+fn is_whole(ty: &ArrowType) -> bool {
+    ty.is_integer() || ty.is_null()
+}
+
+fn is_moment(ty: &ArrowType) -> bool {
+    matches!(ty, ArrowType::Date32 | ArrowType::Timestamp(..))
 }
 
 /// Returns lengths, 0 for those that are negative: DataFusion's functions take them for very long ones.

@@ -13,11 +13,12 @@ use datafusion::logical_expr::{
 };
 use datafusion::scalar::ScalarValue;
 use rukh_error::SqlError;
-use rukh_keys::Interval;
+use rukh_keys::{DataType, Interval};
 use rukh_planner::TimeUnit as Unit;
 
 use crate::forms::intervals::{INTERVAL, arrow_of, interval_of};
 use crate::functions::undefined::undefined_function;
+use crate::types::arrow_type;
 
 /// Returns the function, beside DataFusion's for other types.
 pub fn beside(others: Arc<ScalarUDF>) -> Arc<ScalarUDF> {
@@ -71,8 +72,10 @@ impl ScalarUDFImpl for DateTrunc {
                     ArrowType::Timestamp(_, zone) => micros(zone),
                     ArrowType::Time32(_) | ArrowType::Time64(_) => value.clone(),
                     ArrowType::Interval(_) => INTERVAL,
-                    ty if ty.is_string() || ty.is_null() => micros(&None),
-                    ArrowType::Date32 | ArrowType::Date64 => micros(&None),
+                    ArrowType::Date32 | ArrowType::Date64 | ArrowType::Null => {
+                        arrow_type(&DataType::TIMESTAMP_TZ)
+                    }
+                    ty if ty.is_string() => arrow_type(&DataType::TIMESTAMP_TZ),
                     _ => return Err(undefined_function(self.name(), types)),
                 };
                 Ok(vec![ArrowType::Utf8, value])

@@ -273,7 +273,7 @@ fn scalar(datum: &Datum, ty: &DataType, is_json: bool) -> String {
             }
             string(&iso)
         }
-        _ if ty.is_integer() || matches!(ty, DataType::Decimal { .. }) => text,
+        _ if ty.is_integer() || ty.is_decimal() => text,
         _ if ty.is_float() && text.ends_with(|last: char| last.is_ascii_digit()) => text,
         _ => string(&text),
     }

@@ -15,7 +15,7 @@ use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use rukh_error::SqlError;
-use rukh_keys::DataType;
+use rukh_keys::{DataType, Datum, NumericParts, ValueError};
 
 use crate::casts::table::Kind;
 use crate::forms::intervals::INTERVAL;
@@ -26,11 +26,14 @@ use crate::types::{TYPE_KEY, arrow_type};
 /// Functions that are another one under another name.
 const SAME: [(&str, &str); 1] = [("ceiling", "ceil")];
 
-/// Most digits of a number, and those that an integer has.
+/// Most digits of a number of a fixed width.
 const DIGITS_MAX: u8 = 38;
-const INT2_DIGITS: u8 = 5;
-const INT4_DIGITS: u8 = 10;
-const INT8_DIGITS: u8 = 19;
+/// Digits of a SMALLINT.
+pub const INT2_DIGITS: u8 = 5;
+/// Digits of an INTEGER.
+pub const INT4_DIGITS: u8 = 10;
+/// Digits of a BIGINT.
+pub const INT8_DIGITS: u8 = 19;
 
 /// A function of the table.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -314,10 +317,7 @@ pub fn column_type(kind: Kind, literal: Option<&str>) -> Option<DataType> {
         Kind::BigInt => DataType::BigInt,
         Kind::Real => DataType::Real,
         Kind::Double => DataType::Double,
-        Kind::Numeric => DataType::Decimal {
-            precision: DIGITS_MAX,
-            scale: literal.map_or(0, fraction_digits),
-        },
+        Kind::Numeric => numeric_type(literal),
         Kind::Date => DataType::Date,
         Kind::Time => DataType::Time { precision: 6 },
         Kind::Timestamp => DataType::TIMESTAMP,
@@ -327,6 +327,40 @@ pub fn column_type(kind: Kind, literal: Option<&str>) -> Option<DataType> {
         Kind::Text => DataType::Varchar(None),
         Kind::Interval | Kind::Array => return None,
     })
+}
+
+/// Returns the type in which a literal is read as a number: all the digits of a fixed width, as long as they hold it.
+fn numeric_type(literal: Option<&str>) -> DataType {
+    let Some(text) = literal else {
+        return DataType::Decimal {
+            precision: DIGITS_MAX,
+            scale: 0,
+        };
+    };
+    let ty = DataType::Decimal {
+        precision: DIGITS_MAX,
+        scale: fraction_digits(text),
+    };
+    match ty.parse_text(text) {
+        Ok(number)
+            if DataType::NUMERIC
+                .parse_text(text)
+                .is_ok_and(|exact| is_same(&number, ty, &exact)) =>
+        {
+            ty
+        }
+        Ok(_) | Err(ValueError::NumericOverflow { .. }) => DataType::NUMERIC,
+        Err(_) => ty,
+    }
+}
+
+fn is_same(number: &Datum, ty: DataType, exact: &Datum) -> bool {
+    match (number, ty, exact) {
+        (Datum::Decimal(value), DataType::Decimal { scale, .. }, Datum::Numeric(form)) => {
+            NumericParts::of_decimal(*value, scale).is_some_and(|parts| parts.to_form() == *form)
+        }
+        _ => false,
+    }
 }
 
 /// Returns how many digits behind the point the number has that a text says: `1.5e-3` has 4.

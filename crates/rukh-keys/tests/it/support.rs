@@ -4,8 +4,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use rukh_keys::{
-    DATE_MAX, DATE_MIN, DAY_MICROS, DataType, Datum, KeyColumn, KeyLayout, Salt, SortOrder, TIMESTAMP_MAX,
-    TIMESTAMP_MIN,
+    DATE_MAX, DATE_MIN, DAY_MICROS, DataType, Datum, KeyColumn, KeyLayout, NumericParts, Salt, SortOrder,
+    TIMESTAMP_MAX, TIMESTAMP_MIN,
 };
 
 /// Runs `cases` cases, or more or fewer in proportion to `PROPTEST_CASES` (256 by default).
@@ -29,6 +29,11 @@ pub fn any_type() -> BoxedStrategy<DataType> {
         DataType::BigInt,
         DataType::Real,
         DataType::Double,
+        DataType::NUMERIC,
+        DataType::Numeric {
+            precision: 40,
+            scale: 2,
+        },
         DataType::Date,
         DataType::TIMESTAMP,
         DataType::TIMESTAMP_TZ,
@@ -68,6 +73,19 @@ pub fn any_value(ty: DataType) -> BoxedStrategy<Datum> {
             let max = 10_i128.pow(precision.into()) - 1;
             prop_oneof![select(vec![0, 1, -1, max, -max, max - 1]), -max..=max]
                 .prop_map(Datum::Decimal)
+                .boxed()
+        }
+        DataType::Numeric { precision, scale } => {
+            let most = |digits: u8| 10_u128.pow(digits.into()) - 1;
+            let (whole, fraction) = (most(precision - scale), most(scale));
+            let unit = 10_u128.pow(u32::from(38 - scale));
+            let whole = prop_oneof![select(vec![0, 1, 9, 100, whole]), 0..=whole];
+            let fraction = prop_oneof![select(vec![0, 1, fraction]), 0..=fraction];
+            (any::<bool>(), whole, fraction)
+                .prop_map(move |(negative, whole, fraction)| {
+                    let parts = NumericParts::new(negative, whole, fraction * unit);
+                    Datum::Numeric(parts.expect("it is in range").to_form())
+                })
                 .boxed()
         }
         DataType::Date => near(vec![0, 1, -1, DATE_MIN.into(), DATE_MAX.into()], 15_000, 15_010)

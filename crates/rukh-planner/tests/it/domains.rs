@@ -28,6 +28,11 @@ pub const TYPES: &[DataType] = &[
         precision: 20,
         scale: 1,
     },
+    DataType::NUMERIC,
+    DataType::Numeric {
+        precision: 40,
+        scale: 2,
+    },
     DataType::Real,
     DataType::Double,
     DataType::Uuid,
@@ -89,6 +94,7 @@ fn raw_values(ty: DataType) -> Vec<Datum> {
             1 - 10_i128.pow(20),
             (1 << 53) * 10 + 10,
         ]),
+        DataType::Numeric { .. } => numerics(),
         DataType::Date => [
             0,
             1,
@@ -116,6 +122,28 @@ fn raw_values(ty: DataType) -> Vec<Datum> {
 fn floats(finite: &[f64]) -> Vec<Datum> {
     let special = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
     finite.iter().chain(&special).map(|v| Datum::Float(*v)).collect()
+}
+
+fn numerics() -> Vec<Datum> {
+    let nines = "9".repeat(38);
+    let all = [
+        "1",
+        "1.5",
+        "0",
+        "-0.5",
+        "1.005",
+        "-1.005",
+        "1e-38",
+        "-1e-38",
+        "9007199254740993",
+        "1e20",
+        "100",
+        "-99999999999999999999",
+    ];
+    let most = [format!("{nines}.{nines}"), format!("-{nines}.{nines}"), nines];
+    let all = all.into_iter().map(str::to_string).chain(most);
+    all.map(|text| DataType::NUMERIC.parse_text(&text).expect("it is a number"))
+        .collect()
 }
 
 fn decimals(all: &[i128]) -> Vec<Datum> {
@@ -203,13 +231,14 @@ fn wide_type(ty: DataType) -> DataType {
         DataType::Char(_) | DataType::Varchar(_) => DataType::Varchar(None),
         DataType::Binary(_) | DataType::Varbinary(_) => DataType::Varbinary(None),
         DataType::Time { .. } => DataType::Time { precision: 6 },
+        DataType::Numeric { .. } => DataType::NUMERIC,
         other => other,
     }
 }
 
 /// The types whose constants compare with values of a type.
 pub fn comparable_types(ty: DataType) -> Vec<DataType> {
-    let numbers = |ty: &DataType| ty.is_integer() || ty.is_float() || matches!(ty, DataType::Decimal { .. });
+    let numbers = |ty: &DataType| ty.is_integer() || ty.is_float() || ty.is_decimal();
     let instants = |ty: &DataType| {
         matches!(
             ty,
@@ -219,7 +248,9 @@ pub fn comparable_types(ty: DataType) -> Vec<DataType> {
     TYPES
         .iter()
         .filter(|other| {
-            (numbers(&ty) && numbers(other))
+            // Which NUMERICs are equal to a float as floats is left to the filter.
+            let by_filter = matches!(ty, DataType::Numeric { .. }) && other.is_float();
+            (numbers(&ty) && numbers(other) && !by_filter)
                 || (instants(&ty) && instants(other))
                 || (ty.is_text() && other.is_text())
                 || (ty.is_bytes() && other.is_bytes())

@@ -10,7 +10,7 @@
 
 use std::io::{self, BufReader, Read};
 
-use rukh_keys::{DataType, Datum};
+use rukh_keys::Datum;
 
 use super::errors::file_error;
 use super::rows_in::{Assembler, Import, invalid_utf8};
@@ -134,7 +134,7 @@ fn value(
         return Ok(ty.parse_text(text)?);
     }
     match ty {
-        DataType::Decimal { .. } => Ok(ty.parse_text(&binary::read_decimal(bytes).ok_or_else(no_value)?)?),
+        ty if ty.is_decimal() => Ok(ty.parse_text(&binary::read_decimal(bytes).ok_or_else(no_value)?)?),
         ty => Ok(ty.check(binary::read(bytes, ty).ok_or_else(no_value)?)?),
     }
 }

@@ -195,6 +195,7 @@ fn json_value(datum: &Datum, ty: &DataType) -> String {
         Datum::Boolean(value) => value.to_string(),
         Datum::Int(_) => text,
         Datum::Decimal(value) if value.unsigned_abs() < JSON_NUMBER_MAX => text,
+        Datum::Numeric(_) if text.len() <= JSON_NUMERIC_MAX => text,
         Datum::Float(value) if value.is_finite() => text,
         _ => serde_json::Value::from(text).to_string(),
     }
@@ -203,6 +204,9 @@ fn json_value(datum: &Datum, ty: &DataType) -> String {
 /// Decimals of more digits than these are written as strings: most readers take numbers for a DOUBLE,
 /// which holds fifteen.
 const JSON_NUMBER_MAX: u128 = 1_000_000_000_000_000;
+
+/// The same of a NUMERIC: characters of its text.
+const JSON_NUMERIC_MAX: usize = 15;
 
 /// What a file starts with.
 pub(super) const SIGNATURE: &[u8; 11] = b"PGCOPY\n\xff\r\n\0";

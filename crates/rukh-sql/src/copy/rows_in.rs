@@ -15,10 +15,11 @@ use super::errors::file_error;
 use super::lines::{csv_line, given_columns};
 use super::rejects::Rejects;
 use super::sink::Sink;
-use crate::expressions::{Functions, evaluate_default, stored_expression};
+use crate::expressions::{DefaultValue, Functions, stored_expression};
 use crate::progress::Task;
 use crate::sequences::{Sequences, sequence_of_default};
 use crate::session::Session;
+use crate::transaction_time::TransactionTime;
 use rukh_error::SqlError;
 
 /// Rows between two reports of progress.
@@ -147,6 +148,8 @@ pub(super) struct Columns {
     /// The number of the next row, in all files.
     pub(super) next_number: Arc<AtomicI64>,
     pub(super) sequences: Arc<Sequences>,
+    /// What `now()` tells in defaults.
+    time: TransactionTime,
 }
 
 impl Columns {
@@ -187,6 +190,7 @@ impl Columns {
             row_number,
             next_number: Arc::new(AtomicI64::new(1)),
             sequences: session.sequences.clone(),
+            time: session.time.clone(),
         })
     }
 
@@ -216,7 +220,10 @@ impl Columns {
             let default = column.default.as_ref().filter(|_| !is_given);
             let sequence = default.and_then(|sql| sequence_of_default(sql));
             template.push(match (default, &sequence) {
-                (Some(sql), None) => evaluate_default(sql, &column.ty, &column.name)?,
+                (Some(sql), None) => {
+                    DefaultValue::compile(sql, &column.ty, &column.name, self.time.micros())?
+                        .next(&column.ty, &column.name)?
+                }
                 _ => Datum::Null,
             });
             if let Some(name) = sequence {

@@ -132,7 +132,7 @@ fn converted(
 
 /// Whether PostgreSQL assigns values of a type to columns of another without a cast.
 fn is_assignable(from: DataType, to: DataType) -> bool {
-    let is_number = |ty: DataType| ty.is_integer() || ty.is_float() || matches!(ty, DataType::Decimal { .. });
+    let is_number = |ty: DataType| ty.is_integer() || ty.is_float() || ty.is_decimal();
     let is_moment = |ty| matches!(ty, DataType::Timestamp { .. } | DataType::TimestampTz { .. });
     match (from, to) {
         (_, to) if to.is_text() => true,
@@ -158,6 +158,7 @@ fn holds_all(from: DataType, to: DataType) -> bool {
                 scale: same,
             },
         ) => scale == same && precision <= wider,
+        (DataType::Numeric { .. }, to) if to == DataType::NUMERIC => true,
         (DataType::Time { precision }, DataType::Time { precision: finer })
         | (DataType::Timestamp { precision }, DataType::Timestamp { precision: finer })
         | (DataType::TimestampTz { precision }, DataType::TimestampTz { precision: finer }) => {
@@ -188,6 +189,7 @@ fn has_one_encoding(from: DataType, to: DataType) -> bool {
         (from, to),
         (DataType::Varchar(_), DataType::Varchar(_))
             | (DataType::Varbinary(_), DataType::Varbinary(_))
+            | (DataType::Numeric { .. }, DataType::Numeric { .. })
             | (DataType::Timestamp { .. }, DataType::Timestamp { .. })
             | (DataType::TimestampTz { .. }, DataType::TimestampTz { .. })
     )

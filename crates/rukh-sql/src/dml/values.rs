@@ -7,15 +7,16 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::scalar::ScalarValue;
 use rukh_catalog::{Column, ColumnId, Identity, Sequence, Table};
 use rukh_engine::{Row, Snapshot};
-use rukh_keys::{DataType, Datum};
+use rukh_keys::{DataType, Datum, NUMERIC_HALF};
 use rukh_syntax::sqlparser::ast::{Expr, UnaryOperator, Value, With};
 
 use crate::expressions::{DefaultValue, evaluate_constant};
 use crate::moment_words::moment_cast;
 use crate::sequences::{Sequences, sequence_of_default};
 use crate::session::Session;
+use crate::transaction_time::TransactionTime;
 use rukh_error::SqlError;
-use rukh_functions::scalars::{assigned_datums, datum_from_scalar};
+use rukh_functions::scalars::{assigned_datums, datum_from_scalar, scalar_from_datum};
 use rukh_syntax::Overriding;
 
 pub(super) fn check_width(given: usize, wanted: usize) -> Result<(), SqlError> {
@@ -138,6 +139,12 @@ fn number(digits: &str) -> Option<ScalarValue> {
         return Some(ScalarValue::Int64(Some(value)));
     }
     let scale = digits.split_once('.').map_or(0, |(_, fraction)| fraction.len());
+    let half = usize::from(NUMERIC_HALF);
+    if digits.bytes().filter(u8::is_ascii_digit).count() > half {
+        let is_exact = scale <= half && !digits.contains(['e', 'E']);
+        let datum = DataType::NUMERIC.parse_text(digits).ok().filter(|_| is_exact)?;
+        return Some(scalar_from_datum(&datum, &DataType::NUMERIC));
+    }
     let ty = DataType::Decimal {
         precision: 38,
         scale: u8::try_from(scale).ok().filter(|s| *s <= 38)?,
@@ -167,6 +174,8 @@ pub(super) struct RowFiller<'a> {
     ignored: Vec<usize>,
     defaults: HashMap<usize, Default>,
     sequences: Arc<Sequences>,
+    /// What `now()` tells in defaults.
+    time: TransactionTime,
 }
 
 /// What a column has that is not given.
@@ -187,6 +196,7 @@ impl<'a> RowFiller<'a> {
             ignored: Vec::new(),
             defaults: HashMap::new(),
             sequences: session.sequences.clone(),
+            time: session.time.clone(),
         })
     }
 
@@ -250,7 +260,9 @@ impl<'a> RowFiller<'a> {
         };
         match sequence_of_default(sql) {
             Some(name) => self.sequences.named(&name).map(Default::Next),
-            None => DefaultValue::compile(sql, &column.ty, &column.name).map(Default::Value),
+            None => {
+                DefaultValue::compile(sql, &column.ty, &column.name, self.time.micros()).map(Default::Value)
+            }
         }
     }
 }

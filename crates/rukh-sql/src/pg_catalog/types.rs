@@ -79,7 +79,7 @@ pub(crate) fn oid_of(ty: &DataType) -> i64 {
         DataType::BigInt => 20,
         DataType::Real => 700,
         DataType::Double => 701,
-        DataType::Decimal { .. } => 1700,
+        DataType::Decimal { .. } | DataType::Numeric { .. } => 1700,
         DataType::Date => 1082,
         DataType::Time { .. } => 1083,
         DataType::Timestamp { .. } => 1114,
@@ -102,7 +102,10 @@ pub(crate) fn type_name(ty: &DataType) -> &'static str {
 /// Returns length or precision as PostgreSQL packs it, or -1 for none.
 pub(crate) fn modifier_of(ty: &DataType) -> i64 {
     match ty {
-        DataType::Decimal { precision, scale } => (i64::from(*precision) << 16 | i64::from(*scale)) + 4,
+        ty if *ty == DataType::NUMERIC => -1,
+        DataType::Decimal { precision, scale } | DataType::Numeric { precision, scale } => {
+            (i64::from(*precision) << 16 | i64::from(*scale)) + 4
+        }
         DataType::Char(length) | DataType::Varchar(Some(length)) => i64::from(*length) + 4,
         DataType::Time { precision }
         | DataType::Timestamp { precision }

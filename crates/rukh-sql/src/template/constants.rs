@@ -1,7 +1,7 @@
 //! Literals of a text as the constants that they are beside the columns of their comparisons.
 
 use rukh_catalog::Table;
-use rukh_keys::{DataType, Datum};
+use rukh_keys::{DataType, Datum, NumericParts};
 use rukh_planner::{Constant, Operand, Predicate, TermKind};
 
 use crate::translate::constant_of_scalar;
@@ -124,7 +124,7 @@ pub(crate) fn constant_of_literal(literal: &Literal, ty: DataType) -> Option<Con
                 DataType::SmallInt => i16::try_from(*value).is_ok(),
                 DataType::Integer => i32::try_from(*value).is_ok(),
                 DataType::BigInt => true,
-                DataType::Decimal { .. } | DataType::Double => {
+                DataType::Decimal { .. } | DataType::Numeric { .. } | DataType::Double => {
                     return constant_of_number(i128::from(*value), 0, ty);
                 }
                 _ => return None,
@@ -167,6 +167,14 @@ fn constant_of_number(unscaled: i128, scale: u8, ty: DataType) -> Option<Constan
             let scaled = unscaled.checked_mul(10_i128.checked_pow(u32::from(more))?)?;
             let limit = 10_i128.checked_pow(u32::from(precision))?;
             (scaled.abs() < limit).then_some(Datum::Decimal(scaled))?
+        }
+        DataType::Numeric {
+            precision,
+            scale: own,
+        } => {
+            let parts = NumericParts::of_decimal(unscaled, scale).filter(|_| scale <= own)?;
+            let fits = parts.fits(precision.checked_sub(own)?);
+            fits.then(|| Datum::Numeric(parts.to_form()))?
         }
         _ => return None,
     };

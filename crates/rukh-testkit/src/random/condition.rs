@@ -214,7 +214,7 @@ fn between(column: &RandomColumn, random: &mut StdRng) -> Condition {
 
 /// Whether PostgreSQL compares values of a type with any number: it reads one beside a REAL as a REAL.
 fn is_number(ty: &DataType) -> bool {
-    ty.is_integer() || matches!(ty, DataType::Double | DataType::Decimal { .. })
+    ty.is_integer() || ty.is_decimal() || *ty == DataType::Double
 }
 
 /// Numbers that some or all types of numbers do not hold: too great, or with too many digits behind the point.
@@ -366,7 +366,7 @@ fn by_type(column: &RandomColumn, random: &mut StdRng) -> Condition {
             format!("{name} * 0 IS NOT NULL"),
             format!("{name} / 2 {operator} 0"),
         ],
-        DataType::BigInt | DataType::Decimal { .. } => vec![
+        DataType::BigInt | DataType::Decimal { .. } | DataType::Numeric { .. } => vec![
             format!("{name} * {} {operator} 0", random.random_range(0..=1)),
             format!("{name} * 0 IS NULL"),
             format!("{name} + 0 {operator} 1"),

@@ -263,7 +263,11 @@ fn aggregate(column: &RandomColumn, random: &mut StdRng) -> String {
     let has_order = has_order(column);
     let has_sum = matches!(
         column.ty,
-        DataType::TinyInt | DataType::SmallInt | DataType::Integer | DataType::Decimal { .. }
+        DataType::TinyInt
+            | DataType::SmallInt
+            | DataType::Integer
+            | DataType::Decimal { .. }
+            | DataType::Numeric { .. }
     );
     match random.random_range(0..5) {
         0 if has_sum => format!("sum({name})"),

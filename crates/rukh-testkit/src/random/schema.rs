@@ -202,6 +202,7 @@ fn draw_type(random: &mut StdRng) -> DataType {
             precision: 20,
             scale: 4,
         },
+        DataType::NUMERIC,
         DataType::Date,
         DataType::Time { precision: 3 },
         DataType::Time { precision: 6 },

@@ -96,7 +96,8 @@ fn literal(ty: &DataType, text: &str) -> String {
         DataType::Timestamp { .. } => format!("TIMESTAMP '{text}'"),
         DataType::Binary(_) | DataType::Varbinary(_) => format!("x'{}'", text.trim_start_matches("\\x")),
         _ if ty.is_integer() => text.to_owned(),
-        DataType::Boolean | DataType::Double | DataType::Decimal { .. } => text.to_owned(),
+        DataType::Boolean | DataType::Double => text.to_owned(),
+        _ if ty.is_decimal() => text.to_owned(),
         _ => format!("'{}'", text.replace('\'', "''")),
     }
 }
@@ -156,6 +157,19 @@ fn pool(ty: &DataType) -> Vec<&'static str> {
                 "0.0000",
                 "0.0001",
                 "12345678901234.5678",
+            ]
+        }
+        DataType::Numeric { .. } => {
+            vec![
+                "-99999999999999999999999999.5",
+                "-1.5",
+                "0",
+                "0.000000000000000000001",
+                "1",
+                "1.00000000000000000001",
+                "3.14159265358979",
+                "100",
+                "12345678901234567890.125",
             ]
         }
         DataType::Date => vec![
@@ -270,7 +284,7 @@ fn outside(ty: &DataType) -> Vec<(DataType, &'static str)> {
             (DataType::Double, "-0.0"),
             (DataType::Integer, "1"),
         ],
-        DataType::Decimal { .. } => {
+        DataType::Decimal { .. } | DataType::Numeric { .. } => {
             vec![
                 (DECIMAL, "0.005"),
                 (DECIMAL, "1.001"),
@@ -320,6 +334,7 @@ mod tests {
                 precision: 20,
                 scale: 4,
             },
+            DataType::NUMERIC,
             DataType::Date,
             DataType::Time { precision: 3 },
             DataType::Time { precision: 6 },

@@ -11,6 +11,7 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 use bytes::BufMut;
+use rukh_keys::NumericParts;
 
 const BASE: u128 = 10_000;
 const NEGATIVE: u16 = 0x4000;
@@ -53,6 +54,37 @@ pub(super) fn write(value: i128, scale: u8, out: &mut impl BufMut) {
     out.put_u16(if value < 0 { NEGATIVE } else { 0 });
     out.put_u16(u16::from(scale));
     digits.iter().rev().for_each(|digit| out.put_u16(*digit));
+}
+
+/// Appends a number with at least `scale` digits after the point, and as many more as it has.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "digits of a number that has 38 of them before the point and 38 after it"
+)]
+pub(super) fn write_parts(parts: NumericParts, scale: u8, out: &mut impl BufMut) {
+    // Four digits each, the highest first: ten before the point and ten after it.
+    let mut digits = [0_u16; 20];
+    let mut whole = parts.whole;
+    for digit in digits[..10].iter_mut().rev() {
+        *digit = (whole % BASE) as u16;
+        whole /= BASE;
+    }
+    let mut unit = 10_u128.pow(34);
+    for digit in &mut digits[10..19] {
+        *digit = (parts.fraction / unit % BASE) as u16;
+        unit = (unit / BASE).max(1);
+    }
+    digits[19] = (parts.fraction % 100 * 100) as u16;
+    let first = digits.iter().position(|digit| *digit != 0);
+    let last = digits.iter().rposition(|digit| *digit != 0);
+    let (first, end) = first.zip(last).map_or((9, 9), |(first, last)| (first, last + 1));
+    let fraction = format!("{:038}", parts.fraction);
+    let shown = fraction.trim_end_matches('0').len().max(usize::from(scale));
+    out.put_i16((end - first) as i16);
+    out.put_i16(9 - first as i16);
+    out.put_u16(if parts.negative { NEGATIVE } else { 0 });
+    out.put_u16(shown as u16);
+    digits[first..end].iter().for_each(|digit| out.put_u16(*digit));
 }
 
 /// Reads a number as text; `None` if the bytes are none. NaN and infinities come as their names.
@@ -160,6 +192,24 @@ mod tests {
                 assert_eq!(places, usize::from(scale), "{text}");
             }
         }
+    }
+
+    #[test]
+    fn wide_numbers_come_back() {
+        let largest = 10_u128.pow(38) - 1;
+        for whole in [0, 1, 10_000, 123_456_789_012_345, largest] {
+            for fraction in [0, 1, 10_u128.pow(37), 5 * 10_u128.pow(30), largest] {
+                let parts = NumericParts::new(true, whole, fraction).expect("it is in range");
+                let mut out = BytesMut::new();
+                write_parts(parts, 2, &mut out);
+                let text = read(&out).expect("what was written is a number");
+                let read = rukh_keys::DataType::NUMERIC.parse_text(&text);
+                assert_eq!(read, Ok(rukh_keys::Datum::Numeric(parts.to_form())), "{text}");
+            }
+        }
+        let mut out = BytesMut::new();
+        write_parts(NumericParts::default(), 0, &mut out);
+        assert_eq!(out[..], [0, 0, 0, 0, 0, 0, 0, 0]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 use bytes::BufMut;
-use rukh_keys::{DataType, Datum};
+use rukh_keys::{DataType, Datum, NumericParts};
 
 /// Days from 1970-01-01 to 2000-01-01, where PostgreSQL counts from.
 const EPOCH_DAYS: i32 = 10_957;
@@ -36,6 +36,13 @@ pub fn write(datum: &Datum, ty: &DataType, out: &mut impl BufMut) {
             };
             super::numeric::write(*value, scale, out);
         }
+        Datum::Numeric(form) => {
+            let scale = match ty {
+                DataType::Numeric { scale, .. } if *ty != DataType::NUMERIC => *scale,
+                _ => 0,
+            };
+            super::numeric::write_parts(NumericParts::of_form(form).unwrap_or_default(), scale, out);
+        }
         Datum::Date(days) => out.put_i32(days - EPOCH_DAYS),
         Datum::Time(micros) => out.put_i64(*micros),
         Datum::Timestamp(micros) => out.put_i64(micros - EPOCH_MICROS),
@@ -47,7 +54,7 @@ pub fn write(datum: &Datum, ty: &DataType, out: &mut impl BufMut) {
 
 /// Reads a value of a type; `None` if the bytes are none. It may be out of the type's domain.
 ///
-/// DECIMAL and texts are not read here: see [`read_decimal`]; a text's bytes are the text.
+/// DECIMAL, NUMERIC and texts are not read here: see [`read_decimal`]; a text's bytes are the text.
 pub fn read(bytes: &[u8], ty: &DataType) -> Option<Datum> {
     Some(match ty {
         DataType::Boolean => match bytes {
@@ -73,11 +80,13 @@ pub fn read(bytes: &[u8], ty: &DataType) -> Option<Datum> {
         }
         DataType::Uuid => Datum::Uuid(bytes.try_into().ok()?),
         DataType::Binary(_) | DataType::Varbinary(_) => Datum::Bytes(bytes.to_vec()),
-        DataType::Decimal { .. } | DataType::Char(_) | DataType::Varchar(_) => return None,
+        DataType::Decimal { .. } | DataType::Numeric { .. } | DataType::Char(_) | DataType::Varchar(_) => {
+            return None;
+        }
     })
 }
 
-/// Reads a DECIMAL as text; `None` if the bytes are none. NaN and infinities come as their names.
+/// Reads a DECIMAL or NUMERIC as text; `None` if the bytes are none. NaN and infinities come as their names.
 pub fn read_decimal(bytes: &[u8]) -> Option<String> {
     super::numeric::read(bytes)
 }

@@ -1,0 +1,27 @@
+//! The time of a transaction, which `now()` tells.
+
+use std::sync::{Arc, OnceLock};
+
+use rukh_engine::Engine;
+
+/// The time at which a transaction was first asked for it; a transaction block asks as it begins.
+#[derive(Clone)]
+pub(crate) struct TransactionTime {
+    engine: Engine,
+    told: Arc<OnceLock<i64>>,
+}
+
+impl TransactionTime {
+    /// Returns the time of a transaction that begins.
+    pub(crate) fn new(engine: &Engine) -> Self {
+        TransactionTime {
+            engine: engine.clone(),
+            told: Arc::default(),
+        }
+    }
+
+    /// Returns the time, in microseconds since 1970.
+    pub(crate) fn micros(&self) -> i64 {
+        *self.told.get_or_init(|| self.engine.now())
+    }
+}
