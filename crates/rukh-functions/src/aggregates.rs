@@ -3,6 +3,7 @@
 
 #![warn(clippy::arithmetic_side_effects)]
 
+pub mod exact;
 pub mod floats;
 mod intervals;
 mod ordered_set;
@@ -42,7 +43,9 @@ pub fn aggregates() -> Vec<Arc<AggregateUDF>> {
         bit_xor_udaf(),
     ]
     .map(|usual| Arc::new(AggregateUDF::from(Framed { usual })));
-    let others = floats::aggregates().into_iter().chain([sum::sum()]);
+    let others = exact::aggregates(floats::aggregates())
+        .into_iter()
+        .chain([sum::sum()]);
     let others = others.chain(ordered_set::aggregates());
     extremes.into_iter().chain(framed).chain(others).collect()
 }

@@ -10,8 +10,9 @@ pub mod cast_apart;
 pub mod characters;
 pub mod clock;
 pub mod date_trunc;
-pub mod div;
+pub mod degrees;
 pub mod encoding;
+pub mod exact;
 pub mod extract;
 pub mod float_functions;
 pub mod hash;
@@ -44,8 +45,8 @@ use crate::casts::texts::{CAST_CHAR, CAST_VARCHAR};
 
 /// Returns the functions: those DataFusion lacks, and those that do more here.
 pub fn functions() -> Vec<Arc<ScalarUDF>> {
-    use datafusion::functions::{datetime, string, unicode};
-    let sign = datafusion::functions::math::signum().as_ref().clone();
+    use datafusion::functions::{datetime, math, string, unicode};
+    let sign = Arc::new(math::signum().as_ref().clone().with_aliases(["sign"]));
     let substr = unicode::substr().as_ref().clone();
     let ours = vec![
         byte_length::beside(string::octet_length()),
@@ -54,16 +55,13 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         cast_apart::cast_apart(),
         characters::chr(),
         rounding::round_half_to_even(),
-        rounding::round(),
         moments::to_timestamp(),
         overlay::overlay(),
         to_char::to_char(),
-        Arc::new(sign.with_aliases(["sign"])),
         Arc::new(time_zones::timezone()),
         extract::date_part(),
         hash::hash(),
         pg_typeof::pg_typeof(),
-        div::div(),
         round_moment::round_moment(),
         wide_number::wide_number(),
         to_uuid::to_uuid(),
@@ -73,7 +71,10 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         Arc::new(substr.with_aliases(["string_agg_joined"])),
     ];
     ours.into_iter()
-        .chain(float_functions::functions())
+        .chain(degrees::functions())
+        .chain(exact::functions())
+        .chain(exact::beside(float_functions::functions().collect()))
+        .chain(exact::beside(vec![rounding::round(), math::trunc(), sign]))
         .chain(rounding::others())
         .chain(clock::functions())
         .chain(waits::functions())

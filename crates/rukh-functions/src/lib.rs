@@ -18,6 +18,7 @@ pub mod batch;
 pub mod casts;
 pub mod forms;
 pub mod functions;
+mod numbers;
 mod register;
 pub mod result_types;
 pub mod scalars;

@@ -171,6 +171,16 @@ fn keeps_order(from: DataType, to: DataType) -> bool {
         (from, Real | Double) => is_exact_number(from),
         // Which holds all decimals.
         (from, to) if to == DataType::NUMERIC => is_exact_number(from),
+        (from, Numeric { precision, scale }) if from.is_integer() => {
+            u32::from(precision - scale) >= integer_digits(from)
+        }
+        (
+            Decimal {
+                precision: p,
+                scale: s,
+            },
+            Numeric { precision, scale },
+        ) => scale >= s && precision - scale >= p - s,
         // To a smaller integer, too: it has no result for what does not fit.
         (from, to) if to.is_integer() => is_exact_number(from) && scale_of(from) == 0 || from.is_float(),
         (from, Decimal { precision, scale }) if from.is_integer() => {

@@ -31,9 +31,11 @@ use crate::literals::typed_expression;
 use crate::parsing::parse_expression;
 use crate::sequence_calls::calls_sequence;
 use crate::table_schema::table_schema;
+use crate::translate::has_other_digits;
 use crate::typed_casts;
 use rukh_error::SqlError;
 use rukh_functions::batch::batch_of_rows;
+use rukh_functions::functions::exact::inexact;
 use rukh_functions::scalars::{assigned_datums, datum_from_scalar};
 use rukh_functions::types::data_type_of;
 
@@ -78,12 +80,28 @@ pub(crate) fn typed_on(table: &Table, expr: &ast::Expr) -> Result<TypedExpressio
 
 /// As [`typed_on`]; messages tell where the expression stands.
 pub(crate) fn typed_as(table: &Table, expr: &ast::Expr, what: &str) -> Result<TypedExpression, SqlError> {
+    typed_with(table, expr, what, Ok)
+}
+
+/// Types a stored expression.
+pub(crate) fn typed_sql(table: &Table, sql: &str) -> Result<TypedExpression, SqlError> {
+    typed_on(table, &parse_expression(sql)?)
+}
+
+/// Types an expression after `meaning` has changed what its parts mean.
+fn typed_with(
+    table: &Table,
+    expr: &ast::Expr,
+    what: &str,
+    meaning: impl FnOnce(Expr) -> Result<Expr, DataFusionError>,
+) -> Result<TypedExpression, SqlError> {
     let qualified = Arc::new(DFSchema::try_from_qualified_schema(
         table.name.as_str(),
         &table_schema(table),
     )?);
     let typed = typed_expression(planned(expr, &qualified)?, &qualified)?;
     check_deterministic(&typed, what)?;
+    let typed = meaning(typed)?;
     let expr = unqualified(simplified(typed, &qualified, None)?)?;
     let schema = DFSchema::try_from(table_schema(table).as_ref().clone())?;
     let (_, field) = expr.to_field(&schema)?;
@@ -358,7 +376,20 @@ fn function_error(sql: &str, error: SqlError) -> EngineError {
 }
 
 fn compile(table: &Table, sql: &str, ty: &DataType) -> Result<Arc<dyn RowFunction>, SqlError> {
-    let typed = typed_on(table, &parse_expression(sql)?)?;
+    let mut typed = typed_sql(table, sql)?;
+    if has_other_digits(typed.ty, *ty) {
+        // Entries and values that are stored stay what they are.
+        let of_before = |expr: Expr| {
+            let changed = expr.transform_up(|part| match &part {
+                Expr::ScalarFunction(call) => {
+                    Ok(inexact(call).map_or_else(|| Transformed::no(part.clone()), Transformed::yes))
+                }
+                _ => Ok(Transformed::no(part)),
+            });
+            Ok(changed?.data)
+        };
+        typed = typed_with(table, &parse_expression(sql)?, "index expression", of_before)?;
+    }
     let positions: Vec<usize> = typed
         .columns
         .iter()

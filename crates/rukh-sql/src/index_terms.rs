@@ -13,7 +13,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::expr::{Cast, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use rukh_catalog::Table;
-use rukh_functions::functions::arithmetic::checked_operator;
+use rukh_functions::functions::arithmetic::operator_of;
 use rukh_functions::functions::renamed::usual;
 use rukh_keys::DataType;
 
@@ -39,12 +39,10 @@ pub(crate) fn matched_text(table: &Table, expr: &Expr) -> String {
 fn narrowed(table: &Table, expr: &Expr) -> Option<Expr> {
     let (left, op, right) = match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => (left.as_ref(), *op, right.as_ref()),
-        Expr::ScalarFunction(ScalarFunction { func, args }) => {
-            match (checked_operator(func), args.as_slice()) {
-                (Some(op), [left, right]) => (left, op, right),
-                _ => return None,
-            }
-        }
+        Expr::ScalarFunction(ScalarFunction { func, args }) => match (operator_of(func), args.as_slice()) {
+            (Some(op), [left, right]) => (left, op, right),
+            _ => return None,
+        },
         _ => return None,
     };
     if !matches!(

@@ -17,9 +17,10 @@ use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::common::DFSchema;
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
-use datafusion::logical_expr::{Expr, ExprSchemable, cast as cast_expr};
+use datafusion::logical_expr::{Expr, ExprSchemable, Operator, cast as cast_expr};
 use datafusion::scalar::ScalarValue;
 use rukh_functions::forms::intervals::INTERVAL;
+use rukh_functions::functions::exact::exact_function;
 use rukh_functions::functions::interval_scale::{divided, multiplied};
 use rukh_functions::functions::time_difference::time_difference;
 use rukh_syntax::sqlparser::ast::BinaryOperator;
@@ -81,7 +82,19 @@ impl ExprPlanner for Intervals {
         } else if is_number(&left) && is_interval(&right) && expr.op == BinaryOperator::Multiply {
             vec![expr.right, expr.left]
         } else {
-            return Ok(PlannerResult::Original(expr));
+            let op = match expr.op {
+                BinaryOperator::Multiply => Operator::Multiply,
+                _ => Operator::Divide,
+            };
+            // What a parameter is follows from the operator's other side.
+            let known = left
+                .zip(right)
+                .filter(|(left, right)| !left.is_null() && !right.is_null());
+            let exact = known.and_then(|(left, right)| exact_function(op, &left, &right));
+            return Ok(match exact {
+                Some(function) => PlannerResult::Planned(function.call(vec![expr.left, expr.right])),
+                None => PlannerResult::Original(expr),
+            });
         };
         Ok(PlannerResult::Planned(function.call(arguments)))
     }

@@ -54,6 +54,7 @@ use rukh_functions::casts::read::read_interval;
 use rukh_functions::casts::table::Kind;
 use rukh_functions::casts::texts::{cast_to_text, concatenated, is_text};
 use rukh_functions::functions::arithmetic::{checked, checked_function};
+use rukh_functions::functions::exact::exact_function;
 use rukh_functions::functions::extract::date_part;
 use rukh_functions::functions::regex::POINT_IS_ANY;
 use rukh_functions::functions::similar::SIMILAR_TO_ESCAPE;
@@ -85,7 +86,10 @@ pub(crate) fn type_literals(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> 
             // So had the arguments of calls.
             has_new_columns |= expr.exists(|part| {
                 let is_call = matches!(part, Expr::ScalarFunction(call) if is_unbound(&call.func));
-                Ok(is_call || typed_casts::has_own_digits(part) || difference_of(part, &schema).is_some())
+                Ok(is_call
+                    || typed_casts::has_own_digits(part)
+                    || difference_of(part, &schema).is_some()
+                    || becomes_exact(part, &schema))
             })?;
             Ok(TreeNodeRecursion::Continue)
         })?;
@@ -110,6 +114,15 @@ fn typed_expr(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Exp
     let typed = typed_operands(expr, schema)?;
     operand_types::check(&typed.data, schema)?;
     typed.transform_data(|expr| interval_order::compared(expr, schema))
+}
+
+/// Whether a product or quotient was planned before it was known that it is one of NUMERICs.
+fn becomes_exact(expr: &Expr, schema: &DFSchema) -> bool {
+    let Expr::BinaryExpr(BinaryExpr { left, op, right }) = expr else {
+        return false;
+    };
+    let types = (left.get_type(schema), right.get_type(schema));
+    matches!(types, (Ok(left), Ok(right)) if exact_function(*op, &left, &right).is_some())
 }
 
 /// Returns `timestamp - timestamp` as a function that gives an interval.
@@ -258,6 +271,12 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
             if matches!(func.name(), "concat" | "concat_ws") =>
         {
             let text = |arg: Expr| concatenated(&arg, schema).unwrap_or(arg);
+            Ok(Transformed::yes(func.call(args.into_iter().map(text).collect())))
+        }
+        Expr::ScalarFunction(ScalarFunction { func, args })
+            if matches!(func.name(), "quote_literal" | "quote_nullable") =>
+        {
+            let text = |arg: Expr| cast_to_text(&arg, schema).unwrap_or(arg);
             Ok(Transformed::yes(func.call(args.into_iter().map(text).collect())))
         }
         other => Ok(Transformed::no(other)),

@@ -27,7 +27,7 @@ use rukh_functions::casts::numbers::number_cast;
 use rukh_functions::casts::read::read_cast;
 use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR, is_cast_to_text};
 use rukh_functions::casts::times::time_cast;
-use rukh_functions::functions::arithmetic::checked_operator;
+use rukh_functions::functions::arithmetic::operator_of;
 use rukh_functions::functions::interval_order::INTERVAL_ORDER;
 use rukh_functions::functions::regex::POINT_IS_ANY;
 use rukh_functions::functions::similar::OPENING;
@@ -115,7 +115,7 @@ fn print(expr: &Expr) -> Option<(String, Binding)> {
         Expr::Case(case) => case_expr(case),
         Expr::Cast(Cast { expr, field }) => cast(&printed(expr, Loosest)?, field),
         Expr::ScalarFunction(call) => {
-            if let (Some(op), [left, right]) = (checked_operator(&call.func), call.args.as_slice()) {
+            if let (Some(op), [left, right]) = (operator_of(&call.func), call.args.as_slice()) {
                 return binary_text(left, op, right);
             }
             match (call.name(), call.args.as_slice()) {

@@ -14,7 +14,7 @@ use rukh_planner::{
     CompareOp, Constant, Function, IndexExpression, OpaquePredicate, Operand, Predicate, TermId, TermKind,
 };
 
-use crate::expressions::{normalise, parse_predicate};
+use crate::expressions::{normalise, parse_predicate, typed_sql};
 use crate::index_terms::matched_text;
 use crate::regex_prefix::regex_prefixes;
 use rukh_functions::casts::numbers::number_cast;
@@ -50,7 +50,10 @@ pub(crate) fn index_expressions(table: &Table) -> (Vec<IndexExpression>, Vec<Str
             // Two spellings of one expression are told to be the same by their typed form.
             let matched = parse_predicate(table, sql);
             let matched = matched.map_or_else(|_| sql.clone(), |expr| matched_text(table, &expr));
-            normalised.push(matched);
+            normalised.push(match typed_sql(table, sql) {
+                Ok(typed) if has_other_digits(typed.ty, *ty) => format!("{sql} of before"),
+                _ => matched,
+            });
             let (sql, columns) = (sql.clone(), columns.clone());
             found.push(IndexExpression {
                 sql,
@@ -61,6 +64,13 @@ pub(crate) fn index_expressions(table: &Table) -> (Vec<IndexExpression>, Vec<Str
         }
     }
     (found, normalised)
+}
+
+/// Whether an expression that was stored gives numbers with other digits today: it was defined when quotients, roots and logarithms of
+/// decimals were not exact, has the values that it had, and is none that a condition asks for.
+pub(crate) fn has_other_digits(today: DataType, stored: DataType) -> bool {
+    today != stored
+        && (matches!(today, DataType::Numeric { .. }) || today.is_decimal() && !stored.is_decimal())
 }
 
 impl<'t> Translator<'t> {
@@ -550,6 +560,16 @@ pub(crate) fn widens(from: &DataType, to: &DataType) -> bool {
             },
         ) => s >= scale && p - s >= precision - scale,
         (from, to) if *to == DataType::NUMERIC && (from.is_integer() || from.is_decimal()) => true,
+        (
+            DataType::Decimal { precision, scale },
+            DataType::Numeric {
+                precision: p,
+                scale: s,
+            },
+        ) => s >= scale && p - s >= precision - scale,
+        (from, DataType::Numeric { precision, scale }) => {
+            digits(from).is_some_and(|d| precision - scale >= d)
+        }
         (from, DataType::Decimal { precision, scale }) => {
             digits(from).is_some_and(|d| precision - scale >= d)
         }

@@ -27,7 +27,7 @@ use datafusion::logical_expr::{
 };
 use rukh_keys::ValueError;
 
-use crate::aggregates::intervals::{self, are_intervals, with_intervals};
+use crate::aggregates::intervals::{self, are_intervals};
 use crate::aggregates::recomputed::Recomputed;
 use crate::forms::intervals::INTERVAL;
 use crate::functions::undefined::undefined_function;
@@ -38,10 +38,7 @@ pub fn aggregates() -> Vec<Arc<AggregateUDF>> {
     ALL.iter()
         .map(|measure| {
             let usual = measure.is_mean().then(avg_udaf);
-            let signature = match &usual {
-                Some(usual) => with_intervals(usual.signature()),
-                None => Signature::user_defined(Volatility::Immutable),
-            };
+            let signature = Signature::user_defined(Volatility::Immutable);
             Arc::new(AggregateUDF::from(FloatAggregate {
                 measure,
                 signature,

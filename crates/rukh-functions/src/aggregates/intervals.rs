@@ -14,18 +14,12 @@ use datafusion::arrow::datatypes::{
 };
 use datafusion::common::ScalarValue;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::logical_expr::Accumulator;
 use datafusion::logical_expr::utils::format_state_name;
-use datafusion::logical_expr::{Accumulator, Signature, TypeSignature};
 
 use crate::forms::intervals::{INTERVAL, order_of, out_of_range};
 use crate::functions::interval_scale::scaled;
 use rukh_error::SqlError;
-
-/// Returns a signature that takes an interval, too.
-pub(super) fn with_intervals(usual: &Signature) -> Signature {
-    let of_interval = TypeSignature::Exact(vec![INTERVAL]);
-    Signature::one_of(vec![usual.type_signature.clone(), of_interval], usual.volatility)
-}
 
 /// Whether these are the arguments of an aggregate of intervals.
 pub(super) fn are_intervals(arguments: &[FieldRef]) -> bool {

@@ -1,48 +1,69 @@
-//! `sum` of integers that fails where BIGINT does not hold it: DataFusion's begins anew at the other end. A sum of floats
-//! fails where it overflows, NaN in it has no sign, and over a frame that moves it is computed anew.
+//! `sum`, where DataFusion's is not PostgreSQL's.
 //!
-//! A sum that leaves BIGINT on its way fails, too, where rows are summed by group, or by several threads, and sums of theirs.
+//! | sum of                | DataFusion                          | here                                             |
+//! |-----------------------|-------------------------------------|--------------------------------------------------|
+//! | SMALLINT, INTEGER     | BIGINT, begins anew at the other end | BIGINT; 22003 where it does not hold the sum     |
+//! | BIGINT                | the same                            | NUMERIC                                          |
+//! | floats                | infinite, NaN with a sign           | 22003 where it overflows, NaN without one; over a frame that moves it is computed anew |
+//! | intervals             | none                                | an interval                                      |
 
 #![warn(clippy::arithmetic_side_effects)]
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int64Array};
-use datafusion::arrow::compute::{not, nullif, prep_null_mask_filter};
-use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef, Float64Type, Int64Type};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, Decimal128Array, Float64Array, Int64Array,
+};
+use datafusion::arrow::compute::{cast, not, nullif, prep_null_mask_filter};
+use datafusion::arrow::datatypes::{
+    DECIMAL128_MAX_PRECISION, DataType as ArrowType, Decimal128Type, Field, FieldRef, Float64Type, Int32Type,
+    Int64Type,
+};
+use datafusion::common::utils::SingleRowListArrayBuilder;
 use datafusion::common::{DataFusionError, ScalarValue};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::functions_aggregate::sum::sum_udaf;
-use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::utils::AggregateOrderSensitivity;
+use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, Expr, GroupsAccumulator, Operator, ReversedUDAF,
-    SetMonotonicity, Signature,
+    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF, SetMonotonicity,
+    Signature, Volatility,
 };
 use rukh_keys::ValueError;
 
-use crate::aggregates::intervals::{self, are_intervals, with_intervals};
+use crate::aggregates::intervals::{self, are_intervals};
 use crate::aggregates::recomputed::Recomputed;
+use crate::forms::intervals::INTERVAL;
+use crate::functions::undefined::undefined_function;
+use crate::signatures::overloaded::INT8_DIGITS;
 use rukh_error::SqlError;
 
 /// Returns the aggregate that replaces DataFusion's.
 pub fn sum() -> Arc<AggregateUDF> {
     let usual = sum_udaf();
-    let signature = with_intervals(usual.signature());
+    let signature = Signature::user_defined(Volatility::Immutable);
     Arc::new(AggregateUDF::from(Sum { usual, signature }))
 }
 
-/// DataFusion's `sum`, but for BIGINT, which all integers are summed as, floats and intervals.
+/// DataFusion's `sum`, but for integers, floats and intervals.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Sum {
     usual: Arc<AggregateUDF>,
     signature: Signature,
 }
 
-/// Whether it is BIGINT that is summed, each value once for each row.
+/// The type of sums of BIGINTs.
+const OF_BIGINTS: ArrowType = ArrowType::Decimal128(DECIMAL128_MAX_PRECISION, 0);
+
+/// Whether it is integers that are summed.
+fn are_integers(fields: &[FieldRef]) -> bool {
+    matches!(fields, [field] if field.data_type().is_integer())
+}
+
+/// Whether it is integers that are summed, each value once for each row.
 fn is_checked(arguments: &AccumulatorArgs<'_>) -> bool {
-    !arguments.is_distinct && *arguments.return_field.data_type() == ArrowType::Int64
+    !arguments.is_distinct && are_integers(arguments.expr_fields)
 }
 
 /// Whether it is floats that are summed, each value once for each row.
@@ -59,13 +80,39 @@ impl AggregateUDFImpl for Sum {
         &self.signature
     }
 
+    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
+        let [ty] = types else {
+            return Err(undefined_function(self.name(), types));
+        };
+        Ok(vec![match ty {
+            ArrowType::Int8 | ArrowType::Int16 | ArrowType::Int32 | ArrowType::UInt8 | ArrowType::UInt16 => {
+                ArrowType::Int32
+            }
+            ArrowType::Int64 | ArrowType::UInt32 | ArrowType::Null => ArrowType::Int64,
+            ArrowType::UInt64 => ArrowType::Decimal128(INT8_DIGITS.saturating_add(1), 0),
+            ArrowType::Decimal128(..) | ArrowType::Decimal256(..) => ty.clone(),
+            ArrowType::Interval(_) | ArrowType::Duration(_) => INTERVAL,
+            ty if ty.is_floating() => ArrowType::Float64,
+            _ => return Err(undefined_function(self.name(), types)),
+        }])
+    }
+
     fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
-        self.usual.return_type(types)
+        match types {
+            [ArrowType::Int32] => Ok(ArrowType::Int64),
+            [ArrowType::Int64] => Ok(OF_BIGINTS),
+            [ArrowType::Interval(_)] => Ok(INTERVAL),
+            _ => self.usual.return_type(types),
+        }
     }
 
     fn accumulator(&self, arguments: AccumulatorArgs<'_>) -> DataFusionResult<Box<dyn Accumulator>> {
         match is_checked(&arguments) {
-            true => Ok(Box::new(IntegerSum::default())),
+            true => Ok(Box::new(IntegerSum::of(&arguments))),
+            false if are_integers(arguments.expr_fields) => Ok(Box::new(DistinctSum {
+                ty: arguments.return_field.data_type().clone(),
+                seen: HashSet::new(),
+            })),
             false if is_float(&arguments) => Ok(Box::new(FloatSum::default())),
             false if are_intervals(arguments.expr_fields) => {
                 Ok(Box::new(intervals::Total::new(false, arguments.is_distinct)?))
@@ -75,14 +122,25 @@ impl AggregateUDFImpl for Sum {
     }
 
     fn state_fields(&self, arguments: StateFieldsArgs<'_>) -> DataFusionResult<Vec<FieldRef>> {
-        match are_intervals(arguments.input_fields) {
-            true => Ok(intervals::state_fields(arguments.name)),
-            false => self.usual.state_fields(arguments),
+        match arguments.input_fields {
+            fields if are_intervals(fields) => Ok(intervals::state_fields(arguments.name)),
+            fields if are_integers(fields) => {
+                let name = format_state_name(arguments.name, "sum");
+                let ty = match arguments.is_distinct {
+                    false => arguments.return_field.data_type().clone(),
+                    true => ArrowType::new_list(ArrowType::Int64, true),
+                };
+                Ok(vec![Arc::new(Field::new(name, ty, true))])
+            }
+            _ => self.usual.state_fields(arguments),
         }
     }
 
     fn groups_accumulator_supported(&self, arguments: AccumulatorArgs<'_>) -> bool {
-        !are_intervals(arguments.expr_fields) && self.usual.groups_accumulator_supported(arguments)
+        let is_distinct = arguments.is_distinct && are_integers(arguments.expr_fields);
+        !is_distinct
+            && !are_intervals(arguments.expr_fields)
+            && self.usual.groups_accumulator_supported(arguments)
     }
 
     fn create_groups_accumulator(
@@ -92,15 +150,13 @@ impl AggregateUDFImpl for Sum {
         if is_float(&arguments) {
             return Ok(Box::new(FloatSums::default()));
         }
-        let is_checked = is_checked(&arguments);
-        let usual = self.usual.create_groups_accumulator(arguments)?;
-        match is_checked {
+        match is_checked(&arguments) {
             true => Ok(Box::new(IntegerSums {
+                ty: arguments.return_field.data_type().clone(),
                 sums: Vec::new(),
                 seen: Vec::new(),
-                usual,
             })),
-            false => Ok(usual),
+            false => self.usual.create_groups_accumulator(arguments),
         }
     }
 
@@ -109,7 +165,7 @@ impl AggregateUDFImpl for Sum {
         arguments: AccumulatorArgs<'_>,
     ) -> DataFusionResult<Box<dyn Accumulator>> {
         match is_checked(&arguments) {
-            true => Ok(Box::new(IntegerSum::default())),
+            true => Ok(Box::new(IntegerSum::of(&arguments))),
             false if is_float(&arguments) => Ok(Box::new(Recomputed::new(FloatSum::default))),
             false if are_intervals(arguments.expr_fields) => {
                 Ok(Box::new(intervals::Total::new(false, arguments.is_distinct)?))
@@ -126,24 +182,6 @@ impl AggregateUDFImpl for Sum {
         ReversedUDAF::Identical
     }
 
-    /// `sum(a + 1)` is `sum(a) + 1 * count(a)`; of decimals the count would have to fit into the type of the 1.
-    fn simplify_expr_op_literal(
-        &self,
-        call: &AggregateFunction,
-        argument: &Expr,
-        operator: Operator,
-        literal: &Expr,
-        is_left: bool,
-    ) -> DataFusionResult<Option<Expr>> {
-        match literal {
-            Expr::Literal(ScalarValue::Int64(_), _) => {
-                let usual = self.usual.inner();
-                usual.simplify_expr_op_literal(call, argument, operator, literal, is_left)
-            }
-            _ => Ok(None),
-        }
-    }
-
     fn set_monotonicity(&self, ty: &ArrowType) -> SetMonotonicity {
         self.usual.inner().set_monotonicity(ty)
     }
@@ -153,11 +191,67 @@ fn too_large() -> DataFusionError {
     DataFusionError::External(Box::new(SqlError::statement("22003", "bigint out of range")))
 }
 
+/// Returns a sum in the type of the result.
+fn typed(sum: Option<i128>, ty: &ArrowType) -> DataFusionResult<ScalarValue> {
+    match ty {
+        ArrowType::Int64 => {
+            let sum = sum.map(i64::try_from).transpose().map_err(|_| too_large())?;
+            Ok(ScalarValue::Int64(sum))
+        }
+        _ => Ok(ScalarValue::Decimal128(sum, DECIMAL128_MAX_PRECISION, 0)),
+    }
+}
+
+/// Calls `add` with the integers, or sums of such, of an array, and their rows.
+fn each_integer(
+    values: &ArrayRef,
+    mut add: impl FnMut(usize, i128) -> DataFusionResult<()>,
+) -> DataFusionResult<()> {
+    if let Some(sums) = values.as_primitive_opt::<Decimal128Type>() {
+        let mut rows = sums.iter().enumerate();
+        return rows.try_for_each(|(row, sum)| sum.map_or(Ok(()), |sum| add(row, sum)));
+    }
+    if let Some(values) = values.as_primitive_opt::<Int32Type>() {
+        let mut rows = values.iter().enumerate();
+        return rows.try_for_each(|(row, value)| value.map_or(Ok(()), |value| add(row, i128::from(value))));
+    }
+    let mut rows = values.as_primitive::<Int64Type>().iter().enumerate();
+    rows.try_for_each(|(row, value)| value.map_or(Ok(()), |value| add(row, i128::from(value))))
+}
+
 /// The sum of rows, some of which may leave again.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct IntegerSum {
+    ty: ArrowType,
     sum: i128,
     rows: u64,
+}
+
+impl IntegerSum {
+    fn of(arguments: &AccumulatorArgs<'_>) -> Self {
+        IntegerSum {
+            ty: arguments.return_field.data_type().clone(),
+            sum: 0,
+            rows: 0,
+        }
+    }
+
+    /// Returns the sum of the values of an array.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "128 bits hold the sum of 2^64 numbers of 64 bits"
+    )]
+    fn sum_of(values: &ArrayRef) -> DataFusionResult<i128> {
+        if let Some(values) = values.as_primitive_opt::<Int64Type>() {
+            return Ok(sum_of(values));
+        }
+        let mut sum = 0;
+        each_integer(values, |_, value| {
+            sum += value;
+            Ok(())
+        })?;
+        Ok(sum)
+    }
 }
 
 impl Accumulator for IntegerSum {
@@ -167,8 +261,7 @@ impl Accumulator for IntegerSum {
     )]
     fn update_batch(&mut self, values: &[ArrayRef]) -> DataFusionResult<()> {
         for values in values {
-            let values = values.as_primitive::<Int64Type>();
-            self.sum += sum_of(values);
+            self.sum += IntegerSum::sum_of(values)?;
             self.rows += (values.len() - values.null_count()) as u64;
         }
         Ok(())
@@ -180,8 +273,7 @@ impl Accumulator for IntegerSum {
     )]
     fn retract_batch(&mut self, values: &[ArrayRef]) -> DataFusionResult<()> {
         for values in values {
-            let values = values.as_primitive::<Int64Type>();
-            self.sum -= sum_of(values);
+            self.sum -= IntegerSum::sum_of(values)?;
             self.rows -= (values.len() - values.null_count()) as u64;
         }
         Ok(())
@@ -192,11 +284,7 @@ impl Accumulator for IntegerSum {
     }
 
     fn evaluate(&mut self) -> DataFusionResult<ScalarValue> {
-        let sum = match self.rows {
-            0 => None,
-            _ => Some(i64::try_from(self.sum).map_err(|_| too_large())?),
-        };
-        Ok(ScalarValue::Int64(sum))
+        typed((self.rows > 0).then_some(self.sum), &self.ty)
     }
 
     fn size(&self) -> usize {
@@ -209,6 +297,49 @@ impl Accumulator for IntegerSum {
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> DataFusionResult<()> {
         self.update_batch(states)
+    }
+}
+
+/// The sum of integers each of which counts once.
+#[derive(Debug)]
+struct DistinctSum {
+    ty: ArrowType,
+    seen: HashSet<i64>,
+}
+
+impl DistinctSum {
+    fn add(&mut self, values: &ArrayRef) -> DataFusionResult<()> {
+        each_integer(values, |_, value| {
+            self.seen.extend(i64::try_from(value));
+            Ok(())
+        })
+    }
+}
+
+impl Accumulator for DistinctSum {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> DataFusionResult<()> {
+        values.iter().try_for_each(|values| self.add(values))
+    }
+
+    fn evaluate(&mut self) -> DataFusionResult<ScalarValue> {
+        let sum = self.seen.iter().map(|value| i128::from(*value)).sum();
+        typed((!self.seen.is_empty()).then_some(sum), &self.ty)
+    }
+
+    fn size(&self) -> usize {
+        size_of_val(self).saturating_add(self.seen.capacity().saturating_mul(size_of::<i64>()))
+    }
+
+    fn state(&mut self) -> DataFusionResult<Vec<ScalarValue>> {
+        let values: ArrayRef = Arc::new(Int64Array::from_iter_values(self.seen.iter().copied()));
+        Ok(vec![SingleRowListArrayBuilder::new(values).build_list_scalar()])
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> DataFusionResult<()> {
+        let lists = states
+            .iter()
+            .flat_map(|lists| lists.as_list::<i32>().iter().flatten());
+        lists.into_iter().try_for_each(|values| self.add(&values))
     }
 }
 
@@ -348,22 +479,20 @@ fn sum_of(values: &Int64Array) -> i128 {
 
 /// The sums of groups.
 struct IntegerSums {
-    sums: Vec<i64>,
+    ty: ArrowType,
+    sums: Vec<i128>,
     /// By group, whether a row was seen that is not NULL.
     seen: Vec<bool>,
-    /// Makes states of single rows.
-    usual: Box<dyn GroupsAccumulator>,
 }
 
 impl IntegerSums {
-    fn add(&mut self, group: usize, value: i64) -> DataFusionResult<()> {
-        let (sum, is_too_large) = self.sums[group].overflowing_add(value);
-        if is_too_large {
-            return Err(too_large());
-        }
-        self.sums[group] = sum;
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "128 bits hold the sum of 2^64 numbers of 64 bits"
+    )]
+    fn add(&mut self, group: usize, value: i128) {
+        self.sums[group] += value;
         self.seen[group] = true;
-        Ok(())
     }
 }
 
@@ -378,18 +507,12 @@ impl GroupsAccumulator for IntegerSums {
         self.sums.resize(count, 0);
         self.seen.resize(count, false);
         for values in values {
-            let values = values.as_primitive::<Int64Type>();
-            if values.null_count() == 0 && filter.is_none() {
-                let mut rows = groups.iter().zip(values.values());
-                rows.try_for_each(|(group, value)| self.add(*group, *value))?;
-                continue;
-            }
-            let passes = |row: usize| filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row));
-            for (row, group) in groups.iter().enumerate() {
-                if values.is_valid(row) && passes(row) {
-                    self.add(*group, values.value(row))?;
+            each_integer(values, |row, value| {
+                if filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row)) {
+                    self.add(groups[row], value);
                 }
-            }
+                Ok(())
+            })?;
         }
         Ok(())
     }
@@ -397,15 +520,24 @@ impl GroupsAccumulator for IntegerSums {
     fn evaluate(&mut self, emit_to: EmitTo) -> DataFusionResult<ArrayRef> {
         let sums = emit_to.take_needed(&mut self.sums);
         let seen = emit_to.take_needed(&mut self.seen);
-        Ok(Arc::new(Int64Array::new(sums.into(), Some(seen.into()))))
+        if self.ty == ArrowType::Int64 {
+            let sums = sums
+                .into_iter()
+                .map(i64::try_from)
+                .collect::<Result<Vec<i64>, _>>();
+            let sums = sums.map_err(|_| too_large())?;
+            return Ok(Arc::new(Int64Array::new(sums.into(), Some(seen.into()))));
+        }
+        let sums = Decimal128Array::new(sums.into(), Some(seen.into()));
+        Ok(Arc::new(sums.with_data_type(self.ty.clone())))
     }
 
     fn state(&mut self, emit_to: EmitTo) -> DataFusionResult<Vec<ArrayRef>> {
         Ok(vec![self.evaluate(emit_to)?])
     }
 
-    fn merge_batch(&mut self, states: &[ArrayRef], groups: &[usize], count: usize) -> DataFusionResult<()> {
-        self.update_batch(states, groups, None, count)
+    fn merge_batch(&mut self, values: &[ArrayRef], groups: &[usize], count: usize) -> DataFusionResult<()> {
+        self.update_batch(values, groups, None, count)
     }
 
     fn convert_to_state(
@@ -413,15 +545,19 @@ impl GroupsAccumulator for IntegerSums {
         values: &[ArrayRef],
         filter: Option<&BooleanArray>,
     ) -> DataFusionResult<Vec<ArrayRef>> {
-        self.usual.convert_to_state(values, filter)
+        let kept = |values: &ArrayRef| -> DataFusionResult<ArrayRef> {
+            let values = cast(values, &self.ty)?;
+            match filter {
+                None => Ok(values),
+                Some(filter) => Ok(nullif(&values, &not(&prep_null_mask_filter(filter))?)?),
+            }
+        };
+        values.iter().map(kept).collect()
     }
 
-    #[expect(
-        clippy::arithmetic_side_effects,
-        reason = "128 bits hold the sum of 2^64 numbers of 64 bits, and rows are counted in 64"
-    )]
     fn size(&self) -> usize {
-        self.sums.capacity() * size_of::<i64>() + self.seen.capacity()
+        let sums = self.sums.capacity().saturating_mul(size_of::<i128>());
+        sums.saturating_add(self.seen.capacity())
     }
 }
 

@@ -5,6 +5,7 @@
 //! |------------------------------|-----------------------|-------------------------------------------------------|
 //! | integers                     | `+ - * %`             | 22003 where the type does not hold the result         |
 //! | floats                       | `+ - * / %`           | 22003 for what overflows or vanishes, 22012 for `x / 0` |
+//! | decimals                     | `/`, long products    | NUMERIC (`exact`)                                     |
 //! | decimals, one side constant  | `* %`                 | DataFusion's; `x * 0` stays a product, of its type    |
 //!
 //! Processors give `Infinity * 0` and `Infinity - Infinity` as NaN with a sign. Arrow compares that as less than all
@@ -30,6 +31,7 @@ use datafusion::logical_expr::{
 use datafusion::physical_expr_common::datum::apply;
 use rukh_keys::ValueError;
 
+use crate::functions::exact::{exact_function, exact_operator};
 use crate::functions::undefined::undefined_function;
 use crate::types::data_type_of_arrow;
 use rukh_error::SqlError;
@@ -60,6 +62,11 @@ pub fn checked_operator(function: &ScalarUDF) -> Option<Operator> {
     inner.downcast_ref::<Checked>().map(|checked| checked.op)
 }
 
+/// Returns the operator that any function of an operator stands for.
+pub fn operator_of(function: &ScalarUDF) -> Option<Operator> {
+    checked_operator(function).or_else(|| exact_operator(function))
+}
+
 /// Returns the function for `left op right`, or `None` where DataFusion's operator does as it should.
 pub fn checked_function(
     op: Operator,
@@ -68,6 +75,9 @@ pub fn checked_function(
     schema: &DFSchema,
 ) -> Option<Arc<ScalarUDF>> {
     let types = [left.get_type(schema).ok()?, right.get_type(schema).ok()?];
+    if let Some(exact) = exact_function(op, &types[0], &types[1]) {
+        return Some(exact);
+    }
     let is_constant = |expr: &Expr| matches!(expr, Expr::Literal(..) | Expr::Placeholder(_));
     let all = |test: fn(&ArrowType) -> bool| types.iter().all(|ty| test(ty) || ty.is_null());
     let any = |test: fn(&ArrowType) -> bool| types.iter().any(test);

@@ -4,7 +4,7 @@
 //! function of the name, which takes these types and gives that result, or one that is cast to it. A line whose names are types
 //! is computed by casts. A test compares the table with PostgreSQL's `pg_proc`.
 //!
-//! `round` and `trunc` of a DOUBLE to some digits are not PostgreSQL's: they are there as long as `avg` of integers is a DOUBLE.
+//! `round` and `trunc` of a DOUBLE to some digits are not PostgreSQL's: expressions that databases hold call them.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -13,13 +13,16 @@ use crate::casts::table::Kind;
 
 const FUNCTIONS: &str = "
 abs: (int2) int2, (int4) int4, (int8) int8, (float4) float4, (float8) float8, (numeric) numeric
+acosd asind atand cosd cotd sind tand: (float8) float8
 acos acosh asin asinh atan atanh cbrt cos cosh cot degrees radians sin sinh tan tanh: (float8) float8
-exp ln log10 sqrt sign: (float8) float8
-log: (float8) float8, (float8 float8) float8
-atan2 pow power: (float8 float8) float8
+exp ln log log10 sqrt sign: (float8) float8, (numeric) numeric
+log: (numeric numeric) numeric
+atan2 atan2d: (float8 float8) float8
+pow power: (float8 float8) float8, (numeric numeric) numeric
 ceil ceiling floor: (float8) float8, (numeric) numeric
 round trunc: (float8) float8, (numeric) numeric, (numeric int4) numeric, (float8 int4) float8
 div: (numeric numeric) numeric
+trim_scale: (numeric) numeric
 gcd lcm: (int4 int4) int4, (int8 int8) int8, (numeric numeric) numeric
 pi: () float8
 

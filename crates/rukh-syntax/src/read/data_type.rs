@@ -12,7 +12,8 @@ use rukh_error::SqlError;
 /// | `INT`, `INT4`, `INTEGER`              | INTEGER                    |
 /// | `FLOAT`, `FLOAT(25)` to `FLOAT(53)`   | DOUBLE                     |
 /// | `FLOAT(1)` to `FLOAT(24)`             | REAL                       |
-/// | `NUMERIC`, `DECIMAL` without digits   | DECIMAL(38,9)              |
+/// | `NUMERIC`, `DECIMAL` without digits   | NUMERIC                    |
+/// | `DECIMAL(p,s)` of more than 38 digits | NUMERIC(p,s)               |
 /// | `TEXT`, `STRING`, `VARCHAR`           | VARCHAR                    |
 /// | `BYTEA`, `VARBINARY`                  | VARBINARY                  |
 /// | `TIMESTAMPTZ`                         | TIMESTAMP WITH TIME ZONE   |

@@ -4,17 +4,17 @@
 //! |-----------------------|------------------|------------------------------------------------|
 //! | `1_000`               | `1000`           |                                                |
 //! | `1.5e3`, `2e-3`       | `1500.0`, `0.002` | an exponent makes a decimal, as in PostgreSQL   |
-//! | `1e300`, 39 digits …  | `1e300`, `…e0`   | no DECIMAL holds it; `casts` makes it a DOUBLE |
+//! | `1e300`, 39 digits …  | `1e300`, `…e0`   | no NUMERIC holds it; `casts` makes it a DOUBLE |
 
 #![warn(clippy::arithmetic_side_effects)]
 
-/// Most digits of a DECIMAL.
+/// Most digits of a NUMERIC before the point, and after it.
 const DIGITS_MAX: usize = 38;
 
 /// Returns the form of a number that is passed on, or `None` if it is the one written.
 #[expect(
     clippy::arithmetic_side_effects,
-    reason = "the exponent was bounded by the digits of a DECIMAL"
+    reason = "the exponent was bounded by the digits of a NUMERIC"
 )]
 pub(crate) fn settled(written: &str) -> Option<String> {
     let plain = written.replace('_', "");
@@ -24,7 +24,7 @@ pub(crate) fn settled(written: &str) -> Option<String> {
     };
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let has_exponent = mantissa.len() < plain.len();
-    if !has_exponent && significant(whole) + fraction.len() <= DIGITS_MAX {
+    if !has_exponent && fits(whole, fraction) {
         return (plain != written).then_some(plain);
     }
     Some(
@@ -41,10 +41,10 @@ pub fn is_double(settled: &str) -> bool {
     settled.contains(['e', 'E'])
 }
 
-/// Moves the point by `exponent` digits; `None` if that takes more digits than a DECIMAL has.
+/// Moves the point by `exponent` digits; `None` if that takes more digits than a NUMERIC has.
 #[expect(
     clippy::arithmetic_side_effects,
-    reason = "the exponent was bounded by the digits of a DECIMAL"
+    reason = "the exponent was bounded by the digits of a NUMERIC"
 )]
 fn shifted(whole: &str, fraction: &str, exponent: i64) -> Option<String> {
     if exponent.unsigned_abs() > DIGITS_MAX as u64 {
@@ -60,12 +60,12 @@ fn shifted(whole: &str, fraction: &str, exponent: i64) -> Option<String> {
     );
     let (whole, fraction) = digits.split_at(point.max(1) as usize);
     let fraction = if fraction.is_empty() { "0" } else { fraction };
-    (significant(whole) + fraction.len() <= DIGITS_MAX).then(|| format!("{whole}.{fraction}"))
+    fits(whole, fraction).then(|| format!("{whole}.{fraction}"))
 }
 
-/// Returns how many digits count before the point.
-fn significant(whole: &str) -> usize {
-    whole.trim_start_matches('0').len()
+/// Whether a NUMERIC holds a number.
+fn fits(whole: &str, fraction: &str) -> bool {
+    whole.trim_start_matches('0').len() <= DIGITS_MAX && fraction.len() <= DIGITS_MAX
 }
 
 #[cfg(test)]

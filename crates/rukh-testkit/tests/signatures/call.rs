@@ -220,7 +220,7 @@ impl<'a> Call<'a> {
             "anyelement" | "anycompatible" if has_array => of_array.to_owned(),
             "anyelement" | "anycompatible" | "anynonarray" => element.to_owned(),
             "\"any\"" => any(random).to_owned(),
-            "numeric" => "numeric(20,4)".to_owned(),
+            "numeric" if random.random_bool(0.5) => "numeric(20,4)".to_owned(),
             "character" => "char(5)".to_owned(),
             "character varying" => "varchar(6)".to_owned(),
             "integer[]" => "int[]".to_owned(),

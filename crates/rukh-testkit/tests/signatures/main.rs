@@ -174,7 +174,7 @@ fn asked(
 ///
 /// Those of DataFusion that are not in the table of signatures yet; `round` and `trunc` of a DOUBLE to some digits and `log` of two, which stand for those of NUMERIC as
 /// long as the means of integers, powers and logarithms are DOUBLE.
-const OTHER_SIGNATURES: [&str; 27] = [
+const OTHER_SIGNATURES: [&str; 26] = [
     "date_bin|1186 1083 1083|1083",
     "date_bin|1186 1083|1083",
     "date_bin|1186 1114|1114",
@@ -186,7 +186,6 @@ const OTHER_SIGNATURES: [&str; 27] = [
     "json_build_array||25",
     "json_build_object||25",
     "like_escape|25|25",
-    "log|701 701|701",
     "overlay|17 17 20 20|17",
     "overlay|17 17 20|17",
     "overlay|25 25 20 20|25",

@@ -6,7 +6,8 @@
 //! | `count(*)`, `count(a)`    | the rows, those where `a` is not NULL    |
 //! | `min(a)`, `max(a)` of integers, decimals, dates and times in vectors | the least, the greatest value; NULL if all rows are |
 //! | `sum(a)` of decimals      | the sum; NULL if all rows are            |
-//! | `sum(a)` of integers in vectors | the same in 64 bits, which must hold it |
+//! | `sum(a)` of SMALLINT and INTEGER in vectors | the same in 64 bits, which must hold it |
+//! | `sum(a)` of BIGINT in vectors | as of decimals |
 //! | `avg(a)` of decimals      | rows that are not NULL, and their sum; NULL if all rows are |
 //!
 //! Sums are exact: in 64 bits where the ends of the values prove that they fit, else in 128.
@@ -92,7 +93,10 @@ impl Summed {
                 })
             }
             ("sum", [sum @ DataType::Decimal128(_, scale)]) => {
-                let node = decimals.add(argument, schema)?;
+                let node = match argument.data_type(schema).ok()?.is_integer() {
+                    true => decimals.add_integers(argument, schema)?,
+                    false => decimals.add(argument, schema)?,
+                };
                 (decimals.scale(node) == Some(*scale)).then(|| Summed::Sum(node, (*sum).clone()))
             }
             ("sum", [DataType::Int64]) => decimals.add_integers(argument, schema).map(Summed::Integers),

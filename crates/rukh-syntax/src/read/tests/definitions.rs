@@ -89,7 +89,7 @@ fn type_names() {
         ("float(25)", "DOUBLE"),
         ("DOUBLE PRECISION", "DOUBLE"),
         ("DOUBLE", "DOUBLE"),
-        ("numeric", "DECIMAL(38,9)"),
+        ("numeric", "NUMERIC"),
         ("numeric(10)", "DECIMAL(10,0)"),
         ("DECIMAL(10,2)", "DECIMAL(10,2)"),
         ("TIME", "TIME"),

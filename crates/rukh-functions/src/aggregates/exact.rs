@@ -1,0 +1,711 @@
+//! Means, variances and standard deviations of integers and decimals, which are NUMERIC, exact to the digits that PostgreSQL gives.
+//!
+//! Sums of 128 bits (256 of NUMERICs) and of any size for squares take rows back that leave a frame. Of floats and intervals these
+//! aggregates are those of `floats`.
+
+#![warn(clippy::arithmetic_side_effects)]
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    Array, ArrayRef, ArrowNativeTypeOp, AsArray, BinaryArray, BooleanArray, Decimal128Array, Decimal256Array,
+    PrimitiveArray, UInt64Array,
+};
+use datafusion::arrow::datatypes::{
+    DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType as ArrowType, Decimal128Type,
+    Decimal256Type, DecimalType, Field, FieldRef, Int64Type, UInt64Type, i256,
+};
+use datafusion::common::ScalarValue;
+use datafusion::common::utils::SingleRowListArrayBuilder;
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF, Signature,
+    Volatility,
+};
+use num_bigint::BigInt;
+use rukh_error::SqlError;
+use rukh_keys::{DataType, NUMERIC_HALF};
+
+use crate::aggregates::recomputed::sliding;
+use crate::forms::intervals::INTERVAL;
+use crate::functions::undefined::undefined_function;
+use crate::numbers::Number;
+use crate::signatures::overloaded::{INT2_DIGITS, INT4_DIGITS, INT8_DIGITS};
+use crate::types::arrow_type;
+
+/// Returns the aggregates in the place of those of floats.
+pub fn aggregates(of_floats: Vec<Arc<AggregateUDF>>) -> Vec<Arc<AggregateUDF>> {
+    let exact = |usual: Arc<AggregateUDF>| {
+        let measure = MEASURES.iter().find(|(name, _)| *name == usual.name());
+        match measure {
+            None => usual,
+            Some((_, measure)) => Arc::new(AggregateUDF::from(Exact {
+                usual,
+                measure: *measure,
+                signature: Signature::user_defined(Volatility::Immutable),
+            })),
+        }
+    };
+    of_floats.into_iter().map(exact).collect()
+}
+
+const MEASURES: [(&str, Measure); 5] = [
+    ("avg", Measure::Mean),
+    ("var_pop", Measure::Variance { of_sample: false }),
+    ("var", Measure::Variance { of_sample: true }),
+    ("stddev_pop", Measure::Deviation { of_sample: false }),
+    ("stddev", Measure::Deviation { of_sample: true }),
+];
+
+/// What is told of the values of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Measure {
+    Mean,
+    Variance { of_sample: bool },
+    Deviation { of_sample: bool },
+}
+
+impl Measure {
+    /// Returns the measure of `count` values by their sum and the sum of their squares.
+    fn of(self, count: u64, sum: &Number, squares: impl FnOnce() -> Number) -> DataFusionResult<ScalarValue> {
+        let least = match self {
+            Measure::Variance { of_sample: true } | Measure::Deviation { of_sample: true } => 2,
+            _ => 1,
+        };
+        let value = match self {
+            _ if count < least => None,
+            Measure::Mean => Some(
+                sum.divided_by(&Number::of_i128(i128::from(count), 0))
+                    .map_err(external)?,
+            ),
+            Measure::Variance { of_sample } => Some(Number::variance(sum, &squares(), count, of_sample)),
+            Measure::Deviation { of_sample } => {
+                Some(Number::variance(sum, &squares(), count, of_sample).deviation())
+            }
+        };
+        numeric(value.as_ref())
+    }
+}
+
+fn external(error: SqlError) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+fn result_type() -> ArrowType {
+    arrow_type(&DataType::NUMERIC)
+}
+
+/// Returns a number as NUMERIC.
+fn numeric(number: Option<&Number>) -> DataFusionResult<ScalarValue> {
+    let ArrowType::Decimal256(precision, scale) = result_type() else {
+        return Err(DataFusionError::Internal("NUMERIC has 256 bits".to_string()));
+    };
+    let value = number
+        .map(|number| number.to_i256(scale))
+        .transpose()
+        .map_err(external)?;
+    Ok(ScalarValue::Decimal256(value, precision, scale))
+}
+
+/// Whether it is integers or decimals that are told of.
+fn is_exact(ty: &ArrowType) -> bool {
+    ty.is_signed_integer() || matches!(ty, ArrowType::Decimal128(..) | ArrowType::Decimal256(..))
+}
+
+fn of_exact(fields: &[FieldRef]) -> Option<&ArrowType> {
+    match fields {
+        [field] if is_exact(field.data_type()) => Some(field.data_type()),
+        _ => None,
+    }
+}
+
+fn scale_of(ty: &ArrowType) -> i8 {
+    match ty {
+        ArrowType::Decimal128(_, scale) | ArrowType::Decimal256(_, scale) => *scale,
+        _ => 0,
+    }
+}
+
+/// An aggregate of numbers.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Exact {
+    /// That of floats and intervals.
+    usual: Arc<AggregateUDF>,
+    measure: Measure,
+    signature: Signature,
+}
+
+impl AggregateUDFImpl for Exact {
+    fn name(&self) -> &str {
+        self.usual.name()
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.usual.aliases()
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    /// Integers are summed as decimals.
+    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
+        let [ty] = types else {
+            return Err(undefined_function(self.name(), types));
+        };
+        Ok(vec![match ty {
+            ArrowType::Decimal128(..) | ArrowType::Decimal256(..) => ty.clone(),
+            ArrowType::Int8 | ArrowType::Int16 => ArrowType::Decimal128(INT2_DIGITS, 0),
+            ArrowType::Int32 => ArrowType::Decimal128(INT4_DIGITS, 0),
+            ArrowType::Int64 => ArrowType::Decimal128(INT8_DIGITS, 0),
+            ArrowType::UInt8 | ArrowType::UInt16 | ArrowType::UInt32 | ArrowType::UInt64 => {
+                ArrowType::Decimal128(INT8_DIGITS.saturating_add(1), 0)
+            }
+            ArrowType::Interval(_) | ArrowType::Duration(_) if self.measure == Measure::Mean => INTERVAL,
+            ty if ty.is_floating() || ty.is_null() => ArrowType::Float64,
+            _ => return Err(undefined_function(self.name(), types)),
+        }])
+    }
+
+    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        match types {
+            [ty] if is_exact(ty) => Ok(result_type()),
+            _ => self.usual.return_type(types),
+        }
+    }
+
+    fn accumulator(&self, arguments: AccumulatorArgs<'_>) -> DataFusionResult<Box<dyn Accumulator>> {
+        let Some(ty) = of_exact(arguments.expr_fields) else {
+            return self.usual.accumulator(arguments);
+        };
+        let scale = scale_of(ty);
+        if arguments.is_distinct {
+            return Ok(Box::new(Distinct {
+                measure: self.measure,
+                ty: ty.clone(),
+                seen: HashSet::new(),
+            }));
+        }
+        Ok(match (self.measure, ty) {
+            (Measure::Mean, ArrowType::Decimal256(..)) => Box::new(Mean::<Decimal256Type>::new(scale)),
+            (Measure::Mean, _) => Box::new(Mean::<Decimal128Type>::new(scale)),
+            (measure, _) => Box::new(Spread::new(measure, scale)),
+        })
+    }
+
+    fn create_sliding_accumulator(
+        &self,
+        arguments: AccumulatorArgs<'_>,
+    ) -> DataFusionResult<Box<dyn Accumulator>> {
+        match of_exact(arguments.expr_fields) {
+            Some(_) => self.accumulator(arguments),
+            None => sliding(&self.usual, arguments),
+        }
+    }
+
+    fn state_fields(&self, arguments: StateFieldsArgs<'_>) -> DataFusionResult<Vec<FieldRef>> {
+        let Some(ty) = of_exact(arguments.input_fields) else {
+            return self.usual.state_fields(arguments);
+        };
+        let field = |part: &str, ty: ArrowType| {
+            Arc::new(Field::new(format_state_name(arguments.name, part), ty, true))
+        };
+        if arguments.is_distinct {
+            let values = Field::new_list_field(ty.clone(), true);
+            return Ok(vec![field("values", ArrowType::List(Arc::new(values)))]);
+        }
+        Ok(match self.measure {
+            Measure::Mean => vec![field("count", ArrowType::UInt64), field("sum", sum_type(ty))],
+            _ => vec![
+                field("count", ArrowType::UInt64),
+                field("sum", ArrowType::Binary),
+                field("squares", ArrowType::Binary),
+                field("digits", ArrowType::Int64),
+            ],
+        })
+    }
+
+    fn groups_accumulator_supported(&self, arguments: AccumulatorArgs<'_>) -> bool {
+        match of_exact(arguments.expr_fields) {
+            Some(_) => self.measure == Measure::Mean && !arguments.is_distinct,
+            None => self.usual.groups_accumulator_supported(arguments),
+        }
+    }
+
+    fn create_groups_accumulator(
+        &self,
+        arguments: AccumulatorArgs<'_>,
+    ) -> DataFusionResult<Box<dyn GroupsAccumulator>> {
+        let Some(ty) = of_exact(arguments.expr_fields) else {
+            return self.usual.create_groups_accumulator(arguments);
+        };
+        let scale = scale_of(ty);
+        Ok(match ty {
+            ArrowType::Decimal256(..) => Box::new(Means::<Decimal256Type>::new(scale)),
+            _ => Box::new(Means::<Decimal128Type>::new(scale)),
+        })
+    }
+
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        AggregateOrderSensitivity::Insensitive
+    }
+
+    fn reverse_expr(&self) -> ReversedUDAF {
+        ReversedUDAF::Identical
+    }
+}
+
+/// The type of a sum of values of a type.
+fn sum_type(ty: &ArrowType) -> ArrowType {
+    match ty {
+        ArrowType::Decimal256(_, scale) => ArrowType::Decimal256(DECIMAL256_MAX_PRECISION, *scale),
+        ty => ArrowType::Decimal128(DECIMAL128_MAX_PRECISION, scale_of(ty)),
+    }
+}
+
+/// Decimals of one width.
+trait Digits: DecimalType + std::fmt::Debug {
+    fn number(value: Self::Native, scale: i8) -> Number;
+}
+
+impl Digits for Decimal128Type {
+    fn number(value: i128, scale: i8) -> Number {
+        Number::of_i128(value, scale)
+    }
+}
+
+impl Digits for Decimal256Type {
+    fn number(value: i256, scale: i8) -> Number {
+        Number::of_i256(value, scale)
+    }
+}
+
+fn too_large() -> DataFusionError {
+    external(SqlError::statement("22003", "numeric field overflow"))
+}
+
+/// The mean of rows, some of which may leave again.
+#[derive(Debug)]
+struct Mean<T: Digits> {
+    scale: i8,
+    count: u64,
+    sum: T::Native,
+}
+
+impl<T: Digits> Mean<T> {
+    fn new(scale: i8) -> Self {
+        Mean {
+            scale,
+            count: 0,
+            sum: T::Native::ZERO,
+        }
+    }
+
+    fn add(&mut self, value: T::Native) -> DataFusionResult<()> {
+        self.sum = self.sum.add_checked(value).map_err(|_| too_large())?;
+        Ok(())
+    }
+
+    fn sum_array(&self) -> DataFusionResult<PrimitiveArray<T>> {
+        let sum = (self.count > 0).then_some(self.sum);
+        let sum: PrimitiveArray<T> = std::iter::once(sum).collect();
+        Ok(sum.with_precision_and_scale(T::MAX_PRECISION, self.scale)?)
+    }
+}
+
+impl<T: Digits> Accumulator for Mean<T> {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> DataFusionResult<()> {
+        for values in values {
+            let present = values.len().saturating_sub(values.null_count());
+            self.count = self.count.saturating_add(present as u64);
+            let mut values = values.as_primitive::<T>().iter().flatten();
+            values.try_for_each(|value| self.add(value))?;
+        }
+        Ok(())
+    }
+
+    fn retract_batch(&mut self, values: &[ArrayRef]) -> DataFusionResult<()> {
+        for values in values {
+            let present = values.len().saturating_sub(values.null_count());
+            self.count = self.count.saturating_sub(present as u64);
+            for value in values.as_primitive::<T>().iter().flatten() {
+                self.sum = self.sum.sub_checked(value).map_err(|_| too_large())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn supports_retract_batch(&self) -> bool {
+        true
+    }
+
+    fn evaluate(&mut self) -> DataFusionResult<ScalarValue> {
+        let sum = T::number(self.sum, self.scale);
+        Measure::Mean.of(self.count, &sum, || sum.clone())
+    }
+
+    fn size(&self) -> usize {
+        size_of_val(self)
+    }
+
+    fn state(&mut self) -> DataFusionResult<Vec<ScalarValue>> {
+        Ok(vec![
+            ScalarValue::UInt64(Some(self.count)),
+            ScalarValue::try_from_array(&self.sum_array()?, 0)?,
+        ])
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> DataFusionResult<()> {
+        let [counts, sums] = states else {
+            return Err(DataFusionError::Internal("a mean has two states".to_string()));
+        };
+        for count in counts.as_primitive::<UInt64Type>().iter().flatten() {
+            self.count = self.count.saturating_add(count);
+        }
+        let mut sums = sums.as_primitive::<T>().iter().flatten();
+        sums.try_for_each(|sum| self.add(sum))
+    }
+}
+
+/// The means of groups.
+struct Means<T: Digits> {
+    scale: i8,
+    counts: Vec<u64>,
+    sums: Vec<T::Native>,
+}
+
+impl<T: Digits> Means<T> {
+    fn new(scale: i8) -> Self {
+        Means {
+            scale,
+            counts: Vec::new(),
+            sums: Vec::new(),
+        }
+    }
+
+    fn resize(&mut self, count: usize) {
+        self.counts.resize(count, 0);
+        self.sums.resize(count, T::Native::ZERO);
+    }
+
+    fn add(&mut self, group: usize, count: u64, value: T::Native) -> DataFusionResult<()> {
+        self.counts[group] = self.counts[group].saturating_add(count);
+        self.sums[group] = self.sums[group].add_checked(value).map_err(|_| too_large())?;
+        Ok(())
+    }
+
+    fn sum_array(&self, sums: PrimitiveArray<T>) -> DataFusionResult<ArrayRef> {
+        Ok(Arc::new(
+            sums.with_precision_and_scale(T::MAX_PRECISION, self.scale)?,
+        ))
+    }
+}
+
+impl<T: Digits> GroupsAccumulator for Means<T> {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        groups: &[usize],
+        filter: Option<&BooleanArray>,
+        count: usize,
+    ) -> DataFusionResult<()> {
+        self.resize(count);
+        for values in values {
+            for (row, (value, group)) in values.as_primitive::<T>().iter().zip(groups).enumerate() {
+                let is_kept = filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row));
+                if let Some(value) = value.filter(|_| is_kept) {
+                    self.add(*group, 1, value)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn evaluate(&mut self, emit: EmitTo) -> DataFusionResult<ArrayRef> {
+        let (counts, sums) = (
+            emit.take_needed(&mut self.counts),
+            emit.take_needed(&mut self.sums),
+        );
+        let ArrowType::Decimal256(precision, scale) = result_type() else {
+            return Err(DataFusionError::Internal("NUMERIC has 256 bits".to_string()));
+        };
+        let means = counts.into_iter().zip(sums).map(|(count, sum)| {
+            let mean = (count > 0)
+                .then(|| T::number(sum, self.scale).divided_by(&Number::of_i128(i128::from(count), 0)));
+            mean.transpose()?.map(|mean| mean.to_i256(scale)).transpose()
+        });
+        let means = means
+            .collect::<Result<Decimal256Array, SqlError>>()
+            .map_err(external)?;
+        Ok(Arc::new(means.with_precision_and_scale(precision, scale)?))
+    }
+
+    fn state(&mut self, emit: EmitTo) -> DataFusionResult<Vec<ArrayRef>> {
+        let (counts, sums) = (
+            emit.take_needed(&mut self.counts),
+            emit.take_needed(&mut self.sums),
+        );
+        let sums = sums
+            .into_iter()
+            .zip(&counts)
+            .map(|(sum, count)| (*count > 0).then_some(sum));
+        let sums = self.sum_array(sums.collect())?;
+        Ok(vec![Arc::new(UInt64Array::from(counts)), sums])
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef], groups: &[usize], count: usize) -> DataFusionResult<()> {
+        self.resize(count);
+        let [counts, sums] = states else {
+            return Err(DataFusionError::Internal("a mean has two states".to_string()));
+        };
+        let states = counts
+            .as_primitive::<UInt64Type>()
+            .iter()
+            .zip(sums.as_primitive::<T>().iter());
+        for ((count, sum), group) in states.zip(groups) {
+            if let (Some(count), Some(sum)) = (count, sum) {
+                self.add(*group, count, sum)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn convert_to_state(
+        &self,
+        values: &[ArrayRef],
+        filter: Option<&BooleanArray>,
+    ) -> DataFusionResult<Vec<ArrayRef>> {
+        let [values] = values else {
+            return Err(DataFusionError::Internal("a mean is of one value".to_string()));
+        };
+        let is_kept = |row: usize| filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row));
+        let values = values.as_primitive::<T>().iter().enumerate();
+        let values: PrimitiveArray<T> = values
+            .map(|(row, value)| value.filter(|_| is_kept(row)))
+            .collect();
+        let counts = values.iter().map(|value| u64::from(value.is_some()));
+        let counts = UInt64Array::from_iter_values(counts);
+        Ok(vec![Arc::new(counts), self.sum_array(values)?])
+    }
+
+    fn size(&self) -> usize {
+        let counts = self.counts.capacity().saturating_mul(size_of::<u64>());
+        counts.saturating_add(self.sums.capacity().saturating_mul(size_of::<T::Native>()))
+    }
+}
+
+/// A sum of any size: most of it in 128 bits.
+#[derive(Clone, Debug, Default)]
+struct Sum {
+    small: i128,
+    large: BigInt,
+}
+
+#[expect(clippy::arithmetic_side_effects, reason = "numbers of any size")]
+impl Sum {
+    fn add(&mut self, value: i128) {
+        match self.small.checked_add(value) {
+            Some(small) => self.small = small,
+            None => {
+                self.large += self.small;
+                self.small = value;
+            }
+        }
+    }
+
+    /// Adds a product, or takes it away.
+    fn add_product(&mut self, left: i256, right: i256, is_taken: bool) {
+        let product = match (left.to_i128(), right.to_i128()) {
+            (Some(left), Some(right)) => left.checked_mul(right).filter(|product| *product != i128::MIN),
+            _ => None,
+        };
+        match product {
+            Some(product) => self.add(if is_taken { -product } else { product }),
+            None => {
+                let product = big(left) * big(right);
+                self.large += if is_taken { -product } else { product };
+            }
+        }
+    }
+
+    fn total(&self) -> BigInt {
+        &self.large + self.small
+    }
+}
+
+fn big(value: i256) -> BigInt {
+    BigInt::from_signed_bytes_le(&value.to_le_bytes())
+}
+
+/// Returns the values of an array that are not NULL.
+fn values_of(array: &ArrayRef) -> Vec<i256> {
+    match array.data_type() {
+        ArrowType::Decimal256(..) => array.as_primitive::<Decimal256Type>().iter().flatten().collect(),
+        _ => {
+            let values = array.as_primitive::<Decimal128Type>().iter().flatten();
+            values.map(i256::from_i128).collect()
+        }
+    }
+}
+
+/// The variance or standard deviation of rows, some of which may leave again.
+#[derive(Debug)]
+struct Spread {
+    measure: Measure,
+    scale: i8,
+    /// Most digits after the point that a value has shown.
+    digits: i64,
+    count: u64,
+    sum: Sum,
+    squares: Sum,
+}
+
+impl Spread {
+    fn new(measure: Measure, scale: i8) -> Self {
+        Spread {
+            measure,
+            scale,
+            digits: match scale.unsigned_abs() {
+                NUMERIC_HALF => 0,
+                digits => i64::from(digits),
+            },
+            count: 0,
+            sum: Sum::default(),
+            squares: Sum::default(),
+        }
+    }
+
+    /// Adds a value, or takes it away.
+    fn add(&mut self, value: i256, is_taken: bool) {
+        // A NUMERIC without digits shows those that it has.
+        if self.scale.unsigned_abs() == NUMERIC_HALF {
+            self.digits = self.digits.max(Number::of_i256(value, self.scale).scale());
+        }
+        self.count = match is_taken {
+            false => self.count.saturating_add(1),
+            true => self.count.saturating_sub(1),
+        };
+        self.sum.add_product(value, i256::ONE, is_taken);
+        self.squares.add_product(value, value, is_taken);
+    }
+
+    fn take(&mut self, values: &[ArrayRef], is_taken: bool) {
+        for value in values.iter().flat_map(values_of) {
+            self.add(value, is_taken);
+        }
+    }
+}
+
+impl Accumulator for Spread {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> DataFusionResult<()> {
+        self.take(values, false);
+        Ok(())
+    }
+
+    fn retract_batch(&mut self, values: &[ArrayRef]) -> DataFusionResult<()> {
+        self.take(values, true);
+        Ok(())
+    }
+
+    fn supports_retract_batch(&self) -> bool {
+        true
+    }
+
+    fn evaluate(&mut self) -> DataFusionResult<ScalarValue> {
+        let scale = i64::from(self.scale);
+        let sum = Number::new(self.sum.total(), scale).rounded(self.digits);
+        let squares = || {
+            let squares = Number::new(self.squares.total(), scale.saturating_mul(2));
+            squares.rounded(self.digits.saturating_mul(2))
+        };
+        self.measure.of(self.count, &sum, squares)
+    }
+
+    fn size(&self) -> usize {
+        let large = |sum: &Sum| usize::try_from(sum.large.bits() / 8).unwrap_or(usize::MAX);
+        size_of_val(self)
+            .saturating_add(large(&self.sum))
+            .saturating_add(large(&self.squares))
+    }
+
+    fn state(&mut self) -> DataFusionResult<Vec<ScalarValue>> {
+        let bytes = |sum: &Sum| ScalarValue::Binary(Some(sum.total().to_signed_bytes_le()));
+        Ok(vec![
+            ScalarValue::UInt64(Some(self.count)),
+            bytes(&self.sum),
+            bytes(&self.squares),
+            ScalarValue::Int64(Some(self.digits)),
+        ])
+    }
+
+    #[expect(clippy::arithmetic_side_effects, reason = "numbers of any size")]
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> DataFusionResult<()> {
+        let [counts, sums, squares, digits] = states else {
+            return Err(DataFusionError::Internal(
+                "a variance has four states".to_string(),
+            ));
+        };
+        for count in counts.as_primitive::<UInt64Type>().iter().flatten() {
+            self.count = self.count.saturating_add(count);
+        }
+        let digits = digits.as_primitive::<Int64Type>().iter().flatten().max();
+        self.digits = self.digits.max(digits.unwrap_or_default());
+        let total = |states: &ArrayRef| -> BigInt {
+            let states: &BinaryArray = states.as_binary();
+            states.iter().flatten().map(BigInt::from_signed_bytes_le).sum()
+        };
+        self.sum.large += total(sums);
+        self.squares.large += total(squares);
+        Ok(())
+    }
+}
+
+/// The measure of values each of which counts once.
+#[derive(Debug)]
+struct Distinct {
+    measure: Measure,
+    ty: ArrowType,
+    seen: HashSet<i256>,
+}
+
+impl Accumulator for Distinct {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> DataFusionResult<()> {
+        self.seen.extend(values.iter().flat_map(values_of));
+        Ok(())
+    }
+
+    fn evaluate(&mut self) -> DataFusionResult<ScalarValue> {
+        let mut spread = Spread::new(self.measure, scale_of(&self.ty));
+        self.seen.iter().for_each(|value| spread.add(*value, false));
+        spread.evaluate()
+    }
+
+    fn size(&self) -> usize {
+        size_of_val(self).saturating_add(self.seen.capacity().saturating_mul(size_of::<i256>()))
+    }
+
+    fn state(&mut self) -> DataFusionResult<Vec<ScalarValue>> {
+        let values: ArrayRef = match &self.ty {
+            ArrowType::Decimal256(..) => {
+                let values = Decimal256Array::from_iter_values(self.seen.iter().copied());
+                Arc::new(values.with_data_type(self.ty.clone()))
+            }
+            ty => {
+                let values = self.seen.iter().filter_map(|value| value.to_i128());
+                Arc::new(Decimal128Array::from_iter_values(values).with_data_type(ty.clone()))
+            }
+        };
+        Ok(vec![SingleRowListArrayBuilder::new(values).build_list_scalar()])
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> DataFusionResult<()> {
+        for lists in states {
+            let lists = lists.as_list::<i32>().iter().flatten();
+            lists.for_each(|values| self.seen.extend(values_of(&values)));
+        }
+        Ok(())
+    }
+}
