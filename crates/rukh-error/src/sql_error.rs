@@ -159,6 +159,7 @@ fn value_sqlstate(error: &ValueError) -> &'static str {
         | ValueError::FloatOverflow
         | ValueError::FloatUnderflow
         | ValueError::NumericOverflow { .. } => "22003",
+        ValueError::NotFinite => "0A000",
         ValueError::DateTimeOutOfRange { .. } | ValueError::MomentOutOfRange { .. } => "22008",
         ValueError::DivisionByZero => "22012",
         ValueError::TooLong { .. } => "22001",

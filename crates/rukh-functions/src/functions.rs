@@ -5,12 +5,13 @@ pub mod ages;
 pub mod arithmetic;
 pub mod arrays;
 pub mod bounded;
+pub mod by_row;
 pub mod byte_length;
 pub mod cast_apart;
 pub mod characters;
 pub mod clock;
 pub mod date_trunc;
-pub mod degrees;
+mod degrees;
 pub mod encoding;
 pub mod exact;
 pub mod extract;
@@ -71,7 +72,7 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         Arc::new(substr.with_aliases(["string_agg_joined"])),
     ];
     ours.into_iter()
-        .chain(degrees::functions())
+        .chain(by_row::functions())
         .chain(exact::functions())
         .chain(exact::beside(float_functions::functions().collect()))
         .chain(exact::beside(vec![rounding::round(), math::trunc(), sign]))

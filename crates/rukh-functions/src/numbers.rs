@@ -79,7 +79,7 @@ impl Number {
     }
 
     /// Leaves out zeros at the end of the digits after the point.
-    fn without_zeros(mut self) -> Self {
+    pub fn without_zeros(mut self) -> Self {
         let ten = BigInt::from(10);
         while self.scale > 0 {
             let shorter = &self.unscaled / &ten;
@@ -166,7 +166,8 @@ impl Number {
         self.unscaled.sign() == Sign::NoSign
     }
 
-    fn is_negative(&self) -> bool {
+    /// Whether it is less than zero.
+    pub fn is_negative(&self) -> bool {
         self.unscaled.sign() == Sign::Minus
     }
 
@@ -220,6 +221,11 @@ impl Number {
         let scale = self.scale.max(other.scale);
         let quotient = self.rounded(scale).unscaled / other.rounded(scale).unscaled;
         Ok(Number::new(quotient, 0))
+    }
+
+    /// Returns a whole number; `None` of others, and of those that 64 bits do not hold.
+    pub fn to_i64(&self) -> Option<i64> {
+        i64::try_from(&self.unscaled).ok().filter(|_| self.scale == 0)
     }
 
     /// Returns how many digits after the point it has.

@@ -40,6 +40,9 @@ pub enum ValueError {
         /// The digits after the point.
         scale: u8,
     },
+    /// A text is NaN or an infinity, which decimals do not hold (0A000).
+    #[error("NaN and infinity are not supported in type numeric")]
+    NotFinite,
     /// A date or time is well formed, but a field of it or the whole is out of range (22008).
     #[error("date/time field value out of range: \"{value}\"")]
     DateTimeOutOfRange {

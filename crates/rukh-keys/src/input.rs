@@ -133,13 +133,21 @@ impl DataType {
     }
 
     fn parse_decimal(&self, text: &str, precision: u8, scale: u8) -> Result<i128, ValueError> {
-        let number = DecimalText::parse(text.trim()).ok_or_else(|| self.syntax(text))?;
+        let number = DecimalText::parse(text.trim()).ok_or_else(|| self.no_number(text))?;
         let value = number.scaled(scale, decimal_max(precision));
         value.ok_or(ValueError::NumericOverflow { precision, scale })
     }
 
+    fn no_number(&self, text: &str) -> ValueError {
+        let word = text.trim().trim_start_matches(['-', '+']).to_ascii_lowercase();
+        match ["nan", "inf", "infinity"].contains(&word.as_str()) {
+            true => ValueError::NotFinite,
+            false => self.syntax(text),
+        }
+    }
+
     fn parse_numeric(&self, text: &str, precision: u8, scale: u8) -> Result<Vec<u8>, ValueError> {
-        let number = DecimalText::parse(text.trim()).ok_or_else(|| self.syntax(text))?;
+        let number = DecimalText::parse(text.trim()).ok_or_else(|| self.no_number(text))?;
         let form = form_of_digits(number.negative, &number.digits, number.exponent, scale);
         form.ok_or(ValueError::NumericOverflow { precision, scale })
     }

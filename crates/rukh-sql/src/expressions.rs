@@ -268,7 +268,7 @@ fn check_deterministic(expr: &Expr, what: &str) -> Result<(), SqlError> {
 
 /// Returns a stored predicate of a partial index as an expression on the table's columns.
 pub(crate) fn parse_predicate(table: &Table, sql: &str) -> Result<Expr, SqlError> {
-    Ok(typed_on(table, &parse_expression(sql)?)?.expr)
+    Ok(typed_sql(table, sql)?.expr)
 }
 
 /// Returns the text by which two typed expressions are told to be the same.

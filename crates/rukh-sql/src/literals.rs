@@ -27,18 +27,22 @@
 //! (DataFusion would compare texts). Literals compared with UUIDs and CHARs get their stored form.
 
 use std::borrow::Borrow;
+use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef, TimeUnit};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions::datetime;
-use datafusion::logical_expr::expr::{AggregateFunction, Case, InList, ScalarFunction, WindowFunction};
+use datafusion::logical_expr::expr::{
+    AggregateFunction, Case, InList, InSubquery, ScalarFunction, WindowFunction,
+};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::type_coercion::binary::type_union_coercion;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    Between, BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, ScalarUDF, binary_expr, cast, lit,
+    Between, BinaryExpr, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, ScalarUDF,
+    binary_expr, cast, lit,
 };
 use rukh_keys::DataType;
 
@@ -256,6 +260,7 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
                 .collect::<DataFusionResult<Vec<_>>>()?;
             Ok(Transformed::yes(Expr::InList(InList { expr, list, negated })))
         }
+        Expr::InSubquery(among) => among_doubles(among, schema),
         Expr::Cast(cast) => typed_casts::typed(cast, schema),
         Expr::Case(case) => typed_case(case, schema),
         // What EXTRACT is planned as; by name the function is found where it was replaced.
@@ -281,6 +286,27 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
         }
         other => Ok(Transformed::no(other)),
     }
+}
+
+/// Compares decimals and floats as DOUBLE, as beside `=`, where one of them is what a subquery gives.
+fn among_doubles(mut among: InSubquery, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
+    let given = among.subquery.subquery.schema().clone();
+    let types = (among.expr.get_type(schema)?, given.field(0).data_type());
+    let is_changed = match &types {
+        (decimal, float) if is_decimal(decimal) && float.is_floating() => {
+            among.expr = Box::new(double_of(&among.expr, schema));
+            true
+        }
+        (float, decimal) if float.is_floating() && is_decimal(decimal) => {
+            let column = Expr::Column(given.columns().swap_remove(0));
+            let plan = LogicalPlanBuilder::from(among.subquery.subquery.as_ref().clone());
+            let doubles = plan.project(vec![double_of(&column, &given)])?.build()?;
+            among.subquery = among.subquery.with_plan(Arc::new(doubles));
+            true
+        }
+        _ => false,
+    };
+    Ok(Transformed::new_transformed(Expr::InSubquery(among), is_changed))
 }
 
 /// Returns a comparison with a number that no decimal holds, exactly; `None` of all others.

@@ -14,7 +14,7 @@ use rukh_planner::{
     CompareOp, Constant, Function, IndexExpression, OpaquePredicate, Operand, Predicate, TermId, TermKind,
 };
 
-use crate::expressions::{normalise, parse_predicate, typed_sql};
+use crate::expressions::{normalise, typed_sql};
 use crate::index_terms::matched_text;
 use crate::regex_prefix::regex_prefixes;
 use rukh_functions::casts::numbers::number_cast;
@@ -48,11 +48,10 @@ pub(crate) fn index_expressions(table: &Table) -> (Vec<IndexExpression>, Vec<Str
             && !found.iter().any(|known| known.sql == *sql)
         {
             // Two spellings of one expression are told to be the same by their typed form.
-            let matched = parse_predicate(table, sql);
-            let matched = matched.map_or_else(|_| sql.clone(), |expr| matched_text(table, &expr));
             normalised.push(match typed_sql(table, sql) {
                 Ok(typed) if has_other_digits(typed.ty, *ty) => format!("{sql} of before"),
-                _ => matched,
+                Ok(typed) => matched_text(table, &typed.expr),
+                Err(_) => sql.clone(),
             });
             let (sql, columns) = (sql.clone(), columns.clone());
             found.push(IndexExpression {

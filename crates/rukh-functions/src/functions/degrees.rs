@@ -4,91 +4,48 @@
 //! in `float.c` of PostgreSQL.
 
 use std::f64::consts::PI;
-use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, AsArray, Float64Array};
-use datafusion::arrow::datatypes::{DataType as ArrowType, Float64Type};
 use datafusion::common::ScalarValue;
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
-};
 use rukh_error::SqlError;
 
-/// A function of one angle, or of a number or two that have one; `None` for what it does not take.
-type Compute = fn(f64, f64) -> Option<f64>;
+use crate::functions::by_row::{Compute, float};
 
-/// The functions, and how many arguments they have.
-const FUNCTIONS: [(&str, usize, Compute); 8] = [
-    ("sind", 1, |x, _| finite(x).map(sine)),
-    ("cosd", 1, |x, _| finite(x).map(|x| sine(90.0 - x.abs() % 360.0))),
-    ("tand", 1, |x, _| finite(x).map(|x| tangent(x, false))),
-    ("cotd", 1, |x, _| finite(x).map(|x| tangent(x, true))),
-    ("asind", 1, |x, _| unit(x).map(|x| arc_sine(x.abs()).copysign(x))),
-    ("acosd", 1, |x, _| unit(x).map(arc_cosine)),
-    ("atand", 1, |x, _| Some(x.atan() / 1_f64.atan() * 45.0)),
-    ("atan2d", 2, |y, x| Some(y.atan2(x) / 1_f64.atan() * 45.0)),
+/// The functions.
+pub(crate) const FUNCTIONS: [(&str, Compute); 8] = [
+    ("sind", |values| angle(float(values, 0)?, |x| finite(x).map(sine))),
+    ("cosd", |values| {
+        angle(float(values, 0)?, |x| finite(x).map(cosine))
+    }),
+    ("tand", |values| {
+        angle(float(values, 0)?, |x| finite(x).map(|x| tangent(x, false)))
+    }),
+    ("cotd", |values| {
+        angle(float(values, 0)?, |x| finite(x).map(|x| tangent(x, true)))
+    }),
+    ("asind", |values| {
+        angle(float(values, 0)?, |x| {
+            unit(x).map(|x| arc_sine(x.abs()).copysign(x))
+        })
+    }),
+    ("acosd", |values| {
+        angle(float(values, 0)?, |x| unit(x).map(arc_cosine))
+    }),
+    ("atand", |values| {
+        angle(float(values, 0)?, |x| Some(x.atan() / 1_f64.atan() * 45.0))
+    }),
+    ("atan2d", |values| {
+        let degrees = float(values, 0)?.atan2(float(values, 1)?) / 1_f64.atan() * 45.0;
+        Ok(ScalarValue::Float64(Some(degrees)))
+    }),
 ];
 
-/// Returns the functions.
-pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
-    FUNCTIONS.iter().enumerate().map(|(at, (_, arguments, _))| {
-        let signature = Signature::exact(vec![ArrowType::Float64; *arguments], Volatility::Immutable);
-        Arc::new(ScalarUDF::from(Degrees { at, signature }))
-    })
-}
-
-/// A function by its place among all.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Degrees {
-    at: usize,
-    signature: Signature,
-}
-
-impl ScalarUDFImpl for Degrees {
-    fn name(&self) -> &str {
-        FUNCTIONS[self.at].0
+/// Computes an angle; NaN has that of NaN. Fails with 22003 on what has none.
+fn angle(x: f64, compute: fn(f64) -> Option<f64>) -> Result<ScalarValue, SqlError> {
+    let angle = if x.is_nan() { Some(x) } else { compute(x) };
+    match angle {
+        Some(angle) => Ok(ScalarValue::Float64(Some(angle))),
+        None => Err(SqlError::statement("22003", "input is out of range")),
     }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
-        Ok(ArrowType::Float64)
-    }
-
-    fn is_strict(&self) -> bool {
-        true
-    }
-
-    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
-        let (_, _, compute) = FUNCTIONS[self.at];
-        let is_scalar = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
-        let is_one = arguments.args.iter().all(is_scalar);
-        let arrays = ColumnarValue::values_to_arrays(&arguments.args)?;
-        let (Some(first), Some(last)) = (arrays.first(), arrays.last()) else {
-            return Err(DataFusionError::Internal("an angle has an argument".to_string()));
-        };
-        let pairs = first
-            .as_primitive::<Float64Type>()
-            .iter()
-            .zip(last.as_primitive::<Float64Type>());
-        let angle = |pair: (Option<f64>, Option<f64>)| match pair {
-            (Some(x), Some(y)) if x.is_nan() || y.is_nan() => Ok(Some(f64::NAN)),
-            (Some(x), Some(y)) => compute(x, y).map(Some).ok_or_else(out_of_range),
-            _ => Ok(None),
-        };
-        let angles: ArrayRef = Arc::new(pairs.map(angle).collect::<DataFusionResult<Float64Array>>()?);
-        match is_one {
-            true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&angles, 0)?)),
-            false => Ok(ColumnarValue::Array(angles)),
-        }
-    }
-}
-
-fn out_of_range() -> DataFusionError {
-    DataFusionError::External(Box::new(SqlError::statement("22003", "input is out of range")))
 }
 
 fn finite(x: f64) -> Option<f64> {
@@ -146,6 +103,12 @@ fn sine(x: f64) -> f64 {
     sign * sine_of_quadrant(x)
 }
 
+fn cosine(x: f64) -> f64 {
+    let (x, is_behind, _) = in_quadrant(x);
+    let cosine = cosine_of_quadrant(x);
+    if is_behind { -cosine } else { cosine }
+}
+
 /// The tangent, or the cotangent; zero has no sign.
 fn tangent(x: f64, is_inverse: bool) -> f64 {
     let ratio = |x: f64| match is_inverse {
@@ -180,11 +143,14 @@ mod tests {
     #[test]
     fn angles_of_halves_are_exact() {
         let value = |name: &str, x: f64| {
-            let (_, _, compute) = FUNCTIONS
+            let (_, compute) = FUNCTIONS
                 .iter()
-                .find(|(known, ..)| *known == name)
+                .find(|(known, _)| *known == name)
                 .expect("it is there");
-            compute(x, x)
+            match compute(&[ScalarValue::Float64(Some(x))]) {
+                Ok(ScalarValue::Float64(angle)) => angle,
+                _ => None,
+            }
         };
         for (name, x, expected) in [
             ("sind", 30.0, 0.5),

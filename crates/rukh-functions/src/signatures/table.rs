@@ -22,6 +22,8 @@ pow power: (float8 float8) float8, (numeric numeric) numeric
 ceil ceiling floor: (float8) float8, (numeric) numeric
 round trunc: (float8) float8, (numeric) numeric, (numeric int4) numeric, (float8 int4) float8
 div: (numeric numeric) numeric
+min_scale scale: (numeric) int4
+width_bucket: (float8 float8 float8 int4) int4, (numeric numeric numeric int4) int4
 trim_scale: (numeric) numeric
 gcd lcm: (int4 int4) int4, (int8 int8) int8, (numeric numeric) numeric
 pi: () float8
@@ -44,6 +46,11 @@ substr: (text int4) text, (text int4 int4) text
 to_hex: (int4) text, (int8) text
 md5: (text) text, (bytea) text
 sha224 sha256 sha384 sha512: (bytea) bytea
+bit_count: (bytea) int8
+get_bit: (bytea int8) int4
+get_byte: (bytea int4) int4
+set_bit: (bytea int8 int4) bytea
+set_byte: (bytea int4 int4) bytea
 encode: (bytea text) text
 decode: (text text) bytea
 quote_ident: (text) text
@@ -57,6 +64,7 @@ regexp_replace: (text text text) text, (text text text text) text, (text text te
 
 age: (timestamp) interval, (timestamp timestamp) interval, (timestamptz) interval, (timestamptz timestamptz) interval
 justify_days justify_hours justify_interval: (interval) interval
+isfinite: (date) bool, (interval) bool, (timestamp) bool, (timestamptz) bool
 make_date: (int4 int4 int4) date
 make_time: (int4 int4 float8) time
 to_char: (interval text) text, (timestamp text) text, (timestamptz text) text

@@ -80,7 +80,16 @@ const CASES: &[(&str, &str, &str)] = &[
     (DECIMAL, ".5", "0.50"),
     (DECIMAL, "5.", "5.00"),
     (DECIMAL, ".", "invalid input syntax for type numeric: \".\""),
-    (DECIMAL, "NaN", "invalid input syntax for type numeric: \"NaN\""),
+    (
+        DECIMAL,
+        "NaN",
+        "NaN and infinity are not supported in type numeric",
+    ),
+    (
+        "NUMERIC",
+        "-Infinity",
+        "NaN and infinity are not supported in type numeric",
+    ),
     (
         "DECIMAL(38,0)",
         "99999999999999999999999999999999999999",

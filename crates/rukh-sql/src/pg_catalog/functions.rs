@@ -17,7 +17,7 @@ use datafusion::logical_expr::{
     Volatility,
 };
 use rukh_catalog::{GrantTarget, Rights};
-use rukh_syntax::{quoted, quoted_string};
+use rukh_syntax::quoted;
 
 use super::lookup::{self, Sized};
 use super::relations::{Relation, relation};
@@ -314,7 +314,7 @@ const FUNCTIONS: &[Definition] = &[
         Ok(quoted(&text(&given[0])).into())
     }),
     stable("quote_literal", 1..=1, Kind::Text, |_, given| {
-        Ok(quoted_string(&text(&given[0])).into())
+        Ok(spelling::literal(&text(&given[0])).into())
     }),
     with_nulls("format", 1..=32, Kind::Text, |_, given| spelling::format(given)),
     stable("parse_ident", 1..=2, Kind::TextArray, |_, given| {
@@ -339,7 +339,7 @@ const FUNCTIONS: &[Definition] = &[
     with_nulls("quote_nullable", 1..=1, Kind::Text, |_, given| {
         Ok(match &given[0] {
             Cell::Null => "NULL".into(),
-            value => quoted_string(&text(value)).into(),
+            value => spelling::literal(&text(value)).into(),
         })
     }),
     stable("array_subscripts", 3..=3, Kind::IntArray, |_, given| {

@@ -1,0 +1,295 @@
+//! Functions that are computed row by row: a name, and what it makes of the values of a row. Their signatures are those of the
+//! table (`signatures::table`), which a call's arguments have when they come here; NULL in gives NULL out.
+//!
+//! | functions                                         | what                                                     |
+//! |---------------------------------------------------|----------------------------------------------------------|
+//! | `sind`, `cosd`, … , `atan2d`                      | angles in degrees, see [`degrees`]                       |
+//! | `width_bucket`                                    | in which of so many parts of a range a number is          |
+//! | `scale`, `min_scale`                              | digits after the point, and those that are not zeros      |
+//! | `get_bit`, `set_bit`, `get_byte`, `set_byte`, `bit_count` | of byte strings                                  |
+//! | `isfinite`                                        | of dates, times and intervals, which are                  |
+
+#![warn(clippy::arithmetic_side_effects)]
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef};
+use datafusion::arrow::datatypes::DataType as ArrowType;
+use datafusion::common::ScalarValue;
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::logical_expr::{
+    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+use rukh_error::SqlError;
+
+use crate::functions::degrees;
+use crate::numbers::Number;
+use crate::signatures::overloaded::column_type;
+use crate::signatures::table;
+use crate::types::arrow_type;
+
+/// Computes a function of values none of which is NULL.
+pub(crate) type Compute = fn(&[ScalarValue]) -> Result<ScalarValue, SqlError>;
+
+const FUNCTIONS: [(&str, Compute); 9] = [
+    ("width_bucket", width_bucket),
+    ("scale", |values| Ok(int4(number(values, 0)?.scale()))),
+    ("min_scale", |values| {
+        Ok(int4(number(values, 0)?.without_zeros().scale()))
+    }),
+    ("get_bit", |values| {
+        let (bytes, bit) = (bytes(values)?, place(values, bits(values)?)?);
+        Ok(int4(i64::from(bytes[bit / 8] >> (bit % 8) & 1)))
+    }),
+    ("set_bit", set_bit),
+    ("get_byte", |values| {
+        let bytes = bytes(values)?;
+        Ok(int4(i64::from(bytes[place(values, bytes.len())?])))
+    }),
+    ("set_byte", |values| {
+        let mut bytes = bytes(values)?.to_vec();
+        let at = place(values, bytes.len())?;
+        // The lowest eight bits, as in PostgreSQL.
+        bytes[at] = integer(values, 2)? as u8;
+        Ok(ScalarValue::Binary(Some(bytes)))
+    }),
+    ("bit_count", |values| {
+        let ones = bytes(values)?.iter().map(|byte| i64::from(byte.count_ones()));
+        Ok(ScalarValue::Int64(Some(ones.sum())))
+    }),
+    ("isfinite", |_| Ok(ScalarValue::Boolean(Some(true)))),
+];
+
+/// Returns the functions.
+pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
+    let all = FUNCTIONS.iter().chain(&degrees::FUNCTIONS);
+    all.map(|(name, compute)| {
+        let signature = Signature::user_defined(Volatility::Immutable);
+        Arc::new(ScalarUDF::from(ByRow {
+            name,
+            compute: Computed(*compute),
+            signature,
+        }))
+    })
+}
+
+/// A function, which is told apart by its name.
+#[derive(Clone, Copy)]
+struct Computed(Compute);
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct ByRow {
+    name: &'static str,
+    compute: Computed,
+    signature: Signature,
+}
+
+impl std::fmt::Debug for Computed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("by row")
+    }
+}
+
+impl PartialEq for Computed {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Computed {}
+
+impl std::hash::Hash for Computed {
+    fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
+}
+
+impl ScalarUDFImpl for ByRow {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
+        Ok(types.to_vec())
+    }
+
+    fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        let overloads = table::functions().get(self.name);
+        let result = overloads
+            .and_then(|overloads| overloads.first())
+            .map(|overload| overload.result);
+        let ty = result.and_then(|kind| column_type(kind, None));
+        ty.map(|ty| arrow_type(&ty))
+            .ok_or_else(|| internal("has no signature"))
+    }
+
+    fn is_strict(&self) -> bool {
+        true
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        let is_scalar = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
+        let is_one = arguments.args.iter().all(is_scalar);
+        let rows = if is_one { 1 } else { arguments.number_rows };
+        let arrays = arguments.args.iter().map(|value| value.to_array(rows));
+        let arrays: Vec<ArrayRef> = arrays.collect::<DataFusionResult<_>>()?;
+        let null = ScalarValue::try_from(arguments.return_type())?;
+        let value = |row: usize| -> DataFusionResult<ScalarValue> {
+            if arrays.iter().any(|array| array.is_null(row)) {
+                return Ok(null.clone());
+            }
+            let values = arrays.iter().map(|array| ScalarValue::try_from_array(array, row));
+            let values: Vec<ScalarValue> = values.collect::<DataFusionResult<_>>()?;
+            (self.compute.0)(&values).map_err(|error| DataFusionError::External(Box::new(error)))
+        };
+        if is_one {
+            return Ok(ColumnarValue::Scalar(value(0)?));
+        }
+        match rows {
+            0 => Ok(ColumnarValue::Array(null.to_array_of_size(0)?)),
+            _ => {
+                let values: Vec<ScalarValue> = (0..rows).map(value).collect::<DataFusionResult<_>>()?;
+                Ok(ColumnarValue::Array(ScalarValue::iter_to_array(values)?))
+            }
+        }
+    }
+}
+
+fn internal(what: &str) -> DataFusionError {
+    DataFusionError::Internal(format!("a function by row {what}"))
+}
+
+fn int4(value: i64) -> ScalarValue {
+    ScalarValue::Int32(i32::try_from(value).ok())
+}
+
+/// Returns an argument that is a float.
+pub(crate) fn float(values: &[ScalarValue], at: usize) -> Result<f64, SqlError> {
+    match values.get(at) {
+        Some(ScalarValue::Float64(Some(value))) => Ok(*value),
+        other => Err(SqlError::internal(format!("{other:?} is no DOUBLE"))),
+    }
+}
+
+fn integer(values: &[ScalarValue], at: usize) -> Result<i64, SqlError> {
+    match values.get(at) {
+        Some(ScalarValue::Int32(Some(value))) => Ok(i64::from(*value)),
+        Some(ScalarValue::Int64(Some(value))) => Ok(*value),
+        other => Err(SqlError::internal(format!("{other:?} is no integer"))),
+    }
+}
+
+fn number(values: &[ScalarValue], at: usize) -> Result<Number, SqlError> {
+    match values.get(at) {
+        Some(ScalarValue::Decimal128(Some(value), _, scale)) => Ok(Number::of_i128(*value, *scale)),
+        Some(ScalarValue::Decimal256(Some(value), _, scale)) => Ok(Number::of_i256(*value, *scale)),
+        other => Err(SqlError::internal(format!("{other:?} is no NUMERIC"))),
+    }
+}
+
+/// Returns the byte string that is the first argument.
+fn bytes(values: &[ScalarValue]) -> Result<&[u8], SqlError> {
+    match values.first() {
+        Some(ScalarValue::Binary(Some(value)) | ScalarValue::LargeBinary(Some(value))) => Ok(value),
+        other => Err(SqlError::internal(format!("{other:?} is no byte string"))),
+    }
+}
+
+/// Returns how many bits the first argument has.
+fn bits(values: &[ScalarValue]) -> Result<usize, SqlError> {
+    Ok(bytes(values)?.len().saturating_mul(8))
+}
+
+/// Returns the place that the second argument says, among so many. Fails with 2202E on others.
+fn place(values: &[ScalarValue], count: usize) -> Result<usize, SqlError> {
+    let at = integer(values, 1)?;
+    let place = usize::try_from(at).ok().filter(|place| *place < count);
+    place.ok_or_else(|| {
+        let last = i64::try_from(count).unwrap_or(i64::MAX).saturating_sub(1);
+        SqlError::statement("2202E", format!("index {at} out of valid range, 0..{last}"))
+    })
+}
+
+fn set_bit(values: &[ScalarValue]) -> Result<ScalarValue, SqlError> {
+    let mut changed = bytes(values)?.to_vec();
+    let bit = place(values, bits(values)?)?;
+    let mask = 1_u8 << (bit % 8);
+    match integer(values, 2)? {
+        0 => changed[bit / 8] &= !mask,
+        1 => changed[bit / 8] |= mask,
+        _ => return Err(SqlError::statement("22023", "new bit must be 0 or 1")),
+    }
+    Ok(ScalarValue::Binary(Some(changed)))
+}
+
+/// `width_bucket(x, low, high, count)`: 0 before the range, `count + 1` behind it; the range may go down.
+fn width_bucket(values: &[ScalarValue]) -> Result<ScalarValue, SqlError> {
+    let wrong = |message: &str| Err(SqlError::statement("2201G", message));
+    let count = integer(values, 3)?;
+    if count <= 0 {
+        return wrong("count must be greater than zero");
+    }
+    let behind = count.saturating_add(1);
+    let bucket = match values.first() {
+        Some(ScalarValue::Float64(_)) => {
+            let (x, low, high) = (float(values, 0)?, float(values, 1)?, float(values, 2)?);
+            if x.is_nan() || low.is_nan() || high.is_nan() {
+                return wrong("operand, lower bound, and upper bound cannot be NaN");
+            }
+            if low.is_infinite() || high.is_infinite() {
+                return wrong("lower and upper bounds must be finite");
+            }
+            let (from, way, width) = match low.total_cmp(&high) {
+                std::cmp::Ordering::Equal => return wrong("lower bound cannot equal upper bound"),
+                std::cmp::Ordering::Less => (x < low, x - low, high - low),
+                std::cmp::Ordering::Greater => (x > low, low - x, low - high),
+            };
+            match from {
+                true => 0,
+                false if way >= width => behind,
+                // Halved where the whole would overflow.
+                false if way.is_infinite() || width.is_infinite() => {
+                    let half = (x / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0);
+                    ((half * count as f64) as i64).saturating_add(1)
+                }
+                false => ((way / width * count as f64) as i64).saturating_add(1),
+            }
+        }
+        _ => {
+            let (x, low, high) = (number(values, 0)?, number(values, 1)?, number(values, 2)?);
+            let (way, width) = match low.partial_cmp(&high) {
+                Some(std::cmp::Ordering::Less) => (x.minus(&low), high.minus(&low)),
+                Some(std::cmp::Ordering::Greater) => (low.minus(&x), low.minus(&high)),
+                _ => return wrong("lower bound cannot equal upper bound"),
+            };
+            let parts = way.times(&Number::of_i128(i128::from(count), 0));
+            match way {
+                way if way.is_negative() => 0,
+                way if way >= width => behind,
+                _ => parts
+                    .whole_quotient(&width)?
+                    .to_i64()
+                    .unwrap_or(behind)
+                    .saturating_add(1),
+            }
+        }
+    };
+    match i32::try_from(bucket) {
+        Ok(bucket) => Ok(ScalarValue::Int32(Some(bucket))),
+        Err(_) => Err(SqlError::statement("22003", "integer out of range")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_function_has_a_signature() {
+        for function in functions() {
+            assert!(function.return_type(&[]).is_ok(), "{}", function.name());
+        }
+    }
+}
