@@ -3,7 +3,7 @@
 //!
 //! | functions                                         | what                                                     |
 //! |---------------------------------------------------|----------------------------------------------------------|
-//! | `sind`, `cosd`, … , `atan2d`                      | angles in degrees, see [`degrees`]                       |
+//! | `sind`, `cosd`, … , `atan2d`                      | angles in degrees, see `degrees`                         |
 //! | `width_bucket`                                    | in which of so many parts of a range a number is          |
 //! | `scale`, `min_scale`                              | digits after the point, and those that are not zeros      |
 //! | `get_bit`, `set_bit`, `get_byte`, `set_byte`, `bit_count` | of byte strings                                  |
