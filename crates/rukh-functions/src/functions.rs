@@ -12,6 +12,7 @@ pub mod characters;
 pub mod clock;
 pub mod date_trunc;
 mod degrees;
+mod dimensions;
 pub mod encoding;
 pub mod exact;
 pub mod extract;
@@ -47,7 +48,6 @@ use crate::casts::texts::{CAST_CHAR, CAST_VARCHAR};
 /// Returns the functions: those DataFusion lacks, and those that do more here.
 pub fn functions() -> Vec<Arc<ScalarUDF>> {
     use datafusion::functions::{datetime, math, string, unicode};
-    let sign = Arc::new(math::signum().as_ref().clone().with_aliases(["sign"]));
     let substr = unicode::substr().as_ref().clone();
     let ours = vec![
         byte_length::beside(string::octet_length()),
@@ -61,6 +61,7 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         to_char::to_char(),
         Arc::new(time_zones::timezone()),
         extract::date_part(),
+        extract::extract(),
         hash::hash(),
         pg_typeof::pg_typeof(),
         round_moment::round_moment(),
@@ -75,7 +76,7 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         .chain(by_row::functions())
         .chain(exact::functions())
         .chain(exact::beside(float_functions::functions().collect()))
-        .chain(exact::beside(vec![rounding::round(), math::trunc(), sign]))
+        .chain(exact::beside(vec![rounding::round(), math::trunc()]))
         .chain(rounding::others())
         .chain(clock::functions())
         .chain(waits::functions())

@@ -5,8 +5,8 @@
 //! | `row_number`, `rank`, `dense_rank`                     | unsigned, 64 bits     | BIGINT   |
 //! | `ntile`                                                | unsigned, 64 bits     | INTEGER  |
 //! | `approx_distinct`, `regr_count`                        | unsigned, 64 bits     | BIGINT   |
-//! | `array_length`, `array_ndims`, `cardinality`, `array_position` | unsigned, 64 bits | INTEGER |
-//! | `array_dims`, `array_positions`                        | lists of such         | INTEGER[] |
+//! | `cardinality`, `array_position`                        | unsigned, 64 bits     | INTEGER  |
+//! | `array_positions`                                      | lists of such         | INTEGER[] |
 //! | `md5`, `string_agg`                                    | other layouts of text | TEXT     |
 //!
 //! Unsigned integers have no arithmetic in SQL: DataFusion makes decimals of them beside signed ones, in some places and
@@ -44,11 +44,8 @@ use crate::aggregates::recomputed::sliding;
 /// Returns the functions of one row that replace DataFusion's.
 pub fn scalars() -> Vec<Arc<ScalarUDF>> {
     use datafusion::functions::crypto;
-    use datafusion::functions_nested::{cardinality, dimension, length, position};
+    use datafusion::functions_nested::{cardinality, position};
     let numbers = [
-        length::array_length_udf(),
-        dimension::array_ndims_udf(),
-        dimension::array_dims_udf(),
         cardinality::cardinality_udf(),
         position::array_position_udf(),
         position::array_positions_udf(),

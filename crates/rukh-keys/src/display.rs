@@ -35,7 +35,10 @@ fn write_datum(datum: &DatumRef<'_>, ty: Option<DataType>, f: &mut fmt::Formatte
         DatumRef::Float(value) => f.write_str(&double_text(*value)),
         DatumRef::Decimal(value) => write_decimal(*value, ty.map_or(0, |ty| ty.scale()), f),
         DatumRef::Numeric(form) => write_numeric(form, ty.map_or(0, |ty| ty.numeric_scale()), f),
-        DatumRef::Date(days) => write_date(i64::from(*days), f),
+        DatumRef::Date(days) => {
+            let era = write_date(i64::from(*days), f)?;
+            f.write_str(era)
+        }
         DatumRef::Time(micros) => write_time(*micros, f),
         DatumRef::Timestamp(micros) => write_timestamp(*micros, f),
         DatumRef::Uuid(bytes) => write_uuid(bytes, f),
@@ -50,12 +53,12 @@ fn write_datum(datum: &DatumRef<'_>, ty: Option<DataType>, f: &mut fmt::Formatte
 
 fn write_timestamp(micros: i64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (days, time) = split_timestamp(micros);
-    write_date(days, f)?;
-    if time == 0 {
-        return Ok(());
+    let era = write_date(days, f)?;
+    if time != 0 {
+        f.write_str("T")?;
+        write_time(time, f)?;
     }
-    f.write_str("T")?;
-    write_time(time, f)
+    f.write_str(era)
 }
 
 fn write_quoted(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -25,18 +25,20 @@ impl DataType {
             Datum::Float(value) => out.write_str(&double_text(*value)),
             Datum::Decimal(value) => write_decimal(*value, self.scale(), out),
             Datum::Numeric(form) => write_numeric(form, self.numeric_scale(), out),
-            Datum::Date(days) => write_date(i64::from(*days), out),
+            Datum::Date(days) => {
+                let era = write_date(i64::from(*days), out)?;
+                out.write_str(era)
+            }
             Datum::Time(micros) => write_time(*micros, out),
             Datum::Timestamp(micros) => {
                 let (days, time) = split_timestamp(*micros);
-                write_date(days, out)?;
+                let era = write_date(days, out)?;
                 out.write_char(' ')?;
                 write_time(time, out)?;
-                out.write_str(if matches!(self, DataType::TimestampTz { .. }) {
-                    "+00"
-                } else {
-                    ""
-                })
+                if matches!(self, DataType::TimestampTz { .. }) {
+                    out.write_str("+00")?;
+                }
+                out.write_str(era)
             }
             Datum::Uuid(bytes) => write_uuid(bytes, out),
             Datum::Text(text) => out.write_str(text),
@@ -47,7 +49,6 @@ impl DataType {
         }
     }
 
-    /// The digits after the point of a DECIMAL, 0 for other types.
     /// Digits after the point that a NUMERIC shows at least.
     pub(crate) fn numeric_scale(&self) -> u8 {
         match self {
@@ -57,6 +58,7 @@ impl DataType {
         }
     }
 
+    /// The digits after the point of a DECIMAL, 0 for other types.
     pub(crate) fn scale(&self) -> u8 {
         match self {
             DataType::Decimal { scale, .. } => *scale,
@@ -83,11 +85,12 @@ pub(crate) fn write_decimal(value: i128, scale: u8, out: &mut impl Write) -> fmt
     write!(out, "{sign}{whole}{point}{fraction}")
 }
 
-/// Writes a day as `2012-01-31`; years before 1 get a minus sign.
-pub(crate) fn write_date(days: i64, out: &mut impl Write) -> fmt::Result {
+/// Writes a day as `2012-01-31`; returns ` BC` of years before 1, which is to stand at the end.
+pub(crate) fn write_date(days: i64, out: &mut impl Write) -> Result<&'static str, fmt::Error> {
     let (year, month, day) = civil_from_days(days);
-    let sign = if year < 0 { "-" } else { "" };
-    write!(out, "{sign}{:04}-{month:02}-{day:02}", year.unsigned_abs())
+    let (shown, era) = if year > 0 { (year, "") } else { (1 - year, " BC") };
+    write!(out, "{shown:04}-{month:02}-{day:02}")?;
+    Ok(era)
 }
 
 /// Writes a time of day as `12:30:15.25`, the fraction without trailing zeros.

@@ -21,6 +21,12 @@ use crate::value::{Value, compare, constant_value, power_of_ten};
 /// Far beyond every value of a type, and far from overflow.
 const FAR: i128 = 1 << 100;
 
+/// Seconds since 1970 of any timestamp, microseconds and all.
+const SECONDS: DataType = DataType::Decimal {
+    precision: 20,
+    scale: 6,
+};
+
 impl Function {
     /// Returns the type of the result for an operand of a type; `None` if the function does not take it.
     pub fn result_type(&self, operand: DataType) -> Option<DataType> {
@@ -71,6 +77,7 @@ pub(crate) fn result_type(function: &Function, operand: DataType) -> Option<Data
         Function::Trunc if operand.is_float() => Some(operand),
         Function::ToTimestamp if operand == DataType::Double => Some(DataType::TIMESTAMP_TZ),
         Function::Epoch if instant => Some(DataType::Double),
+        Function::Seconds if instant => Some(SECONDS),
         Function::DateBin { step, .. } if instant && *step > 0 => Some(match operand {
             DataType::Date => DataType::TIMESTAMP,
             same => same.unrounded(),
@@ -240,6 +247,13 @@ pub(crate) fn apply<'a>(function: &Function, value: Value<'a>) -> Option<Value<'
             Value::Date(days) => days as f64 * 86_400.0,
             value => value.as_timestamp()? as f64 / 1_000_000.0,
         })),
+        Function::Seconds => {
+            let micros = match value {
+                Value::Date(days) => days * i128::from(DAY_MICROS),
+                value => value.as_timestamp()?,
+            };
+            Some(Value::Decimal(micros, 6))
+        }
         Function::DateBin { step, origin } => {
             let (micros, origin) = (value.as_timestamp()?, i128::from(*origin));
             Some(Value::Timestamp(

@@ -221,6 +221,8 @@ pub enum Function {
     ToTimestamp,
     /// `date_part('epoch', x)`: the seconds since 1970 of a date or timestamp, as a DOUBLE.
     Epoch,
+    /// `EXTRACT(EPOCH FROM x)`: the same as a DECIMAL(20,6).
+    Seconds,
     /// `date_bin(step, x, origin)` in microseconds.
     DateBin {
         /// Length of a bin, more than 0.

@@ -161,7 +161,8 @@ fn function_sql(function: &Function, of: &str) -> String {
         Function::RoundTo { places, .. } => format!("round({of}, {places})"),
         Function::Trunc => format!("trunc({of})"),
         Function::ToTimestamp => format!("to_timestamp({of})"),
-        Function::Epoch => format!("EXTRACT(EPOCH FROM {of})"),
+        Function::Epoch => format!("date_part('epoch', {of})"),
+        Function::Seconds => format!("EXTRACT(EPOCH FROM {of})"),
         Function::DateBin { step, origin } => {
             let origin = DataType::TIMESTAMP
                 .display(&Datum::Timestamp(*origin))

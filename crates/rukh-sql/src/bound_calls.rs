@@ -4,12 +4,16 @@ use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::expr::{Cast, ScalarFunction};
-use datafusion::logical_expr::{Expr, ExprSchemable, ScalarUDF};
+use datafusion::logical_expr::{Expr, ExprSchemable, ScalarUDF, cast};
 use rukh_functions::casts::read::read_interval;
 use rukh_functions::casts::table::Kind;
-use rukh_functions::casts::texts::is_text;
+use rukh_functions::casts::texts::{elements_to_text, is_text};
+use rukh_functions::functions::extract::{EXTRACT, WHOLE, whole_part};
 use rukh_functions::signatures::overloaded::{Implementation, Overloaded, column_type, overloaded};
-use rukh_functions::signatures::table::Overload;
+use rukh_functions::signatures::resolve::Meant;
+
+use rukh_functions::types::arrow_type;
+use rukh_keys::DataType;
 
 use crate::typed_casts::{literal_text, typed, value_of_text};
 
@@ -19,10 +23,10 @@ pub(crate) fn is_unbound(function: &ScalarUDF) -> bool {
 }
 
 /// Returns the types of the arguments that a call of the table takes; `None` of other calls, and of those that mean none.
-pub(crate) fn taken(call: &ScalarFunction, schema: &DFSchema) -> Option<&'static [Kind]> {
+pub(crate) fn taken(call: &ScalarFunction, schema: &DFSchema) -> Option<Vec<Kind>> {
     let function = overloaded(&call.func)?;
     let (signature, _) = meant(function, call, schema).ok()?;
-    Some(signature.arguments.as_slice())
+    Some(signature.arguments)
 }
 
 /// Returns the signature that a call means, and the arguments as the implementation takes them.
@@ -30,12 +34,13 @@ fn meant(
     function: &Overloaded,
     call: &ScalarFunction,
     schema: &DFSchema,
-) -> DataFusionResult<(&'static Overload, Vec<FieldRef>)> {
+) -> DataFusionResult<(Meant, Vec<FieldRef>)> {
     let fields = call.args.iter().map(|arg| Ok(arg.to_field(schema)?.1));
     let fields = fields.collect::<DataFusionResult<Vec<_>>>()?;
     let literals: Vec<Option<&ScalarValue>> = call.args.iter().map(literal).collect();
     let signature = function.chosen(&fields, &literals)?;
-    Ok((signature, function.taken(signature, &fields, &literals)))
+    let taken = function.taken(&signature, &fields, &literals);
+    Ok((signature, taken))
 }
 
 /// Binds a call: to the implementation, with the casts that the signature takes. Calls of functions that are not in the table stay.
@@ -50,7 +55,7 @@ pub(crate) fn bound(call: ScalarFunction, schema: &DFSchema) -> DataFusionResult
     let arguments = call.args.iter().zip(&signature.arguments).zip(&taken);
     match function.implementation() {
         Implementation::Cast => {
-            let result = |value| argument(value, signature.result, &cast_field(signature), schema);
+            let result = |value| argument(value, signature.result, &cast_field(&signature), schema);
             match call.args.first() {
                 // A cast reads a literal in its own type.
                 Some(text) if literal_text(text).is_some() => result(text.clone()),
@@ -63,9 +68,18 @@ pub(crate) fn bound(call: ScalarFunction, schema: &DFSchema) -> DataFusionResult
         }
         Implementation::Function(usual) => {
             let arguments = arguments.map(|((arg, kind), field)| argument(arg.clone(), *kind, field, schema));
-            let call = usual.call(arguments.collect::<DataFusionResult<_>>()?);
+            let mut arguments = arguments.collect::<DataFusionResult<Vec<_>>>()?;
+            if let ("array_to_string", [array, ..]) = (usual.name(), arguments.as_mut_slice())
+                && let Some(texts) = elements_to_text(array, schema)
+            {
+                *array = texts;
+            }
+            let call = match usual.name() {
+                EXTRACT => extracted(usual, arguments, signature.result, schema)?,
+                _ => usual.call(arguments),
+            };
             let ty = call.get_type(schema)?;
-            let wanted = Overloaded::result(signature, &ty);
+            let wanted = Overloaded::result(&signature, &ty);
             match ty == wanted || is_text(&ty) && is_text(&wanted) {
                 true => Ok(call),
                 false => Ok(typed(Cast::new(Box::new(call), wanted), schema)?.data),
@@ -74,12 +88,37 @@ pub(crate) fn bound(call: ScalarFunction, schema: &DFSchema) -> DataFusionResult
     }
 }
 
+/// Returns a call of `extract` or `date_part`: by the function that an index may be of, where that gives the same.
+fn extracted(
+    usual: &ScalarUDF,
+    mut arguments: Vec<Expr>,
+    result: Kind,
+    schema: &DFSchema,
+) -> DataFusionResult<Expr> {
+    // `date_part` takes a DATE as a TIMESTAMP, which has a time.
+    if let [_, of] = arguments.as_mut_slice()
+        && result == Kind::Double
+        && of.get_type(schema)? == ArrowType::Date32
+    {
+        *of = cast(of.clone(), arrow_type(&DataType::TIMESTAMP));
+    }
+    let whole = match arguments.as_slice() {
+        [Expr::Literal(field, _), of] => whole_part(field, &of.get_type(schema)?),
+        _ => None,
+    };
+    Ok(match whole {
+        Some(whole) if result == Kind::Numeric => cast(whole.call(arguments), WHOLE),
+        Some(whole) => whole.call(arguments),
+        None => usual.call(arguments),
+    })
+}
+
 fn no_argument() -> DataFusionError {
     DataFusionError::Internal("a cast takes a value".to_string())
 }
 
 /// Returns the field of what a function that casts gives.
-fn cast_field(signature: &Overload) -> Field {
+fn cast_field(signature: &Meant) -> Field {
     let ty = Overloaded::result(signature, &ArrowType::Null);
     Field::new("", ty, true)
 }
@@ -96,7 +135,7 @@ pub(crate) fn literal(expr: &Expr) -> Option<&ScalarValue> {
 fn argument(value: Expr, kind: Kind, taken: &Field, schema: &DFSchema) -> DataFusionResult<Expr> {
     if let Some(text) = literal_text(&value) {
         return match column_type(kind, Some(text)) {
-            _ if kind == Kind::Text => Ok(value),
+            _ if kind.is_text() => Ok(value),
             Some(ty) => match value_of_text(&ty, text)? {
                 // INTEGER, where the implementation takes BIGINT.
                 Expr::Literal(value, metadata) if value.data_type().is_integer() => {
@@ -104,6 +143,9 @@ fn argument(value: Expr, kind: Kind, taken: &Field, schema: &DFSchema) -> DataFu
                 }
                 value => Ok(value),
             },
+            None if matches!(kind, Kind::Array(_)) => {
+                Ok(typed(Cast::new(Box::new(value), taken.data_type().clone()), schema)?.data)
+            }
             None => Ok(Expr::Literal(read_interval(text)?, None)),
         };
     }

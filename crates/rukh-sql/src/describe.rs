@@ -491,8 +491,8 @@ impl Parameters {
         for (arg, kind) in call.args.iter().zip(kinds) {
             // A number keeps its digits as a text.
             if let (Expr::Placeholder(Placeholder { id, field: None }), Some(ty)) =
-                (arg, column_type(*kind, None))
-                && *kind != Kind::Numeric
+                (arg, column_type(kind, None))
+                && kind != Kind::Numeric
                 && let Some(number) = number_in(id)
             {
                 self.tell(number, ty);

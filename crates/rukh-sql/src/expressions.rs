@@ -3,6 +3,7 @@
 //! The catalog holds them as SQL text. They are typed and compiled by DataFusion, as queries are, so
 //! an index expression means what the same expression means in a WHERE.
 
+use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::{Arc, LazyLock};
 
@@ -13,6 +14,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, DFSchemaRef, ScalarValue};
 use datafusion::error::DataFusionError;
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
+use datafusion::logical_expr::planner::ExprPlanner;
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{Expr, ExprSchemable, Volatility};
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
@@ -20,8 +22,8 @@ use datafusion::physical_expr::PhysicalExpr;
 use rukh_catalog::{ColumnId, Table};
 use rukh_engine::{EngineError, RowFunction, RowFunctions};
 use rukh_keys::{DataType, Datum};
-use rukh_syntax::Walk;
-use rukh_syntax::sqlparser::ast::{self, ExprWithAlias, Visitor};
+use rukh_syntax::sqlparser::ast::{self, ExprWithAlias, Visitor, VisitorMut};
+use rukh_syntax::{Walk, WalkMut};
 
 use crate::cast_types::CastTypes;
 use crate::config::session_config;
@@ -36,6 +38,7 @@ use crate::typed_casts;
 use rukh_error::SqlError;
 use rukh_functions::batch::batch_of_rows;
 use rukh_functions::functions::exact::inexact;
+use rukh_functions::functions::extract::{DATE_PART, STORED_DATE_PART};
 use rukh_functions::scalars::{assigned_datums, datum_from_scalar};
 use rukh_functions::types::data_type_of;
 
@@ -43,20 +46,17 @@ use rukh_functions::types::data_type_of;
 static STATE: LazyLock<SessionState> = LazyLock::new(|| {
     let mut state = SessionStateBuilder::new()
         .with_config(session_config())
+        .with_expr_planners(expr_planners())
         .with_default_features()
         .with_type_planner(Arc::new(CastTypes))
         .build();
-    register_functions(&mut state);
+    rukh_functions::register(&mut state);
     state
 });
 
-/// Adds our functions, and what is planned by calls of them, to a session.
-pub(crate) fn register_functions(state: &mut SessionState) {
-    use datafusion::execution::FunctionRegistry;
-    rukh_functions::register(state);
-    state
-        .register_expr_planner(Arc::new(Intervals))
-        .expect("planners of a session can be added to");
+/// Returns what plans operators before DataFusion does.
+pub(crate) fn expr_planners() -> Vec<Arc<dyn ExprPlanner>> {
+    vec![Arc::new(Intervals)]
 }
 
 /// A stored expression, typed on the columns of its table.
@@ -85,7 +85,30 @@ pub(crate) fn typed_as(table: &Table, expr: &ast::Expr, what: &str) -> Result<Ty
 
 /// Types a stored expression.
 pub(crate) fn typed_sql(table: &Table, sql: &str) -> Result<TypedExpression, SqlError> {
-    typed_on(table, &parse_expression(sql)?)
+    typed_on(table, &stored_sql(sql)?)
+}
+
+/// Parses a stored expression. `date_part` in it is the function of this name before results were PostgreSQL's, by which the other is
+/// computed.
+pub(crate) fn stored_sql(sql: &str) -> Result<ast::Expr, SqlError> {
+    let mut expr = parse_expression(sql)?;
+    let ControlFlow::Continue(()) = expr.walk_mut(&mut StoredFunctions);
+    Ok(expr)
+}
+
+struct StoredFunctions;
+
+impl VisitorMut for StoredFunctions {
+    type Break = Infallible;
+
+    fn post_visit_expr(&mut self, expr: &mut ast::Expr) -> ControlFlow<Infallible> {
+        if let ast::Expr::Function(call) = expr
+            && call.name.to_string() == DATE_PART
+        {
+            call.name = ast::ObjectName::from(vec![ast::Ident::new(STORED_DATE_PART)]);
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 /// Types an expression after `meaning` has changed what its parts mean.
@@ -388,7 +411,7 @@ fn compile(table: &Table, sql: &str, ty: &DataType) -> Result<Arc<dyn RowFunctio
             });
             Ok(changed?.data)
         };
-        typed = typed_with(table, &parse_expression(sql)?, "index expression", of_before)?;
+        typed = typed_with(table, &stored_sql(sql)?, "index expression", of_before)?;
     }
     let positions: Vec<usize> = typed
         .columns
@@ -463,7 +486,7 @@ pub(crate) fn stored_expression(
     check_casts(table, expr)?;
     let typed = typed_as(table, expr, what)?;
     let sql = normalise(&typed.expr);
-    let again = parse_expression(&sql).and_then(|expr| typed_on(table, &expr));
+    let again = typed_sql(table, &sql);
     match again {
         Ok(again) if again.ty == typed.ty && normalise(&again.expr) == sql => Ok((typed, sql)),
         _ => Err(SqlError::unsupported(format!("this {what} is not supported"))

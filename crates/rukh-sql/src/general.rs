@@ -55,13 +55,14 @@ pub(crate) fn session_state(env: Arc<RuntimeEnv>, current: Arc<CurrentStatement>
     let mut state = SessionStateBuilder::new()
         .with_config(session_config())
         .with_runtime_env(env)
+        .with_expr_planners(expressions::expr_planners())
         .with_default_features()
         .with_catalog_list(catalogs)
         .with_type_planner(Arc::new(CastTypes))
         .with_optimizer_rules(logical_rules())
         .with_physical_optimizer_rules(physical_rules())
         .build();
-    expressions::register_functions(&mut state);
+    rukh_functions::register(&mut state);
     integer_series::register(&mut state);
     state
 }

@@ -20,6 +20,9 @@ use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExp
 use datafusion::logical_expr::{Expr, ExprSchemable, Operator, cast as cast_expr};
 use datafusion::scalar::ScalarValue;
 use rukh_functions::forms::intervals::INTERVAL;
+use rukh_functions::functions::arithmetic::{checked, is_day_sum};
+use rukh_functions::functions::arrays::{contains, overlaps};
+use rukh_functions::functions::by_row::{self, SHIFTS};
 use rukh_functions::functions::exact::exact_function;
 use rukh_functions::functions::interval_scale::{divided, multiplied};
 use rukh_functions::functions::time_difference::time_difference;
@@ -40,6 +43,7 @@ impl ExprPlanner for Intervals {
         let is_interval = |ty: &Option<ArrowType>| matches!(ty, Some(ArrowType::Interval(_)));
         let is_number =
             |ty: &Option<ArrowType>| ty.as_ref().is_some_and(|ty| ty.is_numeric() || ty.is_null());
+        let is_list = |ty: &Option<ArrowType>| matches!(ty, Some(ArrowType::List(_)));
         let (left, right) = (of(&expr.left), of(&expr.right));
         let function = match expr.op {
             BinaryOperator::Plus | BinaryOperator::Minus => {
@@ -52,7 +56,10 @@ impl ExprPlanner for Intervals {
                     true => None,
                     false => of(&l).zip(of(&r)).and_then(|(l, r)| time_difference(&l, &r)),
                 };
-                return Ok(match difference {
+                let op = if is_sum { Operator::Plus } else { Operator::Minus };
+                let counts_days = of(&l).zip(of(&r)).is_some_and(|(l, r)| is_day_sum(op, &l, &r));
+                let function = difference.or_else(|| counts_days.then(|| checked(op)).flatten());
+                return Ok(match function {
                     Some(function) => PlannerResult::Planned(function.call(vec![l, r])),
                     None => PlannerResult::Original(RawBinaryExpr {
                         op: expr.op,
@@ -72,6 +79,27 @@ impl ExprPlanner for Intervals {
                     left: compared_with(expr.left, right.as_ref()),
                     right: compared_with(expr.right, left.as_ref()),
                 }));
+            }
+            BinaryOperator::AtArrow | BinaryOperator::ArrowAt | BinaryOperator::PGOverlap
+                if is_list(&left) && is_list(&right) =>
+            {
+                let (function, arguments) = match expr.op {
+                    BinaryOperator::ArrowAt => (contains(), vec![expr.right, expr.left]),
+                    BinaryOperator::AtArrow => (contains(), vec![expr.left, expr.right]),
+                    _ => (overlaps(), vec![expr.left, expr.right]),
+                };
+                return Ok(PlannerResult::Planned(function.call(arguments)));
+            }
+            BinaryOperator::PGBitwiseShiftLeft | BinaryOperator::PGBitwiseShiftRight
+                if left == Some(ArrowType::Int16) && right.as_ref().is_some_and(ArrowType::is_integer) =>
+            {
+                let is_left = expr.op == BinaryOperator::PGBitwiseShiftLeft;
+                let [shift_left, shift_right] = SHIFTS;
+                let Some(function) = by_row::function(if is_left { shift_left } else { shift_right }) else {
+                    return Ok(PlannerResult::Original(expr));
+                };
+                let arguments = vec![expr.left, cast_expr(expr.right, ArrowType::Int32)];
+                return Ok(PlannerResult::Planned(function.call(arguments)));
             }
             BinaryOperator::Multiply => multiplied(),
             BinaryOperator::Divide => divided(),

@@ -33,7 +33,6 @@ use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef, TimeUnit};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::functions::datetime;
 use datafusion::logical_expr::expr::{
     AggregateFunction, Case, InList, InSubquery, ScalarFunction, WindowFunction,
 };
@@ -59,7 +58,6 @@ use rukh_functions::casts::table::Kind;
 use rukh_functions::casts::texts::{cast_to_text, concatenated, is_text};
 use rukh_functions::functions::arithmetic::{checked, checked_function};
 use rukh_functions::functions::exact::exact_function;
-use rukh_functions::functions::extract::date_part;
 use rukh_functions::functions::regex::POINT_IS_ANY;
 use rukh_functions::functions::similar::SIMILAR_TO_ESCAPE;
 use rukh_functions::functions::time_difference::time_difference;
@@ -206,6 +204,7 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
         }
         Expr::WindowFunction(function) => {
             check_count(&function)?;
+            let function = beyond_null(function, schema)?;
             framed(with_default_alike(function, schema)?, schema)
         }
         Expr::AggregateFunction(call) => Ok(in_order_of_values(call)),
@@ -263,10 +262,6 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
         Expr::InSubquery(among) => among_doubles(among, schema),
         Expr::Cast(cast) => typed_casts::typed(cast, schema),
         Expr::Case(case) => typed_case(case, schema),
-        // What EXTRACT is planned as; by name the function is found where it was replaced.
-        Expr::ScalarFunction(ScalarFunction { func, args }) if func == datetime::date_part() => {
-            Ok(Transformed::yes(date_part().call(args)))
-        }
         Expr::ScalarFunction(call) if is_unbound(&call.func) => bound(call, schema).map(Transformed::yes),
         Expr::ScalarFunction(ScalarFunction { func, args }) if takes_alike(&func) => {
             let (args, changed) = alike(args, schema)?;
@@ -281,7 +276,11 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
         Expr::ScalarFunction(ScalarFunction { func, args })
             if matches!(func.name(), "quote_literal" | "quote_nullable") =>
         {
-            let text = |arg: Expr| cast_to_text(&arg, schema).unwrap_or(arg);
+            let text = |arg: Expr| cast_to_text(&arg, schema).unwrap_or_else(|| cast(arg, ArrowType::Utf8));
+            Ok(Transformed::yes(func.call(args.into_iter().map(text).collect())))
+        }
+        Expr::ScalarFunction(ScalarFunction { func, args }) if func.name() == "format" => {
+            let text = |arg: Expr| concatenated(&arg, schema).unwrap_or_else(|| cast(arg, ArrowType::Utf8));
             Ok(Transformed::yes(func.call(args.into_iter().map(text).collect())))
         }
         other => Ok(Transformed::no(other)),
@@ -396,6 +395,23 @@ fn point_is_any(pattern: &Expr) -> Option<Expr> {
             other.clone(),
         )),
     }
+}
+
+/// Gives `lead` and `lag` by NULL rows NULL to look at.
+fn beyond_null(
+    mut function: Box<WindowFunction>,
+    schema: &DFSchema,
+) -> DataFusionResult<Box<WindowFunction>> {
+    let is_moved = matches!(function.fun.name(), "lead" | "lag");
+    if let [value, Expr::Literal(by, _), rest @ ..] = function.params.args.as_mut_slice()
+        && is_moved
+        && by.is_null()
+    {
+        let null = Expr::Literal(ScalarValue::try_from(&value.get_type(schema)?)?, None);
+        (*value, *by) = (null.clone(), ScalarValue::Int64(Some(1)));
+        rest.fill(null);
+    }
+    Ok(function)
 }
 
 /// Brings what `lead` and `lag` look at and what they give beyond the ends to one type: `lead(n, 1, -1.4)` is NUMERIC.

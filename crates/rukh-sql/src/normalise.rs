@@ -28,6 +28,7 @@ use rukh_functions::casts::read::read_cast;
 use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR, is_cast_to_text};
 use rukh_functions::casts::times::time_cast;
 use rukh_functions::functions::arithmetic::operator_of;
+use rukh_functions::functions::extract::{DATE_PART, EXTRACT, WHOLE};
 use rukh_functions::functions::interval_order::INTERVAL_ORDER;
 use rukh_functions::functions::regex::POINT_IS_ANY;
 use rukh_functions::functions::similar::OPENING;
@@ -113,12 +114,16 @@ fn print(expr: &Expr) -> Option<(String, Binding)> {
         Expr::Like(like) => like_expr(like, if like.case_insensitive { "ILIKE" } else { "LIKE" }),
         Expr::SimilarTo(like) => like_expr(like, "SIMILAR TO"),
         Expr::Case(case) => case_expr(case),
+        Expr::Cast(Cast { expr, field }) if *field.data_type() == WHOLE && extracted(expr).is_some() => {
+            Some((extracted(expr)?, Tightest))
+        }
         Expr::Cast(Cast { expr, field }) => cast(&printed(expr, Loosest)?, field),
         Expr::ScalarFunction(call) => {
             if let (Some(op), [left, right]) = (operator_of(&call.func), call.args.as_slice()) {
                 return binary_text(left, op, right);
             }
             match (call.name(), call.args.as_slice()) {
+                (EXTRACT, [Expr::Literal(..), _]) => return Some((extracted(expr)?, Tightest)),
                 (TIME_DIFFERENCE, [left, right]) => return binary_text(left, Operator::Minus, right),
                 (INTERVAL_ORDER, [interval]) => return print(interval),
                 _ => {}
@@ -142,6 +147,24 @@ fn print(expr: &Expr) -> Option<(String, Binding)> {
             Some((format!("{name}({})", list(&call.args)?), Tightest))
         }
         Expr::Placeholder(placeholder) => Some((placeholder.id.clone(), Tightest)),
+        _ => None,
+    }
+}
+
+/// Returns a call of `extract`, or of the `date_part` that computes it, as it is written; `None` of others.
+fn extracted(expr: &Expr) -> Option<String> {
+    let Expr::ScalarFunction(call) = expr else {
+        return None;
+    };
+    match (call.name(), call.args.as_slice()) {
+        (EXTRACT | DATE_PART, [Expr::Literal(field, _), of]) => {
+            let field = field.try_as_str().flatten()?;
+            Some(format!(
+                "EXTRACT({} FROM {})",
+                field.to_uppercase(),
+                printed(of, Binding::Loosest)?
+            ))
+        }
         _ => None,
     }
 }

@@ -26,7 +26,8 @@
 //! | `age(t)`              | `age(current_date, t)`                             |
 //! | `GROUP BY (a, b)`      | `GROUP BY a, b`, in GROUPING SETS too              |
 //! | `SELECT 1 … HAVING c`  | `… GROUP BY () HAVING c`, if nothing aggregates    |
-//! | `substr(a, 2)`         | a call like any other                              |
+//! | `substr(a, 2)`, `position(a IN b)`, `trim(a)`, `overlay(a PLACING b FROM 2)` | calls like any other |
+//! | `extract(year FROM t)` | `extract('YEAR', t)`                               |
 //! | `substring(a FROM 'p')` | `regexp_substring(a, 'p')`                         |
 //! | `a || NULL`, `NULL || a` | `beside_null(a)`: an array stays as it is         |
 //!
@@ -38,9 +39,9 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use rukh_syntax::sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident,
-    ObjectNamePart, Query, Select, SelectItem, TableAlias, TableFactor, TableWithJoins, UnaryOperator, Value,
-    ValueWithSpan, Visitor, VisitorMut, WildcardAdditionalOptions,
+    BinaryOperator, DateTimeField, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    GroupByExpr, Ident, ObjectNamePart, Query, Select, SelectItem, TableAlias, TableFactor, TableWithJoins,
+    TrimWhereField, UnaryOperator, Value, ValueWithSpan, Visitor, VisitorMut, WildcardAdditionalOptions,
 };
 
 use crate::expressions::calls_aggregate;
@@ -54,6 +55,7 @@ use rukh_error::HIDDEN;
 use rukh_error::SqlError;
 use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR};
 use rukh_functions::functions::arrays::BESIDE_NULL;
+use rukh_functions::functions::extract::EXTRACT;
 use rukh_functions::functions::regex::SUBSTRING;
 use rukh_functions::functions::similar::SIMILAR_TO_ESCAPE;
 use rukh_functions::functions::time_zones::TIMEZONE;
@@ -349,23 +351,55 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
         }
         Expr::Substring {
             expr,
-            substring_from: Some(from),
-            substring_for,
-            shorthand: true,
-            ..
-        } => {
-            let mut arguments = vec![expr.as_ref().clone(), from.as_ref().clone()];
-            arguments.extend(substring_for.as_deref().cloned());
-            Ok(Some(call("substr", arguments)))
-        }
-        Expr::Substring {
-            expr,
             substring_from: Some(pattern),
             substring_for: None,
+            shorthand: false,
             ..
         } if is_text(pattern) => {
             let arguments = vec![expr.as_ref().clone(), pattern.as_ref().clone()];
             Ok(Some(call(SUBSTRING, arguments)))
+        }
+        Expr::Substring {
+            expr,
+            substring_from,
+            substring_for,
+            shorthand,
+            ..
+        } => {
+            let first = || Expr::Value(Value::Number("1".to_string(), false).into());
+            let from = substring_from.as_deref().cloned().unwrap_or_else(first);
+            let mut arguments = vec![expr.as_ref().clone(), from];
+            arguments.extend(substring_for.as_deref().cloned());
+            let name = if *shorthand { "substr" } else { "substring" };
+            Ok(Some(call(name, arguments)))
+        }
+        Expr::Extract { field, expr, .. } => {
+            let field = match field {
+                DateTimeField::Custom(name) => name.value.clone(),
+                other => other.to_string(),
+            };
+            let field = Expr::Value(Value::SingleQuotedString(field).into());
+            Ok(Some(call(EXTRACT, vec![field, expr.as_ref().clone()])))
+        }
+        Expr::Position { expr, r#in } => {
+            let arguments = vec![r#in.as_ref().clone(), expr.as_ref().clone()];
+            Ok(Some(call("position", arguments)))
+        }
+        Expr::Trim {
+            expr,
+            trim_where,
+            trim_what,
+            trim_characters,
+        } => {
+            let name = match trim_where {
+                Some(TrimWhereField::Leading) => "ltrim",
+                Some(TrimWhereField::Trailing) => "rtrim",
+                Some(TrimWhereField::Both) | None => "btrim",
+            };
+            let mut arguments = vec![expr.as_ref().clone()];
+            arguments.extend(trim_what.as_deref().cloned());
+            arguments.extend(trim_characters.iter().flatten().cloned());
+            Ok(Some(call(name, arguments)))
         }
         Expr::Function(function) => Ok(spelled::spelled(function).or_else(|| remainder(function))),
         Expr::AnyOp {

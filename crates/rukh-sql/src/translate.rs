@@ -21,6 +21,7 @@ use rukh_functions::casts::numbers::number_cast;
 use rukh_functions::casts::texts::CAST_VARCHAR;
 use rukh_functions::functions::arithmetic::checked_operator;
 use rukh_functions::functions::date_trunc::time_unit;
+use rukh_functions::functions::extract::{DATE_PART, EXTRACT};
 use rukh_functions::functions::time_zones::{OFFSET_MAX, TIMEZONE, in_zone, is_utc, moved_from_zone};
 use rukh_functions::scalars::{datum_of_scalar, scalar_from_datum};
 use rukh_functions::types::data_type_of_arrow;
@@ -461,14 +462,15 @@ impl<'t> Translator<'t> {
                 let unit = time_unit(text_of(unit)?)?;
                 Some(function(Function::DateTrunc(unit), self.operand(operand)?))
             }
-            ("date_part", [Expr::Literal(part, _), operand])
+            (DATE_PART, [Expr::Literal(part, _), operand])
                 if text_of(part)?.eq_ignore_ascii_case("epoch") =>
             {
                 Some(function(Function::Epoch, self.operand(operand)?))
             }
-            ("date_part", [Expr::Literal(part, _), operand])
-                if text_of(part)?.eq_ignore_ascii_case("year") =>
-            {
+            (EXTRACT, [Expr::Literal(part, _), operand]) if text_of(part)?.eq_ignore_ascii_case("epoch") => {
+                Some(function(Function::Seconds, self.operand(operand)?))
+            }
+            (DATE_PART, [Expr::Literal(part, _), operand]) if text_of(part)?.eq_ignore_ascii_case("year") => {
                 Some(function(Function::Year, self.operand(operand)?))
             }
             ("substr" | "substring", [operand, Expr::Literal(from, _), Expr::Literal(length, _)])

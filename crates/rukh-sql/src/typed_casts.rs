@@ -11,7 +11,7 @@ use rukh_error::SqlError;
 use rukh_functions::casts::numbers::cast_number;
 use rukh_functions::casts::read::read_text;
 use rukh_functions::casts::table::{Kind, check_cast};
-use rukh_functions::casts::texts::{cast_to_text, is_text};
+use rukh_functions::casts::texts::{cast_to_text, elements_to_text, is_text};
 use rukh_functions::casts::times::cast_time;
 use rukh_functions::functions::rounding::round_half_to_even;
 use rukh_functions::functions::to_uuid::TO_UUID;
@@ -77,6 +77,11 @@ pub(crate) fn typed(cast: Cast, schema: &DFSchema) -> DataFusionResult<Transform
     }
     let own = match to {
         to if is_text(to) => cast_to_text(&expr, schema),
+        ArrowType::List(of)
+            if is_text(of.data_type()) && !is_array_of(&expr, &ArrowType::Boolean, schema) =>
+        {
+            elements_to_text(&expr, schema).or_else(|| read_text(&expr, to, schema))
+        }
         to => read_text(&expr, to, schema)
             .or_else(|| cast_time(&expr, to, schema))
             .or_else(|| cast_number(&expr, to, schema)),
@@ -138,6 +143,10 @@ fn changes_nothing(expr: &Expr, to: &FieldRef, schema: &DFSchema) -> bool {
         && expr.to_field(schema).is_ok_and(|(_, from)| {
             from.data_type() == to.data_type() && data_type_of(&from).unrounded() == data_type_of(to)
         })
+}
+
+fn is_array_of(expr: &Expr, element: &ArrowType, schema: &DFSchema) -> bool {
+    matches!(expr.get_type(schema), Ok(ArrowType::List(of)) if of.data_type() == element)
 }
 
 /// Rounds what is cast to an integer: decimals half away from zero, floats half to even.

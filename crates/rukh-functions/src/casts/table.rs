@@ -3,6 +3,8 @@
 //! The table is PostgreSQL's `pg_cast` for the types that Rukh has; a test compares the two. Beside it, every type is cast to text
 //! by an assignment and from text explicitly, by its input and output.
 
+use std::fmt;
+
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use rukh_error::SqlError;
@@ -50,34 +52,57 @@ pub enum Kind {
     Interval,
     /// UUID.
     Uuid,
-    /// CHAR and VARCHAR.
+    /// TEXT, and VARCHAR without a length.
     Text,
+    /// VARCHAR(n).
+    Varchar,
+    /// CHAR(n).
+    Char,
     /// BINARY and VARBINARY.
     Bytes,
-    /// An array of anything.
-    Array,
+    /// An array of values of a kind, of any number of dimensions.
+    Array(&'static Kind),
 }
 
+/// All kinds but arrays.
+static SCALARS: [Kind; 17] = [
+    Kind::Boolean,
+    Kind::SmallInt,
+    Kind::Integer,
+    Kind::BigInt,
+    Kind::Real,
+    Kind::Double,
+    Kind::Numeric,
+    Kind::Date,
+    Kind::Time,
+    Kind::Timestamp,
+    Kind::TimestampTz,
+    Kind::Interval,
+    Kind::Uuid,
+    Kind::Text,
+    Kind::Varchar,
+    Kind::Char,
+    Kind::Bytes,
+];
+
 impl Kind {
-    /// All kinds.
-    pub const ALL: [Kind; 16] = [
-        Kind::Boolean,
-        Kind::SmallInt,
-        Kind::Integer,
-        Kind::BigInt,
-        Kind::Real,
-        Kind::Double,
-        Kind::Numeric,
-        Kind::Date,
-        Kind::Time,
-        Kind::Timestamp,
-        Kind::TimestampTz,
-        Kind::Interval,
-        Kind::Uuid,
-        Kind::Text,
-        Kind::Bytes,
-        Kind::Array,
-    ];
+    /// Returns all kinds but arrays.
+    pub fn scalars() -> &'static [Kind] {
+        &SCALARS
+    }
+
+    /// Returns the kind of arrays of this kind; arrays of arrays are arrays of more dimensions.
+    pub fn array(self) -> Kind {
+        match SCALARS.iter().find(|kind| **kind == self) {
+            Some(element) => Kind::Array(element),
+            None => self,
+        }
+    }
+
+    /// Whether values are texts.
+    pub fn is_text(self) -> bool {
+        matches!(self, Kind::Text | Kind::Varchar | Kind::Char)
+    }
 
     /// Returns the kind of a column's type.
     pub fn of(ty: DataType) -> Kind {
@@ -94,7 +119,9 @@ impl Kind {
             DataType::Timestamp { .. } => Kind::Timestamp,
             DataType::TimestampTz { .. } => Kind::TimestampTz,
             DataType::Uuid => Kind::Uuid,
-            DataType::Char(_) | DataType::Varchar(_) => Kind::Text,
+            DataType::Varchar(None) => Kind::Text,
+            DataType::Varchar(Some(_)) => Kind::Varchar,
+            DataType::Char(_) => Kind::Char,
             DataType::Binary(_) | DataType::Varbinary(_) => Kind::Bytes,
         }
     }
@@ -103,36 +130,16 @@ impl Kind {
     pub fn of_field(field: &Field) -> Option<Kind> {
         match field.data_type() {
             ArrowType::Interval(_) | ArrowType::Duration(_) => Some(Kind::Interval),
-            ArrowType::List(_) | ArrowType::LargeList(_) | ArrowType::FixedSizeList(..) => Some(Kind::Array),
+            ArrowType::List(of) | ArrowType::LargeList(of) | ArrowType::FixedSizeList(of, _) => {
+                Kind::of_field(of).map(Kind::array)
+            }
             ArrowType::UInt8 | ArrowType::UInt16 | ArrowType::UInt32 | ArrowType::UInt64 => None,
             ArrowType::Null | ArrowType::Struct(_) | ArrowType::Map(..) | ArrowType::Dictionary(..) => None,
             _ => Some(Kind::of(data_type_of(field))),
         }
     }
 
-    /// Returns PostgreSQL's name; of an array, what stands for the name of its elements' type and `[]`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Boolean => "boolean",
-            Kind::SmallInt => "smallint",
-            Kind::Integer => "integer",
-            Kind::BigInt => "bigint",
-            Kind::Real => "real",
-            Kind::Double => "double precision",
-            Kind::Numeric => "numeric",
-            Kind::Date => "date",
-            Kind::Time => "time without time zone",
-            Kind::Timestamp => "timestamp without time zone",
-            Kind::TimestampTz => "timestamp with time zone",
-            Kind::Interval => "interval",
-            Kind::Uuid => "uuid",
-            Kind::Text => "text",
-            Kind::Bytes => "bytea",
-            Kind::Array => "anyarray",
-        }
-    }
-
-    /// Returns PostgreSQL's name in `pg_type`.
+    /// Returns PostgreSQL's name in `pg_type`; of an array, that of its elements.
     pub fn short_name(self) -> &'static str {
         match self {
             Kind::Boolean => "bool",
@@ -149,8 +156,10 @@ impl Kind {
             Kind::Interval => "interval",
             Kind::Uuid => "uuid",
             Kind::Text => "text",
+            Kind::Varchar => "varchar",
+            Kind::Char => "bpchar",
             Kind::Bytes => "bytea",
-            Kind::Array => "anyarray",
+            Kind::Array(element) => element.short_name(),
         }
     }
 
@@ -163,21 +172,44 @@ impl Kind {
     }
 }
 
+/// PostgreSQL's name, as its messages write it.
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::Boolean => "boolean",
+            Kind::SmallInt => "smallint",
+            Kind::Integer => "integer",
+            Kind::BigInt => "bigint",
+            Kind::Real => "real",
+            Kind::Double => "double precision",
+            Kind::Numeric => "numeric",
+            Kind::Date => "date",
+            Kind::Time => "time without time zone",
+            Kind::Timestamp => "timestamp without time zone",
+            Kind::TimestampTz => "timestamp with time zone",
+            Kind::Interval => "interval",
+            Kind::Uuid => "uuid",
+            Kind::Text => "text",
+            Kind::Varchar => "character varying",
+            Kind::Char => "character",
+            Kind::Bytes => "bytea",
+            Kind::Array(element) => return write!(f, "{element}[]"),
+        })
+    }
+}
+
 /// Returns where a cast happens; `None` if there is none.
 pub fn context(from: Kind, to: Kind) -> Option<Context> {
     use Context::{Assignment, Explicit, Implicit};
     use Kind::{
-        Array, BigInt, Boolean, Date, Double, Integer, Interval, Numeric, Real, SmallInt, Text, Time,
-        Timestamp, TimestampTz,
+        Array, BigInt, Boolean, Date, Double, Integer, Interval, Numeric, Real, SmallInt, Time, Timestamp,
+        TimestampTz,
     };
     Some(match (from, to) {
-        (from, to) if from == to => match from {
-            // Arrays cast as their elements do; which these are is not told here.
-            Array => Explicit,
-            _ => Implicit,
-        },
-        (_, Text) => Assignment,
-        (Text, _) => Explicit,
+        (from, to) if from == to || from.is_text() && to.is_text() => Implicit,
+        (_, to) if to.is_text() => Assignment,
+        (from, _) if from.is_text() => Explicit,
+        (Array(from), Array(to)) => return context(*from, *to),
         (SmallInt, Integer | BigInt) | (Integer, BigInt) => Implicit,
         (from, to) if from.is_integer() && to.is_integer() => Assignment,
         (from, Real | Double | Numeric) if from.is_integer() => Implicit,
@@ -201,7 +233,7 @@ pub fn check_cast(from: &Field, to: &Field) -> DataFusionResult<()> {
     match context(from, to).is_some() {
         true => Ok(()),
         false => {
-            let message = format!("cannot cast type {} to {}", from.name(), to.name());
+            let message = format!("cannot cast type {from} to {to}");
             Err(DataFusionError::External(Box::new(SqlError::statement(
                 "42846", message,
             ))))

@@ -18,7 +18,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use datafusion::arrow::array::{ArrayRef, StringArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray, StringArray};
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
@@ -69,6 +69,67 @@ pub fn concatenated(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
         Ok(ArrowType::Boolean) => Some(TEXT.call(vec![expr.clone()])),
         _ => cast_to_text(expr, schema),
     }
+}
+
+/// Returns an array of texts for one of other values, each written as PostgreSQL does; `None` where Arrow's cast does. A BOOLEAN is `t`
+/// or `f`.
+pub fn elements_to_text(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
+    match expr.get_type(schema) {
+        Ok(ArrowType::List(of)) if !is_text(of.data_type()) && !of.data_type().is_null() => {
+            let signature = Signature::any(1, Volatility::Immutable);
+            Some(ScalarUDF::from(Texts { signature }).call(vec![expr.clone()]))
+        }
+        _ => None,
+    }
+}
+
+/// `x AS TEXT[]`.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Texts {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for Texts {
+    fn name(&self) -> &str {
+        "as_texts"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        Ok(ArrowType::new_list(ArrowType::Utf8, true))
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        let is_one = matches!(arguments.args.first(), Some(ColumnarValue::Scalar(_)));
+        let arrays = ColumnarValue::values_to_arrays(&arguments.args)?;
+        let lists = arrays.first().and_then(|array| array.as_list_opt::<i32>());
+        let lists = lists.ok_or_else(|| DataFusionError::Internal("as_texts takes arrays".to_string()))?;
+        let made: ArrayRef = Arc::new(text_lists(lists)?);
+        match is_one {
+            true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&made, 0)?)),
+            false => Ok(ColumnarValue::Array(made)),
+        }
+    }
+}
+
+fn text_lists(lists: &ListArray) -> DataFusionResult<ListArray> {
+    let values: ArrayRef = match lists.values().as_list_opt::<i32>() {
+        Some(inner) => Arc::new(text_lists(inner)?),
+        None => {
+            let field = Field::new("", lists.value_type(), true);
+            Arc::new(texts(lists.values(), &data_type_of(&field))?)
+        }
+    };
+    let field = Arc::new(Field::new_list_field(values.data_type().clone(), true));
+    Ok(ListArray::try_new(
+        field,
+        lists.offsets().clone(),
+        values,
+        lists.nulls().cloned(),
+    )?)
 }
 
 /// Whether a function is the one that these casts become.

@@ -6,6 +6,7 @@
 //! | integers                     | `+ - * %`             | 22003 where the type does not hold the result         |
 //! | floats                       | `+ - * / %`           | 22003 for what overflows or vanishes, 22012 for `x / 0` |
 //! | decimals                     | `/`, long products    | NUMERIC (`exact`)                                     |
+//! | a DATE and an integer, two DATEs | `+ -`             | 22008 outside of the calendar; days between are INTEGER |
 //! | decimals, one side constant  | `* %`                 | DataFusion's; `x * 0` stays a product, of its type    |
 //!
 //! Processors give `Infinity * 0` and `Infinity - Infinity` as NaN with a sign. Arrow compares that as less than all
@@ -14,11 +15,13 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 use std::any::Any;
+use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
-use datafusion::arrow::array::{ArrayRef, ArrowPrimitiveType, AsArray, Datum, PrimitiveArray};
+use datafusion::arrow::array::{ArrayRef, ArrowPrimitiveType, AsArray, Datum, PrimitiveArray, Scalar};
+use datafusion::arrow::compute::cast;
 use datafusion::arrow::compute::kernels::numeric;
-use datafusion::arrow::datatypes::{DataType as ArrowType, Float32Type, Float64Type};
+use datafusion::arrow::datatypes::{DataType as ArrowType, Float32Type, Float64Type, Int32Type};
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::DFSchema;
 use datafusion::error::Result as DataFusionResult;
@@ -81,7 +84,9 @@ pub fn checked_function(
     let is_constant = |expr: &Expr| matches!(expr, Expr::Literal(..) | Expr::Placeholder(_));
     let all = |test: fn(&ArrowType) -> bool| types.iter().all(|ty| test(ty) || ty.is_null());
     let any = |test: fn(&ArrowType) -> bool| types.iter().any(test);
-    let is_ours = if any(ArrowType::is_floating) {
+    let is_ours = if any(is_date) {
+        is_day_sum(op, &types[0], &types[1])
+    } else if any(ArrowType::is_floating) {
         all(ArrowType::is_numeric)
     } else if any(is_decimal) {
         all(ArrowType::is_numeric)
@@ -91,6 +96,19 @@ pub fn checked_function(
         all(ArrowType::is_integer) && !matches!(op, Operator::Divide | Operator::Modulo)
     };
     if is_ours { checked(op) } else { None }
+}
+
+fn is_date(ty: &ArrowType) -> bool {
+    *ty == ArrowType::Date32
+}
+
+/// Whether days are added to a date, taken from one, or counted between two.
+pub fn is_day_sum(op: Operator, left: &ArrowType, right: &ArrowType) -> bool {
+    match op {
+        Operator::Plus => is_date(left) && right.is_integer() || left.is_integer() && is_date(right),
+        Operator::Minus => is_date(left) && (right.is_integer() || is_date(right)),
+        _ => false,
+    }
 }
 
 fn is_decimal(ty: &ArrowType) -> bool {
@@ -140,6 +158,10 @@ impl ScalarUDFImpl for Checked {
             return Err(undefined_function(self.name(), types));
         };
         let is = |test: fn(&ArrowType) -> bool| test(left) || test(right);
+        if is(is_date) {
+            let day = |ty: &ArrowType| if is_date(ty) { ty.clone() } else { ArrowType::Int32 };
+            return Ok(types.iter().map(day).collect());
+        }
         if types.iter().all(|ty| *ty == ArrowType::Float32) {
             return Ok(types.to_vec());
         }
@@ -164,6 +186,8 @@ impl ScalarUDFImpl for Checked {
             [left, right] if is_decimal(left) || is_decimal(right) => {
                 BinaryTypeCoercer::new(left, &self.op, right).get_result_type()
             }
+            [left, right] if is_date(left) && is_date(right) => Ok(ArrowType::Int32),
+            [_, right] if is_date(right) => Ok(right.clone()),
             [left, _] => Ok(left.clone()),
             _ => Err(undefined_function(self.name(), types)),
         }
@@ -188,7 +212,48 @@ impl ScalarUDFImpl for Checked {
     }
 }
 
+/// The days of PostgreSQL's calendar, counted from 1970: from 4714-11-24 BC until before 5874898-06-03.
+const CALENDAR: Range<i32> = -2_440_588..2_145_042_906;
+
+/// Computes with days as integers.
+fn days(op: Operator, left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef, ArrowError> {
+    let side = |values: &dyn Datum| -> Result<(ArrayRef, bool), ArrowError> {
+        let (array, is_one) = values.get();
+        Ok((cast(array, &ArrowType::Int32)?, is_one))
+    };
+    let is_difference = [left, right].iter().all(|side| is_date(side.get().0.data_type()));
+    let (left, right) = (side(left)?, side(right)?);
+    let datum = |(array, is_one): (ArrayRef, bool)| -> Box<dyn Datum> {
+        if is_one {
+            Box::new(Scalar::new(array))
+        } else {
+            Box::new(array)
+        }
+    };
+    let kernel = if op == Operator::Plus {
+        numeric::add
+    } else {
+        numeric::sub
+    };
+    let outside = || ArrowError::ExternalError(Box::new(SqlError::statement("22008", "date out of range")));
+    let counted = kernel(datum(left).as_ref(), datum(right).as_ref()).map_err(|error| match error {
+        ArrowError::ArithmeticOverflow(_) => outside(),
+        other => other,
+    })?;
+    if is_difference {
+        return Ok(counted);
+    }
+    let mut days = counted.as_primitive::<Int32Type>().iter().flatten();
+    if days.any(|day| !CALENDAR.contains(&day)) {
+        return Err(outside());
+    }
+    cast(&counted, &ArrowType::Date32)
+}
+
 fn compute(op: Operator, left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef, ArrowError> {
+    if is_date(left.get().0.data_type()) || is_date(right.get().0.data_type()) {
+        return days(op, left, right);
+    }
     let kernel = match op {
         Operator::Plus => numeric::add,
         Operator::Minus => numeric::sub,

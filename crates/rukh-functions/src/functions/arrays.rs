@@ -6,19 +6,24 @@
 //! | `array_remove('{1,NULL}', NULL)`    | NULL              | `{1}`                  |
 //! | `array_replace('{1,2,1}', 1, 5)`    | the first         | all                    |
 //! | `beside_null(ARRAY[1])`             | `{1,NULL}`        | `{1}`                  |
+//! | `'{1,NULL}' @> '{NULL}'`            | true              | false                  |
+//! | `a && b`                            | an error          | whether they share an element |
 
 #![warn(clippy::arithmetic_side_effects)]
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray, Scalar, new_empty_array};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, ListArray, Scalar, new_empty_array};
 use datafusion::arrow::buffer::OffsetBuffer;
 use datafusion::arrow::compute::kernels::cmp::not_distinct;
 use datafusion::arrow::compute::kernels::zip::zip;
-use datafusion::arrow::compute::{concat, filter, not};
+use datafusion::arrow::compute::{cast, concat, filter, not};
 use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef};
+use datafusion::arrow::row::{Row, RowConverter, SortField};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions_nested::{remove, replace};
+use datafusion::logical_expr::type_coercion::binary::type_union_coercion;
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
@@ -30,9 +35,11 @@ use crate::functions::undefined::undefined_function;
 pub const BESIDE_NULL: &str = "beside_null";
 
 /// Returns the functions, which take the place of DataFusion's.
-pub fn functions() -> [Arc<ScalarUDF>; 3] {
+pub fn functions() -> [Arc<ScalarUDF>; 5] {
     let signature = Signature::any(1, Volatility::Immutable);
     [
+        contains(),
+        overlaps(),
         Arc::new(ScalarUDF::from(Elementwise {
             usual: remove::array_remove_udf(),
         })),
@@ -41,6 +48,106 @@ pub fn functions() -> [Arc<ScalarUDF>; 3] {
         })),
         Arc::new(ScalarUDF::from(BesideNull { signature })),
     ]
+}
+
+/// Returns the function of `a @> b`.
+pub fn contains() -> Arc<ScalarUDF> {
+    shares(true)
+}
+
+/// Returns the function of `a && b`.
+pub fn overlaps() -> Arc<ScalarUDF> {
+    shares(false)
+}
+
+fn shares(all: bool) -> Arc<ScalarUDF> {
+    let signature = Signature::any(2, Volatility::Immutable);
+    Arc::new(ScalarUDF::from(Shares { all, signature }))
+}
+
+/// Whether an array has all elements of another, or any. A NULL is none of the elements.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Shares {
+    all: bool,
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for Shares {
+    fn name(&self) -> &str {
+        match self.all {
+            true => "array_has_all",
+            false => "array_has_any",
+        }
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        Ok(ArrowType::Boolean)
+    }
+
+    fn is_strict(&self) -> bool {
+        true
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        let is_scalar = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
+        let is_one = arguments.args.iter().all(is_scalar);
+        let arrays = ColumnarValue::values_to_arrays(&arguments.args)?;
+        let lists: Vec<&ListArray> = arrays
+            .iter()
+            .filter_map(|array| array.as_list_opt::<i32>())
+            .collect();
+        let [whole, part] = lists.as_slice() else {
+            // An array without elements has no type of them.
+            let types: Vec<ArrowType> = arrays.iter().map(|array| array.data_type().clone()).collect();
+            return Err(undefined_function(self.name(), &types));
+        };
+        let shared: BooleanArray = (0..whole.len())
+            .map(|row| match whole.is_null(row) || part.is_null(row) {
+                true => Ok(None),
+                false => shared(&whole.value(row), &part.value(row), self.all).map(Some),
+            })
+            .collect::<DataFusionResult<_>>()?;
+        match is_one {
+            true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&shared, 0)?)),
+            false => Ok(ColumnarValue::Array(Arc::new(shared))),
+        }
+    }
+}
+
+/// Whether all values of a part, or any, are among those of a whole.
+fn shared(whole: &ArrayRef, part: &ArrayRef, all: bool) -> DataFusionResult<bool> {
+    if all && part.null_count() > 0 {
+        return Ok(false);
+    }
+    // Numbers of other digits are equal all the same.
+    let part = match whole.data_type() == part.data_type() {
+        true => part.clone(),
+        false => {
+            let common = type_union_coercion(whole.data_type(), part.data_type());
+            let ty = common.unwrap_or_else(|| whole.data_type().clone());
+            return shared(&cast(whole, &ty)?, &cast(part, &ty)?, all);
+        }
+    };
+    let rows = RowConverter::new(vec![SortField::new(whole.data_type().clone())])?;
+    let (whole_rows, part_rows) = (
+        rows.convert_columns(std::slice::from_ref(whole))?,
+        rows.convert_columns(std::slice::from_ref(&part))?,
+    );
+    let among: HashSet<Row<'_>> = (0..whole.len())
+        .filter(|at| whole.is_valid(*at))
+        .map(|at| whole_rows.row(at))
+        .collect();
+    let mut found = (0..part.len())
+        .filter(|at| part.is_valid(*at))
+        .map(|at| among.contains(&part_rows.row(at)));
+    Ok(match all {
+        true => found.all(|is_found| is_found),
+        false => found.any(|is_found| is_found),
+    })
 }
 
 /// `array_remove` or `array_replace`.

@@ -8,13 +8,16 @@
 //! | `scale`, `min_scale`                              | digits after the point, and those that are not zeros      |
 //! | `get_bit`, `set_bit`, `get_byte`, `set_byte`, `bit_count` | of byte strings                                  |
 //! | `isfinite`                                        | of dates, times and intervals, which are                  |
+//! | `array_dims`, `array_length`, … , `trim_array`    | dimensions of arrays, see `dimensions`                    |
+//! | `int2shl`, `int2shr`                              | `<<` and `>>` of SMALLINT                                 |
+//! | `to_hex`, `factorial`, `unistr`, `make_date`      |                                                          |
 
 #![warn(clippy::arithmetic_side_effects)]
 
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef};
-use datafusion::arrow::datatypes::DataType as ArrowType;
+use datafusion::arrow::datatypes::{DECIMAL256_MAX_PRECISION, DataType as ArrowType};
 use datafusion::common::ScalarValue;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::{
@@ -22,16 +25,37 @@ use datafusion::logical_expr::{
 };
 use rukh_error::SqlError;
 
-use crate::functions::degrees;
+use crate::functions::moment_parts::days_of;
+use crate::functions::{degrees, dimensions};
 use crate::numbers::Number;
 use crate::signatures::overloaded::column_type;
 use crate::signatures::table;
 use crate::types::arrow_type;
+use rukh_keys::{DataType, NUMERIC_HALF};
 
 /// Computes a function of values none of which is NULL.
 pub(crate) type Compute = fn(&[ScalarValue]) -> Result<ScalarValue, SqlError>;
 
-const FUNCTIONS: [(&str, Compute); 9] = [
+/// The operators `<<` and `>>` of SMALLINT, whose bits beyond 16 are lost.
+pub const SHIFTS: [&str; 2] = ["int2shl", "int2shr"];
+
+const FUNCTIONS: [(&str, Compute); 15] = [
+    (SHIFTS[0], |values| shifted(values, i32::wrapping_shl)),
+    (SHIFTS[1], |values| shifted(values, i32::wrapping_shr)),
+    ("to_hex", |values| {
+        let text = match values.first() {
+            Some(ScalarValue::Int32(Some(value))) => format!("{value:x}"),
+            _ => format!("{:x}", integer(values, 0)?),
+        };
+        Ok(ScalarValue::Utf8(Some(text)))
+    }),
+    ("make_date", |values| {
+        let part = |at| Ok::<i32, SqlError>(integer(values, at)? as i32);
+        let days = days_of(part(0)?, part(1)?, part(2)?)?;
+        Ok(ScalarValue::Date32(i32::try_from(days).ok()))
+    }),
+    ("factorial", factorial),
+    ("unistr", unistr),
     ("width_bucket", width_bucket),
     ("scale", |values| Ok(int4(number(values, 0)?.scale()))),
     ("min_scale", |values| {
@@ -62,7 +86,10 @@ const FUNCTIONS: [(&str, Compute); 9] = [
 
 /// Returns the functions.
 pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
-    let all = FUNCTIONS.iter().chain(&degrees::FUNCTIONS);
+    let all = FUNCTIONS
+        .iter()
+        .chain(&degrees::FUNCTIONS)
+        .chain(&dimensions::FUNCTIONS);
     all.map(|(name, compute)| {
         let signature = Signature::user_defined(Volatility::Immutable);
         Arc::new(ScalarUDF::from(ByRow {
@@ -71,6 +98,11 @@ pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
             signature,
         }))
     })
+}
+
+/// Returns the function of a name.
+pub fn function(name: &str) -> Option<Arc<ScalarUDF>> {
+    functions().find(|function| function.name() == name)
 }
 
 /// A function, which is told apart by its name.
@@ -115,14 +147,16 @@ impl ScalarUDFImpl for ByRow {
         Ok(types.to_vec())
     }
 
-    fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
+    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
         let overloads = table::functions().get(self.name);
-        let result = overloads
-            .and_then(|overloads| overloads.first())
-            .map(|overload| overload.result);
-        let ty = result.and_then(|kind| column_type(kind, None));
-        ty.map(|ty| arrow_type(&ty))
-            .ok_or_else(|| internal("has no signature"))
+        let overload = overloads.and_then(|overloads| overloads.first());
+        let result = overload.ok_or_else(|| internal("has no signature"))?.result;
+        match result.kind().and_then(|kind| column_type(kind, None)) {
+            // A number of any size.
+            Some(ty) if ty.is_decimal() => Ok(arrow_type(&DataType::NUMERIC)),
+            Some(ty) => Ok(arrow_type(&ty)),
+            None => types.first().cloned().ok_or_else(|| internal("has no array")),
+        }
     }
 
     fn is_strict(&self) -> bool {
@@ -173,8 +207,10 @@ pub(crate) fn float(values: &[ScalarValue], at: usize) -> Result<f64, SqlError> 
     }
 }
 
-fn integer(values: &[ScalarValue], at: usize) -> Result<i64, SqlError> {
+/// Returns an argument that is an integer.
+pub(crate) fn integer(values: &[ScalarValue], at: usize) -> Result<i64, SqlError> {
     match values.get(at) {
+        Some(ScalarValue::Int16(Some(value))) => Ok(i64::from(*value)),
         Some(ScalarValue::Int32(Some(value))) => Ok(i64::from(*value)),
         Some(ScalarValue::Int64(Some(value))) => Ok(*value),
         other => Err(SqlError::internal(format!("{other:?} is no integer"))),
@@ -210,6 +246,73 @@ fn place(values: &[ScalarValue], count: usize) -> Result<usize, SqlError> {
         let last = i64::try_from(count).unwrap_or(i64::MAX).saturating_sub(1);
         SqlError::statement("2202E", format!("index {at} out of valid range, 0..{last}"))
     })
+}
+
+/// Shifts as the processors do that PostgreSQL runs on: by the count modulo 32.
+fn shifted(values: &[ScalarValue], shift: fn(i32, u32) -> i32) -> Result<ScalarValue, SqlError> {
+    let (value, count) = (integer(values, 0)?, integer(values, 1)?);
+    Ok(ScalarValue::Int16(Some(shift(value as i32, count as u32) as i16)))
+}
+
+fn factorial(values: &[ScalarValue]) -> Result<ScalarValue, SqlError> {
+    /// The greatest whose factorial NUMERIC holds.
+    const MOST: i64 = 33;
+    let of = integer(values, 0)?;
+    match of {
+        ..0 => Err(SqlError::statement(
+            "22003",
+            "factorial of a negative number is undefined",
+        )),
+        0..=MOST => {
+            let product = (1..=i128::from(of)).product::<i128>();
+            let scale = NUMERIC_HALF as i8;
+            let unscaled = Number::of_i128(product, 0).to_i256(scale)?;
+            Ok(ScalarValue::Decimal256(
+                Some(unscaled),
+                DECIMAL256_MAX_PRECISION,
+                scale,
+            ))
+        }
+        _ => Err(SqlError::statement("22003", "value overflows numeric format")),
+    }
+}
+
+/// Reads `\\XXXX`, `\\+XXXXXX`, `\\uXXXX` and `\\UXXXXXXXX` as the characters with these numbers; two of UTF-16 are one.
+fn unistr(values: &[ScalarValue]) -> Result<ScalarValue, SqlError> {
+    let Some(Some(text)) = values.first().and_then(ScalarValue::try_as_str) else {
+        return Err(SqlError::internal("unistr takes a text"));
+    };
+    let wrong = |message: &str| SqlError::statement("42601", message);
+    let (mut units, mut rest) = (Vec::new(), text);
+    while let Some(at) = rest.find('\\') {
+        units.extend(rest[..at].encode_utf16());
+        rest = &rest[at.saturating_add(1)..];
+        if let Some(after) = rest.strip_prefix('\\') {
+            units.push(u16::from(b'\\'));
+            rest = after;
+            continue;
+        }
+        let (digits, count) = match rest.as_bytes().first() {
+            Some(b'+') => (&rest[1..], 6),
+            Some(b'u') => (&rest[1..], 4),
+            Some(b'U') => (&rest[1..], 8),
+            _ => (rest, 4),
+        };
+        let read = digits
+            .get(..count)
+            .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        let code = read.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        let code = code.ok_or_else(|| wrong("invalid Unicode escape"))?;
+        match (u16::try_from(code), char::from_u32(code)) {
+            (Ok(unit), _) if unit > 0 => units.push(unit),
+            (Err(_), Some(character)) => units.extend(character.encode_utf16(&mut [0; 2]).iter()),
+            _ => return Err(wrong("invalid Unicode code point")),
+        }
+        rest = &digits[count..];
+    }
+    units.extend(rest.encode_utf16());
+    let text = String::from_utf16(&units).map_err(|_| wrong("invalid Unicode surrogate pair"))?;
+    Ok(ScalarValue::Utf8(Some(text)))
 }
 
 fn set_bit(values: &[ScalarValue]) -> Result<ScalarValue, SqlError> {
@@ -289,7 +392,8 @@ mod tests {
     #[test]
     fn every_function_has_a_signature() {
         for function in functions() {
-            assert!(function.return_type(&[]).is_ok(), "{}", function.name());
+            let array = ArrowType::new_list(ArrowType::Int32, true);
+            assert!(function.return_type(&[array]).is_ok(), "{}", function.name());
         }
     }
 }

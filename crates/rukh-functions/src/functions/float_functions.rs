@@ -54,6 +54,7 @@ pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
         math::log2(),
         math::power(),
         math::radians(),
+        Arc::new(math::signum().as_ref().clone().with_aliases(["sign"])),
         math::sin(),
         math::sinh(),
         math::sqrt(),
@@ -161,6 +162,18 @@ impl FloatFunction {
             check(self.usual.name(), &of, value)
                 .map_err(|error| DataFusionError::External(Box::new(error)))?;
             has_nan |= value.is_nan();
+        }
+        if self.usual.name() == "signum" && has_nan {
+            // NaN has no sign.
+            let settled = |sign| {
+                if T::double(sign).is_nan() {
+                    T::Native::default()
+                } else {
+                    sign
+                }
+            };
+            let signs = floats.unary::<_, T>(settled);
+            return Ok(Arc::new(signs));
         }
         Ok(if has_nan {
             without_signs::<T>(floats)

@@ -153,7 +153,7 @@ impl Made {
 }
 
 /// Returns the days from 1970 to a date; negative years are those before Christ, of which there is no year 0.
-fn days_of(year: i32, month: i32, day: i32) -> Result<i64, SqlError> {
+pub(super) fn days_of(year: i32, month: i32, day: i32) -> Result<i64, SqlError> {
     let wrong = || {
         let message = format!("date field value out of range: {year}-{month:02}-{day:02}");
         SqlError::statement("22008", message)

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use datafusion::arrow::datatypes::{
+    DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType as ArrowType, Field, FieldRef,
+};
 use datafusion::common::{ScalarValue, internal_err};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::FunctionRegistry;
@@ -19,12 +21,13 @@ use rukh_keys::{DataType, Datum, NumericParts, ValueError};
 
 use crate::casts::table::Kind;
 use crate::forms::intervals::INTERVAL;
-use crate::signatures::resolve::{self, Unresolved};
-use crate::signatures::table::{self, Overload};
+use crate::functions::extract::{DATE_PART, EXTRACT};
+use crate::signatures::resolve::{self, Meant, Unresolved};
+use crate::signatures::table;
 use crate::types::{TYPE_KEY, arrow_type};
 
 /// Functions that are another one under another name.
-const SAME: [(&str, &str); 1] = [("ceiling", "ceil")];
+const SAME: [(&str, &str); 3] = [("ceiling", "ceil"), (DATE_PART, EXTRACT), ("position", "strpos")];
 
 /// Most digits of a number of a fixed width.
 const DIGITS_MAX: u8 = 38;
@@ -129,11 +132,7 @@ impl Overloaded {
     ///
     /// # Errors
     /// 42883 if there is none for these arguments, 42725 if nothing tells which of several.
-    pub fn chosen(
-        &self,
-        fields: &[FieldRef],
-        literals: &[Option<&ScalarValue>],
-    ) -> DataFusionResult<&'static Overload> {
+    pub fn chosen(&self, fields: &[FieldRef], literals: &[Option<&ScalarValue>]) -> DataFusionResult<Meant> {
         let overloads = &table::functions()[self.name];
         let literal = |at: usize| literals.get(at).copied().flatten();
         let kinds: Result<Vec<Option<Kind>>, NoKind> = fields
@@ -141,16 +140,17 @@ impl Overloaded {
             .enumerate()
             .map(|(at, field)| kind(field, literal(at)))
             .collect();
-        let signatures = overloads.iter().map(|overload| overload.arguments.as_slice());
         let chosen = match &kinds {
             // A literal is read in the type that it is cast to, whichever signatures there are.
-            Ok(kinds) if self.implementation == Implementation::Cast && kinds.as_slice() == [None] => Ok(0),
-            Ok(kinds) => resolve::function(signatures, kinds),
+            Ok(kinds) if self.implementation == Implementation::Cast && kinds.as_slice() == [None] => {
+                resolve::function(&overloads[..1], kinds)
+            }
+            Ok(kinds) => resolve::function(overloads, kinds),
             Err(NoKind) => Err(Unresolved::None),
         };
         let names = |field: &FieldRef, literal| match kind(field, literal) {
             Ok(None) => "unknown".to_string(),
-            Ok(Some(kind)) => kind.name().to_string(),
+            Ok(Some(kind)) => kind.to_string(),
             Err(NoKind) => crate::types::postgres_name_of(field).to_string(),
         };
         let names = || {
@@ -161,7 +161,8 @@ impl Overloaded {
             names.collect::<Vec<_>>().join(", ")
         };
         let error = match chosen {
-            Ok(at) => return Ok(&overloads[at]),
+            Ok(meant) => return Ok(meant),
+            Err(Unresolved::Untyped) => untyped(),
             Err(Unresolved::None) => SqlError::statement(
                 "42883",
                 format!("function {}({}) does not exist", self.name, names()),
@@ -178,11 +179,12 @@ impl Overloaded {
     }
 
     /// Returns the type of a signature's result, given that of the implementation's: numbers have digits of their own.
-    pub fn result(overload: &Overload, usual: &ArrowType) -> ArrowType {
-        match overload.result {
+    pub fn result(meant: &Meant, usual: &ArrowType) -> ArrowType {
+        match meant.result {
             Kind::Numeric if matches!(usual, ArrowType::Decimal128(..) | ArrowType::Decimal256(..)) => {
                 usual.clone()
             }
+            Kind::Array(_) if matches!(usual, ArrowType::List(_)) => usual.clone(),
             kind => arrow_of(kind, None),
         }
     }
@@ -191,18 +193,19 @@ impl Overloaded {
     /// have, and BIGINT where it takes no INTEGER.
     pub fn taken(
         &self,
-        overload: &Overload,
+        meant: &Meant,
         fields: &[FieldRef],
         literals: &[Option<&ScalarValue>],
     ) -> Vec<FieldRef> {
         let literal = |at: usize| literals.get(at).copied().flatten();
-        let taken = overload.arguments.iter().zip(fields).enumerate();
+        let taken = meant.arguments.iter().zip(fields).enumerate();
         let taken: Vec<FieldRef> = taken
             .map(|(at, (kind, field))| {
                 let ty = argument_type(*kind, field, literal(at));
                 typed_field(field.name(), *kind, &ty, field.is_nullable())
             })
             .collect();
+        let taken = with_digits_alike(taken);
         let Implementation::Function(usual) = &self.implementation else {
             return taken;
         };
@@ -225,17 +228,17 @@ impl Overloaded {
 
     fn field(&self, arguments: &ReturnFieldArgs) -> DataFusionResult<FieldRef> {
         let literal = |at: usize| arguments.scalar_arguments.get(at).copied().flatten();
-        let overload = self.chosen(arguments.arg_fields, arguments.scalar_arguments)?;
+        let meant = self.chosen(arguments.arg_fields, arguments.scalar_arguments)?;
         let is_nullable = arguments.arg_fields.iter().any(|field| field.is_nullable());
         let Implementation::Function(usual) = &self.implementation else {
             return Ok(typed_field(
                 self.name,
-                overload.result,
-                &arrow_of(overload.result, None),
+                meant.result,
+                &arrow_of(meant.result, None),
                 is_nullable,
             ));
         };
-        let taken = self.taken(overload, arguments.arg_fields, arguments.scalar_arguments);
+        let taken = self.taken(&meant, arguments.arg_fields, arguments.scalar_arguments);
         let literals: Vec<Option<ScalarValue>> = taken
             .iter()
             .enumerate()
@@ -246,9 +249,17 @@ impl Overloaded {
             arg_fields: &fields_with_udf(&taken, usual.as_ref())?,
             scalar_arguments: &literals,
         })?;
-        let ty = Overloaded::result(overload, field.data_type());
-        Ok(typed_field(self.name, overload.result, &ty, field.is_nullable()))
+        let ty = Overloaded::result(&meant, field.data_type());
+        Ok(typed_field(self.name, meant.result, &ty, field.is_nullable()))
     }
+}
+
+/// The error of a call that takes any type, of arguments that have none.
+fn untyped() -> SqlError {
+    SqlError::statement(
+        "42804",
+        "could not determine polymorphic type because input has type unknown",
+    )
 }
 
 fn typed_field(name: &str, kind: Kind, ty: &ArrowType, is_nullable: bool) -> FieldRef {
@@ -285,10 +296,47 @@ impl ScalarUDFImpl for Overloaded {
     }
 }
 
+/// Gives numbers beside arrays of numbers the digits of all where they have not the same.
+fn with_digits_alike(fields: Vec<FieldRef>) -> Vec<FieldRef> {
+    let is_decimal = |ty: &ArrowType| matches!(ty, ArrowType::Decimal128(..) | ArrowType::Decimal256(..));
+    let number = |field: &FieldRef| match field.data_type() {
+        ArrowType::List(of) if is_decimal(of.data_type()) => Some(of.data_type().clone()),
+        ty if is_decimal(ty) => Some(ty.clone()),
+        _ => None,
+    };
+    let numbers: Vec<ArrowType> = fields.iter().filter_map(number).collect();
+    let has_array = fields.iter().any(|field| field.data_type().is_nested());
+    if !has_array || numbers.iter().all(|ty| *ty == numbers[0]) {
+        return fields;
+    }
+    let (mut whole, mut fraction) = (0, 0);
+    for ty in &numbers {
+        if let ArrowType::Decimal128(precision, scale) | ArrowType::Decimal256(precision, scale) = ty {
+            let scale = u8::try_from(*scale).unwrap_or_default();
+            whole = whole.max(precision.saturating_sub(scale));
+            fraction = fraction.max(scale);
+        }
+    }
+    let ty = match whole.saturating_add(fraction) {
+        digits @ ..=DECIMAL128_MAX_PRECISION => ArrowType::Decimal128(digits, fraction as i8),
+        digits => ArrowType::Decimal256(digits.min(DECIMAL256_MAX_PRECISION), fraction as i8),
+    };
+    let alike = |field: FieldRef| {
+        let ty = match (number(&field), field.data_type()) {
+            (None, _) => return field,
+            (Some(_), ArrowType::List(_)) => ArrowType::new_list(ty.clone(), true),
+            (Some(_), _) => ty.clone(),
+        };
+        Arc::new(field.as_ref().clone().with_data_type(ty))
+    };
+    fields.into_iter().map(alike).collect()
+}
+
 /// Returns the type that an argument of a signature has: numbers have the digits of what they are made of.
 fn argument_type(kind: Kind, from: &Field, literal: Option<&ScalarValue>) -> ArrowType {
     match (kind, from.data_type()) {
         (Kind::Numeric, ty @ (ArrowType::Decimal128(..) | ArrowType::Decimal256(..))) => ty.clone(),
+        (kind @ Kind::Array(_), ty) if Kind::of_field(from) == Some(kind) => ty.clone(),
         (Kind::Numeric, ArrowType::Int8 | ArrowType::Int16) => ArrowType::Decimal128(INT2_DIGITS, 0),
         (Kind::Numeric, ArrowType::Int32) => ArrowType::Decimal128(INT4_DIGITS, 0),
         (Kind::Numeric, ty) if ty.is_integer() => ArrowType::Decimal128(INT8_DIGITS, 0),
@@ -302,9 +350,10 @@ pub fn operand_type(kind: Kind, literal: &ScalarValue) -> ArrowType {
 }
 
 fn arrow_of(kind: Kind, literal: Option<&str>) -> ArrowType {
-    match column_type(kind, literal) {
-        Some(ty) => arrow_type(&ty),
-        None => INTERVAL,
+    match (column_type(kind, literal), kind) {
+        (Some(ty), _) => arrow_type(&ty),
+        (None, Kind::Array(element)) => ArrowType::new_list(arrow_of(*element, None), true),
+        (None, _) => INTERVAL,
     }
 }
 
@@ -324,8 +373,8 @@ pub fn column_type(kind: Kind, literal: Option<&str>) -> Option<DataType> {
         Kind::TimestampTz => DataType::TIMESTAMP_TZ,
         Kind::Uuid => DataType::Uuid,
         Kind::Bytes => DataType::Varbinary(None),
-        Kind::Text => DataType::Varchar(None),
-        Kind::Interval | Kind::Array => return None,
+        Kind::Text | Kind::Varchar | Kind::Char => DataType::Varchar(None),
+        Kind::Interval | Kind::Array(_) => return None,
     })
 }
 

@@ -27,6 +27,8 @@ width_bucket: (float8 float8 float8 int4) int4, (numeric numeric numeric int4) i
 trim_scale: (numeric) numeric
 gcd lcm: (int4 int4) int4, (int8 int8) int8, (numeric numeric) numeric
 pi: () float8
+factorial: (int8) numeric
+int2shl int2shr: (int2 int4) int2
 
 ascii: (text) int4
 bit_length octet_length: (text) int4, (bytea) int4
@@ -41,8 +43,11 @@ repeat: (text int4) text
 replace translate: (text text text) text
 split_part: (text text int4) text
 starts_with: (text text) bool
-strpos: (text text) int4
+strpos position: (text text) int4
+overlay: (text text int4) text, (text text int4 int4) text, (bytea bytea int4) bytea, (bytea bytea int4 int4) bytea
+substring: (text int4) text, (text int4 int4) text
 substr: (text int4) text, (text int4 int4) text
+unistr: (text) text
 to_hex: (int4) text, (int8) text
 md5: (text) text, (bytea) text
 sha224 sha256 sha384 sha512: (bytea) bytea
@@ -62,12 +67,28 @@ regexp_substr: (text text) text, (text text int4) text, (text text int4 int4) te
 regexp_replace: (text text text) text, (text text text text) text, (text text text int4) text, (text text text int4 int4) text, \\
     (text text text int4 int4 text) text
 
+extract: (text date) numeric, (text time) numeric, (text timestamp) numeric, (text timestamptz) numeric, (text interval) numeric
+date_part: (text date) float8, (text time) float8, (text timestamp) float8, (text timestamptz) float8, (text interval) float8
 age: (timestamp) interval, (timestamp timestamp) interval, (timestamptz) interval, (timestamptz timestamptz) interval
 justify_days justify_hours justify_interval: (interval) interval
 isfinite: (date) bool, (interval) bool, (timestamp) bool, (timestamptz) bool
 make_date: (int4 int4 int4) date
 make_time: (int4 int4 float8) time
 to_char: (interval text) text, (timestamp text) text, (timestamptz text) text
+
+array_append: (anycompatiblearray anycompatible) anycompatiblearray
+array_prepend: (anycompatible anycompatiblearray) anycompatiblearray
+array_cat: (anycompatiblearray anycompatiblearray) anycompatiblearray
+array_remove: (anycompatiblearray anycompatible) anycompatiblearray
+array_replace: (anycompatiblearray anycompatible anycompatible) anycompatiblearray
+array_position: (anycompatiblearray anycompatible) int4, (anycompatiblearray anycompatible int4) int4
+array_positions: (anycompatiblearray anycompatible) int4[]
+array_to_string: (anyarray text) text, (anyarray text text) text
+string_to_array: (text text) text[], (text text text) text[]
+array_dims: (anyarray) text
+array_ndims cardinality: (anyarray) int4
+array_length array_lower array_upper: (anyarray int4) int4
+trim_array: (anyarray int4) anyarray
 
 bool: (int4) bool
 int2: (int4) int2, (int8) int2, (float4) int2, (float8) int2, (numeric) int2
@@ -79,6 +100,18 @@ date: (timestamp) date, (timestamptz) date
 ";
 
 const OPERATORS: &str = "
+= <> < <= > >=: (bool bool) bool, (int2 int2) bool, (int2 int4) bool, (int2 int8) bool, (int4 int2) bool, (int4 int4) bool, \\
+    (int4 int8) bool, (int8 int2) bool, (int8 int4) bool, (int8 int8) bool, (float4 float4) bool, (float4 float8) bool, \\
+    (float8 float4) bool, (float8 float8) bool, (numeric numeric) bool, (date date) bool, (date timestamp) bool, \\
+    (date timestamptz) bool, (timestamp date) bool, (timestamp timestamp) bool, (timestamp timestamptz) bool, \\
+    (timestamptz date) bool, (timestamptz timestamp) bool, (timestamptz timestamptz) bool, (time time) bool, \\
+    (interval interval) bool, (uuid uuid) bool, (bytea bytea) bool, (text text) bool, (bpchar bpchar) bool, (anyarray anyarray) bool
+~ !~ ~* !~* ~~ !~~ ~~* !~~*: (text text) bool, (bpchar text) bool
+||: (text text) text, (bytea bytea) bytea, (text anynonarray) text, (anynonarray text) text, \\
+    (anycompatiblearray anycompatible) anycompatiblearray, (anycompatible anycompatiblearray) anycompatiblearray, \\
+    (anycompatiblearray anycompatiblearray) anycompatiblearray
+@> <@ &&: (anyarray anyarray) bool
+^: (float8 float8) float8, (numeric numeric) numeric
 + - * /: (int2 int2) int2, (int2 int4) int4, (int2 int8) int8, (int4 int2) int4, (int4 int4) int4, (int4 int8) int8, \\
     (int8 int2) int8, (int8 int4) int8, (int8 int8) int8, (float4 float4) float4, (float4 float8) float8, \\
     (float8 float4) float8, (float8 float8) float8, (numeric numeric) numeric
@@ -95,13 +128,48 @@ const OPERATORS: &str = "
 /: (interval float8) interval
 ";
 
+/// What a signature says of an argument or result. All but types are PostgreSQL's polymorphic types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    /// A type.
+    Is(Kind),
+    /// `anyelement`: any type, the same one in all places.
+    Element,
+    /// `anynonarray`: as `anyelement`, but no array.
+    NonArray,
+    /// `anyarray`: an array of `anyelement`.
+    Array,
+    /// `anycompatible`: any type that implicit casts bring to one with those of the other places.
+    Compatible,
+    /// `anycompatiblearray`: an array of `anycompatible`.
+    CompatibleArray,
+}
+
+impl Parameter {
+    /// Returns the type; `None` of polymorphic ones.
+    pub fn kind(self) -> Option<Kind> {
+        match self {
+            Parameter::Is(kind) => Some(kind),
+            _ => None,
+        }
+    }
+}
+
+const POLYMORPHIC: [(&str, Parameter); 5] = [
+    ("anyelement", Parameter::Element),
+    ("anynonarray", Parameter::NonArray),
+    ("anyarray", Parameter::Array),
+    ("anycompatible", Parameter::Compatible),
+    ("anycompatiblearray", Parameter::CompatibleArray),
+];
+
 /// A list of argument types of a function, and what it gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overload {
     /// Types of the arguments.
-    pub arguments: Vec<Kind>,
+    pub arguments: Vec<Parameter>,
     /// Type of the result.
-    pub result: Kind,
+    pub result: Parameter,
 }
 
 /// Functions by name.
@@ -122,7 +190,11 @@ pub fn operators() -> &'static Functions {
 /// Returns the type that a function of this name casts to; `None` of functions that do something else.
 pub fn cast_target(name: &str) -> Option<Kind> {
     let overloads = functions().get(name)?;
-    kind(name).filter(|ty| overloads.iter().all(|overload| overload.result == *ty))
+    kind(name).filter(|ty| {
+        overloads
+            .iter()
+            .all(|overload| overload.result == Parameter::Is(*ty))
+    })
 }
 
 fn read(text: &'static str) -> Functions {
@@ -149,7 +221,7 @@ fn read(text: &'static str) -> Functions {
 }
 
 fn read_overload(text: &str) -> Overload {
-    let known = |name| kind(name).unwrap_or_else(|| panic!("{name} is no type"));
+    let known = |name| parameter(name).unwrap_or_else(|| panic!("{name} is no type"));
     let told = text.strip_prefix('(').and_then(|text| text.split_once(')'));
     let (arguments, result) = told.unwrap_or_else(|| panic!("{text} is no signature"));
     Overload {
@@ -158,7 +230,20 @@ fn read_overload(text: &str) -> Overload {
     }
 }
 
+fn parameter(name: &str) -> Option<Parameter> {
+    let polymorphic = POLYMORPHIC.iter().find(|(of, _)| *of == name);
+    polymorphic
+        .map(|(_, parameter)| *parameter)
+        .or_else(|| kind(name).map(Parameter::Is))
+}
+
 /// Returns a type by PostgreSQL's short name.
 fn kind(name: &str) -> Option<Kind> {
-    Kind::ALL.into_iter().find(|kind| kind.short_name() == name)
+    match name.strip_suffix("[]") {
+        Some(element) => kind(element).map(Kind::array),
+        None => Kind::scalars()
+            .iter()
+            .copied()
+            .find(|kind| kind.short_name() == name),
+    }
 }

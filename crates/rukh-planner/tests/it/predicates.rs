@@ -144,8 +144,15 @@ fn function(choices: &mut Choices, ty: DataType) -> (Function, DataType) {
     };
     match ty {
         DataType::Date | DataType::Timestamp { .. } | DataType::TimestampTz { .. } => {
-            match choices.below(7) {
+            match choices.below(8) {
                 5 => (Function::Epoch, DataType::Double),
+                7 => (
+                    Function::Seconds,
+                    DataType::Decimal {
+                        precision: 20,
+                        scale: 6,
+                    },
+                ),
                 6 => {
                     let step = *choices.pick(&[1, 900_000_000, 86_400_000_000, i64::MAX]);
                     let origin = *choices.pick(&[0, 1, -1, i64::MIN, i64::MAX]);

@@ -549,6 +549,7 @@ impl Parser<'_> {
             "trunc" => Function::Trunc,
             "to_timestamp" => Function::ToTimestamp,
             "epoch" => Function::Epoch,
+            "seconds" => Function::Seconds,
             "left" | "hash" | "substr" => {
                 self.symbol(",")?;
                 if name == "substr" {

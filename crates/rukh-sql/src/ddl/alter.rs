@@ -32,9 +32,8 @@ use super::remove::check_no_views;
 use super::stored::{check_constraint, generated_column};
 use super::versions::set_versions;
 use crate::ddl::names::{check_free, skipped};
-use crate::expressions::{Functions, is_volatile, stored_expression};
+use crate::expressions::{Functions, is_volatile, stored_expression, stored_sql};
 use crate::notice::Notice;
-use crate::parsing::parse_expression;
 use crate::rows::rows_of_batch;
 use crate::sequence_calls::calls_sequence;
 use crate::sequences::default_of;
@@ -778,7 +777,7 @@ fn renamed_expression(
             ControlFlow::Continue(())
         }
     }
-    let mut expr = parse_expression(sql)?;
+    let mut expr = stored_sql(sql)?;
     let _ = expr.walk_mut(&mut Renamer(old, new));
     stored_expression(table, &expr, what).map(|(_, sql)| sql)
 }

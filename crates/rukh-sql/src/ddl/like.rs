@@ -20,7 +20,7 @@ use rukh_syntax::{
 
 use super::create_index::{element_names, index_error};
 use super::names::free_name;
-use crate::parsing::parse_expression;
+use crate::expressions::stored_sql;
 use crate::session::Session;
 use rukh_error::SqlError;
 
@@ -135,7 +135,7 @@ fn named(text: &str, clause: &LikeClause) -> Name {
 
 fn expression(sql: &str, clause: &LikeClause) -> Result<Expression, SqlError> {
     Ok(Expression {
-        expr: parse_expression(sql)?,
+        expr: stored_sql(sql)?,
         position: clause.table.position,
     })
 }

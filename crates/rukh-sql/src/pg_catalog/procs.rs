@@ -13,9 +13,8 @@ use datafusion::logical_expr::{
     ArrayFunctionArgument, ArrayFunctionSignature, Signature, TypeSignature, Volatility,
 };
 
-use rukh_functions::casts::table::Kind;
 use rukh_functions::signatures::overloaded::overloaded;
-use rukh_functions::signatures::table::{self, Overload};
+use rukh_functions::signatures::table::{self, Overload, Parameter};
 
 use super::table::{Cell, row};
 use super::{casts, functions, oids, types};
@@ -27,6 +26,9 @@ const OVERLOADS_MAX: usize = 12;
 const ANY: i64 = 2276;
 const ANY_ARRAY: i64 = 2277;
 const ANY_ELEMENT: i64 = 2283;
+const ANY_NON_ARRAY: i64 = 2776;
+const ANY_COMPATIBLE: i64 = 5077;
+const ANY_COMPATIBLE_ARRAY: i64 = 5078;
 const RECORD: i64 = 2249;
 
 /// Functions that only the spellings of `pg_catalog` write.
@@ -194,7 +196,14 @@ fn list(state: &SessionState) -> Vec<Proc> {
 
 /// Returns the signatures of a function of the table.
 fn of_table(name: &str, volatility: Volatility) -> Vec<Proc> {
-    let number = |kind: &Kind| casts::oids(*kind).first().copied().unwrap_or(ANY);
+    let number = |parameter: &Parameter| match parameter {
+        Parameter::Is(kind) => casts::oid(*kind),
+        Parameter::Element => ANY_ELEMENT,
+        Parameter::NonArray => ANY_NON_ARRAY,
+        Parameter::Array => ANY_ARRAY,
+        Parameter::Compatible => ANY_COMPATIBLE,
+        Parameter::CompatibleArray => ANY_COMPATIBLE_ARRAY,
+    };
     let overloads = table::functions().get(name).into_iter().flatten();
     let proc = |overload: &Overload| Proc {
         name: name.to_string(),

@@ -67,6 +67,9 @@ const TYPES: &[Type] = &[
     ty(2283, "anyelement", "anyelement", 4, "P", 0),
     ty(2278, "void", "void", 4, "P", 0),
     ty(3838, "event_trigger", "event_trigger", 4, "P", 0),
+    ty(2776, "anynonarray", "anynonarray", 4, "P", 0),
+    ty(5077, "anycompatible", "anycompatible", 4, "P", 0),
+    ty(5078, "anycompatiblearray", "anycompatiblearray", -1, "P", 0),
     ty(2950, "uuid", "uuid", 16, "U", 2951),
 ];
 
