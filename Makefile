@@ -82,9 +82,14 @@ soak:          ## let clients of every kind work on a server, and fail if it gro
 SUITE   ?= postgresql
 FETCHED  = $(or $(RUKH_DATA),data)/suites
 SOURCES ?= $(FETCHED)/$(if $(filter sqlite,$(SUITE)),sqlite3/test,postgresql-15/src/test/regress)
-regress:       ## play PostgreSQL's own tests on Rukh and on PostgreSQL, and fail on answers that differ; SUITE=sqlite for SQLite's
+regress:       ## play PostgreSQL's own tests on Rukh and on PostgreSQL, and fail on answers that differ; SUITE=sqlite for SQLite's, signatures for 100,000 calls by its catalog
+ifeq ($(SUITE),signatures)
+	@$(DEPS) test && RUKH_CASES=$${RUKH_CASES:-100000} exec cargo test $(RELEASE) --package rukh-testkit --test signatures \
+		-- --nocapture $(ARGS)
+else
 	@$(DEPS) test && $(XTASK) sources '$(FETCHED)' && cargo build $(RELEASE) --bin rukh --bin rukh-regress
 	@exec '$(TARGET)/release/rukh-regress' $(SUITE) '$(SOURCES)' $(ARGS)
+endif
 
 crash:         ## kill writers at random and at every point, fail writes, damage files: RUKH_CRASH_ROUNDS, _POINTS, RUKH_DAMAGE, RUKH_SEED
 	@$(DEPS) build && RUKH_CRASH_ROUNDS=$${RUKH_CRASH_ROUNDS:-500} RUKH_CRASH_POINTS=$${RUKH_CRASH_POINTS:-all} \

@@ -293,6 +293,10 @@ fn compute_error(message: &str) -> SqlError {
         return error;
     }
     let message = message.trim_start_matches("Execution error: ");
+    // Of `gcd` and `lcm`.
+    if message.contains("igned integer overflow in") {
+        return SqlError::statement("22003", "bigint out of range");
+    }
     let sqlstate = match message {
         _ if message.contains("square root of a negative") || message.contains("to a negative power") => {
             "2201F"
@@ -503,6 +507,9 @@ fn execution_error(message: String) -> SqlError {
     }
     if let Some(number) = between(&message, "laceholder '", "' was not provided") {
         return statement("42P02", format!("there is no parameter {number}"));
+    }
+    if message.contains("igned integer overflow in") {
+        return statement("22003", "bigint out of range".to_string());
     }
     if message.contains("egative count not allowed") {
         return statement("22011", "negative substring length not allowed".to_string());

@@ -7,9 +7,12 @@ pub mod arrays;
 pub mod bounded;
 pub mod by_row;
 pub mod byte_length;
+mod bytes;
 pub mod cast_apart;
 pub mod characters;
 pub mod clock;
+mod count_nulls;
+pub mod date_bin;
 pub mod date_trunc;
 mod degrees;
 mod dimensions;
@@ -21,8 +24,10 @@ pub mod hash;
 pub mod interval_order;
 pub mod interval_scale;
 pub mod json;
+mod moment_input;
 pub mod moment_parts;
 pub mod moments;
+mod number_text;
 pub mod outer_aggregate;
 pub mod overlay;
 pub mod pg_typeof;
@@ -30,6 +35,7 @@ pub mod regex;
 pub mod renamed;
 pub mod round_moment;
 pub mod rounding;
+mod row_values;
 pub mod similar;
 pub mod time_difference;
 pub mod time_zones;
@@ -54,6 +60,7 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         byte_length::beside(unicode::character_length()),
         date_trunc::beside(datetime::date_trunc()),
         cast_apart::cast_apart(),
+        date_bin::date_bin(),
         characters::chr(),
         rounding::round_half_to_even(),
         moments::to_timestamp(),
@@ -73,6 +80,7 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         Arc::new(substr.with_aliases(["string_agg_joined"])),
     ];
     ours.into_iter()
+        .chain(count_nulls::functions())
         .chain(by_row::functions())
         .chain(exact::functions())
         .chain(exact::beside(float_functions::functions().collect()))

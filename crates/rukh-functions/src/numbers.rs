@@ -13,6 +13,7 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 use std::cmp::Ordering;
+use std::fmt;
 
 use datafusion::arrow::datatypes::i256;
 use num_bigint::{BigInt, Sign};
@@ -149,6 +150,24 @@ impl Number {
         match self.scale < scale {
             true => self.rounded(scale),
             false => self,
+        }
+    }
+
+    /// Returns it times a power of ten.
+    pub fn times_ten_to(&self, power: usize) -> Number {
+        let power = i64::try_from(power).unwrap_or(i64::MAX);
+        Number::new(&self.unscaled * ten_to(power), self.scale)
+    }
+
+    /// Returns one digit, so many after the point, and the power of ten to multiply them by.
+    pub fn scientific(&self, digits: usize) -> (Number, i64) {
+        let after = i64::try_from(digits).unwrap_or(i64::MAX);
+        let of = |power: i64| Number::new(self.rounded(after - power).unscaled, after);
+        let power = self.exponent();
+        match of(power) {
+            // Rounding made a digit more.
+            number if number.exponent() > 0 => (of(power + 1), power + 1),
+            number => (number, power),
         }
     }
 
@@ -530,6 +549,22 @@ impl Number {
     }
 }
 
+/// All digits, as PostgreSQL's output.
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scale = usize::try_from(self.scale).unwrap_or(0);
+        let digits = format!(
+            "{:0width$}",
+            self.unscaled.magnitude(),
+            width = scale.saturating_add(1)
+        );
+        let (whole, fraction) = digits.split_at(digits.len().saturating_sub(scale));
+        let sign = if self.is_negative() { "-" } else { "" };
+        let point = if fraction.is_empty() { "" } else { "." };
+        write!(f, "{sign}{whole}{point}{fraction}")
+    }
+}
+
 impl PartialOrd for Number {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         let scale = self.scale.max(other.scale);
@@ -611,23 +646,15 @@ mod tests {
         Number::new(mantissa.parse().expect("digits are a number"), scale)
     }
 
-    #[expect(clippy::arithmetic_side_effects, reason = "digits of a number of a test")]
-    fn text(number: &Number) -> String {
-        let digits = format!(
-            "{:0width$}",
-            number.unscaled.magnitude(),
-            width = number.scale as usize + 1
-        );
-        let (whole, fraction) = digits.split_at(digits.len() - number.scale as usize);
-        let sign = if number.is_negative() { "-" } else { "" };
-        let point = if fraction.is_empty() { "" } else { "." };
-        format!("{sign}{whole}{point}{fraction}")
-    }
-
     /// As PostgreSQL 15 shows them.
     #[test]
     fn results_have_postgres_digits() {
-        let divided = |a: &str, b: &str| text(&number(a).divided_by(&number(b)).expect("it has a quotient"));
+        let divided = |a: &str, b: &str| {
+            number(a)
+                .divided_by(&number(b))
+                .expect("it has a quotient")
+                .to_string()
+        };
         for (a, b, expected) in QUOTIENTS {
             assert_eq!(divided(a, b), *expected, "{a} / {b}");
             let small = |text: &str| {
@@ -650,15 +677,15 @@ mod tests {
             let function = functions.iter().find(|(known, _)| known == name);
             let (_, function) = function.expect("the function is known");
             let result = function(&number(x)).expect("it has a result");
-            assert_eq!(text(&result), *expected, "{name}({x})");
+            assert_eq!(result.to_string(), *expected, "{name}({x})");
         }
         for (a, b, expected) in POWERS {
             let power = number(a).to_the_power_of(&number(b)).expect("it has a power");
-            assert_eq!(text(&power), *expected, "{a} ^ {b}");
+            assert_eq!(power.to_string(), *expected, "{a} ^ {b}");
         }
         for (base, x, expected) in LOGARITHMS {
             let logarithm = number(x).logarithm_to(&number(base)).expect("it has a logarithm");
-            assert_eq!(text(&logarithm), *expected, "log({base}, {x})");
+            assert_eq!(logarithm.to_string(), *expected, "log({base}, {x})");
         }
     }
 

@@ -9,6 +9,7 @@ use rukh_functions::casts::read::read_interval;
 use rukh_functions::casts::table::Kind;
 use rukh_functions::casts::texts::{elements_to_text, is_text};
 use rukh_functions::functions::extract::{EXTRACT, WHOLE, whole_part};
+use rukh_functions::functions::time_zones;
 use rukh_functions::signatures::overloaded::{Implementation, Overloaded, column_type, overloaded};
 use rukh_functions::signatures::resolve::Meant;
 
@@ -53,12 +54,16 @@ pub(crate) fn bound(call: ScalarFunction, schema: &DFSchema) -> DataFusionResult
     };
     let (signature, taken) = meant(function, &call, schema)?;
     let arguments = call.args.iter().zip(&signature.arguments).zip(&taken);
-    match function.implementation() {
+    match function.implementation(&signature) {
         Implementation::Cast => {
             let result = |value| argument(value, signature.result, &cast_field(&signature), schema);
             match call.args.first() {
                 // A cast reads a literal in its own type.
                 Some(text) if literal_text(text).is_some() => result(text.clone()),
+                // A CHAR is one no more.
+                Some(text) if signature.result == Kind::Text && signature.arguments[0].is_text() => {
+                    Ok(cast(text.clone(), ArrowType::Utf8))
+                }
                 _ => {
                     let mut arguments = arguments;
                     let ((value, kind), field) = arguments.next().ok_or_else(no_argument)?;
@@ -75,7 +80,8 @@ pub(crate) fn bound(call: ScalarFunction, schema: &DFSchema) -> DataFusionResult
                 *array = texts;
             }
             let call = match usual.name() {
-                EXTRACT => extracted(usual, arguments, signature.result, schema)?,
+                "date_trunc" if arguments.len() == 3 => in_zone(&usual, arguments)?,
+                EXTRACT => extracted(&usual, arguments, signature.result, schema)?,
                 _ => usual.call(arguments),
             };
             let ty = call.get_type(schema)?;
@@ -111,6 +117,17 @@ fn extracted(
         Some(whole) => whole.call(arguments),
         None => usual.call(arguments),
     })
+}
+
+/// Returns `date_trunc` of what the clocks of a zone show, as a moment again.
+fn in_zone(date_trunc: &ScalarUDF, mut arguments: Vec<Expr>) -> DataFusionResult<Expr> {
+    let (Some(zone), Some(moment)) = (arguments.pop(), arguments.pop()) else {
+        return Err(no_argument());
+    };
+    let timezone = time_zones::timezone();
+    let shown = timezone.call(vec![zone.clone(), moment]);
+    arguments.push(shown);
+    Ok(timezone.call(vec![zone, date_trunc.call(arguments)]))
 }
 
 fn no_argument() -> DataFusionError {

@@ -57,7 +57,7 @@ use rukh_functions::casts::read::read_interval;
 use rukh_functions::casts::table::Kind;
 use rukh_functions::casts::texts::{cast_to_text, concatenated, is_text};
 use rukh_functions::functions::arithmetic::{checked, checked_function};
-use rukh_functions::functions::exact::exact_function;
+use rukh_functions::functions::exact::{exact_call, exact_function, exact_operator};
 use rukh_functions::functions::regex::POINT_IS_ANY;
 use rukh_functions::functions::similar::SIMILAR_TO_ESCAPE;
 use rukh_functions::functions::time_difference::time_difference;
@@ -152,6 +152,9 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
             let left = new_left.unwrap_or(*left);
             let right = new_right.unwrap_or(*right);
             match checked_function(op, &left, &right, schema) {
+                Some(function) if exact_operator(&function).is_some() => {
+                    Ok(Transformed::yes(exact_call(&function, vec![left, right])))
+                }
                 Some(function) => Ok(Transformed::yes(function.call(vec![left, right]))),
                 None => {
                     let (left, right) = (Box::new(left), Box::new(right));
@@ -207,7 +210,10 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
             let function = beyond_null(function, schema)?;
             framed(with_default_alike(function, schema)?, schema)
         }
-        Expr::AggregateFunction(call) => Ok(in_order_of_values(call)),
+        Expr::AggregateFunction(call) => {
+            check_texts(&call, schema)?;
+            Ok(in_order_of_values(call))
+        }
         Expr::Between(Between {
             expr,
             negated,
@@ -263,6 +269,9 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
         Expr::Cast(cast) => typed_casts::typed(cast, schema),
         Expr::Case(case) => typed_case(case, schema),
         Expr::ScalarFunction(call) if is_unbound(&call.func) => bound(call, schema).map(Transformed::yes),
+        Expr::ScalarFunction(ScalarFunction { func, args }) if exact_operator(&func).is_some() => {
+            Ok(Transformed::yes(exact_call(&func, args)))
+        }
         Expr::ScalarFunction(ScalarFunction { func, args }) if takes_alike(&func) => {
             let (args, changed) = alike(args, schema)?;
             Ok(Transformed::new_transformed(func.call(args), changed))
@@ -451,6 +460,17 @@ fn with_default_alike(
 
 fn is_decimal(ty: &ArrowType) -> bool {
     matches!(ty, ArrowType::Decimal128(..) | ArrowType::Decimal256(..))
+}
+
+/// Fails with 0A000 on `string_agg` of byte strings, whose result is none of texts.
+fn check_texts(call: &AggregateFunction, schema: &DFSchema) -> DataFusionResult<()> {
+    match call.params.args.first() {
+        Some(value) if call.func.name() == "string_agg" && value.get_type(schema)?.is_binary() => {
+            let error = SqlError::unsupported("string_agg of byte strings is not supported");
+            Err(DataFusionError::External(Box::new(error)))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// DISTINCT sorts, so that what collects values gives them in order.

@@ -18,6 +18,7 @@ use crate::spelled;
 use rukh_error::{HIDDEN, shown_name};
 use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR};
 use rukh_functions::functions::arrays::BESIDE_NULL;
+use rukh_functions::functions::by_row::BITWISE_NOT;
 use rukh_functions::functions::cast_apart::CAST_APART;
 use rukh_functions::functions::outer_aggregate::{OUTER_AGGREGATE, WITH_OUTER};
 use rukh_functions::functions::regex::{MATCHES_ALL, SPLIT_ROWS, SUBSTRING};
@@ -223,7 +224,7 @@ fn figure(expr: &Expr) -> Option<Figured> {
                 CAST_CHAR => return cast_name(told_apart(call), "bpchar"),
                 CAST_APART | WITH_OUTER | ROUND_MOMENT => return told_apart(call),
                 OUTER_AGGREGATE => return strong(aggregate_name(call)?),
-                BESIDE_NULL => return None,
+                BESIDE_NULL | BITWISE_NOT => return None,
                 SUBSTRING => "substring",
                 "unnest" => rows_name(call),
                 name => spelled::written(name),

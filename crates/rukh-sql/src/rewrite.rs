@@ -55,6 +55,7 @@ use rukh_error::HIDDEN;
 use rukh_error::SqlError;
 use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR};
 use rukh_functions::functions::arrays::BESIDE_NULL;
+use rukh_functions::functions::by_row::BITWISE_NOT;
 use rukh_functions::functions::extract::EXTRACT;
 use rukh_functions::functions::regex::SUBSTRING;
 use rukh_functions::functions::similar::SIMILAR_TO_ESCAPE;
@@ -264,6 +265,7 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
             UnaryOperator::PGSquareRoot => Some(call("sqrt", vec![expr.as_ref().clone()])),
             UnaryOperator::PGCubeRoot => Some(call("cbrt", vec![expr.as_ref().clone()])),
             UnaryOperator::PGAbs => Some(call("abs", vec![expr.as_ref().clone()])),
+            UnaryOperator::BitwiseNot => Some(call(BITWISE_NOT, vec![expr.as_ref().clone()])),
             _ => None,
         }),
         Expr::SimilarTo {

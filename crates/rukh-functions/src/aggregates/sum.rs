@@ -13,12 +13,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, Decimal128Array, Float64Array, Int64Array,
+    Array, ArrayRef, AsArray, BooleanArray, Decimal128Array, Float32Array, Float64Array, Int64Array,
 };
 use datafusion::arrow::compute::{cast, not, nullif, prep_null_mask_filter};
 use datafusion::arrow::datatypes::{
-    DECIMAL128_MAX_PRECISION, DataType as ArrowType, Decimal128Type, Field, FieldRef, Float64Type, Int32Type,
-    Int64Type,
+    DECIMAL128_MAX_PRECISION, DataType as ArrowType, Decimal128Type, Field, FieldRef, Float32Type,
+    Float64Type, Int32Type, Int64Type,
 };
 use datafusion::common::utils::SingleRowListArrayBuilder;
 use datafusion::common::{DataFusionError, ScalarValue};
@@ -68,7 +68,12 @@ fn is_checked(arguments: &AccumulatorArgs<'_>) -> bool {
 
 /// Whether it is floats that are summed, each value once for each row.
 fn is_float(arguments: &AccumulatorArgs<'_>) -> bool {
-    !arguments.is_distinct && *arguments.return_field.data_type() == ArrowType::Float64
+    !arguments.is_distinct && arguments.return_field.data_type().is_floating()
+}
+
+/// Whether it is REALs that are summed. They are as DOUBLE, and the sum is a REAL.
+fn are_reals(fields: &[FieldRef]) -> bool {
+    matches!(fields, [field] if *field.data_type() == ArrowType::Float32)
 }
 
 impl AggregateUDFImpl for Sum {
@@ -92,7 +97,8 @@ impl AggregateUDFImpl for Sum {
             ArrowType::UInt64 => ArrowType::Decimal128(INT8_DIGITS.saturating_add(1), 0),
             ArrowType::Decimal128(..) | ArrowType::Decimal256(..) => ty.clone(),
             ArrowType::Interval(_) | ArrowType::Duration(_) => INTERVAL,
-            ty if ty.is_floating() => ArrowType::Float64,
+            ArrowType::Float16 | ArrowType::Float32 => ArrowType::Float32,
+            ArrowType::Float64 => ArrowType::Float64,
             _ => return Err(undefined_function(self.name(), types)),
         }])
     }
@@ -102,6 +108,7 @@ impl AggregateUDFImpl for Sum {
             [ArrowType::Int32] => Ok(ArrowType::Int64),
             [ArrowType::Int64] => Ok(OF_BIGINTS),
             [ArrowType::Interval(_)] => Ok(INTERVAL),
+            [ArrowType::Float32] => Ok(ArrowType::Float32),
             _ => self.usual.return_type(types),
         }
     }
@@ -113,7 +120,8 @@ impl AggregateUDFImpl for Sum {
                 ty: arguments.return_field.data_type().clone(),
                 seen: HashSet::new(),
             })),
-            false if is_float(&arguments) => Ok(Box::new(FloatSum::default())),
+            false if is_float(&arguments) => Ok(Box::new(FloatSum::of(are_reals(arguments.expr_fields)))),
+            false if are_reals(arguments.expr_fields) => Ok(Box::new(DistinctReals::default())),
             false if are_intervals(arguments.expr_fields) => {
                 Ok(Box::new(intervals::Total::new(false, arguments.is_distinct)?))
             }
@@ -132,15 +140,24 @@ impl AggregateUDFImpl for Sum {
                 };
                 Ok(vec![Arc::new(Field::new(name, ty, true))])
             }
+            fields if are_reals(fields) => {
+                let name = format_state_name(arguments.name, "sum");
+                let ty = match arguments.is_distinct {
+                    false => ArrowType::Float64,
+                    true => ArrowType::new_list(ArrowType::Float32, true),
+                };
+                Ok(vec![Arc::new(Field::new(name, ty, true))])
+            }
             _ => self.usual.state_fields(arguments),
         }
     }
 
     fn groups_accumulator_supported(&self, arguments: AccumulatorArgs<'_>) -> bool {
-        let is_distinct = arguments.is_distinct && are_integers(arguments.expr_fields);
+        let fields = arguments.expr_fields;
+        let is_distinct = arguments.is_distinct && (are_integers(fields) || are_reals(fields));
         !is_distinct
-            && !are_intervals(arguments.expr_fields)
-            && self.usual.groups_accumulator_supported(arguments)
+            && !are_intervals(fields)
+            && (are_reals(fields) || self.usual.groups_accumulator_supported(arguments))
     }
 
     fn create_groups_accumulator(
@@ -148,7 +165,10 @@ impl AggregateUDFImpl for Sum {
         arguments: AccumulatorArgs<'_>,
     ) -> DataFusionResult<Box<dyn GroupsAccumulator>> {
         if is_float(&arguments) {
-            return Ok(Box::new(FloatSums::default()));
+            return Ok(Box::new(FloatSums {
+                sums: Vec::new(),
+                are_reals: are_reals(arguments.expr_fields),
+            }));
         }
         match is_checked(&arguments) {
             true => Ok(Box::new(IntegerSums {
@@ -166,7 +186,13 @@ impl AggregateUDFImpl for Sum {
     ) -> DataFusionResult<Box<dyn Accumulator>> {
         match is_checked(&arguments) {
             true => Ok(Box::new(IntegerSum::of(&arguments))),
-            false if is_float(&arguments) => Ok(Box::new(Recomputed::new(FloatSum::default))),
+            false if is_float(&arguments) => {
+                let are_reals = are_reals(arguments.expr_fields);
+                Ok(Box::new(Recomputed::new(move || FloatSum::of(are_reals))))
+            }
+            false if are_reals(arguments.expr_fields) => {
+                Ok(Box::new(Recomputed::new(DistinctReals::default)))
+            }
             false if are_intervals(arguments.expr_fields) => {
                 Ok(Box::new(intervals::Total::new(false, arguments.is_distinct)?))
             }
@@ -347,6 +373,77 @@ impl Accumulator for DistinctSum {
 #[derive(Debug, Default)]
 struct FloatSum {
     sum: Option<f64>,
+    are_reals: bool,
+}
+
+impl FloatSum {
+    fn of(are_reals: bool) -> Self {
+        FloatSum { sum: None, are_reals }
+    }
+}
+
+/// The sum of REALs each of which counts once, by their bits.
+#[derive(Debug, Default)]
+struct DistinctReals {
+    seen: HashSet<u32>,
+}
+
+impl Accumulator for DistinctReals {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> DataFusionResult<()> {
+        let reals = values
+            .iter()
+            .flat_map(|values| values.as_primitive::<Float32Type>());
+        // Both zeros are one.
+        self.seen
+            .extend(reals.flatten().map(|real| (real + 0.0).to_bits()));
+        Ok(())
+    }
+
+    fn evaluate(&mut self) -> DataFusionResult<ScalarValue> {
+        let mut sum = None;
+        for bits in &self.seen {
+            add_float(&mut sum, f64::from(f32::from_bits(*bits)))?;
+        }
+        Ok(ScalarValue::Float32(sum.map(real).transpose()?))
+    }
+
+    fn size(&self) -> usize {
+        size_of_val(self).saturating_add(self.seen.capacity().saturating_mul(size_of::<u32>()))
+    }
+
+    fn state(&mut self) -> DataFusionResult<Vec<ScalarValue>> {
+        let reals = self.seen.iter().map(|bits| f32::from_bits(*bits));
+        let reals: ArrayRef = Arc::new(Float32Array::from_iter_values(reals));
+        Ok(vec![SingleRowListArrayBuilder::new(reals).build_list_scalar()])
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> DataFusionResult<()> {
+        let lists = states
+            .iter()
+            .flat_map(|lists| lists.as_list::<i32>().iter().flatten());
+        lists
+            .into_iter()
+            .try_for_each(|reals| self.update_batch(&[reals]))
+    }
+}
+
+/// Returns a sum as a REAL. Fails with 22003 where none holds it.
+fn real(sum: f64) -> DataFusionResult<f32> {
+    let real = sum as f32;
+    match real.is_infinite() && sum.is_finite() {
+        true => Err(DataFusionError::External(Box::new(SqlError::from(
+            ValueError::FloatOverflow,
+        )))),
+        false => Ok(real),
+    }
+}
+
+/// Returns floats as DOUBLE.
+fn doubles(values: &ArrayRef) -> DataFusionResult<ArrayRef> {
+    match values.data_type() {
+        ArrowType::Float64 => Ok(values.clone()),
+        _ => Ok(cast(values, &ArrowType::Float64)?),
+    }
 }
 
 /// Adds a float to a sum.
@@ -369,16 +466,19 @@ fn add_float(sum: &mut Option<f64>, value: f64) -> DataFusionResult<()> {
 
 impl Accumulator for FloatSum {
     fn update_batch(&mut self, values: &[ArrayRef]) -> DataFusionResult<()> {
-        let values = values
-            .iter()
-            .flat_map(|values| values.as_primitive::<Float64Type>());
-        values
-            .flatten()
-            .try_for_each(|value| add_float(&mut self.sum, value))
+        for values in values {
+            let doubles = doubles(values)?;
+            let mut doubles = doubles.as_primitive::<Float64Type>().iter().flatten();
+            doubles.try_for_each(|value| add_float(&mut self.sum, value))?;
+        }
+        Ok(())
     }
 
     fn evaluate(&mut self) -> DataFusionResult<ScalarValue> {
-        Ok(ScalarValue::Float64(self.sum))
+        match self.are_reals {
+            true => Ok(ScalarValue::Float32(self.sum.map(real).transpose()?)),
+            false => Ok(ScalarValue::Float64(self.sum)),
+        }
     }
 
     fn size(&self) -> usize {
@@ -386,7 +486,7 @@ impl Accumulator for FloatSum {
     }
 
     fn state(&mut self) -> DataFusionResult<Vec<ScalarValue>> {
-        Ok(vec![self.evaluate()?])
+        Ok(vec![ScalarValue::Float64(self.sum)])
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> DataFusionResult<()> {
@@ -395,9 +495,9 @@ impl Accumulator for FloatSum {
 }
 
 /// The sums of floats of groups.
-#[derive(Default)]
 struct FloatSums {
     sums: Vec<Option<f64>>,
+    are_reals: bool,
 }
 
 impl GroupsAccumulator for FloatSums {
@@ -410,6 +510,7 @@ impl GroupsAccumulator for FloatSums {
     ) -> DataFusionResult<()> {
         self.sums.resize(count, None);
         for values in values {
+            let values = doubles(values)?;
             let values = values.as_primitive::<Float64Type>();
             for (row, (value, group)) in values.iter().zip(groups).enumerate() {
                 let is_kept = filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row));
@@ -423,11 +524,16 @@ impl GroupsAccumulator for FloatSums {
 
     fn evaluate(&mut self, emit: EmitTo) -> DataFusionResult<ArrayRef> {
         let sums = emit.take_needed(&mut self.sums);
+        if self.are_reals {
+            let reals = sums.into_iter().map(|sum| sum.map(real).transpose());
+            return Ok(Arc::new(reals.collect::<DataFusionResult<Float32Array>>()?));
+        }
         Ok(Arc::new(Float64Array::from(sums)))
     }
 
     fn state(&mut self, emit: EmitTo) -> DataFusionResult<Vec<ArrayRef>> {
-        Ok(vec![self.evaluate(emit)?])
+        let sums = emit.take_needed(&mut self.sums);
+        Ok(vec![Arc::new(Float64Array::from(sums))])
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef], groups: &[usize], count: usize) -> DataFusionResult<()> {
@@ -441,8 +547,8 @@ impl GroupsAccumulator for FloatSums {
     ) -> DataFusionResult<Vec<ArrayRef>> {
         let kept = |values: &ArrayRef| -> DataFusionResult<ArrayRef> {
             match filter {
-                None => Ok(values.clone()),
-                Some(filter) => Ok(nullif(values, &not(&prep_null_mask_filter(filter))?)?),
+                None => doubles(values),
+                Some(filter) => Ok(nullif(&doubles(values)?, &not(&prep_null_mask_filter(filter))?)?),
             }
         };
         values.iter().map(kept).collect()

@@ -24,7 +24,7 @@ pub enum Context {
 }
 
 /// A type as casts tell types apart: without length and precision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// BOOLEAN.
     Boolean,

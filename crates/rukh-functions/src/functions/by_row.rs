@@ -10,7 +10,8 @@
 //! | `isfinite`                                        | of dates, times and intervals, which are                  |
 //! | `array_dims`, `array_length`, … , `trim_array`    | dimensions of arrays, see `dimensions`                    |
 //! | `int2shl`, `int2shr`                              | `<<` and `>>` of SMALLINT                                 |
-//! | `to_hex`, `factorial`, `unistr`, `make_date`      |                                                          |
+//! | `substr`, `btrim`, … of byte strings              | see `bytes`                                               |
+//! | `to_hex`, `factorial`, `unistr`, `make_date`, `to_date` |                                                          |
 
 #![warn(clippy::arithmetic_side_effects)]
 
@@ -25,21 +26,37 @@ use datafusion::logical_expr::{
 };
 use rukh_error::SqlError;
 
+use crate::forms::intervals::interval_of;
 use crate::functions::moment_parts::days_of;
-use crate::functions::{degrees, dimensions};
+use crate::functions::row_values::{Compute, bytes, float, int4, integer, number};
+use crate::functions::{bytes as byte_strings, degrees, dimensions, moment_input};
 use crate::numbers::Number;
 use crate::signatures::overloaded::column_type;
-use crate::signatures::table;
+use crate::signatures::table::{self, Overload};
 use crate::types::arrow_type;
 use rukh_keys::{DataType, NUMERIC_HALF};
-
-/// Computes a function of values none of which is NULL.
-pub(crate) type Compute = fn(&[ScalarValue]) -> Result<ScalarValue, SqlError>;
 
 /// The operators `<<` and `>>` of SMALLINT, whose bits beyond 16 are lost.
 pub const SHIFTS: [&str; 2] = ["int2shl", "int2shr"];
 
-const FUNCTIONS: [(&str, Compute); 15] = [
+/// `~ x`, a function of no name of PostgreSQL's.
+pub const BITWISE_NOT: &str = "bitwise_not";
+
+const FUNCTIONS: [(&str, Compute); 18] = [
+    ("timezone_of_interval", moved),
+    (BITWISE_NOT, |values| match values.first() {
+        Some(ScalarValue::Int16(Some(value))) => Ok(ScalarValue::Int16(Some(!value))),
+        Some(ScalarValue::Int32(Some(value))) => Ok(ScalarValue::Int32(Some(!value))),
+        _ => Ok(ScalarValue::Int64(Some(!integer(values, 0)?))),
+    }),
+    ("to_date", |values| {
+        let text = |at: usize| values.get(at).and_then(ScalarValue::try_as_str).flatten();
+        let (Some(text), Some(pattern)) = (text(0), text(1)) else {
+            return Err(SqlError::internal("to_date takes two texts"));
+        };
+        let (_, days) = moment_input::read(text, pattern)?;
+        Ok(ScalarValue::Date32(i32::try_from(days).ok()))
+    }),
     (SHIFTS[0], |values| shifted(values, i32::wrapping_shl)),
     (SHIFTS[1], |values| shifted(values, i32::wrapping_shr)),
     ("to_hex", |values| {
@@ -62,23 +79,23 @@ const FUNCTIONS: [(&str, Compute); 15] = [
         Ok(int4(number(values, 0)?.without_zeros().scale()))
     }),
     ("get_bit", |values| {
-        let (bytes, bit) = (bytes(values)?, place(values, bits(values)?)?);
+        let (bytes, bit) = (bytes(values, 0)?, place(values, bits(values)?)?);
         Ok(int4(i64::from(bytes[bit / 8] >> (bit % 8) & 1)))
     }),
     ("set_bit", set_bit),
     ("get_byte", |values| {
-        let bytes = bytes(values)?;
+        let bytes = bytes(values, 0)?;
         Ok(int4(i64::from(bytes[place(values, bytes.len())?])))
     }),
     ("set_byte", |values| {
-        let mut bytes = bytes(values)?.to_vec();
+        let mut bytes = bytes(values, 0)?.to_vec();
         let at = place(values, bytes.len())?;
         // The lowest eight bits, as in PostgreSQL.
         bytes[at] = integer(values, 2)? as u8;
         Ok(ScalarValue::Binary(Some(bytes)))
     }),
     ("bit_count", |values| {
-        let ones = bytes(values)?.iter().map(|byte| i64::from(byte.count_ones()));
+        let ones = bytes(values, 0)?.iter().map(|byte| i64::from(byte.count_ones()));
         Ok(ScalarValue::Int64(Some(ones.sum())))
     }),
     ("isfinite", |_| Ok(ScalarValue::Boolean(Some(true)))),
@@ -89,7 +106,8 @@ pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
     let all = FUNCTIONS
         .iter()
         .chain(&degrees::FUNCTIONS)
-        .chain(&dimensions::FUNCTIONS);
+        .chain(&dimensions::FUNCTIONS)
+        .chain(&byte_strings::FUNCTIONS);
     all.map(|(name, compute)| {
         let signature = Signature::user_defined(Volatility::Immutable);
         Arc::new(ScalarUDF::from(ByRow {
@@ -149,7 +167,15 @@ impl ScalarUDFImpl for ByRow {
 
     fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
         let overloads = table::functions().get(self.name);
-        let overload = overloads.and_then(|overloads| overloads.first());
+        let overloads = overloads.ok_or_else(|| internal("has no signature"))?;
+        let takes = |overload: &&Overload| {
+            let arguments = overload.arguments.iter().map(|parameter| {
+                let kind = parameter.kind()?;
+                column_type(kind, None).map(|ty| arrow_type(&ty))
+            });
+            arguments.eq(types.iter().cloned().map(Some))
+        };
+        let overload = overloads.iter().find(takes).or(overloads.first());
         let result = overload.ok_or_else(|| internal("has no signature"))?.result;
         match result.kind().and_then(|kind| column_type(kind, None)) {
             // A number of any size.
@@ -195,47 +221,9 @@ fn internal(what: &str) -> DataFusionError {
     DataFusionError::Internal(format!("a function by row {what}"))
 }
 
-fn int4(value: i64) -> ScalarValue {
-    ScalarValue::Int32(i32::try_from(value).ok())
-}
-
-/// Returns an argument that is a float.
-pub(crate) fn float(values: &[ScalarValue], at: usize) -> Result<f64, SqlError> {
-    match values.get(at) {
-        Some(ScalarValue::Float64(Some(value))) => Ok(*value),
-        other => Err(SqlError::internal(format!("{other:?} is no DOUBLE"))),
-    }
-}
-
-/// Returns an argument that is an integer.
-pub(crate) fn integer(values: &[ScalarValue], at: usize) -> Result<i64, SqlError> {
-    match values.get(at) {
-        Some(ScalarValue::Int16(Some(value))) => Ok(i64::from(*value)),
-        Some(ScalarValue::Int32(Some(value))) => Ok(i64::from(*value)),
-        Some(ScalarValue::Int64(Some(value))) => Ok(*value),
-        other => Err(SqlError::internal(format!("{other:?} is no integer"))),
-    }
-}
-
-fn number(values: &[ScalarValue], at: usize) -> Result<Number, SqlError> {
-    match values.get(at) {
-        Some(ScalarValue::Decimal128(Some(value), _, scale)) => Ok(Number::of_i128(*value, *scale)),
-        Some(ScalarValue::Decimal256(Some(value), _, scale)) => Ok(Number::of_i256(*value, *scale)),
-        other => Err(SqlError::internal(format!("{other:?} is no NUMERIC"))),
-    }
-}
-
-/// Returns the byte string that is the first argument.
-fn bytes(values: &[ScalarValue]) -> Result<&[u8], SqlError> {
-    match values.first() {
-        Some(ScalarValue::Binary(Some(value)) | ScalarValue::LargeBinary(Some(value))) => Ok(value),
-        other => Err(SqlError::internal(format!("{other:?} is no byte string"))),
-    }
-}
-
 /// Returns how many bits the first argument has.
 fn bits(values: &[ScalarValue]) -> Result<usize, SqlError> {
-    Ok(bytes(values)?.len().saturating_mul(8))
+    Ok(bytes(values, 0)?.len().saturating_mul(8))
 }
 
 /// Returns the place that the second argument says, among so many. Fails with 2202E on others.
@@ -252,6 +240,28 @@ fn place(values: &[ScalarValue], count: usize) -> Result<usize, SqlError> {
 fn shifted(values: &[ScalarValue], shift: fn(i32, u32) -> i32) -> Result<ScalarValue, SqlError> {
     let (value, count) = (integer(values, 0)?, integer(values, 1)?);
     Ok(ScalarValue::Int16(Some(shift(value as i32, count as u32) as i16)))
+}
+
+/// `timezone(interval, moment)`: an interval is the distance of a zone from UTC.
+fn moved(values: &[ScalarValue]) -> Result<ScalarValue, SqlError> {
+    let (
+        Some(ScalarValue::IntervalMonthDayNano(Some(zone))),
+        Some(ScalarValue::TimestampMicrosecond(Some(moment), of)),
+    ) = (values.first(), values.get(1))
+    else {
+        return Err(SqlError::internal("timezone takes an interval and a moment"));
+    };
+    let zone = interval_of(*zone);
+    if zone.months != 0 || zone.days != 0 {
+        let message = "interval time zone must not include months or days";
+        return Err(SqlError::statement("22023", message));
+    }
+    let (moved, of) = match of {
+        None => (moment.checked_sub(zone.micros), Some("UTC".into())),
+        Some(_) => (moment.checked_add(zone.micros), None),
+    };
+    let moved = moved.ok_or_else(|| SqlError::statement("22008", "timestamp out of range"))?;
+    Ok(ScalarValue::TimestampMicrosecond(Some(moved), of))
 }
 
 fn factorial(values: &[ScalarValue]) -> Result<ScalarValue, SqlError> {
@@ -316,7 +326,7 @@ fn unistr(values: &[ScalarValue]) -> Result<ScalarValue, SqlError> {
 }
 
 fn set_bit(values: &[ScalarValue]) -> Result<ScalarValue, SqlError> {
-    let mut changed = bytes(values)?.to_vec();
+    let mut changed = bytes(values, 0)?.to_vec();
     let bit = place(values, bits(values)?)?;
     let mask = 1_u8 << (bit % 8);
     match integer(values, 2)? {

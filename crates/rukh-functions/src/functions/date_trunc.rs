@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, AsArray, IntervalMonthDayNanoArray, TimestampMicrosecondArray};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, IntervalMonthDayNanoArray, TimestampMicrosecondArray,
+};
 use datafusion::arrow::datatypes::{
     DataType as ArrowType, IntervalMonthDayNanoType, TimeUnit, TimestampMicrosecondType,
 };
@@ -13,12 +15,12 @@ use datafusion::logical_expr::{
 };
 use datafusion::scalar::ScalarValue;
 use rukh_error::SqlError;
-use rukh_keys::{DataType, Interval};
+use rukh_keys::{DAY_MICROS, DataType, Interval, civil_from_days, days_from_civil};
 use rukh_planner::TimeUnit as Unit;
 
 use crate::forms::intervals::{INTERVAL, arrow_of, interval_of};
 use crate::functions::undefined::undefined_function;
-use crate::types::arrow_type;
+use crate::types::{arrow_type, data_type_of_arrow, postgres_name};
 
 /// Returns the function, beside DataFusion's for other types.
 pub fn beside(others: Arc<ScalarUDF>) -> Arc<ScalarUDF> {
@@ -29,16 +31,16 @@ pub fn beside(others: Arc<ScalarUDF>) -> Arc<ScalarUDF> {
 /// Returns the unit that `date_trunc` knows by this name.
 pub fn time_unit(name: &str) -> Option<Unit> {
     Some(match name.to_ascii_lowercase().as_str() {
-        "microsecond" | "microseconds" => Unit::Microsecond,
-        "millisecond" | "milliseconds" => Unit::Millisecond,
-        "second" => Unit::Second,
-        "minute" => Unit::Minute,
-        "hour" => Unit::Hour,
-        "day" => Unit::Day,
-        "week" => Unit::Week,
-        "month" => Unit::Month,
-        "quarter" => Unit::Quarter,
-        "year" => Unit::Year,
+        "microsecond" | "microseconds" | "usec" | "usecs" | "us" => Unit::Microsecond,
+        "millisecond" | "milliseconds" | "msec" | "msecs" | "ms" => Unit::Millisecond,
+        "second" | "seconds" | "sec" | "secs" | "s" => Unit::Second,
+        "minute" | "minutes" | "min" | "mins" | "m" => Unit::Minute,
+        "hour" | "hours" | "hr" | "hrs" | "h" => Unit::Hour,
+        "day" | "days" | "d" => Unit::Day,
+        "week" | "weeks" | "w" => Unit::Week,
+        "month" | "months" | "mon" | "mons" => Unit::Month,
+        "quarter" | "qtr" => Unit::Quarter,
+        "year" | "years" | "yr" | "yrs" | "y" => Unit::Year,
         _ => return None,
     })
 }
@@ -67,6 +69,12 @@ impl ScalarUDFImpl for DateTrunc {
     fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
         let micros = |zone: &Option<Arc<str>>| ArrowType::Timestamp(TimeUnit::Microsecond, zone.clone());
         match types {
+            // In a zone, as it is planned; `bound_calls` spells it out.
+            [unit, value, zone] if zone.is_string() => {
+                let mut coerced = self.coerce_types(&[unit.clone(), value.clone()])?;
+                coerced.push(ArrowType::Utf8);
+                Ok(coerced)
+            }
             [unit, value] if unit.is_string() || unit.is_null() => {
                 let value = match value {
                     ArrowType::Timestamp(_, zone) => micros(zone),
@@ -86,7 +94,7 @@ impl ScalarUDFImpl for DateTrunc {
 
     fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
         match types {
-            [_, value] => Ok(value.clone()),
+            [_, value] | [_, value, _] => Ok(value.clone()),
             _ => Err(undefined_function(self.name(), types)),
         }
     }
@@ -116,14 +124,8 @@ impl ScalarUDFImpl for DateTrunc {
         let (ArrowType::Timestamp(TimeUnit::Microsecond, zone), Some(unit)) =
             (values.data_type(), time_unit(name))
         else {
-            return self.others.invoke_with_args(arguments);
+            return longer(name, values);
         };
-        if zone
-            .as_deref()
-            .is_some_and(|zone| zone != "UTC" && zone != "+00:00")
-        {
-            return self.others.invoke_with_args(arguments);
-        }
         let instants = values.as_primitive::<TimestampMicrosecondType>();
         let cut: TimestampMicrosecondArray = instants.unary(|micros| unit.truncate(micros));
         Ok(ColumnarValue::Array(Arc::new(
@@ -185,7 +187,69 @@ fn cut_interval(unit: &str) -> DataFusionResult<Box<dyn Fn(Interval) -> Interval
     })
 }
 
+/// Cuts timestamps to decades and longer units.
+fn longer(name: &str, values: &ArrayRef) -> DataFusionResult<ColumnarValue> {
+    let years = match name.to_ascii_lowercase().as_str() {
+        "decade" | "decades" | "dec" | "decs" => 10,
+        "century" | "centuries" | "cent" | "c" => 100,
+        "millennium" | "millennia" | "mil" | "mils" => 1_000,
+        _ => {
+            let ty = postgres_name(&data_type_of_arrow(values.data_type()));
+            let message = format!(
+                "unit \"{}\" not recognized for type {ty}",
+                name.to_ascii_lowercase()
+            );
+            let error = SqlError::statement("22023", message);
+            return Err(DataFusionError::External(Box::new(error)));
+        }
+    };
+    let ArrowType::Timestamp(TimeUnit::Microsecond, zone) = values.data_type() else {
+        return Err(undefined_function("date_trunc", &[values.data_type().clone()]));
+    };
+    let cut = |micros: i64| {
+        let year = civil_from_days(micros.div_euclid(DAY_MICROS)).0;
+        // Decades begin with a year that ends in 0, centuries and millennia with one that ends in 1.
+        let offset = i64::from(years > 10);
+        let first = (year - offset).div_euclid(years) * years + offset;
+        days_from_civil(first, 1, 1) * DAY_MICROS
+    };
+    let cut: TimestampMicrosecondArray = values.as_primitive::<TimestampMicrosecondType>().unary(cut);
+    Ok(ColumnarValue::Array(Arc::new(
+        cut.with_timezone_opt(zone.clone()),
+    )))
+}
+
 impl DateTrunc {
+    /// Takes the unit of each row, where it is a column.
+    fn by_row(&self, mut arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        let arrays = ColumnarValue::values_to_arrays(&arguments.args)?;
+        let [units, values] = arrays.as_slice() else {
+            return Err(undefined_function(self.name(), &[]));
+        };
+        let null = ScalarValue::try_from(arguments.return_type())?;
+        let units = units.as_string::<i32>();
+        arguments.number_rows = 1;
+        let mut cut = Vec::with_capacity(values.len());
+        for row in 0..values.len() {
+            if units.is_null(row) || values.is_null(row) {
+                cut.push(null.clone());
+                continue;
+            }
+            let unit = ScalarValue::from(units.value(row));
+            let mut one = arguments.clone();
+            one.args = vec![
+                ColumnarValue::Scalar(unit),
+                ColumnarValue::Array(values.slice(row, 1)),
+            ];
+            let value = self.invoke_with_args(one)?.to_array(1)?;
+            cut.push(ScalarValue::try_from_array(&value, 0)?);
+        }
+        match cut.is_empty() {
+            true => Ok(ColumnarValue::Array(null.to_array_of_size(0)?)),
+            false => Ok(ColumnarValue::Array(ScalarValue::iter_to_array(cut)?)),
+        }
+    }
+
     /// A scalar goes the way of arrays: one rule for both.
     fn invoke_on_arrays(&self, mut arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
         let [
@@ -193,7 +257,16 @@ impl DateTrunc {
             ColumnarValue::Scalar(value),
         ] = arguments.args.as_slice()
         else {
-            return self.others.invoke_with_args(arguments);
+            let is_scalar = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
+            let is_one = arguments.args.iter().all(is_scalar);
+            let cut = self.by_row(arguments)?;
+            return match is_one {
+                true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(
+                    &cut.to_array(1)?,
+                    0,
+                )?)),
+                false => Ok(cut),
+            };
         };
         arguments.args[1] = ColumnarValue::Array(value.to_array()?);
         match self.invoke_with_args(arguments)? {

@@ -8,7 +8,7 @@ use std::f64::consts::PI;
 use datafusion::common::ScalarValue;
 use rukh_error::SqlError;
 
-use crate::functions::by_row::{Compute, float};
+use crate::functions::row_values::{Compute, float};
 
 /// The functions.
 pub(crate) const FUNCTIONS: [(&str, Compute); 8] = [

@@ -8,7 +8,7 @@ use datafusion::common::ScalarValue;
 use datafusion::common::utils::SingleRowListArrayBuilder;
 use rukh_error::SqlError;
 
-use crate::functions::by_row::{Compute, integer};
+use crate::functions::row_values::{Compute, integer};
 
 pub(super) const FUNCTIONS: [(&str, Compute); 6] = [
     ("array_ndims", |values| {

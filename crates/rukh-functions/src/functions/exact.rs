@@ -105,6 +105,19 @@ pub fn exact_function(op: Operator, left: &ArrowType, right: &ArrowType) -> Opti
     }
 }
 
+/// Calls a function of [`exact_function`]; integers that are constants become decimals here, so that EXPLAIN shows `q / 3` as it was
+/// written.
+pub fn exact_call(function: &ScalarUDF, arguments: Vec<Expr>) -> Expr {
+    let decimal = |argument: Expr| match argument {
+        Expr::Literal(value, metadata) if value.data_type().is_integer() => {
+            let decimal = value.cast_to(&as_decimal(&value.data_type())).unwrap_or(value);
+            Expr::Literal(decimal, metadata)
+        }
+        other => other,
+    };
+    function.call(arguments.into_iter().map(decimal).collect())
+}
+
 /// Returns the operator that a function of [`exact_function`] stands for.
 pub fn exact_operator(function: &ScalarUDF) -> Option<Operator> {
     match function.inner().downcast_ref::<Exact>()?.function {

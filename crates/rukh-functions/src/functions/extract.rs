@@ -605,7 +605,7 @@ impl ScalarUDFImpl for Extract {
             }
             _ => {
                 let exact = |(value, scale): (i128, u8)| {
-                    let shift = u32::from((NUMERIC_HALF as u8).saturating_sub(scale));
+                    let shift = u32::from(NUMERIC_HALF.saturating_sub(scale));
                     i256::from_i128(value) * i256::from_i128(10).wrapping_pow(shift)
                 };
                 let values = rows.map(|row| Ok(value(row)?.map(exact)));

@@ -202,7 +202,9 @@ fn check(name: &str, of: &[f64], value: f64) -> Result<(), SqlError> {
         "sqrt" if value.is_nan() => {
             return error("2201F", "cannot take square root of a negative number");
         }
-        "power" if value.is_nan() => {
+        "power"
+            if value.is_nan() || of[0] == f64::NEG_INFINITY && of[1].is_finite() && of[1].fract() != 0.0 =>
+        {
             let message = "a negative number raised to a non-integer power yields a complex result";
             return error("2201F", message);
         }
@@ -218,6 +220,7 @@ fn check(name: &str, of: &[f64], value: f64) -> Result<(), SqlError> {
     let vanishes = match name {
         "exp" => are_finite,
         "power" => are_finite && of[0] != 0.0,
+        "radians" => of[0] != 0.0,
         _ => false,
     };
     match value == 0.0 && vanishes {

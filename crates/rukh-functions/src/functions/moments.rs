@@ -1,6 +1,4 @@
-//! `to_timestamp` of a number as PostgreSQL has it: so many seconds after 1970, as a TIMESTAMPTZ.
-//!
-//! DataFusion's knows the years of nanoseconds in 64 bits only, and gives a TIMESTAMP.
+//! `to_timestamp` as PostgreSQL has it: so many seconds after 1970, or what a text says by a pattern (`moment_input`), as a TIMESTAMPTZ.
 
 #![warn(clippy::arithmetic_side_effects)]
 
@@ -8,39 +6,32 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, AsArray, TimestampMicrosecondArray};
 use datafusion::arrow::datatypes::{DataType as ArrowType, Float64Type};
-use datafusion::config::ConfigOptions;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::functions::datetime;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::scalar::ScalarValue;
 use rukh_keys::{DataType, Datum};
 
+use crate::functions::moment_input;
+use crate::functions::undefined::undefined_function;
 use crate::types::arrow_type;
 use rukh_error::SqlError;
 
-/// Returns `to_timestamp`: of a number as described above, of a text as in DataFusion.
+/// Returns `to_timestamp` of a number.
 pub fn to_timestamp() -> Arc<ScalarUDF> {
-    Arc::new(beside(datetime::to_timestamp(&ConfigOptions::default())))
-}
-
-fn beside(others: Arc<ScalarUDF>) -> ScalarUDF {
-    ScalarUDF::from(ToTimestamp {
-        others,
-        signature: Signature::user_defined(Volatility::Immutable),
-    })
+    let signature = Signature::user_defined(Volatility::Immutable);
+    Arc::new(ScalarUDF::from(ToTimestamp { signature }))
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct ToTimestamp {
-    others: Arc<ScalarUDF>,
     signature: Signature,
 }
 
 impl ScalarUDFImpl for ToTimestamp {
     fn name(&self) -> &str {
-        self.others.name()
+        "to_timestamp"
     }
 
     fn signature(&self) -> &Signature {
@@ -50,45 +41,64 @@ impl ScalarUDFImpl for ToTimestamp {
     fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
         match types {
             [ty] if ty.is_numeric() => Ok(vec![ArrowType::Float64]),
-            _ => Ok(types.to_vec()),
+            [text, pattern] if text.is_string() && pattern.is_string() => Ok(vec![ArrowType::Utf8; 2]),
+            _ => Err(undefined_function("to_timestamp", types)),
         }
     }
 
-    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
-        match types {
-            [ty] if ty.is_numeric() => Ok(arrow_type(&DataType::TIMESTAMP_TZ)),
-            _ => self.others.return_type(types),
-        }
+    fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        Ok(arrow_type(&DataType::TIMESTAMP_TZ))
     }
 
-    fn with_updated_config(&self, config: &ConfigOptions) -> Option<ScalarUDF> {
-        let others = self.others.inner().with_updated_config(config)?;
-        Some(beside(Arc::new(others)))
+    fn is_strict(&self) -> bool {
+        true
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
-        match arguments.args.as_slice() {
-            [ColumnarValue::Array(seconds)] if *seconds.data_type() == ArrowType::Float64 => {
-                Ok(ColumnarValue::Array(moments(seconds)?))
+        let is_scalar = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
+        let is_one = arguments.args.iter().all(is_scalar);
+        let arrays = ColumnarValue::values_to_arrays(&arguments.args)?;
+        let made = match arrays.as_slice() {
+            [seconds] => moments(seconds)?,
+            [texts, patterns] => {
+                let (texts, patterns) = (texts.as_string::<i32>(), patterns.as_string::<i32>());
+                let read = |(text, pattern): (Option<&str>, Option<&str>)| {
+                    let pair = text.zip(pattern);
+                    pair.map(|(text, pattern)| checked(moment_input::read(text, pattern)?.0, text))
+                        .transpose()
+                };
+                with_zone(texts.iter().zip(patterns).map(read).collect())?
             }
-            [ColumnarValue::Scalar(seconds)] if seconds.data_type() == ArrowType::Float64 => {
-                let made = moments(&seconds.to_array()?)?;
-                Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&made, 0)?))
-            }
-            _ => self.others.invoke_with_args(arguments),
+            _ => return Err(undefined_function("to_timestamp", &[])),
+        };
+        match is_one {
+            true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&made, 0)?)),
+            false => Ok(ColumnarValue::Array(made)),
         }
     }
 }
 
+/// Fails with 22008 on a moment, microseconds since 1970, that no column holds.
+fn checked(micros: i64, text: &str) -> Result<i64, SqlError> {
+    // A moment before the year 1 is one of an expression.
+    const FIRST: i64 = -210_866_803_200_000_000;
+    match DataType::TIMESTAMP_TZ.check(Datum::Timestamp(micros)) {
+        Err(_) if !(FIRST..=0).contains(&micros) => Err(SqlError::statement(
+            "22008",
+            format!("timestamp out of range: \"{text}\""),
+        )),
+        _ => Ok(micros),
+    }
+}
+
+fn with_zone(micros: Result<TimestampMicrosecondArray, SqlError>) -> DataFusionResult<ArrayRef> {
+    let micros = micros.map_err(|error| DataFusionError::External(Box::new(error)))?;
+    Ok(Arc::new(micros.with_timezone("UTC")))
+}
+
 fn moments(seconds: &ArrayRef) -> DataFusionResult<ArrayRef> {
     let seconds = seconds.as_primitive::<Float64Type>();
-    let micros = seconds.iter().map(|one| one.map(moment).transpose());
-    let micros = micros.collect::<Result<TimestampMicrosecondArray, SqlError>>();
-    let micros = micros.map_err(|error| DataFusionError::External(Box::new(error)))?;
-    let ArrowType::Timestamp(_, zone) = arrow_type(&DataType::TIMESTAMP_TZ) else {
-        return Err(DataFusionError::Internal("a moment is a timestamp".to_string()));
-    };
-    Ok(Arc::new(micros.with_timezone_opt(zone)))
+    with_zone(seconds.iter().map(|one| one.map(moment).transpose()).collect())
 }
 
 /// Computes from 2000 on, as PostgreSQL does: halves of microseconds go to the even one.

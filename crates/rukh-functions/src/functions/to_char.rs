@@ -12,11 +12,11 @@
 //! | `AM`, `p.m.` …                         | which half of the day                                     |
 //! | `TZ`, `OF`, `TZH`, `TZM`               | the zone, which is UTC, of a TIMESTAMPTZ                   |
 //! | `CC`, `BC`, `A.D.`                     | century, era                                              |
-//! | `FM` before, `TH`, `th` behind         | without padding; with the ending of an ordinal            |
+//! | `FM`, `TM` before, `TH`, `th` behind   | without padding; with the ending of an ordinal            |
 //! | `"text"`                               | the text                                                  |
 //!
 //! Names of months and days are padded to nine characters but after FM. Of an interval years, months, days and time are those of
-//! its parts, whose hours do not become days. Deliberately not here: numbers.
+//! its parts, whose hours do not become days. Numbers have patterns of their own (`number_text`).
 
 #![warn(clippy::arithmetic_side_effects)]
 
@@ -27,15 +27,18 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
     DataType as ArrowType, IntervalMonthDayNanoType, TimeUnit, TimestampMicrosecondType,
 };
-use datafusion::error::Result as DataFusionResult;
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::scalar::ScalarValue;
+use rukh_error::SqlError;
 use rukh_keys::{DAY_MICROS, Interval, civil_from_days, days_from_civil};
 
 use crate::forms::intervals::{INTERVAL, interval_of};
+use crate::functions::number_text::{self, Value};
 use crate::functions::undefined::undefined_function;
+use crate::numbers::Number;
 
 const MONTHS: [&str; 12] = [
     "January",
@@ -95,6 +98,8 @@ impl ScalarUDFImpl for ToChar {
             ArrowType::Timestamp(_, zone) => ArrowType::Timestamp(TimeUnit::Microsecond, zone.clone()),
             ArrowType::Date32 | ArrowType::Null => ArrowType::Timestamp(TimeUnit::Microsecond, None),
             ArrowType::Interval(_) => INTERVAL,
+            ArrowType::Int8 | ArrowType::Int16 => ArrowType::Int32,
+            number if number.is_numeric() => number.clone(),
             _ => return Err(undefined_function("to_char", types)),
         };
         Ok(vec![time, ArrowType::Utf8])
@@ -113,6 +118,13 @@ impl ScalarUDFImpl for ToChar {
         };
         let patterns = cast(patterns, &ArrowType::Utf8)?;
         let patterns = patterns.as_string::<i32>();
+        if times.data_type().is_numeric() {
+            let texts = numbers(times, patterns)?;
+            return Ok(match one && texts.len() == 1 {
+                true => ColumnarValue::Scalar(ScalarValue::try_from_array(&texts, 0)?),
+                false => ColumnarValue::Array(Arc::new(texts)),
+            });
+        }
         let texts = moments(times)?
             .into_iter()
             .zip(patterns.iter())
@@ -128,6 +140,29 @@ impl ScalarUDFImpl for ToChar {
             false => ColumnarValue::Array(texts),
         })
     }
+}
+
+/// Writes numbers by patterns.
+fn numbers(values: &ArrayRef, patterns: &StringArray) -> DataFusionResult<StringArray> {
+    let text = |row: usize| -> DataFusionResult<Option<String>> {
+        if values.is_null(row) || patterns.is_null(row) {
+            return Ok(None);
+        }
+        let value = match ScalarValue::try_from_array(values, row)? {
+            ScalarValue::Decimal128(Some(value), _, scale) => Value::Exact(Number::of_i128(value, scale)),
+            ScalarValue::Decimal256(Some(value), _, scale) => Value::Exact(Number::of_i256(value, scale)),
+            ScalarValue::Float32(Some(value)) => Value::Float(f64::from(value), 6),
+            ScalarValue::Float64(Some(value)) => Value::Float(value, 15),
+            other => match other.cast_to(&ArrowType::Int64)? {
+                ScalarValue::Int64(Some(value)) => Value::Integer(value),
+                _ => return Ok(None),
+            },
+        };
+        let text = number_text::written(&value, patterns.value(row));
+        text.map(Some)
+            .map_err(|error| DataFusionError::External(Box::new(error)))
+    };
+    (0..values.len()).map(text).collect()
 }
 
 /// Returns times or intervals, taken apart.
@@ -148,12 +183,18 @@ fn moments(values: &ArrayRef) -> DataFusionResult<Vec<Option<Moment>>> {
 /// A time or an interval, taken apart.
 struct Moment {
     days: i64,
+    /// From 1; all months of an interval count 30 days.
+    year_day: i64,
     year: i64,
     month: i64,
     day: i64,
     micros: i64,
     zoned: bool,
+    is_interval: bool,
 }
+
+/// What the names of parts begin with that intervals have not.
+const OF_CALENDARS: [&str; 9] = ["MON", "DAY", "DY", "AD", "BC", "A.D.", "B.C.", "TZ", "OF"];
 
 /// What one part of a pattern gives.
 enum Part {
@@ -172,11 +213,13 @@ impl Moment {
         let (year, month, day) = civil_from_days(days);
         Moment {
             days,
+            year_day: days.saturating_sub(days_from_civil(year, 1, 1)).saturating_add(1),
             year,
             month: i64::from(month),
             day: i64::from(day),
             micros: micros.rem_euclid(DAY_MICROS),
             zoned,
+            is_interval: false,
         }
     }
 
@@ -186,15 +229,21 @@ impl Moment {
     )]
     fn of_interval(interval: Interval) -> Self {
         let (months, day) = (i64::from(interval.months), i64::from(interval.days));
-        let year = months / 12;
+        let (year, month) = (months / 12, months % 12);
+        // The month 0 is that before January.
+        let (of, first) = match u32::try_from(month) {
+            Ok(month @ 1..) => (year, month),
+            _ => (year - 1, 12),
+        };
         Moment {
-            // So that the day of the year counts all months as 30 days.
-            days: days_from_civil(year, 1, 1) - 1 + months * 30 + day,
+            days: days_from_civil(of, first, 1) - 1 + day,
+            year_day: months * 30 + day,
             year,
-            month: months % 12,
+            month,
             day,
             micros: interval.micros,
             zoned: false,
+            is_interval: true,
         }
     }
 
@@ -216,9 +265,20 @@ impl Moment {
                 Some(after) => (true, after),
                 None => (false, rest),
             };
+            // Names in the language of the client, which is English.
+            let (translated, after) = match prefix(after, "TM") {
+                Some(after) => (true, after),
+                None => (false, after),
+            };
+            if self.is_interval && OF_CALENDARS.iter().any(|name| prefix(after, name).is_some()) {
+                let message = "invalid format specification for an interval value";
+                let error = SqlError::statement("22007", message)
+                    .with_hint("Intervals are not tied to specific calendar dates.");
+                return Err(DataFusionError::External(Box::new(error)));
+            }
             let Some((part, after)) = self.part(after) else {
-                // FM alone says nothing; all else stands for itself.
-                match plain {
+                // FM and TM alone say nothing; all else stands for itself.
+                match plain || translated {
                     true => rest = after,
                     false => {
                         out.push(character);
@@ -252,7 +312,7 @@ impl Moment {
                     }
                 }
                 Part::Text(text) => out.push_str(&text),
-                Part::Name(name) if plain => out.push_str(&name),
+                Part::Name(name) if plain || translated => out.push_str(&name),
                 Part::Name(name) => out.push_str(&format!("{name:<9}")),
             }
         }
@@ -271,7 +331,7 @@ impl Moment {
         let hour = self.micros / 3_600_000_000;
         let half = if hour % 12 == 0 { 12 } else { hour % 12 };
         let fraction = self.micros % 1_000_000;
-        let year_day = self.days - days_from_civil(self.year, 1, 1) + 1;
+        let year_day = self.year_day;
         let last = |year: i64, digits: u32| year.rem_euclid(10_i64.pow(digits));
         let zone = |text: &str| {
             Some(Part::Text(if self.zoned {
@@ -301,7 +361,13 @@ impl Moment {
             ("YYY", number(last(self.year, 3), 3)),
             ("YY", number(last(self.year, 2), 2)),
             ("Y", number(last(self.year, 1), 1)),
-            ("Q", number((self.month - 1) / 3 + 1, 1)),
+            (
+                "Q",
+                match self.month {
+                    0 => Some(Part::Text(String::new())),
+                    month => number((month - 1) / 3 + 1, 1),
+                },
+            ),
             ("MS", number(fraction / 1_000, 3)),
             ("US", number(fraction, 6)),
             ("FF1", number(fraction / 100_000, 1)),

@@ -21,13 +21,16 @@ use rukh_keys::{DataType, Datum, NumericParts, ValueError};
 
 use crate::casts::table::Kind;
 use crate::forms::intervals::INTERVAL;
-use crate::functions::extract::{DATE_PART, EXTRACT};
 use crate::signatures::resolve::{self, Meant, Unresolved};
 use crate::signatures::table;
 use crate::types::{TYPE_KEY, arrow_type};
 
 /// Functions that are another one under another name.
-const SAME: [(&str, &str); 3] = [("ceiling", "ceil"), (DATE_PART, EXTRACT), ("position", "strpos")];
+const SAME: [(&str, &str); 3] = [
+    ("ceiling", "ceil"),
+    ("date_part", "extract"),
+    ("position", "strpos"),
+];
 
 /// Most digits of a number of a fixed width.
 const DIGITS_MAX: u8 = 38;
@@ -43,8 +46,13 @@ pub const INT8_DIGITS: u8 = 19;
 pub struct Overloaded {
     name: &'static str,
     implementation: Implementation,
+    /// The implementation of calls whose first argument is of a kind.
+    others: Vec<(Kind, Arc<ScalarUDF>)>,
     signature: Signature,
 }
+
+/// What the names of functions end in that compute calls whose first argument is of a kind.
+const OF_KINDS: [(Kind, &str); 2] = [(Kind::Bytes, "_of_bytes"), (Kind::Interval, "_of_interval")];
 
 /// How a function of the table is computed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -58,19 +66,18 @@ pub enum Implementation {
 /// Puts the functions of the table in the place of their implementations; what has none is not there.
 pub fn register(state: &mut SessionState) -> DataFusionResult<()> {
     for name in table::functions().keys() {
+        let implementing = |name: &str| {
+            let usual = state.scalar_functions().get(name)?;
+            Some(match overloaded(usual) {
+                Some(Overloaded {
+                    implementation: Implementation::Function(inner),
+                    ..
+                }) => inner.clone(),
+                _ => usual.clone(),
+            })
+        };
         let same = SAME.iter().find(|(alias, _)| alias == name);
-        let usual = state
-            .scalar_functions()
-            .get(same.map_or(*name, |(_, usual)| *usual))
-            .cloned();
-        let usual = usual.map(|usual| match overloaded(&usual) {
-            Some(Overloaded {
-                implementation: Implementation::Function(inner),
-                ..
-            }) => inner.clone(),
-            _ => usual,
-        });
-        let implementation = match usual {
+        let implementation = match implementing(same.map_or(*name, |(_, usual)| *usual)) {
             Some(usual) => Implementation::Function(usual),
             None if table::cast_target(name).is_some() => Implementation::Cast,
             None => continue,
@@ -79,9 +86,11 @@ pub fn register(state: &mut SessionState) -> DataFusionResult<()> {
             Implementation::Function(usual) => usual.signature().volatility,
             Implementation::Cast => Volatility::Immutable,
         };
+        let of_kind = |(kind, ending)| Some((kind, implementing(&format!("{name}{ending}"))?));
         let function = Overloaded {
             name,
             implementation,
+            others: OF_KINDS.into_iter().filter_map(of_kind).collect(),
             signature: Signature::user_defined(volatility),
         };
         state.register_udf(Arc::new(ScalarUDF::from(function)))?;
@@ -123,9 +132,13 @@ pub fn kind(field: &Field, literal: Option<&ScalarValue>) -> Result<Option<Kind>
 }
 
 impl Overloaded {
-    /// Returns how it is computed.
-    pub fn implementation(&self) -> &Implementation {
-        &self.implementation
+    /// Returns how a call is computed.
+    pub fn implementation(&self, meant: &Meant) -> Implementation {
+        let first = meant.arguments.first();
+        match self.others.iter().find(|(kind, _)| Some(kind) == first) {
+            Some((_, other)) => Implementation::Function(other.clone()),
+            None => self.implementation.clone(),
+        }
     }
 
     /// Returns the signature that a call means.
@@ -145,9 +158,22 @@ impl Overloaded {
             Ok(kinds) if self.implementation == Implementation::Cast && kinds.as_slice() == [None] => {
                 resolve::function(&overloads[..1], kinds)
             }
-            Ok(kinds) => resolve::function(overloads, kinds),
+            Ok(kinds) => match resolve::function(overloads, kinds) {
+                Err(Unresolved::None) => resolve::function(table::stored(self.name), kinds),
+                other => other,
+            },
             Err(NoKind) => Err(Unresolved::None),
         };
+        // What is no function is a cast by way of a text.
+        if let (Err(Unresolved::None), Ok([Some(from)]), Some(to)) =
+            (&chosen, kinds.as_deref(), table::cast_target(self.name))
+            && (from.is_text() || to.is_text())
+        {
+            return Ok(Meant {
+                arguments: vec![*from],
+                result: to,
+            });
+        }
         let names = |field: &FieldRef, literal| match kind(field, literal) {
             Ok(None) => "unknown".to_string(),
             Ok(Some(kind)) => kind.to_string(),
@@ -206,7 +232,7 @@ impl Overloaded {
             })
             .collect();
         let taken = with_digits_alike(taken);
-        let Implementation::Function(usual) = &self.implementation else {
+        let Implementation::Function(usual) = &self.implementation(meant) else {
             return taken;
         };
         let is_taken = |fields: &[FieldRef]| {
@@ -230,7 +256,7 @@ impl Overloaded {
         let literal = |at: usize| arguments.scalar_arguments.get(at).copied().flatten();
         let meant = self.chosen(arguments.arg_fields, arguments.scalar_arguments)?;
         let is_nullable = arguments.arg_fields.iter().any(|field| field.is_nullable());
-        let Implementation::Function(usual) = &self.implementation else {
+        let Implementation::Function(usual) = &self.implementation(&meant) else {
             return Ok(typed_field(
                 self.name,
                 meant.result,

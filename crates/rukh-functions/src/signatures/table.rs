@@ -4,7 +4,7 @@
 //! function of the name, which takes these types and gives that result, or one that is cast to it. A line whose names are types
 //! is computed by casts. A test compares the table with PostgreSQL's `pg_proc`.
 //!
-//! `round` and `trunc` of a DOUBLE to some digits are not PostgreSQL's: expressions that databases hold call them.
+//! Signatures of `STORED` are not PostgreSQL's: expressions that databases hold call them. A call means one only where it means no other.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -20,7 +20,7 @@ log: (numeric numeric) numeric
 atan2 atan2d: (float8 float8) float8
 pow power: (float8 float8) float8, (numeric numeric) numeric
 ceil ceiling floor: (float8) float8, (numeric) numeric
-round trunc: (float8) float8, (numeric) numeric, (numeric int4) numeric, (float8 int4) float8
+round trunc: (float8) float8, (numeric) numeric, (numeric int4) numeric
 div: (numeric numeric) numeric
 min_scale scale: (numeric) int4
 width_bucket: (float8 float8 float8 int4) int4, (numeric numeric numeric int4) int4
@@ -29,13 +29,18 @@ gcd lcm: (int4 int4) int4, (int8 int8) int8, (numeric numeric) numeric
 pi: () float8
 factorial: (int8) numeric
 int2shl int2shr: (int2 int4) int2
+bitwise_not: (int2) int2, (int4) int4, (int8) int8
 
 ascii: (text) int4
 bit_length octet_length: (text) int4, (bytea) int4
+substr_of_bytes substring_of_bytes: (bytea int4) bytea, (bytea int4 int4) bytea
+btrim_of_bytes ltrim_of_bytes rtrim_of_bytes: (bytea bytea) bytea
+position_of_bytes: (bytea bytea) int4
+bit_length_of_bytes: (bytea) int4
 length: (text) int4, (bytea) int4
 char_length character_length: (text) int4
 chr: (int4) text
-btrim ltrim rtrim: (text) text, (text text) text
+btrim ltrim rtrim: (text) text, (text text) text, (bytea bytea) bytea
 initcap lower upper reverse: (text) text
 left right: (text int4) text
 lpad rpad: (text int4) text, (text int4 text) text
@@ -43,10 +48,11 @@ repeat: (text int4) text
 replace translate: (text text text) text
 split_part: (text text int4) text
 starts_with: (text text) bool
-strpos position: (text text) int4
+strpos: (text text) int4
+position: (text text) int4, (bytea bytea) int4
 overlay: (text text int4) text, (text text int4 int4) text, (bytea bytea int4) bytea, (bytea bytea int4 int4) bytea
-substring: (text int4) text, (text int4 int4) text
-substr: (text int4) text, (text int4 int4) text
+substring: (text int4) text, (text int4 int4) text, (bytea int4) bytea, (bytea int4 int4) bytea
+substr: (text int4) text, (text int4 int4) text, (bytea int4) bytea, (bytea int4 int4) bytea
 unistr: (text) text
 to_hex: (int4) text, (int8) text
 md5: (text) text, (bytea) text
@@ -60,6 +66,8 @@ encode: (bytea text) text
 decode: (text text) bytea
 quote_ident: (text) text
 regexp_like: (text text) bool, (text text text) bool
+regexp_match regexp_split_to_array: (text text) text[], (text text text) text[]
+similar_to_escape: (text) text, (text text) text
 regexp_count: (text text) int4, (text text int4) int4, (text text int4 text) int4
 regexp_instr: (text text) int4, (text text int4) int4, (text text int4 int4) int4, (text text int4 int4 int4) int4, \\
     (text text int4 int4 int4 text) int4
@@ -69,12 +77,19 @@ regexp_replace: (text text text) text, (text text text text) text, (text text te
 
 extract: (text date) numeric, (text time) numeric, (text timestamp) numeric, (text timestamptz) numeric, (text interval) numeric
 date_part: (text date) float8, (text time) float8, (text timestamp) float8, (text timestamptz) float8, (text interval) float8
+date_trunc: (text timestamp) timestamp, (text timestamptz) timestamptz, (text interval) interval, (text timestamptz text) timestamptz
+date_bin: (interval timestamp timestamp) timestamp, (interval timestamptz timestamptz) timestamptz, \\
+    (interval timestamp) timestamp, (interval timestamptz) timestamptz
+timezone: (text timestamp) timestamptz, (text timestamptz) timestamp, (interval timestamp) timestamptz, (interval timestamptz) timestamp
+timezone_of_interval: (interval timestamp) timestamptz, (interval timestamptz) timestamp
+to_timestamp: (float8) timestamptz, (text text) timestamptz
+to_date: (text text) date
 age: (timestamp) interval, (timestamp timestamp) interval, (timestamptz) interval, (timestamptz timestamptz) interval
 justify_days justify_hours justify_interval: (interval) interval
 isfinite: (date) bool, (interval) bool, (timestamp) bool, (timestamptz) bool
 make_date: (int4 int4 int4) date
 make_time: (int4 int4 float8) time
-to_char: (interval text) text, (timestamp text) text, (timestamptz text) text
+to_char: (int4 text) text, (int8 text) text, (float4 text) text, (float8 text) text, (numeric text) text, (interval text) text, (timestamp text) text, (timestamptz text) text
 
 array_append: (anycompatiblearray anycompatible) anycompatiblearray
 array_prepend: (anycompatible anycompatiblearray) anycompatiblearray
@@ -90,6 +105,7 @@ array_ndims cardinality: (anyarray) int4
 array_length array_lower array_upper: (anyarray int4) int4
 trim_array: (anyarray int4) anyarray
 
+text: (bool) text, (bpchar) text
 bool: (int4) bool
 int2: (int4) int2, (int8) int2, (float4) int2, (float8) int2, (numeric) int2
 int4: (bool) int4, (int2) int4, (int8) int4, (float4) int4, (float8) int4, (numeric) int4
@@ -97,6 +113,10 @@ int8: (int2) int8, (int4) int8, (float4) int8, (float8) int8, (numeric) int8
 float4: (int2) float4, (int4) float4, (int8) float4, (float8) float4, (numeric) float4
 float8: (int2) float8, (int4) float8, (int8) float8, (float4) float8, (numeric) float8
 date: (timestamp) date, (timestamptz) date
+";
+
+const STORED: &str = "
+round trunc: (float8 int4) float8
 ";
 
 const OPERATORS: &str = "
@@ -179,6 +199,12 @@ pub type Functions = BTreeMap<&'static str, Vec<Overload>>;
 pub fn functions() -> &'static Functions {
     static TABLE: LazyLock<Functions> = LazyLock::new(|| read(FUNCTIONS));
     &TABLE
+}
+
+/// Returns the signatures of a function that only expressions of databases are meant to call.
+pub fn stored(name: &str) -> &'static [Overload] {
+    static TABLE: LazyLock<Functions> = LazyLock::new(|| read(STORED));
+    TABLE.get(name).map_or(&[], Vec::as_slice)
 }
 
 /// Returns the table of operators of two operands.

@@ -6,6 +6,7 @@
 use rukh_functions::casts::table::{Context, Kind, context};
 
 use super::table::{Cell, row};
+use super::types;
 
 /// Number of the first row.
 const FIRST: i64 = 10_000;
@@ -45,7 +46,7 @@ fn has_length(kind: Kind) -> bool {
     )
 }
 
-/// Returns the number of a type; of an array that of its elements.
+/// Returns the number of a type.
 pub(super) fn oid(kind: Kind) -> i64 {
     match kind {
         Kind::Boolean => 16,
@@ -65,6 +66,6 @@ pub(super) fn oid(kind: Kind) -> i64 {
         Kind::Varchar => 1043,
         Kind::Char => 1042,
         Kind::Bytes => 17,
-        Kind::Array(element) => oid(*element),
+        Kind::Array(element) => types::array_of(oid(*element)),
     }
 }

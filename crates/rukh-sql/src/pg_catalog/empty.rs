@@ -14,10 +14,6 @@ const fn empty(name: &'static str, columns: &'static str) -> Definition {
 
 pub(super) const TABLES: &[Definition] = &[
     empty(
-        "pg_aggregate",
-        "aggfnoid oid, aggkind char, aggnumdirectargs int2",
-    ),
-    empty(
         "pg_auth_members",
         "roleid oid, member oid, grantor oid, admin_option bool",
     ),
@@ -85,11 +81,6 @@ pub(super) const TABLES: &[Definition] = &[
     empty(
         "pg_opclass",
         "oid oid, opcmethod oid, opcname name, opcnamespace oid, opcintype oid, opcdefault bool",
-    ),
-    empty(
-        "pg_operator",
-        "oid oid, oprname name, oprnamespace oid, oprowner oid, oprkind char, oprleft oid, oprright oid, \
-         oprresult oid, oprcode oid",
     ),
     empty(
         "pg_opfamily",

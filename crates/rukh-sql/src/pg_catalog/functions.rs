@@ -350,13 +350,6 @@ const FUNCTIONS: &[Definition] = &[
         let first = oid(&given[1]);
         Ok(Cell::Ints((0..length as i64).map(|at| first + at).collect()))
     }),
-    stable("array_upper", 2..=2, Kind::Int8, |_, given| Ok(length(&given[0]))),
-    stable("array_lower", 2..=2, Kind::Int8, |_, given| {
-        Ok(match length(&given[0]) {
-            Cell::Int(_) => Cell::Int(1),
-            other => other,
-        })
-    }),
     // Casts.
     stable("regclassin", 1..=1, Kind::Oid, |source, given| {
         lookup::relation_number(source, &given[0])
@@ -573,13 +566,6 @@ pub(super) fn text(cell: &Cell) -> String {
         Cell::Bool(value) => value.to_string(),
         Cell::Float(value) => value.to_string(),
         _ => String::new(),
-    }
-}
-
-fn length(cell: &Cell) -> Cell {
-    match cell {
-        Cell::Texts(texts) if !texts.is_empty() => texts.len().into(),
-        _ => Cell::Null,
     }
 }
 

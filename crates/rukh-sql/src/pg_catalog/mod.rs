@@ -39,6 +39,7 @@ mod information;
 mod lookup;
 mod nothing;
 mod oids;
+mod operators;
 mod procs;
 mod relations;
 mod rows;

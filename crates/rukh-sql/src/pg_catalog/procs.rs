@@ -13,6 +13,7 @@ use datafusion::logical_expr::{
     ArrayFunctionArgument, ArrayFunctionSignature, Signature, TypeSignature, Volatility,
 };
 
+use rukh_functions::functions::by_row::BITWISE_NOT;
 use rukh_functions::signatures::overloaded::overloaded;
 use rukh_functions::signatures::table::{self, Overload, Parameter};
 
@@ -194,23 +195,38 @@ fn list(state: &SessionState) -> Vec<Proc> {
     all.into_iter().collect()
 }
 
-/// Returns the signatures of a function of the table.
-fn of_table(name: &str, volatility: Volatility) -> Vec<Proc> {
-    let number = |parameter: &Parameter| match parameter {
+/// Returns the number of the type, or pseudo-type, of an argument or a result.
+pub(super) fn number_of(parameter: &Parameter) -> i64 {
+    match parameter {
         Parameter::Is(kind) => casts::oid(*kind),
         Parameter::Element => ANY_ELEMENT,
         Parameter::NonArray => ANY_NON_ARRAY,
         Parameter::Array => ANY_ARRAY,
         Parameter::Compatible => ANY_COMPATIBLE,
         Parameter::CompatibleArray => ANY_COMPATIBLE_ARRAY,
-    };
+    }
+}
+
+/// Returns the numbers and names of the aggregates.
+pub(super) fn aggregates() -> Vec<(i64, &'static str)> {
+    let all = known().iter().enumerate().filter(|(_, proc)| proc.kind == "a");
+    all.map(|(at, proc)| (oids::PROCS + at as i64, proc.name.as_str()))
+        .collect()
+}
+
+/// Returns the signatures of a function of the table.
+fn of_table(name: &str, volatility: Volatility) -> Vec<Proc> {
+    // What computes a function of another name.
+    if name == BITWISE_NOT || name.contains("_of_") {
+        return Vec::new();
+    }
     let overloads = table::functions().get(name).into_iter().flatten();
     let proc = |overload: &Overload| Proc {
         name: name.to_string(),
         kind: "f",
-        arguments: overload.arguments.iter().map(number).collect(),
+        arguments: overload.arguments.iter().map(number_of).collect(),
         variadic: false,
-        result: number(&overload.result),
+        result: number_of(&overload.result),
         rows: false,
         volatility: letter(volatility),
     };

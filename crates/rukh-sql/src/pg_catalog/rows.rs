@@ -5,13 +5,13 @@ use rukh_keys::{DataType, Datum, SortOrder};
 use rukh_syntax::is_reserved;
 use rukh_syntax::sqlparser::keywords::ALL_KEYWORDS;
 
-use super::casts;
 use super::lookup::{self, schemas, settings};
 use super::relations::{Attribute, Relation, relations};
 use super::schema::{DATABASE, Definition, Maker, Source};
 use super::table::{Cell, row};
 use super::texts::{constraints, index_definition, place, places};
 use super::types::{self, collation_of, length_of};
+use super::{casts, operators};
 use super::{oids, procs, view_text};
 use crate::sequences::last_value;
 
@@ -68,6 +68,11 @@ pub(super) const TABLES: &[Definition] = &[
             .collect()
         },
     ),
+    with(
+        "pg_aggregate",
+        "aggfnoid oid, aggkind char, aggnumdirectargs int2",
+        |_| operators::aggregates(),
+    ),
     with("pg_authid", ROLE, roles),
     with(
         "pg_cast",
@@ -88,6 +93,12 @@ pub(super) const TABLES: &[Definition] = &[
                 .map(|relation| class_row(source, &relation))
                 .collect()
         },
+    ),
+    with(
+        "pg_operator",
+        "oid oid, oprname name, oprnamespace oid, oprowner oid, oprkind char, oprleft oid, oprright oid, \
+         oprresult oid, oprcode oid",
+        |_| operators::rows(),
     ),
     with(
         "pg_collation",

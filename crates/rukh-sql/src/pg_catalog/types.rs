@@ -73,6 +73,11 @@ const TYPES: &[Type] = &[
     ty(2950, "uuid", "uuid", 16, "U", 2951),
 ];
 
+/// Returns the number of the type of arrays of a type; 0 if there are none.
+pub(super) fn array_of(oid: i64) -> i64 {
+    TYPES.iter().find(|ty| ty.oid == oid).map_or(0, |ty| ty.array)
+}
+
 /// Returns the number of the type of a column.
 pub(crate) fn oid_of(ty: &DataType) -> i64 {
     match ty {
