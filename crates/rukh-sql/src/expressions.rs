@@ -37,6 +37,7 @@ use crate::translate::has_other_digits;
 use crate::typed_casts;
 use rukh_error::SqlError;
 use rukh_functions::batch::batch_of_rows;
+use rukh_functions::casts::texts::CAST_CHAR;
 use rukh_functions::functions::exact::inexact;
 use rukh_functions::functions::extract::{DATE_PART, STORED_DATE_PART};
 use rukh_functions::scalars::{assigned_datums, datum_from_scalar};
@@ -89,11 +90,33 @@ pub(crate) fn typed_sql(table: &Table, sql: &str) -> Result<TypedExpression, Sql
 }
 
 /// Parses a stored expression. `date_part` in it is the function of this name before results were PostgreSQL's, by which the other is
-/// computed.
+/// computed; casts to CHAR(n) were once stored as calls of `rtrim`.
 pub(crate) fn stored_sql(sql: &str) -> Result<ast::Expr, SqlError> {
     let mut expr = parse_expression(sql)?;
     let ControlFlow::Continue(()) = expr.walk_mut(&mut StoredFunctions);
     Ok(expr)
+}
+
+/// Whether the only argument of a call is a cast to VARCHAR(n), as `left` of a text.
+fn is_cut(call: &ast::Function) -> bool {
+    let ast::FunctionArguments::List(list) = &call.args else {
+        return false;
+    };
+    let [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ast::Expr::Function(cut)))] =
+        list.args.as_slice()
+    else {
+        return false;
+    };
+    let ast::FunctionArguments::List(of) = &cut.args else {
+        return false;
+    };
+    let is_text = |argument: &ast::FunctionArg| match argument {
+        ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ast::Expr::Cast { data_type, .. })) => {
+            matches!(rukh_syntax::data_type(data_type), Ok(DataType::Varchar(None)))
+        }
+        _ => false,
+    };
+    cut.name.to_string() == "left" && of.args.first().is_some_and(is_text)
 }
 
 struct StoredFunctions;
@@ -102,11 +125,16 @@ impl VisitorMut for StoredFunctions {
     type Break = Infallible;
 
     fn post_visit_expr(&mut self, expr: &mut ast::Expr) -> ControlFlow<Infallible> {
-        if let ast::Expr::Function(call) = expr
-            && call.name.to_string() == DATE_PART
-        {
-            call.name = ast::ObjectName::from(vec![ast::Ident::new(STORED_DATE_PART)]);
-        }
+        let ast::Expr::Function(call) = expr else {
+            return ControlFlow::Continue(());
+        };
+        let name = match call.name.to_string().as_str() {
+            DATE_PART => STORED_DATE_PART,
+            // Of what was cut to a length.
+            "rtrim" if is_cut(call) => CAST_CHAR,
+            _ => return ControlFlow::Continue(()),
+        };
+        call.name = ast::ObjectName::from(vec![ast::Ident::new(name)]);
         ControlFlow::Continue(())
     }
 }

@@ -53,7 +53,7 @@ use crate::spelled;
 use crate::stars::name_schemas;
 use rukh_error::HIDDEN;
 use rukh_error::SqlError;
-use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR};
+use rukh_functions::casts::texts::CAST_VARCHAR;
 use rukh_functions::functions::arrays::BESIDE_NULL;
 use rukh_functions::functions::by_row::BITWISE_NOT;
 use rukh_functions::functions::extract::EXTRACT;
@@ -74,7 +74,7 @@ pub(crate) fn rewrite(node: &mut impl WalkMut) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// Gives `left` and `rtrim` of casts the names that casts are spelled with: catalogs hold casts as these functions.
+/// Gives `left` of a cast the name that casts are spelled with: catalogs hold casts as this function.
 struct CastFunctions;
 
 impl VisitorMut for CastFunctions {
@@ -83,16 +83,13 @@ impl VisitorMut for CastFunctions {
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
         if let Expr::Function(call) = expr
             && let [ObjectNamePart::Identifier(name)] = call.name.0.as_mut_slice()
+            && name.value == "left"
             && let FunctionArguments::List(list) = &call.args
-            && let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(value))) = list.args.first()
+            && let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Cast { data_type, .. }))) =
+                list.args.first()
+            && matches!(rukh_syntax::data_type(data_type), Ok(DataType::Varchar(None)))
         {
-            let is_text = matches!(value, Expr::Cast { data_type, .. } if matches!(rukh_syntax::data_type(data_type), Ok(DataType::Varchar(None))));
-            let is_cut = matches!(value, Expr::Function(inner) if inner.name.to_string() == CAST_VARCHAR);
-            match name.value.as_str() {
-                "left" if is_text => *name = Ident::new(CAST_VARCHAR),
-                "rtrim" if is_cut && list.args.len() == 1 => *name = Ident::new(CAST_CHAR),
-                _ => {}
-            }
+            *name = Ident::new(CAST_VARCHAR);
         }
         ControlFlow::Continue(())
     }

@@ -491,6 +491,7 @@ fn prefix<'p>(pattern: &'p str, name: &str) -> Option<&'p str> {
 }
 
 fn ordinal(value: i64) -> &'static str {
+    let value = value.unsigned_abs();
     match (value % 100, value % 10) {
         (11..=13, _) => "th",
         (_, 1) => "st",
