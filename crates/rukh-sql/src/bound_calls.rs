@@ -101,17 +101,24 @@ fn extracted(
     result: Kind,
     schema: &DFSchema,
 ) -> DataFusionResult<Expr> {
+    let whole = match arguments.as_mut_slice() {
+        [Expr::Literal(field, _), of] => {
+            let whole = whole_part(field, &of.get_type(schema)?);
+            if let Some(Some(name)) = field.try_as_str() {
+                *field = ScalarValue::from(name.to_uppercase());
+            }
+            whole
+        }
+        _ => None,
+    };
     // `date_part` takes a DATE as a TIMESTAMP, which has a time.
     if let [_, of] = arguments.as_mut_slice()
+        && whole.is_none()
         && result == Kind::Double
         && of.get_type(schema)? == ArrowType::Date32
     {
         *of = cast(of.clone(), arrow_type(&DataType::TIMESTAMP));
     }
-    let whole = match arguments.as_slice() {
-        [Expr::Literal(field, _), of] => whole_part(field, &of.get_type(schema)?),
-        _ => None,
-    };
     Ok(match whole {
         Some(whole) if result == Kind::Numeric => cast(whole.call(arguments), WHOLE),
         Some(whole) => whole.call(arguments),

@@ -39,7 +39,7 @@ use rukh_error::SqlError;
 use rukh_functions::batch::batch_of_rows;
 use rukh_functions::casts::texts::CAST_CHAR;
 use rukh_functions::functions::exact::inexact;
-use rukh_functions::functions::extract::{DATE_PART, STORED_DATE_PART};
+use rukh_functions::functions::extract::{DATE_PART, STORED_DATE_PART, WHOLE};
 use rukh_functions::scalars::{assigned_datums, datum_from_scalar};
 use rukh_functions::types::data_type_of;
 
@@ -504,6 +504,27 @@ fn external(error: SqlError) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 
+/// An index on `extract(hour FROM ts)`, or on `date_part`, is one on the INTEGER that both are cast from: shorter keys, and conditions on
+/// either have ranges of it.
+fn of_whole_part(table: &Table, typed: TypedExpression) -> Result<TypedExpression, SqlError> {
+    let whole = match &typed.expr {
+        Expr::Cast(cast) if *cast.field.data_type() == WHOLE || cast.field.data_type().is_floating() => {
+            match cast.expr.as_ref() {
+                Expr::ScalarFunction(call) if call.name() == DATE_PART => cast.expr.as_ref().clone(),
+                _ => return Ok(typed),
+            }
+        }
+        _ => return Ok(typed),
+    };
+    let schema = DFSchema::try_from(table_schema(table).as_ref().clone())?;
+    let (_, field) = whole.to_field(&schema)?;
+    Ok(TypedExpression {
+        ty: data_type_of(&field),
+        expr: whole,
+        ..typed
+    })
+}
+
 /// Types an expression and returns the text that is stored, which must be read as the same again.
 pub(crate) fn stored_expression(
     table: &Table,
@@ -512,7 +533,10 @@ pub(crate) fn stored_expression(
 ) -> Result<(TypedExpression, String), SqlError> {
     check_stored(expr, what)?;
     check_casts(table, expr)?;
-    let typed = typed_as(table, expr, what)?;
+    let typed = match what {
+        "index expression" => of_whole_part(table, typed_as(table, expr, what)?)?,
+        _ => typed_as(table, expr, what)?,
+    };
     let sql = normalise(&typed.expr);
     let again = typed_sql(table, &sql);
     match again {

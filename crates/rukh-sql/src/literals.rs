@@ -58,6 +58,7 @@ use rukh_functions::casts::table::Kind;
 use rukh_functions::casts::texts::{cast_to_text, concatenated, is_text};
 use rukh_functions::functions::arithmetic::{checked, checked_function};
 use rukh_functions::functions::exact::{exact_call, exact_function, exact_operator};
+use rukh_functions::functions::extract::DATE_PART;
 use rukh_functions::functions::regex::POINT_IS_ANY;
 use rukh_functions::functions::similar::SIMILAR_TO_ESCAPE;
 use rukh_functions::functions::time_difference::time_difference;
@@ -269,6 +270,15 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
         Expr::Cast(cast) => typed_casts::typed(cast, schema),
         Expr::Case(case) => typed_case(case, schema),
         Expr::ScalarFunction(call) if is_unbound(&call.func) => bound(call, schema).map(Transformed::yes),
+        // A field has one name in all expressions, by which those of indexes are found.
+        Expr::ScalarFunction(ScalarFunction { func, mut args }) if func.name() == DATE_PART => {
+            if let [Expr::Literal(field, _), _] = args.as_mut_slice()
+                && let Some(Some(name)) = field.try_as_str()
+            {
+                *field = ScalarValue::from(name.to_uppercase());
+            }
+            Ok(Transformed::yes(func.call(args)))
+        }
         Expr::ScalarFunction(ScalarFunction { func, args }) if exact_operator(&func).is_some() => {
             Ok(Transformed::yes(exact_call(&func, args)))
         }

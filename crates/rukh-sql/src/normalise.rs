@@ -28,12 +28,14 @@ use rukh_functions::casts::read::read_cast;
 use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR, is_cast_to_text};
 use rukh_functions::casts::times::time_cast;
 use rukh_functions::functions::arithmetic::operator_of;
+use rukh_functions::functions::exact::exact_operator;
 use rukh_functions::functions::extract::{DATE_PART, EXTRACT, WHOLE};
 use rukh_functions::functions::interval_order::INTERVAL_ORDER;
 use rukh_functions::functions::regex::POINT_IS_ANY;
 use rukh_functions::functions::similar::OPENING;
 use rukh_functions::functions::time_difference::TIME_DIFFERENCE;
 use rukh_functions::scalars::datum_of_scalar;
+use rukh_functions::signatures::overloaded::{INT4_DIGITS, INT8_DIGITS};
 use rukh_functions::types::{arrow_type, data_type_of, data_type_of_arrow};
 use rukh_syntax::{quoted, quoted_string};
 
@@ -120,7 +122,10 @@ fn print(expr: &Expr) -> Option<(String, Binding)> {
         Expr::Cast(Cast { expr, field }) => cast(&printed(expr, Loosest)?, field),
         Expr::ScalarFunction(call) => {
             if let (Some(op), [left, right]) = (operator_of(&call.func), call.args.as_slice()) {
-                return binary_text(left, op, right);
+                return match exact_operator(&call.func) {
+                    Some(_) => binary_text(&as_written(left), op, &as_written(right)),
+                    None => binary_text(left, op, right),
+                };
             }
             match (call.name(), call.args.as_slice()) {
                 (EXTRACT, [Expr::Literal(..), _]) => return Some((extracted(expr)?, Tightest)),
@@ -149,6 +154,19 @@ fn print(expr: &Expr) -> Option<(String, Binding)> {
         Expr::Placeholder(placeholder) => Some((placeholder.id.clone(), Tightest)),
         _ => None,
     }
+}
+
+/// Returns an operand of a quotient or product of NUMERICs as the integer that it was (`exact_call`).
+fn as_written(operand: &Expr) -> Expr {
+    let whole = match operand {
+        Expr::Literal(ScalarValue::Decimal128(Some(value), digits, 0), _) => {
+            let fits = i32::try_from(*value).is_ok();
+            let was_integer = fits && *digits == INT4_DIGITS || !fits && *digits == INT8_DIGITS;
+            i64::try_from(*value).ok().filter(|_| was_integer)
+        }
+        _ => None,
+    };
+    whole.map_or_else(|| operand.clone(), lit)
 }
 
 /// Returns a call of `extract`, or of the `date_part` that computes it, as it is written; `None` of others.

@@ -21,7 +21,7 @@ use rukh_functions::casts::numbers::number_cast;
 use rukh_functions::casts::texts::CAST_VARCHAR;
 use rukh_functions::functions::arithmetic::checked_operator;
 use rukh_functions::functions::date_trunc::time_unit;
-use rukh_functions::functions::extract::{DATE_PART, EXTRACT};
+use rukh_functions::functions::extract::{DATE_PART, EXTRACT, is_whole_part};
 use rukh_functions::functions::time_zones::{OFFSET_MAX, TIMEZONE, in_zone, is_utc, moved_from_zone};
 use rukh_functions::scalars::{datum_of_scalar, scalar_from_datum};
 use rukh_functions::types::data_type_of_arrow;
@@ -385,7 +385,10 @@ impl<'t> Translator<'t> {
         match expr {
             Expr::Column(column) => self.table.column_named(&column.name).map(|column| column.ty),
             Expr::Cast(cast) => Some(data_type_of_arrow(cast.field.data_type())),
-            Expr::ScalarFunction(call) => number_cast(&call.func).map(data_type_of_arrow),
+            Expr::ScalarFunction(call) => match (call.name(), call.args.as_slice()) {
+                (DATE_PART, [Expr::Literal(part, _), _]) if is_whole_part(part) => Some(DataType::Integer),
+                _ => number_cast(&call.func).map(data_type_of_arrow),
+            },
             Expr::Placeholder(placeholder) => placeholder
                 .field
                 .as_ref()

@@ -152,8 +152,9 @@ pub fn table_of(mut rows: Rows) -> Result<Table, Error> {
 const INTERVAL: u32 = 1186;
 
 /// PostgreSQL's numbers and names of the types of arrays.
-const ARRAYS: [(u32, &str); 11] = [
+const ARRAYS: [(u32, &str); 14] = [
     (1000, "_bool"),
+    (1001, "_bytea"),
     (1005, "_int2"),
     (1007, "_int4"),
     (1009, "_text"),
@@ -162,7 +163,9 @@ const ARRAYS: [(u32, &str); 11] = [
     (1022, "_float8"),
     (1115, "_timestamp"),
     (1182, "_date"),
+    (1183, "_time"),
     (1185, "_timestamptz"),
+    (1187, "_interval"),
     (1231, "_numeric"),
 ];
 

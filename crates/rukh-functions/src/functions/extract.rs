@@ -89,6 +89,11 @@ const WHOLE_PARTS: [&str; 13] = [
     "millennium",
 ];
 
+/// Whether `date_part` as it was before gives a field as INTEGER.
+pub fn is_whole_part(field: &ScalarValue) -> bool {
+    name_of(Some(field)).is_some_and(|name| WHOLE_PARTS.contains(&name.to_ascii_lowercase().as_str()))
+}
+
 /// Returns the `date_part` as it was before that gives what `extract` does of a field and values of a type; `None` where it does not.
 pub fn whole_part(field: &ScalarValue, of: &ArrowType) -> Option<Arc<ScalarUDF>> {
     let name = name_of(Some(field))?.to_ascii_lowercase();
