@@ -1,6 +1,7 @@
 //! Operators of the table of signatures: which one two operands mean, and what a literal without a type is beside a value.
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field};
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::planner::RawBinaryExpr;
@@ -15,12 +16,32 @@ use rukh_functions::types::TYPE_KEY;
 
 use crate::bound_calls::literal;
 
-/// Returns the type of an operand, `Some(None)` of one without; `None` of parameters, and of what no operator of the table takes.
+/// Returns the type of an operand, `Some(None)` of one without; `None` of what depends on a parameter without a type, and of
+/// what no operator of the table takes.
 ///
 /// A UUID is a text to Arrow: what CASE, `coalesce` and arrays make of UUIDs is a TEXT here.
 pub(crate) fn operand(expr: &Expr, schema: &DFSchema) -> Option<Option<Kind>> {
+    if is_open(expr) {
+        return None;
+    }
     let (_, field) = expr.to_field(schema).ok()?;
     kind(&field, literal(expr)).ok()
+}
+
+/// Whether the type of an expression depends on a parameter whose type is not known yet.
+fn is_open(expr: &Expr) -> bool {
+    let mut is_open = false;
+    let walked = expr.apply(|part| {
+        Ok(match part {
+            Expr::Cast(_) | Expr::TryCast(_) => TreeNodeRecursion::Jump,
+            Expr::Placeholder(parameter) if parameter.field.is_none() => {
+                is_open = true;
+                TreeNodeRecursion::Stop
+            }
+            _ => TreeNodeRecursion::Continue,
+        })
+    });
+    walked.is_ok() && is_open
 }
 
 /// Returns the signature that an operator means; `None` where the table does not have the operator.

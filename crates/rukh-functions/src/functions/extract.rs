@@ -401,6 +401,8 @@ impl Part {
             Part::Seconds => (8, 6),
             Part::Milliseconds => (8, 3),
             Part::Epoch if *of == ArrowType::Date32 => WHOLE_DIGITS,
+            // Months of 32 bits.
+            Part::Epoch if matches!(of, ArrowType::Interval(_)) => (24, 6),
             Part::Epoch => (20, 6),
             Part::Julian if *of != ArrowType::Date32 => return None,
             _ => WHOLE_DIGITS,

@@ -164,6 +164,15 @@ impl Overloaded {
             },
             Err(NoKind) => Err(Unresolved::None),
         };
+        let is_parameter = |at: usize| fields[at].data_type().is_null() && literal(at).is_none();
+        let chosen = match (chosen, &kinds) {
+            (Err(Unresolved::Ambiguous | Unresolved::Untyped), Ok(kinds))
+                if (0..fields.len()).any(is_parameter) =>
+            {
+                resolve::with_parameters(overloads, kinds)
+            }
+            (chosen, _) => chosen,
+        };
         // What is no function is a cast by way of a text.
         if let (Err(Unresolved::None), Ok([Some(from)]), Some(to)) =
             (&chosen, kinds.as_deref(), table::cast_target(self.name))

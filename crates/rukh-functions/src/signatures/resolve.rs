@@ -147,6 +147,24 @@ pub fn function(signatures: &[Overload], arguments: &[Option<Kind>]) -> Result<M
     meant(best(signatures, arguments)?, arguments)
 }
 
+/// Returns the first signature that takes arguments of which some are parameters without a type yet: what is planned with them until their
+/// types are known.
+///
+/// # Errors
+/// There is none for its arguments.
+pub fn with_parameters(signatures: &[Overload], arguments: &[Option<Kind>]) -> Result<Meant, Unresolved> {
+    let mut all = signatures.iter();
+    let first = all.find(|signature| takes(signature, arguments));
+    let first = first.ok_or(Unresolved::None)?;
+    let mut solution = Solution::of(&first.arguments, arguments).ok_or(Unresolved::None)?;
+    solution.element.get_or_insert(Kind::Text);
+    let kind = |parameter: &Parameter| solution.kind(*parameter).ok_or(Unresolved::Untyped);
+    Ok(Meant {
+        arguments: first.arguments.iter().map(kind).collect::<Result<_, _>>()?,
+        result: kind(&first.result)?,
+    })
+}
+
 /// Returns the signature that an operator with these operands means.
 ///
 /// # Errors

@@ -77,7 +77,7 @@ regexp_replace: (text text text) text, (text text text text) text, (text text te
 
 extract: (text date) numeric, (text time) numeric, (text timestamp) numeric, (text timestamptz) numeric, (text interval) numeric
 date_part: (text date) float8, (text time) float8, (text timestamp) float8, (text timestamptz) float8, (text interval) float8
-date_trunc: (text timestamp) timestamp, (text timestamptz) timestamptz, (text interval) interval, (text timestamptz text) timestamptz
+date_trunc: (text timestamptz) timestamptz, (text timestamp) timestamp, (text interval) interval, (text timestamptz text) timestamptz
 date_bin: (interval timestamp timestamp) timestamp, (interval timestamptz timestamptz) timestamptz, \\
     (interval timestamp) timestamp, (interval timestamptz) timestamptz
 timezone: (text timestamp) timestamptz, (text timestamptz) timestamp, (interval timestamp) timestamptz, (interval timestamptz) timestamp
