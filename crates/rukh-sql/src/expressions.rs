@@ -344,6 +344,12 @@ pub(crate) fn evaluate_constant(expr: &ast::Expr) -> Result<Option<ScalarValue>,
     }
 }
 
+/// Binds the calls of an expression without columns, and computes what can be.
+pub(crate) fn bound_constant(expr: Expr) -> Result<Expr, SqlError> {
+    let schema: DFSchemaRef = Arc::new(DFSchema::empty());
+    simplified(typed_expression(expr, &schema)?, &schema, None)
+}
+
 /// Whether an expression holds a subquery or a parameter.
 fn needs_a_query(expr: &ast::Expr) -> bool {
     struct Finder;

@@ -5,11 +5,15 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::catalog::view::ViewTable;
 use datafusion::catalog::{TableFunctionArgs, TableFunctionImpl, TableProvider};
+use datafusion::common::tree_node::TreeNode;
 use datafusion::datasource::provider_as_source;
-use datafusion::error::Result as DataFusionResult;
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{Expr, LogicalPlanBuilder, cast, ident};
 use datafusion::scalar::ScalarValue;
+
+use crate::bound_calls::is_unbound;
+use crate::expressions::bound_constant;
 
 /// Name of the function, and of what it is made of.
 const SERIES: &str = "generate_series";
@@ -31,8 +35,26 @@ fn is_integer(bound: &Expr) -> bool {
     matches!(bound, Expr::Literal(ScalarValue::Int64(Some(value)), _) if i32::try_from(*value).is_ok())
 }
 
+/// Returns an argument whose calls are computed, which are not bound yet where a table function is planned.
+fn computed(bound: Expr) -> DataFusionResult<Expr> {
+    let calls = |part: &Expr| matches!(part, Expr::ScalarFunction(call) if is_unbound(&call.func));
+    if !bound.exists(|part| Ok(calls(part)))? {
+        return Ok(bound);
+    }
+    let bound = bound_constant(bound).map_err(|error| DataFusionError::External(Box::new(error)))?;
+    Ok(match bound {
+        Expr::Literal(value, metadata) if value.data_type().is_integer() => {
+            Expr::Literal(value.cast_to(&ArrowType::Int64)?, metadata)
+        }
+        other => other,
+    })
+}
+
 impl TableFunctionImpl for IntegerSeries {
     fn call_with_args(&self, arguments: TableFunctionArgs) -> DataFusionResult<Arc<dyn TableProvider>> {
+        let bounds = arguments.exprs().iter().cloned().map(computed);
+        let bounds = bounds.collect::<DataFusionResult<Vec<_>>>()?;
+        let arguments = TableFunctionArgs::new(&bounds, arguments.session());
         let is_integer = arguments.exprs().iter().all(is_integer);
         let usual = self.usual.call_with_args(arguments)?;
         if !is_integer {
