@@ -19,6 +19,7 @@ use rukh_keys::{DAY_MICROS, DataType, Interval, civil_from_days, days_from_civil
 use rukh_planner::TimeUnit as Unit;
 
 use crate::forms::intervals::{INTERVAL, arrow_of, interval_of};
+use crate::functions::extract::Part;
 use crate::functions::undefined::undefined_function;
 use crate::types::{arrow_type, data_type_of_arrow, postgres_name};
 
@@ -30,17 +31,17 @@ pub fn beside(others: Arc<ScalarUDF>) -> Arc<ScalarUDF> {
 
 /// Returns the unit that `date_trunc` knows by this name.
 pub fn time_unit(name: &str) -> Option<Unit> {
-    Some(match name.to_ascii_lowercase().as_str() {
-        "microsecond" | "microseconds" | "usec" | "usecs" | "us" => Unit::Microsecond,
-        "millisecond" | "milliseconds" | "msec" | "msecs" | "ms" => Unit::Millisecond,
-        "second" | "seconds" | "sec" | "secs" | "s" => Unit::Second,
-        "minute" | "minutes" | "min" | "mins" | "m" => Unit::Minute,
-        "hour" | "hours" | "hr" | "hrs" | "h" => Unit::Hour,
-        "day" | "days" | "d" => Unit::Day,
-        "week" | "weeks" | "w" => Unit::Week,
-        "month" | "months" | "mon" | "mons" => Unit::Month,
-        "quarter" | "qtr" => Unit::Quarter,
-        "year" | "years" | "yr" | "yrs" | "y" => Unit::Year,
+    Some(match Part::of(name)? {
+        Part::Microseconds => Unit::Microsecond,
+        Part::Milliseconds => Unit::Millisecond,
+        Part::Seconds => Unit::Second,
+        Part::Minute => Unit::Minute,
+        Part::Hour => Unit::Hour,
+        Part::Day => Unit::Day,
+        Part::Week => Unit::Week,
+        Part::Month => Unit::Month,
+        Part::Quarter => Unit::Quarter,
+        Part::Year => Unit::Year,
         _ => return None,
     })
 }
@@ -154,28 +155,28 @@ fn cut_interval(unit: &str) -> DataFusionResult<Box<dyn Fn(Interval) -> Interval
             ..interval
         })
     };
-    Ok(match unit.to_ascii_lowercase().as_str() {
-        "millennium" | "millennia" | "mil" | "mils" => months(12_000),
-        "century" | "centuries" | "cent" | "c" => months(1_200),
-        "decade" | "decades" | "dec" | "decs" => months(120),
-        "year" | "years" | "yr" | "yrs" | "y" => months(12),
-        "quarter" | "qtr" => months(3),
-        "month" | "months" | "mon" | "mons" => months(1),
-        "day" | "days" | "d" => Box::new(|interval| Interval {
+    Ok(match Part::of(unit) {
+        Some(Part::Millennium) => months(12_000),
+        Some(Part::Century) => months(1_200),
+        Some(Part::Decade) => months(120),
+        Some(Part::Year) => months(12),
+        Some(Part::Quarter) => months(3),
+        Some(Part::Month) => months(1),
+        Some(Part::Day) => Box::new(|interval| Interval {
             micros: 0,
             ..interval
         }),
-        "hour" | "hours" | "hr" | "hrs" | "h" => micros(3_600 * SECOND),
-        "minute" | "minutes" | "min" | "mins" | "m" => micros(60 * SECOND),
-        "second" | "seconds" | "sec" | "secs" | "s" => micros(SECOND),
-        "millisecond" | "milliseconds" | "msec" | "msecs" | "ms" => micros(1_000),
-        "microsecond" | "microseconds" | "usec" | "usecs" | "us" => micros(1),
+        Some(Part::Hour) => micros(3_600 * SECOND),
+        Some(Part::Minute) => micros(60 * SECOND),
+        Some(Part::Seconds) => micros(SECOND),
+        Some(Part::Milliseconds) => micros(1_000),
+        Some(Part::Microseconds) => micros(1),
         other => {
             let mut error = SqlError::statement(
                 "22023",
                 format!("unit \"{unit}\" not recognized for type interval"),
             );
-            if matches!(other, "week" | "weeks" | "w") {
+            if other == Some(Part::Week) {
                 error = SqlError::statement(
                     "0A000",
                     format!("unit \"{unit}\" not supported for type interval"),
@@ -189,10 +190,10 @@ fn cut_interval(unit: &str) -> DataFusionResult<Box<dyn Fn(Interval) -> Interval
 
 /// Cuts timestamps to decades and longer units.
 fn longer(name: &str, values: &ArrayRef) -> DataFusionResult<ColumnarValue> {
-    let years = match name.to_ascii_lowercase().as_str() {
-        "decade" | "decades" | "dec" | "decs" => 10,
-        "century" | "centuries" | "cent" | "c" => 100,
-        "millennium" | "millennia" | "mil" | "mils" => 1_000,
+    let years = match Part::of(name) {
+        Some(Part::Decade) => 10,
+        Some(Part::Century) => 100,
+        Some(Part::Millennium) => 1_000,
         _ => {
             let ty = postgres_name(&data_type_of_arrow(values.data_type()));
             let message = format!(

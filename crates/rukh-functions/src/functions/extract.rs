@@ -315,7 +315,7 @@ struct Extract {
 
 /// A field by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+pub(super) enum Part {
     Microseconds,
     Milliseconds,
     Seconds,
@@ -367,7 +367,7 @@ pub const WHOLE: ArrowType = ArrowType::Decimal128(19, 0);
 )]
 impl Part {
     /// Returns the field of a name, as PostgreSQL spells them.
-    fn of(name: &str) -> Option<Part> {
+    pub(super) fn of(name: &str) -> Option<Part> {
         Some(match name.to_ascii_lowercase().as_str() {
             "microsecond" | "microseconds" | "usec" | "usecs" | "us" => Part::Microseconds,
             "millisecond" | "milliseconds" | "msec" | "msecs" | "ms" => Part::Milliseconds,

@@ -124,6 +124,15 @@ impl Solution {
         (!nests).then_some(Solution { element, compatible })
     }
 
+    /// Returns a signature with the types that its parameters stand for.
+    fn meant(&self, signature: &Overload) -> Result<Meant, Unresolved> {
+        let kind = |parameter: &Parameter| self.kind(*parameter).ok_or(Unresolved::Untyped);
+        Ok(Meant {
+            arguments: signature.arguments.iter().map(kind).collect::<Result<_, _>>()?,
+            result: kind(&signature.result)?,
+        })
+    }
+
     /// Returns the type that a parameter stands for; `None` where no argument tells it.
     fn kind(&self, parameter: Parameter) -> Option<Kind> {
         // What no argument tells is text among compatible types.
@@ -158,11 +167,7 @@ pub fn with_parameters(signatures: &[Overload], arguments: &[Option<Kind>]) -> R
     let first = first.ok_or(Unresolved::None)?;
     let mut solution = Solution::of(&first.arguments, arguments).ok_or(Unresolved::None)?;
     solution.element.get_or_insert(Kind::Text);
-    let kind = |parameter: &Parameter| solution.kind(*parameter).ok_or(Unresolved::Untyped);
-    Ok(Meant {
-        arguments: first.arguments.iter().map(kind).collect::<Result<_, _>>()?,
-        result: kind(&first.result)?,
-    })
+    solution.meant(first)
 }
 
 /// Returns the signature that an operator with these operands means.
@@ -183,11 +188,7 @@ pub fn operator(signatures: &[Overload], operands: &[Option<Kind>]) -> Result<Me
 
 fn meant(signature: &Overload, arguments: &[Option<Kind>]) -> Result<Meant, Unresolved> {
     let solution = Solution::of(&signature.arguments, arguments).ok_or(Unresolved::None)?;
-    let kind = |parameter: &Parameter| solution.kind(*parameter).ok_or(Unresolved::Untyped);
-    Ok(Meant {
-        arguments: signature.arguments.iter().map(kind).collect::<Result<_, _>>()?,
-        result: kind(&signature.result)?,
-    })
+    solution.meant(signature)
 }
 
 /// Whether a signature takes arguments, those without a type as any.
