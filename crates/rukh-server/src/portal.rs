@@ -7,7 +7,7 @@ use rukh::{Connection, DataType, Datum, Description, Error, Row, Rows, Statement
 
 use crate::input::{number_of, read_value};
 use crate::output::Format;
-use crate::types::{INTERVAL, OID_ARRAY, UNSPECIFIED, WireType, array_of, oid_of, type_of};
+use crate::types::{INTERVAL, OID_ARRAY, UNSPECIFIED, WireType, array_of, element_of, oid_of, type_of};
 
 /// A prepared statement.
 pub(crate) struct Prepared {
@@ -57,9 +57,15 @@ impl Prepared {
             Error::unsupported(message).with_hint("Cast a text parameter, as in $1::date.")
         };
         let given = message.type_oids.iter().map(|oid| type_of(*oid).map_err(unknown));
+        let given = given.collect::<Result<_, _>>()?;
+        let casts: Vec<(usize, String)> = (1..).zip(&message.type_oids).filter_map(cast_of).collect();
+        let statement = match parse(connection, &message.query)? {
+            Some(statement) if !casts.is_empty() => Some(statement.with_casts(&casts)?),
+            statement => statement,
+        };
         let prepared = Prepared {
-            given: given.collect::<Result<_, _>>()?,
-            statement: parse(connection, &message.query)?,
+            given,
+            statement,
             oids: message.type_oids,
         };
         prepared.describe(connection)?;
@@ -120,6 +126,19 @@ impl Prepared {
     pub(crate) fn kind(&self) -> Option<StatementKind> {
         self.statement.as_ref().map(Statement::kind)
     }
+}
+
+/// Returns the type that a parameter is cast to whose type no column has.
+fn cast_of((number, oid): (usize, &u32)) -> Option<(usize, String)> {
+    let name = |oid| match oid {
+        INTERVAL => Some("INTERVAL".to_string()),
+        oid => type_of(oid).ok()?.map(|ty| ty.to_string()),
+    };
+    let ty = match element_of(*oid) {
+        Some(element) => Some(format!("{}[]", name(element)?)),
+        None => (*oid == INTERVAL).then_some(name(INTERVAL)?),
+    };
+    Some((number, ty?))
 }
 
 impl Portal {

@@ -12,6 +12,7 @@
 //! Lengths and precisions are left out, as PostgreSQL does: a value that is too long is an error of the
 //! statement that stores it, and a condition compares with the value as given.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -38,6 +39,7 @@ use crate::output_names::without_twins;
 use crate::pg_catalog::asks_for_types;
 use crate::rows::{ColumnInfo, Columns};
 use crate::session::{PLANS_MAX, Session};
+use crate::typed_parameters::with_types;
 use rukh_error::SqlError;
 use rukh_functions::casts::table::Kind;
 use rukh_functions::signatures::overloaded::column_type;
@@ -309,7 +311,8 @@ impl Session {
         if parameters.types.is_empty() {
             return Ok(());
         }
-        let plan = self.unoptimised_plan_of(&with_elements(query))?;
+        let query = with_types(with_elements(query), &parameters.types);
+        let plan = self.unoptimised_plan_of(&query)?;
         plan.apply_with_subqueries(|node| {
             parameters.read_node(node)?;
             Ok(TreeNodeRecursion::Continue)
@@ -324,7 +327,10 @@ impl Session {
         let schema = match self.plan_with(query, &nulls) {
             Ok(plan) => plan.schema().as_arrow().clone(),
             // NULL may not stand where a value does.
-            Err(_) if !nulls.is_empty() => self.unoptimised_plan_of(query)?.schema().as_arrow().clone(),
+            Err(_) if !nulls.is_empty() => {
+                let query = with_types(Cow::Borrowed(query), &parameters.types);
+                self.unoptimised_plan_of(&query)?.schema().as_arrow().clone()
+            }
             Err(error) => return Err(error),
         };
         Ok(Columns::of(Arc::new(schema)))

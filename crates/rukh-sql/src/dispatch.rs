@@ -7,18 +7,20 @@ use datafusion::scalar::ScalarValue;
 use rukh_catalog::{Catalog, Table, View};
 use rukh_engine::{Engine, ScrubReport};
 use rukh_planner::Constant;
+use rukh_syntax::sqlparser::ast;
 use rukh_syntax::{ExplainFormat, KeptStatement, ObjectName, ShowStatement, Statement, with_wide_number};
 
 use crate::context::{QueryStats, RunPath};
 use crate::copy::CopyClient;
 use crate::notice::Notice;
-use crate::parsing::parse;
+use crate::parsing::{parse, parse_expression};
 use crate::progress::Task;
 use crate::qualify::qualify;
 use crate::rows::Rows;
 use crate::session::{Outcome, Session};
 use crate::statistics::analyze;
 use crate::text_batch::text_batch;
+use crate::typed_parameters::cast_in;
 use crate::{copy, ddl, dml, explain, locking, operations, point_write, roles, show};
 use rukh_error::SqlError;
 use rukh_functions::scalars::scalar_from_datum;
@@ -53,6 +55,26 @@ impl Prepared {
         let statement = Arc::new(parse(&sql)?);
         let sql = sql.into();
         Ok(Some(Prepared { sql, statement }))
+    }
+
+    /// Returns it with parameters, by their numbers from 1, cast to types that no column has: `INTERVAL`, `SMALLINT[]`.
+    pub fn with_casts(&self, casts: &[(usize, String)]) -> Result<Self, SqlError> {
+        let ty = |name: &str| match parse_expression(&format!("CAST(NULL AS {name})"))? {
+            ast::Expr::Cast { data_type, .. } => Ok(data_type),
+            other => Err(SqlError::statement("42601", format!("{other} is no cast"))),
+        };
+        let types = casts.iter().map(|(number, name)| Ok((*number, ty(name)?)));
+        let mut statement = self.statement.as_ref().clone();
+        cast_in(&mut statement, &types.collect::<Result<Vec<_>, SqlError>>()?);
+        // What is kept of a statement is found by its text, and places count from its beginning.
+        let told: Vec<String> = casts
+            .iter()
+            .map(|(number, name)| format!("${number} {name}"))
+            .collect();
+        Ok(Prepared {
+            sql: format!("{} /* {} */", self.sql, told.join(", ")).into(),
+            statement: Arc::new(statement),
+        })
     }
 
     /// Returns it with the schemas that a session's search path gives its names.

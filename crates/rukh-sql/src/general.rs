@@ -32,10 +32,11 @@ use crate::provider::RukhCatalog;
 use crate::push_down::logical_rules;
 use crate::rewrite::rewrite;
 use crate::subqueries::single_values;
+use crate::typed_parameters::{types_of, with_types};
 use crate::{
-    computed_limits, computed_values, expressions, inner_order, integer_literals, integer_series, joined,
-    late_volatile, named_windows, once, outer_aggregates, outer_names, past, sample, set_operations,
-    short_aliases, stars, views,
+    computed_limits, computed_values, expressions, inner_order, integer_literals,
+    integer_series, joined, late_volatile, named_windows, once, outer_aggregates, outer_names, past, sample,
+    set_operations, short_aliases, stars, views,
 };
 use rukh_error::SqlError;
 
@@ -104,7 +105,7 @@ pub(crate) async fn logical_plan(
     query: &ast::Query,
     params: &[ScalarValue],
 ) -> Result<LogicalPlan, SqlError> {
-    let query = with_arrays(query, params)?;
+    let query = with_types(with_arrays(query, params)?, &types_of(params));
     let plan = unoptimised_plan(state, catalog, &query).await?;
     let plan = match params.is_empty() {
         true => plan,

@@ -110,10 +110,16 @@ fn keep_arguments(arguments: &mut [FunctionArg]) {
     }
 }
 
-fn keep_of_function(call: &mut Function) {
+/// Whether a function asks for constants among its arguments.
+pub(crate) fn asks_for_constants(call: &Function) -> bool {
     let name = call.name.0.last().and_then(|part| part.as_ident()).map(folded);
-    let asks_for_constants = name.is_some_and(|name| OF_CONSTANTS.contains(&name.as_str()));
-    if asks_for_constants && let FunctionArguments::List(list) = &mut call.args {
+    name.is_some_and(|name| OF_CONSTANTS.contains(&name.as_str()))
+}
+
+fn keep_of_function(call: &mut Function) {
+    if asks_for_constants(call)
+        && let FunctionArguments::List(list) = &mut call.args
+    {
         keep_arguments(&mut list.args);
     }
     if let Some(WindowType::WindowSpec(window)) = &mut call.over

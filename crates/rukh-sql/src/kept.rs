@@ -136,8 +136,18 @@ impl Session {
     /// Runs a statement about what the session keeps, but for EXECUTE; returns its tag and rows.
     pub(crate) fn run_kept(&mut self, statement: &KeptStatement) -> Result<(String, Option<Rows>), SqlError> {
         let tag = match statement {
-            KeptStatement::Prepare { name, types, sql } => {
-                self.keep_statement(name, types, sql)?;
+            KeptStatement::Prepare {
+                name,
+                types,
+                casts,
+                sql,
+            } => {
+                let prepared = match casts.is_empty() {
+                    true => self.prepare(sql)?,
+                    false => self.prepare(sql)?.with_casts(casts)?,
+                };
+                self.describe(&prepared, types)?;
+                self.name_prepared(&name.text, &prepared, types)?;
                 "PREPARE"
             }
             KeptStatement::Execute { .. } => {
@@ -176,20 +186,6 @@ impl Session {
             }
         };
         Ok((tag.to_string(), None))
-    }
-
-    fn keep_statement(&mut self, name: &Name, types: &[DataType], sql: &str) -> Result<(), SqlError> {
-        if self.kept.statements.contains_key(&name.text) {
-            let message = format!("prepared statement \"{}\" already exists", name.text);
-            return Err(SqlError::statement("42P05", message));
-        }
-        check_room(self.kept.statements.len(), "prepared statements")?;
-        let prepared = self.prepare(sql)?;
-        let types: Vec<Option<DataType>> = types.iter().map(|ty| Some(*ty)).collect();
-        self.describe(&prepared, &types)?;
-        let kept = KeptPrepared { prepared, types };
-        self.kept.statements.insert(name.text.clone(), kept);
-        Ok(())
     }
 
     /// Keeps a statement by a name, as PREPARE does, for a protocol in which statements have names.
@@ -234,14 +230,14 @@ impl Session {
             let detail = format!("Expected {expected} parameters but got {}.", arguments.len());
             return Err(SqlError::syntax(message).with_detail(detail));
         }
-        if !description.arrays.is_empty() && expected > 0 {
-            return Err(SqlError::unsupported(
-                "EXECUTE with parameters that are arrays is not supported",
-            ));
-        }
         let snapshot = self.snapshot();
         let mut params = Vec::with_capacity(expected);
-        for (argument, ty) in arguments.iter().zip(&description.parameters) {
+        for (at, (argument, ty)) in arguments.iter().zip(&description.parameters).enumerate() {
+            // An array comes as its text.
+            let ty = match description.arrays.contains(&at) {
+                true => &DataType::Varchar(None),
+                false => ty,
+            };
             let cast = parse_expression(&format!("CAST(({}) AS {ty})", argument.expr))?;
             let value = self.evaluate(&snapshot, None, &cast, &[]);
             let value = value.map_err(|error| error.at(argument.position))?;

@@ -117,6 +117,7 @@ mod totals;
 mod transaction_time;
 mod translate;
 mod typed_casts;
+mod typed_parameters;
 mod union_types;
 mod vectors;
 mod views;

@@ -24,6 +24,7 @@ use rukh_functions::functions::outer_aggregate::{OUTER_AGGREGATE, WITH_OUTER};
 use rukh_functions::functions::regex::{MATCHES_ALL, SPLIT_ROWS, SUBSTRING};
 use rukh_functions::functions::round_moment::ROUND_MOMENT;
 use rukh_functions::functions::to_uuid::TO_UUID;
+use rukh_functions::functions::wide_number::WIDE_NUMBER;
 
 /// What a column is called that nothing gives a name.
 const NAMELESS: &str = "?column?";
@@ -217,14 +218,13 @@ fn figure(expr: &Expr) -> Option<Figured> {
         Expr::Function(call) => {
             let last = call.name.0.last().and_then(|part| part.as_ident())?;
             strong(match folded(last).as_str() {
-                // What a cast to UUID is spelled as.
                 // What casts are spelled as.
                 TO_UUID => return cast_name(told_apart(call), "uuid"),
                 CAST_VARCHAR => return cast_name(told_apart(call), "varchar"),
                 CAST_CHAR => return cast_name(told_apart(call), "bpchar"),
                 CAST_APART | WITH_OUTER | ROUND_MOMENT => return told_apart(call),
                 OUTER_AGGREGATE => return strong(aggregate_name(call)?),
-                BESIDE_NULL | BITWISE_NOT => return None,
+                BESIDE_NULL | BITWISE_NOT | WIDE_NUMBER => return None,
                 SUBSTRING => "substring",
                 "unnest" => rows_name(call),
                 name => spelled::written(name),

@@ -46,6 +46,13 @@ impl Statement {
         Ok(self.0.with_wide_number(at, number)?.map(Statement))
     }
 
+    /// Returns it with parameters, by their numbers from 1, cast to types that no column has: `INTERVAL`, `SMALLINT[]`.
+    ///
+    /// The value of such a parameter is a text, as the cast reads it. Without the cast it is a text to operators and functions.
+    pub fn with_casts(&self, casts: &[(usize, String)]) -> Result<Statement> {
+        Ok(Statement(self.0.with_casts(casts)?))
+    }
+
     /// Returns what kind of statement this is.
     pub fn kind(&self) -> StatementKind {
         self.0.kind()

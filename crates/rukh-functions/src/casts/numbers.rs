@@ -195,7 +195,11 @@ fn real_of(value: f64) -> Result<f32, SqlError> {
     ))
 }
 
-fn converted_scalar(value: &ScalarValue, to: &ArrowType) -> DataFusionResult<ScalarValue> {
+/// Casts one value.
+///
+/// # Errors
+/// 22003 if the type does not hold it, 22P02 if it is no number.
+pub fn converted_scalar(value: &ScalarValue, to: &ArrowType) -> DataFusionResult<ScalarValue> {
     ScalarValue::try_from_array(&converted_array(&value.to_array()?, to)?, 0)
 }
 

@@ -1,5 +1,6 @@
-//! Number literals that no DECIMAL holds: more than 38 digits, or a great exponent. Alone they are DOUBLE; beside a whole number or a
-//! DECIMAL they compare exactly. So do those that have too many digits at the scale of what they are compared with.
+//! Number literals of more digits than a NUMERIC has: more than 38 before the point, or after it. Alone they are NUMERICs, rounded, if
+//! that leaves them the same DOUBLE, else DOUBLEs (`1e300`, `1e-50`). Beside a whole number, a DECIMAL or a NUMERIC they compare exactly.
+//! So do those that have too many digits at the scale of what they are compared with.
 //!
 //! | written, `n NUMERIC(38,10)`     | becomes                                          |
 //! |---------------------------------|--------------------------------------------------|
@@ -15,26 +16,35 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::DataType as ArrowType;
+use datafusion::arrow::datatypes::{
+    DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType as ArrowType, Field, FieldRef, i256,
+};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, Operator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
-    binary_expr, lit,
+    ColumnarValue, Expr, Operator, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    Volatility, binary_expr, lit,
 };
 use datafusion::scalar::ScalarValue;
 use rukh_error::SqlError;
+use rukh_keys::NUMERIC_HALF;
+
+use crate::casts::numbers::converted_scalar;
+use crate::forms::numerics::power_of_ten;
 
 /// Name of the function that such a literal is spelled as: of its digits, as a text.
 pub const WIDE_NUMBER: &str = "wide_number";
 
+/// NUMERIC without digits.
+const NUMERIC: ArrowType = ArrowType::Decimal256(DECIMAL256_MAX_PRECISION, NUMERIC_HALF as i8);
+
 /// Digits of a DECIMAL.
-const DIGITS_MAX: usize = 38;
+const DIGITS_MAX: usize = DECIMAL128_MAX_PRECISION as usize;
 
 /// Digits of a BIGINT.
 const INTEGER_DIGITS: i64 = 19;
 
-/// Returns the function: the DOUBLE of a text.
+/// Returns the function: the number of a text.
 pub fn wide_number() -> Arc<ScalarUDF> {
     let signature = Signature::exact(vec![ArrowType::Utf8], Volatility::Immutable);
     Arc::new(ScalarUDF::from(WideNumber { signature }))
@@ -58,25 +68,44 @@ impl ScalarUDFImpl for WideNumber {
         Ok(ArrowType::Float64)
     }
 
+    fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> DataFusionResult<FieldRef> {
+        let text = match arguments.scalar_arguments {
+            [Some(value)] => value.try_as_str().flatten(),
+            _ => None,
+        };
+        // What is out of range fails when, and if, it is evaluated.
+        let ty = number(text.unwrap_or_default()).map_or(ArrowType::Float64, |number| number.data_type());
+        Ok(Arc::new(Field::new(WIDE_NUMBER, ty, false)))
+    }
+
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
         let text = match arguments.args.as_slice() {
             [ColumnarValue::Scalar(value)] => value.try_as_str().flatten(),
             _ => None,
         };
-        let number = text.and_then(|text| text.parse::<f64>().ok());
-        match number {
-            Some(number) if number.is_finite() => {
-                Ok(ColumnarValue::Scalar(ScalarValue::Float64(Some(number))))
-            }
-            _ => {
-                let message = format!(
-                    "\"{}\" is out of range for type double precision",
-                    text.unwrap_or_default()
-                );
-                let error = SqlError::statement("22003", message);
-                Err(DataFusionError::External(Box::new(error)))
-            }
-        }
+        Ok(ColumnarValue::Scalar(number(text.unwrap_or_default())?))
+    }
+}
+
+/// Returns a number as a NUMERIC, rounded, if that leaves it the same DOUBLE, else as a DOUBLE.
+///
+/// # Errors
+/// 22003 if no DOUBLE is as great.
+fn number(digits: &str) -> DataFusionResult<ScalarValue> {
+    let double = digits.parse::<f64>().ok().filter(|double| double.is_finite());
+    let Some(double) = double else {
+        let message = format!("\"{digits}\" is out of range for type double precision");
+        let error = SqlError::statement("22003", message);
+        return Err(DataFusionError::External(Box::new(error)));
+    };
+    let double = ScalarValue::Float64(Some(double));
+    // Fails where a NUMERIC has too few digits.
+    let Ok(numeric) = converted_scalar(&ScalarValue::from(digits), &NUMERIC) else {
+        return Ok(double);
+    };
+    match converted_scalar(&numeric, &ArrowType::Float64)? == double {
+        true => Ok(numeric),
+        false => Ok(double),
     }
 }
 
@@ -134,23 +163,23 @@ fn written(unscaled: i128, scale: i8) -> String {
 /// What a number is among those of a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// Beyond all that 38 digits can say, below or above.
+    /// Beyond all that the digits can say, below or above.
     Beyond { above: bool },
     /// The greatest number that is not above it, and whether it is the number itself.
-    Floor { unscaled: i128, is_exact: bool },
+    Floor { unscaled: i256, is_exact: bool },
 }
 
 /// Returns `x op number`, or `number op x`, exactly, for x of a type of whole numbers or decimals; `None` for other types and operators.
 pub fn compared(x: &Expr, ty: &ArrowType, op: Operator, digits: &str, number_is_left: bool) -> Option<Expr> {
-    let scale = scale_of(ty)?;
+    let (precision, scale) = digits_of_type(ty)?;
     let op = if number_is_left { op.swap()? } else { op };
     let is_null = x.clone().is_null();
     // NULL where x is, as any comparison.
     let always = || x.clone().is_not_null().or(lit(ScalarValue::Boolean(None)));
     let never = || is_null.clone().and(lit(ScalarValue::Boolean(None)));
-    let beside = |op, unscaled| binary_expr(x.clone(), op, decimal(unscaled, scale));
+    let beside = |op, unscaled| binary_expr(x.clone(), op, decimal(unscaled, precision, scale));
     use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
-    Some(match (op, place(digits, scale)?) {
+    Some(match (op, place(digits, precision, scale)?) {
         (
             op,
             Place::Floor {
@@ -172,31 +201,41 @@ pub fn compared(x: &Expr, ty: &ArrowType, op: Operator, digits: &str, number_is_
 
 /// Returns the number as a literal of the scale of a type, or `None` if there is no such number; fails to be anything for other types.
 pub fn exact(ty: &ArrowType, digits: &str) -> Option<Option<Expr>> {
-    let scale = scale_of(ty)?;
-    Some(match place(digits, scale)? {
+    let (precision, scale) = digits_of_type(ty)?;
+    Some(match place(digits, precision, scale)? {
         Place::Floor {
             unscaled,
             is_exact: true,
-        } => Some(decimal(unscaled, scale)),
+        } => Some(decimal(unscaled, precision, scale)),
         _ => None,
     })
 }
 
-fn decimal(unscaled: i128, scale: u8) -> Expr {
-    let digits = u8::try_from(DIGITS_MAX).unwrap_or(u8::MAX);
-    Expr::Literal(ScalarValue::Decimal128(Some(unscaled), digits, scale as i8), None)
+/// Returns a literal of a type of these digits.
+fn decimal(unscaled: i256, precision: u8, scale: u8) -> Expr {
+    let scale = scale as i8;
+    let value = match unscaled.to_i128() {
+        Some(unscaled) if precision == DECIMAL128_MAX_PRECISION => {
+            ScalarValue::Decimal128(Some(unscaled), precision, scale)
+        }
+        _ => ScalarValue::Decimal256(Some(unscaled), precision, scale),
+    };
+    Expr::Literal(value, None)
 }
 
-fn scale_of(ty: &ArrowType) -> Option<u8> {
-    match ty {
-        ArrowType::Decimal128(_, scale) => u8::try_from(*scale).ok(),
-        ty if ty.is_signed_integer() => Some(0),
-        _ => None,
-    }
+/// Returns how many digits the numbers of a type have in all at most, and how many after the point.
+fn digits_of_type(ty: &ArrowType) -> Option<(u8, u8)> {
+    let (precision, scale) = match ty {
+        ArrowType::Decimal128(_, scale) => (DECIMAL128_MAX_PRECISION, *scale),
+        ArrowType::Decimal256(_, scale) => (DECIMAL256_MAX_PRECISION, *scale),
+        ty if ty.is_signed_integer() => (DECIMAL128_MAX_PRECISION, 0),
+        _ => return None,
+    };
+    Some((precision, u8::try_from(scale).ok()?))
 }
 
-/// Places a number, as it is written, among those of a scale; `None` of what is no number.
-fn place(digits: &str, scale: u8) -> Option<Place> {
+/// Places a number, as it is written, among those of a scale that have at most `precision` digits; `None` of what is no number.
+fn place(digits: &str, precision: u8, scale: u8) -> Option<Place> {
     let (negative, digits) = match digits.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, digits),
@@ -214,7 +253,7 @@ fn place(digits: &str, scale: u8) -> Option<Place> {
     let significant = &written[zeros..];
     if significant.is_empty() {
         return Some(Place::Floor {
-            unscaled: 0,
+            unscaled: i256::ZERO,
             is_exact: true,
         });
     }
@@ -223,26 +262,25 @@ fn place(digits: &str, scale: u8) -> Option<Place> {
         .ok()?
         .checked_sub(i64::try_from(zeros).ok()?)?;
     let before = point.checked_add(exponent)?.checked_add(i64::from(scale))?;
-    if before > DIGITS_MAX as i64 {
+    if before > i64::from(precision) {
         return Some(Place::Beyond { above: !negative });
     }
     let kept = usize::try_from(before).unwrap_or(0);
     let (taken, rest) = significant.split_at(kept.min(significant.len()));
     let padding = kept.saturating_sub(taken.len());
     let padded = format!("0{taken}{}", "0".repeat(padding));
-    let unscaled: i128 = padded.parse().ok()?;
+    let unscaled = i256::from_string(&padded)?;
     let is_exact = rest.bytes().all(|digit| digit == b'0');
     let unscaled = match (negative, is_exact) {
         (false, _) => unscaled,
         (true, true) => unscaled.checked_neg()?,
-        (true, false) => unscaled.checked_neg()?.checked_sub(1)?,
+        (true, false) => unscaled.checked_neg()?.checked_sub(i256::ONE)?,
     };
-    Some(
-        match unscaled.unsigned_abs() < 10_u128.pow(u32::try_from(DIGITS_MAX).ok()?) {
-            true => Place::Floor { unscaled, is_exact },
-            false => Place::Beyond { above: !negative },
-        },
-    )
+    let size = unscaled.checked_abs()?;
+    Some(match size < power_of_ten(precision) {
+        true => Place::Floor { unscaled, is_exact },
+        false => Place::Beyond { above: !negative },
+    })
 }
 
 #[cfg(test)]
@@ -251,7 +289,10 @@ mod tests {
 
     #[test]
     fn numbers_have_a_place_among_those_of_a_scale() {
-        let floor = |unscaled, is_exact| Some(Place::Floor { unscaled, is_exact });
+        let floor = |unscaled, is_exact| {
+            let unscaled = i256::from_i128(unscaled);
+            Some(Place::Floor { unscaled, is_exact })
+        };
         let beyond = |above| Some(Place::Beyond { above });
         for (digits, scale, expected) in [
             ("1e40", 10, beyond(true)),
@@ -273,7 +314,29 @@ mod tests {
             ("-99999999999999999999999999999999999999.5e0", 0, beyond(false)),
             ("x", 0, None),
         ] {
-            assert_eq!(place(digits, scale), expected, "{digits} of scale {scale}");
+            assert_eq!(place(digits, 38, scale), expected, "{digits} of scale {scale}");
         }
+        let nines = "9".repeat(50);
+        assert_eq!(place(&format!("{nines}e0"), 76, 38), beyond(true));
+        let floor = Place::Floor {
+            unscaled: power_of_ten(38).wrapping_sub(i256::ONE),
+            is_exact: false,
+        };
+        assert_eq!(place(&format!("0.{nines}e0"), 76, 38), Some(floor));
+    }
+
+    #[test]
+    fn numbers_are_numerics_where_that_leaves_the_same_double() {
+        for (digits, ty) in [
+            ("0.33333333333333333333333333333333333333333333333333e0", NUMERIC),
+            ("-99999999999999999999999999999999999999.5e0", NUMERIC),
+            ("1e300", ArrowType::Float64),
+            ("1e-50", ArrowType::Float64),
+            ("123456789e-45", ArrowType::Float64),
+        ] {
+            let number = number(digits).expect("a number");
+            assert_eq!(number.data_type(), ty, "{digits}");
+        }
+        assert!(number("1e400").is_err());
     }
 }

@@ -10,6 +10,7 @@
 //! DISCARD ALL
 //! ```
 
+use sqlparser::ast;
 use sqlparser::tokenizer::Token;
 
 use super::data_type::data_type;
@@ -64,13 +65,24 @@ fn prepare(reader: &mut Reader<'_>) -> Result<KeptStatement, SqlError> {
         return Err(reader.unsupported("PREPARE TRANSACTION is not supported"));
     }
     let name = reader.name()?;
-    let mut types = Vec::new();
+    let mut written = Vec::new();
     if *reader.peek_at(0) == Token::LParen {
-        types = reader.parenthesised(|reader| {
-            let position = reader.position();
-            let ty = reader.data_type()?;
-            data_type(&ty).map_err(|error| error.at(position))
-        })?;
+        written = reader.parenthesised(|reader| Ok((reader.position(), reader.data_type()?)))?;
+    }
+    let (mut types, mut casts) = (Vec::new(), Vec::new());
+    for (number, (position, ty)) in (1..).zip(&written) {
+        types.push(match ty {
+            ast::DataType::Interval { .. } => {
+                casts.push((number, "INTERVAL".to_string()));
+                None
+            }
+            ast::DataType::Array(_) => {
+                casts.push((number, ty.to_string()));
+                None
+            }
+            other if other.to_string().eq_ignore_ascii_case("unknown") => None,
+            other => Some(data_type(other).map_err(|error| error.at(*position))?),
+        });
     }
     reader.expect(&["as"])?;
     let position = reader.position();
@@ -81,7 +93,12 @@ fn prepare(reader: &mut Reader<'_>) -> Result<KeptStatement, SqlError> {
         | Statement::Update(_)
         | Statement::Delete(_)
         | Statement::Merge(_)
-        | Statement::Writes(_) => Ok(KeptStatement::Prepare { name, types, sql }),
+        | Statement::Writes(_) => Ok(KeptStatement::Prepare {
+            name,
+            types,
+            casts,
+            sql,
+        }),
         _ => {
             let message = "PREPARE takes a query, INSERT, UPSERT, UPDATE, DELETE or MERGE";
             Err(SqlError::syntax(message).at(position))

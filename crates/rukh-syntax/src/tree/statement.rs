@@ -225,8 +225,10 @@ pub enum KeptStatement {
     Prepare {
         /// The name.
         name: Name,
-        /// Types of the first parameters.
-        types: Vec<DataType>,
+        /// Types of the first parameters; `None` of those that are UNKNOWN, and of those that no column has.
+        types: Vec<Option<DataType>>,
+        /// The types that no column has, by the numbers of parameters from 1: `INTERVAL`, `INTEGER[]`.
+        casts: Vec<(usize, String)>,
         /// The statement's text.
         sql: String,
     },

@@ -303,6 +303,31 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// Returns the types of parameters, the query that asks for it with them, and their values; `None` of what is asked of rows, and of
+    /// what has no argument that is a parameter. Texts and UUIDs are constants: as parameters they have no type of their own.
+    pub fn prepared(&self) -> Option<[String; 3]> {
+        let is_asked = matches!(self.signature.kind, Kind::Function | Kind::Operator);
+        if !is_asked {
+            return None;
+        }
+        let (mut types, mut values, mut spelled) = (Vec::new(), Vec::new(), Vec::new());
+        for argument in &self.arguments {
+            match argument.ty.as_deref() {
+                None | Some("text" | "varchar(6)" | "char(5)" | "uuid") => spelled.push(argument.constant()),
+                Some(ty) => {
+                    types.push(ty);
+                    values.push(argument.constant());
+                    spelled.push(format!("${}", types.len()));
+                }
+            }
+        }
+        if types.is_empty() {
+            return None;
+        }
+        let query = format!("SELECT {} AS r", self.spelled(&spelled));
+        Some([types.join(", "), query, values.join(", ")])
+    }
+
     /// The arguments as columns of [`Call::rows`]; what has no type stays a literal.
     fn columns(&self) -> Vec<String> {
         let of = |(at, argument): (usize, &Argument)| match argument.ty {

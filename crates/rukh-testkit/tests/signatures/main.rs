@@ -2,7 +2,7 @@
 //! value, type and SQLSTATE, on edge values.
 //!
 //! The catalog is the generator: each case is one of its signatures, with values drawn by a seed; some of the arguments get a type
-//! that the signature does not have, or none. The call is asked with constants and with columns. `RUKH_CASES` says how many cases,
+//! that the signature does not have, or none. The call is asked with constants, with columns and with parameters. `RUKH_CASES` says how many cases,
 //! `RUKH_SEED` which; `RUKH_REPORT` names a file for all that differs.
 //!
 //! What is known to differ is in `known.txt`, a line each: what differs, of which call (`*` is anything), and why.
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rukh_testkit::client::Client;
 use rukh_testkit::need;
-use rukh_testkit::postgres::{self, PostgresDatabase};
+use rukh_testkit::postgres::{self, PostgresDatabase, PostgresError};
 use rukh_testkit::seed::Cases;
 use rukh_testkit::table::Table;
 
@@ -77,6 +77,22 @@ fn calls_give_what_postgresql_gives() {
                 }
             }
         }
+        if let Some([types, query, values]) = call.prepared() {
+            let prepare = format!("PREPARE c ({types}) AS {query}");
+            let execute = format!("EXECUTE c ({values})");
+            let ours = rukh.query(&prepare).and_then(|_| rukh.query(&execute));
+            let theirs = postgres.query(&prepare).and_then(|_| postgres.query(&execute));
+            match compared(ours, theirs, call.varies()) {
+                Ok(()) => same += 1,
+                Err((difference, said)) => {
+                    let key = (difference, call.signature());
+                    let sql = format!("{prepare}; {execute}");
+                    found.entry(key).or_default().push(format!("{sql}\n    {said}"));
+                }
+            }
+            // Fails where there is none.
+            let _ = (rukh.query("DEALLOCATE c"), postgres.query("DEALLOCATE c"));
+        }
     }
     report(&found);
     let mut unknown = Vec::new();
@@ -138,7 +154,25 @@ fn asked(
     sql: &str,
     varies: bool,
 ) -> Result<(), (Difference, String)> {
-    let (ours, theirs) = match (rukh.query(sql), postgres.query(sql)) {
+    let (ours, theirs) = (rukh.query(sql), postgres.query(sql));
+    let have_types = ours.is_ok() && theirs.is_ok();
+    compared(ours, theirs, varies)?;
+    if !have_types {
+        return Ok(());
+    }
+    match (rukh.types(sql), postgres.types(sql)) {
+        (Ok(ours), Ok(theirs)) if ours == theirs => Ok(()),
+        (ours, theirs) => Err((Difference::Type, format!("{ours:?}, not {theirs:?}"))),
+    }
+}
+
+/// Says how two answers differ.
+fn compared(
+    ours: Result<Table, rukh::Error>,
+    theirs: Result<Table, PostgresError>,
+    varies: bool,
+) -> Result<(), (Difference, String)> {
+    let (ours, theirs) = match (ours, theirs) {
         (Ok(ours), Ok(theirs)) => (ours, theirs),
         (Err(ours), Err(theirs)) if ours.sqlstate == theirs.sqlstate => return Ok(()),
         (Err(ours), Err(theirs)) => {
@@ -159,15 +193,11 @@ fn asked(
             return Err((Difference::Refused, said));
         }
     };
-    if !varies {
-        let same = ours.same_rows(theirs, true);
-        same.map_err(|said| (Difference::Value, said.replace('\n', " ")))?;
+    if varies {
+        return Ok(());
     }
-    let (ours, theirs) = (rukh.types(sql), postgres.types(sql));
-    match (ours, theirs) {
-        (Ok(ours), Ok(theirs)) if ours == theirs => Ok(()),
-        (ours, theirs) => Err((Difference::Type, format!("{ours:?}, not {theirs:?}"))),
-    }
+    let same = ours.same_rows(theirs, true);
+    same.map_err(|said| (Difference::Value, said.replace('\n', " ")))
 }
 
 /// Signatures of functions that PostgreSQL has with other ones: name, numbers of the types of arguments and result.
