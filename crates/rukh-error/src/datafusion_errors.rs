@@ -376,7 +376,7 @@ fn plan_error(message: String) -> SqlError {
             format!("function {} does not exist", postgres_types(call)),
         );
         return error.with_hint(
-            "No function matches the given name and argument types. You might need to add type casts.",
+            "No function matches the given name and argument types. You might need to add explicit type casts.",
         );
     }
     if message.contains("Cannot coerce") || message.contains("cannot be cast") {
@@ -474,7 +474,19 @@ fn postgres_types(call: &str) -> String {
     let Some((name, types)) = call.strip_suffix(')').and_then(|call| call.split_once('(')) else {
         return call.to_string();
     };
-    let types: Vec<String> = types.split(", ").map(postgres_type).collect();
+    let mut depth = 0_u32;
+    let is_between = |letter: char| {
+        match letter {
+            '(' => depth = depth.saturating_add(1),
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == ',' && depth == 0
+    };
+    let types: Vec<String> = types
+        .split(is_between)
+        .map(|ty| postgres_type(ty.trim()))
+        .collect();
     format!("{name}({})", types.join(", "))
 }
 
@@ -492,7 +504,10 @@ fn postgres_type(arrow: &str) -> String {
         "Binary" => "bytea",
         "Date32" => "date",
         "Null" => "unknown",
-        "Timestamp(µs)" => "timestamp",
+        "Timestamp(µs)" => "timestamp without time zone",
+        "Time64(µs)" => "time without time zone",
+        zoned if zoned.starts_with("Timestamp(") => "timestamp with time zone",
+        interval if interval.starts_with("Interval(") => "interval",
         decimal if decimal.starts_with("Decimal") && decimal.ends_with(')') => "numeric",
         other => return other.to_lowercase(),
     };

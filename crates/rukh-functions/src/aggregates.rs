@@ -28,7 +28,10 @@ use datafusion::logical_expr::{
     StatisticsArgs,
 };
 
+use rukh_keys::DataType;
+
 use crate::aggregates::recomputed::{Recomputed, always_recomputed, sliding};
+use crate::types::data_type_of;
 
 /// Returns the aggregates that replace DataFusion's.
 pub fn aggregates() -> Vec<Arc<AggregateUDF>> {
@@ -146,7 +149,11 @@ impl AggregateUDFImpl for Extreme {
         Ok(match arguments {
             [argument] if argument.data_type() == usual.data_type() => {
                 let field = Field::new(usual.name(), usual.data_type().clone(), true);
-                Arc::new(field.with_metadata(argument.metadata().clone()))
+                // The greatest VARCHAR(n) is a TEXT.
+                match data_type_of(argument) {
+                    DataType::Varchar(_) => Arc::new(field),
+                    _ => Arc::new(field.with_metadata(argument.metadata().clone())),
+                }
             }
             _ => usual,
         })

@@ -14,6 +14,7 @@ pub mod clock;
 mod count_nulls;
 pub mod date_bin;
 pub mod date_trunc;
+pub mod declared;
 mod degrees;
 mod dimensions;
 pub mod encoding;
@@ -61,6 +62,7 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         date_trunc::beside(datetime::date_trunc()),
         cast_apart::cast_apart(),
         date_bin::date_bin(),
+        declared::declared(),
         characters::chr(),
         rounding::round_half_to_even(),
         moments::to_timestamp(),

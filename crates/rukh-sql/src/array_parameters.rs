@@ -11,6 +11,7 @@ use std::ops::ControlFlow;
 use datafusion::scalar::ScalarValue;
 use rukh_syntax::sqlparser::ast::{Array, BinaryOperator, DataType, Expr, Query, Value, Visitor, VisitorMut};
 
+use crate::typed_parameters::cast;
 use rukh_error::SqlError;
 use rukh_functions::forms::array_text::elements;
 use rukh_syntax::{Walk, WalkMut};
@@ -155,10 +156,11 @@ impl Arrays<'_> {
             return Ok(None);
         };
         let Some(all) = self.elements(number)? else {
-            let null = Expr::Value(Value::Null.into());
+            let mut unknown = Expr::Value(Value::Null.into());
+            cast(&mut unknown, DataType::Boolean);
             return Ok(match expr {
                 Expr::Cast { .. } => None,
-                _ => Some(null),
+                _ => Some(unknown),
             });
         };
         Ok(Some(match expr {

@@ -156,7 +156,7 @@ pub(crate) fn literal(expr: &Expr) -> Option<&ScalarValue> {
 }
 
 /// Returns an argument in the type of a signature.
-fn argument(value: Expr, kind: Kind, taken: &Field, schema: &DFSchema) -> DataFusionResult<Expr> {
+pub(crate) fn argument(value: Expr, kind: Kind, taken: &Field, schema: &DFSchema) -> DataFusionResult<Expr> {
     if let Some(text) = literal_text(&value) {
         return match column_type(kind, Some(text)) {
             _ if kind.is_text() => Ok(value),

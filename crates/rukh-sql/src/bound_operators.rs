@@ -29,7 +29,7 @@ pub(crate) fn operand(expr: &Expr, schema: &DFSchema) -> Option<Option<Kind>> {
 }
 
 /// Whether the type of an expression depends on a parameter whose type is not known yet.
-fn is_open(expr: &Expr) -> bool {
+pub(crate) fn is_open(expr: &Expr) -> bool {
     let mut is_open = false;
     let walked = expr.apply(|part| {
         Ok(match part {

@@ -34,9 +34,9 @@ use crate::rewrite::rewrite;
 use crate::subqueries::single_values;
 use crate::typed_parameters::{types_of, with_types};
 use crate::{
-    computed_limits, computed_values, expressions, inner_order, integer_literals,
+    bound_aggregates, computed_limits, computed_values, expressions, inner_order, integer_literals,
     integer_series, joined, late_volatile, named_windows, once, outer_aggregates, outer_names, past, sample,
-    set_operations, short_aliases, stars, views,
+    set_operations, short_aliases, stars, values_types, views,
 };
 use rukh_error::SqlError;
 
@@ -124,6 +124,7 @@ pub(crate) async fn unoptimised_plan(
 ) -> Result<LogicalPlan, SqlError> {
     let mut query = query.clone();
     views::expand(&mut query, catalog)?;
+    values_types::alike(&mut query);
     named_windows::spell_out(&mut query)?;
     sample::expand(&mut query, catalog)?;
     past::expand(&mut query, catalog)?;
@@ -135,6 +136,7 @@ pub(crate) async fn unoptimised_plan(
     tell_apart(&mut query);
     rewrite(&mut query)?;
     integer_literals::typed(&mut query);
+    bound_aggregates::read_literals(&mut query)?;
     let statement = PlannedStatement::Statement(Box::new(ast::Statement::Query(Box::new(query))));
     let plan = state.statement_to_plan(statement).await?;
     let plan = computed_values::selected(outer_aggregates::resolved(plan)?)?;

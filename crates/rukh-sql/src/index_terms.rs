@@ -14,6 +14,7 @@ use datafusion::logical_expr::expr::{Cast, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use rukh_catalog::Table;
 use rukh_functions::functions::arithmetic::operator_of;
+use rukh_functions::functions::declared::declared_value;
 use rukh_functions::functions::renamed::usual;
 use rukh_keys::DataType;
 
@@ -23,6 +24,7 @@ use crate::expressions::normalise;
 pub(crate) fn matched_text(table: &Table, expr: &Expr) -> String {
     let same = expr.clone().transform_up(|part| {
         let spelled = match &part {
+            part if declared_value(part).is_some() => declared_value(part).cloned(),
             Expr::ScalarFunction(call) => usual(&call.func).map(|usual| usual.call(call.args.clone())),
             _ => None,
         };

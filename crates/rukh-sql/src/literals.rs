@@ -45,6 +45,7 @@ use datafusion::logical_expr::{
 };
 use rukh_keys::DataType;
 
+use crate::bound_aggregates;
 use crate::bound_calls::{bound, is_unbound};
 use crate::interval_order;
 use crate::operand_types::{self, check_union};
@@ -57,6 +58,7 @@ use rukh_functions::casts::read::read_interval;
 use rukh_functions::casts::table::Kind;
 use rukh_functions::casts::texts::{cast_to_text, concatenated, is_text};
 use rukh_functions::functions::arithmetic::{checked, checked_function};
+use rukh_functions::functions::declared::declared_as;
 use rukh_functions::functions::exact::{exact_call, exact_function, exact_operator};
 use rukh_functions::functions::extract::DATE_PART;
 use rukh_functions::functions::regex::POINT_IS_ANY;
@@ -92,17 +94,30 @@ pub(crate) fn type_literals(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> 
                 Ok(is_call
                     || typed_casts::has_own_digits(part)
                     || difference_of(part, &schema).is_some()
-                    || becomes_exact(part, &schema))
+                    || becomes_exact(part, &schema)
+                    || is_uuid(part, &schema)
+                    || has_text_argument(part))
             })?;
             Ok(TreeNodeRecursion::Continue)
         })?;
         let names = NamePreserver::new(&node);
         let mut typed = node.map_expressions(|expr| {
             let name = names.save(&expr);
-            let typed = expr.transform_up(|expr| typed_expr(expr, &schema))?;
+            let typed = expr.transform_up(|expr| {
+                typed_expr(expr, &schema)?.transform_data(|expr| {
+                    Ok(match is_uuid(&expr, &schema) {
+                        true => Transformed::yes(declared_as(expr, &DataType::Uuid)),
+                        false => Transformed::no(expr),
+                    })
+                })
+            })?;
             Ok(typed.update_data(|expr| name.restore(expr)))
         })?;
         typed.transformed |= changed || has_new_columns;
+        // What stands above reads the types of its columns from here.
+        if has_new_columns {
+            typed.data = typed.data.recompute_schema()?;
+        }
         typed.transform_data(interval_order::of_node)
     })?;
     Ok(typed.data)
@@ -117,6 +132,42 @@ fn typed_expr(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Exp
     let typed = typed_operands(expr, schema)?;
     operand_types::check(&typed.data, schema)?;
     typed.transform_data(|expr| interval_order::compared(expr, schema))
+}
+
+/// Whether an aggregate or window function has a text among its arguments, which may be read in another type.
+fn has_text_argument(expr: &Expr) -> bool {
+    let args = match expr {
+        Expr::AggregateFunction(call) => &call.params.args,
+        Expr::WindowFunction(call) => &call.params.args,
+        _ => return false,
+    };
+    args.iter().any(|arg| literal_text(arg).is_some())
+}
+
+/// Whether an expression chooses one of several UUIDs. Arrow takes what comes of it for a text.
+fn is_uuid(expr: &Expr, schema: &DFSchema) -> bool {
+    let values: Vec<&Expr> = match expr {
+        Expr::Case(case) => {
+            let thens = case.when_then_expr.iter().map(|(_, then)| then);
+            thens.chain(&case.else_expr).map(AsRef::as_ref).collect()
+        }
+        Expr::ScalarFunction(call) => match (call.func.name(), call.args.as_slice()) {
+            ("nullif", [value, _]) => vec![value],
+            ("coalesce" | "greatest" | "least", values) => values.iter().collect(),
+            _ => return false,
+        },
+        _ => return false,
+    };
+    let mut others = values
+        .into_iter()
+        .filter(|value| !matches!(value, Expr::Literal(..)))
+        .peekable();
+    let is_uuid = |value: &Expr| {
+        value
+            .to_field(schema)
+            .is_ok_and(|(_, field)| data_type_of(&field) == DataType::Uuid)
+    };
+    others.peek().is_some() && others.all(is_uuid)
 }
 
 /// Whether a product or quotient was planned before it was known that it is one of NUMERICs.
@@ -206,14 +257,24 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
             let negated = negated.unwrap_or(Expr::Negative(inner));
             Ok(Transformed::new_transformed(negated, changed))
         }
-        Expr::WindowFunction(function) => {
+        Expr::WindowFunction(mut function) => {
+            if let Some(args) =
+                bound_aggregates::bound(function.fun.name(), true, &function.params.args, schema)?
+            {
+                function.params.args = args;
+            }
             check_count(&function)?;
             let function = beyond_null(function, schema)?;
             framed(with_default_alike(function, schema)?, schema)
         }
-        Expr::AggregateFunction(call) => {
+        Expr::AggregateFunction(mut call) => {
             check_texts(&call, schema)?;
-            Ok(in_order_of_values(call))
+            let args = bound_aggregates::bound(call.func.name(), false, &call.params.args, schema)?;
+            let changed = args.is_some();
+            call.params.args = args.unwrap_or(call.params.args);
+            let mut ordered = in_order_of_values(call);
+            ordered.transformed |= changed;
+            Ok(ordered)
         }
         Expr::Between(Between {
             expr,
@@ -266,7 +327,16 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
                 .collect::<DataFusionResult<Vec<_>>>()?;
             Ok(Transformed::yes(Expr::InList(InList { expr, list, negated })))
         }
-        Expr::InSubquery(among) => among_doubles(among, schema),
+        Expr::InSubquery(mut among) => match literal_text(&among.expr) {
+            Some(text) => {
+                let given = among.subquery.subquery.schema();
+                let literal = read_in(text, given.field(0))?;
+                let changed = literal.is_some();
+                among.expr = literal.map_or(among.expr, Box::new);
+                Ok(Transformed::new_transformed(Expr::InSubquery(among), changed))
+            }
+            None => among_doubles(among, schema),
+        },
         Expr::Cast(cast) => typed_casts::typed(cast, schema),
         Expr::Case(case) => typed_case(case, schema),
         Expr::ScalarFunction(call) if is_unbound(&call.func) => bound(call, schema).map(Transformed::yes),
@@ -377,13 +447,16 @@ fn check_count(function: &WindowFunction) -> DataFusionResult<()> {
         ("ntile", [count]) => ("22014", count),
         _ => return Ok(()),
     };
-    match count {
-        Expr::Literal(value, _)
-            if matches!(
-                value.cast_to(&ArrowType::Int64),
-                Ok(ScalarValue::Int64(Some(..=0)))
-            ) =>
-        {
+    let literal = match count {
+        Expr::Cast(cast) => cast.expr.as_ref(),
+        count => count,
+    };
+    let value = match literal {
+        Expr::Literal(value, _) => value.cast_to(&ArrowType::Int64).ok(),
+        _ => None,
+    };
+    match value {
+        Some(ScalarValue::Int64(Some(..=0))) => {
             let message = format!("argument of {name} must be greater than zero");
             Err(DataFusionError::External(Box::new(SqlError::statement(
                 state, message,
@@ -422,15 +495,24 @@ fn beyond_null(
     schema: &DFSchema,
 ) -> DataFusionResult<Box<WindowFunction>> {
     let is_moved = matches!(function.fun.name(), "lead" | "lag");
-    if let [value, Expr::Literal(by, _), rest @ ..] = function.params.args.as_mut_slice()
+    if let [value, by, rest @ ..] = function.params.args.as_mut_slice()
         && is_moved
-        && by.is_null()
+        && is_null(by)
     {
         let null = Expr::Literal(ScalarValue::try_from(&value.get_type(schema)?)?, None);
-        (*value, *by) = (null.clone(), ScalarValue::Int64(Some(1)));
+        (*value, *by) = (null.clone(), lit(1_i64));
         rest.fill(null);
     }
     Ok(function)
+}
+
+/// Whether an expression is NULL, perhaps cast.
+fn is_null(expr: &Expr) -> bool {
+    match expr {
+        Expr::Cast(cast) => is_null(&cast.expr),
+        Expr::Literal(value, _) => value.is_null(),
+        _ => false,
+    }
 }
 
 /// Brings what `lead` and `lag` look at and what they give beyond the ends to one type: `lead(n, 1, -1.4)` is NUMERIC.
@@ -672,16 +754,21 @@ fn null_as(other: &Expr, schema: &DFSchema) -> DataFusionResult<Option<Expr>> {
 
 /// Returns a text literal as one of the type of `other`, or `None` when it stays text.
 fn read_as(text: &str, other: &Expr, schema: &DFSchema) -> DataFusionResult<Option<Expr>> {
-    let Ok((_, field)) = other.to_field(schema) else {
-        return Ok(None);
-    };
+    match other.to_field(schema) {
+        Ok((_, field)) => read_in(text, &field),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Reads a literal in the type of a field, unless that is a text.
+fn read_in(text: &str, field: &FieldRef) -> DataFusionResult<Option<Expr>> {
     if matches!(field.data_type(), ArrowType::Interval(_)) {
         return Ok(Some(Expr::Literal(read_interval(text)?, None)));
     }
-    let Some(ty) = target(&field, text) else {
-        return Ok(None);
-    };
-    value_of_text(&ty, text).map(Some)
+    match target(field, text) {
+        Some(ty) => value_of_text(&ty, text).map(Some),
+        None => Ok(None),
+    }
 }
 
 /// Returns the type to read a literal in, or `None` when text is compared as text.

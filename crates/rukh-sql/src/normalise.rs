@@ -28,6 +28,7 @@ use rukh_functions::casts::read::read_cast;
 use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR, is_cast_to_text};
 use rukh_functions::casts::times::time_cast;
 use rukh_functions::functions::arithmetic::operator_of;
+use rukh_functions::functions::declared::DECLARED;
 use rukh_functions::functions::exact::exact_operator;
 use rukh_functions::functions::extract::{DATE_PART, EXTRACT, WHOLE};
 use rukh_functions::functions::interval_order::INTERVAL_ORDER;
@@ -131,6 +132,7 @@ fn print(expr: &Expr) -> Option<(String, Binding)> {
                 (EXTRACT, [Expr::Literal(..), _]) => return Some((extracted(expr)?, Tightest)),
                 (TIME_DIFFERENCE, [left, right]) => return binary_text(left, Operator::Minus, right),
                 (INTERVAL_ORDER, [interval]) => return print(interval),
+                (DECLARED, [value, _]) => return print(value),
                 _ => {}
             }
             if let (true, [inner]) = (is_cast_to_text(&call.func), call.args.as_slice()) {

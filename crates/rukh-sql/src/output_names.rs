@@ -20,6 +20,7 @@ use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR};
 use rukh_functions::functions::arrays::BESIDE_NULL;
 use rukh_functions::functions::by_row::BITWISE_NOT;
 use rukh_functions::functions::cast_apart::CAST_APART;
+use rukh_functions::functions::declared::DECLARED;
 use rukh_functions::functions::outer_aggregate::{OUTER_AGGREGATE, WITH_OUTER};
 use rukh_functions::functions::regex::{MATCHES_ALL, SPLIT_ROWS, SUBSTRING};
 use rukh_functions::functions::round_moment::ROUND_MOMENT;
@@ -222,7 +223,7 @@ fn figure(expr: &Expr) -> Option<Figured> {
                 TO_UUID => return cast_name(told_apart(call), "uuid"),
                 CAST_VARCHAR => return cast_name(told_apart(call), "varchar"),
                 CAST_CHAR => return cast_name(told_apart(call), "bpchar"),
-                CAST_APART | WITH_OUTER | ROUND_MOMENT => return told_apart(call),
+                CAST_APART | DECLARED | WITH_OUTER | ROUND_MOMENT => return told_apart(call),
                 OUTER_AGGREGATE => return strong(aggregate_name(call)?),
                 BESIDE_NULL | BITWISE_NOT | WIDE_NUMBER => return None,
                 SUBSTRING => "substring",

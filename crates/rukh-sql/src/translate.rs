@@ -21,6 +21,7 @@ use rukh_functions::casts::numbers::number_cast;
 use rukh_functions::casts::texts::CAST_VARCHAR;
 use rukh_functions::functions::arithmetic::checked_operator;
 use rukh_functions::functions::date_trunc::time_unit;
+use rukh_functions::functions::declared::declared_value;
 use rukh_functions::functions::extract::{DATE_PART, EXTRACT, is_whole_part};
 use rukh_functions::functions::time_zones::{OFFSET_MAX, TIMEZONE, in_zone, is_utc, moved_from_zone};
 use rukh_functions::scalars::{datum_of_scalar, scalar_from_datum};
@@ -322,6 +323,7 @@ impl<'t> Translator<'t> {
                 }
             },
             Expr::BinaryExpr(BinaryExpr { left, op, right }) => self.computed(*op, left, right),
+            declared if declared_value(declared).is_some() => self.operand(declared_value(declared)?),
             Expr::ScalarFunction(call) => {
                 if let (Some(to), [inner]) = (number_cast(&call.func), call.args.as_slice()) {
                     return self.cast(inner, to);

@@ -118,7 +118,7 @@ fn number_of(expr: &Expr) -> Option<usize> {
 }
 
 /// Returns the type that a parameter is cast to; `None` of texts, as which UUIDs come, too.
-fn cast_type(ty: DataType) -> Option<ast::DataType> {
+pub(crate) fn cast_type(ty: DataType) -> Option<ast::DataType> {
     use ast::DataType as Ast;
     Some(match ty {
         DataType::Boolean => Ast::Boolean,
@@ -141,7 +141,7 @@ fn cast_type(ty: DataType) -> Option<ast::DataType> {
     })
 }
 
-fn cast(expr: &mut Expr, ty: ast::DataType) {
+pub(crate) fn cast(expr: &mut Expr, ty: ast::DataType) {
     let parameter = std::mem::replace(expr, Expr::Value(Value::Null.into()));
     *expr = Expr::Cast {
         kind: CastKind::Cast,

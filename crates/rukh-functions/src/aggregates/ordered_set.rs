@@ -73,6 +73,13 @@ impl AggregateUDFImpl for OrderedSet {
         value.ok_or_else(|| undefined_function(self.name(), types))
     }
 
+    fn return_field(&self, arguments: &[FieldRef]) -> DataFusionResult<FieldRef> {
+        let types: Vec<ArrowType> = arguments.iter().map(|field| field.data_type().clone()).collect();
+        let field = Field::new(self.name(), self.return_type(&types)?, true);
+        let metadata = arguments.first().map(|value| value.metadata().clone());
+        Ok(Arc::new(field.with_metadata(metadata.unwrap_or_default())))
+    }
+
     fn state_fields(&self, arguments: StateFieldsArgs<'_>) -> DataFusionResult<Vec<FieldRef>> {
         let values = Field::new_list_field(arguments.return_field.data_type().clone(), true);
         let name = format_state_name(arguments.name, self.name());

@@ -14,7 +14,7 @@ pub fn undefined_function(name: &str, types: &[ArrowType]) -> DataFusionError {
         .collect();
     let message = format!("function {name}({}) does not exist", types.join(", "));
     let error = SqlError::statement("42883", message).with_hint(
-        "No function matches the given name and argument types. You might need to add type casts.",
+        "No function matches the given name and argument types. You might need to add explicit type casts.",
     );
     DataFusionError::External(Box::new(error))
 }

@@ -22,7 +22,7 @@ use rukh_keys::{DataType, Datum, NumericParts, ValueError};
 use crate::casts::table::Kind;
 use crate::forms::intervals::INTERVAL;
 use crate::signatures::resolve::{self, Meant, Unresolved};
-use crate::signatures::table;
+use crate::signatures::table::{self, Overload};
 use crate::types::{TYPE_KEY, arrow_type};
 
 /// Functions that are another one under another name.
@@ -183,34 +183,7 @@ impl Overloaded {
                 result: to,
             });
         }
-        let names = |field: &FieldRef, literal| match kind(field, literal) {
-            Ok(None) => "unknown".to_string(),
-            Ok(Some(kind)) => kind.to_string(),
-            Err(NoKind) => crate::types::postgres_name_of(field).to_string(),
-        };
-        let names = || {
-            let names = fields
-                .iter()
-                .enumerate()
-                .map(|(at, field)| names(field, literal(at)));
-            names.collect::<Vec<_>>().join(", ")
-        };
-        let error = match chosen {
-            Ok(meant) => return Ok(meant),
-            Err(Unresolved::Untyped) => untyped(),
-            Err(Unresolved::None) => SqlError::statement(
-                "42883",
-                format!("function {}({}) does not exist", self.name, names()),
-            )
-            .with_hint(
-                "No function matches the given name and argument types. You might need to add explicit type casts.",
-            ),
-            Err(Unresolved::Ambiguous) => {
-                SqlError::statement("42725", format!("function {}({}) is not unique", self.name, names()))
-                    .with_hint("Could not choose a best candidate function. You might need to add explicit type casts.")
-            }
-        };
-        Err(DataFusionError::External(Box::new(error)))
+        chosen.map_err(|why| external(unresolved(self.name, why, fields, literals)))
     }
 
     /// Returns the type of a signature's result, given that of the implementation's: numbers have digits of their own.
@@ -289,12 +262,62 @@ impl Overloaded {
     }
 }
 
-/// The error of a call that takes any type, of arguments that have none.
-fn untyped() -> SqlError {
-    SqlError::statement(
-        "42804",
-        "could not determine polymorphic type because input has type unknown",
-    )
+/// Returns the signature that a call of an aggregate or window function means.
+///
+/// # Errors
+/// 42883 if there is none for these arguments, 42725 if nothing tells which of several, 42804 if no argument tells a polymorphic type.
+pub fn chosen_of(
+    name: &str,
+    overloads: &[Overload],
+    fields: &[FieldRef],
+    literals: &[Option<&ScalarValue>],
+) -> DataFusionResult<Meant> {
+    let kinds = fields.iter().zip(literals);
+    let kinds: Result<Vec<Option<Kind>>, NoKind> =
+        kinds.map(|(field, literal)| kind(field, *literal)).collect();
+    let chosen = match &kinds {
+        Ok(kinds) => resolve::function(overloads, kinds),
+        Err(NoKind) => Err(Unresolved::None),
+    };
+    chosen.map_err(|why| external(unresolved(name, why, fields, literals)))
+}
+
+/// Returns the error of a call that means no signature.
+pub fn unresolved(
+    name: &str,
+    why: Unresolved,
+    fields: &[FieldRef],
+    literals: &[Option<&ScalarValue>],
+) -> SqlError {
+    let literal = |at: usize| literals.get(at).copied().flatten();
+    let names = || {
+        let name = |(at, field): (usize, &FieldRef)| match kind(field, literal(at)) {
+            Ok(None) => "unknown".to_string(),
+            Ok(Some(kind)) => kind.to_string(),
+            Err(NoKind) => crate::types::postgres_name_of(field).to_string(),
+        };
+        fields.iter().enumerate().map(name).collect::<Vec<_>>().join(", ")
+    };
+    match why {
+        Unresolved::Untyped => SqlError::statement(
+            "42804",
+            "could not determine polymorphic type because input has type unknown",
+        ),
+        Unresolved::None => {
+            SqlError::statement("42883", format!("function {name}({}) does not exist", names())).with_hint(
+                "No function matches the given name and argument types. You might need to add explicit type casts.",
+            )
+        }
+        Unresolved::Ambiguous => {
+            SqlError::statement("42725", format!("function {name}({}) is not unique", names())).with_hint(
+                "Could not choose a best candidate function. You might need to add explicit type casts.",
+            )
+        }
+    }
+}
+
+fn external(error: SqlError) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
 }
 
 fn typed_field(name: &str, kind: Kind, ty: &ArrowType, is_nullable: bool) -> FieldRef {
@@ -368,7 +391,7 @@ fn with_digits_alike(fields: Vec<FieldRef>) -> Vec<FieldRef> {
 }
 
 /// Returns the type that an argument of a signature has: numbers have the digits of what they are made of.
-fn argument_type(kind: Kind, from: &Field, literal: Option<&ScalarValue>) -> ArrowType {
+pub fn argument_type(kind: Kind, from: &Field, literal: Option<&ScalarValue>) -> ArrowType {
     match (kind, from.data_type()) {
         (Kind::Numeric, ty @ (ArrowType::Decimal128(..) | ArrowType::Decimal256(..))) => ty.clone(),
         (kind @ Kind::Array(_), ty) if Kind::of_field(from) == Some(kind) => ty.clone(),

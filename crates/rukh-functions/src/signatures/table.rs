@@ -1,4 +1,4 @@
-//! The table of signatures: for each function its names, the types of its arguments and the type of its result.
+//! The table of signatures: for each function, aggregate, window function and operator its names, the types of its arguments and the type of its result.
 //!
 //! A line is `names: (arguments) result, (arguments) result, …`, with PostgreSQL's short names of types. The implementation is the
 //! function of the name, which takes these types and gives that result, or one that is cast to it. A line whose names are types
@@ -115,6 +115,38 @@ float8: (int2) float8, (int4) float8, (int8) float8, (float4) float8, (numeric) 
 date: (timestamp) date, (timestamptz) date
 ";
 
+const AGGREGATES: &str = "
+sum: (int2) int8, (int4) int8, (int8) numeric, (float4) float4, (float8) float8, (numeric) numeric, (interval) interval
+avg: (int2) numeric, (int4) numeric, (int8) numeric, (float4) float8, (float8) float8, (numeric) numeric, (interval) interval
+max min: (int2) int2, (int4) int4, (int8) int8, (float4) float4, (float8) float8, (numeric) numeric, (text) text, (bpchar) bpchar, \\
+    (date) date, (time) time, (timestamp) timestamp, (timestamptz) timestamptz, (interval) interval, (anyarray) anyarray
+stddev stddev_pop stddev_samp var_pop var_samp variance: (int2) numeric, (int4) numeric, (int8) numeric, (float4) float8, \\
+    (float8) float8, (numeric) numeric
+corr covar_pop covar_samp regr_avgx regr_avgy regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy: (float8 float8) float8
+regr_count: (float8 float8) int8
+bit_and bit_or bit_xor: (int2) int2, (int4) int4, (int8) int8
+bool_and bool_or every: (bool) bool
+array_agg: (anynonarray) anyarray, (anyarray) anyarray
+string_agg: (text text) text, (bytea bytea) bytea
+mode: (anyelement) anyelement
+percentile_cont: (float8 float8) float8, (float8 interval) interval
+percentile_disc: (float8 anyelement) anyelement
+";
+
+/// Aggregates of types that PostgreSQL has none of.
+const MORE_AGGREGATES: &str = "
+max min: (bool) bool, (bytea) bytea, (uuid) uuid
+";
+
+const WINDOWS: &str = "
+dense_rank rank row_number: () int8
+cume_dist percent_rank: () float8
+ntile: (int4) int4
+lag lead: (anyelement) anyelement, (anyelement int4) anyelement, (anycompatible int4 anycompatible) anycompatible
+first_value last_value: (anyelement) anyelement
+nth_value: (anyelement int4) anyelement
+";
+
 const STORED: &str = "
 round trunc: (float8 int4) float8
 ";
@@ -205,6 +237,30 @@ pub fn functions() -> &'static Functions {
 pub fn stored(name: &str) -> &'static [Overload] {
     static TABLE: LazyLock<Functions> = LazyLock::new(|| read(STORED));
     TABLE.get(name).map_or(&[], Vec::as_slice)
+}
+
+/// Returns the table of aggregates, those with WITHIN GROUP among them: its values are their last arguments.
+pub fn aggregates() -> &'static Functions {
+    static TABLE: LazyLock<Functions> = LazyLock::new(|| read(AGGREGATES));
+    &TABLE
+}
+
+/// Returns the signatures of an aggregate, those that PostgreSQL has not last.
+pub fn aggregate(name: &str) -> Option<&'static [Overload]> {
+    static TABLE: LazyLock<Functions> = LazyLock::new(|| {
+        let mut table = aggregates().clone();
+        for (name, more) in read(MORE_AGGREGATES) {
+            table.entry(name).or_default().extend(more);
+        }
+        table
+    });
+    TABLE.get(name).map(Vec::as_slice)
+}
+
+/// Returns the table of window functions.
+pub fn windows() -> &'static Functions {
+    static TABLE: LazyLock<Functions> = LazyLock::new(|| read(WINDOWS));
+    &TABLE
 }
 
 /// Returns the table of operators of two operands.

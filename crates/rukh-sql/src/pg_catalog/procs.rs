@@ -161,7 +161,13 @@ fn list(state: &SessionState) -> Vec<Proc> {
     let mut all = BTreeSet::new();
     for (name, function) in state.scalar_functions() {
         if overloaded(function).is_some() {
-            all.extend(of_table(name, function.signature().volatility));
+            // What computes a function of another name is not shown.
+            if name != BITWISE_NOT && !name.contains("_of_") {
+                let overloads = table::functions()
+                    .get(name.as_str())
+                    .map_or(&[][..], Vec::as_slice);
+                all.extend(of_table(name, "f", overloads, function.signature().volatility));
+            }
             continue;
         }
         let own = functions::result_of(name);
@@ -169,17 +175,15 @@ fn list(state: &SessionState) -> Vec<Proc> {
         all.extend(overloads(name, "f", function.signature(), own, result));
     }
     for (name, function) in state.aggregate_functions() {
+        if let Some(overloads) = table::aggregate(name) {
+            all.extend(of_table(name, "a", overloads, function.signature().volatility));
+            continue;
+        }
         let result = |types: &[ArrowType]| oid_of(&function.return_type(types).ok()?);
         all.extend(overloads(name, "a", function.signature(), None, result));
     }
-    for (name, function) in state.window_functions() {
-        let result = match name.as_str() {
-            "row_number" | "rank" | "dense_rank" => Some(20),
-            "ntile" => Some(23),
-            "percent_rank" | "cume_dist" => Some(701),
-            _ => None,
-        };
-        all.extend(overloads(name, "w", function.signature(), result, |_| result));
+    for (name, overloads) in table::windows() {
+        all.extend(of_table(name, "w", overloads, Volatility::Immutable));
     }
     for name in state.table_functions().keys() {
         all.insert(Proc {
@@ -215,22 +219,21 @@ pub(super) fn aggregates() -> Vec<(i64, &'static str)> {
 }
 
 /// Returns the signatures of a function of the table.
-fn of_table(name: &str, volatility: Volatility) -> Vec<Proc> {
-    // What computes a function of another name.
-    if name == BITWISE_NOT || name.contains("_of_") {
-        return Vec::new();
-    }
-    let overloads = table::functions().get(name).into_iter().flatten();
-    let proc = |overload: &Overload| Proc {
+fn of_table(
+    name: &str,
+    kind: &'static str,
+    overloads: &[Overload],
+    volatility: Volatility,
+) -> impl Iterator<Item = Proc> {
+    overloads.iter().map(move |overload| Proc {
         name: name.to_string(),
-        kind: "f",
+        kind,
         arguments: overload.arguments.iter().map(number_of).collect(),
         variadic: false,
         result: number_of(&overload.result),
         rows: false,
         volatility: letter(volatility),
-    };
-    overloads.map(proc).collect()
+    })
 }
 
 fn letter(volatility: Volatility) -> &'static str {

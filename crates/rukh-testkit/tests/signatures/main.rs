@@ -202,8 +202,8 @@ fn compared(
 
 /// Signatures of functions that PostgreSQL has with other ones: name, numbers of the types of arguments and result.
 ///
-/// Those of functions that are not in the table of signatures; `date_bin` without an origin.
-const OTHER_SIGNATURES: [&str; 13] = [
+/// Those of functions that are not in the table of signatures; `date_bin` without an origin; `max` and `min` of more types.
+const OTHER_SIGNATURES: [&str; 19] = [
     "date_bin|1186 1114|1114",
     "date_bin|1186 1184|1184",
     "gen_random_uuid||25",
@@ -212,6 +212,12 @@ const OTHER_SIGNATURES: [&str; 13] = [
     "json_build_array||25",
     "json_build_object||25",
     "like_escape|25|25",
+    "max|16|16",
+    "max|17|17",
+    "max|2950|2950",
+    "min|16|16",
+    "min|17|17",
+    "min|2950|2950",
     "pg_cancel_backend|20|16",
     "pg_sleep_for|1186|25",
     "pg_sleep_until|1184|25",
@@ -249,7 +255,7 @@ fn the_table_of_signatures_is_postgresqls() {
     let Some(mut postgres) = need::or_skip(name, postgres::database()) else {
         return;
     };
-    let asked = "SELECT proname, proargtypes, prorettype FROM pg_proc WHERE prokind = 'f'";
+    let asked = "SELECT proname, proargtypes, prorettype FROM pg_proc";
     let theirs = joined(postgres.query(asked).expect("PostgreSQL has pg_proc"));
     let ours = joined(Client::in_memory().query(asked).expect("Rukh has pg_proc"));
     let names: BTreeSet<&str> = theirs.iter().filter_map(|row| row.split('|').next()).collect();
