@@ -40,7 +40,7 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::type_coercion::binary::type_union_coercion;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    Between, BinaryExpr, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, ScalarUDF,
+    Between, BinaryExpr, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, ScalarUDF, Subquery,
     binary_expr, cast, lit,
 };
 use rukh_keys::DataType;
@@ -96,6 +96,7 @@ pub(crate) fn type_literals(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> 
                     || difference_of(part, &schema).is_some()
                     || becomes_exact(part, &schema)
                     || is_uuid(part, &schema)
+                    || text_of_char(part, &schema).is_some()
                     || has_text_argument(part))
             })?;
             Ok(TreeNodeRecursion::Continue)
@@ -103,13 +104,14 @@ pub(crate) fn type_literals(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> 
         let names = NamePreserver::new(&node);
         let mut typed = node.map_expressions(|expr| {
             let name = names.save(&expr);
-            let typed = expr.transform_up(|expr| {
-                typed_expr(expr, &schema)?.transform_data(|expr| {
+            let typed = expr.transform_up(|expr| match text_of_char(&expr, &schema) {
+                Some(text) => Ok(Transformed::yes(text)),
+                None => typed_expr(expr, &schema)?.transform_data(|expr| {
                     Ok(match is_uuid(&expr, &schema) {
                         true => Transformed::yes(declared_as(expr, &DataType::Uuid)),
                         false => Transformed::no(expr),
                     })
-                })
+                }),
             })?;
             Ok(typed.update_data(|expr| name.restore(expr)))
         })?;
@@ -142,6 +144,14 @@ fn has_text_argument(expr: &Expr) -> bool {
         _ => return false,
     };
     args.iter().any(|arg| literal_text(arg).is_some())
+}
+
+/// Returns the cast of a CHAR(n) to TEXT as one that is shown without blanks.
+fn text_of_char(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
+    let Expr::Cast(cast) = expr else { return None };
+    let (_, field) = cast.expr.to_field(schema).ok()?;
+    let is_char = is_text(cast.field.data_type()) && matches!(data_type_of(&field), DataType::Char(_));
+    is_char.then(|| declared_as(cast.expr.as_ref().clone(), &DataType::Varchar(None)))
 }
 
 /// Whether an expression chooses one of several UUIDs. Arrow takes what comes of it for a text.
@@ -327,16 +337,22 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
                 .collect::<DataFusionResult<Vec<_>>>()?;
             Ok(Transformed::yes(Expr::InList(InList { expr, list, negated })))
         }
-        Expr::InSubquery(mut among) => match literal_text(&among.expr) {
-            Some(text) => {
-                let given = among.subquery.subquery.schema();
-                let literal = read_in(text, given.field(0))?;
-                let changed = literal.is_some();
-                among.expr = literal.map_or(among.expr, Box::new);
-                Ok(Transformed::new_transformed(Expr::InSubquery(among), changed))
+        Expr::InSubquery(mut among) => match literal_beside(&among.expr, &among.subquery)? {
+            Some(literal) => {
+                among.expr = Box::new(literal);
+                Ok(Transformed::yes(Expr::InSubquery(among)))
             }
             None => among_doubles(among, schema),
         },
+        Expr::SetComparison(mut comparison) => {
+            let literal = literal_beside(&comparison.expr, &comparison.subquery)?;
+            let changed = literal.is_some();
+            comparison.expr = literal.map_or(comparison.expr, Box::new);
+            Ok(Transformed::new_transformed(
+                Expr::SetComparison(comparison),
+                changed,
+            ))
+        }
         Expr::Cast(cast) => typed_casts::typed(cast, schema),
         Expr::Case(case) => typed_case(case, schema),
         Expr::ScalarFunction(call) if is_unbound(&call.func) => bound(call, schema).map(Transformed::yes),
@@ -373,6 +389,14 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
             Ok(Transformed::yes(func.call(args.into_iter().map(text).collect())))
         }
         other => Ok(Transformed::no(other)),
+    }
+}
+
+/// Returns a literal in the type of what a subquery gives; `None` where it stays as it is.
+fn literal_beside(expr: &Expr, subquery: &Subquery) -> DataFusionResult<Option<Expr>> {
+    match (literal_text(expr), subquery.subquery.schema().fields().first()) {
+        (Some(text), Some(given)) => read_in(text, given),
+        _ => Ok(None),
     }
 }
 

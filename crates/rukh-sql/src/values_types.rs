@@ -8,13 +8,15 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
+use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR};
 use rukh_functions::functions::declared::DECLARED;
+use rukh_functions::functions::to_uuid::TO_UUID;
 use rukh_keys::DataType;
+use rukh_syntax::WalkMut;
 use rukh_syntax::make::call;
-use rukh_syntax::sqlparser::ast::{self, Expr, Query, SetExpr, Value, VisitorMut};
-use rukh_syntax::{WalkMut, data_type};
-
-use crate::typed_parameters::cast;
+use rukh_syntax::sqlparser::ast::{
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query, SetExpr, Value, VisitorMut,
+};
 
 /// Gives the cells of each column one type.
 pub(crate) fn alike(node: &mut impl WalkMut) {
@@ -58,7 +60,8 @@ fn of_column(cells: &mut [&mut Expr]) {
     if types.contains(&Some(DataType::Uuid)) {
         for cell in cells {
             if is_untyped(cell) {
-                cast(cell, ast::DataType::Uuid);
+                let text = std::mem::replace(*cell, Expr::Value(Value::Null.into()));
+                **cell = call(TO_UUID, vec![text]);
             }
         }
         return;
@@ -72,20 +75,32 @@ fn of_column(cells: &mut [&mut Expr]) {
     }
 }
 
-/// Returns the type of a cell that is a cast to a UUID, or to a text of some length.
+/// Returns the type of a cell that is a cast to a UUID, or to a text of some length, as `casts` spells them.
 fn told(cell: &Expr) -> Option<DataType> {
-    let ty = match cell {
+    let call = match cell {
         Expr::Nested(inner) => return told(inner),
-        Expr::Cast { data_type, .. } => data_type,
-        Expr::TypedString(typed) => &typed.data_type,
+        Expr::Function(call) => call,
         _ => return None,
     };
-    data_type(ty).ok().filter(|ty| {
-        matches!(
-            ty,
-            DataType::Uuid | DataType::Char(_) | DataType::Varchar(Some(_))
-        )
-    })
+    let FunctionArguments::List(list) = &call.args else {
+        return None;
+    };
+    let argument = |at: usize| match list.args.get(at) {
+        Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))) => Some(argument),
+        _ => None,
+    };
+    match call.name.to_string().as_str() {
+        TO_UUID => Some(DataType::Uuid),
+        CAST_VARCHAR => {
+            let length = argument(1)?.to_string().parse().ok()?;
+            Some(DataType::Varchar(Some(length)))
+        }
+        CAST_CHAR => match told(argument(0)?)? {
+            DataType::Varchar(Some(length)) => Some(DataType::Char(length)),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 fn is_untyped(cell: &Expr) -> bool {
