@@ -40,8 +40,9 @@ use std::ops::ControlFlow;
 
 use rukh_syntax::sqlparser::ast::{
     BinaryOperator, DateTimeField, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
-    GroupByExpr, Ident, ObjectNamePart, Query, Select, SelectItem, TableAlias, TableFactor, TableWithJoins,
-    TrimWhereField, UnaryOperator, Value, ValueWithSpan, Visitor, VisitorMut, WildcardAdditionalOptions,
+    GroupByExpr, Ident, ObjectNamePart, Query, Select, SelectItem, SetExpr, TableAlias, TableFactor,
+    TableWithJoins, TrimWhereField, UnaryOperator, Value, ValueWithSpan, Visitor, VisitorMut,
+    WildcardAdditionalOptions,
 };
 
 use crate::expressions::calls_aggregate;
@@ -226,12 +227,17 @@ fn cube(elements: &[Vec<Expr>]) -> Vec<Vec<Expr>> {
 /// Gives the subquery of `ANY (SELECT …)` or `ALL (SELECT …)` a name of its own: DataFusion compares
 /// its column with the outer one by name, which fails where both are of one table.
 fn named_subquery(right: &Expr) -> Option<Box<Expr>> {
-    let Expr::Subquery(subquery) = right else {
-        return None;
-    };
+    match right {
+        Expr::Subquery(subquery) => Some(Box::new(Expr::Subquery(named(subquery)))),
+        _ => None,
+    }
+}
+
+/// Returns a query of all that another one gives, under a name of its own.
+fn named(query: &Query) -> Box<Query> {
     let derived = TableFactor::Derived {
         lateral: false,
-        subquery: subquery.clone(),
+        subquery: Box::new(query.clone()),
         alias: Some(TableAlias {
             explicit: true,
             name: Ident::with_quote('"', format!("compared{HIDDEN}")),
@@ -245,7 +251,7 @@ fn named_subquery(right: &Expr) -> Option<Box<Expr>> {
         joins: Vec::new(),
     };
     let all = SelectItem::Wildcard(WildcardAdditionalOptions::default());
-    Some(Box::new(Expr::Subquery(Box::new(select(vec![all], from, None)))))
+    Box::new(select(vec![all], from, None))
 }
 
 fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
@@ -336,7 +342,15 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
             expr,
             subquery,
             negated,
-        } => Ok(row_subqueries::spelled(expr, subquery, *negated)),
+        } => Ok(row_subqueries::spelled(expr, subquery, *negated).or_else(|| {
+            // DataFusion joins with the columns of SELECT only.
+            let are_values = matches!(subquery.body.as_ref(), SetExpr::Values(_));
+            are_values.then(|| Expr::InSubquery {
+                expr: expr.clone(),
+                subquery: named(subquery),
+                negated: *negated,
+            })
+        })),
         Expr::Overlay {
             expr,
             overlay_what,
