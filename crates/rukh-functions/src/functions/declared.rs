@@ -13,6 +13,7 @@ use datafusion::logical_expr::{
 };
 use rukh_keys::DataType;
 
+use crate::functions::undefined::undefined_function;
 use crate::types::{TYPE_KEY, arrow_type};
 
 /// The name of the function.
@@ -69,7 +70,8 @@ impl ScalarUDFImpl for Declared {
             arguments.arg_fields.first(),
             name.and_then(|name| name.parse().ok()),
         ) else {
-            return Err(missing());
+            let types = arguments.arg_fields.iter().map(|field| field.data_type().clone());
+            return Err(undefined_function(DECLARED, &types.collect::<Vec<_>>()));
         };
         let ty: DataType = ty;
         let field = field.as_ref().clone();

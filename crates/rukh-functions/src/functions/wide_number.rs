@@ -31,6 +31,7 @@ use rukh_keys::NUMERIC_HALF;
 
 use crate::casts::numbers::converted_scalar;
 use crate::forms::numerics::power_of_ten;
+use crate::functions::undefined::undefined_function;
 
 /// Name of the function that such a literal is spelled as: of its digits, as a text.
 pub const WIDE_NUMBER: &str = "wide_number";
@@ -73,8 +74,12 @@ impl ScalarUDFImpl for WideNumber {
             [Some(value)] => value.try_as_str().flatten(),
             _ => None,
         };
+        let Some(text) = text else {
+            let types = arguments.arg_fields.iter().map(|field| field.data_type().clone());
+            return Err(undefined_function(WIDE_NUMBER, &types.collect::<Vec<_>>()));
+        };
         // What is out of range fails when, and if, it is evaluated.
-        let ty = number(text.unwrap_or_default()).map_or(ArrowType::Float64, |number| number.data_type());
+        let ty = number(text).map_or(ArrowType::Float64, |number| number.data_type());
         Ok(Arc::new(Field::new(WIDE_NUMBER, ty, false)))
     }
 
