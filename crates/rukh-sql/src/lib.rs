@@ -17,6 +17,7 @@ mod activity;
 mod array_parameters;
 mod asking;
 mod background;
+mod blanks;
 mod block;
 mod bound_aggregates;
 mod bound_calls;

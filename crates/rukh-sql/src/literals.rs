@@ -95,7 +95,7 @@ pub(crate) fn type_literals(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> 
                     || typed_casts::has_own_digits(part)
                     || difference_of(part, &schema).is_some()
                     || becomes_exact(part, &schema)
-                    || is_uuid(part, &schema)
+                    || chosen_type(part, &schema).is_some()
                     || text_of_char(part, &schema).is_some()
                     || has_text_argument(part))
             })?;
@@ -107,9 +107,9 @@ pub(crate) fn type_literals(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> 
             let typed = expr.transform_up(|expr| match text_of_char(&expr, &schema) {
                 Some(text) => Ok(Transformed::yes(text)),
                 None => typed_expr(expr, &schema)?.transform_data(|expr| {
-                    Ok(match is_uuid(&expr, &schema) {
-                        true => Transformed::yes(declared_as(expr, &DataType::Uuid)),
-                        false => Transformed::no(expr),
+                    Ok(match chosen_type(&expr, &schema) {
+                        Some(ty) => Transformed::yes(declared_as(expr, &ty)),
+                        None => Transformed::no(expr),
                     })
                 }),
             })?;
@@ -154,8 +154,9 @@ fn text_of_char(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     is_char.then(|| declared_as(cast.expr.as_ref().clone(), &DataType::Varchar(None)))
 }
 
-/// Whether an expression chooses one of several UUIDs. Arrow takes what comes of it for a text.
-fn is_uuid(expr: &Expr, schema: &DFSchema) -> bool {
+/// Returns the type of what an expression chooses one of, where Arrow's does not tell it: UUIDs, CHAR(n) of one length; texts
+/// where only some are such CHARs. A literal beside UUIDs is one, and a text beside CHARs.
+fn chosen_type(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
     let values: Vec<&Expr> = match expr {
         Expr::Case(case) => {
             let thens = case.when_then_expr.iter().map(|(_, then)| then);
@@ -164,20 +165,29 @@ fn is_uuid(expr: &Expr, schema: &DFSchema) -> bool {
         Expr::ScalarFunction(call) => match (call.func.name(), call.args.as_slice()) {
             ("nullif", [value, _]) => vec![value],
             ("coalesce" | "greatest" | "least", values) => values.iter().collect(),
-            _ => return false,
+            _ => return None,
         },
-        _ => return false,
+        _ => return None,
     };
-    let mut others = values
-        .into_iter()
-        .filter(|value| !matches!(value, Expr::Literal(..)))
-        .peekable();
-    let is_uuid = |value: &Expr| {
-        value
-            .to_field(schema)
-            .is_ok_and(|(_, field)| data_type_of(&field) == DataType::Uuid)
-    };
-    others.peek().is_some() && others.all(is_uuid)
+    let is_null = |value: &&Expr| matches!(value, Expr::Literal(value, _) if value.is_null());
+    let values = values.into_iter().filter(|value| !is_null(value));
+    let types: Vec<(DataType, bool)> = values
+        .map(|value| {
+            let (_, field) = value.to_field(schema).ok()?;
+            Some((data_type_of(&field), matches!(value, Expr::Literal(..))))
+        })
+        .collect::<Option<_>>()?;
+    let is_value = |(_, is_literal): &&(DataType, bool)| !is_literal;
+    let of_values = || types.iter().filter(is_value).map(|(ty, _)| ty);
+    let first = of_values().next()?;
+    if of_values().all(|ty| *ty == DataType::Uuid) {
+        return Some(DataType::Uuid);
+    }
+    let is_char = |ty: &DataType| matches!(ty, DataType::Char(_));
+    match types.iter().all(|(ty, _)| ty == first) {
+        true => is_char(first).then_some(*first),
+        false => of_values().any(is_char).then_some(DataType::Varchar(None)),
+    }
 }
 
 /// Whether a product or quotient was planned before it was known that it is one of NUMERICs.

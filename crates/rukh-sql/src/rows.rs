@@ -9,6 +9,7 @@ use datafusion::arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
 use datafusion::error::DataFusionError;
 use rukh_keys::{DataType, Datum};
 
+use crate::blanks::{fill_row, filled};
 use crate::block::Aborted;
 use crate::context::StatementContext;
 use crate::direct::DirectCursor;
@@ -220,6 +221,25 @@ impl Rows {
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, SqlError> {
         let batch = self.read_batch();
         self.noted(batch)
+    }
+
+    /// Returns the next rows as [`Rows::next_batch`] does, values of CHAR(n) filled with blanks to n characters.
+    pub fn shown_batch(&mut self) -> Result<Option<RecordBatch>, SqlError> {
+        let batch = self.next_batch()?;
+        batch.map(|batch| filled(batch, self.types())).transpose()
+    }
+
+    /// Returns the next row as [`Rows::next_row`] does, values of CHAR(n) filled with blanks to n characters.
+    pub fn shown_row(&mut self) -> Result<Option<Vec<Datum>>, SqlError> {
+        let mut row = self.next_row()?;
+        if let Some(row) = &mut row {
+            fill_row(row, self.types());
+        }
+        Ok(row)
+    }
+
+    fn types(&self) -> impl Iterator<Item = DataType> {
+        self.columns.iter().map(|column| column.ty)
     }
 
     fn read_batch(&mut self) -> Result<Option<RecordBatch>, SqlError> {

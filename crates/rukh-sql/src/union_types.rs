@@ -4,6 +4,7 @@
 //! |-------------------------------------|-----------------------------|-------------|
 //! | floats and decimals                 | decimals, not up to `1e300` | DOUBLE      |
 //! | TIMESTAMPTZ and DATE (of UNION)     | nanoseconds without a zone  | TIMESTAMPTZ |
+//! | CHAR(n) and other texts (of UNION)  | what the last input has     | TEXT        |
 
 use std::sync::Arc;
 
@@ -15,7 +16,8 @@ use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Union, Values, cast};
 
 use rukh_functions::casts::numbers::double_of;
-use rukh_functions::types::arrow_type;
+use rukh_functions::functions::declared::declared_as;
+use rukh_functions::types::{arrow_type, data_type_of};
 use rukh_keys::DataType;
 
 /// Casts what stands in one column with values of a type that DataFusion does not take for both.
@@ -31,23 +33,31 @@ fn is_decimal(ty: &ArrowType) -> bool {
     matches!(ty, ArrowType::Decimal128(..) | ArrowType::Decimal256(..))
 }
 
-/// Returns for each column the type of all its values, if it has floats in one input and decimals in another, or instants and days.
-fn mixed(inputs: &[Arc<LogicalPlan>]) -> Vec<Option<ArrowType>> {
+/// Returns for each column the type of all its values, if it has floats in one input and decimals in another, instants and days, or
+/// CHARs and other texts.
+fn mixed(inputs: &[Arc<LogicalPlan>]) -> Vec<Option<DataType>> {
     let columns = inputs.first().map_or(0, |input| input.schema().fields().len());
-    let has = |column: usize, test: fn(&ArrowType) -> bool| {
-        let mut fields = inputs
-            .iter()
-            .filter_map(|input| input.schema().fields().get(column));
-        fields.any(|field| test(field.data_type()))
+    let fields = |column: usize| {
+        let inputs = inputs.iter();
+        inputs.filter_map(move |input| input.schema().fields().get(column))
     };
+    let has =
+        |column: usize, test: fn(&ArrowType) -> bool| fields(column).any(|field| test(field.data_type()));
     (0..columns)
         .map(|column| {
             if has(column, ArrowType::is_floating) && has(column, is_decimal) {
-                return Some(ArrowType::Float64);
+                return Some(DataType::Double);
             }
             let is_instant = |ty: &ArrowType| matches!(ty, ArrowType::Timestamp(_, Some(_)));
             let is_day = |ty: &ArrowType| *ty == ArrowType::Date32;
-            (has(column, is_instant) && has(column, is_day)).then(|| arrow_type(&DataType::TIMESTAMP_TZ))
+            if has(column, is_instant) && has(column, is_day) {
+                return Some(DataType::TIMESTAMP_TZ);
+            }
+            let typed = fields(column).filter(|field| !field.data_type().is_null());
+            let mut types = typed.map(|field| data_type_of(field));
+            let first = types.clone().next();
+            let differ = types.clone().any(|ty| Some(ty) != first);
+            (differ && types.any(|ty| matches!(ty, DataType::Char(_)))).then_some(DataType::Varchar(None))
         })
         .collect()
 }
@@ -63,7 +73,12 @@ fn union_of_doubles(union: Union) -> DataFusionResult<Transformed<LogicalPlan>> 
             let column = Expr::Column(Column::from((qualifier, field)));
             let typed = match &mixed[at] {
                 Some(_) if is_decimal(field.data_type()) => double_of(&column, &schema),
-                Some(ty @ ArrowType::Timestamp(..)) if ty != field.data_type() => cast(column, ty.clone()),
+                Some(ty @ DataType::TimestampTz { .. }) if arrow_type(ty) != *field.data_type() => {
+                    cast(column, arrow_type(ty))
+                }
+                Some(ty @ DataType::Varchar(_)) if matches!(data_type_of(field), DataType::Char(_)) => {
+                    declared_as(column, ty)
+                }
                 _ => return column,
             };
             typed.alias_qualified(qualifier.cloned(), field.name())

@@ -212,3 +212,65 @@ fn statements_are_of_a_kind() {
         assert_eq!(connection.prepare(sql).unwrap().kind(), kind, "{sql}");
     }
 }
+
+#[test]
+fn char_is_shown_with_its_blanks_and_computed_with_without() {
+    let mut connection = Database::open_in_memory().unwrap().connect();
+    for sql in [
+        "CREATE TABLE c (k INTEGER PRIMARY KEY, c CHAR(5))",
+        "CREATE INDEX c_x ON c ((c || '!'))",
+        "INSERT INTO c VALUES (1, 'ab'), (2, 'abcde'), (3, NULL), (4, 'é')",
+        "UPDATE c SET c = c WHERE k = 1",
+    ] {
+        connection.execute(sql).unwrap();
+    }
+    for (sql, expected) in [
+        ("SELECT c FROM c WHERE k = 1", vec![Some("ab   ")]),
+        (
+            "SELECT c FROM c ORDER BY k",
+            vec![Some("ab   "), Some("abcde"), None, Some("é    ")],
+        ),
+        ("SELECT max(c) FROM c WHERE k = 1", vec![Some("ab   ")]),
+        ("SELECT CAST('x' AS CHAR(3))", vec![Some("x  ")]),
+        (
+            "UPDATE c SET c = 'cd ' WHERE k = 4 RETURNING c",
+            vec![Some("cd   ")],
+        ),
+        ("SELECT c || '|' FROM c WHERE k = 1", vec![Some("ab|")]),
+        ("SELECT c::text FROM c WHERE c || '!' = 'ab!'", vec![Some("ab")]),
+        ("SELECT length(c)::text FROM c WHERE c = 'ab   '", vec![Some("2")]),
+        // What has one length keeps it.
+        (
+            "SELECT CASE WHEN k = 1 THEN c ELSE c END FROM c WHERE k = 1",
+            vec![Some("ab   ")],
+        ),
+        ("SELECT coalesce(c, c) FROM c WHERE k = 1", vec![Some("ab   ")]),
+        (
+            "SELECT c FROM c WHERE k = 1 UNION ALL SELECT c FROM c WHERE k = 1",
+            vec![Some("ab   "); 2],
+        ),
+        // What has several is a text.
+        (
+            "SELECT CASE WHEN k = 1 THEN c ELSE 'xyz' END FROM c WHERE k = 1",
+            vec![Some("ab")],
+        ),
+        (
+            "SELECT c FROM c WHERE k = 1 UNION ALL SELECT 'x'::varchar(9) ORDER BY 1",
+            vec![Some("ab"), Some("x")],
+        ),
+        (
+            "SELECT 'x'::varchar(9) AS x UNION ALL SELECT c FROM c WHERE k = 1 ORDER BY 1",
+            vec![Some("ab"), Some("x")],
+        ),
+    ] {
+        let rows = connection.query(sql).unwrap();
+        let texts = rows.map(|row| row.unwrap().get::<Option<String>>(0).unwrap());
+        let texts: Vec<Option<String>> = texts.collect();
+        let texts: Vec<Option<&str>> = texts.iter().map(Option::as_deref).collect();
+        assert_eq!(texts, expected, "{sql}");
+    }
+    let mut rows = connection.query("SELECT c FROM c ORDER BY k").unwrap();
+    let batch = rows.next_batch().unwrap().expect("there are rows");
+    let text = rukh::arrow::util::display::array_value_to_string(batch.column(0), 0).unwrap();
+    assert_eq!(text, "ab   ");
+}

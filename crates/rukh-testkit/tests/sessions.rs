@@ -517,7 +517,7 @@ fn prepared_statements_take_every_type_and_null() {
         "2024-02-29",
         "2024-02-29 01:02:03.000004",
         "0f0e0d0c-0b0a-0908-0706-050403020100",
-        "ab",
+        "ab ",
         "\\x00ff",
         "t",
         "1.5",

@@ -27,12 +27,12 @@ impl Rows {
 
     /// Returns the next batch, or `None` at the end.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
-        self.0.next_batch()
+        self.0.shown_batch()
     }
 
     /// Returns the next row, or `None` at the end.
     pub fn next_row(&mut self) -> Result<Option<Row>> {
-        Ok(self.0.next_row()?.map(Row))
+        Ok(self.0.shown_row()?.map(Row))
     }
 }
 

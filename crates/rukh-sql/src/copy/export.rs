@@ -174,7 +174,7 @@ fn write_lines(
         write(&line)?;
         line.clear();
     }
-    while let Some(batch) = rows.next_batch()? {
+    while let Some(batch) = rows.shown_batch()? {
         for row in rows_of_batch(&batch, &columns)? {
             lines.row(&row, &mut line);
             write(&line)?;
@@ -215,7 +215,7 @@ fn write_parquet(mut rows: Rows, file: File, path: &Path, task: &Task) -> Result
     };
     let mut writer = ArrowWriter::try_new(file, rows.schema(), None).map_err(failed)?;
     let mut count = 0;
-    while let Some(batch) = rows.next_batch()? {
+    while let Some(batch) = rows.shown_batch()? {
         writer.write(&batch).map_err(failed)?;
         count += batch.num_rows() as u64;
         report(task, batch.num_rows())?;
@@ -246,7 +246,7 @@ fn write_arrow(
         _ => ArrowOutput::File(FileWriter::try_new(output, &rows.schema()).map_err(failed)?),
     };
     let mut count = 0;
-    while let Some(batch) = rows.next_batch()? {
+    while let Some(batch) = rows.shown_batch()? {
         match &mut writer {
             ArrowOutput::Stream(writer) => writer.write(&batch),
             ArrowOutput::File(writer) => writer.write(&batch),
