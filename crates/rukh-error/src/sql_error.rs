@@ -148,7 +148,11 @@ impl SqlError {
 
 impl From<ValueError> for SqlError {
     fn from(error: ValueError) -> Self {
-        SqlError::statement(value_sqlstate(&error), error.to_string())
+        let made = SqlError::statement(value_sqlstate(&error), error.to_string());
+        match error {
+            ValueError::WideForKey { .. } => made.with_hint("VARCHAR(n) holds n characters in keys, too."),
+            _ => made,
+        }
     }
 }
 
@@ -163,6 +167,7 @@ fn value_sqlstate(error: &ValueError) -> &'static str {
         ValueError::DateTimeOutOfRange { .. } | ValueError::MomentOutOfRange { .. } => "22008",
         ValueError::DivisionByZero => "22012",
         ValueError::TooLong { .. } => "22001",
+        ValueError::WideForKey { .. } => "54000",
         ValueError::InvalidText { .. } => "22P02",
         ValueError::InvalidDateTime { .. } => "22007",
         ValueError::InvalidHexDigit { .. }

@@ -8,7 +8,7 @@ use crate::datum::{Datum, DatumRef, canonical_float};
 use crate::error::ValueError;
 use crate::layout::{Form, KeyLayout, Salt, Slot};
 use crate::numeric::NumericParts;
-use crate::types::{DataType, decimal_max, time_unit};
+use crate::types::{DataType, decimal_max, has_more_characters, time_unit};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The tag of a value in an ascending nullable column.
@@ -236,13 +236,47 @@ fn encode_ascending(slot: &Slot, datum: &DatumRef<'_>, out: &mut Vec<u8>) -> Res
     Ok(())
 }
 
+/// How the bytes that stand for a bound of a range lie to it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Placed {
+    /// They are those of the bound.
+    At,
+    /// No key has the bound. Keys that begin with these bytes are before it, and the next ones behind.
+    Before,
+    /// No key has the bound. Keys that begin with these bytes are behind it, and those before them are before it.
+    Behind,
+}
+
+/// Appends the bytes of a bound of one column; `None`, and `out` as before, of a datum that is no value of its type.
+///
+/// A CHAR may be wider than its place in keys. Those that begin with as much of it as there is room for are less than it.
+pub(crate) fn place_slot(slot: &Slot, datum: &DatumRef<'_>, out: &mut Vec<u8>) -> Option<Placed> {
+    let start = out.len();
+    match (encode_slot(slot, datum, out), slot.ty, datum) {
+        (Ok(()), ..) => Some(Placed::At),
+        (Err(ValueError::WideForKey { .. }), DataType::Char(length), DatumRef::Text(text)) => {
+            out.truncate(start);
+            if slot.nullable {
+                out.push(TAG_VALUE ^ slot.flip());
+            }
+            let place = text.bytes().take(length as usize);
+            out.extend(place.map(|byte| byte ^ slot.flip()));
+            Some(match slot.descending {
+                false => Placed::Before,
+                true => Placed::Behind,
+            })
+        }
+        (Err(_), ..) => {
+            out.truncate(start);
+            None
+        }
+    }
+}
+
 /// Whether a text has more characters, a byte string more bytes, or a number more digits than its type allows.
 pub(crate) fn exceeds_limit(ty: &DataType, datum: &DatumRef<'_>) -> bool {
     match (ty, datum) {
-        (DataType::Varchar(Some(limit)), DatumRef::Text(text)) => {
-            let limit = *limit as usize;
-            text.len() > limit && text.chars().nth(limit).is_some()
-        }
+        (DataType::Varchar(Some(limit)), DatumRef::Text(text)) => has_more_characters(text, *limit),
         (DataType::Varbinary(Some(limit)), DatumRef::Bytes(bytes)) => bytes.len() > *limit as usize,
         (DataType::Numeric { precision, scale }, DatumRef::Numeric(form)) => {
             let digits = precision.saturating_sub(*scale);
@@ -398,8 +432,13 @@ fn put_char(text: &str, length: u32, out: &mut Vec<u8>) -> Result<(), ValueError
     // Trailing blanks are not significant: every text that `check` takes is taken here.
     let text = text.trim_end_matches(' ');
     if text.len() > length as usize {
-        return Err(ValueError::TooLong {
-            ty: DataType::Char(length),
+        let ty = DataType::Char(length);
+        return Err(match has_more_characters(text, length) {
+            true => ValueError::TooLong { ty },
+            false => ValueError::WideForKey {
+                ty,
+                bytes: text.len(),
+            },
         });
     }
     if memchr::memchr(0, text.as_bytes()).is_some() {

@@ -61,6 +61,14 @@ pub enum ValueError {
         /// The type that refuses it.
         ty: DataType,
     },
+    /// A CHAR value has more bytes than its place in a key (54000).
+    #[error("a value of {bytes} bytes does not fit into a key: {} has {places} there", .ty.postgres_name(), places = .ty.key_width().unwrap_or(0))]
+    WideForKey {
+        /// The type of the key column.
+        ty: DataType,
+        /// The bytes of the value.
+        bytes: usize,
+    },
     /// A text is not a value of the type (22P02).
     #[error("invalid input syntax for type {}: \"{text}\"", name_without_digits(.ty))]
     InvalidText {

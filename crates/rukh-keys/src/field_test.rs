@@ -1,7 +1,7 @@
 //! Tests of one column inside an encoded key: which byte values its field may have.
 
-use crate::datum::{Datum, DatumRef};
-use crate::encode::{TAG_NULL, TAG_VALUE, encode_slot};
+use crate::datum::Datum;
+use crate::encode::{Placed, TAG_NULL, TAG_VALUE, place_slot};
 use crate::layout::{Form, KeyLayout, Slot};
 use crate::range::{Edge, KeyRange, pass_column};
 use std::fmt;
@@ -340,24 +340,33 @@ fn column_range(slot: &Slot, start: Bound<'_>, end: Bound<'_>) -> Option<KeyRang
         KeyRange::all()
     };
     if let Some((datum, edge)) = start {
-        range.start = encode_bound(slot, datum)?;
-        if edge == Edge::Excluded && !pass_column(slot, &mut range.start) {
+        let (bytes, placed) = encode_bound(slot, datum)?;
+        range.start = bytes;
+        let passes = match placed {
+            Placed::At => edge == Edge::Excluded,
+            placed => placed == Placed::Before,
+        };
+        if passes && !pass_column(slot, &mut range.start) {
             return Some(KeyRange::empty());
         }
     }
     if let Some((datum, edge)) = end {
-        let mut limit = encode_bound(slot, datum)?;
-        let bounded = edge == Edge::Excluded || pass_column(slot, &mut limit);
+        let (mut limit, placed) = encode_bound(slot, datum)?;
+        let stops = match placed {
+            Placed::At => edge == Edge::Excluded,
+            placed => placed == Placed::Behind,
+        };
+        let bounded = stops || pass_column(slot, &mut limit);
         range.limit = bounded.then_some(limit);
     }
     Some(range)
 }
 
-fn encode_bound(slot: &Slot, datum: &Datum) -> Option<Vec<u8>> {
+fn encode_bound(slot: &Slot, datum: &Datum) -> Option<(Vec<u8>, Placed)> {
     let mut bytes = Vec::with_capacity(slot.width + 16);
-    let datum = datum.as_ref();
-    let encodes = datum != DatumRef::Null && encode_slot(slot, &datum, &mut bytes).is_ok();
-    encodes.then_some(bytes)
+    let datum = Some(datum.as_ref()).filter(|datum| !datum.is_null())?;
+    let placed = place_slot(slot, &datum, &mut bytes)?;
+    Some((bytes, placed))
 }
 
 /// Turns half-open ranges into inclusive intervals of exactly the column's bytes.

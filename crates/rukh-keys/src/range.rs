@@ -1,6 +1,7 @@
 //! Intervals: [`Span`]s over datums, [`KeyRange`]s over bytes, and the way from one to the other.
 
 use crate::datum::{Datum, DatumRef};
+use crate::encode::{Placed, place_slot};
 use crate::error::ValueError;
 use crate::layout::{Form, KeyLayout, Slot};
 use crate::successor::{make_prefix_successor, prefix_successor};
@@ -204,18 +205,25 @@ impl KeyLayout {
             (Some(_), bucket) => bucket,
             (None, _) => None,
         };
-        let (mut start, start_columns) = self.encode_prefix(&span.start, bucket);
-        let whole = start_columns == span.start.len();
-        let passes_start = whole && start_columns > 0 && span.start_edge == Edge::Excluded;
+        let (mut start, start_columns, placed) = self.encode_prefix(&span.start, bucket);
+        let passes_start = match placed {
+            Some(Placed::At) => start_columns > 0 && span.start_edge == Edge::Excluded,
+            Some(Placed::Before) => true,
+            Some(Placed::Behind) | None => false,
+        };
         if passes_start && !self.pass_prefix(&mut start, start_columns) {
             return KeyRange::empty();
         }
-        let (mut limit, end_columns) = match span.start_edge == Edge::Included && span.start == span.end {
-            true => (start.clone(), start_columns),
+        let is_same = placed == Some(Placed::At) && !passes_start && span.start == span.end;
+        let (mut limit, end_columns, placed) = match is_same {
+            true => (start.clone(), start_columns, placed),
             false => self.encode_prefix(&span.end, bucket),
         };
-        let whole = end_columns == span.end.len();
-        let stops_at_end = whole && end_columns > 0 && span.end_edge == Edge::Excluded;
+        let stops_at_end = match placed {
+            Some(Placed::At) => end_columns > 0 && span.end_edge == Edge::Excluded,
+            Some(Placed::Behind) => true,
+            Some(Placed::Before) | None => false,
+        };
         let bounded = stops_at_end || self.pass_prefix(&mut limit, end_columns);
         KeyRange {
             start,
@@ -243,10 +251,13 @@ impl KeyLayout {
     /// | (BOOLEAN, BOOLEAN) | `true` | `[80 - ]`       |
     ///
     /// # Errors
-    /// As [`KeyLayout::encode_prefix_into`], which datums that no key has make fail.
+    /// As [`KeyLayout::encode_prefix_into`]. The range of CHARs that are too wide for keys is empty.
     pub fn prefix_range(&self, datums: &[DatumRef<'_>]) -> Result<KeyRange, ValueError> {
         let mut start = Vec::with_capacity(32);
-        self.encode_prefix_into(datums, &mut start)?;
+        match self.encode_prefix_into(datums, &mut start) {
+            Err(ValueError::WideForKey { .. }) => return Ok(KeyRange::empty()),
+            encoded => encoded?,
+        }
         let mut limit = start.clone();
         let bounded = self.pass_prefix(&mut limit, datums.len());
         Ok(KeyRange {
@@ -255,18 +266,20 @@ impl KeyLayout {
         })
     }
 
-    /// Encodes as many leading datums as can be, after the bucket; returns how many.
-    fn encode_prefix(&self, datums: &[Datum], bucket: Option<u8>) -> (Vec<u8>, usize) {
+    /// Encodes as many leading datums as can be, after the bucket; returns how many, and where all of them lie to the bytes, unless
+    /// one is no value of its column.
+    fn encode_prefix(&self, datums: &[Datum], bucket: Option<u8>) -> (Vec<u8>, usize, Option<Placed>) {
         let mut key = Vec::with_capacity(32);
         key.extend(bucket);
         for (column, (slot, datum)) in self.slots().iter().zip(datums).enumerate() {
-            let before = key.len();
-            if crate::encode::encode_slot(slot, &datum.as_ref(), &mut key).is_err() {
-                key.truncate(before);
-                return (key, column);
+            match place_slot(slot, &datum.as_ref(), &mut key) {
+                Some(Placed::At) => {}
+                Some(placed) => return (key, column + 1, Some(placed)),
+                None => return (key, column, None),
             }
         }
-        (key, datums.len().min(self.slots().len()))
+        let columns = datums.len().min(self.slots().len());
+        (key, columns, (columns == datums.len()).then_some(Placed::At))
     }
 
     /// Turns the key of `columns` leading columns into the smallest key behind all that begin with

@@ -75,7 +75,7 @@ pub enum DataType {
     },
     /// `UUID`.
     Uuid,
-    /// `CHAR(n)`: text of up to `n` bytes of UTF-8; trailing blanks do not count.
+    /// `CHAR(n)`: text of up to `n` characters, of which keys have room for `n` bytes of UTF-8; trailing blanks do not count.
     Char(u32),
     /// `VARCHAR` or `VARCHAR(n)`: text of up to `n` characters.
     Varchar(Option<u32>),
@@ -385,12 +385,18 @@ fn check_char(mut text: String, length: u32) -> Result<Datum, ValueError> {
     if text.contains('\0') {
         return Err(ValueError::NullByte);
     }
-    if text.len() > length as usize {
+    if has_more_characters(&text, length) {
         return Err(ValueError::TooLong {
             ty: DataType::Char(length),
         });
     }
     Ok(Datum::Text(text))
+}
+
+/// Whether a text has more characters than its type allows.
+pub(crate) fn has_more_characters(text: &str, limit: u32) -> bool {
+    let limit = limit as usize;
+    text.len() > limit && text.chars().nth(limit).is_some()
 }
 
 fn check_varchar(mut text: String, limit: Option<u32>) -> Result<Datum, ValueError> {

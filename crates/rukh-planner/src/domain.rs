@@ -368,8 +368,7 @@ fn after_prefix(ty: DataType, prefix: &str) -> Cut {
 /// Texts that the type cannot hold lie between two of its values:
 ///
 /// 1. Too long: all values that start with the part that fits are less, so the cut is behind them
-///    (`'abc'` in CHAR(2): behind `'ab'`). A character of several bytes may not fit as a whole;
-///    the shorter ones that do fit are less than it.
+///    (`'abc'` in CHAR(2): behind `'ab'`).
 /// 2. Trailing blanks in CHAR: `'ab '` itself is none of the values, `'ab \x01'` is the first behind
 ///    it.
 pub(crate) fn text_cut(ty: DataType, text: &str, after: bool) -> Cut {
@@ -396,11 +395,12 @@ pub(crate) fn text_cut(ty: DataType, text: &str, after: bool) -> Cut {
 /// Returns the longest start of a text that the type can hold.
 fn fitting_part(ty: DataType, text: &str) -> &str {
     match ty {
-        DataType::Char(bytes) => &text[..text.floor_char_boundary(bytes as usize)],
-        DataType::Varchar(Some(characters)) => match text.char_indices().nth(characters as usize) {
-            Some((end, _)) => &text[..end],
-            None => text,
-        },
+        DataType::Char(characters) | DataType::Varchar(Some(characters)) => {
+            match text.char_indices().nth(characters as usize) {
+                Some((end, _)) => &text[..end],
+                None => text,
+            }
+        }
         _ => text,
     }
 }
@@ -408,8 +408,9 @@ fn fitting_part(ty: DataType, text: &str) -> &str {
 /// Whether no longer text of the type starts with this one.
 fn is_full(ty: DataType, text: &str) -> bool {
     match ty {
-        DataType::Char(bytes) => text.len() >= bytes as usize,
-        DataType::Varchar(Some(characters)) => text.chars().count() >= characters as usize,
+        DataType::Char(characters) | DataType::Varchar(Some(characters)) => {
+            text.chars().count() >= characters as usize
+        }
         _ => false,
     }
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use datafusion::scalar::ScalarValue;
 use rukh_catalog::{Catalog, Column, ColumnId, ColumnValues, KeyExpr, Table};
 use rukh_engine::{AddOutcome, Row, ScanCounters, ScanRequest, Snapshot, Write};
-use rukh_keys::{DataType, Datum, KeyRange};
+use rukh_keys::{DataType, Datum, KeyRange, ValueError};
 use rukh_syntax::sqlparser::ast::{
     self, AssignmentTarget, BinaryOperator, Expr, FromTable, ObjectNamePart, TableFactor, TableWithJoins,
 };
@@ -134,7 +134,10 @@ impl PointWrite {
 
     fn stored(&self, snapshot: &Snapshot) -> Result<(Option<Row>, ScanCounters), SqlError> {
         let columns = self.table.columns.iter().map(|column| column.id).collect();
-        let key = self.table.key_layout().encode(&self.key)?;
+        let key = match self.table.key_layout().encode(&self.key) {
+            Err(ValueError::WideForKey { .. }) => return Ok((None, ScanCounters::default())),
+            key => key?,
+        };
         let request = ScanRequest {
             ranges: vec![KeyRange::point(key)],
             ..ScanRequest::all(self.table.clone(), columns)

@@ -10,7 +10,7 @@ use crate::storage::watch::States;
 use crate::{EngineError, Row};
 use parking_lot::Mutex;
 use rukh_catalog::{Catalog, Table, TableId};
-use rukh_keys::{Datum, KeyRange};
+use rukh_keys::{Datum, KeyRange, ValueError};
 use rukh_kv::{KvSnapshot, KvStore};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -235,7 +235,10 @@ impl Snapshot {
     /// a HASH element the hash.
     pub fn get(&self, table: &Table, key: &[Datum]) -> Result<Option<Row>, EngineError> {
         let codec = self.codec(table.id)?;
-        self.get_encoded(codec, &codec.key.encode(key)?)
+        match codec.key.encode(key) {
+            Err(ValueError::WideForKey { .. }) => Ok(None),
+            key => self.get_encoded(codec, &key?),
+        }
     }
 
     /// Returns the row under a row key.

@@ -1,6 +1,6 @@
 //! Properties of key ranges: exactly the keys of a span, in every bucket; merging keeps keys.
 
-use crate::support::{Row, any_layout, any_rows, config};
+use crate::support::{Row, any_layout, any_rows, any_value, config};
 use proptest::prelude::*;
 use rukh_keys::{DataType, Datum, Edge, KeyColumn, KeyLayout, KeyRange, SortOrder, Span, prefix_successor};
 
@@ -33,12 +33,27 @@ fn layout_and_span() -> impl Strategy<Value = (KeyLayout, Vec<Row>, Span)> {
                 any_rows(&layout, 6),
                 cuts.clone(),
                 [any_edge(), any_edge()],
+                [any_wide(&layout), any_wide(&layout)],
             )
         })
-        .prop_map(|(layout, rows, cuts, edges)| {
-            let span = span_of(&rows, &cuts, edges);
+        .prop_map(|(layout, rows, cuts, edges, wide)| {
+            let mut span = span_of(&rows, &cuts, edges);
+            for (bound, wide) in [&mut span.start, &mut span.end].into_iter().zip(wide) {
+                if let Some((column, value)) = wide
+                    && let Some(datum) = bound.get_mut(column)
+                {
+                    *datum = value;
+                }
+            }
             (layout, rows, span)
         })
+}
+
+/// A value of one column for a bound, perhaps one that no key has room for.
+fn any_wide(layout: &KeyLayout) -> BoxedStrategy<Option<(usize, Datum)>> {
+    let columns = layout.columns().to_vec();
+    let value = (0..columns.len()).prop_flat_map(move |at| (Just(at), any_value(columns[at].ty)));
+    prop::option::weighted(0.3, value).boxed()
 }
 
 proptest! {

@@ -187,13 +187,23 @@ fn any_bytes(length_max: u32) -> BoxedStrategy<Vec<u8>> {
     .boxed()
 }
 
-/// Any value of a column, NULL if it takes it.
+/// Any value of a column that a key has room for, NULL if it takes it.
 pub fn any_datum(column: KeyColumn) -> BoxedStrategy<Datum> {
+    let value = any_value(column.ty)
+        .prop_filter("a value that fits into a key", move |datum| {
+            !is_wide(column.ty, datum)
+        })
+        .boxed();
     if column.nullable {
-        prop_oneof![1 => Just(Datum::Null), 3 => any_value(column.ty)].boxed()
+        prop_oneof![1 => Just(Datum::Null), 3 => value].boxed()
     } else {
-        any_value(column.ty)
+        value
     }
+}
+
+/// Whether a CHAR takes more bytes than its place in keys.
+fn is_wide(ty: DataType, datum: &Datum) -> bool {
+    matches!((ty, datum), (DataType::Char(length), Datum::Text(text)) if text.len() > length as usize)
 }
 
 pub fn any_column() -> BoxedStrategy<KeyColumn> {

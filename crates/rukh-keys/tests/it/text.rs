@@ -209,7 +209,8 @@ const CASES: &[(&str, &str, &str)] = &[
     ),
     ("CHAR(3)", "ab  ", "ab"),
     ("CHAR(3)", "abcd", "value too long for type character(3)"),
-    ("CHAR(3)", "éé", "value too long for type character(3)"),
+    ("CHAR(3)", "ééé ", "ééé"),
+    ("CHAR(3)", "éééé", "value too long for type character(3)"),
     (
         "CHAR(3)",
         "a\0b",

@@ -42,10 +42,15 @@ pub const TYPES: &[DataType] = &[
     DataType::Char(5),
 ];
 
-/// Values of a type, in the form it stores.
+/// Values of a type, in the form it stores, that keys have room for.
 pub fn values(ty: DataType) -> Vec<Datum> {
+    let fits = |datum: &Datum| match (ty, datum) {
+        (DataType::Char(bytes), Datum::Text(text)) => text.len() <= bytes as usize,
+        _ => true,
+    };
     let all = raw_values(ty);
-    all.into_iter().filter_map(|datum| ty.check(datum).ok()).collect()
+    let checked = all.into_iter().filter_map(|datum| ty.check(datum).ok());
+    checked.filter(fits).collect()
 }
 
 fn raw_values(ty: DataType) -> Vec<Datum> {

@@ -193,6 +193,7 @@ fn pool(ty: &DataType) -> Vec<&'static str> {
         ],
         DataType::Char(length) => TEXTS
             .into_iter()
+            // Of characters a key would take more.
             .filter(|text| text.len() <= *length as usize && !text.ends_with(' '))
             .collect(),
         DataType::Varchar(Some(limit)) => TEXTS
@@ -300,6 +301,10 @@ fn outside(ty: &DataType) -> Vec<(DataType, &'static str)> {
             (DataType::Date, "2012-01-02"),
             (DataType::TIMESTAMP, "2011-12-31 23:59:59.999999"),
         ],
+        // Those of several bytes are too wide for keys.
+        DataType::Char(_) => ["éé", "aéé", "aé", "\u{10ffff}", "a\u{10ffff}b", "aaaa", "éaaa"]
+            .map(|text| (DataType::Varchar(None), text))
+            .to_vec(),
         DataType::Varchar(_) => vec![
             (DataType::Varchar(None), "aaaaaaaaaaaa"),
             (DataType::Varchar(None), "~"),

@@ -11,7 +11,7 @@ use crate::reading::scan::plan::Access;
 use crate::reading::snapshot::Snapshot;
 use crate::{EngineError, Row};
 use rukh_catalog::{ColumnId, TableId};
-use rukh_keys::{Datum, DatumRef};
+use rukh_keys::{Datum, DatumRef, ValueError};
 use rukh_kv::ScanSpec;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -81,8 +81,8 @@ impl PointReader {
     /// Returns the columns of the row whose primary key has these datums, one for each element in key order;
     /// and what was read.
     ///
-    /// The snapshot must be one that [`PointReader::fits`]. Fails on datums that the key cannot have, and with
-    /// [`EngineError::Corruption`].
+    /// The snapshot must be one that [`PointReader::fits`]. Fails on datums that the key cannot have, other than CHARs too wide for it,
+    /// and with [`EngineError::Corruption`].
     pub fn read(
         &self,
         snapshot: &Snapshot,
@@ -90,7 +90,10 @@ impl PointReader {
     ) -> Result<(Option<Row>, ScanCounters), EngineError> {
         let (plan, codec) = (&self.plan, &self.plan.codec);
         let mut row_key = Vec::with_capacity(64);
-        codec.key.encode_into(key, &mut row_key)?;
+        match codec.key.encode_into(key, &mut row_key) {
+            Err(ValueError::WideForKey { .. }) => return Ok((None, ScanCounters::default())),
+            encoded => encoded?,
+        }
         let mut counters = ScanCounters {
             ranges: 1,
             seeks: 1,

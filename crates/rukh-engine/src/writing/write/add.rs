@@ -11,7 +11,7 @@ use crate::state::commits::{Commits, Touch};
 use crate::writing::pending::row_bytes;
 use crate::{EngineError, Row};
 use rukh_catalog::{ColumnId, Table, TableId};
-use rukh_keys::{Datum, DatumRef};
+use rukh_keys::{Datum, DatumRef, ValueError};
 use rukh_kv::{MergeOperator, WriteBatch};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -80,7 +80,10 @@ impl Write {
         amounts: &[(ColumnId, i64)],
     ) -> Result<AddOutcome, EngineError> {
         let codec = self.snapshot.definitions.codec(table.id)?.clone();
-        let key = codec.key.encode(key)?;
+        let key = match codec.key.encode(key) {
+            Err(ValueError::WideForKey { .. }) => return Ok(AddOutcome::NoRow),
+            key => key?,
+        };
         let amounts = by_family(&codec, amounts);
         for (nth, (family, amounts)) in codec.families.iter().zip(&amounts).enumerate() {
             if nth > 0 && amounts.is_empty() {
