@@ -48,7 +48,7 @@ pub(crate) fn is_open(expr: &Expr) -> bool {
 ///
 /// # Errors
 /// 42883 where no signature takes the operands, 42725 where several do.
-fn chosen(name: &str, operands: &[Option<Kind>]) -> Result<Option<Meant>, SqlError> {
+pub(crate) fn chosen(name: &str, operands: &[Option<Kind>]) -> Result<Option<Meant>, SqlError> {
     let Some(overloads) = table::operators().get(name) else {
         return Ok(None);
     };

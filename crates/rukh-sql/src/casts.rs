@@ -21,7 +21,7 @@ use rukh_functions::functions::wide_number::WIDE_NUMBER;
 use rukh_keys::{DataType, Interval};
 use rukh_syntax::sqlparser::ast::{self, CastKind, Expr, TypedString, Value, VisitorMut};
 
-use rukh_syntax::make::{binary, call, nested};
+use rukh_syntax::make::{binary, call, cast, nested};
 use rukh_syntax::{WalkMut, data_type, is_double};
 
 /// Spells out the casts of a tree.
@@ -62,7 +62,7 @@ fn spelled(expr: &Expr) -> Option<Expr> {
             expr,
             data_type: ty @ ast::DataType::Interval { .. },
             ..
-        } => Some(cast(&interval_words(expr)?, ty.clone())),
+        } => Some(cast(interval_words(expr)?, ty.clone())),
         Expr::Cast {
             kind: CastKind::Cast | CastKind::DoubleColon,
             expr,
@@ -88,7 +88,10 @@ fn spelled(expr: &Expr) -> Option<Expr> {
                 | DataType::TimestampTz { precision }
                     if precision < 6 =>
                 {
-                    Some(rounded(cast(expr, without_precision(ty)), precision))
+                    Some(rounded(
+                        cast(expr.as_ref().clone(), without_precision(ty)),
+                        precision,
+                    ))
                 }
                 _ => None,
             }
@@ -269,18 +272,7 @@ fn words_of_fields(interval: &ast::Interval, leading: &ast::DateTimeField) -> Op
 }
 
 fn as_text(expr: &Expr) -> Expr {
-    cast(expr, ast::DataType::Varchar(None))
-}
-
-fn cast(expr: &Expr, data_type: ast::DataType) -> Expr {
-    let expr = Box::new(expr.clone());
-    Expr::Cast {
-        kind: CastKind::Cast,
-        expr,
-        data_type,
-        array: false,
-        format: None,
-    }
+    cast(expr.clone(), ast::DataType::Varchar(None))
 }
 
 fn left(text: Expr, length: u32) -> Expr {

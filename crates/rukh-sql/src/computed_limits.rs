@@ -11,17 +11,17 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::DataType as ArrowType;
-use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{Column, DFSchema};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::functions::expr_fn::coalesce;
 use datafusion::functions_window::row_number::row_number_udwf;
 use datafusion::logical_expr::expr::WindowFunction;
 use datafusion::logical_expr::logical_plan::Limit;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, cast, lit, scalar_subquery};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, lit, scalar_subquery};
 use rukh_error::{HIDDEN, SqlError};
 
+use crate::coercions::whole;
 use crate::outer_columns::query_of;
 
 /// Makes conditions of limits that subqueries compute.
@@ -67,7 +67,7 @@ fn kept(limit: Limit) -> DataFusionResult<Transformed<LogicalPlan>> {
 
 /// Returns a count that is computed once: what is volatile becomes a subquery.
 fn once(count: Expr) -> DataFusionResult<Expr> {
-    let count = cast(count, ArrowType::Int64);
+    let count = whole(count, &DFSchema::empty())?;
     if !count.is_volatile() {
         return Ok(count);
     }

@@ -19,6 +19,7 @@ use rukh_syntax::sqlparser::ast;
 use crate::array_parameters::with_arrays;
 use crate::cast_names::tell_apart;
 use crate::cast_types::CastTypes;
+use crate::coercions::nothing_left;
 use crate::config::{CATALOG, session_config};
 use crate::correlated::{joined_by_domain, volatile_left, volatile_refused};
 use crate::current::CurrentStatement;
@@ -111,7 +112,9 @@ pub(crate) async fn logical_plan(
         true => plan,
         false => plan.with_param_values(ParamValues::from(params.to_vec()))?,
     };
-    let plan = once::shared(type_literals(plan)?, &once::names(&query))?;
+    let plan = type_literals(plan)?;
+    nothing_left(&plan)?;
+    let plan = once::shared(plan, &once::names(&query))?;
     let plan = keep_apart(plan)?;
     Ok(join_again(state.optimize(&plan)?)?)
 }

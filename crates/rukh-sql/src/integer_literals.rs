@@ -10,11 +10,11 @@ use std::ops::ControlFlow;
 use rukh_functions::casts::texts::CAST_VARCHAR;
 use rukh_functions::functions::round_moment::ROUND_MOMENT;
 use rukh_syntax::sqlparser::ast::{
-    AccessExpr, BinaryOperator, CastKind, DataType, Distinct, Expr, Fetch, Function, FunctionArg,
-    FunctionArgExpr, FunctionArguments, GroupByExpr, LimitClause, OrderBy, OrderByKind, Query, Select,
-    Subscript, TableFactor, UnaryOperator, Value, VisitorMut, WindowFrameBound, WindowType,
+    AccessExpr, BinaryOperator, DataType, Distinct, Expr, Fetch, Function, FunctionArg, FunctionArgExpr,
+    FunctionArguments, GroupByExpr, LimitClause, OrderBy, OrderByKind, Query, Select, Subscript, TableFactor,
+    UnaryOperator, Value, VisitorMut, WindowFrameBound, WindowType,
 };
-use rukh_syntax::{WalkMut, folded};
+use rukh_syntax::{WalkMut, folded, make};
 
 /// Functions that ask for constants, or whose types follow from the constant.
 const OF_CONSTANTS: [&str; 19] = [
@@ -93,13 +93,7 @@ fn is_integer(expr: &Expr, sign: &str) -> bool {
 fn cast(number: &mut Expr) {
     keep(number);
     let inner = std::mem::replace(number, Expr::Value(Value::Null.into()));
-    *number = Expr::Cast {
-        kind: CastKind::Cast,
-        expr: Box::new(inner),
-        data_type: DataType::Integer(None),
-        array: false,
-        format: None,
-    };
+    *number = make::cast(inner, DataType::Integer(None));
 }
 
 fn keep_arguments(arguments: &mut [FunctionArg]) {

@@ -33,7 +33,10 @@ use datafusion::logical_expr::{
     WindowFrameUnits, when,
 };
 use rukh_error::SqlError;
+use rukh_functions::forms::intervals::INTERVAL;
 use rukh_functions::functions::interval_order::{interval_order, number_of};
+
+use crate::coercions::converted;
 
 fn is_interval(ty: &ArrowType) -> bool {
     matches!(ty, ArrowType::Interval(_))
@@ -138,7 +141,13 @@ fn chosen(call: ScalarFunction, schema: &DFSchema) -> DataFusionResult<Expr> {
         return refused(&format!("{} of more than {VALUES_MAX}", call.func.name()));
     }
     let as_number = |expr: &Expr| number(expr.clone(), schema);
-    let mut values = call.args.into_iter();
+    let interval = |value| converted(value, &INTERVAL, schema);
+    let values: Vec<Expr> = call
+        .args
+        .into_iter()
+        .map(interval)
+        .collect::<DataFusionResult<_>>()?;
+    let mut values = values.into_iter();
     let Some(mut result) = values.next() else {
         return refused(call.func.name());
     };

@@ -27,6 +27,7 @@ mod cast_types;
 mod casts;
 mod client;
 mod client_settings;
+mod coercions;
 mod computed;
 mod computed_limits;
 mod computed_values;
@@ -130,6 +131,7 @@ mod within;
 
 pub use asking::{Backend, Backends};
 pub use block::TransactionStatus;
+pub use coercions::check_coercions;
 pub use context::{Armed, CancelHandle, QueryStats, RunPath};
 pub use copy::{CopyClient, CopyShape};
 pub use datafusion::arrow;

@@ -3,17 +3,14 @@
 //! | operands                   | DataFusion                     | here, as in PostgreSQL           |
 //! |----------------------------|--------------------------------|----------------------------------|
 //! | text literal and any type  | compares texts                 | the literal is read in that type |
-//! | float and decimal          | decimals of 30 digits          | DOUBLE                           |
-//! | DATE and TIMESTAMP         | nanoseconds, from 1677 to 2262 | microseconds                     |
+//! | values of several types     | other types in part            | see `coercions`                  |
 //! | DATE and INTERVAL          | a DATE                         | a TIMESTAMP                      |
-//! | CASE of float and decimal   | a decimal of 15 digits         | DOUBLE                           |
 //! | coalesce(n, '5')           | a text                         | an integer                       |
 //! | frames over TIME and BINARY | an error                      | groups of equals                 |
 //! | sums of integers too large | wrap around                    | error 22003                      |
 //! | floats divided by zero     | Infinity                       | error 22012                      |
 //! | `-n` of the least integer  | itself                         | error 22003                      |
 //! | floats too large or small  | Infinity, 0                    | error 22003 (`arithmetic`)       |
-//! | UNION of float and decimal  | a decimal                      | DOUBLE (`union_types`)           |
 //! | lead(n, 1, -1.4)           | an integer                     | a decimal                        |
 //! | array_agg(DISTINCT n)      | in any order                   | in that of the values            |
 //! | `'7 days'` beside an INTERVAL | compares texts              | an interval                      |
@@ -26,31 +23,27 @@
 //! `day >= '2015-10-01'` compares dates, `n = '5'` integers, and `n = 'five'` is an error that says so
 //! (DataFusion would compare texts). Literals compared with UUIDs and CHARs get their stored form.
 
-use std::borrow::Borrow;
-use std::sync::Arc;
-
 use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef, TimeUnit};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use datafusion::logical_expr::expr::{
-    AggregateFunction, Case, InList, InSubquery, ScalarFunction, WindowFunction,
-};
+use datafusion::logical_expr::expr::{AggregateFunction, Case, InList, ScalarFunction, WindowFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::type_coercion::binary::type_union_coercion;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    Between, BinaryExpr, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, ScalarUDF, Subquery,
-    binary_expr, cast, lit,
+    Between, BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, ScalarUDF, Subquery, binary_expr, cast,
+    lit,
 };
 use rukh_keys::DataType;
 
 use crate::bound_aggregates;
 use crate::bound_calls::{bound, is_unbound};
+use crate::coercions::{coerced, coerced_node};
 use crate::interval_order;
 use crate::operand_types::{self, check_union};
 use crate::typed_casts::{self, is_typed, literal_text, value_of_text};
-use crate::union_types::doubled;
+use crate::union_types::alike_in_columns;
 use crate::window_frames::framed;
 use rukh_error::SqlError;
 use rukh_functions::casts::numbers::{cast_number, double_of};
@@ -59,91 +52,73 @@ use rukh_functions::casts::table::Kind;
 use rukh_functions::casts::texts::{cast_to_text, concatenated, is_text};
 use rukh_functions::functions::arithmetic::{checked, checked_function};
 use rukh_functions::functions::declared::declared_as;
-use rukh_functions::functions::exact::{exact_call, exact_function, exact_operator};
+use rukh_functions::functions::exact::{exact_call, exact_operator};
 use rukh_functions::functions::extract::DATE_PART;
 use rukh_functions::functions::regex::POINT_IS_ANY;
 use rukh_functions::functions::similar::SIMILAR_TO_ESCAPE;
 use rukh_functions::functions::time_difference::time_difference;
 use rukh_functions::functions::wide_number::{self, digits_beside, digits_of, wide_digits};
 use rukh_functions::signatures::overloaded::column_type;
+use rukh_functions::signatures::resolve::common;
 use rukh_functions::types::data_type_of;
 
 /// Types the string literals of every comparison in the plan, subqueries included.
 ///
 /// Fails with 22P02 or 22007 on a literal that its type cannot read.
 pub(crate) fn type_literals(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
-    let mut has_new_columns = false;
     let typed = plan.transform_up_with_subqueries(|node| {
         // The types of columns come from below.
-        let node = if has_new_columns {
-            node.recompute_schema()?
-        } else {
-            node
-        };
+        let node = node.recompute_schema()?;
         check_union(&node).map_err(|error| DataFusionError::External(Box::new(error)))?;
-        let doubled = doubled(node)?;
-        has_new_columns |= doubled.transformed;
-        let (node, changed) = (doubled.data, doubled.transformed);
+        let node = alike_in_columns(node)?.data;
         let schema = merge_schema(&node.inputs());
-        // A parameter had no type when its difference was planned.
         node.apply_expressions(|expr| {
             typed_casts::check(expr, &schema)?;
-            // So had the arguments of calls.
-            has_new_columns |= expr.exists(|part| {
-                let is_call = matches!(part, Expr::ScalarFunction(call) if is_unbound(&call.func));
-                Ok(is_call
-                    || typed_casts::has_own_digits(part)
-                    || difference_of(part, &schema).is_some()
-                    || becomes_exact(part, &schema)
-                    || chosen_type(part, &schema).is_some()
-                    || text_of_char(part, &schema).is_some()
-                    || has_text_argument(part))
-            })?;
             Ok(TreeNodeRecursion::Continue)
         })?;
         let names = NamePreserver::new(&node);
-        let mut typed = node.map_expressions(|expr| {
+        let node = node.map_expressions(|expr| {
             let name = names.save(&expr);
-            let typed = expr.transform_up(|expr| match text_of_char(&expr, &schema) {
-                Some(text) => Ok(Transformed::yes(text)),
-                None => typed_expr(expr, &schema)?.transform_data(|expr| {
-                    Ok(match chosen_type(&expr, &schema) {
-                        Some(ty) => Transformed::yes(declared_as(expr, &ty)),
-                        None => Transformed::no(expr),
-                    })
-                }),
-            })?;
-            Ok(typed.update_data(|expr| name.restore(expr)))
+            let typed = typed_part(expr, &schema)?;
+            Ok(Transformed::yes(name.restore(typed)))
         })?;
-        typed.transformed |= changed || has_new_columns;
         // What stands above reads the types of its columns from here.
-        if has_new_columns {
-            typed.data = typed.data.recompute_schema()?;
-        }
-        typed.transform_data(interval_order::of_node)
+        let node = node.data.recompute_schema()?;
+        coerced_node(interval_order::of_node(node)?.data)
     })?;
     Ok(typed.data)
 }
 
 /// Types the string literals of one expression on the columns of `schema`.
 pub(crate) fn typed_expression(expr: Expr, schema: &DFSchema) -> Result<Expr, SqlError> {
-    Ok(expr.transform_up(|part| typed_expr(part, schema))?.data)
+    Ok(typed_part(expr, schema)?)
+}
+
+/// Types an expression, and casts its operands.
+fn typed_part(expr: Expr, schema: &DFSchema) -> DataFusionResult<Expr> {
+    let typed = expr.transform_up(|expr| {
+        if let Some(text) = text_of_char(&expr, schema) {
+            return Ok(Transformed::yes(text));
+        }
+        let typed = typed_expr(expr, schema)?;
+        let is_changed = typed.transformed;
+        let typed = coerced(typed.data, schema)?.data;
+        Ok(match chosen_type(&typed, schema) {
+            Some(ty) => Transformed::yes(declared_as(typed, &ty)),
+            None => Transformed::new_transformed(typed, is_changed),
+        })
+    })?;
+    match typed.transformed {
+        // What is put in a place may have operands of its own.
+        true => Ok(typed.data.transform_up(|expr| coerced(expr, schema))?.data),
+        false => Ok(typed.data),
+    }
 }
 
 fn typed_expr(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
     let typed = typed_operands(expr, schema)?;
     operand_types::check(&typed.data, schema)?;
     typed.transform_data(|expr| interval_order::compared(expr, schema))
-}
-
-/// Whether an aggregate or window function has a text among its arguments, which may be read in another type.
-fn has_text_argument(expr: &Expr) -> bool {
-    let args = match expr {
-        Expr::AggregateFunction(call) => &call.params.args,
-        Expr::WindowFunction(call) => &call.params.args,
-        _ => return false,
-    };
-    args.iter().any(|arg| literal_text(arg).is_some())
 }
 
 /// Returns the cast of a CHAR(n) to TEXT as one that is shown without blanks.
@@ -188,15 +163,6 @@ fn chosen_type(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
         true => is_char(first).then_some(*first),
         false => of_values().any(is_char).then_some(DataType::Varchar(None)),
     }
-}
-
-/// Whether a product or quotient was planned before it was known that it is one of NUMERICs.
-fn becomes_exact(expr: &Expr, schema: &DFSchema) -> bool {
-    let Expr::BinaryExpr(BinaryExpr { left, op, right }) = expr else {
-        return false;
-    };
-    let types = (left.get_type(schema), right.get_type(schema));
-    matches!(types, (Ok(left), Ok(right)) if exact_function(*op, &left, &right).is_some())
 }
 
 /// Returns `timestamp - timestamp` as a function that gives an interval.
@@ -317,8 +283,6 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
                     true => low.or(high),
                 }));
             }
-            let wider = wider_of([&low, &high], &expr, schema);
-            let expr = wider.map_or(expr, Box::new);
             let low = retyped(&low, &expr, schema)?.map_or(low, Box::new);
             let high = retyped(&high, &expr, schema)?.map_or(high, Box::new);
             Ok(Transformed::yes(Expr::Between(Between {
@@ -339,8 +303,6 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
                 }
                 Ok(list) | Err(list) => list,
             };
-            let wider = wider_of(&list, &expr, schema);
-            let expr = wider.map_or(expr, Box::new);
             let list = list
                 .into_iter()
                 .map(|element| Ok(retyped(&element, &expr, schema)?.unwrap_or(element)))
@@ -352,7 +314,7 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
                 among.expr = Box::new(literal);
                 Ok(Transformed::yes(Expr::InSubquery(among)))
             }
-            None => among_doubles(among, schema),
+            None => Ok(Transformed::no(Expr::InSubquery(among))),
         },
         Expr::SetComparison(mut comparison) => {
             let literal = literal_beside(&comparison.expr, &comparison.subquery)?;
@@ -408,27 +370,6 @@ fn literal_beside(expr: &Expr, subquery: &Subquery) -> DataFusionResult<Option<E
         (Some(text), Some(given)) => read_in(text, given),
         _ => Ok(None),
     }
-}
-
-/// Compares decimals and floats as DOUBLE, as beside `=`, where one of them is what a subquery gives.
-fn among_doubles(mut among: InSubquery, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
-    let given = among.subquery.subquery.schema().clone();
-    let types = (among.expr.get_type(schema)?, given.field(0).data_type());
-    let is_changed = match &types {
-        (decimal, float) if is_decimal(decimal) && float.is_floating() => {
-            among.expr = Box::new(double_of(&among.expr, schema));
-            true
-        }
-        (float, decimal) if float.is_floating() && is_decimal(decimal) => {
-            let column = Expr::Column(given.columns().swap_remove(0));
-            let plan = LogicalPlanBuilder::from(among.subquery.subquery.as_ref().clone());
-            let doubles = plan.project(vec![double_of(&column, &given)])?.build()?;
-            among.subquery = among.subquery.with_plan(Arc::new(doubles));
-            true
-        }
-        _ => false,
-    };
-    Ok(Transformed::new_transformed(Expr::InSubquery(among), is_changed))
 }
 
 /// Returns a comparison with a number that no decimal holds, exactly; `None` of all others.
@@ -628,12 +569,15 @@ fn typed_case(case: Case, schema: &DFSchema) -> DataFusionResult<Transformed<Exp
         .map(|(when, then)| (*when, *then))
         .unzip();
     let mut changed = false;
-    if let Some(operand) = &expr {
-        for when in &mut whens {
-            if let Some(typed) = retyped(when, operand, schema)? {
-                *when = typed;
-                changed = true;
-            }
+    for when in &mut whens {
+        let typed = match (&expr, literal_text(when)) {
+            (Some(operand), _) => retyped(when, operand, schema)?,
+            (None, Some(text)) => Some(value_of_text(&DataType::Boolean, text)?),
+            (None, None) => None,
+        };
+        if let Some(typed) = typed {
+            *when = typed;
+            changed = true;
         }
     }
     let has_else = else_expr.is_some();
@@ -651,22 +595,25 @@ fn typed_case(case: Case, schema: &DFSchema) -> DataFusionResult<Transformed<Exp
     Ok(Transformed::new_transformed(Expr::Case(case), changed || new))
 }
 
-/// Gives expressions of which one will be the value the types that fit together in PostgreSQL, and says
-/// whether that changed any: text literals are read in the type of the others, decimals beside floats are
-/// DOUBLE, dates beside timestamps timestamps, timestamps beside TIMESTAMPTZ such.
+/// Reads text literals among expressions of which one will be the value in the type of the others, and says whether there are any.
 fn alike(values: Vec<Expr>, schema: &DFSchema) -> DataFusionResult<(Vec<Expr>, bool)> {
     let is_anchor = |value: &&Expr| {
         literal_text(value).is_none() && value.get_type(schema).is_ok_and(|ty| ty != ArrowType::Null)
     };
-    let anchor = values.iter().find(is_anchor);
+    let kind = |value: &&Expr| {
+        value
+            .to_field(schema)
+            .ok()
+            .and_then(|(_, field)| Kind::of_field(&field))
+    };
+    let anchors = || values.iter().filter(is_anchor);
+    let of_all = common(anchors().filter_map(|value| kind(&value)));
+    let anchor = anchors().find(|value| kind(value) == of_all).or(anchors().next());
     let typed = values
         .iter()
         .map(|value| match (literal_text(value), anchor) {
             (Some(text), Some(anchor)) => read_as(text, anchor, schema),
-            _ => Ok(values
-                .iter()
-                .find_map(|other| as_instant(value, other, schema))
-                .or_else(|| wider_of(&values, value, schema))),
+            _ => Ok(None),
         })
         .collect::<DataFusionResult<Vec<Option<Expr>>>>()?;
     let changed = typed.iter().any(Option::is_some);
@@ -717,34 +664,6 @@ fn computed(operand: &Expr, other: &Expr, schema: &DFSchema) -> Option<Expr> {
     as_double(operand, other, schema)
 }
 
-/// Returns a date as a timestamp if `other` is one.
-fn as_timestamp(date: &Expr, other: &Expr, schema: &DFSchema) -> Option<Expr> {
-    let to = other.get_type(schema).ok()?;
-    let applies =
-        matches!(to, ArrowType::Timestamp(..)) && matches!(date.get_type(schema), Ok(ArrowType::Date32));
-    applies.then(|| cast(date.clone(), to))
-}
-
-/// Returns a date or timestamp as TIMESTAMPTZ if `other` is one. Comparisons have no need of it: they leave a column as its key has it.
-fn as_instant(moment: &Expr, other: &Expr, schema: &DFSchema) -> Option<Expr> {
-    let to = other.get_type(schema).ok()?;
-    let is_local = |ty| matches!(ty, ArrowType::Date32 | ArrowType::Timestamp(_, None));
-    let applies =
-        matches!(to, ArrowType::Timestamp(_, Some(_))) && moment.get_type(schema).is_ok_and(is_local);
-    applies.then(|| cast(moment.clone(), to))
-}
-
-/// Returns `expr` in the type that comparing it with all of `others` takes, if that is another one.
-fn wider_of<'a>(
-    others: impl IntoIterator<Item = &'a (impl Borrow<Expr> + 'a)>,
-    expr: &Expr,
-    schema: &DFSchema,
-) -> Option<Expr> {
-    others.into_iter().find_map(|other| {
-        as_timestamp(expr, other.borrow(), schema).or_else(|| as_double(expr, other.borrow(), schema))
-    })
-}
-
 /// Returns a decimal as DOUBLE if `other` is a float, as PostgreSQL computes with the two.
 fn as_double(decimal: &Expr, other: &Expr, schema: &DFSchema) -> Option<Expr> {
     let is = |expr: &Expr, test: fn(&ArrowType) -> bool| expr.get_type(schema).is_ok_and(|ty| test(&ty));
@@ -760,7 +679,7 @@ fn retyped(literal: &Expr, other: &Expr, schema: &DFSchema) -> DataFusionResult<
         return null_as(other, schema);
     }
     let Some(text) = literal_text(literal) else {
-        return Ok(as_double(literal, other, schema).or_else(|| as_timestamp(literal, other, schema)));
+        return Ok(None);
     };
     match is_null_text(other) || literal_text(other).is_some() {
         true => Ok(None),

@@ -106,7 +106,7 @@ fn known(expr: &Expr, schema: &DFSchema) -> Option<Kind> {
 }
 
 /// Returns an operator as PostgreSQL writes it.
-fn symbol(op: Operator) -> String {
+pub(crate) fn symbol(op: Operator) -> String {
     match op {
         Operator::NotEq => "<>".to_string(),
         Operator::IsDistinctFrom | Operator::IsNotDistinctFrom => "=".to_string(),

@@ -114,11 +114,6 @@ fn with_its_digits(expr: &Expr, schema: &DFSchema) -> DataFusionResult<Option<Ex
     Ok(Some(cast(expr.clone(), ArrowType::Decimal128(digits, 0))))
 }
 
-/// Whether a cast to NUMERIC gives a number with digits of its own.
-pub(crate) fn has_own_digits(expr: &Expr) -> bool {
-    matches!(expr, Expr::Cast(cast) if *cast.field.data_type() == arrow_type(&DataType::NUMERIC))
-}
-
 /// Returns a whole number of a statement as INTEGER, as which it is cast (`integer_literals`); `None` of all others.
 fn integer_literal(expr: &Expr, to: &ArrowType) -> Option<Expr> {
     match (expr, to) {

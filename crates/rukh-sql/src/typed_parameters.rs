@@ -19,12 +19,12 @@ use datafusion::scalar::ScalarValue;
 use rukh_functions::types::data_type_of_arrow;
 use rukh_keys::DataType;
 use rukh_syntax::sqlparser::ast::{
-    self, BinaryOperator, CastKind, ExactNumberInfo, Expr, FunctionArg, FunctionArgExpr, FunctionArguments,
-    Query, TimezoneInfo, Value, VisitorMut,
+    self, BinaryOperator, ExactNumberInfo, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query,
+    TimezoneInfo, Value, VisitorMut,
 };
 
 use crate::integer_literals::asks_for_constants;
-use rukh_syntax::{Statement, WalkMut};
+use rukh_syntax::{Statement, WalkMut, make};
 
 /// Returns the types of the values of parameters.
 pub(crate) fn types_of(params: &[ScalarValue]) -> Vec<Option<DataType>> {
@@ -143,13 +143,7 @@ pub(crate) fn cast_type(ty: DataType) -> Option<ast::DataType> {
 
 pub(crate) fn cast(expr: &mut Expr, ty: ast::DataType) {
     let parameter = std::mem::replace(expr, Expr::Value(Value::Null.into()));
-    *expr = Expr::Cast {
-        kind: CastKind::Cast,
-        expr: Box::new(parameter),
-        data_type: ty,
-        array: false,
-        format: None,
-    };
+    *expr = make::cast(parameter, ty);
 }
 
 /// Whether an expression is a literal or a parameter, perhaps cast.

@@ -17,14 +17,16 @@ use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuil
 
 use rukh_functions::casts::numbers::double_of;
 use rukh_functions::functions::declared::declared_as;
-use rukh_functions::types::{arrow_type, data_type_of};
+use rukh_functions::types::data_type_of;
+
+use crate::coercions::{converted, unified_fields};
 use rukh_keys::DataType;
 
-/// Casts what stands in one column with values of a type that DataFusion does not take for both.
-pub(crate) fn doubled(node: LogicalPlan) -> DataFusionResult<Transformed<LogicalPlan>> {
+/// Casts what stands in one column with values of another type to the type that both have in common.
+pub(crate) fn alike_in_columns(node: LogicalPlan) -> DataFusionResult<Transformed<LogicalPlan>> {
     match node {
-        LogicalPlan::Union(union) => union_of_doubles(union),
-        LogicalPlan::Values(values) => values_of_doubles(values),
+        LogicalPlan::Union(union) => alike_in_union(union),
+        LogicalPlan::Values(values) => alike_in_values(values),
         other => Ok(Transformed::no(other)),
     }
 }
@@ -33,36 +35,36 @@ fn is_decimal(ty: &ArrowType) -> bool {
     matches!(ty, ArrowType::Decimal128(..) | ArrowType::Decimal256(..))
 }
 
-/// Returns for each column the type of all its values, if it has floats in one input and decimals in another, instants and days, or
-/// CHARs and other texts.
-fn mixed(inputs: &[Arc<LogicalPlan>]) -> Vec<Option<DataType>> {
+/// What a column of an input becomes.
+enum Become {
+    /// A value of another type.
+    Cast(ArrowType),
+    /// A text, where another input has CHARs of other lengths, or texts.
+    Text,
+}
+
+/// Returns for each column what its values become, if they are of several types.
+fn mixed(inputs: &[Arc<LogicalPlan>]) -> Vec<Option<Become>> {
     let columns = inputs.first().map_or(0, |input| input.schema().fields().len());
     let fields = |column: usize| {
         let inputs = inputs.iter();
         inputs.filter_map(move |input| input.schema().fields().get(column))
     };
-    let has =
-        |column: usize, test: fn(&ArrowType) -> bool| fields(column).any(|field| test(field.data_type()));
     (0..columns)
         .map(|column| {
-            if has(column, ArrowType::is_floating) && has(column, is_decimal) {
-                return Some(DataType::Double);
+            let first = fields(column).next()?;
+            if fields(column).any(|field| field.data_type() != first.data_type()) {
+                return unified_fields(fields(column).map(|field| (field, None))).map(Become::Cast);
             }
-            let is_instant = |ty: &ArrowType| matches!(ty, ArrowType::Timestamp(_, Some(_)));
-            let is_day = |ty: &ArrowType| *ty == ArrowType::Date32;
-            if has(column, is_instant) && has(column, is_day) {
-                return Some(DataType::TIMESTAMP_TZ);
-            }
-            let typed = fields(column).filter(|field| !field.data_type().is_null());
-            let mut types = typed.map(|field| data_type_of(field));
+            let mut types = fields(column).map(|field| data_type_of(field));
             let first = types.clone().next();
             let differ = types.clone().any(|ty| Some(ty) != first);
-            (differ && types.any(|ty| matches!(ty, DataType::Char(_)))).then_some(DataType::Varchar(None))
+            (differ && types.any(|ty| matches!(ty, DataType::Char(_)))).then_some(Become::Text)
         })
         .collect()
 }
 
-fn union_of_doubles(union: Union) -> DataFusionResult<Transformed<LogicalPlan>> {
+fn alike_in_union(union: Union) -> DataFusionResult<Transformed<LogicalPlan>> {
     let mixed = mixed(&union.inputs);
     if mixed.iter().all(Option::is_none) {
         return Ok(Transformed::no(LogicalPlan::Union(union)));
@@ -72,18 +74,16 @@ fn union_of_doubles(union: Union) -> DataFusionResult<Transformed<LogicalPlan>> 
         let column = |(at, (qualifier, field)): (usize, (Option<&_>, &Arc<Field>))| {
             let column = Expr::Column(Column::from((qualifier, field)));
             let typed = match &mixed[at] {
-                Some(_) if is_decimal(field.data_type()) => double_of(&column, &schema),
-                Some(ty @ DataType::TimestampTz { .. }) if arrow_type(ty) != *field.data_type() => {
-                    cast(column, arrow_type(ty))
+                Some(Become::Cast(ty)) if ty != field.data_type() => converted(column, ty, &schema)?,
+                Some(Become::Text) if matches!(data_type_of(field), DataType::Char(_)) => {
+                    declared_as(column, &DataType::Varchar(None))
                 }
-                Some(ty @ DataType::Varchar(_)) if matches!(data_type_of(field), DataType::Char(_)) => {
-                    declared_as(column, ty)
-                }
-                _ => return column,
+                _ => return Ok(column),
             };
-            typed.alias_qualified(qualifier.cloned(), field.name())
+            Ok(typed.alias_qualified(qualifier.cloned(), field.name()))
         };
-        let columns: Vec<Expr> = schema.iter().enumerate().map(column).collect();
+        let columns = schema.iter().enumerate().map(column);
+        let columns = columns.collect::<DataFusionResult<Vec<Expr>>>()?;
         let input = LogicalPlanBuilder::from(input).project(columns)?;
         Ok(Arc::new(input.build()?))
     });
@@ -93,7 +93,7 @@ fn union_of_doubles(union: Union) -> DataFusionResult<Transformed<LogicalPlan>> 
 }
 
 /// What VALUES casts to decimals, as they were built, is cast to DOUBLE.
-fn values_of_doubles(values: Values) -> DataFusionResult<Transformed<LogicalPlan>> {
+fn alike_in_values(values: Values) -> DataFusionResult<Transformed<LogicalPlan>> {
     let none = DFSchema::empty();
     let was_float = |expr: &Expr| match expr {
         Expr::Cast(Cast { expr, .. }) => expr.get_type(&none).is_ok_and(|ty| ty.is_floating()),

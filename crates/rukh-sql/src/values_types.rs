@@ -1,9 +1,12 @@
-//! Columns of VALUES whose cells have types that Arrow does not tell apart: DataFusion takes no other cells beside these.
+//! Columns of VALUES whose cells have types that Arrow does not tell apart, or literals beside what has a type: DataFusion takes no other
+//! cells beside these.
 //!
 //! | written                                        | becomes                                      |
 //! |------------------------------------------------|----------------------------------------------|
 //! | `VALUES ('a0ee…'::uuid), (NULL), ('b0ee…')`    | `VALUES ('a0ee…'::uuid), (NULL::uuid), ('b0ee…'::uuid)` |
 //! | `VALUES ('a'::varchar(3)), ('b'::varchar(5))`  | both cells VARCHAR                           |
+//! | `VALUES (date '2020-01-01'), ('2020-01-02')`   | `VALUES (date '2020-01-01'), ('2020-01-02'::date)` |
+//! | `VALUES (1), ('2')`                            | `VALUES (1), ('2'::integer)`                 |
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
@@ -15,8 +18,11 @@ use rukh_keys::DataType;
 use rukh_syntax::WalkMut;
 use rukh_syntax::make::call;
 use rukh_syntax::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query, SetExpr, Value, VisitorMut,
+    self, CastKind, ExactNumberInfo, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query, SetExpr,
+    Value, VisitorMut,
 };
+
+use crate::typed_parameters::cast;
 
 /// Gives the cells of each column one type.
 pub(crate) fn alike(node: &mut impl WalkMut) {
@@ -53,6 +59,11 @@ fn of_body(body: &mut SetExpr) {
 }
 
 fn of_column(cells: &mut [&mut Expr]) {
+    if let Some(ty) = written_type(cells) {
+        for cell in cells.iter_mut().filter(|cell| is_text(cell)) {
+            cast(cell, ty.clone());
+        }
+    }
     let types: Vec<Option<DataType>> = cells.iter().map(|cell| told(cell)).collect();
     if types.iter().all(|ty| *ty == types[0]) {
         return;
@@ -72,6 +83,41 @@ fn of_column(cells: &mut [&mut Expr]) {
             let text = Value::SingleQuotedString(DataType::Varchar(None).to_string());
             **cell = call(DECLARED, vec![value, Expr::Value(text.into())]);
         }
+    }
+}
+
+/// Returns the type of the cells that are casts or integers, if all of them have one.
+fn written_type(cells: &[&mut Expr]) -> Option<ast::DataType> {
+    let mut types = cells.iter().filter_map(|cell| written(cell));
+    let first = types.next()?;
+    types.all(|ty| ty == first).then_some(first)
+}
+
+fn written(cell: &Expr) -> Option<ast::DataType> {
+    match cell {
+        Expr::Nested(inner) => written(inner),
+        Expr::Cast {
+            kind: CastKind::Cast | CastKind::DoubleColon,
+            data_type,
+            ..
+        } => Some(data_type.clone()),
+        Expr::TypedString(typed) => Some(typed.data_type.clone()),
+        Expr::Value(value) => match &value.value {
+            Value::Number(digits, _) => Some(match digits.parse::<i32>() {
+                Ok(_) => ast::DataType::Integer(None),
+                Err(_) => ast::DataType::Numeric(ExactNumberInfo::None),
+            }),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn is_text(cell: &Expr) -> bool {
+    match cell {
+        Expr::Nested(inner) => is_text(inner),
+        Expr::Value(value) => matches!(value.value, Value::SingleQuotedString(_)),
+        _ => false,
     }
 }
 

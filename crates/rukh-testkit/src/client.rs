@@ -37,6 +37,7 @@ impl Output {
 impl Client {
     /// Connects to a database.
     pub fn new(database: &Database) -> Self {
+        rukh::check_coercions(true);
         Client {
             connection: database.connect(),
             database: database.clone(),

@@ -92,6 +92,8 @@ pub use rukh_kv::{Backup, raise_descriptor_limit};
 /// A parameter: a datum with its type.
 pub use rukh_sql::Constant as Value;
 pub use rukh_sql::Interval;
+#[doc(hidden)]
+pub use rukh_sql::check_coercions;
 pub use rukh_sql::{
     Armed, Backend, Backends, CancelHandle, ColumnInfo, CopyClient, CopyShape, Description, ErrorKind,
     Notice, ProgressReport, QueryStats, RunPath, Split, SqlError as Error, StatementKind, TransactionStatus,
