@@ -476,7 +476,7 @@ fn arguments<F: UDFCoercionExt>(
 }
 
 /// Casts a value, and the column of a subquery, to the type in which they are compared.
-fn beside_subquery(
+pub(crate) fn beside_subquery(
     expr: Expr,
     op: Operator,
     subquery: Subquery,

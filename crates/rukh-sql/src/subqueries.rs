@@ -34,8 +34,11 @@ use datafusion::logical_expr::{
     Subquery, Volatility, binary_expr, lit, not, when,
 };
 
+use crate::bound_operators::is_open;
+use crate::coercions::beside_subquery;
 use crate::once::{is_volatile, kept_rows};
-use crate::outer_columns::free_columns;
+use crate::outer_columns::{free_columns, query_of};
+use crate::typed_casts::literal_text;
 use rukh_error::HIDDEN;
 use rukh_error::SqlError;
 
@@ -50,12 +53,14 @@ pub(crate) fn single_values(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> 
         let names = NamePreserver::new(&node);
         let is_value = matches!(node, LogicalPlan::Projection(_));
         let chooses = matches!(node, LogicalPlan::Filter(_));
+        let joins = matches!(node, LogicalPlan::Join(_));
         let schema = merge_schema(&node.inputs());
         node.map_expressions(|expr| {
             let name = names.save(&expr);
-            let expr = match chooses {
-                true => Transformed::no(chosen(expr, &schema, Place::Conjunct)?),
-                false => Transformed::no(expr),
+            let expr = match (chooses, joins) {
+                (true, _) => Transformed::no(chosen(expr, &schema, Place::Conjunct)?),
+                (false, true) => Transformed::no(constants_chosen(expr, &schema)?),
+                (false, false) => Transformed::no(expr),
             };
             let single = expr.transform_data(|expr| {
                 expr.transform_up(|part| match is_value {
@@ -230,7 +235,7 @@ enum Place {
 /// | `IN`                              | becomes                                                |
 /// |-----------------------------------|--------------------------------------------------------|
 /// | `a IN (…) AND …`                   | a join, by DataFusion                                  |
-/// | `a NOT IN (…) AND …`               | a join that minds NULL, by DataFusion; of outer columns, `NOT EXISTS`  |
+/// | `a NOT IN (…) AND …`               | a join that minds NULL, by DataFusion; of outer columns, and of a constant, `NOT EXISTS`  |
 /// | `a IN (…) OR …`                    | a join that tells true from all else, by DataFusion    |
 /// | `a NOT IN (…) OR …`, `NOT (a IN (…) AND …)`, `(a IN (…)) IS NULL` | CASE of counts           |
 fn chosen(expr: Expr, schema: &DFSchema, place: Place) -> DataFusionResult<Expr> {
@@ -253,10 +258,12 @@ fn chosen(expr: Expr, schema: &DFSchema, place: Place) -> DataFusionResult<Expr>
         },
         Expr::InSubquery(list) => {
             // The join that minds NULL looks for it in all rows of the subquery, whichever belong to the row at hand.
-            let minds_null = place == Place::Conjunct && list.subquery.outer_ref_columns.is_empty();
+            // Without a column outside there is nothing to join by, and it minds none.
+            let is_alone = list.subquery.outer_ref_columns.is_empty();
+            let minds_null = place == Place::Conjunct && is_alone && list.expr.any_column_refs();
             if minds_null || (place != Place::Value && !list.negated) {
                 Ok(Expr::InSubquery(list))
-            } else if list.subquery.outer_ref_columns.is_empty() {
+            } else if is_alone && (place != Place::Conjunct || has_query(&list.expr)?) {
                 Ok(counted(Expr::InSubquery(list), schema)?.data)
             } else {
                 looked_for(list, schema, place)
@@ -268,9 +275,32 @@ fn chosen(expr: Expr, schema: &DFSchema, place: Place) -> DataFusionResult<Expr>
     }
 }
 
+/// The same of those conjuncts of a join that look for a constant: others are joins in themselves.
+fn constants_chosen(expr: Expr, schema: &DFSchema) -> DataFusionResult<Expr> {
+    let is_constant = |list: &InSubquery| {
+        list.negated && list.subquery.outer_ref_columns.is_empty() && !list.expr.any_column_refs()
+    };
+    match expr {
+        Expr::BinaryExpr(BinaryExpr {
+            left,
+            op: Operator::And,
+            right,
+        }) => Ok(constants_chosen(*left, schema)?.and(constants_chosen(*right, schema)?)),
+        Expr::InSubquery(list) if is_constant(&list) => {
+            chosen(Expr::InSubquery(list), schema, Place::Conjunct)
+        }
+        other => Ok(other),
+    }
+}
+
+/// Whether an expression has a subquery.
+fn has_query(expr: &Expr) -> DataFusionResult<bool> {
+    expr.exists(|part| Ok(query_of(part).is_some()))
+}
+
 /// Makes EXISTS of an IN whose rows belong to the row outside.
 fn looked_for(list: InSubquery, schema: &DFSchema, place: Place) -> DataFusionResult<Expr> {
-    let list = named_apart(list)?;
+    let list = named_apart(list, schema)?;
     let column = Expr::Column(Column::from(list.subquery.subquery.schema().qualified_field(0)));
     let is_equal = column.eq(outer(list.expr.as_ref().clone(), schema)?);
     let exists = |condition: Expr| -> DataFusionResult<Expr> {
@@ -290,8 +320,12 @@ fn looked_for(list: InSubquery, schema: &DFSchema, place: Place) -> DataFusionRe
 }
 
 /// Gives the column of a subquery a name that the statement outside does not have, so that it and a column
-/// outside are not taken for each other.
-fn named_apart(list: InSubquery) -> DataFusionResult<InSubquery> {
+/// outside are not taken for each other; and the type in which it is compared.
+fn named_apart(mut list: InSubquery, schema: &DFSchema) -> DataFusionResult<InSubquery> {
+    if literal_text(&list.expr).is_none() && !is_open(&list.expr) {
+        let (expr, subquery) = beside_subquery(*list.expr, Operator::Eq, list.subquery, schema)?;
+        (list.expr, list.subquery) = (Box::new(expr), subquery);
+    }
     let column = Expr::Column(Column::from(list.subquery.subquery.schema().qualified_field(0)));
     let plan = LogicalPlanBuilder::from(list.subquery.subquery.as_ref().clone())
         .project(vec![column.alias(format!("listed{HIDDEN}"))])?
@@ -316,7 +350,7 @@ pub(crate) fn counted(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transfo
                 expr,
                 subquery,
                 negated,
-            } = named_apart(list)?;
+            } = named_apart(list, schema)?;
             let subquery = run_once(subquery)?;
             let column = Expr::Column(Column::from(subquery.subquery.schema().qualified_field(0)));
             let is_equal = column.clone().eq(outer(expr.as_ref().clone(), schema)?);

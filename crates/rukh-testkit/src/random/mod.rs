@@ -13,6 +13,7 @@ mod case;
 mod change;
 mod computed;
 mod condition;
+mod mixed;
 mod query;
 mod schema;
 mod value;

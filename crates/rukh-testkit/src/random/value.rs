@@ -108,7 +108,20 @@ fn pool(ty: &DataType) -> Vec<&'static str> {
         DataType::Boolean => vec!["false", "true"],
         DataType::TinyInt => vec!["-128", "-1", "0", "1", "2", "3", "127"],
         DataType::SmallInt => vec!["-32768", "-1", "0", "1", "2", "255", "256", "32767"],
-        DataType::Integer => vec!["-2147483648", "-65536", "-1", "0", "1", "2", "3", "2147483647"],
+        DataType::Integer => {
+            // 16777217 is a number that REAL does not hold, as DOUBLE does not 9007199254740993.
+            vec![
+                "-2147483648",
+                "-65536",
+                "-1",
+                "0",
+                "1",
+                "2",
+                "3",
+                "16777217",
+                "2147483647",
+            ]
+        }
         DataType::BigInt => {
             vec![
                 "-9223372036854775808",
@@ -117,6 +130,7 @@ fn pool(ty: &DataType) -> Vec<&'static str> {
                 "1",
                 "2",
                 "4294967296",
+                "9007199254740993",
                 "9223372036854775807",
             ]
         }
@@ -142,6 +156,7 @@ fn pool(ty: &DataType) -> Vec<&'static str> {
                 "1e-300",
                 "0.1",
                 "1.5",
+                "9007199254740992",
                 "1e+300",
                 "Infinity",
                 "NaN",
