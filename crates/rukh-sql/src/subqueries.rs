@@ -11,6 +11,11 @@
 //! | `EXISTS (SELECT … FROM s …)` in a select list    | `(SELECT count(*) > 0 FROM s …)`              |
 //! | `x IN (SELECT c FROM s …)` in a select list      | CASE of such counts                          |
 //!
+//! What gives one row always, an aggregate of no groups, is no list: DataFusion would find no row where there is nothing to aggregate.
+//!
+//! | `x IN (SELECT max(c) FROM s WHERE s.k = t.k)`  | `x = (SELECT max(c) …)`; ANY and ALL alike    |
+//! | `EXISTS (SELECT max(c) FROM s WHERE s.k = t.k)` | true; with HAVING, whether that is            |
+//!
 //! The aggregate is computed for all keys of `s`, also for those that no row asks for. That there are several
 //! rows is an error only where the value is used, and therefore up to the function outside.
 
@@ -39,6 +44,8 @@ use crate::coercions::beside_subquery;
 use crate::once::{is_volatile, kept_rows};
 use crate::outer_columns::{free_columns, query_of};
 use crate::typed_casts::literal_text;
+use rukh_functions::functions::arithmetic::operator_of;
+
 use rukh_error::HIDDEN;
 use rukh_error::SqlError;
 
@@ -46,6 +53,16 @@ use rukh_error::SqlError;
 pub(crate) fn single_values(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
     let mut draws = 0;
     let mut computed = 0;
+    let plan = plan
+        .transform_up_with_subqueries(|node| {
+            let names = NamePreserver::new(&node);
+            node.map_expressions(|expr| {
+                let name = names.save(&expr);
+                let expr = expr.transform_up(of_only_row)?;
+                Ok(expr.update_data(|expr| name.restore(expr)))
+            })
+        })?
+        .data;
     let plan = plan
         .transform_up_with_subqueries(|node| computed_before(node, &mut computed))?
         .data;
@@ -78,6 +95,69 @@ pub(crate) fn single_values(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> 
         })
     })?;
     Ok(plan.data)
+}
+
+/// Makes a value of a list that is one row always, of columns outside.
+fn of_only_row(expr: Expr) -> DataFusionResult<Transformed<Expr>> {
+    let is_outer = |query: &Subquery| !query.outer_ref_columns.is_empty();
+    let is_only = |query: &Subquery| {
+        is_outer(query) && query.subquery.schema().fields().len() == 1 && has_certain_row(&query.subquery)
+    };
+    Ok(Transformed::yes(match expr {
+        Expr::Exists(exists) if is_outer(&exists.subquery) && has_certain_row(&exists.subquery.subquery) => {
+            lit(!exists.negated)
+        }
+        Expr::Exists(exists) if is_outer(&exists.subquery) => match having(&exists.subquery.subquery)? {
+            Some(condition) => {
+                let is_true = with_plan(exists.subquery, condition).is_true();
+                if exists.negated { not(is_true) } else { is_true }
+            }
+            None => return Ok(Transformed::no(Expr::Exists(exists))),
+        },
+        Expr::InSubquery(list) if is_only(&list.subquery) => {
+            let is_equal = (*list.expr).eq(Expr::ScalarSubquery(list.subquery));
+            if list.negated { not(is_equal) } else { is_equal }
+        }
+        Expr::SetComparison(comparison) if is_only(&comparison.subquery) => {
+            let value = Expr::ScalarSubquery(comparison.subquery);
+            binary_expr(*comparison.expr, comparison.op, value)
+        }
+        Expr::InSubquery(list) if is_outer(&list.subquery) => match having(&list.subquery.subquery)? {
+            Some(condition) => {
+                let value = without_having(&list.subquery.subquery)?;
+                let is_there = with_plan(list.subquery.clone(), condition).is_true();
+                let is_equal = (*list.expr).eq(with_plan(list.subquery, value));
+                let found = when(is_there, is_equal).otherwise(lit(false))?;
+                if list.negated { not(found) } else { found }
+            }
+            None => return Ok(Transformed::no(Expr::InSubquery(list))),
+        },
+        other => return Ok(Transformed::no(other)),
+    }))
+}
+
+/// Returns an aggregate without its HAVING.
+fn without_having(plan: &LogicalPlan) -> DataFusionResult<LogicalPlan> {
+    match plan {
+        LogicalPlan::Projection(projection) => LogicalPlanBuilder::from(without_having(&projection.input)?)
+            .project(projection.expr.clone())?
+            .build(),
+        LogicalPlan::Filter(filter) => Ok(filter.input.as_ref().clone()),
+        other => Ok(other.clone()),
+    }
+}
+
+/// Returns the HAVING of an aggregate of no groups as a query of its own; `None` of other queries.
+fn having(plan: &LogicalPlan) -> DataFusionResult<Option<LogicalPlan>> {
+    match plan {
+        LogicalPlan::Projection(projection) => having(&projection.input),
+        LogicalPlan::Filter(filter) if has_certain_row(&filter.input) => {
+            let plan = LogicalPlanBuilder::from(filter.input.as_ref().clone());
+            let condition = filter.predicate.clone().alias(format!("having{HIDDEN}"));
+            plan.project(vec![condition])?.build().map(Some)
+        }
+        _ => Ok(None),
+    }
 }
 
 /// Says of a subquery that stands for a value that it may have none, which DataFusion asks of its column alone:
@@ -260,15 +340,19 @@ fn chosen(expr: Expr, schema: &DFSchema, place: Place) -> DataFusionResult<Expr>
             // The join that minds NULL looks for it in all rows of the subquery, whichever belong to the row at hand.
             // Without a column outside there is nothing to join by, and it minds none.
             let is_alone = list.subquery.outer_ref_columns.is_empty();
-            let minds_null = place == Place::Conjunct && is_alone && list.expr.any_column_refs();
-            if minds_null || (place != Place::Value && !list.negated) {
+            let minds_null = place == Place::Conjunct && is_alone && stays_of_columns(&list.expr)?;
+            if minds_null || (place == Place::Conjunct && !list.negated) {
                 Ok(Expr::InSubquery(list))
+            } else if place == Place::Alternative && !list.negated {
+                // The join that tells true from all else knows its columns by name.
+                Ok(Expr::InSubquery(named_apart(list, schema)?))
             } else if is_alone && (place != Place::Conjunct || has_query(&list.expr)?) {
                 Ok(counted(Expr::InSubquery(list), schema)?.data)
             } else {
                 looked_for(list, schema, place)
             }
         }
+        Expr::SetComparison(comparison) if place != Place::Conjunct => compared(comparison, schema),
         other => Ok(other
             .map_children(|part| chosen(part, schema, Place::Value).map(Transformed::yes))?
             .data),
@@ -278,7 +362,9 @@ fn chosen(expr: Expr, schema: &DFSchema, place: Place) -> DataFusionResult<Expr>
 /// The same of those conjuncts of a join that look for a constant: others are joins in themselves.
 fn constants_chosen(expr: Expr, schema: &DFSchema) -> DataFusionResult<Expr> {
     let is_constant = |list: &InSubquery| {
-        list.negated && list.subquery.outer_ref_columns.is_empty() && !list.expr.any_column_refs()
+        list.negated
+            && list.subquery.outer_ref_columns.is_empty()
+            && !stays_of_columns(&list.expr).unwrap_or(false)
     };
     match expr {
         Expr::BinaryExpr(BinaryExpr {
@@ -291,6 +377,20 @@ fn constants_chosen(expr: Expr, schema: &DFSchema) -> DataFusionResult<Expr> {
         }
         other => Ok(other),
     }
+}
+
+/// Whether an expression is of columns, and is so when it has been simplified: a CASE may be a constant then.
+fn stays_of_columns(expr: &Expr) -> DataFusionResult<bool> {
+    let may_vanish = expr.exists(|part| {
+        Ok(match part {
+            Expr::Column(_) | Expr::Literal(..) | Expr::Cast(_) | Expr::BinaryExpr(_) | Expr::Negative(_) => {
+                false
+            }
+            Expr::ScalarFunction(call) => operator_of(&call.func).is_none(),
+            _ => true,
+        })
+    })?;
+    Ok(expr.any_column_refs() && !may_vanish)
 }
 
 /// Whether an expression has a subquery.

@@ -359,7 +359,21 @@ fn becomes_join(plan: &LogicalPlan, kind: Kind) -> bool {
         .with_need_handle_count_bug(kind == Kind::Value)
         .with_exists_sub_query(kind == Kind::Exists);
     let tried = plan.clone().rewrite(&mut pull_up);
-    tried.is_ok() && pull_up.can_pull_up && !filters_what_is_hidden(plan, false)
+    tried.is_ok()
+        && pull_up.can_pull_up
+        && !filters_what_is_hidden(plan, false)
+        && !has_namesakes(plan, pull_up.correlated_subquery_cols_map.values().flatten())
+}
+
+/// Whether columns of a query and those that its conditions on outer columns read have one name, and are of several tables: DataFusion pulls
+/// them up without the names of their tables, and takes one for the other.
+fn has_namesakes<'a>(plan: &LogicalPlan, read: impl Iterator<Item = &'a Column>) -> bool {
+    let mut columns: Vec<Column> = plan.schema().columns();
+    columns.extend(read.cloned());
+    columns.iter().any(|one| {
+        let is_namesake = |other: &&Column| other.name == one.name && other.relation != one.relation;
+        columns.iter().any(|other| is_namesake(&other))
+    })
 }
 
 /// Whether a condition on outer columns stands where DataFusion does not pull it up rightly: below a name, through which
