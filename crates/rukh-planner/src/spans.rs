@@ -21,6 +21,7 @@
 //! all their values, from the last on; behind a single prefix to as many intervals as fit. Spans may
 //! be too wide, never too narrow.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -299,7 +300,7 @@ impl SlotBox {
             return None;
         }
         let mut values = match &self.sets[at] {
-            Some(set) => values(slot.ty, set, options.small)?,
+            Some(set) => values(slot.ty, &in_keys(slot.ty, set), options.small)?,
             None => free_values(slot)?,
         };
         if values.len().saturating_mul(so_far) > options.budget || (values.len() > 1 && !options.expand) {
@@ -530,7 +531,18 @@ fn free_values(slot: &Slot) -> Option<Vec<Datum>> {
     values(slot.ty, &IntervalSet::everything(slot.nullable), 2)
 }
 
-/// How many values an interval has, if they can be written out.
+/// Returns the values of a set that keys have room for, where that leaves few: a CHAR(1) of a key is one byte.
+fn in_keys(ty: DataType, set: &IntervalSet) -> Cow<'_, IntervalSet> {
+    if ty != DataType::Char(1) {
+        return Cow::Borrowed(set);
+    }
+    let bytes = IntervalSet::between(Cut::Min, Cut::before(Datum::Text("\u{80}".to_string())));
+    let mut held = set.intersect(&bytes);
+    held.null = set.null;
+    Cow::Owned(held)
+}
+
+/// How many values an interval of an element has, if they can be written out.
 pub(crate) fn value_count(interval: &Interval, ty: DataType, small: usize) -> Option<usize> {
     if is_point(ty, interval) {
         return Some(1);
@@ -539,7 +551,7 @@ pub(crate) fn value_count(interval: &Interval, ty: DataType, small: usize) -> Op
         Some(count) => (count <= small as u128).then_some(count as usize),
         None => {
             let one = IntervalSet::from_intervals(vec![interval.clone()]);
-            values(ty, &one, small).map(|values| values.len())
+            values(ty, &in_keys(ty, &one), small).map(|values| values.len())
         }
     }
 }
