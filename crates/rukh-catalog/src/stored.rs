@@ -33,7 +33,8 @@ use serde::de::DeserializeOwned;
 /// | 8       | filters of columnar blocks; compression of tables                                 |
 /// | 9       | entries of former images in indexes; tables and indexes that share column families |
 /// | 10      | NUMERIC of up to 76 digits; precisions of timestamps                              |
-pub const FORMAT_VERSION: u32 = 10;
+/// | 11      | NaN among NUMERICs; CHAR(n) of more than n bytes in rows                          |
+pub const FORMAT_VERSION: u32 = 11;
 
 /// Key of the format version in the `catalog` column family.
 pub const FORMAT_KEY: &[u8] = b"format";

@@ -151,6 +151,9 @@ impl From<ValueError> for SqlError {
         let made = SqlError::statement(value_sqlstate(&error), error.to_string());
         match error {
             ValueError::WideForKey { .. } => made.with_hint("VARCHAR(n) holds n characters in keys, too."),
+            ValueError::NotFinite { value: "NaN", .. } => {
+                made.with_hint("NUMERIC, or NUMERIC(p,s) with p of 39 and more, holds NaN.")
+            }
             _ => made,
         }
     }
@@ -163,7 +166,7 @@ fn value_sqlstate(error: &ValueError) -> &'static str {
         | ValueError::FloatOverflow
         | ValueError::FloatUnderflow
         | ValueError::NumericOverflow { .. } => "22003",
-        ValueError::NotFinite => "0A000",
+        ValueError::NotFinite { .. } => "0A000",
         ValueError::DateTimeOutOfRange { .. } | ValueError::MomentOutOfRange { .. } => "22008",
         ValueError::DivisionByZero => "22012",
         ValueError::TooLong { .. } => "22001",

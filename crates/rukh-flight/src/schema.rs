@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use arrow_flight::{IpcMessage, SchemaAsIpc};
 use bytes::Bytes;
-use rukh::arrow::array::{RecordBatch, RecordBatchOptions};
+use rukh::arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
 use rukh::arrow::compute::cast;
-use rukh::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use rukh::arrow::datatypes::{DataType, Decimal256Type, Field, FieldRef, Schema, SchemaRef};
 use rukh::arrow::ipc::writer::IpcWriteOptions;
-use rukh::{Error, TYPE_KEY, data_type_of};
+use rukh::{Error, NUMERIC_NAN, TYPE_KEY, data_type_of};
 
 /// Where Flight SQL puts the name of a column's type.
 const TYPE_NAME: &str = "ARROW:FLIGHT:SQL:TYPE_NAME";
@@ -53,8 +53,24 @@ pub(crate) fn fit(batch: RecordBatch, told: &SchemaRef) -> Result<RecordBatch, E
         false => cast(array, field.data_type()).map_err(|_| changed()),
     });
     let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    if columns.iter().any(has_nan) {
+        let message = "NaN of type numeric has no form in Arrow";
+        return Err(Error::unsupported(message).with_hint("Cast it to double precision."));
+    }
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(told.clone(), columns, &options).map_err(|error| broken(&error))
+}
+
+/// Whether a column has a NUMERIC, or an array of them, that is NaN.
+fn has_nan(column: &ArrayRef) -> bool {
+    match column.data_type() {
+        DataType::Decimal256(..) => {
+            let mut values = column.as_primitive::<Decimal256Type>().iter();
+            values.any(|value| value == Some(NUMERIC_NAN))
+        }
+        DataType::List(_) => has_nan(column.as_list::<i32>().values()),
+        _ => false,
+    }
 }
 
 fn changed() -> Error {

@@ -21,7 +21,7 @@ use rukh_keys::{DataType, Datum, NUMERIC_HALF, NumericParts};
 use crate::casts::numbers::converted;
 use crate::forms::array_text::array_text;
 use crate::forms::interval_text::{interval_texts, is_interval};
-use crate::forms::numerics::{self, datum_of, overflow, parts_of, unscaled_of_form};
+use crate::forms::numerics::{self, datum_of, is_nan, overflow, parts_of, unscaled_of_form};
 use crate::types::{arrow_type, data_type_of_arrow};
 use rukh_error::SqlError;
 
@@ -209,8 +209,9 @@ fn rescaled_datums(array: &ArrayRef, ty: &DataType) -> Result<Vec<Datum>, SqlErr
             .map(Datum::Decimal),
         _ => parts.map(|parts| Datum::Numeric(parts.to_form())),
     };
-    let datums = parts.into_iter().map(|parts| match parts {
+    let datums = parts.into_iter().enumerate().map(|(row, parts)| match parts {
         None => Ok(Datum::Null),
+        Some(None) if is_nan(array, row) => Ok(ty.parse_text("NaN")?),
         Some(parts) => datum(parts).ok_or_else(|| overflow(ty)),
     });
     datums.collect()

@@ -44,10 +44,10 @@ pub fn real_to_decimal(value: f32, precision: u8, scale: u8) -> Result<i128, Val
     digits_to_decimal(&format!("{value:.5e}"), precision, scale)
 }
 
-/// NaN and infinities are no decimals.
 fn digits_to_decimal(digits: &str, precision: u8, scale: u8) -> Result<i128, ValueError> {
     match (DataType::Decimal { precision, scale }).parse_text(digits) {
         Ok(Datum::Decimal(value)) => Ok(value),
+        Err(error @ ValueError::NotFinite { value: "NaN", .. }) => Err(error),
         _ => Err(ValueError::NumericOverflow { precision, scale }),
     }
 }
@@ -84,7 +84,12 @@ mod tests {
         assert_eq!(real_to_decimal(100_001.5, 10, 0), Ok(100_002));
         let overflow = |precision, scale| Err(ValueError::NumericOverflow { precision, scale });
         assert_eq!(double_to_decimal(1e8, 10, 2), overflow(10, 2));
-        assert_eq!(double_to_decimal(f64::NAN, 38, 9), overflow(38, 9));
+        let ty = DataType::Decimal {
+            precision: 38,
+            scale: 9,
+        };
+        let nan = ValueError::NotFinite { value: "NaN", ty };
+        assert_eq!(double_to_decimal(f64::NAN, 38, 9), Err(nan));
         assert_eq!(real_to_decimal(f32::NEG_INFINITY, 38, 9), overflow(38, 9));
     }
 }

@@ -7,7 +7,7 @@ use crate::calendar::{DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_M
 use crate::datum::{Datum, DatumRef, canonical_float};
 use crate::error::ValueError;
 use crate::layout::{Form, KeyLayout, Salt, Slot};
-use crate::numeric::NumericParts;
+use crate::numeric::{NUMERIC_NAN, NumericParts};
 use crate::types::{DataType, decimal_max, has_more_characters, time_unit};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -281,7 +281,8 @@ pub(crate) fn exceeds_limit(ty: &DataType, datum: &DatumRef<'_>) -> bool {
         (DataType::Numeric { precision, scale }, DatumRef::Numeric(form)) => {
             let digits = precision.saturating_sub(*scale);
             let parts = NumericParts::of_form(form);
-            parts.is_none_or(|parts| !parts.fits(digits) || parts.rounded(*scale) != Some(parts))
+            *form != NUMERIC_NAN.as_slice()
+                && parts.is_none_or(|parts| !parts.fits(digits) || parts.rounded(*scale) != Some(parts))
         }
         _ => false,
     }

@@ -40,9 +40,14 @@ pub enum ValueError {
         /// The digits after the point.
         scale: u8,
     },
-    /// A text is NaN or an infinity, which decimals do not hold (0A000).
-    #[error("NaN and infinity are not supported in type numeric")]
-    NotFinite,
+    /// A value is an infinity, which no decimals hold, or NaN, which those of up to 38 digits do not (0A000).
+    #[error("{value} is not supported in type {}", .ty.postgres_name())]
+    NotFinite {
+        /// `NaN` or `infinity`.
+        value: &'static str,
+        /// The type.
+        ty: DataType,
+    },
     /// A date or time is well formed, but a field of it or the whole is out of range (22008).
     #[error("date/time field value out of range: \"{value}\"")]
     DateTimeOutOfRange {

@@ -4,7 +4,7 @@ use crate::calendar::DAY_MICROS;
 use crate::datetime::{Failure, Parts, parse as parse_datetime};
 use crate::datum::Datum;
 use crate::error::ValueError;
-use crate::numeric::form_of_digits;
+use crate::numeric::{NUMERIC_NAN, form_of_digits};
 use crate::types::{DataType, decimal_max};
 
 impl DataType {
@@ -22,7 +22,7 @@ impl DataType {
     /// | TIMESTAMP WITH TIME ZONE | the same with `Z` or `+02:00`; without a zone it is UTC      |
     /// | UUID                     | any case, with or without hyphens or braces                 |
     /// | CHAR, VARCHAR            | the text itself                                             |
-    /// | NUMERIC                  | as DECIMAL                                                   |
+    /// | NUMERIC                  | as DECIMAL, and `NaN`                                        |
     /// | BINARY, VARBINARY        | `\x00ff`, or text with `\\` and `\ooo`                       |
     ///
     /// The SQL word NULL is text like any other.
@@ -140,13 +140,18 @@ impl DataType {
 
     fn no_number(&self, text: &str) -> ValueError {
         let word = text.trim().trim_start_matches(['-', '+']).to_ascii_lowercase();
-        match ["nan", "inf", "infinity"].contains(&word.as_str()) {
-            true => ValueError::NotFinite,
-            false => self.syntax(text),
-        }
+        let value = match word.as_str() {
+            "nan" if text.trim().len() == word.len() => "NaN",
+            "inf" | "infinity" => "infinity",
+            _ => return self.syntax(text),
+        };
+        ValueError::NotFinite { value, ty: *self }
     }
 
     fn parse_numeric(&self, text: &str, precision: u8, scale: u8) -> Result<Vec<u8>, ValueError> {
+        if text.trim().eq_ignore_ascii_case("nan") {
+            return Ok(NUMERIC_NAN.to_vec());
+        }
         let number = DecimalText::parse(text.trim()).ok_or_else(|| self.no_number(text))?;
         let form = form_of_digits(number.negative, &number.digits, number.exponent, scale);
         form.ok_or(ValueError::NumericOverflow { precision, scale })

@@ -61,7 +61,7 @@ pub use hash::hash_datum;
 pub use interval::Interval;
 pub use layout::{Field, KeyColumn, KeyLayout, Salt, SortOrder};
 pub use mask::{Candidate, MaskedCompare};
-pub use numeric::{NUMERIC_HALF, NumericParts};
+pub use numeric::{NUMERIC_HALF, NUMERIC_NAN, NumericParts};
 pub use range::{Edge, KeyRange, Span};
 pub use successor::prefix_successor;
 pub use types::DataType;

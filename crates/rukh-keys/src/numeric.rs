@@ -13,9 +13,10 @@
 //! | `1.5`   | `c1 03 64`    |
 //! | `100`   | `c2 02`       |
 //! | `-1`    | `3e fd`       |
+//! | `NaN`   | `d8`          |
 //!
 //! The form is as short as the number: a byte, and one for each two digits. Byte strings from `d4` on and below `2c` are left
-//! for what has no digits.
+//! for what has no digits: NaN is `d8`, behind all numbers.
 
 use std::cmp::Ordering;
 use std::fmt::{self, Write};
@@ -25,6 +26,9 @@ pub const NUMERIC_HALF: u8 = 38;
 
 /// Digits of base 100 in half a number.
 const PAIRS: usize = NUMERIC_HALF as usize / 2;
+
+/// The form of NaN, which is equal to itself and greater than all numbers.
+pub const NUMERIC_NAN: [u8; 1] = [0xd8];
 
 /// Ten to the power of the digits of half a number.
 const HALF: u128 = 10_u128.pow(NUMERIC_HALF as u32);
@@ -130,7 +134,7 @@ impl NumericParts {
         form
     }
 
-    /// Reads a form; `None` of any other bytes.
+    /// Reads the form of a number; `None` of any other bytes, and of NaN.
     pub fn of_form(form: &[u8]) -> Option<NumericParts> {
         let (first, negative) = match form.first()? {
             &ZERO if form.len() == 1 => return NumericParts::new(false, 0, 0),
@@ -155,6 +159,11 @@ impl NumericParts {
             return None;
         }
         NumericParts::new(negative, number_of(&pairs[..PAIRS]), number_of(&pairs[PAIRS..]))
+    }
+
+    /// Whether bytes are the form of a number, or of NaN.
+    pub fn is_form(form: &[u8]) -> bool {
+        form == NUMERIC_NAN || NumericParts::of_form(form).is_some()
     }
 
     /// Writes it with at least `scale` digits after the point, and as many more as it has.
@@ -276,6 +285,8 @@ mod tests {
         assert_eq!(form("-1"), [0x3e, 0xfd]);
         assert_eq!(form("1e-38"), [0xae, 0x02]);
         assert_eq!(form("99e36"), [0xd3, 0xc6]);
+        assert_eq!(form(" nan "), NUMERIC_NAN);
+        assert!(form(&"9".repeat(38)).as_slice() < NUMERIC_NAN.as_slice());
     }
 
     #[test]

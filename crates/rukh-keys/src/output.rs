@@ -2,7 +2,7 @@
 
 use crate::calendar::{civil_from_days, split_timestamp};
 use crate::datum::Datum;
-use crate::numeric::NumericParts;
+use crate::numeric::{NUMERIC_NAN, NumericParts};
 use crate::types::DataType;
 use std::fmt::{self, Write};
 
@@ -71,6 +71,7 @@ impl DataType {
 pub(crate) fn write_numeric(form: &[u8], scale: u8, out: &mut impl Write) -> fmt::Result {
     match NumericParts::of_form(form) {
         Some(parts) => parts.write(scale, out),
+        None if form == NUMERIC_NAN => out.write_str("NaN"),
         None => write_hex(form, out),
     }
 }

@@ -5,7 +5,7 @@
 use crate::calendar::{DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN};
 use crate::datum::{Datum, canonical_float};
 use crate::error::ValueError;
-use crate::numeric::{NUMERIC_HALF, NumericParts};
+use crate::numeric::{NUMERIC_HALF, NUMERIC_NAN, NumericParts};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -215,7 +215,7 @@ impl DataType {
     /// | REAL            | rounded to an `f32`; too large or too small is out of range           |
     /// | REAL, DOUBLE    | `-0` becomes `0`                                                      |
     /// | DECIMAL         | at most `precision` digits                                            |
-    /// | NUMERIC         | rounded to `scale` digits after the point, half away from zero; at most `precision` digits |
+    /// | NUMERIC         | rounded to `scale` digits after the point, half away from zero; at most `precision` digits, or NaN |
     /// | TIME(p)         | rounded to `p` digits, half up                                        |
     /// | TIMESTAMP(p)    | rounded to `p` digits, half away from 2000, as in PostgreSQL          |
     /// | CHAR(n)         | trailing blanks cut, at most `n` bytes, no NUL character              |
@@ -332,6 +332,9 @@ fn check_decimal(value: i128, precision: u8, scale: u8) -> Result<Datum, ValueEr
 }
 
 fn check_numeric(form: Vec<u8>, precision: u8, scale: u8) -> Result<Datum, ValueError> {
+    if form == NUMERIC_NAN {
+        return Ok(Datum::Numeric(form));
+    }
     let parts = NumericParts::of_form(&form).and_then(|parts| parts.rounded(scale));
     match parts.filter(|parts| parts.fits(precision.saturating_sub(scale))) {
         Some(_) if scale == NUMERIC_HALF => Ok(Datum::Numeric(form)),

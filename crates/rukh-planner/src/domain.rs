@@ -17,7 +17,7 @@
 //! Cuts are canonical: where a value has a next one, a cut after the value is written as the cut
 //! before the next, and the cuts at the ends of the domain are [`Cut::Min`] and [`Cut::Max`].
 
-use rukh_keys::{DAY_MICROS, DataType, Datum, NUMERIC_HALF, NumericParts};
+use rukh_keys::{DAY_MICROS, DataType, Datum, NUMERIC_HALF, NUMERIC_NAN, NumericParts};
 
 use crate::interval::{Cut, Interval, IntervalSet};
 use crate::predicate::CompareOp;
@@ -80,6 +80,9 @@ pub(crate) fn place(ty: DataType, constant: &Value<'_>) -> Option<Place> {
         (_, Value::Text(text)) if ty.is_text() => place_text(ty, text),
         (_, Value::Bytes(bytes)) if ty.is_bytes() => Some(place_bytes(ty, bytes)),
         (_, Value::Float(value)) => place_by_float(ty, *value),
+        (_, Value::NaN) if ty.is_integer() || matches!(ty, DataType::Decimal { .. }) => {
+            Some(Place::between(Cut::Max))
+        }
         (DataType::Numeric { .. }, _) => place_numeric(ty, constant),
         (_, Value::Numeric(parts)) => place_among_decimals(ty, *parts),
         _ => place_decimal(ty, constant.as_decimal()?),
@@ -221,12 +224,18 @@ fn place_decimal(ty: DataType, (value, scale): (i128, u8)) -> Option<Place> {
     })
 }
 
-/// Places an exact number among those of a NUMERIC; what has too many digits before the point is beyond all of them.
+/// Places an exact number among those of a NUMERIC; what has too many digits before the point is beyond all of them, but for NaN.
 fn place_numeric(ty: DataType, constant: &Value<'_>) -> Option<Place> {
     let DataType::Numeric { precision, scale } = ty else {
         return None;
     };
-    let beyond = |negative| Place::between(if negative { Cut::Min } else { Cut::Max });
+    let beyond = |negative| Place::between(if negative { Cut::Min } else { Cut::before(nan()) });
+    if let Value::NaN = constant {
+        return Some(Place {
+            less: Cut::before(nan()),
+            not_greater: Cut::Max,
+        });
+    }
     let Some(parts) = constant.as_numeric() else {
         return constant.as_decimal().map(|(value, _)| beyond(value < 0));
     };
@@ -469,7 +478,7 @@ pub(crate) fn cut_before(ty: DataType, datum: &Datum) -> Cut {
         Datum::Bytes(bytes) => bytes_cut(ty, bytes, false),
         Datum::Uuid(bytes) if *bytes == [0; 16] => Cut::Min,
         Datum::Float(value) if *value == f64::NEG_INFINITY => Cut::Min,
-        Datum::Numeric(_) if *datum == end_of_numerics(ty, true) => Cut::Min,
+        Datum::Numeric(_) if *datum == least_numeric(ty) => Cut::Min,
         Datum::Numeric(_) => Cut::before(datum.clone()),
         Datum::Uuid(_) | Datum::Float(_) => Cut::before(datum.clone()),
         other => ordinal(ty, other).map_or(Cut::Max, |at| cut_at(ty, at)),
@@ -486,27 +495,32 @@ pub(crate) fn cut_after(ty: DataType, datum: &Datum) -> Cut {
             None => Cut::Max,
         },
         Datum::Float(value) if value.is_nan() => Cut::Max,
-        Datum::Numeric(_) if *datum == end_of_numerics(ty, false) => Cut::Max,
+        Datum::Numeric(form) if *form == NUMERIC_NAN => Cut::Max,
         Datum::Float(_) | Datum::Numeric(_) => Cut::after(datum.clone()),
         other => ordinal(ty, other).map_or(Cut::Max, |at| cut_at(ty, at.saturating_add(1))),
     }
 }
 
-/// Returns the smallest or the greatest value of a NUMERIC.
-fn end_of_numerics(ty: DataType, smallest: bool) -> Datum {
+/// NaN of a NUMERIC, its greatest value.
+fn nan() -> Datum {
+    Datum::Numeric(NUMERIC_NAN.to_vec())
+}
+
+/// Returns the smallest value of a NUMERIC.
+fn least_numeric(ty: DataType) -> Datum {
     let DataType::Numeric { precision, scale } = ty else {
         return Datum::Null;
     };
     let nines = |digits: u8| power_of_ten(digits).unsigned_abs() - 1;
     let fraction = nines(scale) * power_of_ten(NUMERIC_HALF.saturating_sub(scale)).unsigned_abs();
-    let parts = NumericParts::new(smallest, nines(precision.saturating_sub(scale)), fraction);
+    let parts = NumericParts::new(true, nines(precision.saturating_sub(scale)), fraction);
     parts.map_or(Datum::Null, |parts| Datum::Numeric(parts.to_form()))
 }
 
 /// Returns the smallest value of a type.
 fn min_value(ty: DataType) -> Datum {
     match ty {
-        DataType::Numeric { .. } => end_of_numerics(ty, true),
+        DataType::Numeric { .. } => least_numeric(ty),
         DataType::Real | DataType::Double => Datum::Float(f64::NEG_INFINITY),
         DataType::Uuid => Datum::Uuid([0; 16]),
         DataType::Char(_) | DataType::Varchar(_) => Datum::Text(String::new()),

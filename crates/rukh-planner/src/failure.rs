@@ -92,7 +92,11 @@ fn check_float(function: &Function, operand: f64, k: f64, result: f64) -> Result
 }
 
 fn is_nan(value: &Value<'_>) -> bool {
-    matches!(value, Value::Float(value) if value.is_nan())
+    match value {
+        Value::Float(value) => value.is_nan(),
+        Value::NaN => true,
+        _ => false,
+    }
 }
 
 /// Whether a function gives the beginning of something; that of the first day of the calendar counts as in it.

@@ -11,7 +11,7 @@
 
 use std::borrow::Cow;
 
-use rukh_keys::{DAY_MICROS, DataType, Datum, civil_from_days, days_from_civil, hash_datum};
+use rukh_keys::{DAY_MICROS, DataType, Datum, NUMERIC_NAN, civil_from_days, days_from_civil, hash_datum};
 
 use crate::domain::{self, Place, bytes_prefix, first_not, from_ordinal, text_cut, text_prefix};
 use crate::interval::{Cut, IntervalSet};
@@ -450,6 +450,7 @@ fn hash_of<'a>(value: &Value<'_>, bytes: u8) -> Option<Value<'a>> {
         Value::Int(value) => Datum::Int(i64::try_from(*value).ok()?),
         Value::Decimal(value, _) => Datum::Decimal(*value),
         Value::Numeric(parts) => Datum::Numeric(parts.to_form()),
+        Value::NaN => Datum::Numeric(NUMERIC_NAN.to_vec()),
         Value::Float(value) => Datum::Float(*value),
         Value::Date(days) => Datum::Date(i32::try_from(*days).ok()?),
         Value::Time(micros) => Datum::Time(*micros),

@@ -16,7 +16,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use rukh_keys::{DAY_MICROS, DataType, Datum, NUMERIC_HALF, NumericParts, decimal_to_double};
+use rukh_keys::{DAY_MICROS, DataType, Datum, NUMERIC_HALF, NUMERIC_NAN, NumericParts, decimal_to_double};
 
 /// A value with all that its type says about it.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub(crate) enum Value<'a> {
     /// Unscaled value and scale.
     Decimal(i128, u8),
     Numeric(NumericParts),
+    /// That of a NUMERIC.
+    NaN,
     Float(f64),
     /// Days since 1970, of any size.
     Date(i128),
@@ -47,6 +49,7 @@ impl<'a> Value<'a> {
             (Datum::Boolean(value), DataType::Boolean) => Value::Boolean(*value),
             (Datum::Int(value), ty) if ty.is_integer() => Value::Int(i128::from(*value)),
             (Datum::Decimal(value), DataType::Decimal { scale, .. }) => Value::Decimal(*value, scale),
+            (Datum::Numeric(form), DataType::Numeric { .. }) if *form == NUMERIC_NAN => Value::NaN,
             (Datum::Numeric(form), DataType::Numeric { .. }) => Value::Numeric(NumericParts::of_form(form)?),
             (Datum::Float(value), ty) if ty.is_float() => Value::Float(*value),
             (Datum::Date(days), DataType::Date) => Value::Date(i128::from(*days)),
@@ -69,6 +72,7 @@ impl<'a> Value<'a> {
             Value::Int(value) => Value::Int(value),
             Value::Decimal(value, scale) => Value::Decimal(value, scale),
             Value::Numeric(parts) => Value::Numeric(parts),
+            Value::NaN => Value::NaN,
             Value::Float(value) => Value::Float(value),
             Value::Date(days) => Value::Date(days),
             Value::Time(micros) => Value::Time(micros),
@@ -89,6 +93,7 @@ impl<'a> Value<'a> {
             Value::Int(value) => Some(*value as f64),
             Value::Decimal(value, scale) => Some(decimal_to_double(*value, *scale)),
             Value::Numeric(parts) => Some(parts.to_double()),
+            Value::NaN => Some(f64::NAN),
             Value::Float(value) => Some(*value),
             _ => None,
         }
@@ -130,6 +135,9 @@ pub(crate) fn compare(left: &Value<'_>, right: &Value<'_>) -> Option<Ordering> {
         (Boolean(a), Boolean(b)) => a.cmp(b),
         (Int(a), Int(b)) => a.cmp(b),
         (Float(_), _) | (_, Float(_)) => compare_floats(left.as_float()?, right.as_float()?),
+        (NaN, NaN) => Ordering::Equal,
+        (NaN, Int(_) | Decimal(..) | Numeric(_)) => Ordering::Greater,
+        (Int(_) | Decimal(..) | Numeric(_), NaN) => Ordering::Less,
         (Int(_) | Decimal(..), Int(_) | Decimal(..)) => {
             compare_decimals(left.as_decimal()?, right.as_decimal()?)
         }
@@ -221,6 +229,7 @@ fn reading_type(target: DataType, text: &str) -> Option<DataType> {
             precision: 38,
             scale: scale_of_text(text, DECIMAL_SCALE_MAX)?,
         }),
+        DataType::Numeric { .. } if text.trim().eq_ignore_ascii_case("nan") => Some(DataType::NUMERIC),
         DataType::Numeric { .. } => scale_of_text(text, NUMERIC_HALF).map(|_| DataType::NUMERIC),
         DataType::Binary(_) => Some(DataType::Varbinary(None)),
         ty if ty.is_integer() => Some(DataType::BigInt),

@@ -29,12 +29,12 @@ use datafusion::logical_expr::type_coercion::binary::{
 use datafusion::logical_expr::type_coercion::functions::{UDFCoercionExt, fields_with_udf};
 use datafusion::logical_expr::{
     Between, BinaryExpr, Expr, ExprSchemable, Join, Like, Limit, LogicalPlan, LogicalPlanBuilder, Operator,
-    Subquery, WindowFrameBound, WindowFrameUnits,
+    Subquery, Values, WindowFrameBound, WindowFrameUnits,
 };
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::optimizer::analyzer::type_coercion::{TypeCoercion, TypeCoercionRewriter};
 use rukh_error::SqlError;
-use rukh_functions::casts::numbers::double_of;
+use rukh_functions::casts::numbers::cast_number;
 use rukh_functions::casts::table::Kind;
 use rukh_functions::signatures::overloaded::{kind, operand_type};
 use rukh_functions::signatures::resolve::common;
@@ -216,8 +216,33 @@ pub(crate) fn coerced_node(node: LogicalPlan) -> DataFusionResult<Transformed<Lo
                 input,
             })
         }
+        LogicalPlan::Values(values) => LogicalPlan::Values(of_values(values)?),
         other => return Ok(Transformed::no(other)),
     }))
+}
+
+/// Gives the cells of each column the type that they have in common; of some it has become another since VALUES was built.
+fn of_values(mut values: Values) -> DataFusionResult<Values> {
+    let none = DFSchema::empty();
+    let mut fields = Vec::new();
+    for (at, field) in values.schema.fields().iter().enumerate() {
+        let cells = || values.values.iter().filter_map(|row| row.get(at));
+        let types = cells().map(|cell| cell.get_type(&none));
+        let types = types.collect::<DataFusionResult<Vec<_>>>()?;
+        let ty = match types.iter().all(|ty| ty == field.data_type()) {
+            true => field.data_type().clone(),
+            false => unified(cells(), &none)?.unwrap_or_else(|| field.data_type().clone()),
+        };
+        for row in &mut values.values {
+            if let Some(cell) = row.get_mut(at) {
+                *cell = converted(std::mem::take(cell), &ty, &none)?;
+            }
+        }
+        fields.push(field.as_ref().clone().with_data_type(ty));
+    }
+    let metadata = values.schema.metadata().clone();
+    values.schema = Arc::new(DFSchema::from_unqualified_fields(fields.into(), metadata)?);
+    Ok(values)
 }
 
 /// Returns how many rows a count of LIMIT or OFFSET means: numbers are rounded.
@@ -293,10 +318,10 @@ pub(crate) fn converted(expr: Expr, ty: &ArrowType, schema: &DFSchema) -> DataFu
             Expr::Literal(..) => Ok(Expr::Literal(ScalarValue::try_from(ty)?, None)),
             expr => expr.cast_to(ty, schema),
         },
-        ArrowType::Decimal128(..) | ArrowType::Decimal256(..) if *ty == ArrowType::Float64 => {
-            Ok(double_of(&expr, schema))
-        }
-        _ => expr.cast_to(ty, schema),
+        _ => match cast_number(&expr, ty, schema) {
+            Some(own) => Ok(own),
+            None => expr.cast_to(ty, schema),
+        },
     }
 }
 

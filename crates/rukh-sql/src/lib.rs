@@ -149,6 +149,7 @@ pub use rukh_functions::forms::array_text::{
     array_of_dimensions, array_text, dimensions as array_dimensions, elements as array_elements,
 };
 pub use rukh_functions::forms::binary;
+pub use rukh_functions::forms::numerics::NAN as NUMERIC_NAN;
 pub use rukh_functions::scalars::parameters_of_array;
 pub use rukh_functions::types::{TYPE_KEY, arrow_type, data_type_of};
 pub use rukh_keys::Interval;

@@ -50,6 +50,7 @@ use rukh_functions::casts::numbers::{cast_number, double_of};
 use rukh_functions::casts::read::read_interval;
 use rukh_functions::casts::table::Kind;
 use rukh_functions::casts::texts::{cast_to_text, concatenated, is_text};
+use rukh_functions::forms::numerics::NAN;
 use rukh_functions::functions::arithmetic::{checked, checked_function};
 use rukh_functions::functions::declared::declared_as;
 use rukh_functions::functions::exact::{exact_call, exact_operator};
@@ -129,8 +130,8 @@ fn text_of_char(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     is_char.then(|| declared_as(cast.expr.as_ref().clone(), &DataType::Varchar(None)))
 }
 
-/// Returns the type of what an expression chooses one of, where Arrow's does not tell it: UUIDs, CHAR(n) of one length; texts
-/// where only some are such CHARs. A literal beside UUIDs is one, and a text beside CHARs.
+/// Returns the type of what an expression chooses one of, where Arrow's does not tell it: UUIDs, CHAR(n) and VARCHAR(n) of one
+/// length; texts where only some are such CHARs. A literal beside UUIDs is one, and a text beside CHARs.
 fn chosen_type(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
     let values: Vec<&Expr> = match expr {
         Expr::Case(case) => {
@@ -160,7 +161,7 @@ fn chosen_type(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
     }
     let is_char = |ty: &DataType| matches!(ty, DataType::Char(_));
     match types.iter().all(|(ty, _)| ty == first) {
-        true => is_char(first).then_some(*first),
+        true => matches!(first, DataType::Char(_) | DataType::Varchar(Some(_))).then_some(*first),
         false => of_values().any(is_char).then_some(DataType::Varchar(None)),
     }
 }
@@ -624,10 +625,14 @@ fn alike(values: Vec<Expr>, schema: &DFSchema) -> DataFusionResult<(Vec<Expr>, b
     ))
 }
 
-/// Returns `-f` as a difference: DataFusion turns round the sign of NaN, too, which then is less than all floats.
+/// Returns `-f` of a float or NUMERIC as a difference: DataFusion turns round the sign of NaN, too, which then is less than all numbers.
 fn negated_float(float: &Expr, schema: &DFSchema) -> Option<Expr> {
     let zero = match float.get_type(schema).ok()? {
+        _ if matches!(float, Expr::Literal(ScalarValue::Decimal256(Some(NAN), ..), _)) => {
+            return Some(float.clone());
+        }
         _ if matches!(float, Expr::Literal(..)) => return None,
+        ty @ ArrowType::Decimal256(..) => ScalarValue::new_zero(&ty).ok()?,
         ArrowType::Float32 => ScalarValue::Float32(Some(-0.0)),
         ArrowType::Float64 => ScalarValue::Float64(Some(-0.0)),
         _ => return None,

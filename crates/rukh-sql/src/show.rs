@@ -9,7 +9,7 @@ use rukh_catalog::{
     Sequence, Table, View,
 };
 use rukh_engine::{BuildPhase, BuildProgress, ColumnarDebt, EngineError};
-use rukh_keys::{DataType, Datum, SortOrder};
+use rukh_keys::{DataType, Datum, NUMERIC_NAN, SortOrder};
 
 use crate::ddl::{lifetime_sql, ttl_sql};
 use crate::sequences::default_of;
@@ -472,6 +472,7 @@ fn constant(datum: &Datum, ty: &DataType) -> String {
     let text = ty.format_text(datum);
     match datum {
         Datum::Null => "NULL".to_string(),
+        Datum::Numeric(form) if *form == NUMERIC_NAN => quoted_string(&text),
         Datum::Int(_) | Datum::Decimal(_) | Datum::Numeric(_) => text,
         Datum::Bytes(_) => format!("x'{}'", text.trim_start_matches("\\x")),
         _ => quoted_string(&text),

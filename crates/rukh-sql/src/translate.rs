@@ -9,7 +9,7 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{InList, Like, Placeholder};
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
 use rukh_catalog::{KeyExpr, Table};
-use rukh_keys::{DAY_MICROS, DataType, Datum};
+use rukh_keys::{DAY_MICROS, DataType, Datum, NUMERIC_NAN};
 use rukh_planner::{
     CompareOp, Constant, Function, IndexExpression, OpaquePredicate, Operand, Predicate, TermId, TermKind,
 };
@@ -651,7 +651,8 @@ fn micros_of(value: &ScalarValue) -> Option<i64> {
 
 fn is_number(constant: &Constant) -> bool {
     match constant.datum {
-        Datum::Int(_) | Datum::Decimal(_) | Datum::Numeric(_) => true,
+        Datum::Int(_) | Datum::Decimal(_) => true,
+        Datum::Numeric(ref form) => *form != NUMERIC_NAN,
         Datum::Float(value) => value.is_finite(),
         _ => false,
     }

@@ -5,12 +5,15 @@
 //!
 //! 1. their texts are equal; or
 //! 2. in a column of CHAR, they differ by blanks at the end: PostgreSQL pads, Rukh does not; or
-//! 3. in a column of decimals or floats, they are the same number: `1.50` and `1.5`; or
+//! 3. in a column of decimals or floats, they are the same number: `1.50` and `1.5`; of a decimal with more
+//!    than 38 digits after the point, which PostgreSQL gives, as many count; or
 //! 4. in a column of floats, they differ by less than a trillionth of their size: sums of floats
-//!    depend on the order of the rows. PostgreSQL's avg of integers is a decimal, Rukh's a float.
+//!    depend on the order of the rows.
 
 use std::cmp::Ordering;
 use std::fmt;
+
+use rukh::DataType;
 
 /// How the values of a column are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +94,11 @@ fn same_value(kind: ColumnKind, pair: (&Option<String>, &Option<String>)) -> boo
         || match kind {
             ColumnKind::Exact => false,
             ColumnKind::Char => value.trim_end_matches(' ') == expected.trim_end_matches(' '),
-            ColumnKind::Decimal => plain_decimal(value) == plain_decimal(expected),
+            ColumnKind::Decimal => {
+                let all_digits = plain_decimal(value) == plain_decimal(expected);
+                all_digits
+                    || cut_decimal(expected).is_some_and(|cut| plain_decimal(value) == plain_decimal(&cut))
+            }
             ColumnKind::Float => same_float(value, expected),
         }
 }
@@ -102,6 +109,16 @@ fn plain_decimal(text: &str) -> &str {
         true => text.trim_end_matches('0').trim_end_matches('.'),
         false => text,
     }
+}
+
+/// A decimal of more than 38 digits after the point, rounded to as many.
+fn cut_decimal(text: &str) -> Option<String> {
+    let (_, fraction) = text.split_once('.')?;
+    if fraction.len() <= 38 {
+        return None;
+    }
+    let datum = DataType::NUMERIC.parse_text(text).ok()?;
+    Some(DataType::NUMERIC.format_text(&datum))
 }
 
 fn same_float(value: &str, expected: &str) -> bool {
@@ -183,6 +200,9 @@ mod tests {
     fn values_are_compared_by_the_kind_of_their_column() {
         assert!(same(ColumnKind::Decimal, &["1.5"], &["1.50"], true));
         assert!(!same(ColumnKind::Exact, &["1.5"], &["1.50"], true));
+        let (all, cut) = (format!("0.{:038}5", 1), format!("0.{:038}", 2));
+        assert!(same(ColumnKind::Decimal, &[&cut], &[&all], true));
+        assert!(!same(ColumnKind::Decimal, &["0"], &[&all], true));
         assert!(same(ColumnKind::Char, &["a"], &["a  "], true));
         assert!(same(ColumnKind::Float, &["0.30000000000000004"], &["0.3"], true));
         assert!(!same(ColumnKind::Float, &["0.3001"], &["0.3"], true));

@@ -131,21 +131,9 @@ const KNOWN: &[(&str, &str, &str, &str)] = &[
         "numbers have 38 digits before and after the point",
     ),
     (
-        "real",
-        "numeric",
-        "1e-40",
-        "numbers have 38 digits before and after the point",
-    ),
-    (
         "double precision",
         "numeric",
         "1e300",
-        "numbers have 38 digits before and after the point",
-    ),
-    (
-        "double precision",
-        "numeric",
-        "5e-324",
         "numbers have 38 digits before and after the point",
     ),
     (

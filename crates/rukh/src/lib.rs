@@ -92,6 +92,7 @@ pub use rukh_kv::{Backup, raise_descriptor_limit};
 /// A parameter: a datum with its type.
 pub use rukh_sql::Constant as Value;
 pub use rukh_sql::Interval;
+pub use rukh_sql::NUMERIC_NAN;
 #[doc(hidden)]
 pub use rukh_sql::check_coercions;
 pub use rukh_sql::{

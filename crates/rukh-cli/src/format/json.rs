@@ -15,8 +15,9 @@
 
 use std::io::{self, Write};
 
+use rukh::NUMERIC_NAN;
 use rukh::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use rukh::arrow::datatypes::{DataType, Float32Type, Float64Type, SchemaRef};
+use rukh::arrow::datatypes::{DataType, Decimal256Type, Float32Type, Float64Type, SchemaRef};
 
 use super::time::Spelling;
 use super::{RowWriter, value};
@@ -127,6 +128,7 @@ fn is_json_number(column: &dyn Array, row: usize) -> bool {
     match column.data_type() {
         DataType::Float32 => column.as_primitive::<Float32Type>().value(row).is_finite(),
         DataType::Float64 => column.as_primitive::<Float64Type>().value(row).is_finite(),
+        DataType::Decimal256(..) => column.as_primitive::<Decimal256Type>().value(row) != NUMERIC_NAN,
         data_type => data_type.is_numeric(),
     }
 }

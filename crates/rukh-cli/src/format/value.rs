@@ -15,6 +15,7 @@
 use std::borrow::Cow;
 use std::io;
 
+use rukh::NUMERIC_NAN;
 use rukh::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use rukh::arrow::compute::cast;
 use rukh::arrow::datatypes::*;
@@ -107,6 +108,9 @@ fn write_integer(column: &dyn Array, row: usize, out: &mut String) -> bool {
         DataType::Decimal32(..) => scaled!(Decimal32Type),
         DataType::Decimal64(..) => scaled!(Decimal64Type),
         DataType::Decimal128(..) => scaled!(Decimal128Type),
+        DataType::Decimal256(..) if column.as_primitive::<Decimal256Type>().value(row) == NUMERIC_NAN => {
+            "NaN".to_string()
+        }
         // A NUMERIC without digits shows those that it has.
         DataType::Decimal256(76, 38) => {
             let text = scaled!(Decimal256Type);

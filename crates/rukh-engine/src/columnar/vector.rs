@@ -268,9 +268,9 @@ pub(crate) fn bytes_datum<'a>(ty: &DataType, bytes: &'a [u8]) -> Result<DatumRef
             let uuid = bytes.try_into();
             DatumRef::Uuid(uuid.map_err(|_| BlockError::Invalid("a UUID of another length"))?)
         }
-        DataType::Numeric { .. } => match NumericParts::of_form(bytes) {
-            Some(_) => DatumRef::Numeric(Cow::Borrowed(bytes)),
-            None => return Err(BlockError::Invalid("a NUMERIC of another form")),
+        DataType::Numeric { .. } => match NumericParts::is_form(bytes) {
+            true => DatumRef::Numeric(Cow::Borrowed(bytes)),
+            false => return Err(BlockError::Invalid("a NUMERIC of another form")),
         },
         ty if ty.is_text() => {
             let text =

@@ -383,9 +383,9 @@ fn variable_bytes<'d>(ty: &DataType, datum: &'d Datum) -> Result<&'d [u8], Value
         Datum::Null => Ok(&[]),
         Datum::Text(text) if ty.is_text() => Ok(text.as_bytes()),
         Datum::Bytes(bytes) if ty.is_bytes() => Ok(bytes),
-        Datum::Numeric(form) if matches!(ty, DataType::Numeric { .. }) => match NumericParts::of_form(form) {
-            Some(_) => Ok(form),
-            None => Err(mismatch(ty, datum)),
+        Datum::Numeric(form) if matches!(ty, DataType::Numeric { .. }) => match NumericParts::is_form(form) {
+            true => Ok(form),
+            false => Err(mismatch(ty, datum)),
         },
         other => Err(mismatch(ty, other)),
     }
@@ -435,7 +435,7 @@ fn write_fixed(ty: &DataType, datum: &Datum, out: &mut [u8]) -> Result<(), Value
 #[inline]
 fn read_variable<'a>(ty: &DataType, slot: usize, bytes: &'a [u8]) -> Result<DatumRef<'a>, RowDecodeError> {
     if let DataType::Numeric { .. } = ty {
-        let form = NumericParts::of_form(bytes).map(|_| DatumRef::Numeric(Cow::Borrowed(bytes)));
+        let form = NumericParts::is_form(bytes).then_some(DatumRef::Numeric(Cow::Borrowed(bytes)));
         return form.ok_or(RowDecodeError::InvalidValue { slot, ty: *ty });
     }
     if !ty.is_text() {

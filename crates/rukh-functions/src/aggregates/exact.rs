@@ -1,4 +1,7 @@
-//! Means, variances and standard deviations of integers and decimals, which are NUMERIC, exact to the digits that PostgreSQL gives.
+//! Means, variances and standard deviations of integers and decimals, which are NUMERIC, exact to the digits that PostgreSQL gives; and
+//! sums of NUMERICs.
+//!
+//! What is told of values one of which is NaN is NaN.
 //!
 //! Sums of 128 bits (256 of NUMERICs) and of any size for squares take rows back that leave a frame. Of floats and intervals these
 //! aggregates are those of `floats`.
@@ -22,8 +25,8 @@ use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF, Signature,
-    Volatility,
+    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF, SetMonotonicity,
+    Signature, Volatility,
 };
 use num_bigint::BigInt;
 use rukh_error::SqlError;
@@ -31,6 +34,7 @@ use rukh_keys::{DataType, NUMERIC_HALF};
 
 use crate::aggregates::recomputed::sliding;
 use crate::forms::intervals::INTERVAL;
+use crate::forms::numerics::NAN;
 use crate::functions::undefined::undefined_function;
 use crate::numbers::Number;
 use crate::signatures::overloaded::{INT2_DIGITS, INT4_DIGITS, INT8_DIGITS};
@@ -42,14 +46,15 @@ pub fn aggregates(of_floats: Vec<Arc<AggregateUDF>>) -> Vec<Arc<AggregateUDF>> {
         let measure = MEASURES.iter().find(|(name, _)| *name == usual.name());
         match measure {
             None => usual,
-            Some((_, measure)) => Arc::new(AggregateUDF::from(Exact {
-                usual,
-                measure: *measure,
-                signature: Signature::user_defined(Volatility::Immutable),
-            })),
+            Some((_, measure)) => measure.beside(usual),
         }
     };
     of_floats.into_iter().map(exact).collect()
+}
+
+/// Returns `sum`, which is `usual` but of NUMERICs.
+pub fn total(usual: Arc<AggregateUDF>) -> Arc<AggregateUDF> {
+    Measure::Total.beside(usual)
 }
 
 const MEASURES: [(&str, Measure); 5] = [
@@ -63,20 +68,79 @@ const MEASURES: [(&str, Measure); 5] = [
 /// What is told of the values of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Measure {
+    /// Of NUMERICs only.
+    Total,
     Mean,
-    Variance { of_sample: bool },
-    Deviation { of_sample: bool },
+    Variance {
+        of_sample: bool,
+    },
+    Deviation {
+        of_sample: bool,
+    },
 }
 
 impl Measure {
+    /// Returns the aggregate that is `usual` where values are not told of here.
+    fn beside(self, usual: Arc<AggregateUDF>) -> Arc<AggregateUDF> {
+        Arc::new(AggregateUDF::from(Exact {
+            usual,
+            measure: self,
+            signature: Signature::user_defined(Volatility::Immutable),
+        }))
+    }
+
+    /// Returns the type of the values that are told of if it is done here.
+    fn of_exact(self, fields: &[FieldRef]) -> Option<&ArrowType> {
+        match fields {
+            [field] if self.is_exact(field.data_type()) => Some(field.data_type()),
+            _ => None,
+        }
+    }
+
+    fn is_exact(self, ty: &ArrowType) -> bool {
+        match (self, ty) {
+            (_, ArrowType::Decimal256(..)) => true,
+            (Measure::Total, _) => false,
+            (_, ty) => ty.is_signed_integer() || matches!(ty, ArrowType::Decimal128(..)),
+        }
+    }
+
+    /// Whether there are values enough.
+    fn is_told_of(self, count: u64) -> bool {
+        let of_sample = matches!(
+            self,
+            Measure::Variance { of_sample: true } | Measure::Deviation { of_sample: true }
+        );
+        count > u64::from(of_sample)
+    }
+
+    fn is_linear(self) -> bool {
+        matches!(self, Measure::Total | Measure::Mean)
+    }
+
+    fn result_type(self, ty: &ArrowType) -> ArrowType {
+        match self {
+            Measure::Total => match ty {
+                ArrowType::Decimal256(precision, scale) => {
+                    let wider = precision.saturating_add(10).min(DECIMAL256_MAX_PRECISION);
+                    ArrowType::Decimal256(wider, *scale)
+                }
+                other => other.clone(),
+            },
+            _ => arrow_type(&DataType::NUMERIC),
+        }
+    }
+
     /// Returns the measure of `count` values by their sum and the sum of their squares.
-    fn of(self, count: u64, sum: &Number, squares: impl FnOnce() -> Number) -> DataFusionResult<ScalarValue> {
-        let least = match self {
-            Measure::Variance { of_sample: true } | Measure::Deviation { of_sample: true } => 2,
-            _ => 1,
-        };
+    fn of(
+        self,
+        count: u64,
+        sum: &Number,
+        squares: impl FnOnce() -> Number,
+    ) -> DataFusionResult<Option<Number>> {
         let value = match self {
-            _ if count < least => None,
+            _ if !self.is_told_of(count) => None,
+            Measure::Total => Some(sum.clone()),
             Measure::Mean => Some(
                 sum.divided_by(&Number::of_i128(i128::from(count), 0))
                     .map_err(external)?,
@@ -86,7 +150,7 @@ impl Measure {
                 Some(Number::variance(sum, &squares(), count, of_sample).deviation())
             }
         };
-        numeric(value.as_ref())
+        Ok(value)
     }
 }
 
@@ -94,32 +158,18 @@ fn external(error: SqlError) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 
-fn result_type() -> ArrowType {
-    arrow_type(&DataType::NUMERIC)
-}
-
-/// Returns a number as NUMERIC.
-fn numeric(number: Option<&Number>) -> DataFusionResult<ScalarValue> {
-    let ArrowType::Decimal256(precision, scale) = result_type() else {
+/// Returns a value of a type; `None` is NaN if `is_nan`, and NULL if not.
+fn numeric(number: Option<&Number>, is_nan: bool, ty: &ArrowType) -> DataFusionResult<ScalarValue> {
+    let ArrowType::Decimal256(precision, scale) = ty else {
         return Err(DataFusionError::Internal("NUMERIC has 256 bits".to_string()));
     };
-    let value = number
-        .map(|number| number.to_i256(scale))
-        .transpose()
-        .map_err(external)?;
-    Ok(ScalarValue::Decimal256(value, precision, scale))
-}
-
-/// Whether it is integers or decimals that are told of.
-fn is_exact(ty: &ArrowType) -> bool {
-    ty.is_signed_integer() || matches!(ty, ArrowType::Decimal128(..) | ArrowType::Decimal256(..))
-}
-
-fn of_exact(fields: &[FieldRef]) -> Option<&ArrowType> {
-    match fields {
-        [field] if is_exact(field.data_type()) => Some(field.data_type()),
-        _ => None,
-    }
+    let value = number.map(|number| number.to_i256(*scale));
+    let value = value.transpose().map_err(external)?;
+    Ok(ScalarValue::Decimal256(
+        value.or(is_nan.then_some(NAN)),
+        *precision,
+        *scale,
+    ))
 }
 
 fn scale_of(ty: &ArrowType) -> i8 {
@@ -172,16 +222,15 @@ impl AggregateUDFImpl for Exact {
 
     fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
         match types {
-            [ty] if is_exact(ty) => Ok(result_type()),
+            [ty] if self.measure.is_exact(ty) => Ok(self.measure.result_type(ty)),
             _ => self.usual.return_type(types),
         }
     }
 
     fn accumulator(&self, arguments: AccumulatorArgs<'_>) -> DataFusionResult<Box<dyn Accumulator>> {
-        let Some(ty) = of_exact(arguments.expr_fields) else {
+        let Some(ty) = self.measure.of_exact(arguments.expr_fields) else {
             return self.usual.accumulator(arguments);
         };
-        let scale = scale_of(ty);
         if arguments.is_distinct {
             return Ok(Box::new(Distinct {
                 measure: self.measure,
@@ -189,10 +238,10 @@ impl AggregateUDFImpl for Exact {
                 seen: HashSet::new(),
             }));
         }
-        Ok(match (self.measure, ty) {
-            (Measure::Mean, ArrowType::Decimal256(..)) => Box::new(Mean::<Decimal256Type>::new(scale)),
-            (Measure::Mean, _) => Box::new(Mean::<Decimal128Type>::new(scale)),
-            (measure, _) => Box::new(Spread::new(measure, scale)),
+        Ok(match ty {
+            _ if !self.measure.is_linear() => Box::new(Spread::new(self.measure, ty)),
+            ArrowType::Decimal256(..) => Box::new(Mean::<Decimal256Type>::new(self.measure, ty)),
+            _ => Box::new(Mean::<Decimal128Type>::new(self.measure, ty)),
         })
     }
 
@@ -200,14 +249,15 @@ impl AggregateUDFImpl for Exact {
         &self,
         arguments: AccumulatorArgs<'_>,
     ) -> DataFusionResult<Box<dyn Accumulator>> {
-        match of_exact(arguments.expr_fields) {
+        match self.measure.of_exact(arguments.expr_fields) {
             Some(_) => self.accumulator(arguments),
+            None if self.measure == Measure::Total => self.usual.create_sliding_accumulator(arguments),
             None => sliding(&self.usual, arguments),
         }
     }
 
     fn state_fields(&self, arguments: StateFieldsArgs<'_>) -> DataFusionResult<Vec<FieldRef>> {
-        let Some(ty) = of_exact(arguments.input_fields) else {
+        let Some(ty) = self.measure.of_exact(arguments.input_fields) else {
             return self.usual.state_fields(arguments);
         };
         let field = |part: &str, ty: ArrowType| {
@@ -218,19 +268,22 @@ impl AggregateUDFImpl for Exact {
             return Ok(vec![field("values", ArrowType::List(Arc::new(values)))]);
         }
         Ok(match self.measure {
-            Measure::Mean => vec![field("count", ArrowType::UInt64), field("sum", sum_type(ty))],
+            Measure::Total | Measure::Mean => {
+                vec![field("count", ArrowType::UInt64), field("sum", sum_type(ty))]
+            }
             _ => vec![
                 field("count", ArrowType::UInt64),
                 field("sum", ArrowType::Binary),
                 field("squares", ArrowType::Binary),
                 field("digits", ArrowType::Int64),
+                field("nans", ArrowType::UInt64),
             ],
         })
     }
 
     fn groups_accumulator_supported(&self, arguments: AccumulatorArgs<'_>) -> bool {
-        match of_exact(arguments.expr_fields) {
-            Some(_) => self.measure == Measure::Mean && !arguments.is_distinct,
+        match self.measure.of_exact(arguments.expr_fields) {
+            Some(_) => self.measure.is_linear() && !arguments.is_distinct,
             None => self.usual.groups_accumulator_supported(arguments),
         }
     }
@@ -239,18 +292,21 @@ impl AggregateUDFImpl for Exact {
         &self,
         arguments: AccumulatorArgs<'_>,
     ) -> DataFusionResult<Box<dyn GroupsAccumulator>> {
-        let Some(ty) = of_exact(arguments.expr_fields) else {
+        let Some(ty) = self.measure.of_exact(arguments.expr_fields) else {
             return self.usual.create_groups_accumulator(arguments);
         };
-        let scale = scale_of(ty);
         Ok(match ty {
-            ArrowType::Decimal256(..) => Box::new(Means::<Decimal256Type>::new(scale)),
-            _ => Box::new(Means::<Decimal128Type>::new(scale)),
+            ArrowType::Decimal256(..) => Box::new(Means::<Decimal256Type>::new(self.measure, ty)),
+            _ => Box::new(Means::<Decimal128Type>::new(self.measure, ty)),
         })
     }
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {
         AggregateOrderSensitivity::Insensitive
+    }
+
+    fn set_monotonicity(&self, ty: &ArrowType) -> SetMonotonicity {
+        self.usual.inner().set_monotonicity(ty)
     }
 
     fn reverse_expr(&self) -> ReversedUDAF {
@@ -269,17 +325,34 @@ fn sum_type(ty: &ArrowType) -> ArrowType {
 /// Decimals of one width.
 trait Digits: DecimalType + std::fmt::Debug {
     fn number(value: Self::Native, scale: i8) -> Number;
+
+    /// NaN, which is added to no other; 0 where there is none.
+    const NAN: Self::Native;
+
+    fn is_nan(value: Self::Native) -> bool;
 }
 
 impl Digits for Decimal128Type {
+    const NAN: i128 = 0;
+
     fn number(value: i128, scale: i8) -> Number {
         Number::of_i128(value, scale)
+    }
+
+    fn is_nan(_: i128) -> bool {
+        false
     }
 }
 
 impl Digits for Decimal256Type {
+    const NAN: i256 = NAN;
+
     fn number(value: i256, scale: i8) -> Number {
         Number::of_i256(value, scale)
+    }
+
+    fn is_nan(value: i256) -> bool {
+        value == NAN
     }
 }
 
@@ -287,32 +360,37 @@ fn too_large() -> DataFusionError {
     external(SqlError::statement("22003", "numeric field overflow"))
 }
 
-/// The mean of rows, some of which may leave again.
+/// The sum or mean of rows, some of which may leave again.
 #[derive(Debug)]
 struct Mean<T: Digits> {
+    measure: Measure,
+    result: ArrowType,
     scale: i8,
     count: u64,
+    /// How many values are NaN; the sum is that of the others.
+    nans: u64,
     sum: T::Native,
 }
 
 impl<T: Digits> Mean<T> {
-    fn new(scale: i8) -> Self {
+    fn new(measure: Measure, ty: &ArrowType) -> Self {
         Mean {
-            scale,
+            measure,
+            result: measure.result_type(ty),
+            scale: scale_of(ty),
             count: 0,
+            nans: 0,
             sum: T::Native::ZERO,
         }
     }
 
     fn add(&mut self, value: T::Native) -> DataFusionResult<()> {
+        if T::is_nan(value) {
+            self.nans = self.nans.saturating_add(1);
+            return Ok(());
+        }
         self.sum = self.sum.add_checked(value).map_err(|_| too_large())?;
         Ok(())
-    }
-
-    fn sum_array(&self) -> DataFusionResult<PrimitiveArray<T>> {
-        let sum = (self.count > 0).then_some(self.sum);
-        let sum: PrimitiveArray<T> = std::iter::once(sum).collect();
-        Ok(sum.with_precision_and_scale(T::MAX_PRECISION, self.scale)?)
     }
 }
 
@@ -332,7 +410,10 @@ impl<T: Digits> Accumulator for Mean<T> {
             let present = values.len().saturating_sub(values.null_count());
             self.count = self.count.saturating_sub(present as u64);
             for value in values.as_primitive::<T>().iter().flatten() {
-                self.sum = self.sum.sub_checked(value).map_err(|_| too_large())?;
+                match T::is_nan(value) {
+                    true => self.nans = self.nans.saturating_sub(1),
+                    false => self.sum = self.sum.sub_checked(value).map_err(|_| too_large())?,
+                }
             }
         }
         Ok(())
@@ -343,8 +424,12 @@ impl<T: Digits> Accumulator for Mean<T> {
     }
 
     fn evaluate(&mut self) -> DataFusionResult<ScalarValue> {
+        if self.nans > 0 {
+            return numeric(None, true, &self.result);
+        }
         let sum = T::number(self.sum, self.scale);
-        Measure::Mean.of(self.count, &sum, || sum.clone())
+        let value = self.measure.of(self.count, &sum, || sum.clone())?;
+        numeric(value.as_ref(), false, &self.result)
     }
 
     fn size(&self) -> usize {
@@ -352,9 +437,15 @@ impl<T: Digits> Accumulator for Mean<T> {
     }
 
     fn state(&mut self) -> DataFusionResult<Vec<ScalarValue>> {
+        let sum = match self.nans {
+            0 => self.sum,
+            _ => T::NAN,
+        };
+        let sum: PrimitiveArray<T> = std::iter::once((self.count > 0).then_some(sum)).collect();
+        let sum = sum.with_precision_and_scale(T::MAX_PRECISION, self.scale)?;
         Ok(vec![
             ScalarValue::UInt64(Some(self.count)),
-            ScalarValue::try_from_array(&self.sum_array()?, 0)?,
+            ScalarValue::try_from_array(&sum, 0)?,
         ])
     }
 
@@ -370,17 +461,22 @@ impl<T: Digits> Accumulator for Mean<T> {
     }
 }
 
-/// The means of groups.
+/// The sums or means of groups.
 struct Means<T: Digits> {
+    measure: Measure,
+    result: ArrowType,
     scale: i8,
     counts: Vec<u64>,
+    /// NaN stays what it is.
     sums: Vec<T::Native>,
 }
 
 impl<T: Digits> Means<T> {
-    fn new(scale: i8) -> Self {
+    fn new(measure: Measure, ty: &ArrowType) -> Self {
         Means {
-            scale,
+            measure,
+            result: measure.result_type(ty),
+            scale: scale_of(ty),
             counts: Vec::new(),
             sums: Vec::new(),
         }
@@ -393,7 +489,12 @@ impl<T: Digits> Means<T> {
 
     fn add(&mut self, group: usize, count: u64, value: T::Native) -> DataFusionResult<()> {
         self.counts[group] = self.counts[group].saturating_add(count);
-        self.sums[group] = self.sums[group].add_checked(value).map_err(|_| too_large())?;
+        let sum = &mut self.sums[group];
+        if T::is_nan(value) || T::is_nan(*sum) {
+            *sum = T::NAN;
+            return Ok(());
+        }
+        *sum = sum.add_checked(value).map_err(|_| too_large())?;
         Ok(())
     }
 
@@ -429,18 +530,21 @@ impl<T: Digits> GroupsAccumulator for Means<T> {
             emit.take_needed(&mut self.counts),
             emit.take_needed(&mut self.sums),
         );
-        let ArrowType::Decimal256(precision, scale) = result_type() else {
+        let ArrowType::Decimal256(precision, scale) = self.result else {
             return Err(DataFusionError::Internal("NUMERIC has 256 bits".to_string()));
         };
-        let means = counts.into_iter().zip(sums).map(|(count, sum)| {
-            let mean = (count > 0)
-                .then(|| T::number(sum, self.scale).divided_by(&Number::of_i128(i128::from(count), 0)));
-            mean.transpose()?.map(|mean| mean.to_i256(scale)).transpose()
+        let results = counts.into_iter().zip(sums).map(|(count, sum)| {
+            if T::is_nan(sum) {
+                return Ok(Some(NAN));
+            }
+            let sum = T::number(sum, self.scale);
+            let result = self.measure.of(count, &sum, || sum.clone())?;
+            result
+                .map(|result| result.to_i256(scale).map_err(external))
+                .transpose()
         });
-        let means = means
-            .collect::<Result<Decimal256Array, SqlError>>()
-            .map_err(external)?;
-        Ok(Arc::new(means.with_precision_and_scale(precision, scale)?))
+        let results = results.collect::<DataFusionResult<Decimal256Array>>()?;
+        Ok(Arc::new(results.with_precision_and_scale(precision, scale)?))
     }
 
     fn state(&mut self, emit: EmitTo) -> DataFusionResult<Vec<ArrayRef>> {
@@ -555,24 +659,30 @@ fn values_of(array: &ArrayRef) -> Vec<i256> {
 #[derive(Debug)]
 struct Spread {
     measure: Measure,
+    result: ArrowType,
     scale: i8,
     /// Most digits after the point that a value has shown.
     digits: i64,
     count: u64,
+    /// How many values are NaN; the sums are those of the others.
+    nans: u64,
     sum: Sum,
     squares: Sum,
 }
 
 impl Spread {
-    fn new(measure: Measure, scale: i8) -> Self {
+    fn new(measure: Measure, ty: &ArrowType) -> Self {
+        let scale = scale_of(ty);
         Spread {
             measure,
+            result: measure.result_type(ty),
             scale,
             digits: match scale.unsigned_abs() {
                 NUMERIC_HALF => 0,
                 digits => i64::from(digits),
             },
             count: 0,
+            nans: 0,
             sum: Sum::default(),
             squares: Sum::default(),
         }
@@ -580,14 +690,19 @@ impl Spread {
 
     /// Adds a value, or takes it away.
     fn add(&mut self, value: i256, is_taken: bool) {
+        let count = |count: u64| match is_taken {
+            false => count.saturating_add(1),
+            true => count.saturating_sub(1),
+        };
+        self.count = count(self.count);
+        if value == NAN {
+            self.nans = count(self.nans);
+            return;
+        }
         // A NUMERIC without digits shows those that it has.
         if self.scale.unsigned_abs() == NUMERIC_HALF {
             self.digits = self.digits.max(Number::of_i256(value, self.scale).scale());
         }
-        self.count = match is_taken {
-            false => self.count.saturating_add(1),
-            true => self.count.saturating_sub(1),
-        };
         self.sum.add_product(value, i256::ONE, is_taken);
         self.squares.add_product(value, value, is_taken);
     }
@@ -615,13 +730,17 @@ impl Accumulator for Spread {
     }
 
     fn evaluate(&mut self) -> DataFusionResult<ScalarValue> {
+        if self.nans > 0 && self.measure.is_told_of(self.count) {
+            return numeric(None, true, &self.result);
+        }
         let scale = i64::from(self.scale);
         let sum = Number::new(self.sum.total(), scale).rounded(self.digits);
         let squares = || {
             let squares = Number::new(self.squares.total(), scale.saturating_mul(2));
             squares.rounded(self.digits.saturating_mul(2))
         };
-        self.measure.of(self.count, &sum, squares)
+        let value = self.measure.of(self.count, &sum, squares)?;
+        numeric(value.as_ref(), false, &self.result)
     }
 
     fn size(&self) -> usize {
@@ -638,19 +757,20 @@ impl Accumulator for Spread {
             bytes(&self.sum),
             bytes(&self.squares),
             ScalarValue::Int64(Some(self.digits)),
+            ScalarValue::UInt64(Some(self.nans)),
         ])
     }
 
     #[expect(clippy::arithmetic_side_effects, reason = "numbers of any size")]
     fn merge_batch(&mut self, states: &[ArrayRef]) -> DataFusionResult<()> {
-        let [counts, sums, squares, digits] = states else {
+        let [counts, sums, squares, digits, nans] = states else {
             return Err(DataFusionError::Internal(
-                "a variance has four states".to_string(),
+                "a variance has five states".to_string(),
             ));
         };
-        for count in counts.as_primitive::<UInt64Type>().iter().flatten() {
-            self.count = self.count.saturating_add(count);
-        }
+        let total = |counts: &ArrayRef| counts.as_primitive::<UInt64Type>().iter().flatten().sum::<u64>();
+        self.count = self.count.saturating_add(total(counts));
+        self.nans = self.nans.saturating_add(total(nans));
         let digits = digits.as_primitive::<Int64Type>().iter().flatten().max();
         self.digits = self.digits.max(digits.unwrap_or_default());
         let total = |states: &ArrayRef| -> BigInt {
@@ -678,7 +798,7 @@ impl Accumulator for Distinct {
     }
 
     fn evaluate(&mut self) -> DataFusionResult<ScalarValue> {
-        let mut spread = Spread::new(self.measure, scale_of(&self.ty));
+        let mut spread = Spread::new(self.measure, &self.ty);
         self.seen.iter().for_each(|value| spread.add(*value, false));
         spread.evaluate()
     }

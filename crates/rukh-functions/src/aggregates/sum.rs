@@ -4,6 +4,7 @@
 //! |-----------------------|-------------------------------------|--------------------------------------------------|
 //! | SMALLINT, INTEGER     | BIGINT, begins anew at the other end | BIGINT; 22003 where it does not hold the sum     |
 //! | BIGINT                | the same                            | NUMERIC                                          |
+//! | NUMERIC               | begins anew at the other end        | 22003 where it does not hold the sum, and NaN, see `exact` |
 //! | floats                | infinite, NaN with a sign           | 22003 where it overflows, NaN without one; over a frame that moves it is computed anew |
 //! | intervals             | none                                | an interval                                      |
 
@@ -32,6 +33,7 @@ use datafusion::logical_expr::{
 };
 use rukh_keys::ValueError;
 
+use crate::aggregates::exact;
 use crate::aggregates::intervals::{self, are_intervals};
 use crate::aggregates::recomputed::Recomputed;
 use crate::forms::intervals::INTERVAL;
@@ -41,7 +43,7 @@ use rukh_error::SqlError;
 
 /// Returns the aggregate that replaces DataFusion's.
 pub fn sum() -> Arc<AggregateUDF> {
-    let usual = sum_udaf();
+    let usual = exact::total(sum_udaf());
     let signature = Signature::user_defined(Volatility::Immutable);
     Arc::new(AggregateUDF::from(Sum { usual, signature }))
 }

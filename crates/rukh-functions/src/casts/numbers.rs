@@ -2,9 +2,10 @@
 //!
 //! | cast                     | Arrow                                  | here                             |
 //! |--------------------------|----------------------------------------|----------------------------------|
-//! | NUMERIC                  | as a DECIMAL of 76 digits              | as DECIMAL                       |
+//! | NUMERIC                  | as a DECIMAL of 76 digits              | as DECIMAL, and of NaN NaN, or 0A000 where the type has none |
 //! | DECIMAL to DOUBLE, REAL  | divides, and is one bit off at times   | the nearest float                |
 //! | DOUBLE, REAL to DECIMAL  | the exact number, rounded              | 15 or 6 digits of it, rounded    |
+//! | NUMERIC to integers      | cut                                    | rounded, 0A000 of NaN            |
 //! | text to DECIMAL          | digits and a point                     | exponents, too                   |
 //! | DOUBLE to REAL, too large| Infinity                               | error 22003                      |
 //! | DOUBLE to REAL, too small| 0                                      | error 22003                      |
@@ -19,6 +20,7 @@ use datafusion::arrow::array::{
 use datafusion::arrow::compute::cast_with_options;
 use datafusion::arrow::datatypes::{
     DataType as ArrowType, Decimal128Type, Decimal256Type, Field, FieldRef, Float32Type, Float64Type,
+    Int64Type, i256,
 };
 use datafusion::common::format::DEFAULT_CAST_OPTIONS;
 use datafusion::common::{DFSchema, ScalarValue};
@@ -29,12 +31,14 @@ use datafusion::logical_expr::{
     Signature, Volatility, cast,
 };
 use rukh_keys::{
-    DataType, Datum, NumericParts, decimal_to_double, decimal_to_real, double_to_decimal, real_to_decimal,
+    DataType, Datum, NumericParts, ValueError, decimal_to_double, decimal_to_real, double_to_decimal,
+    real_to_decimal,
 };
 
 use crate::casts::texts::is_text;
-use crate::forms::numerics::{overflow, parts_of, unscaled_of_form};
+use crate::forms::numerics::{NAN, is_nan, overflow, parts_of, unscaled_of_form, with_nan, without_nan};
 use crate::scalars::texts;
+use crate::types::data_type_of_arrow;
 use rukh_error::SqlError;
 
 /// Returns a cast to a type that gives what PostgreSQL's gives; `None` where DataFusion's does.
@@ -70,6 +74,8 @@ fn is_own(from: &ArrowType, to: &ArrowType) -> bool {
     match (from, to) {
         (ArrowType::Decimal128(_, scale), ArrowType::Float32 | ArrowType::Float64) => *scale >= 0,
         (ArrowType::Decimal256(..), ArrowType::Float32 | ArrowType::Float64) => true,
+        (ArrowType::Decimal256(..), ArrowType::Decimal128(..) | ArrowType::Decimal256(..)) => from != to,
+        (ArrowType::Decimal256(..), to) if to.is_signed_integer() => true,
         (ArrowType::Float64, ArrowType::Float32) => true,
         (from, ArrowType::Decimal128(_, scale) | ArrowType::Decimal256(_, scale)) => {
             *scale >= 0 && (matches!(from, ArrowType::Float32 | ArrowType::Float64) || is_text(from))
@@ -96,6 +102,22 @@ pub fn converted(values: &ArrayRef, to: &ArrowType) -> Result<Option<ArrayRef>, 
             let reals: Float32Array = decimals.unary(|value| decimal_to_real(value, scale.unsigned_abs()));
             Arc::new(reals)
         }
+        (ArrowType::Decimal256(..), ArrowType::Decimal128(precision, scale)) => {
+            if without_nan(values).is_some() {
+                return Err(not_finite(*precision, *scale));
+            }
+            return Ok(None);
+        }
+        (ArrowType::Decimal256(..), ArrowType::Decimal256(..)) => match without_nan(values) {
+            None => return Ok(None),
+            Some(finite) => {
+                let numbers = cast_with_options(&finite, to, &DEFAULT_CAST_OPTIONS);
+                with_nan(&numbers.map_err(DataFusionError::from)?, |row| {
+                    is_nan(values, row)
+                })
+            }
+        },
+        (ArrowType::Decimal256(_, scale), to) if to.is_signed_integer() => integers(values, *scale, to)?,
         (ArrowType::Decimal256(_, scale), to) => {
             let numerics = values.as_primitive::<Decimal256Type>();
             let double = |value| parts_of(value, *scale).map_or(f64::NAN, NumericParts::to_double);
@@ -123,6 +145,12 @@ pub fn converted(values: &ArrayRef, to: &ArrowType) -> Result<Option<ArrayRef>, 
     }))
 }
 
+/// Returns the error of NaN as a DECIMAL.
+fn not_finite(precision: u8, scale: i8) -> SqlError {
+    let ty = data_type_of_arrow(&ArrowType::Decimal128(precision, scale));
+    SqlError::from(ValueError::NotFinite { value: "NaN", ty })
+}
+
 /// Casts floats or texts to decimals.
 fn decimals(values: &ArrayRef, precision: u8, scale: u8) -> Result<Decimal128Array, SqlError> {
     match values.data_type() {
@@ -146,6 +174,28 @@ fn decimals(values: &ArrayRef, precision: u8, scale: u8) -> Result<Decimal128Arr
     }
 }
 
+/// Casts NUMERICs to integers, rounded half away from zero.
+fn integers(values: &ArrayRef, scale: i8, to: &ArrowType) -> Result<ArrayRef, SqlError> {
+    let ty = data_type_of_arrow(to);
+    let integer = |value: i256| match parts_of(value, scale).and_then(|parts| parts.to_decimal(0)) {
+        None if value == NAN => {
+            let message = format!("cannot convert NaN to {}", ty.postgres_name());
+            Err(SqlError::unsupported(message))
+        }
+        integer => {
+            let integer = integer.and_then(|integer| i64::try_from(integer).ok());
+            let integer = integer.ok_or(ValueError::IntegerOutOfRange { ty })?;
+            match ty.check(Datum::Int(integer))? {
+                Datum::Int(integer) => Ok(integer),
+                _ => Err(SqlError::internal("an integer is one")),
+            }
+        }
+    };
+    let numerics = values.as_primitive::<Decimal256Type>();
+    let integers = numerics.try_unary::<_, Int64Type, SqlError>(integer)?;
+    Ok(cast_with_options(&integers, to, &DEFAULT_CAST_OPTIONS).map_err(DataFusionError::from)?)
+}
+
 /// Casts floats or texts to NUMERICs.
 fn numerics(values: &ArrayRef, precision: u8, scale: i8) -> Result<Decimal256Array, SqlError> {
     let ty = DataType::Numeric {
@@ -156,7 +206,7 @@ fn numerics(values: &ArrayRef, precision: u8, scale: i8) -> Result<Decimal256Arr
         Datum::Numeric(form) => Ok(unscaled_of_form(&form, scale)),
         _ => Ok(None),
     };
-    // Floats by as many digits as PostgreSQL takes.
+    // Floats by as many digits as PostgreSQL takes; `NaN` has its name, by whatever digits.
     let digits: Vec<Option<String>> = match values.data_type() {
         ArrowType::Float64 => {
             let doubles = values.as_primitive::<Float64Type>().iter();
@@ -175,7 +225,10 @@ fn numerics(values: &ArrayRef, precision: u8, scale: i8) -> Result<Decimal256Arr
             return texts.map(|text| text.map_or(Ok(None), read)).collect();
         }
     };
-    let number = |digits: &str| read(digits).map_err(|_| overflow(&ty));
+    let number = |digits: &str| match read(digits) {
+        Err(error) if error.sqlstate != "0A000" => Err(overflow(&ty)),
+        read => read,
+    };
     digits
         .iter()
         .map(|digits| digits.as_deref().map_or(Ok(None), number))
@@ -225,6 +278,7 @@ impl NumberCast {
         NumberCast {
             name: match to {
                 ArrowType::Float32 => "as_real".to_string(),
+                to if to.is_signed_integer() => format!("as_{}", data_type_of_arrow(to).postgres_name()),
                 ArrowType::Decimal128(precision, scale) => format!("as_decimal_{precision}_{scale}"),
                 ArrowType::Decimal256(precision, scale) => format!("as_numeric_{precision}_{scale}"),
                 _ => "as_double".to_string(),

@@ -41,6 +41,8 @@ enum Target {
     Interval,
     /// An array of one dimension.
     Array(DataType),
+    /// An array of what the elements of one of texts are read as.
+    Elements(DataType),
 }
 
 impl Target {
@@ -64,15 +66,20 @@ impl Target {
         match self {
             Target::Type(ty) => arrow_type(ty),
             Target::Interval => INTERVAL,
-            Target::Array(of) => ArrowType::List(element(of)),
+            Target::Array(of) | Target::Elements(of) => ArrowType::List(element(of)),
         }
     }
 
-    fn read(&self, texts: &StringArray) -> DataFusionResult<ArrayRef> {
+    fn read(&self, values: &ArrayRef) -> DataFusionResult<ArrayRef> {
+        if let Target::Elements(of) = self {
+            return elements_of(values.as_list(), of);
+        }
+        let texts = cast(values, &ArrowType::Utf8)?;
+        let texts: &StringArray = texts.as_string();
         match self {
             Target::Type(ty) => values_of(texts.iter(), ty),
             Target::Interval => intervals_of(texts),
-            Target::Array(of) => arrays_of(texts, of),
+            Target::Array(of) | Target::Elements(of) => arrays_of(texts, of),
         }
     }
 }
@@ -84,15 +91,24 @@ fn element(ty: &DataType) -> FieldRef {
 /// Returns a cast of a text that reads it; `None` of other casts.
 pub fn read_text(expr: &Expr, to: &ArrowType, schema: &DFSchema) -> Option<Expr> {
     let from = expr.get_type(schema).ok()?;
-    if !is_text(&from) {
-        return None;
-    }
-    let target = Target::of(to)?;
-    let signature = Signature::exact(vec![ArrowType::Utf8], Volatility::Immutable);
+    let target = match (&from, Target::of(to)?) {
+        (from, target) if is_text(from) => target,
+        (ArrowType::List(from), Target::Array(of))
+            if is_text(from.data_type()) && !is_text(&arrow_type(&of)) =>
+        {
+            Target::Elements(of)
+        }
+        _ => return None,
+    };
+    let signature = match target {
+        Target::Elements(_) => Signature::any(1, Volatility::Immutable),
+        _ => Signature::exact(vec![ArrowType::Utf8], Volatility::Immutable),
+    };
     let name = match &target {
         Target::Type(ty) => format!("read_{}", ty.postgres_name().replace(' ', "_")),
         Target::Interval => "read_interval".to_string(),
         Target::Array(of) => format!("read_{}_array", of.postgres_name().replace(' ', "_")),
+        Target::Elements(of) => format!("read_{}_elements", of.postgres_name().replace(' ', "_")),
     };
     let read = Read {
         name,
@@ -160,8 +176,7 @@ impl ScalarUDFImpl for Read {
         let [texts] = arrays.as_slice() else {
             return Err(DataFusionError::Internal(format!("{} takes one text", self.name)));
         };
-        let texts = cast(texts, &ArrowType::Utf8)?;
-        let values = self.target.read(texts.as_string::<i32>())?;
+        let values = self.target.read(texts)?;
         match is_scalar {
             true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&values, 0)?)),
             false => Ok(ColumnarValue::Array(values)),
@@ -187,6 +202,18 @@ fn intervals_of(texts: &StringArray) -> DataFusionResult<ArrayRef> {
         });
     let intervals: IntervalMonthDayNanoArray = intervals.collect::<DataFusionResult<_>>()?;
     Ok(Arc::new(intervals))
+}
+
+fn elements_of(lists: &ListArray, of: &DataType) -> DataFusionResult<ArrayRef> {
+    let texts = cast(lists.values(), &ArrowType::Utf8)?;
+    let values = values_of(texts.as_string::<i32>().iter(), of)?;
+    let offsets = lists.offsets().clone();
+    Ok(Arc::new(ListArray::try_new(
+        element(of),
+        offsets,
+        values,
+        lists.nulls().cloned(),
+    )?))
 }
 
 fn arrays_of(texts: &StringArray, of: &DataType) -> DataFusionResult<ArrayRef> {

@@ -1,13 +1,19 @@
-//! NUMERICs in Arrow: Decimal256, a number of the column's scale.
+//! NUMERICs in Arrow: Decimal256, a number of the column's scale; NaN is one that no scale reaches.
+//!
+//! NaN is the greatest of 256 bits, so that Arrow compares, sorts, groups and hashes it as PostgreSQL does. Arithmetic and casts of
+//! Arrow are given NULL in its place.
 
 #![warn(clippy::arithmetic_side_effects)]
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-use datafusion::arrow::array::Decimal256Array;
-use datafusion::arrow::datatypes::i256;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Decimal256Array};
+use datafusion::arrow::datatypes::{Decimal256Type, i256};
 use rukh_error::SqlError;
-use rukh_keys::{DataType, Datum, NUMERIC_HALF, NumericParts, ValueError};
+use rukh_keys::{DataType, Datum, NUMERIC_HALF, NUMERIC_NAN, NumericParts, ValueError};
+
+/// NaN, in whatever scale.
+pub const NAN: i256 = i256::MAX;
 
 /// Ten to the power of its place.
 static TENS: LazyLock<Vec<i256>> = LazyLock::new(|| {
@@ -23,7 +29,38 @@ pub fn power_of_ten(power: u8) -> i256 {
     TENS[usize::from(power).min(MOST)]
 }
 
-/// Takes a number of a scale apart; `None` if it has more than 38 digits before the point.
+/// Returns an array without its NaNs, which become NULL; `None` if it has none.
+pub fn without_nan(array: &ArrayRef) -> Option<ArrayRef> {
+    let numerics = array.as_primitive_opt::<Decimal256Type>()?;
+    if !numerics.values().contains(&NAN) {
+        return None;
+    }
+    let finite: Decimal256Array = numerics
+        .iter()
+        .map(|value| value.filter(|value| *value != NAN))
+        .collect();
+    Some(Arc::new(finite.with_data_type(array.data_type().clone())))
+}
+
+/// Puts NaN where `is_nan` tells into an array of NUMERICs.
+pub fn with_nan(array: &ArrayRef, is_nan: impl Fn(usize) -> bool) -> ArrayRef {
+    let Some(numerics) = array.as_primitive_opt::<Decimal256Type>() else {
+        return array.clone();
+    };
+    let values = numerics.iter().enumerate();
+    let values: Decimal256Array = values
+        .map(|(row, value)| if is_nan(row) { Some(NAN) } else { value })
+        .collect();
+    Arc::new(values.with_data_type(array.data_type().clone()))
+}
+
+/// Tells whether a row of an array is NaN.
+pub fn is_nan(array: &ArrayRef, row: usize) -> bool {
+    let numerics = array.as_primitive_opt::<Decimal256Type>();
+    numerics.is_some_and(|numerics| numerics.is_valid(row) && numerics.value(row) == NAN)
+}
+
+/// Takes a number of a scale apart; `None` if it has more than 38 digits before the point, and of NaN.
 pub fn parts_of(value: i256, scale: i8) -> Option<NumericParts> {
     let scale = u8::try_from(scale).ok()?.min(NUMERIC_HALF);
     if let Some(value) = value.to_i128() {
@@ -51,8 +88,11 @@ pub fn unscaled(parts: NumericParts, scale: i8) -> Option<i256> {
     }
 }
 
-/// Returns a stored form as a number of a scale; `None` of bytes that are none.
+/// Returns a stored form as a number of a scale, or NaN; `None` of bytes that are none.
 pub fn unscaled_of_form(form: &[u8], scale: i8) -> Option<i256> {
+    if form == NUMERIC_NAN {
+        return Some(NAN);
+    }
     unscaled(NumericParts::of_form(form)?, scale)
 }
 
@@ -62,6 +102,7 @@ pub fn unscaled_of_form(form: &[u8], scale: i8) -> Option<i256> {
 /// 22003 if it has more digits before the point than a NUMERIC.
 pub fn datum_of(value: i256, scale: i8) -> Result<Datum, SqlError> {
     match parts_of(value, scale) {
+        None if value == NAN => Ok(Datum::Numeric(NUMERIC_NAN.to_vec())),
         Some(parts) => Ok(Datum::Numeric(parts.to_form())),
         None => Err(overflow(&DataType::NUMERIC)),
     }
@@ -110,6 +151,11 @@ mod tests {
             assert_eq!(datum_of(value, 38), Ok(Datum::Numeric(form)), "{text}");
         }
         assert!(datum_of(power_of_ten(76), 38).is_err());
+        let nan = Datum::Numeric(NUMERIC_NAN.to_vec());
+        for scale in [0, 10, 38] {
+            assert_eq!(unscaled_of_form(&NUMERIC_NAN, scale), Some(NAN));
+            assert_eq!(datum_of(NAN, scale), Ok(nan.clone()));
+        }
         assert_eq!(
             unscaled_of_form(&[0xc1, 0x03, 0x64], 0),
             Some(i256::from_i128(2)),

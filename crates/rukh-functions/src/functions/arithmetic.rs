@@ -8,6 +8,7 @@
 //! | decimals                     | `/`, long products    | NUMERIC (`exact`)                                     |
 //! | a DATE and an integer, two DATEs | `+ -`             | 22008 outside of the calendar; days between are INTEGER |
 //! | decimals, one side constant  | `* %`                 | DataFusion's; `x * 0` stays a product, of its type    |
+//! | NUMERICs                     | `+ - %`               | DataFusion's; of NaN NaN                              |
 //!
 //! Processors give `Infinity * 0` and `Infinity - Infinity` as NaN with a sign. Arrow compares that as less than all
 //! numbers; here NaN has no sign, and is greater than all.
@@ -18,7 +19,9 @@ use std::any::Any;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
-use datafusion::arrow::array::{ArrayRef, ArrowPrimitiveType, AsArray, Datum, PrimitiveArray, Scalar};
+use datafusion::arrow::array::{
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, Datum, PrimitiveArray, Scalar, make_array,
+};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::compute::kernels::numeric;
 use datafusion::arrow::datatypes::{DataType as ArrowType, Float32Type, Float64Type, Int32Type};
@@ -34,6 +37,7 @@ use datafusion::logical_expr::{
 use datafusion::physical_expr_common::datum::apply;
 use rukh_keys::ValueError;
 
+use crate::forms::numerics::{is_nan, with_nan, without_nan};
 use crate::functions::exact::{exact_function, exact_operator};
 use crate::functions::undefined::undefined_function;
 use crate::types::data_type_of_arrow;
@@ -89,9 +93,9 @@ pub fn checked_function(
     } else if any(ArrowType::is_floating) {
         all(ArrowType::is_numeric)
     } else if any(is_decimal) {
+        let is_product = matches!(op, Operator::Multiply | Operator::Modulo);
         all(ArrowType::is_numeric)
-            && matches!(op, Operator::Multiply | Operator::Modulo)
-            && (is_constant(left) || is_constant(right))
+            && (any(is_numeric) || is_product && (is_constant(left) || is_constant(right)))
     } else {
         all(ArrowType::is_integer) && !matches!(op, Operator::Divide | Operator::Modulo)
     };
@@ -109,6 +113,11 @@ pub fn is_day_sum(op: Operator, left: &ArrowType, right: &ArrowType) -> bool {
         Operator::Minus => is_date(left) && (right.is_integer() || is_date(right)),
         _ => false,
     }
+}
+
+/// Whether values of a type may be NaN beside being exact.
+fn is_numeric(ty: &ArrowType) -> bool {
+    matches!(ty, ArrowType::Decimal256(..))
 }
 
 fn is_decimal(ty: &ArrowType) -> bool {
@@ -254,6 +263,9 @@ fn compute(op: Operator, left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef
     if is_date(left.get().0.data_type()) || is_date(right.get().0.data_type()) {
         return days(op, left, right);
     }
+    if let Some(results) = of_nan(op, left, right)? {
+        return Ok(results);
+    }
     let kernel = match op {
         Operator::Plus => numeric::add,
         Operator::Minus => numeric::sub,
@@ -274,6 +286,31 @@ fn compute(op: Operator, left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef
         ArrowType::Float32 => settled::<Float32Type>(op, left, right, results),
         _ => Ok(results),
     }
+}
+
+/// Computes with operands some of which are NaN, which the results then are; `None` if none is.
+fn of_nan(op: Operator, left: &dyn Datum, right: &dyn Datum) -> Result<Option<ArrayRef>, ArrowError> {
+    let sides = [left.get(), right.get()].map(|(array, is_one)| (make_array(array.to_data()), is_one));
+    let finite = sides.each_ref().map(|(array, _)| without_nan(array));
+    if finite.iter().all(Option::is_none) {
+        return Ok(None);
+    }
+    let side = |at: usize| -> Box<dyn Datum> {
+        let (array, is_one) = &sides[at];
+        let array = finite[at].as_ref().unwrap_or(array).clone();
+        if *is_one {
+            Box::new(Scalar::new(array))
+        } else {
+            Box::new(array)
+        }
+    };
+    let results = compute(op, side(0).as_ref(), side(1).as_ref())?;
+    let any = |row: usize, test: fn(&ArrayRef, usize) -> bool| {
+        let mut sides = sides.iter();
+        sides.any(|(array, is_one)| test(array, if *is_one { 0 } else { row }))
+    };
+    let is_nan = |row: usize| any(row, is_nan) && !any(row, |array, row| array.is_null(row));
+    Ok(Some(with_nan(&results, is_nan)))
 }
 
 fn failure(error: ValueError) -> ArrowError {

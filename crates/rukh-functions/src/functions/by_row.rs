@@ -74,9 +74,9 @@ const FUNCTIONS: [(&str, Compute); 18] = [
     ("factorial", factorial),
     ("unistr", unistr),
     ("width_bucket", width_bucket),
-    ("scale", |values| Ok(int4(number(values, 0)?.scale()))),
+    ("scale", |values| Ok(scale_of(number(values, 0)?))),
     ("min_scale", |values| {
-        Ok(int4(number(values, 0)?.without_zeros().scale()))
+        Ok(scale_of(number(values, 0)?.map(Number::without_zeros)))
     }),
     ("get_bit", |values| {
         let (bytes, bit) = (bytes(values, 0)?, place(values, bits(values)?)?);
@@ -264,6 +264,11 @@ fn moved(values: &[ScalarValue]) -> Result<ScalarValue, SqlError> {
     Ok(ScalarValue::TimestampMicrosecond(Some(moved), of))
 }
 
+/// Returns the digits after the point, NULL for NaN.
+fn scale_of(number: Option<Number>) -> ScalarValue {
+    number.map_or(ScalarValue::Int32(None), |number| int4(number.scale()))
+}
+
 fn factorial(values: &[ScalarValue]) -> Result<ScalarValue, SqlError> {
     /// The greatest whose factorial NUMERIC holds.
     const MOST: i64 = 33;
@@ -340,6 +345,7 @@ fn set_bit(values: &[ScalarValue]) -> Result<ScalarValue, SqlError> {
 /// `width_bucket(x, low, high, count)`: 0 before the range, `count + 1` behind it; the range may go down.
 fn width_bucket(values: &[ScalarValue]) -> Result<ScalarValue, SqlError> {
     let wrong = |message: &str| Err(SqlError::statement("2201G", message));
+    let nan = || wrong("operand, lower bound, and upper bound cannot be NaN");
     let count = integer(values, 3)?;
     if count <= 0 {
         return wrong("count must be greater than zero");
@@ -349,7 +355,7 @@ fn width_bucket(values: &[ScalarValue]) -> Result<ScalarValue, SqlError> {
         Some(ScalarValue::Float64(_)) => {
             let (x, low, high) = (float(values, 0)?, float(values, 1)?, float(values, 2)?);
             if x.is_nan() || low.is_nan() || high.is_nan() {
-                return wrong("operand, lower bound, and upper bound cannot be NaN");
+                return nan();
             }
             if low.is_infinite() || high.is_infinite() {
                 return wrong("lower and upper bounds must be finite");
@@ -371,7 +377,11 @@ fn width_bucket(values: &[ScalarValue]) -> Result<ScalarValue, SqlError> {
             }
         }
         _ => {
-            let (x, low, high) = (number(values, 0)?, number(values, 1)?, number(values, 2)?);
+            let (Some(x), Some(low), Some(high)) =
+                (number(values, 0)?, number(values, 1)?, number(values, 2)?)
+            else {
+                return nan();
+            };
             let (way, width) = match low.partial_cmp(&high) {
                 Some(std::cmp::Ordering::Less) => (x.minus(&low), high.minus(&low)),
                 Some(std::cmp::Ordering::Greater) => (low.minus(&x), low.minus(&high)),

@@ -30,6 +30,7 @@ use datafusion::logical_expr::{
 use rukh_error::SqlError;
 use rukh_keys::{DataType, NUMERIC_HALF};
 
+use crate::forms::numerics::{NAN, is_nan, power_of_ten};
 use crate::functions::undefined::undefined_function;
 use crate::numbers::Number;
 use crate::signatures::overloaded::{INT2_DIGITS, INT4_DIGITS, INT8_DIGITS};
@@ -215,6 +216,22 @@ impl Exact {
                 [_],
             ) => are_exact(types),
             _ => false,
+        }
+    }
+
+    /// Returns what is given of a row that has NaN: NaN, but that `NaN ^ 0` and `1 ^ NaN` are 1, and of NULL NULL.
+    fn of_nan(&self, decimals: &[ArrayRef], row: usize) -> Option<i256> {
+        if decimals.iter().any(|array| array.is_null(row)) {
+            return None;
+        }
+        let is = |at: usize, whole: i128| {
+            let array = decimals.get(at).filter(|array| !is_nan(array, row));
+            let number = array.and_then(|array| number_at(array, row));
+            number.is_some_and(|number| number == Number::of_i128(whole, 0).rounded(number.scale()))
+        };
+        match self.function {
+            Function::Power if is(0, 1) || is(1, 0) => Some(power_of_ten(NUMERIC_HALF)),
+            _ => Some(NAN),
         }
     }
 
@@ -426,6 +443,9 @@ impl Exact {
                 Some(digits) if digits.is_null(row) => return Ok(None),
                 Some(digits) => digits.value(row).clamp(-100, 100),
             };
+            if decimals.iter().any(|array| is_nan(array, row)) {
+                return Ok(self.of_nan(&decimals, row));
+            }
             let numbers: Option<Vec<Number>> = decimals.iter().map(|array| number_at(array, row)).collect();
             let Some(numbers) = numbers else {
                 return Ok(None);
@@ -479,5 +499,5 @@ fn short_quotient((above, own): (i128, i8), (below, other): (i128, i8), scale: i
         (true, false) => quotient - 1,
     };
     let more = u8::try_from(i64::from(scale) - digits).ok()?;
-    i256::from_i128(quotient).checked_mul(crate::forms::numerics::power_of_ten(more))
+    i256::from_i128(quotient).checked_mul(power_of_ten(more))
 }

@@ -273,8 +273,9 @@ fn scalar(datum: &Datum, ty: &DataType, is_json: bool) -> String {
             }
             string(&iso)
         }
-        _ if ty.is_integer() || ty.is_decimal() => text,
-        _ if ty.is_float() && text.ends_with(|last: char| last.is_ascii_digit()) => text,
+        _ if ty.is_integer() => text,
+        // NaN and infinities are strings.
+        _ if (ty.is_decimal() || ty.is_float()) && text.ends_with(|last: char| last.is_ascii_digit()) => text,
         _ => string(&text),
     }
 }

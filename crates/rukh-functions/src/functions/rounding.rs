@@ -4,6 +4,7 @@
 //! |-----------------------|----------|--------------------------------------------------------------------------|
 //! | `round(x)`, casts     | floats   | halves go to the even neighbour                                            |
 //! | `floor(x)`, `ceil(x)` | decimals | a digit more before the point: `ceil(9.5)` is 10.0, DECIMAL(3, 1)          |
+//! | `floor`, `ceil`, `gcd`, `lcm` | NUMERIC | NaN of NaN                                                          |
 //! | `abs(x)`              | integers | 22003 in PostgreSQL's words for the least integer, which has no opposite   |
 //!
 //! Deliberately not here: halves of decimals, which go away from zero as DataFusion's do, and `round(x, n)`.
@@ -12,7 +13,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use datafusion::arrow::array::{AsArray, Float32Array, Float64Array};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float32Array, Float64Array};
 use datafusion::arrow::datatypes::{
     DECIMAL128_MAX_PRECISION, DataType as ArrowType, FieldRef, Float32Type, Float64Type,
 };
@@ -27,6 +28,7 @@ use datafusion::logical_expr::{
 use datafusion::scalar::ScalarValue;
 use rukh_keys::ValueError;
 
+use crate::forms::numerics::{is_nan, with_nan, without_nan};
 use crate::functions::undefined::undefined_function;
 use crate::types::data_type_of_arrow;
 use rukh_error::SqlError;
@@ -93,12 +95,13 @@ fn half_to_even(value: &ColumnarValue) -> DataFusionResult<ColumnarValue> {
     }
 }
 
-/// Returns `floor`, `ceil` and `abs`.
-pub fn others() -> [Arc<ScalarUDF>; 3] {
-    [math::floor(), math::ceil(), math::abs()].map(|usual| Arc::new(ScalarUDF::from(Whole { usual })))
+/// Returns `floor`, `ceil`, `abs`, `gcd` and `lcm`.
+pub fn others() -> [Arc<ScalarUDF>; 5] {
+    [math::floor(), math::ceil(), math::abs(), math::gcd(), math::lcm()]
+        .map(|usual| Arc::new(ScalarUDF::from(Whole { usual })))
 }
 
-/// A function of DataFusion whose result may need a digit more than its argument.
+/// A function of DataFusion whose result may need a digit more than its argument, and is NaN of NaN.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Whole {
     usual: Arc<ScalarUDF>,
@@ -106,7 +109,35 @@ struct Whole {
 
 impl Whole {
     fn rounds(&self) -> bool {
-        self.usual.name() != "abs"
+        matches!(self.usual.name(), "floor" | "ceil")
+    }
+
+    /// Computes arguments some of which are NaN, which the results then are; `None` if none is.
+    fn of_nan(&self, arguments: &ScalarFunctionArgs) -> DataFusionResult<Option<ColumnarValue>> {
+        if !arguments
+            .args
+            .iter()
+            .any(|argument| matches!(argument.data_type(), ArrowType::Decimal256(..)))
+        {
+            return Ok(None);
+        }
+        let values = ColumnarValue::values_to_arrays(&arguments.args)?;
+        let finite: Vec<Option<ArrayRef>> = values.iter().map(without_nan).collect();
+        if finite.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        let mut of_finite = arguments.clone();
+        let pairs = finite.into_iter().zip(&values);
+        of_finite.args = pairs
+            .map(|(finite, value)| ColumnarValue::Array(finite.unwrap_or_else(|| value.clone())))
+            .collect();
+        let rows = values.first().map_or(0, |array| array.len());
+        of_finite.number_rows = rows;
+        let results = self.invoke_with_args(of_finite)?.into_array(rows)?;
+        let is_nan = |row: usize| {
+            values.iter().any(|array| is_nan(array, row)) && !values.iter().any(|array| array.is_null(row))
+        };
+        Ok(Some(ColumnarValue::Array(with_nan(&results, is_nan))))
     }
 
     /// Returns the type in which the result of an argument has room.
@@ -132,6 +163,10 @@ impl ScalarUDFImpl for Whole {
 
     fn signature(&self) -> &Signature {
         self.usual.signature()
+    }
+
+    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
+        self.usual.coerce_types(types)
     }
 
     fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
@@ -168,6 +203,11 @@ impl ScalarUDFImpl for Whole {
         let Some(ty) = arguments.args.first().map(ColumnarValue::data_type) else {
             return self.usual.invoke_with_args(arguments);
         };
+        if self.usual.name() != "abs"
+            && let Some(result) = self.of_nan(&arguments)?
+        {
+            return Ok(result);
+        }
         if let Some(roomy) = self.roomy(&ty) {
             arguments.args[0] = arguments.args[0].cast_to(&roomy, None)?;
         }

@@ -3,6 +3,7 @@
 use datafusion::common::ScalarValue;
 use rukh_error::SqlError;
 
+use crate::forms::numerics::NAN;
 use crate::numbers::Number;
 
 /// Computes a function of values none of which is NULL.
@@ -30,10 +31,13 @@ pub(super) fn integer(values: &[ScalarValue], at: usize) -> Result<i64, SqlError
     }
 }
 
-pub(super) fn number(values: &[ScalarValue], at: usize) -> Result<Number, SqlError> {
+/// Returns an argument that is a NUMERIC; `None` of NaN.
+pub(super) fn number(values: &[ScalarValue], at: usize) -> Result<Option<Number>, SqlError> {
     match values.get(at) {
-        Some(ScalarValue::Decimal128(Some(value), _, scale)) => Ok(Number::of_i128(*value, *scale)),
-        Some(ScalarValue::Decimal256(Some(value), _, scale)) => Ok(Number::of_i256(*value, *scale)),
+        Some(ScalarValue::Decimal128(Some(value), _, scale)) => Ok(Some(Number::of_i128(*value, *scale))),
+        Some(ScalarValue::Decimal256(Some(value), _, scale)) => {
+            Ok((*value != NAN).then(|| Number::of_i256(*value, *scale)))
+        }
         other => Err(SqlError::internal(format!("{other:?} is no NUMERIC"))),
     }
 }

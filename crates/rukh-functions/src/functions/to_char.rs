@@ -36,6 +36,7 @@ use rukh_error::SqlError;
 use rukh_keys::{DAY_MICROS, Interval, civil_from_days, days_from_civil};
 
 use crate::forms::intervals::{INTERVAL, interval_of};
+use crate::forms::numerics::NAN;
 use crate::functions::number_text::{self, Value};
 use crate::functions::undefined::undefined_function;
 use crate::numbers::Number;
@@ -150,6 +151,7 @@ fn numbers(values: &ArrayRef, patterns: &StringArray) -> DataFusionResult<String
         }
         let value = match ScalarValue::try_from_array(values, row)? {
             ScalarValue::Decimal128(Some(value), _, scale) => Value::Exact(Number::of_i128(value, scale)),
+            ScalarValue::Decimal256(Some(NAN), ..) => Value::Float(f64::NAN, 15),
             ScalarValue::Decimal256(Some(value), _, scale) => Value::Exact(Number::of_i256(value, scale)),
             ScalarValue::Float32(Some(value)) => Value::Float(f64::from(value), 6),
             ScalarValue::Float64(Some(value)) => Value::Float(value, 15),

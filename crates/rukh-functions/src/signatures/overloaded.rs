@@ -456,7 +456,7 @@ fn numeric_type(literal: Option<&str>) -> DataType {
         {
             ty
         }
-        Ok(_) | Err(ValueError::NumericOverflow { .. }) => DataType::NUMERIC,
+        Ok(_) | Err(ValueError::NumericOverflow { .. } | ValueError::NotFinite { .. }) => DataType::NUMERIC,
         Err(_) => ty,
     }
 }

@@ -4,8 +4,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use rukh_keys::{
-    DATE_MAX, DATE_MIN, DAY_MICROS, DataType, Datum, KeyColumn, KeyLayout, NumericParts, Salt, SortOrder,
-    TIMESTAMP_MAX, TIMESTAMP_MIN,
+    DATE_MAX, DATE_MIN, DAY_MICROS, DataType, Datum, KeyColumn, KeyLayout, NUMERIC_NAN, NumericParts, Salt,
+    SortOrder, TIMESTAMP_MAX, TIMESTAMP_MIN,
 };
 
 /// Runs `cases` cases, or more or fewer in proportion to `PROPTEST_CASES` (256 by default).
@@ -81,12 +81,11 @@ pub fn any_value(ty: DataType) -> BoxedStrategy<Datum> {
             let unit = 10_u128.pow(u32::from(38 - scale));
             let whole = prop_oneof![select(vec![0, 1, 9, 100, whole]), 0..=whole];
             let fraction = prop_oneof![select(vec![0, 1, fraction]), 0..=fraction];
-            (any::<bool>(), whole, fraction)
-                .prop_map(move |(negative, whole, fraction)| {
-                    let parts = NumericParts::new(negative, whole, fraction * unit);
-                    Datum::Numeric(parts.expect("it is in range").to_form())
-                })
-                .boxed()
+            let number = (any::<bool>(), whole, fraction).prop_map(move |(negative, whole, fraction)| {
+                let parts = NumericParts::new(negative, whole, fraction * unit);
+                Datum::Numeric(parts.expect("it is in range").to_form())
+            });
+            prop_oneof![9 => number, 1 => Just(Datum::Numeric(NUMERIC_NAN.to_vec()))].boxed()
         }
         DataType::Date => near(vec![0, 1, -1, DATE_MIN.into(), DATE_MAX.into()], 15_000, 15_010)
             .prop_map(|days| Datum::Date(days as i32))

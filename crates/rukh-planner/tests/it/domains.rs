@@ -144,6 +144,7 @@ fn numerics() -> Vec<Datum> {
         "1e20",
         "100",
         "-99999999999999999999",
+        "NaN",
     ];
     let most = [format!("{nines}.{nines}"), format!("-{nines}.{nines}"), nines];
     let all = all.into_iter().map(str::to_string).chain(most);

@@ -1,6 +1,6 @@
 //! Rows as CSV, text, JSON lines and binary rows.
 
-use rukh_keys::{DataType, Datum};
+use rukh_keys::{DataType, Datum, NUMERIC_NAN};
 use rukh_syntax::{CopyFormat, CopyHeader, CopyOptions, GivenColumns, Name};
 
 use super::text::escape_into;
@@ -195,7 +195,7 @@ fn json_value(datum: &Datum, ty: &DataType) -> String {
         Datum::Boolean(value) => value.to_string(),
         Datum::Int(_) => text,
         Datum::Decimal(value) if value.unsigned_abs() < JSON_NUMBER_MAX => text,
-        Datum::Numeric(_) if text.len() <= JSON_NUMERIC_MAX => text,
+        Datum::Numeric(form) if text.len() <= JSON_NUMERIC_MAX && *form != NUMERIC_NAN => text,
         Datum::Float(value) if value.is_finite() => text,
         _ => serde_json::Value::from(text).to_string(),
     }

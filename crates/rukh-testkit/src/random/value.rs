@@ -92,6 +92,7 @@ fn literal(ty: &DataType, text: &str) -> String {
     match ty {
         DataType::Real => format!("CAST('{text}' AS REAL)"),
         DataType::Double if text.contains(['N', 'I']) => format!("CAST('{text}' AS DOUBLE PRECISION)"),
+        ty if ty.is_decimal() && text == "NaN" => format!("CAST('{text}' AS NUMERIC)"),
         DataType::Date => format!("DATE '{text}'"),
         DataType::Timestamp { .. } => format!("TIMESTAMP '{text}'"),
         DataType::Binary(_) | DataType::Varbinary(_) => format!("x'{}'", text.trim_start_matches("\\x")),
@@ -185,6 +186,7 @@ fn pool(ty: &DataType) -> Vec<&'static str> {
                 "3.14159265358979",
                 "100",
                 "12345678901234567890.125",
+                "NaN",
             ]
         }
         DataType::Date => vec![

@@ -15,6 +15,7 @@ use rukh_keys::NumericParts;
 
 const BASE: u128 = 10_000;
 const NEGATIVE: u16 = 0x4000;
+const NAN: u16 = 0xc000;
 
 /// Appends a number, given times ten to the power of `scale`.
 #[expect(
@@ -54,6 +55,14 @@ pub(super) fn write(value: i128, scale: u8, out: &mut impl BufMut) {
     out.put_u16(if value < 0 { NEGATIVE } else { 0 });
     out.put_u16(u16::from(scale));
     digits.iter().rev().for_each(|digit| out.put_u16(*digit));
+}
+
+/// Appends NaN.
+pub(super) fn write_nan(out: &mut impl BufMut) {
+    out.put_i16(0);
+    out.put_i16(0);
+    out.put_u16(NAN);
+    out.put_u16(0);
 }
 
 /// Appends a number with at least `scale` digits after the point, and as many more as it has.
@@ -102,7 +111,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<String> {
     let mut text = match sign {
         0 => String::new(),
         NEGATIVE => "-".to_string(),
-        0xc000 => return Some("NaN".to_string()),
+        NAN => return Some("NaN".to_string()),
         0xd000 => return Some("Infinity".to_string()),
         0xf000 => return Some("-Infinity".to_string()),
         _ => return None,

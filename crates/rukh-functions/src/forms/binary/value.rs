@@ -41,7 +41,10 @@ pub fn write(datum: &Datum, ty: &DataType, out: &mut impl BufMut) {
                 DataType::Numeric { scale, .. } if *ty != DataType::NUMERIC => *scale,
                 _ => 0,
             };
-            super::numeric::write_parts(NumericParts::of_form(form).unwrap_or_default(), scale, out);
+            match NumericParts::of_form(form) {
+                Some(parts) => super::numeric::write_parts(parts, scale, out),
+                None => super::numeric::write_nan(out),
+            }
         }
         Datum::Date(days) => out.put_i32(days - EPOCH_DAYS),
         Datum::Time(micros) => out.put_i64(*micros),
