@@ -168,6 +168,7 @@ fn value_sqlstate(error: &ValueError) -> &'static str {
         | ValueError::NumericOverflow { .. } => "22003",
         ValueError::NotFinite { .. } => "0A000",
         ValueError::DateTimeOutOfRange { .. } | ValueError::MomentOutOfRange { .. } => "22008",
+        ValueError::ZoneOutOfRange { .. } => "22009",
         ValueError::DivisionByZero => "22012",
         ValueError::TooLong { .. } => "22001",
         ValueError::WideForKey { .. } => "54000",

@@ -52,10 +52,16 @@ use datafusion::logical_expr::ScalarUDF;
 
 use crate::casts::texts::{CAST_CHAR, CAST_VARCHAR};
 
+/// `|/ x`, which is of a DOUBLE, where `sqrt(x)` may be of a NUMERIC.
+pub const SQUARE_ROOT: &str = "dsqrt";
+
 /// Returns the functions: those DataFusion lacks, and those that do more here.
 pub fn functions() -> Vec<Arc<ScalarUDF>> {
     use datafusion::functions::{datetime, math, string, unicode};
     let substr = unicode::substr().as_ref().clone();
+    let mut of_floats = float_functions::functions();
+    let square_root = of_floats.find(|function| function.name() == "sqrt");
+    let square_root = square_root.map(|usual| renamed::renamed(usual, SQUARE_ROOT));
     let ours = vec![
         byte_length::beside(string::octet_length()),
         byte_length::beside(unicode::character_length()),
@@ -75,18 +81,24 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         pg_typeof::pg_typeof(),
         round_moment::round_moment(),
         wide_number::wide_number(),
-        to_uuid::to_uuid(),
         to_uuid::random_uuid(),
         renamed::renamed(unicode::left(), CAST_VARCHAR),
         renamed::renamed(string::rtrim(), CAST_CHAR),
         Arc::new(substr.with_aliases(["string_agg_joined"])),
     ];
     ours.into_iter()
+        .chain(square_root)
+        .chain(to_uuid::functions())
         .chain(count_nulls::functions())
         .chain(by_row::functions())
         .chain(exact::functions())
         .chain(exact::beside(float_functions::functions().collect()))
-        .chain(exact::beside(vec![rounding::round(), math::trunc()]))
+        .chain(exact::beside(vec![
+            rounding::round(),
+            math::trunc(),
+            math::gcd(),
+            math::lcm(),
+        ]))
         .chain(rounding::others())
         .chain(clock::functions())
         .chain(waits::functions())

@@ -30,6 +30,9 @@ pub const WIRE_KEY: &str = "rukh.wire";
 /// Number of PostgreSQL's type of intervals.
 const INTERVAL_OID: u32 = 1186;
 
+/// Number of the type `uuid[]`.
+const UUIDS_OID: u32 = 2951;
+
 /// Returns the Arrow type that values of a type have.
 pub fn arrow_type(ty: &DataType) -> ArrowType {
     match ty {
@@ -101,10 +104,18 @@ pub fn postgres_name_of(field: &Field) -> &'static str {
     }
 }
 
+/// Whether a field has arrays of UUIDs, which are texts in Arrow.
+pub fn are_uuids(field: &Field) -> bool {
+    let is_of_texts = matches!(field.data_type(), ArrowType::List(of) if *of.data_type() == ArrowType::Utf8);
+    let declared = field.metadata().get(TYPE_KEY);
+    is_of_texts && declared.is_some_and(|name| name.parse() == Ok(DataType::Uuid))
+}
+
 /// Returns the number of PostgreSQL's type of a field that no column of a table has.
 pub fn wire_oid(field: &Field) -> Option<u32> {
     let told = field.metadata().get(WIRE_KEY).and_then(|oid| oid.parse().ok());
     told.or_else(|| match field.data_type() {
+        ArrowType::List(_) if are_uuids(field) => Some(UUIDS_OID),
         ArrowType::List(of) => array_oid(of.data_type()),
         ArrowType::Interval(_) | ArrowType::Duration(_) => Some(INTERVAL_OID),
         _ => None,

@@ -29,6 +29,8 @@ pub(crate) enum Failure {
     Syntax,
     /// A field, such as the month, is out of range.
     Field,
+    /// A zone is further from UTC than any is.
+    Zone,
 }
 
 /// Reads a text that holds a date, a time, or both.
@@ -61,6 +63,62 @@ pub(crate) fn parse(text: &str) -> Result<Parts, Failure> {
     } else {
         Err(Failure::Syntax)
     }
+}
+
+/// Reads a text of digits, or of a sign and digits, as PostgreSQL reads such a date: `20240229`, `240229`, `-1600` for a zone.
+///
+/// | digits     | are                                      |
+/// |------------|------------------------------------------|
+/// | 1 or 2     | a day, if they are from 1 to 31, or a year |
+/// | 6          | year, month and day, the year of two digits |
+/// | 7 and more | year, month and day                      |
+pub(crate) fn parse_digits(text: &str) -> Option<Result<Parts, Failure>> {
+    let text = text.trim();
+    let (zone, digits) = match text.strip_prefix(['-', '+']) {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    let (digits, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !all_digits(digits) || !all_digits(fraction) {
+        return None;
+    }
+    let number = |digits: &str| digits.parse::<i64>().unwrap_or(i64::MAX);
+    let has_point = text.contains('.');
+    Some(match digits.len() {
+        length if zone => {
+            let (hours, minutes) = match length {
+                1 | 2 => (number(digits), 0),
+                _ => (number(digits) / 100, number(digits) % 100),
+            };
+            Err(if hours > 15 || minutes > 59 {
+                Failure::Zone
+            } else {
+                Failure::Syntax
+            })
+        }
+        length if has_point => Err(if length < 10 {
+            Failure::Syntax
+        } else {
+            Failure::Field
+        }),
+        1 | 2 if (1..=31).contains(&number(digits)) => Err(Failure::Syntax),
+        1 | 2 => Err(Failure::Field),
+        3..=5 => Err(Failure::Syntax),
+        length => {
+            let (year, rest) = digits.split_at(length - 4);
+            let year = match (length, number(year)) {
+                (6, year @ ..70) => 2000 + year,
+                (6, year) => 1900 + year,
+                (_, year) => year,
+            };
+            let (month, day) = rest.split_at(2);
+            checked_date(year, number(month), number(day)).map(|date| Parts {
+                date: Some(date),
+                ..Parts::default()
+            })
+        }
+    })
 }
 
 /// A text being read from the left.
@@ -267,7 +325,7 @@ impl Scanner<'_> {
         self.advance(1);
         let (hour, minute, second) = self.displacement()?;
         if hour > 15 || minute > 59 || second > 59 {
-            return Err(Failure::Field);
+            return Err(Failure::Zone);
         }
         Ok(Some(sign * ((hour * 60 + minute) * 60 + second)))
     }

@@ -48,6 +48,12 @@ pub enum ValueError {
         /// The type.
         ty: DataType,
     },
+    /// A zone is further from UTC than any is (22009).
+    #[error("time zone displacement out of range: \"{value}\"")]
+    ZoneOutOfRange {
+        /// The value as text.
+        value: String,
+    },
     /// A date or time is well formed, but a field of it or the whole is out of range (22008).
     #[error("date/time field value out of range: \"{value}\"")]
     DateTimeOutOfRange {

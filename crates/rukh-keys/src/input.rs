@@ -1,7 +1,7 @@
 //! Reads values from text in PostgreSQL's input syntax.
 
 use crate::calendar::DAY_MICROS;
-use crate::datetime::{Failure, Parts, parse as parse_datetime};
+use crate::datetime::{Failure, Parts, parse as parse_datetime, parse_digits};
 use crate::datum::Datum;
 use crate::error::ValueError;
 use crate::numeric::{NUMERIC_NAN, form_of_digits};
@@ -94,6 +94,8 @@ impl DataType {
         let trimmed = text.trim();
         let (negative, digits) = split_sign(trimmed);
         let (radix, digits) = split_radix(digits);
+        self.check_leading_digits(negative, digits)
+            .map_err(|_| self.too_great(trimmed))?;
         let mut value: i128 = 0;
         for digit in Digits::new(digits, radix).ok_or_else(|| self.syntax(text))? {
             let digit = digit.ok_or_else(|| self.syntax(text))?;
@@ -104,6 +106,21 @@ impl DataType {
         }
         let value = if negative { -value } else { value };
         i64::try_from(value).map_err(|_| self.too_great(trimmed))
+    }
+
+    /// Refuses digits that are too large a number, whatever stands behind them, as PostgreSQL does.
+    fn check_leading_digits(&self, negative: bool, digits: &str) -> Result<(), ValueError> {
+        let leading = digits.bytes().take_while(u8::is_ascii_digit);
+        let size = leading.fold(0_i128, |size, digit| {
+            size.saturating_mul(10).saturating_add(i128::from(digit - b'0'))
+        });
+        let value = if negative { -size } else { size };
+        match self.int_bounds() {
+            Some((least, most)) if value < i128::from(least) || value > i128::from(most) => {
+                Err(ValueError::IntegerOutOfRange { ty: *self })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn parse_double(&self, text: &str) -> Result<f64, ValueError> {
@@ -158,9 +175,17 @@ impl DataType {
     }
 
     fn parse_parts(&self, text: &str) -> Result<Parts, ValueError> {
-        parse_datetime(text).map_err(|failure| match failure {
+        let of_digits = match self {
+            DataType::Time { .. } if !text.trim().starts_with(['-', '+']) => None,
+            _ => parse_digits(text),
+        };
+        let parts = of_digits.unwrap_or_else(|| parse_datetime(text));
+        parts.map_err(|failure| match failure {
             Failure::Syntax => self.no_datetime(text),
             Failure::Field => ValueError::DateTimeOutOfRange {
+                value: text.trim().to_owned(),
+            },
+            Failure::Zone => ValueError::ZoneOutOfRange {
                 value: text.trim().to_owned(),
             },
         })

@@ -36,6 +36,20 @@ impl Interval {
         }
     }
 
+    /// Whether a text is no interval only because its numbers are too large.
+    pub fn is_too_large(text: &str) -> bool {
+        const LONG: usize = 10;
+        let mut smaller = String::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+            let end = digits.max(rest.chars().next().map_or(1, char::len_utf8));
+            smaller.push_str(if digits >= LONG { "1" } else { &rest[..end] });
+            rest = &rest[end..];
+        }
+        Interval::read(text).is_none() && Interval::read(&smaller).is_some()
+    }
+
     /// Writes the interval as PostgreSQL does, `IntervalStyle` being postgres.
     pub fn text(&self) -> String {
         let mut text = String::new();

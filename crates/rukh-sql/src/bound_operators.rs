@@ -9,23 +9,30 @@ use datafusion::logical_expr::{Expr, ExprSchemable, cast};
 use rukh_error::SqlError;
 use rukh_functions::casts::table::Kind;
 use rukh_functions::forms::intervals::INTERVAL;
+use rukh_functions::functions::to_uuid::uuids;
 use rukh_functions::signatures::overloaded::{kind, operand_type};
 use rukh_functions::signatures::resolve::{self, Meant, Unresolved};
 use rukh_functions::signatures::table;
 use rukh_functions::types::TYPE_KEY;
+use rukh_keys::DataType;
 
 use crate::bound_calls::literal;
+use crate::literals::chosen_type;
 
 /// Returns the type of an operand, `Some(None)` of one without; `None` of what depends on a parameter without a type, and of
 /// what no operator of the table takes.
 ///
-/// A UUID is a text to Arrow: what CASE, `coalesce` and arrays make of UUIDs is a TEXT here.
+/// A UUID is a text to Arrow: those that `array_agg` and `unnest` give are TEXT here.
 pub(crate) fn operand(expr: &Expr, schema: &DFSchema) -> Option<Option<Kind>> {
     if is_open(expr) {
         return None;
     }
     let (_, field) = expr.to_field(schema).ok()?;
-    kind(&field, literal(expr)).ok()
+    match (chosen_type(expr, schema), field.data_type()) {
+        (Some(DataType::Uuid), ArrowType::List(_)) => Some(Some(Kind::Uuid.array())),
+        (Some(DataType::Uuid), _) => Some(Some(Kind::Uuid)),
+        _ => kind(&field, literal(expr)).ok(),
+    }
 }
 
 /// Whether the type of an expression depends on a parameter whose type is not known yet.
@@ -119,7 +126,10 @@ pub(crate) fn typed(mut expr: RawBinaryExpr, schema: &DFSchema) -> DataFusionRes
             _ => continue,
         };
         let operand = std::mem::replace(side, Expr::Literal(ScalarValue::Null, None));
-        *side = cast(operand, ty);
+        *side = match kind {
+            Kind::Array(Kind::Uuid) => uuids(cast(operand, ty)),
+            _ => cast(operand, ty),
+        };
     }
     Ok(expr)
 }
@@ -147,9 +157,14 @@ fn may_be_uuids(
     schema: &DFSchema,
 ) -> bool {
     let may_be = |expr: &Expr, other: Option<Kind>| {
-        other == Some(Kind::Uuid)
-            && !matches!(expr, Expr::Cast(_))
-            && expr.to_field(schema).is_ok_and(|(_, field)| may_be_uuid(&field))
+        !matches!(expr, Expr::Cast(_))
+            && match (other, expr.to_field(schema)) {
+                (Some(Kind::Uuid), Ok((_, field))) => may_be_uuid(&field),
+                (Some(Kind::Array(Kind::Uuid)), Ok((_, field))) => {
+                    matches!(field.data_type(), ArrowType::List(of) if may_be_uuid(of))
+                }
+                _ => false,
+            }
     };
     may_be(left, right_kind) || may_be(right, left_kind)
 }

@@ -5,6 +5,7 @@
 //! | `CAST(x AS VARCHAR(3))`   | `left(CAST(x AS VARCHAR), 3)`, `left` by another name |
 //! | `CAST(x AS CHAR(3))`      | `rtrim(left(CAST(x AS VARCHAR), 3))` |
 //! | `CAST(x AS UUID)`         | `to_uuid(x)`                         |
+//! | `CAST(x AS UUID[])`       | `to_uuids(CAST(x AS TEXT[]))`        |
 //! | `UUID 'a0ee…'`            | `to_uuid('a0ee…')`                   |
 //! | `CAST(x AS TIMESTAMP(3))` | `round_moment(CAST(x AS TIMESTAMP), 3)`, TIME alike |
 //! | `1e300`, `-1e300`         | `wide_number('1e300')`, see there    |
@@ -16,10 +17,10 @@ use std::ops::ControlFlow;
 
 use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR};
 use rukh_functions::functions::round_moment::ROUND_MOMENT;
-use rukh_functions::functions::to_uuid::TO_UUID;
+use rukh_functions::functions::to_uuid::{TO_UUID, TO_UUIDS};
 use rukh_functions::functions::wide_number::WIDE_NUMBER;
 use rukh_keys::{DataType, Interval};
-use rukh_syntax::sqlparser::ast::{self, CastKind, Expr, TypedString, Value, VisitorMut};
+use rukh_syntax::sqlparser::ast::{self, ArrayElemTypeDef, CastKind, Expr, TypedString, Value, VisitorMut};
 
 use rukh_syntax::make::{binary, call, cast, nested};
 use rukh_syntax::{WalkMut, data_type, is_double};
@@ -63,6 +64,16 @@ fn spelled(expr: &Expr) -> Option<Expr> {
             data_type: ty @ ast::DataType::Interval { .. },
             ..
         } => Some(cast(interval_words(expr)?, ty.clone())),
+        Expr::Cast {
+            kind: CastKind::Cast | CastKind::DoubleColon,
+            expr,
+            data_type: ast::DataType::Array(ArrayElemTypeDef::SquareBracket(of, length)),
+            ..
+        } if **of == ast::DataType::Uuid => {
+            let of_texts = ArrayElemTypeDef::SquareBracket(Box::new(ast::DataType::Text), *length);
+            let texts = cast(expr.as_ref().clone(), ast::DataType::Array(of_texts));
+            Some(call(TO_UUIDS, vec![texts]))
+        }
         Expr::Cast {
             kind: CastKind::Cast | CastKind::DoubleColon,
             expr,

@@ -36,11 +36,15 @@ use datafusion::optimizer::analyzer::type_coercion::{TypeCoercion, TypeCoercionR
 use rukh_error::SqlError;
 use rukh_functions::casts::numbers::cast_number;
 use rukh_functions::casts::table::Kind;
+use rukh_functions::functions::arithmetic::roomy;
+use rukh_functions::functions::declared::declared_as;
 use rukh_functions::signatures::overloaded::{kind, operand_type};
 use rukh_functions::signatures::resolve::common;
+use rukh_functions::types::are_uuids;
 
 use crate::bound_calls::literal;
 use crate::bound_operators::{chosen, is_open};
+use crate::interval_order;
 use crate::operand_types::symbol;
 use crate::typed_casts;
 
@@ -267,6 +271,11 @@ fn operand_types(
     if matches!(op, Operator::And | Operator::Or) {
         return Ok((ArrowType::Boolean, ArrowType::Boolean));
     }
+    let is_scaled =
+        interval_order::compares(op) || matches!(op, Operator::Plus | Operator::Minus | Operator::Modulo);
+    if is_scaled && let Some(ty) = roomy(&left_type, &right_type) {
+        return Ok((ty.clone(), ty));
+    }
     let usual = BinaryTypeCoercer::new(&left_type, &op, &right_type).get_input_types()?;
     if usual.0 != usual.1 || left_type == right_type || is_open(left) || is_open(right) {
         return Ok(usual);
@@ -311,9 +320,14 @@ fn of_kind(kind: Kind, usual: ArrowType) -> ArrowType {
 
 /// Returns an expression in a type.
 pub(crate) fn converted(expr: Expr, ty: &ArrowType, schema: &DFSchema) -> DataFusionResult<Expr> {
-    let from = expr.get_type(schema)?;
-    match &from {
+    let (_, field) = expr.to_field(schema)?;
+    let from = field.data_type();
+    match from {
         from if from == ty => Ok(expr),
+        // A cast says nothing of UUIDs.
+        ArrowType::List(_) if are_uuids(&field) => {
+            Ok(declared_as(expr.cast_to(ty, schema)?, &rukh_keys::DataType::Uuid))
+        }
         ArrowType::Null => match expr {
             Expr::Literal(..) => Ok(Expr::Literal(ScalarValue::try_from(ty)?, None)),
             expr => expr.cast_to(ty, schema),

@@ -55,6 +55,7 @@ use crate::stars::name_schemas;
 use rukh_error::HIDDEN;
 use rukh_error::SqlError;
 use rukh_functions::casts::texts::CAST_VARCHAR;
+use rukh_functions::functions::SQUARE_ROOT;
 use rukh_functions::functions::arrays::BESIDE_NULL;
 use rukh_functions::functions::by_row::BITWISE_NOT;
 use rukh_functions::functions::extract::EXTRACT;
@@ -265,7 +266,7 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
             Ok(Some(call("starts_with", arguments)))
         }
         Expr::UnaryOp { op, expr } => Ok(match op {
-            UnaryOperator::PGSquareRoot => Some(call("sqrt", vec![expr.as_ref().clone()])),
+            UnaryOperator::PGSquareRoot => Some(call(SQUARE_ROOT, vec![expr.as_ref().clone()])),
             UnaryOperator::PGCubeRoot => Some(call("cbrt", vec![expr.as_ref().clone()])),
             UnaryOperator::PGAbs => Some(call("abs", vec![expr.as_ref().clone()])),
             UnaryOperator::BitwiseNot => Some(call(BITWISE_NOT, vec![expr.as_ref().clone()])),

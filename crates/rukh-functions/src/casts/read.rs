@@ -124,9 +124,13 @@ pub fn read_cast(function: &ScalarUDF) -> Option<ArrowType> {
     Some(read.target.arrow())
 }
 
-/// Reads a text as an interval. Fails with 22007.
+/// Reads a text as an interval. Fails with 22007, or 22015 if its numbers are too large.
 pub fn read_interval(text: &str) -> DataFusionResult<ScalarValue> {
     let interval = Interval::read(text).ok_or_else(|| {
+        if Interval::is_too_large(text) {
+            let message = format!("interval field value out of range: \"{text}\"");
+            return external(SqlError::statement("22015", message));
+        }
         let message = format!("invalid input syntax for type interval: \"{text}\"");
         external(SqlError::statement("22007", message))
     })?;

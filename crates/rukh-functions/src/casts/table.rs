@@ -10,7 +10,7 @@ use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use rukh_error::SqlError;
 use rukh_keys::DataType;
 
-use crate::types::data_type_of;
+use crate::types::{are_uuids, data_type_of};
 
 /// Where a cast happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -130,6 +130,7 @@ impl Kind {
     pub fn of_field(field: &Field) -> Option<Kind> {
         match field.data_type() {
             ArrowType::Interval(_) | ArrowType::Duration(_) => Some(Kind::Interval),
+            ArrowType::List(_) if are_uuids(field) => Some(Kind::Uuid.array()),
             ArrowType::List(of) | ArrowType::LargeList(of) | ArrowType::FixedSizeList(of, _) => {
                 Kind::of_field(of).map(Kind::array)
             }

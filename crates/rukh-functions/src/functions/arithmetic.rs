@@ -20,11 +20,14 @@ use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, ArrowPrimitiveType, AsArray, Datum, PrimitiveArray, Scalar, make_array,
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, Datum, Decimal256Array, PrimitiveArray, Scalar, make_array,
 };
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::compute::kernels::numeric;
-use datafusion::arrow::datatypes::{DataType as ArrowType, Float32Type, Float64Type, Int32Type};
+use datafusion::arrow::datatypes::{
+    DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType as ArrowType, Float32Type, Float64Type,
+    Int32Type, i256,
+};
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::DFSchema;
 use datafusion::error::Result as DataFusionResult;
@@ -38,7 +41,7 @@ use datafusion::physical_expr_common::datum::apply;
 use rukh_keys::ValueError;
 
 use crate::forms::numerics::{is_nan, with_nan, without_nan};
-use crate::functions::exact::{exact_function, exact_operator};
+use crate::functions::exact::{as_decimal, exact_function, exact_operator, number_at, scale_of};
 use crate::functions::undefined::undefined_function;
 use crate::types::data_type_of_arrow;
 use rukh_error::SqlError;
@@ -95,7 +98,9 @@ pub fn checked_function(
     } else if any(is_decimal) {
         let is_product = matches!(op, Operator::Multiply | Operator::Modulo);
         all(ArrowType::is_numeric)
-            && (any(is_numeric) || is_product && (is_constant(left) || is_constant(right)))
+            && (any(is_numeric)
+                || is_product && (is_constant(left) || is_constant(right))
+                || op == Operator::Modulo && roomy(&types[0], &types[1]).is_some())
     } else {
         all(ArrowType::is_integer) && !matches!(op, Operator::Divide | Operator::Modulo)
     };
@@ -113,6 +118,29 @@ pub fn is_day_sum(op: Operator, left: &ArrowType, right: &ArrowType) -> bool {
         Operator::Minus => is_date(left) && (right.is_integer() || is_date(right)),
         _ => false,
     }
+}
+
+/// Returns the type in which two decimals, or integers, of different digits are added and compared where 128 bits have no room for the
+/// digits of both; `None` where they have.
+pub fn roomy(left: &ArrowType, right: &ArrowType) -> Option<ArrowType> {
+    let digits = |ty: &ArrowType| match as_decimal(ty) {
+        ArrowType::Decimal128(precision, scale) => {
+            let scale = u8::try_from(scale).ok()?;
+            Some((precision.checked_sub(scale)?, scale))
+        }
+        _ => None,
+    };
+    if left == right || !(is_decimal(left) || is_decimal(right)) {
+        return None;
+    }
+    let ((whole, fraction), (other_whole, other_fraction)) = (digits(left)?, digits(right)?);
+    let scale = fraction.max(other_fraction);
+    let precision = whole.max(other_whole).saturating_add(scale);
+    let is_roomy = precision > DECIMAL128_MAX_PRECISION;
+    is_roomy.then_some(ArrowType::Decimal256(
+        precision.min(DECIMAL256_MAX_PRECISION),
+        scale as i8,
+    ))
 }
 
 /// Whether values of a type may be NaN beside being exact.
@@ -274,7 +302,13 @@ fn compute(op: Operator, left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef
         _ => numeric::rem,
     };
     let ty = left.get().0.data_type().clone();
-    let results = kernel(left, right).map_err(|error| match error {
+    let results = match kernel(left, right) {
+        Err(ArrowError::ArithmeticOverflow(_)) if op == Operator::Modulo && is_decimal(&ty) => {
+            return remainders(left, right);
+        }
+        results => results,
+    };
+    let results = results.map_err(|error| match error {
         ArrowError::ArithmeticOverflow(_) if ty.is_integer() => {
             let ty = data_type_of_arrow(&ty);
             failure(ValueError::IntegerOutOfRange { ty })
@@ -286,6 +320,37 @@ fn compute(op: Operator, left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef
         ArrowType::Float32 => settled::<Float32Type>(op, left, right, results),
         _ => Ok(results),
     }
+}
+
+/// Computes the rests of decimals that Arrow brings to digits for which it has no room.
+fn remainders(left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef, ArrowError> {
+    let external = |error: SqlError| ArrowError::ExternalError(Box::new(error));
+    let (left, right) = (left.get(), right.get());
+    let sides = [left, right].map(|(array, is_one)| (make_array(array.to_data()), is_one));
+    let types = sides.each_ref().map(|(array, _)| array.data_type().clone());
+    let [one, other] = &types;
+    let result = BinaryTypeCoercer::new(one, &Operator::Modulo, other).get_result_type();
+    let result = result.map_err(|error| ArrowError::ExternalError(Box::new(error)))?;
+    let scale = types.iter().map(scale_of).max().unwrap_or_default();
+    let rows = sides
+        .iter()
+        .filter(|(_, is_one)| !is_one)
+        .map(|(array, _)| array.len());
+    let remainder = |row: usize| -> Result<Option<i256>, SqlError> {
+        let numbers = sides
+            .each_ref()
+            .map(|(array, is_one)| number_at(array, if *is_one { 0 } else { row }));
+        match numbers {
+            [Some(left), Some(right)] => left.remainder(&right)?.to_i256(scale).map(Some),
+            _ => Ok(None),
+        }
+    };
+    let remainders = (0..rows.max().unwrap_or(1)).map(remainder);
+    let remainders = remainders
+        .collect::<Result<Decimal256Array, SqlError>>()
+        .map_err(external)?;
+    let wide = remainders.with_precision_and_scale(DECIMAL256_MAX_PRECISION, scale)?;
+    cast(&wide, &result)
 }
 
 /// Computes with operands some of which are NaN, which the results then are; `None` if none is.

@@ -254,7 +254,7 @@ impl ScalarUDFImpl for BesideNull {
 
     fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
         match types {
-            [ty @ ArrowType::List(_)] => Ok(ty.clone()),
+            [ty @ (ArrowType::List(_) | ArrowType::Binary)] => Ok(ty.clone()),
             _ => Ok(ArrowType::Utf8),
         }
     }
@@ -262,7 +262,9 @@ impl ScalarUDFImpl for BesideNull {
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
         match arguments.args.into_iter().next() {
             Some(value) if matches!(value.data_type(), ArrowType::List(_)) => Ok(value),
-            _ => Ok(ColumnarValue::Scalar(ScalarValue::Utf8(None))),
+            _ => Ok(ColumnarValue::Scalar(ScalarValue::try_from(
+                arguments.return_field.data_type(),
+            )?)),
         }
     }
 }

@@ -182,6 +182,13 @@ impl ScalarUDFImpl for Bounded {
                     row
                 }
             };
+            let is_null = values
+                .iter()
+                .enumerate()
+                .any(|(at, array)| array.is_null(place(at)));
+            if is_null && !matches!(self.name(), "array_repeat" | "array_resize") {
+                continue;
+            }
             bytes = bytes.saturating_add((self.cost.0)(&values, &place));
             if bytes > BYTES_MAX {
                 let message = format!("requested length too large in {}()", self.name());

@@ -251,7 +251,9 @@ fn moved(values: &[ScalarValue]) -> Result<ScalarValue, SqlError> {
     else {
         return Err(SqlError::internal("timezone takes an interval and a moment"));
     };
-    let zone = interval_of(*zone);
+    let mut zone = interval_of(*zone);
+    // Zones are of whole seconds.
+    zone.micros = zone.micros.saturating_sub(zone.micros % 1_000_000);
     if zone.months != 0 || zone.days != 0 {
         let message = "interval time zone must not include months or days";
         return Err(SqlError::statement("22023", message));

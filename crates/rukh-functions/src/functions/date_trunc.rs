@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, IntervalMonthDayNanoArray, TimestampMicrosecondArray,
+    Array, ArrayRef, AsArray, IntervalMonthDayNanoArray, TimestampMicrosecondArray, new_null_array,
 };
 use datafusion::arrow::datatypes::{
     DataType as ArrowType, IntervalMonthDayNanoType, TimeUnit, TimestampMicrosecondType,
@@ -105,6 +105,15 @@ impl ScalarUDFImpl for DateTrunc {
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        if let Some(ColumnarValue::Array(values)) = arguments.args.get(1)
+            && values.null_count() == values.len()
+        {
+            // Whatever the unit.
+            return Ok(ColumnarValue::Array(new_null_array(
+                arguments.return_type(),
+                values.len(),
+            )));
+        }
         let [
             ColumnarValue::Scalar(ScalarValue::Utf8(Some(name))),
             ColumnarValue::Array(values),

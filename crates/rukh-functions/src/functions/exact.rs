@@ -5,6 +5,7 @@
 //! | `a / b`                                           | four digits more than `a` has, cut | NUMERIC, 16 significant digits at least      |
 //! | `div(a, b)`                                       | none                             | the whole quotient, cut towards zero         |
 //! | `a * b` of more than 38 digits                    | an error                         | NUMERIC                                      |
+//! | `gcd`, `lcm`                                      | decimals, or an overflow         | NUMERIC                                      |
 //! | `sqrt`, `exp`, `ln`, `log`, `log10`, `power`, `sign` | floats                        | NUMERIC                                      |
 //! | `round(x, n)`, `trunc(x, n)` of 76 digits         | the digits of `x`                | `n` digits after the point, if that is a constant |
 
@@ -55,10 +56,16 @@ enum Function {
     TrimScale,
     Round,
     Truncate,
+    /// The greatest number of which both are multiples.
+    Divisor,
+    /// The least number that is a multiple of both.
+    Multiple,
 }
 
 /// Names of functions that DataFusion has.
-const NAMED: [(&str, Function); 9] = [
+const NAMED: [(&str, Function); 11] = [
+    ("gcd", Function::Divisor),
+    ("lcm", Function::Multiple),
     ("sqrt", Function::SquareRoot),
     ("exp", Function::Exponential),
     ("ln", Function::Logarithm),
@@ -163,7 +170,7 @@ fn is_long(left: &ArrowType, right: &ArrowType) -> bool {
 }
 
 /// Returns the decimals that integers are computed as.
-fn as_decimal(ty: &ArrowType) -> ArrowType {
+pub(super) fn as_decimal(ty: &ArrowType) -> ArrowType {
     match ty {
         ArrowType::Int8 | ArrowType::Int16 | ArrowType::UInt8 => ArrowType::Decimal128(INT2_DIGITS, 0),
         ArrowType::Int32 | ArrowType::UInt16 => ArrowType::Decimal128(INT4_DIGITS, 0),
@@ -173,7 +180,7 @@ fn as_decimal(ty: &ArrowType) -> ArrowType {
     }
 }
 
-fn scale_of(ty: &ArrowType) -> i8 {
+pub(super) fn scale_of(ty: &ArrowType) -> i8 {
     match ty {
         ArrowType::Decimal128(_, scale) | ArrowType::Decimal256(_, scale) => *scale,
         _ => 0,
@@ -204,7 +211,15 @@ impl Exact {
             (Function::Round | Function::Truncate, [value, rest @ ..]) => {
                 self.rounds(value) && matches!(rest, [] | [ArrowType::Int64])
             }
-            (Function::Quotient | Function::WholeQuotient | Function::Product | Function::Power, [_, _])
+            (
+                Function::Quotient
+                | Function::WholeQuotient
+                | Function::Product
+                | Function::Power
+                | Function::Divisor
+                | Function::Multiple,
+                [_, _],
+            )
             | (Function::LogarithmTo, [_] | [_, _])
             | (
                 Function::SquareRoot
@@ -242,6 +257,9 @@ impl Exact {
                 let scale = i64::from(scale_of(left)).saturating_add(i64::from(scale_of(right)));
                 scale.min(half)
             }
+            (Function::Divisor | Function::Multiple, [left, right]) => {
+                i64::from(scale_of(left).max(scale_of(right)))
+            }
             (Function::Sign | Function::WholeQuotient, _) | (Function::Round | Function::Truncate, [_]) => 0,
             (Function::Round | Function::Truncate, [value, _]) => {
                 digits.map_or(i64::from(scale_of(value)), |digits| digits.clamp(0, half))
@@ -269,6 +287,8 @@ impl Exact {
             (Function::LogarithmTo, [base, x]) => x.logarithm_to(base),
             (Function::Power, [x, power]) => x.to_the_power_of(power),
             (Function::Sign, [x]) => Ok(x.sign()),
+            (Function::Divisor, [left, right]) => Ok(left.common_divisor(right)),
+            (Function::Multiple, [left, right]) => left.common_multiple(right),
             (Function::TrimScale, [x]) => Ok(x.clone()),
             (Function::Round, [x]) => Ok(x.rounded_to(digits)),
             (Function::Truncate, [x]) => Ok(x.truncated(digits)),
@@ -457,7 +477,7 @@ impl Exact {
 }
 
 /// Returns the number of a row; `None` for NULL.
-fn number_at(array: &ArrayRef, row: usize) -> Option<Number> {
+pub(super) fn number_at(array: &ArrayRef, row: usize) -> Option<Number> {
     if array.is_null(row) {
         return None;
     }

@@ -10,7 +10,7 @@ use datafusion::logical_expr::{
 use datafusion::scalar::ScalarValue;
 
 use crate::functions::undefined::undefined_function;
-use crate::types::postgres_name_of;
+use crate::types::{are_uuids, postgres_name_of};
 
 /// Returns `pg_typeof(x)`: the name of a type, as text.
 pub fn pg_typeof() -> Arc<ScalarUDF> {
@@ -42,6 +42,7 @@ impl ScalarUDFImpl for TypeOf {
         };
         let name = match field.data_type() {
             ArrowType::Null => "unknown".to_string(),
+            ArrowType::List(_) if are_uuids(field) => "uuid[]".to_string(),
             ArrowType::List(of) | ArrowType::LargeList(of) => {
                 let mut of = of;
                 while let ArrowType::List(inner) | ArrowType::LargeList(inner) = of.data_type() {

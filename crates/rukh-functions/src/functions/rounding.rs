@@ -4,7 +4,7 @@
 //! |-----------------------|----------|--------------------------------------------------------------------------|
 //! | `round(x)`, casts     | floats   | halves go to the even neighbour                                            |
 //! | `floor(x)`, `ceil(x)` | decimals | a digit more before the point: `ceil(9.5)` is 10.0, DECIMAL(3, 1)          |
-//! | `floor`, `ceil`, `gcd`, `lcm` | NUMERIC | NaN of NaN                                                          |
+//! | `floor(x)`, `ceil(x)` | NUMERIC  | NaN of NaN                                                          |
 //! | `abs(x)`              | integers | 22003 in PostgreSQL's words for the least integer, which has no opposite   |
 //!
 //! Deliberately not here: halves of decimals, which go away from zero as DataFusion's do, and `round(x, n)`.
@@ -95,10 +95,9 @@ fn half_to_even(value: &ColumnarValue) -> DataFusionResult<ColumnarValue> {
     }
 }
 
-/// Returns `floor`, `ceil`, `abs`, `gcd` and `lcm`.
-pub fn others() -> [Arc<ScalarUDF>; 5] {
-    [math::floor(), math::ceil(), math::abs(), math::gcd(), math::lcm()]
-        .map(|usual| Arc::new(ScalarUDF::from(Whole { usual })))
+/// Returns `floor`, `ceil` and `abs`.
+pub fn others() -> [Arc<ScalarUDF>; 3] {
+    [math::floor(), math::ceil(), math::abs()].map(|usual| Arc::new(ScalarUDF::from(Whole { usual })))
 }
 
 /// A function of DataFusion whose result may need a digit more than its argument, and is NaN of NaN.

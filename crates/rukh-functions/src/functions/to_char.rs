@@ -415,7 +415,11 @@ impl Moment {
         let month = usize::try_from(self.month - 1).ok().and_then(|at| MONTHS.get(at));
         let month = month.copied().unwrap_or_default();
         let day = DAYS[self.weekday() as usize];
-        let half = if self.micros < DAY_MICROS / 2 { "AM" } else { "PM" };
+        let half = if self.micros % DAY_MICROS < DAY_MICROS / 2 {
+            "AM"
+        } else {
+            "PM"
+        };
         let era = "AD";
         let dotted = |word: &str| format!("{}.{}.", &word[..1], &word[1..]);
         let zone = if self.zoned { "UTC" } else { "" };

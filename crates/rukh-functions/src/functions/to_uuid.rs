@@ -1,13 +1,13 @@
-//! `to_uuid`, which casts to UUID are spelled as, and `gen_random_uuid`.
+//! `to_uuid` and `to_uuids`, which casts to UUID and UUID[] are spelled as, and `gen_random_uuid`.
 
 use std::sync::{Arc, LazyLock};
 
-use datafusion::arrow::array::{ArrayRef, AsArray, StringArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray, StringArray};
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions::string::uuid;
 use datafusion::logical_expr::{
-    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::scalar::ScalarValue;
 use rukh_error::SqlError;
@@ -18,21 +18,35 @@ use crate::types::TYPE_KEY;
 /// Name of the function that casts to UUID are spelled as.
 pub const TO_UUID: &str = "to_uuid";
 
-/// Returns the function.
-pub fn to_uuid() -> Arc<ScalarUDF> {
-    let signature = Signature::exact(vec![ArrowType::Utf8], Volatility::Immutable);
-    Arc::new(ScalarUDF::from(ToUuid { signature }))
+/// Name of the function that casts to UUID[] are spelled as.
+pub const TO_UUIDS: &str = "to_uuids";
+
+/// Returns both functions.
+pub fn functions() -> [Arc<ScalarUDF>; 2] {
+    let texts = ArrowType::new_list(ArrowType::Utf8, true);
+    [(TO_UUID, ArrowType::Utf8), (TO_UUIDS, texts)].map(|(name, ty)| {
+        let signature = Signature::exact(vec![ty.clone()], Volatility::Immutable);
+        Arc::new(ScalarUDF::from(ToUuid { name, ty, signature }))
+    })
 }
 
-/// `to_uuid(text)`: the canonical form of a UUID; fails with 22P02 on other text.
+/// Returns an array of texts as one of UUIDs.
+pub fn uuids(texts: Expr) -> Expr {
+    let [_, uuids] = functions();
+    uuids.call(vec![texts])
+}
+
+/// The canonical form of a text that is a UUID, or of those of an array; fails with 22P02 on other text.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct ToUuid {
+    name: &'static str,
+    ty: ArrowType,
     signature: Signature,
 }
 
 impl ScalarUDFImpl for ToUuid {
     fn name(&self) -> &str {
-        TO_UUID
+        self.name
     }
 
     fn signature(&self) -> &Signature {
@@ -40,22 +54,23 @@ impl ScalarUDFImpl for ToUuid {
     }
 
     fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
-        Ok(ArrowType::Utf8)
+        Ok(self.ty.clone())
     }
 
     fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> DataFusionResult<FieldRef> {
         let is_nullable = |text: &FieldRef| text.is_nullable();
         Ok(uuid_field(
             self.name(),
+            &self.ty,
             arguments.arg_fields.iter().any(is_nullable),
         ))
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
         match arguments.args.first() {
-            Some(ColumnarValue::Array(texts)) => Ok(ColumnarValue::Array(canonical_uuids(texts)?)),
+            Some(ColumnarValue::Array(texts)) => Ok(ColumnarValue::Array(canonical(texts)?)),
             Some(ColumnarValue::Scalar(text)) => {
-                let canonical = canonical_uuids(&text.to_array()?)?;
+                let canonical = canonical(&text.to_array()?)?;
                 Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&canonical, 0)?))
             }
             None => Err(DataFusionError::Internal("to_uuid takes a text".to_string())),
@@ -63,9 +78,9 @@ impl ScalarUDFImpl for ToUuid {
     }
 }
 
-/// A field of UUIDs, which are texts in Arrow.
-fn uuid_field(name: &str, nullable: bool) -> FieldRef {
-    let field = Field::new(name, ArrowType::Utf8, nullable);
+/// A field of UUIDs, which are texts in Arrow, or of arrays of them.
+fn uuid_field(name: &str, ty: &ArrowType, nullable: bool) -> FieldRef {
+    let field = Field::new(name, ty.clone(), nullable);
     let metadata = [(TYPE_KEY.to_string(), DataType::Uuid.to_string())];
     Arc::new(field.with_metadata(metadata.into()))
 }
@@ -99,12 +114,24 @@ impl ScalarUDFImpl for RandomUuid {
     }
 
     fn return_field_from_args(&self, _: ReturnFieldArgs<'_>) -> DataFusionResult<FieldRef> {
-        Ok(uuid_field(self.name(), false))
+        Ok(uuid_field(self.name(), &ArrowType::Utf8, false))
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
         self.random.invoke_with_args(arguments)
     }
+}
+
+fn canonical(values: &ArrayRef) -> DataFusionResult<ArrayRef> {
+    let Some(lists) = values.as_list_opt::<i32>() else {
+        return canonical_uuids(values);
+    };
+    let (ArrowType::List(element), nulls) = (lists.data_type(), lists.nulls().cloned()) else {
+        return canonical_uuids(values);
+    };
+    let uuids = canonical_uuids(lists.values())?;
+    let lists = ListArray::try_new(element.clone(), lists.offsets().clone(), uuids, nulls)?;
+    Ok(Arc::new(lists))
 }
 
 fn canonical_uuids(texts: &ArrayRef) -> DataFusionResult<ArrayRef> {

@@ -158,6 +158,10 @@ impl Overloaded {
             Ok(kinds) if self.implementation == Implementation::Cast && kinds.as_slice() == [None] => {
                 resolve::function(&overloads[..1], kinds)
             }
+            Ok(kinds) if self.is_identity(kinds) => Ok(Meant {
+                arguments: kinds.iter().copied().flatten().collect(),
+                result: kinds[0].unwrap_or(Kind::Text),
+            }),
             Ok(kinds) => match resolve::function(overloads, kinds) {
                 Err(Unresolved::None) => resolve::function(table::stored(self.name), kinds),
                 other => other,
@@ -184,6 +188,13 @@ impl Overloaded {
             });
         }
         chosen.map_err(|why| external(unresolved(self.name, why, fields, literals)))
+    }
+
+    /// Whether a cast is to the type that its argument has.
+    fn is_identity(&self, kinds: &[Option<Kind>]) -> bool {
+        self.implementation == Implementation::Cast
+            && kinds == [table::cast_target(self.name)]
+            && kinds != [None]
     }
 
     /// Returns the type of a signature's result, given that of the implementation's: numbers have digits of their own.

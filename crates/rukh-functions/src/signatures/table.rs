@@ -15,6 +15,7 @@ const FUNCTIONS: &str = "
 abs: (int2) int2, (int4) int4, (int8) int8, (float4) float4, (float8) float8, (numeric) numeric
 acosd asind atand cosd cotd sind tand: (float8) float8
 acos acosh asin asinh atan atanh cbrt cos cosh cot degrees radians sin sinh tan tanh: (float8) float8
+dsqrt: (float8) float8
 exp ln log log10 sqrt sign: (float8) float8, (numeric) numeric
 log: (numeric numeric) numeric
 atan2 atan2d: (float8 float8) float8
