@@ -116,6 +116,11 @@ impl Number {
         Ok(i256::from_le_bytes(all))
     }
 
+    /// Returns it with at least so many digits after the point.
+    pub fn with_digits(&self, digits: u8) -> Number {
+        self.rounded(self.scale.max(i64::from(digits)))
+    }
+
     /// Returns it with exactly `scale` digits after the point, rounded half away from zero.
     pub fn rounded(&self, scale: i64) -> Number {
         match self.scale.cmp(&scale) {

@@ -256,6 +256,12 @@ pub(crate) fn whole(count: Expr, schema: &DFSchema) -> DataFusionResult<Expr> {
         ty if ty.is_numeric() => {
             Ok(typed_casts::typed(Cast::new(Box::new(count), ArrowType::Int64), schema)?.data)
         }
+        ArrowType::Boolean => {
+            let message = "argument of LIMIT and OFFSET must be type bigint, not type boolean";
+            Err(DataFusionError::External(Box::new(SqlError::statement(
+                "42804", message,
+            ))))
+        }
         _ => converted(count, &ArrowType::Int64, schema),
     }
 }
@@ -416,25 +422,36 @@ pub(crate) fn unified_fields<'a>(
             Err(_) => is_told = false,
         }
     }
+    // A text beside a UUID may be one, see `bound_operators`.
+    let is_open = kinds.is_empty() || kinds.contains(&Kind::Uuid);
     match common(kinds) {
         Some(kind) if is_told && differ => Some(of_kind(kind, usual)),
+        None if is_told && differ && !is_open => None,
         _ => Some(usual),
     }
 }
 
-/// Returns the error of values that have no type in common.
-fn unmatched(place: &str, values: &[&Expr], schema: &DFSchema) -> DataFusionResult<DataFusionError> {
+/// Functions that give one of their arguments, and arrays of them; and what messages call them.
+const CHOOSING: [(&str, &str); 4] = [
+    ("coalesce", "COALESCE"),
+    ("greatest", "GREATEST"),
+    ("least", "LEAST"),
+    ("make_array", "ARRAY"),
+];
+
+/// Returns the error of values that have no type in common; `None` if they have.
+fn unmatched(place: &str, values: &[&Expr], schema: &DFSchema) -> DataFusionResult<Option<DataFusionError>> {
     let mut kinds = Vec::new();
     for value in values {
         kinds.extend(kind(&value.to_field(schema)?.1, literal(value)).unwrap_or_default());
     }
-    let first = kinds.first().copied().unwrap_or(Kind::Text);
-    let other = kinds.iter().find(|kind| common([first, **kind]).is_none());
-    let other = other.copied().unwrap_or(Kind::Text);
-    let message = format!("{place} types {first} and {other} cannot be matched");
-    Ok(DataFusionError::External(Box::new(SqlError::statement(
-        "42804", message,
-    ))))
+    let Some(first) = kinds.first() else {
+        return Ok(None);
+    };
+    let other = kinds.iter().find(|kind| common([*first, **kind]).is_none());
+    let message = |other: &Kind| format!("{place} types {first} and {other} cannot be matched");
+    let error = other.map(|other| SqlError::statement("42804", message(other)));
+    Ok(error.map(|error| DataFusionError::External(Box::new(error))))
 }
 
 /// Casts the operand and what it is compared with to one type, and the values to another.
@@ -455,7 +472,8 @@ fn of_case(case: Case, schema: &DFSchema) -> DataFusionResult<Case> {
     let thens = when_then_expr.iter().map(|(_, then)| then.as_ref());
     let values: Vec<&Expr> = else_expr.as_deref().into_iter().chain(thens).collect();
     let Some(then_type) = unified(values.iter().copied(), schema)? else {
-        return Err(unmatched("CASE", &values, schema)?);
+        let untold = || DataFusionError::Plan("CASE types cannot be matched".to_string());
+        return Err(unmatched("CASE", &values, schema)?.unwrap_or_else(untold));
     };
     let to = |expr: Box<Expr>, ty| converted(*expr, ty, schema).map(Box::new);
     let pairs = when_then_expr
@@ -503,7 +521,15 @@ fn arguments<F: UDFCoercionExt>(
             .into_iter()
             .map(|arg| converted(arg, &ty, schema))
             .collect::<DataFusionResult<Vec<_>>>()?,
-        None => args,
+        None => {
+            if let Some((_, place)) = CHOOSING.iter().find(|(chooses, _)| *chooses == name) {
+                let values: Vec<&Expr> = args.iter().collect();
+                if let Some(error) = unmatched(place, &values, schema)? {
+                    return Err(error);
+                }
+            }
+            args
+        }
     };
     let fields = args.iter().map(|arg| Ok(arg.to_field(schema)?.1));
     let fields = fields.collect::<DataFusionResult<Vec<_>>>()?;

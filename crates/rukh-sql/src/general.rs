@@ -35,9 +35,9 @@ use crate::rewrite::rewrite;
 use crate::subqueries::single_values;
 use crate::typed_parameters::{types_of, with_types};
 use crate::{
-    bound_aggregates, computed_limits, computed_values, expressions, inner_order, integer_literals,
-    integer_series, joined, late_volatile, named_windows, once, outer_aggregates, outer_names, past, sample,
-    set_operations, short_aliases, stars, values_types, views,
+    bound_aggregates, computed_limits, computed_values, condition_literals, expressions, inner_order,
+    integer_literals, integer_series, joined, late_volatile, named_windows, once, outer_aggregates,
+    outer_names, past, sample, set_operations, short_aliases, stars, values_types, views,
 };
 use rukh_error::SqlError;
 
@@ -128,6 +128,7 @@ pub(crate) async fn unoptimised_plan(
     let mut query = query.clone();
     views::expand(&mut query, catalog)?;
     values_types::alike(&mut query);
+    condition_literals::read(&mut query);
     named_windows::spell_out(&mut query)?;
     sample::expand(&mut query, catalog)?;
     past::expand(&mut query, catalog)?;

@@ -31,6 +31,7 @@ mod coercions;
 mod computed;
 mod computed_limits;
 mod computed_values;
+mod condition_literals;
 mod config;
 mod context;
 mod copy;

@@ -102,11 +102,16 @@ fn written(cell: &Expr) -> Option<ast::DataType> {
             ..
         } => Some(data_type.clone()),
         Expr::TypedString(typed) => Some(typed.data_type.clone()),
+        Expr::Interval(_) => Some(ast::DataType::Interval {
+            fields: None,
+            precision: None,
+        }),
         Expr::Value(value) => match &value.value {
             Value::Number(digits, _) => Some(match digits.parse::<i32>() {
                 Ok(_) => ast::DataType::Integer(None),
                 Err(_) => ast::DataType::Numeric(ExactNumberInfo::None),
             }),
+            Value::Boolean(_) => Some(ast::DataType::Boolean),
             _ => None,
         },
         _ => None,

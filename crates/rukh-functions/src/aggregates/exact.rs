@@ -13,11 +13,11 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{
     Array, ArrayRef, ArrowNativeTypeOp, AsArray, BinaryArray, BooleanArray, Decimal128Array, Decimal256Array,
-    PrimitiveArray, UInt64Array,
+    PrimitiveArray, UInt8Array, UInt64Array,
 };
 use datafusion::arrow::datatypes::{
     DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType as ArrowType, Decimal128Type,
-    Decimal256Type, DecimalType, Field, FieldRef, Int64Type, UInt64Type, i256,
+    Decimal256Type, DecimalType, Field, FieldRef, Int64Type, UInt8Type, UInt64Type, i256,
 };
 use datafusion::common::ScalarValue;
 use datafusion::common::utils::SingleRowListArrayBuilder;
@@ -34,7 +34,7 @@ use rukh_keys::{DataType, NUMERIC_HALF};
 
 use crate::aggregates::recomputed::sliding;
 use crate::forms::intervals::INTERVAL;
-use crate::forms::numerics::NAN;
+use crate::forms::numerics::{NAN, power_of_ten};
 use crate::functions::undefined::undefined_function;
 use crate::numbers::Number;
 use crate::signatures::overloaded::{INT2_DIGITS, INT4_DIGITS, INT8_DIGITS};
@@ -269,7 +269,11 @@ impl AggregateUDFImpl for Exact {
         }
         Ok(match self.measure {
             Measure::Total | Measure::Mean => {
-                vec![field("count", ArrowType::UInt64), field("sum", sum_type(ty))]
+                vec![
+                    field("count", ArrowType::UInt64),
+                    field("sum", sum_type(ty)),
+                    field("digits", ArrowType::UInt8),
+                ]
             }
             _ => vec![
                 field("count", ArrowType::UInt64),
@@ -330,6 +334,9 @@ trait Digits: DecimalType + std::fmt::Debug {
     const NAN: Self::Native;
 
     fn is_nan(value: Self::Native) -> bool;
+
+    /// Returns the most digits after the point that are shown of a value or, `least`, of others; a type that has a scale shows all.
+    fn digits(value: Self::Native, scale: i8, least: u8) -> u8;
 }
 
 impl Digits for Decimal128Type {
@@ -342,6 +349,10 @@ impl Digits for Decimal128Type {
     fn is_nan(_: i128) -> bool {
         false
     }
+
+    fn digits(_: i128, _: i8, least: u8) -> u8 {
+        least
+    }
 }
 
 impl Digits for Decimal256Type {
@@ -353,6 +364,17 @@ impl Digits for Decimal256Type {
 
     fn is_nan(value: i256) -> bool {
         value == NAN
+    }
+
+    fn digits(value: i256, scale: i8, least: u8) -> u8 {
+        let has = |digits: &u8| {
+            let unit = power_of_ten(NUMERIC_HALF.saturating_sub(*digits));
+            value.checked_rem(unit) == Some(i256::ZERO)
+        };
+        match scale.unsigned_abs() {
+            NUMERIC_HALF => (least..NUMERIC_HALF).find(has).unwrap_or(NUMERIC_HALF),
+            _ => least,
+        }
     }
 }
 
@@ -369,6 +391,8 @@ struct Mean<T: Digits> {
     count: u64,
     /// How many values are NaN; the sum is that of the others.
     nans: u64,
+    /// Most digits after the point that a value has shown.
+    digits: u8,
     sum: T::Native,
 }
 
@@ -380,6 +404,7 @@ impl<T: Digits> Mean<T> {
             scale: scale_of(ty),
             count: 0,
             nans: 0,
+            digits: 0,
             sum: T::Native::ZERO,
         }
     }
@@ -389,6 +414,7 @@ impl<T: Digits> Mean<T> {
             self.nans = self.nans.saturating_add(1);
             return Ok(());
         }
+        self.digits = T::digits(value, self.scale, self.digits);
         self.sum = self.sum.add_checked(value).map_err(|_| too_large())?;
         Ok(())
     }
@@ -427,7 +453,7 @@ impl<T: Digits> Accumulator for Mean<T> {
         if self.nans > 0 {
             return numeric(None, true, &self.result);
         }
-        let sum = T::number(self.sum, self.scale);
+        let sum = T::number(self.sum, self.scale).with_digits(self.digits);
         let value = self.measure.of(self.count, &sum, || sum.clone())?;
         numeric(value.as_ref(), false, &self.result)
     }
@@ -446,13 +472,16 @@ impl<T: Digits> Accumulator for Mean<T> {
         Ok(vec![
             ScalarValue::UInt64(Some(self.count)),
             ScalarValue::try_from_array(&sum, 0)?,
+            ScalarValue::UInt8(Some(self.digits)),
         ])
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> DataFusionResult<()> {
-        let [counts, sums] = states else {
-            return Err(DataFusionError::Internal("a mean has two states".to_string()));
+        let [counts, sums, digits] = states else {
+            return Err(DataFusionError::Internal("a mean has three states".to_string()));
         };
+        let digits = digits.as_primitive::<UInt8Type>().iter().flatten().max();
+        self.digits = self.digits.max(digits.unwrap_or_default());
         for count in counts.as_primitive::<UInt64Type>().iter().flatten() {
             self.count = self.count.saturating_add(count);
         }
@@ -469,6 +498,8 @@ struct Means<T: Digits> {
     counts: Vec<u64>,
     /// NaN stays what it is.
     sums: Vec<T::Native>,
+    /// Most digits after the point that a value has shown.
+    digits: Vec<u8>,
 }
 
 impl<T: Digits> Means<T> {
@@ -479,12 +510,14 @@ impl<T: Digits> Means<T> {
             scale: scale_of(ty),
             counts: Vec::new(),
             sums: Vec::new(),
+            digits: Vec::new(),
         }
     }
 
     fn resize(&mut self, count: usize) {
         self.counts.resize(count, 0);
         self.sums.resize(count, T::Native::ZERO);
+        self.digits.resize(count, 0);
     }
 
     fn add(&mut self, group: usize, count: u64, value: T::Native) -> DataFusionResult<()> {
@@ -494,6 +527,7 @@ impl<T: Digits> Means<T> {
             *sum = T::NAN;
             return Ok(());
         }
+        self.digits[group] = T::digits(value, self.scale, self.digits[group]);
         *sum = sum.add_checked(value).map_err(|_| too_large())?;
         Ok(())
     }
@@ -526,44 +560,46 @@ impl<T: Digits> GroupsAccumulator for Means<T> {
     }
 
     fn evaluate(&mut self, emit: EmitTo) -> DataFusionResult<ArrayRef> {
-        let (counts, sums) = (
-            emit.take_needed(&mut self.counts),
-            emit.take_needed(&mut self.sums),
-        );
+        let counts = emit.take_needed(&mut self.counts);
+        let sums = emit.take_needed(&mut self.sums);
+        let digits = emit.take_needed(&mut self.digits);
         let ArrowType::Decimal256(precision, scale) = self.result else {
             return Err(DataFusionError::Internal("NUMERIC has 256 bits".to_string()));
         };
-        let results = counts.into_iter().zip(sums).map(|(count, sum)| {
-            if T::is_nan(sum) {
-                return Ok(Some(NAN));
-            }
-            let sum = T::number(sum, self.scale);
-            let result = self.measure.of(count, &sum, || sum.clone())?;
-            result
-                .map(|result| result.to_i256(scale).map_err(external))
-                .transpose()
-        });
+        let results = counts
+            .into_iter()
+            .zip(sums)
+            .zip(digits)
+            .map(|((count, sum), digits)| {
+                if T::is_nan(sum) {
+                    return Ok(Some(NAN));
+                }
+                let sum = T::number(sum, self.scale).with_digits(digits);
+                let result = self.measure.of(count, &sum, || sum.clone())?;
+                result
+                    .map(|result| result.to_i256(scale).map_err(external))
+                    .transpose()
+            });
         let results = results.collect::<DataFusionResult<Decimal256Array>>()?;
         Ok(Arc::new(results.with_precision_and_scale(precision, scale)?))
     }
 
     fn state(&mut self, emit: EmitTo) -> DataFusionResult<Vec<ArrayRef>> {
-        let (counts, sums) = (
-            emit.take_needed(&mut self.counts),
-            emit.take_needed(&mut self.sums),
-        );
+        let counts = emit.take_needed(&mut self.counts);
+        let sums = emit.take_needed(&mut self.sums);
+        let digits = UInt8Array::from(emit.take_needed(&mut self.digits));
         let sums = sums
             .into_iter()
             .zip(&counts)
             .map(|(sum, count)| (*count > 0).then_some(sum));
         let sums = self.sum_array(sums.collect())?;
-        Ok(vec![Arc::new(UInt64Array::from(counts)), sums])
+        Ok(vec![Arc::new(UInt64Array::from(counts)), sums, Arc::new(digits)])
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef], groups: &[usize], count: usize) -> DataFusionResult<()> {
         self.resize(count);
-        let [counts, sums] = states else {
-            return Err(DataFusionError::Internal("a mean has two states".to_string()));
+        let [counts, sums, digits] = states else {
+            return Err(DataFusionError::Internal("a mean has three states".to_string()));
         };
         let states = counts
             .as_primitive::<UInt64Type>()
@@ -573,6 +609,10 @@ impl<T: Digits> GroupsAccumulator for Means<T> {
             if let (Some(count), Some(sum)) = (count, sum) {
                 self.add(*group, count, sum)?;
             }
+        }
+        for (digits, group) in digits.as_primitive::<UInt8Type>().iter().zip(groups) {
+            let most = &mut self.digits[*group];
+            *most = digits.map_or(*most, |digits| digits.max(*most));
         }
         Ok(())
     }
@@ -592,7 +632,11 @@ impl<T: Digits> GroupsAccumulator for Means<T> {
             .collect();
         let counts = values.iter().map(|value| u64::from(value.is_some()));
         let counts = UInt64Array::from_iter_values(counts);
-        Ok(vec![Arc::new(counts), self.sum_array(values)?])
+        let digits = values
+            .iter()
+            .map(|value| value.map_or(0, |value| T::digits(value, self.scale, 0)));
+        let digits = UInt8Array::from_iter_values(digits);
+        Ok(vec![Arc::new(counts), self.sum_array(values)?, Arc::new(digits)])
     }
 
     fn size(&self) -> usize {

@@ -1,3 +1,5 @@
+//! Quotients, roots, powers and logarithms beside those that PostgreSQL gives.
+
 use super::*;
 
 fn number(text: &str) -> Number {
