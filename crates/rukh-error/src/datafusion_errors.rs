@@ -371,6 +371,9 @@ fn plan_error(message: String) -> SqlError {
         return SqlError::statement("42883", lower_first(&message));
     }
     if let Some(call) = between(&message, "argument types '", "'") {
+        if let Some(error) = unmatched_types(&postgres_types(call)) {
+            return error;
+        }
         let error = SqlError::statement(
             "42883",
             format!("function {} does not exist", postgres_types(call)),
@@ -383,6 +386,22 @@ fn plan_error(message: String) -> SqlError {
         return SqlError::statement("42804", lower_first(&message));
     }
     SqlError::statement("42601", lower_first(&message))
+}
+
+/// The error of a call that gives one of its arguments, or an array of them, where these have no type in common.
+fn unmatched_types(call: &str) -> Option<SqlError> {
+    let (name, types) = call.strip_suffix(')')?.split_once('(')?;
+    let place = match name {
+        "coalesce" => "COALESCE",
+        "greatest" => "GREATEST",
+        "least" => "LEAST",
+        "make_array" => "ARRAY",
+        _ => return None,
+    };
+    let (first, others) = types.split_once(", ")?;
+    let other = others.split(", ").find(|other| *other != first)?;
+    let message = format!("{place} types {first} and {other} cannot be matched");
+    Some(SqlError::statement("42804", message))
 }
 
 /// A condition that is no BOOLEAN.

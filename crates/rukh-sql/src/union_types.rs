@@ -2,7 +2,7 @@
 //!
 //! | in one column                       | DataFusion                  | here        |
 //! |-------------------------------------|-----------------------------|-------------|
-//! | floats and decimals                 | decimals, not up to `1e300` | DOUBLE      |
+//! | floats and decimals                 | decimals, not up to `1e300` | floats      |
 //! | TIMESTAMPTZ and DATE (of UNION)     | nanoseconds without a zone  | TIMESTAMPTZ |
 //! | CHAR(n) and other texts (of UNION)  | what the last input has     | TEXT        |
 
@@ -13,9 +13,8 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::expr::Cast;
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Union, Values, cast};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Union, Values};
 
-use rukh_functions::casts::numbers::double_of;
 use rukh_functions::functions::declared::declared_as;
 use rukh_functions::types::data_type_of;
 
@@ -101,35 +100,49 @@ fn alike_in_union(union: Union) -> DataFusionResult<Transformed<LogicalPlan>> {
     Ok(Transformed::yes(LogicalPlan::Union(union)))
 }
 
-/// What VALUES casts to decimals, as they were built, is cast to DOUBLE.
+/// What VALUES casts to decimals, as they were built, is cast to the float that it was: DOUBLE if one is.
 fn alike_in_values(values: Values) -> DataFusionResult<Transformed<LogicalPlan>> {
     let none = DFSchema::empty();
-    let was_float = |expr: &Expr| match expr {
-        Expr::Cast(Cast { expr, .. }) => expr.get_type(&none).is_ok_and(|ty| ty.is_floating()),
-        _ => false,
+    let float = |expr: &Expr| match expr {
+        Expr::Cast(Cast { expr, .. }) => expr.get_type(&none).ok().filter(ArrowType::is_floating),
+        _ => None,
     };
     let fields = values.schema.fields().iter().enumerate();
-    let mixed: Vec<bool> = fields
+    let mixed: Vec<Option<ArrowType>> = fields
         .map(|(at, field)| {
-            is_decimal(field.data_type())
-                && values.values.len() > 1
-                && values.values.iter().any(|row| row.get(at).is_some_and(was_float))
+            let is_mixed = is_decimal(field.data_type()) && values.values.len() > 1;
+            let cells = values
+                .values
+                .iter()
+                .filter(|_| is_mixed)
+                .filter_map(|row| row.get(at));
+            let floats: Vec<ArrowType> = cells.filter_map(float).collect();
+            let is_double = floats.contains(&ArrowType::Float64);
+            let first = floats.into_iter().next();
+            if is_double {
+                Some(ArrowType::Float64)
+            } else {
+                first
+            }
         })
         .collect();
-    if !mixed.contains(&true) {
+    if mixed.iter().all(Option::is_none) {
         return Ok(Transformed::no(LogicalPlan::Values(values)));
     }
-    let double = |expr: Expr| match expr {
+    let typed = |expr: Expr, ty: &ArrowType| match expr {
         Expr::Cast(Cast { expr, .. }) if expr.get_type(&none).is_ok_and(|ty| ty.is_floating()) => {
-            cast(*expr, ArrowType::Float64)
+            converted(*expr, ty, &none)
         }
-        expr => double_of(&expr, &none),
+        expr => converted(expr, ty, &none),
     };
     let rows = values.values.into_iter().map(|row| {
         let row = row.into_iter().zip(&mixed);
-        row.map(|(expr, is_mixed)| if *is_mixed { double(expr) } else { expr })
-            .collect()
+        row.map(|(expr, ty)| match ty {
+            Some(ty) => typed(expr, ty),
+            None => Ok(expr),
+        })
+        .collect()
     });
-    let rows: Vec<Vec<Expr>> = rows.collect();
+    let rows = rows.collect::<DataFusionResult<Vec<Vec<Expr>>>>()?;
     Ok(Transformed::yes(LogicalPlanBuilder::values(rows)?.build()?))
 }

@@ -7,5 +7,7 @@
 //! | [`overloaded`] | a name of the table as a function of DataFusion, until its call is bound      |
 
 pub mod overloaded;
+#[cfg(test)]
+mod page;
 pub mod resolve;
 pub mod table;

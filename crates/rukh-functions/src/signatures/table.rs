@@ -7,6 +7,7 @@
 //! Signatures of `STORED` are not PostgreSQL's: expressions that databases hold call them. A call means one only where it means no other.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::LazyLock;
 
 use crate::casts::table::Kind;
@@ -204,6 +205,16 @@ impl Parameter {
         match self {
             Parameter::Is(kind) => Some(kind),
             _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let polymorphic = POLYMORPHIC.iter().find(|(_, parameter)| parameter == self);
+        match (self, polymorphic) {
+            (Parameter::Is(kind), _) => kind.fmt(f),
+            (_, name) => f.write_str(name.map_or("", |(name, _)| name)),
         }
     }
 }
