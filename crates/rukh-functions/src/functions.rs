@@ -3,6 +3,7 @@
 
 pub mod ages;
 pub mod arithmetic;
+pub mod array_order;
 pub mod arrays;
 pub mod bounded;
 pub mod by_row;
@@ -32,6 +33,7 @@ mod number_text;
 pub mod outer_aggregate;
 pub mod overlay;
 pub mod pg_typeof;
+pub mod quoting;
 pub mod regex;
 pub mod renamed;
 pub mod round_moment;

@@ -1,13 +1,16 @@
 //! Calls of functions of the table of signatures (`rukh_functions::signatures`), bound to their implementations.
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::expr::{Cast, ScalarFunction};
+use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{Expr, ExprSchemable, ScalarUDF, cast};
+use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use rukh_functions::casts::read::read_interval;
 use rukh_functions::casts::table::Kind;
-use rukh_functions::casts::texts::{elements_to_text, is_text};
+use rukh_functions::casts::texts::{cast_to_text, elements_to_text, is_text};
 use rukh_functions::functions::extract::{EXTRACT, WHOLE, whole_part};
 use rukh_functions::functions::time_zones;
 use rukh_functions::signatures::overloaded::{Implementation, Overloaded, column_type, overloaded};
@@ -79,6 +82,15 @@ pub(crate) fn bound(call: ScalarFunction, schema: &DFSchema) -> DataFusionResult
             {
                 *array = texts;
             }
+            match (usual.name(), arguments.as_mut_slice()) {
+                ("quote_literal" | "quote_nullable", [value]) if !is_text(&value.get_type(schema)?) => {
+                    *value =
+                        cast_to_text(value, schema).unwrap_or_else(|| cast(value.clone(), ArrowType::Utf8));
+                }
+                // The type of the result is of so many digits.
+                ("round" | "trunc", [_, digits]) => *digits = folded(digits)?,
+                _ => {}
+            }
             let call = match usual.name() {
                 "date_trunc" if arguments.len() == 3 => in_zone(&usual, arguments)?,
                 EXTRACT => extracted(&usual, arguments, signature.result, schema)?,
@@ -91,6 +103,15 @@ pub(crate) fn bound(call: ScalarFunction, schema: &DFSchema) -> DataFusionResult
                 false => Ok(typed(Cast::new(Box::new(call), wanted), schema)?.data),
             }
         }
+    }
+}
+
+/// Returns the value of an expression that is one already, whatever is cast to what.
+fn folded(expr: &Expr) -> DataFusionResult<Expr> {
+    let is_constant = !expr.exists(|part| Ok(!matches!(part, Expr::Literal(..) | Expr::Cast(_))))?;
+    match is_constant {
+        true => ExprSimplifier::new(SimplifyContext::default()).simplify(expr.clone()),
+        false => Ok(expr.clone()),
     }
 }
 

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalUnit};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, ScalarValue, internal_err};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::expr::{
@@ -37,6 +37,7 @@ use rukh_error::SqlError;
 use rukh_functions::casts::numbers::cast_number;
 use rukh_functions::casts::table::Kind;
 use rukh_functions::functions::arithmetic::roomy;
+use rukh_functions::functions::array_order::array_comparison;
 use rukh_functions::functions::declared::declared_as;
 use rukh_functions::signatures::overloaded::{kind, operand_type};
 use rukh_functions::signatures::resolve::common;
@@ -81,10 +82,16 @@ pub(crate) fn coerced(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transfo
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
             let types = operand_types(&left, op, &right, schema)?;
             let (left, right) = (to(*left, &types.0)?, to(*right, &types.1)?);
-            Expr::BinaryExpr(BinaryExpr {
-                left: Box::new(left),
-                op,
-                right: Box::new(right),
+            let of_arrays = match types.0.is_list() {
+                true => array_comparison(&left, op, &right),
+                false => None,
+            };
+            of_arrays.unwrap_or_else(|| {
+                Expr::BinaryExpr(BinaryExpr {
+                    left: Box::new(left),
+                    op,
+                    right: Box::new(right),
+                })
             })
         }
         Expr::Between(Between {
@@ -94,6 +101,11 @@ pub(crate) fn coerced(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transfo
             high,
         }) => {
             let ty = compared(&[&expr, &low, &high], schema)?;
+            if ty.is_list() {
+                let within = expr.as_ref().clone().gt_eq(*low).and(expr.lt_eq(*high));
+                let within = within.transform_up(|part| coerced(part, schema))?.data;
+                return Ok(Transformed::yes(if negated { !within } else { within }));
+            }
             Expr::Between(Between {
                 expr: Box::new(to(*expr, &ty)?),
                 negated,

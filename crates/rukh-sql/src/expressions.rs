@@ -279,9 +279,10 @@ fn simplified(expr: Expr, schema: &DFSchemaRef, time: Option<i64>) -> Result<Exp
     Ok(simplified_apart(coerced, |expr| simplifier.simplify(expr))?)
 }
 
-/// Leaves out the table names of columns.
+/// Leaves out the table names of columns, and names of results.
 fn unqualified(expr: Expr) -> Result<Expr, SqlError> {
     let transformed = expr.transform(|part| match part {
+        Expr::Alias(alias) => Ok(Transformed::yes(*alias.expr)),
         Expr::Column(column) => Ok(Transformed::yes(Expr::Column(Column::new_unqualified(
             column.name,
         )))),
@@ -544,12 +545,39 @@ pub(crate) fn stored_expression(
         _ => typed_as(table, expr, what)?,
     };
     let sql = normalise(&typed.expr);
-    let again = typed_sql(table, &sql);
-    match again {
-        Ok(again) if again.ty == typed.ty && normalise(&again.expr) == sql => Ok((typed, sql)),
-        _ => Err(SqlError::unsupported(format!("this {what} is not supported"))
+    let is_same = |text: &str| {
+        typed_sql(table, text).is_ok_and(|again| again.ty == typed.ty && again.expr == typed.expr)
+    };
+    // What binding puts in, such as casts of counts, is not always read as it is printed: then the text is as it was written.
+    let written = || without_tables(expr);
+    let mut texts = std::iter::once_with(|| sql.clone()).chain(std::iter::once_with(written));
+    match texts.find(|text| is_same(text)) {
+        Some(text) => Ok((typed, text)),
+        None => Err(SqlError::unsupported(format!("this {what} is not supported"))
             .with_detail(format!("It would be stored as {sql}, which is not the same."))),
     }
+}
+
+/// Prints an expression as it was written, columns without the name of their table.
+fn without_tables(expr: &ast::Expr) -> String {
+    struct Bare;
+
+    impl VisitorMut for Bare {
+        type Break = Infallible;
+
+        fn post_visit_expr(&mut self, expr: &mut ast::Expr) -> ControlFlow<Infallible> {
+            if let ast::Expr::CompoundIdentifier(parts) = expr
+                && let Some(column) = parts.pop()
+            {
+                *expr = ast::Expr::Identifier(column);
+            }
+            ControlFlow::Continue(())
+        }
+    }
+
+    let mut expr = expr.clone();
+    let ControlFlow::Continue(()) = expr.walk_mut(&mut Bare);
+    expr.to_string()
 }
 
 /// Refuses what cannot be part of a definition: subqueries, parameters, and functions that would give

@@ -129,6 +129,7 @@ mod views;
 mod whole_rows;
 mod window_frames;
 mod within;
+mod zero_order;
 
 pub use asking::{Backend, Backends};
 pub use block::TransactionStatus;

@@ -45,6 +45,8 @@ use crate::operand_types::{self, check_union};
 use crate::typed_casts::{self, is_typed, literal_text, value_of_text};
 use crate::union_types::alike_in_columns;
 use crate::window_frames::framed;
+use crate::zero_order;
+
 use rukh_error::SqlError;
 use rukh_functions::casts::numbers::{cast_number, double_of};
 use rukh_functions::casts::read::read_interval;
@@ -85,7 +87,8 @@ pub(crate) fn type_literals(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> 
         })?;
         // What stands above reads the types of its columns from here.
         let node = node.data.recompute_schema()?;
-        coerced_node(interval_order::of_node(node)?.data)
+        let node = zero_order::of_node(interval_order::of_node(node)?.data)?.data;
+        coerced_node(node)
     })?;
     Ok(typed.data)
 }
@@ -392,12 +395,6 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
             if matches!(func.name(), "concat" | "concat_ws") =>
         {
             let text = |arg: Expr| concatenated(&arg, schema).unwrap_or(arg);
-            Ok(Transformed::yes(func.call(args.into_iter().map(text).collect())))
-        }
-        Expr::ScalarFunction(ScalarFunction { func, args })
-            if matches!(func.name(), "quote_literal" | "quote_nullable") =>
-        {
-            let text = |arg: Expr| cast_to_text(&arg, schema).unwrap_or_else(|| cast(arg, ArrowType::Utf8));
             Ok(Transformed::yes(func.call(args.into_iter().map(text).collect())))
         }
         Expr::ScalarFunction(ScalarFunction { func, args }) if func.name() == "format" => {

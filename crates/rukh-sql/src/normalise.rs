@@ -146,6 +146,11 @@ fn print(expr: &Expr) -> Option<(String, Binding)> {
             if let Some((inner, ty)) = cast_of_length(call) {
                 return cast_text(&printed(inner, Loosest)?, ty);
             }
+            if let "concat" | "concat_ws" | "format" = call.name() {
+                // They write their arguments as texts themselves, BOOLEAN as `t` and `f`.
+                let bare: Vec<Expr> = call.args.iter().map(|arg| before_text(arg).clone()).collect();
+                return Some((format!("{}({})", call.name(), list(&bare)?), Tightest));
+            }
             let name = if is_plain_function(call.name()) {
                 call.name().to_string()
             } else {
@@ -189,6 +194,14 @@ fn extracted(expr: &Expr) -> Option<String> {
     }
 }
 
+/// Returns what an argument was before binding made it a text.
+fn before_text(argument: &Expr) -> &Expr {
+    match argument {
+        Expr::ScalarFunction(call) if is_cast_to_text(&call.func) => call.args.first().unwrap_or(argument),
+        _ => argument,
+    }
+}
+
 /// Functions whose names are words with a meaning, and which are read as functions all the same.
 fn is_plain_function(name: &str) -> bool {
     matches!(
@@ -225,6 +238,12 @@ fn binary_expr(binary: &BinaryExpr) -> Option<(String, Binding)> {
 }
 
 fn binary_text(left: &Expr, op: Operator, right: &Expr) -> Option<(String, Binding)> {
+    if let (true, Operator::Minus) = (is_negative_zero(left), op) {
+        return Some((
+            format!("- {}", printed(right, Binding::Tightest)?),
+            Binding::Negation,
+        ));
+    }
     let binding = operator_binding(op)?;
     let compares = matches!(binding, Binding::Comparison | Binding::Is);
     // Comparisons do not associate; all others do to the left.
@@ -232,7 +251,20 @@ fn binary_text(left: &Expr, op: Operator, right: &Expr) -> Option<(String, Bindi
     let right = plain.as_ref().unwrap_or(right);
     let first = operand(left, if compares { binding.tighter() } else { binding }, compares)?;
     let second = operand(right, binding.tighter(), compares)?;
-    Some((format!("{first} {op} {second}"), binding))
+    let sign = match op {
+        Operator::BitwiseXor => "#".to_string(),
+        op => op.to_string(),
+    };
+    Some((format!("{first} {sign} {second}"), binding))
+}
+
+/// Whether an operand is what the negation of floats takes them from.
+fn is_negative_zero(operand: &Expr) -> bool {
+    match operand {
+        Expr::Literal(ScalarValue::Float32(Some(value)), _) => *value == 0.0 && value.is_sign_negative(),
+        Expr::Literal(ScalarValue::Float64(Some(value)), _) => *value == 0.0 && value.is_sign_negative(),
+        _ => false,
+    }
 }
 
 /// Returns a regular expression as it was written, without the flag that `literals` gave it.
@@ -266,8 +298,8 @@ fn operator_binding(op: Operator) -> Option<Binding> {
         Eq | NotEq | Lt | LtEq | Gt | GtEq => Binding::Comparison,
         Plus | Minus => Binding::Sum,
         Multiply | Divide | Modulo => Binding::Product,
-        StringConcat | RegexMatch | RegexIMatch | RegexNotMatch | RegexNotIMatch | BitwiseAnd | BitwiseOr
-        | BitwiseShiftLeft | BitwiseShiftRight => Binding::Other,
+        BitwiseXor | StringConcat | RegexMatch | RegexIMatch | RegexNotMatch | RegexNotIMatch
+        | BitwiseAnd | BitwiseOr | BitwiseShiftLeft | BitwiseShiftRight => Binding::Other,
         _ => return None,
     })
 }

@@ -21,7 +21,10 @@ const EDGES: &[(&str, &[&str])] = &[
         "rukh-error",
         &["rukh-engine", "rukh-catalog", "rukh-keys", "rukh-kv"],
     ),
-    ("rukh-functions", &["rukh-error", "rukh-planner", "rukh-keys"]),
+    (
+        "rukh-functions",
+        &["rukh-error", "rukh-syntax", "rukh-planner", "rukh-keys"],
+    ),
     ("rukh-syntax", &["rukh-error", "rukh-catalog", "rukh-keys"]),
     (
         "rukh-sql",

@@ -1,5 +1,5 @@
 //! Functions that are computed row by row: a name, and what it makes of the values of a row. Their signatures are those of the
-//! table (`signatures::table`), which a call's arguments have when they come here; NULL in gives NULL out.
+//! table (`signatures::table`), which a call's arguments have when they come here; NULL in gives NULL out, but of `quote_nullable`.
 //!
 //! | functions                                         | what                                                     |
 //! |---------------------------------------------------|----------------------------------------------------------|
@@ -11,6 +11,7 @@
 //! | `array_dims`, `array_length`, … , `trim_array`    | dimensions of arrays, see `dimensions`                    |
 //! | `int2shl`, `int2shr`                              | `<<` and `>>` of SMALLINT                                 |
 //! | `substr`, `btrim`, … of byte strings              | see `bytes`                                               |
+//! | `quote_ident`, `quote_literal`, `quote_nullable`  | see `quoting`                                             |
 //! | `to_hex`, `factorial`, `unistr`, `make_date`, `to_date` |                                                          |
 
 #![warn(clippy::arithmetic_side_effects)]
@@ -29,7 +30,7 @@ use rukh_error::SqlError;
 use crate::forms::intervals::interval_of;
 use crate::functions::moment_parts::days_of;
 use crate::functions::row_values::{Compute, bytes, float, int4, integer, number};
-use crate::functions::{bytes as byte_strings, degrees, dimensions, moment_input};
+use crate::functions::{bytes as byte_strings, degrees, dimensions, moment_input, quoting};
 use crate::numbers::Number;
 use crate::signatures::overloaded::column_type;
 use crate::signatures::table::{self, Overload};
@@ -107,15 +108,20 @@ pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
         .iter()
         .chain(&degrees::FUNCTIONS)
         .chain(&dimensions::FUNCTIONS)
-        .chain(&byte_strings::FUNCTIONS);
-    all.map(|(name, compute)| {
-        let signature = Signature::user_defined(Volatility::Immutable);
-        Arc::new(ScalarUDF::from(ByRow {
-            name,
-            compute: Computed(*compute),
-            signature,
-        }))
-    })
+        .chain(&byte_strings::FUNCTIONS)
+        .chain(&quoting::FUNCTIONS);
+    let strict = all.map(|function| (function, true));
+    strict
+        .chain([(&quoting::OF_NULLS, false)])
+        .map(|((name, compute), is_strict)| {
+            let signature = Signature::user_defined(Volatility::Immutable);
+            Arc::new(ScalarUDF::from(ByRow {
+                name,
+                compute: Computed(*compute),
+                is_strict,
+                signature,
+            }))
+        })
 }
 
 /// Returns the function of a name.
@@ -131,6 +137,8 @@ struct Computed(Compute);
 struct ByRow {
     name: &'static str,
     compute: Computed,
+    /// Whether NULL among the arguments makes NULL.
+    is_strict: bool,
     signature: Signature,
 }
 
@@ -186,7 +194,7 @@ impl ScalarUDFImpl for ByRow {
     }
 
     fn is_strict(&self) -> bool {
-        true
+        self.is_strict
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
@@ -197,7 +205,7 @@ impl ScalarUDFImpl for ByRow {
         let arrays: Vec<ArrayRef> = arrays.collect::<DataFusionResult<_>>()?;
         let null = ScalarValue::try_from(arguments.return_type())?;
         let value = |row: usize| -> DataFusionResult<ScalarValue> {
-            if arrays.iter().any(|array| array.is_null(row)) {
+            if self.is_strict && arrays.iter().any(|array| array.is_null(row)) {
                 return Ok(null.clone());
             }
             let values = arrays.iter().map(|array| ScalarValue::try_from_array(array, row));

@@ -6,6 +6,7 @@
 //! |---------------------------------|--------------------------------------------------|
 //! | `n < 1e40`                      | true, or NULL where n is                          |
 //! | `n > 1e40`, `n = 1e40`          | false, or NULL where n is                         |
+//! | `m > 1e40`, `m NUMERIC`         | m above the greatest number, which NaN is         |
 //! | `n <= 0.…1` (50 digits)         | `n <= 0.0000000000`                               |
 //! | `n > -0.…1`                     | `n > -0.0000000001`                               |
 //!
@@ -183,6 +184,8 @@ pub fn compared(x: &Expr, ty: &ArrowType, op: Operator, digits: &str, number_is_
     let always = || x.clone().is_not_null().or(lit(ScalarValue::Boolean(None)));
     let never = || is_null.clone().and(lit(ScalarValue::Boolean(None)));
     let beside = |op, unscaled| binary_expr(x.clone(), op, decimal(unscaled, precision, scale));
+    let has_nan = matches!(ty, ArrowType::Decimal256(..));
+    let greatest = power_of_ten(precision).wrapping_sub(i256::ONE);
     use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
     Some(match (op, place(digits, precision, scale)?) {
         (
@@ -192,6 +195,9 @@ pub fn compared(x: &Expr, ty: &ArrowType, op: Operator, digits: &str, number_is_
                 is_exact: true,
             },
         ) => beside(op, unscaled),
+        // NaN is above it.
+        (Lt | LtEq, Place::Beyond { above: true }) if has_nan => beside(LtEq, greatest),
+        (Gt | GtEq, Place::Beyond { above: true }) if has_nan => beside(Gt, greatest),
         (Eq, _) => never(),
         (NotEq, _) => always(),
         (IsDistinctFrom, _) => lit(true),

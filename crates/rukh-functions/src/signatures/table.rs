@@ -67,6 +67,7 @@ set_byte: (bytea int4 int4) bytea
 encode: (bytea text) text
 decode: (text text) bytea
 quote_ident: (text) text
+quote_literal quote_nullable: (text) text, (anyelement) text
 regexp_like: (text text) bool, (text text text) bool
 regexp_match regexp_split_to_array: (text text) text[], (text text text) text[]
 similar_to_escape: (text) text, (text text) text

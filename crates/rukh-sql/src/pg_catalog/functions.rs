@@ -310,12 +310,6 @@ const FUNCTIONS: &[Definition] = &[
     }),
     stable("pg_client_encoding", 0..=0, Kind::Name, |_, _| Ok("UTF8".into())),
     stable("getdatabaseencoding", 0..=0, Kind::Name, |_, _| Ok("UTF8".into())),
-    stable("quote_ident", 1..=1, Kind::Text, |_, given| {
-        Ok(quoted(&text(&given[0])).into())
-    }),
-    stable("quote_literal", 1..=1, Kind::Text, |_, given| {
-        Ok(spelling::literal(&text(&given[0])).into())
-    }),
     with_nulls("format", 1..=32, Kind::Text, |_, given| spelling::format(given)),
     stable("parse_ident", 1..=2, Kind::TextArray, |_, given| {
         spelling::parse_ident(given)
@@ -335,12 +329,6 @@ const FUNCTIONS: &[Definition] = &[
                 name => wanted == name,
             })
             .into())
-    }),
-    with_nulls("quote_nullable", 1..=1, Kind::Text, |_, given| {
-        Ok(match &given[0] {
-            Cell::Null => "NULL".into(),
-            value => spelling::literal(&text(value)).into(),
-        })
     }),
     stable("array_subscripts", 3..=3, Kind::IntArray, |_, given| {
         let length = match &given[0] {

@@ -1,18 +1,11 @@
 //! `format` and `parse_ident`: texts of SQL put together and taken apart.
 
 use rukh_error::SqlError;
-use rukh_syntax::{quoted, quoted_string};
+use rukh_functions::functions::quoting::quoted_literal;
+use rukh_syntax::quoted;
 
 use super::functions::text;
 use super::table::Cell;
-
-/// Returns a text as a literal that every setting reads alike: backslashes are doubled behind an `E`.
-pub(super) fn literal(text: &str) -> String {
-    match text.contains('\\') {
-        true => format!("E{}", quoted_string(&text.replace('\\', "\\\\"))),
-        false => quoted_string(text),
-    }
-}
 
 /// Most characters that a width of `format` makes of a value.
 const WIDTH_MAX: usize = 1 << 20;
@@ -83,7 +76,7 @@ fn spelled(kind: char, value: &Cell) -> Result<String, SqlError> {
         )),
         ('L', Cell::Null) => Ok("NULL".to_string()),
         ('I', value) => Ok(quoted(&shown(value))),
-        ('L', value) => Ok(literal(&shown(value))),
+        ('L', value) => Ok(quoted_literal(&shown(value))),
         (_, value) => Ok(shown(value)),
     }
 }

@@ -281,33 +281,53 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// Whether it is computed of one row: of a function or an operator.
+    pub fn is_scalar(&self) -> bool {
+        matches!(self.signature.kind, Kind::Function | Kind::Operator)
+    }
+
+    /// Returns the types of the arguments; none for a literal alone.
+    pub fn types(&self) -> Vec<Option<&str>> {
+        self.arguments
+            .iter()
+            .map(|argument| argument.ty.as_deref())
+            .collect()
+    }
+
+    /// Returns the values in a row of the arguments that have types, as literals.
+    pub fn typed_values(&self, row: usize) -> impl Iterator<Item = String> {
+        let typed = self.arguments.iter().filter(|argument| argument.ty.is_some());
+        typed.map(move |argument| quoted(argument.values[row].as_deref()))
+    }
+
+    /// Spells it with the arguments as columns `a0`, `a1`, …; what has no type stays a literal.
+    pub fn of_columns(&self) -> String {
+        self.spelled(&self.columns())
+    }
+
+    /// Spells it with the values of the first row as constants.
+    pub fn of_constants(&self) -> String {
+        let constants: Vec<String> = self.arguments.iter().map(Argument::constant).collect();
+        self.spelled(&constants)
+    }
+
     /// Returns the queries that ask for it.
     pub fn queries(&self) -> Vec<String> {
-        let constants: Vec<String> = self.arguments.iter().map(Argument::constant).collect();
-        let constant = format!("SELECT {} AS r", self.spelled(&constants));
+        let constant = format!("SELECT {} AS r", self.of_constants());
         match self.signature.kind {
             Kind::Function | Kind::Operator if self.arguments.is_empty() => vec![constant],
             Kind::Function | Kind::Operator => {
-                let column = format!(
-                    "SELECT {} AS r FROM {} LIMIT 1",
-                    self.spelled(&self.columns()),
-                    self.rows(1)
-                );
+                let column = format!("SELECT {} AS r FROM {} LIMIT 1", self.of_columns(), self.rows(1));
                 vec![constant, column]
             }
-            _ => vec![format!(
-                "SELECT {} AS r FROM {}",
-                self.spelled(&self.columns()),
-                self.rows(3)
-            )],
+            _ => vec![format!("SELECT {} AS r FROM {}", self.of_columns(), self.rows(3))],
         }
     }
 
     /// Returns the types of parameters, the query that asks for it with them, and their values; `None` of what is asked of rows, and of
     /// what has no argument that is a parameter. Texts and UUIDs are constants: as parameters they have no type of their own.
     pub fn prepared(&self) -> Option<[String; 3]> {
-        let is_asked = matches!(self.signature.kind, Kind::Function | Kind::Operator);
-        if !is_asked {
+        if !self.is_scalar() {
             return None;
         }
         let (mut types, mut values, mut spelled) = (Vec::new(), Vec::new(), Vec::new());

@@ -2,13 +2,14 @@
 //! value, type and SQLSTATE, on edge values.
 //!
 //! The catalog is the generator: each case is one of its signatures, with values drawn by a seed; some of the arguments get a type
-//! that the signature does not have, or none. The call is asked with constants, with columns and with parameters. `RUKH_CASES` says how many cases,
-//! `RUKH_SEED` which; `RUKH_REPORT` names a file for all that differs.
+//! that the signature does not have, or none. The call is asked with constants, with columns and with parameters, and of the columns of a table, in its
+//! conditions and indexes (`stored.rs`). `RUKH_CASES` says how many cases, `RUKH_SEED` which; `RUKH_REPORT` names a directory for lists of all that differs.
 //!
-//! What is known to differ is in `known.txt`, a line each: what differs, of which call (`*` is anything), and why.
+//! What is known to differ is in `known.txt` and `known_stored.txt`, a line each: what differs, of which call (`*` is anything), and why.
 
 mod call;
 mod known;
+mod stored;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,10 +61,10 @@ fn calls_give_what_postgresql_gives() {
     settings.expect("PostgreSQL has these settings");
     let signatures = Signature::all(&mut postgres);
     let cases = Cases::from_seed(name, 0, 5_000);
-    let mut known = Known::read();
+    let mut known = Known::read(include_str!("known.txt"));
     let mut rukh = Client::in_memory();
     let mut same = 0;
-    let mut found: BTreeMap<(Difference, String), Vec<String>> = BTreeMap::new();
+    let mut found = Found::new();
     for case in cases.iter() {
         let mut random = case.random();
         let at = usize::try_from(case.seed).unwrap_or_default() % signatures.len();
@@ -94,10 +95,26 @@ fn calls_give_what_postgresql_gives() {
             let _ = (rukh.query("DEALLOCATE c"), postgres.query("DEALLOCATE c"));
         }
     }
-    report(&found);
+    println!("{} signatures of the catalog", signatures.len());
+    judge("calls", &found, &mut known, same);
+    // A part of the cases does not meet each line.
+    if seed_is_whole(&signatures) {
+        assert_eq!(known.unmet(), Vec::<&str>::new(), "these do not differ");
+    }
+}
+
+/// What differs: how, the call, and what was asked and said each time.
+type Found = BTreeMap<(Difference, String), Vec<String>>;
+
+/// Counts what is the same, and what differs and is known to.
+///
+/// # Panics
+/// If something differs that is not known.
+fn judge(name: &str, found: &Found, known: &mut Known, same: usize) {
+    report(name, found);
     let mut unknown = Vec::new();
     let mut counts = [(0, 0); Difference::ALL.len()];
-    for ((difference, call), examples) in &found {
+    for ((difference, call), examples) in found {
         let (known_ones, new_ones) = &mut counts[*difference as usize];
         let is_limit = examples.iter().all(|said| is_beyond_digits(*difference, said));
         match is_limit || known.has(difference.name(), call) {
@@ -108,7 +125,7 @@ fn calls_give_what_postgresql_gives() {
             }
         }
     }
-    println!("{same} same, {} signatures of the catalog", signatures.len());
+    println!("{same} same");
     for ((_, name), (known, new)) in Difference::ALL.iter().zip(counts) {
         println!("{name}: {known} known, {new} not");
     }
@@ -118,10 +135,6 @@ fn calls_give_what_postgresql_gives() {
         unknown.len(),
         unknown.join("\n")
     );
-    // A part of the cases does not meet each line.
-    if seed_is_whole(&signatures) {
-        assert_eq!(known.unmet(), Vec::<&str>::new(), "these do not differ");
-    }
 }
 
 /// Whether each signature is called so often that what is known to differ does.
@@ -131,11 +144,12 @@ fn seed_is_whole(signatures: &[Signature]) -> bool {
     usize::try_from(count).is_ok_and(|count| count >= signatures.len() * CALLS_OF_EACH)
 }
 
-/// Writes all that differs to the file that `RUKH_REPORT` names.
-fn report(found: &BTreeMap<(Difference, String), Vec<String>>) {
-    let Ok(path) = std::env::var("RUKH_REPORT") else {
+/// Writes all that differs to a file in the directory that `RUKH_REPORT` names.
+fn report(name: &str, found: &Found) {
+    let Ok(directory) = std::env::var("RUKH_REPORT") else {
         return;
     };
+    let path = format!("{directory}/{name}.txt");
     let lines = found.iter().map(|((difference, call), examples)| {
         let shown: Vec<&str> = examples.iter().take(3).map(String::as_str).collect();
         format!(
@@ -145,6 +159,7 @@ fn report(found: &BTreeMap<(Difference, String), Vec<String>>) {
             shown.join("\n  ")
         )
     });
+    std::fs::create_dir_all(&directory).unwrap_or_else(|error| panic!("{directory}: {error}"));
     std::fs::write(&path, lines.collect::<String>()).unwrap_or_else(|error| panic!("{path}: {error}"));
 }
 
