@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch, StringArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray, StringBuilder};
 use datafusion::error::DataFusionError;
 use rukh_error::SqlError;
 use rukh_keys::{DataType, Datum};
@@ -15,12 +15,29 @@ fn width(ty: DataType) -> Option<usize> {
     }
 }
 
+/// Whether values of a type are filled.
+pub(crate) fn is_filled(ty: DataType) -> bool {
+    width(ty).is_some()
+}
+
+/// Returns how many blanks a text lacks.
+fn missing(text: &str, width: usize) -> usize {
+    if text.len() >= width && text.is_ascii() {
+        return 0;
+    }
+    // Of each character all bytes but the first are 10xxxxxx.
+    let rest = text.bytes().filter(|byte| byte & 0xc0 == 0x80).count();
+    width.saturating_sub(text.len().saturating_sub(rest))
+}
+
 /// Fills the values of a row of these types.
 pub(crate) fn fill_row(row: &mut [Datum], types: impl IntoIterator<Item = DataType>) {
     for (datum, ty) in row.iter_mut().zip(types) {
-        if let (Datum::Text(text), Some(width)) = (datum, width(ty)) {
-            let missing = width.saturating_sub(text.chars().count());
-            text.extend(std::iter::repeat_n(' ', missing));
+        if let (Some(width), Datum::Text(text)) = (width(ty), datum) {
+            let missing = missing(text, width);
+            if missing > 0 {
+                text.extend(std::iter::repeat_n(' ', missing));
+            }
         }
     }
 }
@@ -30,19 +47,36 @@ pub(crate) fn filled(
     batch: RecordBatch,
     types: impl IntoIterator<Item = DataType>,
 ) -> Result<RecordBatch, SqlError> {
-    let widths: Vec<Option<usize>> = types.into_iter().map(width).collect();
-    if widths.iter().all(Option::is_none) {
-        return Ok(batch);
-    }
+    let widths = types.into_iter().map(width);
     let fill = |(values, width): (&ArrayRef, Option<usize>)| match (width, values.as_string_opt::<i32>()) {
-        (Some(width), Some(texts)) => {
-            let filled = texts.iter().map(|text| text.map(|text| format!("{text:width$}")));
-            Arc::new(filled.collect::<StringArray>())
-        }
+        (Some(width), Some(texts)) => fill_texts(texts, width).unwrap_or_else(|| values.clone()),
         _ => values.clone(),
     };
     let values = batch.columns().iter().zip(widths).map(fill).collect();
     Ok(RecordBatch::try_new(batch.schema(), values).map_err(DataFusionError::from)?)
+}
+
+/// Fills texts; `None` if none lacks a blank.
+fn fill_texts(texts: &StringArray, width: usize) -> Option<ArrayRef> {
+    let blanks: usize = texts.iter().flatten().map(|text| missing(text, width)).sum();
+    if blanks == 0 {
+        return None;
+    }
+    let bytes = texts.value_data().len().saturating_add(blanks);
+    let mut filled = StringBuilder::with_capacity(texts.len(), bytes);
+    let mut whole = String::new();
+    for text in texts {
+        match text {
+            Some(text) => {
+                whole.clear();
+                whole.push_str(text);
+                whole.extend(std::iter::repeat_n(' ', missing(text, width)));
+                filled.append_value(&whole);
+            }
+            None => filled.append_null(),
+        }
+    }
+    Some(Arc::new(filled.finish()))
 }
 
 #[cfg(test)]
@@ -66,5 +100,9 @@ mod tests {
                 Datum::Null
             ]
         );
+        let texts = StringArray::from(vec![Some("\u{e9}"), None, Some("abcde")]);
+        let filled = StringArray::from(vec![Some("\u{e9}  "), None, Some("abcde")]);
+        assert_eq!(fill_texts(&texts, 3).as_deref(), Some(&filled as &dyn Array));
+        assert_eq!(fill_texts(&filled, 3), None);
     }
 }

@@ -13,7 +13,6 @@
 //! Statements that change definitions, or whole tables at once, are refused inside of a block.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rukh_catalog::{Catalog, Table};
@@ -23,88 +22,13 @@ use rukh_syntax::{
     TransactionModes, TransactionStatement,
 };
 
+use crate::held::{Block, NamedSavepoint, TransactionStatus};
 use crate::notice::Notice;
+use crate::rows::Aborted;
 use crate::session::Session;
 use crate::settings::{Settings, WhenLocked};
 use crate::transaction_time::TransactionTime;
 use rukh_error::SqlError;
-
-/// Where a session stands, as PostgreSQL tells its clients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TransactionStatus {
-    /// Not in a transaction block.
-    Idle,
-    /// In a transaction block.
-    Open,
-    /// In a transaction block that an error has aborted.
-    Aborted,
-}
-
-/// A transaction block.
-pub(crate) struct Block {
-    /// Started by the first statement that reads or writes.
-    transaction: Option<Transaction>,
-    /// Whether no statement has ended that the transaction ran: nobody knows what its state is.
-    fresh: bool,
-    aborted: Aborted,
-    /// The settings to go back to when the block is rolled back.
-    before: Settings,
-    /// The settings that stay when the block is committed: all but those SET LOCAL.
-    kept: Settings,
-    savepoints: Vec<NamedSavepoint>,
-}
-
-/// Whether a block is aborted; rows that are still being read can abort theirs.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Aborted(Arc<AtomicBool>);
-
-struct NamedSavepoint {
-    name: String,
-    /// None as long as the transaction has not started.
-    state: Option<Savepoint>,
-    settings: Settings,
-    kept: Settings,
-}
-
-impl Aborted {
-    pub(crate) fn set(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-impl Block {
-    fn new(settings: &Settings) -> Self {
-        Block {
-            transaction: None,
-            fresh: true,
-            aborted: Aborted::default(),
-            before: settings.clone(),
-            kept: settings.clone(),
-            savepoints: Vec::new(),
-        }
-    }
-
-    /// Returns the newest savepoint that the transaction knows.
-    fn newest_savepoint(&self) -> Option<&Savepoint> {
-        self.savepoints
-            .iter()
-            .rev()
-            .find_map(|point| point.state.as_ref())
-    }
-
-    /// Returns the position of the newest savepoint of this name.
-    fn savepoint(&self, name: &Name) -> Result<usize, SqlError> {
-        let found = self.savepoints.iter().rposition(|point| point.name == name.text);
-        found.ok_or_else(|| {
-            let message = format!("savepoint \"{}\" does not exist", name.text);
-            SqlError::statement("3B001", message)
-        })
-    }
-}
 
 impl Session {
     /// Returns whether the session is in a transaction block, and whether that is aborted.

@@ -13,11 +13,10 @@
 //! statement that stores it, and a condition compares with the value as given.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType as ArrowType, Field, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field, Schema};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ExprSchema};
 use datafusion::datasource::MemTable;
@@ -29,16 +28,15 @@ use rukh_keys::DataType;
 use rukh_syntax::sqlparser::ast::{self, Value, Visitor};
 
 use crate::array_parameters::{array_parameters, with_elements};
-use crate::block::TransactionStatus;
 use crate::bound_calls::taken;
-use crate::dispatch::Prepared;
 use crate::dml::{self, WriteShape};
 use crate::explain::json_column;
 use crate::general;
+use crate::held::{Described, Description, Prepared, TransactionStatus};
 use crate::output_names::without_twins;
 use crate::pg_catalog::asks_for_types;
-use crate::rows::{ColumnInfo, Columns};
-use crate::session::{PLANS_MAX, Session};
+use crate::rows::Columns;
+use crate::session::Session;
 use crate::typed_parameters::with_types;
 use rukh_error::SqlError;
 use rukh_functions::casts::table::Kind;
@@ -51,23 +49,6 @@ use rukh_syntax::{
 
 /// Most parameters of a statement, as the protocol counts them.
 const PARAMETERS_MAX: usize = 65_535;
-
-/// What a statement takes and gives.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Description {
-    /// The types of `$1`, `$2`, ….
-    pub parameters: Vec<DataType>,
-    /// Which of them are arrays of these types, as texts such as `{1,2}`: places in `parameters`.
-    pub arrays: Vec<usize>,
-    /// Which of them are intervals, as texts in words: places in `parameters`.
-    pub intervals: Vec<usize>,
-    /// Which of the arrays hold numbers of objects: places in `parameters`.
-    pub oids: Vec<usize>,
-    /// The columns of its rows; `None` if it gives no rows.
-    pub columns: Option<Arc<[ColumnInfo]>>,
-    /// The same as Arrow sees them. Whether values may be NULL is not known before it runs.
-    pub schema: Option<SchemaRef>,
-}
 
 /// What kind of statement it is, as far as who runs it must know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,31 +67,6 @@ pub enum StatementKind {
     Setting,
     /// It may not stand in a transaction block.
     Alone,
-}
-
-/// Descriptions that a session has made, by the text of the statement.
-#[derive(Default)]
-pub(crate) struct Descriptions(HashMap<String, Described>);
-
-struct Described {
-    version: u64,
-    given: Vec<Option<DataType>>,
-    description: Arc<Description>,
-}
-
-impl Descriptions {
-    fn known(&self, sql: &str, version: u64, given: &[Option<DataType>]) -> Option<Arc<Description>> {
-        let described = self.0.get(sql)?;
-        let same = described.version == version && described.given == given;
-        same.then(|| described.description.clone())
-    }
-
-    fn keep(&mut self, sql: &str, described: Described) {
-        if self.0.len() >= PLANS_MAX {
-            self.0.clear();
-        }
-        self.0.insert(sql.to_string(), described);
-    }
 }
 
 impl Prepared {
@@ -150,7 +106,7 @@ impl Session {
         self.begin_statement();
         let described = self
             .check_allowed(prepared.statement())
-            .and_then(|()| prepared.qualified(self))
+            .and_then(|()| self.with_schemas(prepared))
             .and_then(|prepared| {
                 self.check_rights(&prepared)?;
                 self.description_of(prepared.statement(), given)

@@ -7,87 +7,34 @@ use datafusion::scalar::ScalarValue;
 use rukh_catalog::{Catalog, Table, View};
 use rukh_engine::{Engine, ScrubReport};
 use rukh_planner::Constant;
-use rukh_syntax::sqlparser::ast;
-use rukh_syntax::{ExplainFormat, KeptStatement, ObjectName, ShowStatement, Statement, with_wide_number};
+use rukh_syntax::{ExplainFormat, KeptStatement, ObjectName, ShowStatement, Statement};
 
 use crate::context::{QueryStats, RunPath};
 use crate::copy::CopyClient;
+use crate::held::Prepared;
 use crate::notice::Notice;
-use crate::parsing::{parse, parse_expression};
+use crate::parsing::parse;
+use crate::plan_text::Asked;
 use crate::progress::Task;
 use crate::qualify::qualify;
 use crate::rows::Rows;
 use crate::session::{Outcome, Session};
 use crate::statistics::analyze;
 use crate::text_batch::text_batch;
-use crate::typed_parameters::cast_in;
 use crate::{copy, ddl, dml, explain, locking, operations, point_write, roles, show};
 use rukh_error::SqlError;
 use rukh_functions::scalars::scalar_from_datum;
 
-/// A statement parsed once, to be run with parameters.
-#[derive(Clone, Debug)]
-pub struct Prepared {
-    sql: Arc<str>,
-    statement: Arc<Statement>,
-}
-
-impl Prepared {
-    /// Returns the text.
-    pub fn sql(&self) -> &str {
-        &self.sql
-    }
-
-    /// Whether it is a COPY from or to the client.
-    pub fn is_client_copy(&self) -> bool {
-        matches!(self.statement(), Statement::Copy(copy) if copy.files.is_empty())
-    }
-
-    pub(crate) fn statement(&self) -> &Statement {
-        &self.statement
-    }
-
-    /// Returns it with a number in the place of parameter `at`, counted from 1; `None` if a DECIMAL holds the number, or it is none.
-    pub fn with_wide_number(&self, at: usize, number: &str) -> Result<Option<Self>, SqlError> {
-        let Some(sql) = with_wide_number(&self.sql, at, number)? else {
-            return Ok(None);
-        };
-        let statement = Arc::new(parse(&sql)?);
-        let sql = sql.into();
-        Ok(Some(Prepared { sql, statement }))
-    }
-
-    /// Returns it with parameters, by their numbers from 1, cast to types that no column has: `INTERVAL`, `SMALLINT[]`.
-    pub fn with_casts(&self, casts: &[(usize, String)]) -> Result<Self, SqlError> {
-        let ty = |name: &str| match parse_expression(&format!("CAST(NULL AS {name})"))? {
-            ast::Expr::Cast { data_type, .. } => Ok(data_type),
-            other => Err(SqlError::statement("42601", format!("{other} is no cast"))),
-        };
-        let types = casts.iter().map(|(number, name)| Ok((*number, ty(name)?)));
-        let mut statement = self.statement.as_ref().clone();
-        cast_in(&mut statement, &types.collect::<Result<Vec<_>, SqlError>>()?);
-        // What is kept of a statement is found by its text, and places count from its beginning.
-        let told: Vec<String> = casts
-            .iter()
-            .map(|(number, name)| format!("${number} {name}"))
-            .collect();
-        Ok(Prepared {
-            sql: format!("{} /* {} */", self.sql, told.join(", ")).into(),
-            statement: Arc::new(statement),
-        })
-    }
-
-    /// Returns it with the schemas that a session's search path gives its names.
-    pub(crate) fn qualified(&self, session: &Session) -> Result<Self, SqlError> {
-        let statement = session.qualified(&self.statement)?;
-        Ok(Prepared {
-            sql: self.sql.clone(),
-            statement: statement.map_or_else(|| self.statement.clone(), Arc::new),
-        })
-    }
-}
-
 impl Session {
+    /// Returns a statement with the schemas that the search path gives its names.
+    pub(crate) fn with_schemas(&self, prepared: &Prepared) -> Result<Prepared, SqlError> {
+        let statement = self.qualified(&prepared.statement)?;
+        Ok(Prepared {
+            sql: prepared.sql.clone(),
+            statement: statement.map_or_else(|| prepared.statement.clone(), Arc::new),
+        })
+    }
+
     /// Runs one statement; a closing semicolon is allowed.
     pub fn execute(&mut self, sql: &str) -> Result<Outcome, SqlError> {
         self.begin_statement();
@@ -160,7 +107,7 @@ impl Session {
         }
         let result = self
             .check_allowed(&prepared.statement)
-            .and_then(|()| prepared.qualified(self))
+            .and_then(|()| self.with_schemas(prepared))
             .and_then(|prepared| {
                 self.check_rights(&prepared)?;
                 self.dispatch_until_done(&prepared, params)
@@ -181,7 +128,7 @@ impl Session {
         self.begin_statement();
         let result = self
             .check_allowed(&prepared.statement)
-            .and_then(|()| prepared.qualified(self))
+            .and_then(|()| self.with_schemas(prepared))
             .and_then(|prepared| {
                 self.check_rights(&prepared)?;
                 match prepared.statement() {
@@ -292,7 +239,7 @@ impl Session {
                 format,
                 statement,
             } => {
-                let asked = explain::Asked {
+                let asked = Asked {
                     analyze: *analyze,
                     alternatives: *alternatives,
                     format: *format,

@@ -6,131 +6,22 @@
 //! with its transaction, or with the savepoint that it was declared after. One WITH HOLD stays when its transaction
 //! is committed, and goes on reading that state.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use parking_lot::Mutex;
 use rukh_keys::{DataType, Datum};
 use rukh_planner::Constant;
 
-use crate::describe::Description;
-use crate::dispatch::Prepared;
+use crate::held::{
+    Cursor, Description, Fetch, Hold, Kept, KeptCursor, KeptPrepared, Prepared, check_room, no_cursor,
+};
 use crate::parsing::parse_expression;
 use crate::rows::Rows;
 use crate::session::Session;
 use rukh_error::SqlError;
 use rukh_functions::scalars::datums_from_array;
 use rukh_syntax::{Expression, FetchedRows, KeptStatement, Name};
-
-/// Most prepared statements, and most cursors, of one session.
-const KEPT_MAX: usize = 10_000;
-
-/// What a session keeps by name.
-#[derive(Default)]
-pub(crate) struct Kept {
-    statements: HashMap<String, KeptPrepared>,
-    cursors: HashMap<String, KeptCursor>,
-}
-
-#[derive(Clone)]
-struct KeptPrepared {
-    prepared: Prepared,
-    types: Vec<Option<DataType>>,
-}
-
-/// A cursor as its session knows it.
-struct KeptCursor {
-    cursor: Arc<Mutex<Cursor>>,
-    /// How many savepoints there were when it was declared; none once its transaction is over.
-    savepoints: usize,
-    /// How long it stays.
-    hold: Hold,
-}
-
-/// How long a cursor stays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Hold {
-    /// As long as its transaction.
-    Transaction,
-    /// For good if its transaction is committed.
-    IfCommitted,
-    /// Until it is closed.
-    Session,
-}
-
-/// The rows of a query that has begun.
-pub(crate) struct Cursor {
-    rows: Rows,
-    /// Rows that were made and not fetched.
-    rest: Option<RecordBatch>,
-    /// How many rows were fetched or passed over.
-    position: u64,
-    is_over: bool,
-}
-
-/// The rows that one FETCH asks for, made as they are read.
-pub(crate) struct Fetch {
-    cursor: Arc<Mutex<Cursor>>,
-    left: u64,
-}
-
-impl Fetch {
-    /// Returns the next rows, or `None` after the last.
-    pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, SqlError> {
-        if self.left == 0 {
-            return Ok(None);
-        }
-        let batch = self.cursor.lock().next(self.left)?;
-        self.left -= batch.as_ref().map_or(self.left, |batch| batch.num_rows() as u64);
-        Ok(batch)
-    }
-}
-
-impl Kept {
-    /// Closes the cursors of a transaction that is over, but for those that outlive its commit.
-    pub(crate) fn end_transaction(&mut self, committed: bool) {
-        self.cursors.retain(|_, cursor| match cursor.hold {
-            Hold::Transaction => false,
-            Hold::IfCommitted => committed,
-            Hold::Session => true,
-        });
-        for cursor in self.cursors.values_mut() {
-            (cursor.hold, cursor.savepoints) = (Hold::Session, 0);
-        }
-    }
-
-    /// Closes cursors that were declared after a savepoint which is rolled back to.
-    pub(crate) fn close_cursors_after(&mut self, savepoint: usize) {
-        self.cursors.retain(|_, cursor| cursor.savepoints <= savepoint);
-    }
-
-    /// Takes note that a savepoint, and those after it, are released.
-    pub(crate) fn release(&mut self, savepoint: usize) {
-        for cursor in self.cursors.values_mut() {
-            cursor.savepoints = cursor.savepoints.min(savepoint);
-        }
-    }
-
-    fn statement(&self, name: &Name) -> Result<KeptPrepared, SqlError> {
-        let known = self.statements.get(&name.text).cloned();
-        known.ok_or_else(|| {
-            let message = format!("prepared statement \"{}\" does not exist", name.text);
-            SqlError::statement("26000", message)
-        })
-    }
-
-    fn cursor(&self, name: &Name) -> Result<Arc<Mutex<Cursor>>, SqlError> {
-        let kept = self.cursors.get(&name.text);
-        kept.map(|kept| kept.cursor.clone())
-            .ok_or_else(|| no_cursor(name))
-    }
-}
-
-fn no_cursor(name: &Name) -> SqlError {
-    SqlError::statement("34000", format!("cursor \"{}\" does not exist", name.text))
-}
 
 impl Session {
     /// Runs a statement about what the session keeps, but for EXECUTE; returns its tag and rows.
@@ -323,53 +214,5 @@ impl Session {
             left: wanted,
         };
         Ok(("FETCH".to_string(), Some(Rows::fetched(schema, rows))))
-    }
-}
-
-fn check_room(count: usize, what: &str) -> Result<(), SqlError> {
-    match count < KEPT_MAX {
-        true => Ok(()),
-        false => Err(SqlError::statement(
-            "54000",
-            format!("a session has {KEPT_MAX} {what} at most"),
-        )),
-    }
-}
-
-impl Cursor {
-    /// Returns the next rows, at most so many; `None` at the end.
-    fn next(&mut self, rows_max: u64) -> Result<Option<RecordBatch>, SqlError> {
-        let mut batch = match self.rest.take() {
-            Some(batch) => batch,
-            None if self.is_over => return Ok(None),
-            None => match self.rows.next_batch()? {
-                Some(batch) => batch,
-                None => {
-                    self.is_over = true;
-                    return Ok(None);
-                }
-            },
-        };
-        let rows = batch
-            .num_rows()
-            .min(usize::try_from(rows_max).unwrap_or(usize::MAX));
-        if rows < batch.num_rows() {
-            self.rest = Some(batch.slice(rows, batch.num_rows() - rows));
-            batch = batch.slice(0, rows);
-        }
-        self.position += rows as u64;
-        Ok(Some(batch))
-    }
-
-    /// Passes over rows; returns how many there were, at most so many.
-    fn pass(&mut self, rows_max: u64) -> Result<u64, SqlError> {
-        let mut passed = 0;
-        while passed < rows_max {
-            match self.next(rows_max - passed)? {
-                Some(batch) => passed += batch.num_rows() as u64,
-                None => break,
-            }
-        }
-        Ok(passed)
     }
 }

@@ -12,30 +12,26 @@
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
-use std::time::Instant;
 
 use rukh_catalog::{ColumnId, KeyExpr, TableId};
 use rukh_engine::PointReader;
-use rukh_keys::{DataType, Datum, DatumRef};
+use rukh_keys::{DataType, Datum};
 use rukh_planner::{CompareOp, Constant, Operand, Predicate, TermId, equal_datum};
 use smallvec::SmallVec;
 
 use crate::access::Conditions;
-use crate::context::{QueryStats, RunPath};
-use crate::rows::{Columns, Rows};
-use crate::session::Session;
+use crate::rows::Columns;
 use crate::shape::Shape;
-use rukh_error::SqlError;
 
 /// The read of one row by its whole key.
 #[derive(Debug)]
 pub(crate) struct PointRead {
-    table: TableId,
-    key: SoughtKey,
-    output: Vec<ColumnId>,
-    shown: Columns,
+    pub(crate) table: TableId,
+    pub(crate) key: SoughtKey,
+    pub(crate) output: Vec<ColumnId>,
+    pub(crate) shown: Columns,
     /// Made when the plan first runs.
-    reader: OnceLock<PointReader>,
+    pub(crate) reader: OnceLock<PointReader>,
 }
 
 #[derive(Debug)]
@@ -149,59 +145,5 @@ fn is_as_stored(constant: &Constant, ty: DataType) -> bool {
         }
         DataType::Varchar(_) => matches!(constant.ty, DataType::Varchar(None)),
         _ => false,
-    }
-}
-
-impl Session {
-    /// Reads one row; `None` if the query is to be run as any other direct plan. `version` is that of the
-    /// catalog that the plan was made for.
-    pub(crate) fn read_point(
-        &mut self,
-        point: &PointRead,
-        version: u64,
-        params: &[Constant],
-    ) -> Result<Option<Rows>, SqlError> {
-        if self.settings.log_min_duration.is_some() {
-            return Ok(None);
-        }
-        let started = Instant::now();
-        let Some(key) = point.key.datums(params) else {
-            return Ok(None);
-        };
-        let key: SmallVec<[DatumRef<'_>; 10]> = key.iter().map(|datum| datum.as_ref().as_ref()).collect();
-        let known = point.reader.get();
-        let latest = !self.is_in_block() && known.is_some_and(PointReader::is_single_get);
-        let snapshot = match latest {
-            true => self.engine().latest(point.table),
-            false => self.snapshot(),
-        };
-        if snapshot.catalog.version != version {
-            return Ok(None);
-        }
-        let reader = match known {
-            Some(reader) => reader,
-            None => {
-                let made = PointReader::new(&snapshot, point.table, point.output.clone())?;
-                point.reader.get_or_init(|| made)
-            }
-        };
-        if !reader.fits(&snapshot) {
-            return Ok(None);
-        }
-        let (row, counters) = match reader.read(&snapshot, &key) {
-            Err(rukh_engine::EngineError::Value { .. }) => return Ok(None),
-            read => read?,
-        };
-        if latest && !self.engine().has_definitions_of(&snapshot) {
-            return Ok(None);
-        }
-        let elapsed_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.ran_point(QueryStats {
-            path: RunPath::Direct,
-            counters,
-            planning_us: 0,
-            elapsed_us,
-        });
-        Ok(Some(Rows::at_hand(point.shown.clone(), row)))
     }
 }

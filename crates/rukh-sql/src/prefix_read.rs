@@ -10,47 +10,44 @@
 //! planner all the same. A prefix of many rows goes the way of all direct plans, which choose anew each time.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::sync::atomic::AtomicBool;
 
 use rukh_catalog::{ColumnId, Index, KeyExpr, TableId};
 use rukh_engine::PointReader;
-use rukh_keys::DatumRef;
 use rukh_planner::{Constant, Source};
-use smallvec::SmallVec;
 
 use crate::access::Conditions;
-use crate::context::{QueryStats, RunPath, StatementContext};
+use crate::context::StatementContext;
 use crate::direct::DirectPlan;
 use crate::point_read::SoughtKey;
-use crate::rows::{Columns, Rows};
-use crate::session::Session;
+use crate::rows::Columns;
 use crate::shape::Shape;
 use rukh_error::SqlError;
 
 /// Most rows that are read at once; more are worth choosing the path for each time.
-const ROWS_MAX: usize = 1024;
+pub(crate) const ROWS_MAX: usize = 1024;
 
 /// The read of the rows of a key prefix.
 #[derive(Debug)]
 pub(crate) struct PrefixRead {
-    table: TableId,
-    key: SoughtKey,
-    output: Vec<ColumnId>,
-    shown: Columns,
+    pub(crate) table: TableId,
+    pub(crate) key: SoughtKey,
+    pub(crate) output: Vec<ColumnId>,
+    pub(crate) shown: Columns,
     /// Rows passed over, and rows given after them.
-    skip: u64,
-    fetch: Option<u64>,
+    pub(crate) skip: u64,
+    pub(crate) fetch: Option<u64>,
     /// Set when the plan first runs; `None` if the planner wants something else.
-    reader: OnceLock<Option<PrefixReader>>,
+    pub(crate) reader: OnceLock<Option<PrefixReader>>,
     /// A prefix had more rows than are read at once.
-    long: AtomicBool,
+    pub(crate) long: AtomicBool,
 }
 
+/// A read that the planner has agreed to.
 #[derive(Debug)]
-struct PrefixReader {
-    reader: PointReader,
-    reverse: bool,
+pub(crate) struct PrefixReader {
+    pub(crate) reader: PointReader,
+    pub(crate) reverse: bool,
 }
 
 impl PrefixRead {
@@ -83,7 +80,7 @@ impl PrefixRead {
     }
 
     /// Asks the planner whether the read is all that the plan comes to.
-    fn reader(
+    pub(crate) fn reader(
         &self,
         plan: &DirectPlan,
         context: &StatementContext,
@@ -111,71 +108,5 @@ impl PrefixRead {
             reader,
             reverse: path.reverse,
         }))
-    }
-}
-
-impl Session {
-    /// Reads the rows of a prefix; `None` if the query is to be run as any other direct plan. `version` is that
-    /// of the catalog that the plan was made for.
-    pub(crate) fn read_prefix(
-        &mut self,
-        plan: &DirectPlan,
-        prefix: &PrefixRead,
-        version: u64,
-        params: &[Constant],
-    ) -> Result<Option<Rows>, SqlError> {
-        if self.settings.log_min_duration.is_some() || prefix.long.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
-        let started = Instant::now();
-        let Some(key) = prefix.key.datums(params) else {
-            return Ok(None);
-        };
-        let key: SmallVec<[DatumRef<'_>; 10]> = key.iter().map(|datum| datum.as_ref().as_ref()).collect();
-        let latest = !self.is_in_block();
-        let snapshot = match latest {
-            true => self.engine().latest(prefix.table),
-            false => self.snapshot(),
-        };
-        if snapshot.catalog.version != version {
-            return Ok(None);
-        }
-        let reader = match prefix.reader.get() {
-            Some(known) => known,
-            None => {
-                let context = self.plain_context(snapshot.clone());
-                let made = prefix.reader(plan, &context, params)?;
-                prefix.reader.get_or_init(|| made)
-            }
-        };
-        let Some(PrefixReader { reader, reverse }) = reader else {
-            return Ok(None);
-        };
-        if !reader.fits(&snapshot) {
-            return Ok(None);
-        }
-        let cancel = self.cancel().flag();
-        let read = reader.read_prefix(&snapshot, &key, *reverse, prefix.fetch, ROWS_MAX, cancel);
-        let (rows, counters) = match read {
-            Err(rukh_engine::EngineError::Value { .. }) => return Ok(None),
-            read => read?,
-        };
-        let Some(mut rows) = rows else {
-            prefix.long.store(true, Ordering::Relaxed);
-            return Ok(None);
-        };
-        if latest && !self.engine().has_definitions_of(&snapshot) {
-            return Ok(None);
-        }
-        let skipped = usize::try_from(prefix.skip).map_or(rows.len(), |skip| skip.min(rows.len()));
-        rows.drain(..skipped);
-        let elapsed_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.ran_point(QueryStats {
-            path: RunPath::Direct,
-            counters,
-            planning_us: 0,
-            elapsed_us,
-        });
-        Ok(Some(Rows::at_hand(prefix.shown.clone(), rows)))
     }
 }

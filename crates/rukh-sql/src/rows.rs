@@ -3,17 +3,16 @@
 use std::collections::HashSet;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
 use datafusion::error::DataFusionError;
 use rukh_keys::{DataType, Datum};
 
-use crate::blanks::{fill_row, filled};
-use crate::block::Aborted;
+use crate::blanks::{fill_row, filled, is_filled};
 use crate::context::StatementContext;
 use crate::direct::DirectCursor;
-use crate::kept::Fetch;
 use crate::runtime::Running;
 use crate::slow_log::Watch;
 use crate::tally::Counting;
@@ -39,6 +38,8 @@ pub struct ColumnInfo {
 pub struct Rows {
     schema: SchemaRef,
     columns: Arc<[ColumnInfo]>,
+    /// Whether there are columns of CHAR(n).
+    has_blanks: bool,
     source: Source,
     context: Option<Arc<StatementContext>>,
     pending: VecDeque<Vec<Datum>>,
@@ -50,13 +51,32 @@ pub struct Rows {
     counting: Option<Counting>,
 }
 
+/// What gives batches one after another, `None` after the last.
+pub(crate) trait NextBatch: Send + Sync {
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>, SqlError>;
+}
+
+/// Whether a block is aborted; rows that are still being read can abort theirs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Aborted(Arc<AtomicBool>);
+
+impl Aborted {
+    pub(crate) fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 enum Source {
     /// A running DataFusion plan.
     Stream(Running, Arc<StatementContext>),
     /// A running direct plan.
     Direct(Box<DirectCursor>),
     /// What FETCH takes of a cursor.
-    Fetch(Fetch),
+    Fetch(Box<dyn NextBatch>),
     /// Batches made in advance: SHOW, EXPLAIN and the like.
     Ready(VecDeque<RecordBatch>),
 }
@@ -66,6 +86,7 @@ enum Source {
 pub(crate) struct Columns {
     pub(crate) schema: SchemaRef,
     info: Arc<[ColumnInfo]>,
+    has_blanks: bool,
 }
 
 impl Columns {
@@ -77,8 +98,13 @@ impl Columns {
             ty: data_type_of(field),
             oid: wire_oid(field),
         };
-        let info = schema.fields().iter().map(info).collect();
-        Columns { schema, info }
+        let info: Arc<[ColumnInfo]> = schema.fields().iter().map(info).collect();
+        let has_blanks = info.iter().any(|column| is_filled(column.ty));
+        Columns {
+            schema,
+            info,
+            has_blanks,
+        }
     }
 
     /// Returns names and types.
@@ -161,14 +187,15 @@ impl Rows {
     }
 
     /// Makes rows of what FETCH takes of a cursor.
-    pub(crate) fn fetched(schema: SchemaRef, fetch: Fetch) -> Self {
-        Self::new(Columns::of(schema), Source::Fetch(fetch), None)
+    pub(crate) fn fetched(schema: SchemaRef, fetch: impl NextBatch + 'static) -> Self {
+        Self::new(Columns::of(schema), Source::Fetch(Box::new(fetch)), None)
     }
 
     fn new(columns: Columns, source: Source, context: Option<Arc<StatementContext>>) -> Self {
         Rows {
             schema: columns.schema,
             columns: columns.info,
+            has_blanks: columns.has_blanks,
             source,
             context,
             pending: VecDeque::new(),
@@ -225,14 +252,16 @@ impl Rows {
 
     /// Returns the next rows as [`Rows::next_batch`] does, values of CHAR(n) filled with blanks to n characters.
     pub fn shown_batch(&mut self) -> Result<Option<RecordBatch>, SqlError> {
-        let batch = self.next_batch()?;
-        batch.map(|batch| filled(batch, self.types())).transpose()
+        match self.next_batch()? {
+            Some(batch) if self.has_blanks => filled(batch, self.types()).map(Some),
+            batch => Ok(batch),
+        }
     }
 
     /// Returns the next row as [`Rows::next_row`] does, values of CHAR(n) filled with blanks to n characters.
     pub fn shown_row(&mut self) -> Result<Option<Vec<Datum>>, SqlError> {
         let mut row = self.next_row()?;
-        if let Some(row) = &mut row {
+        if let (true, Some(row)) = (self.has_blanks, &mut row) {
             fill_row(row, self.types());
         }
         Ok(row)
@@ -253,7 +282,7 @@ impl Rows {
                 let named = |batch: RecordBatch| named(batch, &self.schema);
                 batch.map(named).transpose()?
             }
-            Source::Fetch(fetch) => fetch.next()?,
+            Source::Fetch(fetch) => fetch.next_batch()?,
             Source::Ready(batches) => batches.pop_front(),
             Source::Direct(cursor) => {
                 let rows = cursor.next_rows()?;

@@ -23,20 +23,18 @@ use crate::activity;
 use crate::array_parameters::array_parameters;
 use crate::asking::{Asking, Backends, Served};
 use crate::background::{self, Background};
-use crate::block::Block;
 use crate::client::Identity;
 use crate::context::{CancelHandle, QueryStats, RunPath, StatementContext};
 use crate::current::CurrentStatement;
-use crate::describe::Descriptions;
 use crate::direct::DirectPlan;
-use crate::explain::direct_lines;
 use crate::expressions::{Functions, moment};
+use crate::held::{Block, Descriptions, Kept, PLANS_MAX, Templates};
 use crate::hints::{TableHint, hints_of};
-use crate::kept::Kept;
 use crate::known_statistics::KnownStatistics;
 use crate::notice::Notice;
 use crate::operators::Abandoned;
 use crate::parsing::parse;
+use crate::plan_text::direct_lines;
 use crate::progress::ProgressSink;
 use crate::qualify::qualify;
 use crate::query_memory::QueryMemory;
@@ -49,7 +47,6 @@ use crate::sequences::{self, Sequences};
 use crate::settings::{Opened, PathSetting, Settings, SharedSettings};
 use crate::slow_log::{Ran, SlowLog, Watch};
 use crate::tally::{self, Counting, ReadBy};
-use crate::template::Templates;
 use crate::transaction_time::TransactionTime;
 use crate::translate::constants_of;
 use crate::{general, pg_catalog};
@@ -263,9 +260,6 @@ struct CachedPlan {
     plan: Option<Arc<DirectPlan>>,
     hints: Arc<[TableHint]>,
 }
-
-/// Most direct plans that a session keeps.
-pub(crate) const PLANS_MAX: usize = 256;
 
 impl Session {
     /// Returns a handle that ends the running statement from another thread.

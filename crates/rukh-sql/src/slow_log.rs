@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 use rukh_keys::{DataType, Datum};
 
 use crate::context::StatementContext;
-use crate::explain::plan_lines;
+use crate::plan_text::plan_lines;
 use rukh_error::SqlError;
 
 /// Characters of a statement that are written at most.

@@ -1,8 +1,8 @@
 //! The role that a session is, and what it may therefore run.
 
 use super::Checker;
-use crate::dispatch::Prepared;
-use crate::session::{PLANS_MAX, Session};
+use crate::held::{PLANS_MAX, Prepared};
+use crate::session::Session;
 use rukh_error::SqlError;
 
 impl Session {

@@ -12,5 +12,3 @@ mod constants;
 mod plan;
 #[cfg(test)]
 mod tests;
-
-pub(crate) use plan::Templates;

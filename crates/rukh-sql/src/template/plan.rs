@@ -1,29 +1,17 @@
 //! Templates that a session knows, and running texts by them.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use rukh_engine::Snapshot;
-use rukh_keys::DataType;
 use rukh_planner::Constant;
 use rukh_syntax::{Cut, Literal};
 
 use super::constants::{constant_of_literal, parameter_types};
-use crate::block::TransactionStatus;
-use crate::direct::DirectPlan;
-use crate::hints::TableHint;
+use crate::held::{KnownTemplate, TemplatePlan, TransactionStatus};
 use crate::rows::Rows;
-use crate::session::{PLANS_MAX, Session};
+use crate::session::Session;
 use crate::settings::PathSetting;
 use rukh_error::SqlError;
-
-/// The direct plan of a template.
-pub(super) struct TemplatePlan {
-    plan: DirectPlan,
-    hints: Vec<TableHint>,
-    /// Types of the parameters.
-    types: Vec<DataType>,
-}
 
 impl TemplatePlan {
     /// Returns literals as the parameters; `None` where one does not fit.
@@ -32,30 +20,6 @@ impl TemplatePlan {
         pairs
             .map(|(literal, ty)| constant_of_literal(literal, *ty))
             .collect()
-    }
-}
-
-/// What is known of a template. Most texts come once; what comes again is worth a plan.
-pub(super) enum KnownTemplate {
-    /// It was seen.
-    Seen,
-    /// It was planned for a version of the catalog, and has a direct plan or none.
-    Planned(u64, Option<Arc<TemplatePlan>>),
-}
-
-/// The templates of a session's texts.
-#[derive(Default)]
-pub(crate) struct Templates {
-    pub(super) known: HashMap<String, KnownTemplate>,
-    cut: Cut,
-}
-
-impl Templates {
-    fn keep(&mut self, template: &str, known: KnownTemplate) {
-        if self.known.len() >= PLANS_MAX {
-            self.known.clear();
-        }
-        self.known.insert(template.to_string(), known);
     }
 }
 

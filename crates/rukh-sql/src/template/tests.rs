@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rukh_kv::MemoryStore;
 
-use super::plan::KnownTemplate;
+use crate::held::KnownTemplate;
 use crate::session::{Session, Shared};
 
 const TABLE: &str = "CREATE TABLE t (a VARCHAR(5) NOT NULL, n INTEGER NOT NULL, d DATE, c CHAR(3), u UUID, \
