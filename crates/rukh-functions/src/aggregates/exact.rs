@@ -269,11 +269,9 @@ impl AggregateUDFImpl for Exact {
         }
         Ok(match self.measure {
             Measure::Total | Measure::Mean => {
-                vec![
-                    field("count", ArrowType::UInt64),
-                    field("sum", sum_type(ty)),
-                    field("digits", ArrowType::UInt8),
-                ]
+                let digits = shows_digits(ty).then(|| field("digits", ArrowType::UInt8));
+                let sum = [field("count", ArrowType::UInt64), field("sum", sum_type(ty))];
+                sum.into_iter().chain(digits).collect()
             }
             _ => vec![
                 field("count", ArrowType::UInt64),
@@ -326,6 +324,11 @@ fn sum_type(ty: &ArrowType) -> ArrowType {
     }
 }
 
+/// Whether values of a type show digits of their own, as NUMERICs without a scale do: how many is a part of the states.
+fn shows_digits(ty: &ArrowType) -> bool {
+    matches!(ty, ArrowType::Decimal256(_, scale) if scale.unsigned_abs() == NUMERIC_HALF)
+}
+
 /// Decimals of one width.
 trait Digits: DecimalType + std::fmt::Debug {
     fn number(value: Self::Native, scale: i8) -> Number;
@@ -335,8 +338,8 @@ trait Digits: DecimalType + std::fmt::Debug {
 
     fn is_nan(value: Self::Native) -> bool;
 
-    /// Returns the most digits after the point that are shown of a value or, `least`, of others; a type that has a scale shows all.
-    fn digits(value: Self::Native, scale: i8, least: u8) -> u8;
+    /// Returns the most digits after the point that are shown of a value of scale [`NUMERIC_HALF`] or, `least`, of others.
+    fn digits(value: Self::Native, least: u8) -> u8;
 }
 
 impl Digits for Decimal128Type {
@@ -350,7 +353,7 @@ impl Digits for Decimal128Type {
         false
     }
 
-    fn digits(_: i128, _: i8, least: u8) -> u8 {
+    fn digits(_: i128, least: u8) -> u8 {
         least
     }
 }
@@ -366,16 +369,17 @@ impl Digits for Decimal256Type {
         value == NAN
     }
 
-    fn digits(value: i256, scale: i8, least: u8) -> u8 {
+    fn digits(value: i256, least: u8) -> u8 {
         let has = |digits: &u8| {
             let unit = power_of_ten(NUMERIC_HALF.saturating_sub(*digits));
             value.checked_rem(unit) == Some(i256::ZERO)
         };
-        match scale.unsigned_abs() {
-            NUMERIC_HALF => (least..NUMERIC_HALF).find(has).unwrap_or(NUMERIC_HALF),
-            _ => least,
-        }
+        (least..NUMERIC_HALF).find(has).unwrap_or(NUMERIC_HALF)
     }
+}
+
+fn no_states() -> DataFusionError {
+    DataFusionError::Internal("a mean has a count and a sum".to_string())
 }
 
 fn too_large() -> DataFusionError {
@@ -391,8 +395,8 @@ struct Mean<T: Digits> {
     count: u64,
     /// How many values are NaN; the sum is that of the others.
     nans: u64,
-    /// Most digits after the point that a value has shown.
-    digits: u8,
+    /// Most digits after the point that a value has shown, if they show any.
+    digits: Option<u8>,
     sum: T::Native,
 }
 
@@ -404,7 +408,7 @@ impl<T: Digits> Mean<T> {
             scale: scale_of(ty),
             count: 0,
             nans: 0,
-            digits: 0,
+            digits: shows_digits(ty).then_some(0),
             sum: T::Native::ZERO,
         }
     }
@@ -414,7 +418,7 @@ impl<T: Digits> Mean<T> {
             self.nans = self.nans.saturating_add(1);
             return Ok(());
         }
-        self.digits = T::digits(value, self.scale, self.digits);
+        self.digits = self.digits.map(|digits| T::digits(value, digits));
         self.sum = self.sum.add_checked(value).map_err(|_| too_large())?;
         Ok(())
     }
@@ -453,7 +457,7 @@ impl<T: Digits> Accumulator for Mean<T> {
         if self.nans > 0 {
             return numeric(None, true, &self.result);
         }
-        let sum = T::number(self.sum, self.scale).with_digits(self.digits);
+        let sum = T::number(self.sum, self.scale).with_digits(self.digits.unwrap_or_default());
         let value = self.measure.of(self.count, &sum, || sum.clone())?;
         numeric(value.as_ref(), false, &self.result)
     }
@@ -469,19 +473,22 @@ impl<T: Digits> Accumulator for Mean<T> {
         };
         let sum: PrimitiveArray<T> = std::iter::once((self.count > 0).then_some(sum)).collect();
         let sum = sum.with_precision_and_scale(T::MAX_PRECISION, self.scale)?;
-        Ok(vec![
+        let digits = self.digits.map(|digits| ScalarValue::UInt8(Some(digits)));
+        let states = [
             ScalarValue::UInt64(Some(self.count)),
             ScalarValue::try_from_array(&sum, 0)?,
-            ScalarValue::UInt8(Some(self.digits)),
-        ])
+        ];
+        Ok(states.into_iter().chain(digits).collect())
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> DataFusionResult<()> {
-        let [counts, sums, digits] = states else {
-            return Err(DataFusionError::Internal("a mean has three states".to_string()));
+        let [counts, sums, digits @ ..] = states else {
+            return Err(no_states());
         };
-        let digits = digits.as_primitive::<UInt8Type>().iter().flatten().max();
-        self.digits = self.digits.max(digits.unwrap_or_default());
+        let digits = digits
+            .first()
+            .and_then(|digits| digits.as_primitive::<UInt8Type>().iter().flatten().max());
+        self.digits = self.digits.map(|most| most.max(digits.unwrap_or_default()));
         for count in counts.as_primitive::<UInt64Type>().iter().flatten() {
             self.count = self.count.saturating_add(count);
         }
@@ -498,8 +505,8 @@ struct Means<T: Digits> {
     counts: Vec<u64>,
     /// NaN stays what it is.
     sums: Vec<T::Native>,
-    /// Most digits after the point that a value has shown.
-    digits: Vec<u8>,
+    /// Most digits after the point that a value has shown, if they show any.
+    digits: Option<Vec<u8>>,
 }
 
 impl<T: Digits> Means<T> {
@@ -510,14 +517,16 @@ impl<T: Digits> Means<T> {
             scale: scale_of(ty),
             counts: Vec::new(),
             sums: Vec::new(),
-            digits: Vec::new(),
+            digits: shows_digits(ty).then(Vec::new),
         }
     }
 
     fn resize(&mut self, count: usize) {
         self.counts.resize(count, 0);
         self.sums.resize(count, T::Native::ZERO);
-        self.digits.resize(count, 0);
+        if let Some(digits) = &mut self.digits {
+            digits.resize(count, 0);
+        }
     }
 
     fn add(&mut self, group: usize, count: u64, value: T::Native) -> DataFusionResult<()> {
@@ -527,7 +536,9 @@ impl<T: Digits> Means<T> {
             *sum = T::NAN;
             return Ok(());
         }
-        self.digits[group] = T::digits(value, self.scale, self.digits[group]);
+        if let Some(digits) = &mut self.digits {
+            digits[group] = T::digits(value, digits[group]);
+        }
         *sum = sum.add_checked(value).map_err(|_| too_large())?;
         Ok(())
     }
@@ -562,7 +573,8 @@ impl<T: Digits> GroupsAccumulator for Means<T> {
     fn evaluate(&mut self, emit: EmitTo) -> DataFusionResult<ArrayRef> {
         let counts = emit.take_needed(&mut self.counts);
         let sums = emit.take_needed(&mut self.sums);
-        let digits = emit.take_needed(&mut self.digits);
+        let digits = self.digits.as_mut().map(|digits| emit.take_needed(digits));
+        let digits = digits.unwrap_or_else(|| vec![0; counts.len()]);
         let ArrowType::Decimal256(precision, scale) = self.result else {
             return Err(DataFusionError::Internal("NUMERIC has 256 bits".to_string()));
         };
@@ -587,19 +599,21 @@ impl<T: Digits> GroupsAccumulator for Means<T> {
     fn state(&mut self, emit: EmitTo) -> DataFusionResult<Vec<ArrayRef>> {
         let counts = emit.take_needed(&mut self.counts);
         let sums = emit.take_needed(&mut self.sums);
-        let digits = UInt8Array::from(emit.take_needed(&mut self.digits));
+        let digits = self.digits.as_mut().map(|digits| emit.take_needed(digits));
+        let digits = digits.map(|digits| Arc::new(UInt8Array::from(digits)) as ArrayRef);
         let sums = sums
             .into_iter()
             .zip(&counts)
             .map(|(sum, count)| (*count > 0).then_some(sum));
         let sums = self.sum_array(sums.collect())?;
-        Ok(vec![Arc::new(UInt64Array::from(counts)), sums, Arc::new(digits)])
+        let counts: ArrayRef = Arc::new(UInt64Array::from(counts));
+        Ok([counts, sums].into_iter().chain(digits).collect())
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef], groups: &[usize], count: usize) -> DataFusionResult<()> {
         self.resize(count);
-        let [counts, sums, digits] = states else {
-            return Err(DataFusionError::Internal("a mean has three states".to_string()));
+        let [counts, sums, digits @ ..] = states else {
+            return Err(no_states());
         };
         let states = counts
             .as_primitive::<UInt64Type>()
@@ -610,9 +624,10 @@ impl<T: Digits> GroupsAccumulator for Means<T> {
                 self.add(*group, count, sum)?;
             }
         }
-        for (digits, group) in digits.as_primitive::<UInt8Type>().iter().zip(groups) {
-            let most = &mut self.digits[*group];
-            *most = digits.map_or(*most, |digits| digits.max(*most));
+        if let (Some(most), [digits]) = (&mut self.digits, digits) {
+            for (digits, group) in digits.as_primitive::<UInt8Type>().iter().zip(groups) {
+                most[*group] = most[*group].max(digits.unwrap_or_default());
+            }
         }
         Ok(())
     }
@@ -632,11 +647,17 @@ impl<T: Digits> GroupsAccumulator for Means<T> {
             .collect();
         let counts = values.iter().map(|value| u64::from(value.is_some()));
         let counts = UInt64Array::from_iter_values(counts);
-        let digits = values
-            .iter()
-            .map(|value| value.map_or(0, |value| T::digits(value, self.scale, 0)));
-        let digits = UInt8Array::from_iter_values(digits);
-        Ok(vec![Arc::new(counts), self.sum_array(values)?, Arc::new(digits)])
+        let digits = self.digits.as_ref().map(|_| {
+            let digits = values
+                .iter()
+                .map(|value| value.map_or(0, |value| T::digits(value, 0)));
+            Arc::new(UInt8Array::from_iter_values(digits)) as ArrayRef
+        });
+        let counts: ArrayRef = Arc::new(counts);
+        Ok([counts, self.sum_array(values)?]
+            .into_iter()
+            .chain(digits)
+            .collect())
     }
 
     fn size(&self) -> usize {

@@ -174,6 +174,7 @@ impl ScalarUDFImpl for Bounded {
         });
         let values: Vec<ArrayRef> = values.collect::<DataFusionResult<_>>()?;
         let mut bytes: u128 = 0;
+        let mut nulls = Vec::new();
         for row in 0..rows {
             let place = |argument: usize| {
                 if constant.get(argument) == Some(&true) {
@@ -187,6 +188,7 @@ impl ScalarUDFImpl for Bounded {
                 .enumerate()
                 .any(|(at, array)| array.is_null(place(at)));
             if is_null && !matches!(self.name(), "array_repeat" | "array_resize") {
+                nulls.push(row);
                 continue;
             }
             bytes = bytes.saturating_add((self.cost.0)(&values, &place));
@@ -197,7 +199,33 @@ impl ScalarUDFImpl for Bounded {
                 return Err(DataFusionError::External(Box::new(error)));
             }
         }
+        if matches!(self.name(), "lpad" | "rpad")
+            && let Some(length) = arguments.args.get_mut(1)
+        {
+            *length = without_lengths(length, rows, &nulls)?;
+        }
         self.inner.invoke_with_args(arguments)
+    }
+}
+
+/// Returns lengths, 0 for rows whose results are NULL: DataFusion makes room for all of them before it looks at the texts.
+fn without_lengths(length: &ColumnarValue, rows: usize, nulls: &[usize]) -> DataFusionResult<ColumnarValue> {
+    match length {
+        _ if nulls.is_empty() => Ok(length.clone()),
+        ColumnarValue::Scalar(one) if one.is_null() => Ok(length.clone()),
+        ColumnarValue::Scalar(_) if nulls.len() == rows => {
+            Ok(ColumnarValue::Scalar(ScalarValue::Int64(Some(0))))
+        }
+        _ => {
+            let lengths = length.to_array(rows)?;
+            let mut lengths: Vec<Option<i64>> = lengths.as_primitive::<Int64Type>().iter().collect();
+            for row in nulls {
+                if let Some(Some(length)) = lengths.get_mut(*row) {
+                    *length = 0;
+                }
+            }
+            Ok(ColumnarValue::Array(Arc::new(Int64Array::from(lengths))))
+        }
     }
 }
 

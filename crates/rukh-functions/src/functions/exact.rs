@@ -456,6 +456,11 @@ impl Exact {
             };
             return pairs.map(quotient).collect();
         }
+        if let (Function::Product, [left, right]) = (self.function, decimals.as_slice())
+            && let Some(products) = products(left, right, scale)
+        {
+            return Ok(products);
+        }
         let rows = decimals.first().map_or(0, |array| array.len());
         let result = |row: usize| -> Result<Option<i256>, SqlError> {
             let kept = match &digits {
@@ -474,6 +479,35 @@ impl Exact {
         };
         (0..rows).map(result).collect()
     }
+}
+
+/// Returns the products of decimals of 128 bits that have all their digits; `None` where the scale has fewer, or one of them is too large.
+fn products(left: &ArrayRef, right: &ArrayRef, scale: i8) -> Option<Decimal256Array> {
+    let (ArrowType::Decimal128(_, left_scale), ArrowType::Decimal128(_, right_scale)) =
+        (left.data_type(), right.data_type())
+    else {
+        return None;
+    };
+    if left_scale.checked_add(*right_scale) != Some(scale) {
+        return None;
+    }
+    // 38 digits before the point.
+    let limit = power_of_ten(NUMERIC_HALF.saturating_add(scale.unsigned_abs()));
+    let product = |(left, right): (Option<i128>, Option<i128>)| match (left, right) {
+        (Some(left), Some(right)) => {
+            let product = match left.checked_mul(right) {
+                Some(product) => i256::from_i128(product),
+                None => i256::from_i128(left).checked_mul(i256::from_i128(right))?,
+            };
+            (product.wrapping_abs() < limit).then_some(Some(product))
+        }
+        _ => Some(None),
+    };
+    let pairs = left
+        .as_primitive::<Decimal128Type>()
+        .iter()
+        .zip(right.as_primitive::<Decimal128Type>());
+    pairs.map(product).collect()
 }
 
 /// Returns the number of a row; `None` for NULL.

@@ -12,6 +12,8 @@
 //! Where an end has no place in 64 bits the node is not known for the batch, and who needs it has the batch computed as DataFusion does. Exact
 //! integers of the same scale are what it computes in 128 bits, so that results are the same in every digit.
 //!
+//! Products that may need more than 128 bits are NUMERICs of 256, and are nodes, too: what 64 bits hold is the same in either.
+//!
 //! Columns of integers are nodes, too, as long as they are vectors.
 
 #![warn(clippy::arithmetic_side_effects)]
@@ -29,6 +31,7 @@ use datafusion::scalar::ScalarValue;
 
 use super::rows::{Integers, Rows};
 use rukh_functions::functions::arithmetic::checked_operator;
+use rukh_functions::functions::exact::exact_operator;
 
 /// Expressions over decimals.
 #[derive(Default)]
@@ -95,7 +98,10 @@ fn operation(
         return Some((*binary.op(), binary.left(), binary.right()));
     }
     let call = expr.downcast_ref::<ScalarFunctionExpr>()?;
-    match (checked_operator(call.fun()), call.args()) {
+    match (
+        checked_operator(call.fun()).or_else(|| exact_operator(call.fun())),
+        call.args(),
+    ) {
         (Some(op), [left, right]) => Some((op, left, right)),
         _ => None,
     }
@@ -105,7 +111,7 @@ impl Decimals {
     /// Adds an expression over columns of a schema; returns its node, `None` of what is not computed here.
     pub(super) fn add(&mut self, expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<usize> {
         let scale = scale_of(&expr.data_type(schema).ok()?)?;
-        if let Some(column) = expr.downcast_ref::<Column>() {
+        if let Some(column) = expr.downcast_ref::<Column>().filter(|_| is_narrow(expr, schema)) {
             return Some(self.node(Kind::Column(column.index()), scale));
         }
         if let Some(literal) = expr.downcast_ref::<Literal>() {
@@ -204,9 +210,17 @@ impl Decimals {
     }
 }
 
+/// Whether values of an expression have 128 bits.
+fn is_narrow(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> bool {
+    expr.data_type(schema)
+        .is_ok_and(|ty| matches!(ty, DataType::Decimal128(..)))
+}
+
 fn scale_of(ty: &DataType) -> Option<i8> {
     match ty {
-        DataType::Decimal128(_, scale) => Some(*scale).filter(|scale| *scale >= 0),
+        DataType::Decimal128(_, scale) | DataType::Decimal256(_, scale) => {
+            Some(*scale).filter(|scale| *scale >= 0)
+        }
         _ => None,
     }
 }

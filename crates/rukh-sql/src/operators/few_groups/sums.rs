@@ -8,7 +8,7 @@
 //! | `sum(a)` of decimals      | the sum; NULL if all rows are            |
 //! | `sum(a)` of SMALLINT and INTEGER in vectors | the same in 64 bits, which must hold it |
 //! | `sum(a)` of BIGINT in vectors | as of decimals |
-//! | `avg(a)` of decimals      | rows that are not NULL, and their sum; NULL if all rows are |
+//! | `avg(a)` of decimals, `sum` of products of 256 bits | rows that are not NULL, and their sum; NULL if all rows are |
 //!
 //! Sums are exact: in 64 bits where the ends of the values prove that they fit, else in 128.
 
@@ -17,9 +17,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, Decimal128Array, Int64Array, UInt64Array};
+use datafusion::arrow::array::{ArrayRef, Decimal128Array, Decimal256Array, Int64Array, UInt64Array};
 use datafusion::arrow::buffer::NullBuffer;
-use datafusion::arrow::datatypes::{DataType, Schema};
+use datafusion::arrow::datatypes::{DataType, Schema, i256};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_expr::expressions::{Column, Literal};
@@ -41,8 +41,8 @@ pub(super) enum Summed {
     Sum(usize, DataType),
     /// The sum of a column of integers, as BIGINT.
     Integers(usize),
-    /// The average of a node, and the type of the sum.
-    Average(usize, DataType),
+    /// How many values of a node there are, and their sum, which has this type.
+    CountAndSum(usize, DataType),
 }
 
 /// States of some groups.
@@ -100,9 +100,15 @@ impl Summed {
                 (decimals.scale(node) == Some(*scale)).then(|| Summed::Sum(node, (*sum).clone()))
             }
             ("sum", [DataType::Int64]) => decimals.add_integers(argument, schema).map(Summed::Integers),
-            ("avg", [DataType::UInt64, sum @ DataType::Decimal128(_, scale)]) => {
+            (
+                "avg" | "sum",
+                [
+                    DataType::UInt64,
+                    sum @ (DataType::Decimal128(_, scale) | DataType::Decimal256(_, scale)),
+                ],
+            ) => {
                 let node = decimals.add(argument, schema)?;
-                (decimals.scale(node) == Some(*scale)).then(|| Summed::Average(node, (*sum).clone()))
+                (decimals.scale(node) == Some(*scale)).then(|| Summed::CountAndSum(node, (*sum).clone()))
             }
             _ => None,
         }
@@ -111,8 +117,13 @@ impl Summed {
     /// Returns the states of the rows of a batch; `None` if a value may need more than 64 bits, or is in no vector.
     pub(super) fn states(&self, computed: &mut Computed<'_>, rows: &mut GroupRows<'_>) -> Option<States> {
         let decimals = |sums: Vec<i128>, nulls: Option<NullBuffer>, ty: &DataType| -> ArrayRef {
-            let sums = Decimal128Array::new(sums.into(), nulls);
-            Arc::new(sums.with_data_type(ty.clone()))
+            match ty {
+                DataType::Decimal256(..) => {
+                    let sums = sums.into_iter().map(i256::from_i128).collect::<Vec<_>>();
+                    Arc::new(Decimal256Array::new(sums.into(), nulls).with_data_type(ty.clone()))
+                }
+                _ => Arc::new(Decimal128Array::new(sums.into(), nulls).with_data_type(ty.clone())),
+            }
         };
         Some(match self {
             Summed::Rows => {
@@ -157,7 +168,7 @@ impl Summed {
                     arrays: vec![Arc::new(each)],
                 }
             }
-            Summed::Average(node, ty) => {
+            Summed::CountAndSum(node, ty) => {
                 let sums = rows.sums(*node, computed)?;
                 let nulls = sums.nulls();
                 let counts = UInt64Array::new(sums.counts.clone().into(), nulls.clone());
