@@ -29,13 +29,13 @@ use rukh_syntax::sqlparser::ast::{self, Value, Visitor};
 
 use crate::array_parameters::{array_parameters, with_elements};
 use crate::bound_calls::taken;
+use crate::columns::Columns;
 use crate::dml::{self, WriteShape};
 use crate::explain::json_column;
 use crate::general;
 use crate::held::{Described, Description, Prepared, TransactionStatus};
 use crate::output_names::without_twins;
 use crate::pg_catalog::asks_for_types;
-use crate::rows::Columns;
 use crate::session::Session;
 use crate::typed_parameters::with_types;
 use rukh_error::SqlError;

@@ -17,10 +17,10 @@ use rukh_keys::{Datum, Span};
 use rukh_planner::{AccessPath, Constant, Plan, Predicate, Union, UnionArm, access_path};
 
 use crate::access::{Conditions, Read, Wanted, accepts};
+use crate::columns::Columns;
 use crate::context::{StatementContext, counted_since};
 use crate::point_read::PointRead;
 use crate::prefix_read::PrefixRead;
-use crate::rows::Columns;
 use crate::shape::{Shape, Total, shape_of};
 use crate::totals::{TotalRead, Totals};
 use crate::within::RowNames;

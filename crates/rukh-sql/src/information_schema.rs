@@ -16,9 +16,9 @@ use rukh_catalog::{
 use rukh_keys::{DataType, SortOrder};
 
 use crate::context::StatementContext;
-use crate::dml::is_updatable;
 use crate::pg_catalog::{self, information_names, information_table};
 use crate::show::{batch, booleans, numbers, texts};
+use crate::view_target::is_updatable;
 use rukh_error::SqlError;
 
 /// Name of the database in `table_catalog` and the like.

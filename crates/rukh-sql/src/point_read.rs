@@ -20,7 +20,7 @@ use rukh_planner::{CompareOp, Constant, Operand, Predicate, TermId, equal_datum}
 use smallvec::SmallVec;
 
 use crate::access::Conditions;
-use crate::rows::Columns;
+use crate::columns::Columns;
 use crate::shape::Shape;
 
 /// The read of one row by its whole key.

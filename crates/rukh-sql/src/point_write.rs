@@ -23,7 +23,7 @@ use rukh_syntax::sqlparser::ast::{
 };
 use rukh_syntax::{ObjectName, Statement, folded};
 
-use crate::dml::literal;
+use crate::literal_values::literal;
 use crate::session::Session;
 use crate::settings::PathSetting;
 use rukh_error::SqlError;

@@ -17,10 +17,10 @@ use rukh_engine::PointReader;
 use rukh_planner::{Constant, Source};
 
 use crate::access::Conditions;
+use crate::columns::Columns;
 use crate::context::StatementContext;
 use crate::direct::DirectPlan;
 use crate::point_read::SoughtKey;
-use crate::rows::Columns;
 use crate::shape::Shape;
 use rukh_error::SqlError;
 

@@ -7,9 +7,9 @@ use rukh_syntax::sqlparser::ast::{self, Visitor};
 use rukh_syntax::{CreateViewStatement, Statement, Walk};
 
 use super::names::{is_taken, schema_of};
-use crate::dml::is_updatable;
 use crate::parsing::parse;
 use crate::session::Session;
+use crate::view_target::is_updatable;
 use crate::views::{expand, qualify, tables_read};
 use rukh_error::{SqlError, shown_name};
 use rukh_functions::types::data_type_of;

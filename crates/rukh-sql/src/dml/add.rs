@@ -15,7 +15,7 @@ use rukh_syntax::sqlparser::ast::{BinaryOperator, Expr};
 
 use super::conflict::{Conflict, ConflictUpdate};
 use super::resolve::second_time;
-use super::values::literal;
+use crate::literal_values::literal;
 use rukh_error::SqlError;
 use rukh_syntax::folded;
 

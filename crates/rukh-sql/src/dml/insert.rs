@@ -13,8 +13,8 @@ use super::resolve::Resolver;
 use super::returning::{Returning, Written};
 use super::target::{Scope, Target, commit, refuse, target};
 use super::values::{RowFiller, Values, check_given, check_width};
-use super::view::{Change, ViewTarget};
 use crate::session::Session;
+use crate::view_target::{Change, ViewTarget};
 use rukh_error::SqlError;
 use rukh_syntax::{InsertStatement, ObjectName, folded};
 

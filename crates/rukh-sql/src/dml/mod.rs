@@ -24,6 +24,4 @@ pub(crate) use insert::insert;
 pub(crate) use merge::{merge, merge_query};
 pub(crate) use returning::Written;
 pub(crate) use shape::{WriteShape, delete_shape, insert_shape, merge_shape, update_shape};
-pub(crate) use values::literal;
-pub(crate) use view::is_updatable;
 pub(crate) use writes::writes;

@@ -6,8 +6,8 @@ use rukh_catalog::{Catalog, Column, ColumnId, Table};
 use rukh_engine::Write;
 use rukh_syntax::sqlparser::ast;
 
-use super::view::{Change, ViewTarget, view_target};
 use crate::session::Session;
+use crate::view_target::{Change, ViewTarget, view_target};
 use rukh_error::SqlError;
 use rukh_syntax::ObjectName;
 

@@ -7,7 +7,7 @@ use datafusion::arrow::datatypes::SchemaRef;
 use rukh_keys::DataType;
 
 use super::PLANS_MAX;
-use crate::rows::ColumnInfo;
+use crate::columns::ColumnInfo;
 
 /// What a statement takes and gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
