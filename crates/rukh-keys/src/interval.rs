@@ -113,7 +113,7 @@ impl Interval {
 
     /// Adds a count of a unit, whose parts become smaller units.
     fn add_unit(&mut self, count: f64, unit: &str) -> Option<()> {
-        let small = |unit_micros: f64| (count * unit_micros).round();
+        let small = |unit_micros: f64| whole_micros(count * unit_micros);
         match unit {
             "us" | "usec" | "usecs" | "microsecond" | "microseconds" => self.add(0.0, 0.0, small(1.0)),
             "ms" | "msec" | "msecs" | "millisecond" | "milliseconds" => self.add(0.0, 0.0, small(1e3)),
@@ -132,7 +132,7 @@ impl Interval {
     }
 
     fn add_days(&mut self, days: f64) -> Option<()> {
-        self.add(0.0, days.trunc(), (days.fract() * DAY_MICROS as f64).round())
+        self.add(0.0, days.trunc(), whole_micros(days.fract() * DAY_MICROS as f64))
     }
 
     fn add_months(&mut self, months: f64) -> Option<()> {
@@ -146,6 +146,16 @@ impl Interval {
             days: self.days.checked_neg()?,
             micros: self.micros.checked_neg()?,
         })
+    }
+}
+
+/// Rounds microseconds of a unit, halves towards zero (`AdjustFractMicroseconds` of PostgreSQL). Those of a time of day go to the even
+/// neighbour.
+fn whole_micros(micros: f64) -> f64 {
+    let whole = micros.trunc();
+    match (micros - whole).abs() > 0.5 {
+        true => whole + micros.signum(),
+        false => whole,
     }
 }
 
@@ -243,13 +253,13 @@ fn read_words(text: &str) -> Option<Interval> {
 fn read_time(hours: f64, reader: &mut Reader<'_>) -> Option<f64> {
     let minutes = reader.number().filter(|minutes| *minutes < 60.0)?;
     if minutes.fract() != 0.0 && !reader.0.starts_with(':') {
-        return Some(hours * 6e7 + (minutes * 1e6).round());
+        return Some(hours * 6e7 + (minutes * 1e6).round_ties_even());
     }
     let seconds = match reader.eat(':') {
         true => reader.number().filter(|seconds| *seconds <= 60.0)?,
         false => 0.0,
     };
-    Some(((hours * 3600.0 + minutes * 60.0) * 1e6) + (seconds * 1e6).round())
+    Some(((hours * 3600.0 + minutes * 60.0) * 1e6) + (seconds * 1e6).round_ties_even())
 }
 
 fn read_iso(text: &str) -> Option<Interval> {

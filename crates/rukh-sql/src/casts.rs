@@ -206,6 +206,12 @@ fn interval_words(literal: &Expr) -> Option<Expr> {
     ))
 }
 
+/// Whether a unit may stand behind the text of an INTERVAL; of others `rewrite` makes an error.
+pub(crate) fn is_field(unit: &ast::DateTimeField) -> bool {
+    use ast::DateTimeField::{Day, Hour, Minute, Month, Second, Year};
+    matches!(unit, Year | Month | Day | Hour | Minute | Second)
+}
+
 /// Returns `INTERVAL '…' DAY TO SECOND (2)` in words: a number alone counts the last field, two numbers are days and the last field, what is
 /// finer than that is cut off, and seconds are rounded (`AdjustIntervalForTypmod` of PostgreSQL).
 fn words_of_fields(interval: &ast::Interval, leading: &ast::DateTimeField) -> Option<Expr> {
@@ -217,6 +223,9 @@ fn words_of_fields(interval: &ast::Interval, leading: &ast::DateTimeField) -> Op
         return None;
     };
     let last = interval.last_field.as_ref().unwrap_or(leading);
+    if !is_field(leading) || !is_field(last) {
+        return None;
+    }
     let singular =
         |field: &ast::DateTimeField| field.to_string().to_lowercase().trim_end_matches('s').to_string();
     let (first, unit) = (singular(leading), singular(last));

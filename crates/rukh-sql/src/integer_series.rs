@@ -1,4 +1,5 @@
-//! `generate_series` of whole numbers that INTEGER holds gives INTEGER, as in PostgreSQL: DataFusion's gives BIGINT.
+//! `generate_series` of whole numbers that INTEGER holds gives INTEGER, as in PostgreSQL, and of days TIMESTAMPTZ: DataFusion's gives BIGINT
+//! and TIMESTAMP.
 
 use std::sync::Arc;
 
@@ -11,6 +12,9 @@ use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{Expr, LogicalPlanBuilder, cast, ident};
 use datafusion::scalar::ScalarValue;
+
+use rukh_functions::types::arrow_type;
+use rukh_keys::DataType;
 
 use crate::bound_calls::is_unbound;
 use crate::expressions::bound_constant;
@@ -56,8 +60,10 @@ impl TableFunctionImpl for IntegerSeries {
         let bounds = bounds.collect::<DataFusionResult<Vec<_>>>()?;
         let arguments = TableFunctionArgs::new(&bounds, arguments.session());
         let is_integer = arguments.exprs().iter().all(is_integer);
+        let is_day = |bound: &Expr| matches!(bound, Expr::Literal(ScalarValue::Date32(_), _));
+        let are_days = matches!(arguments.exprs(), [from, to, _] if is_day(from) && is_day(to));
         let usual = self.usual.call_with_args(arguments)?;
-        if !is_integer {
+        if !is_integer && !are_days {
             return Ok(usual);
         }
         let fields = usual.schema();
@@ -65,6 +71,9 @@ impl TableFunctionImpl for IntegerSeries {
             let value = ident(field.name());
             match field.data_type() {
                 ArrowType::Int64 => cast(value, ArrowType::Int32).alias(field.name()),
+                ArrowType::Timestamp(..) => {
+                    cast(value, arrow_type(&DataType::TIMESTAMP_TZ)).alias(field.name())
+                }
                 _ => value,
             }
         });

@@ -45,6 +45,7 @@ use rukh_syntax::sqlparser::ast::{
     WildcardAdditionalOptions,
 };
 
+use crate::casts::is_field;
 use crate::expressions::calls_aggregate;
 use crate::moment_words;
 use crate::order_names;
@@ -255,8 +256,29 @@ fn named(query: &Query) -> Box<Query> {
     Box::new(select(vec![all], from, None))
 }
 
+/// Returns the error of a unit behind an INTERVAL that is none of its fields. PostgreSQL takes it for the name of a column, and the text for
+/// seconds; nobody means that.
+fn no_field(unit: &DateTimeField, value: &Expr) -> SqlError {
+    let unit = unit.to_string().to_lowercase();
+    let error = SqlError::syntax(format!("syntax error at or near \"{unit}\""));
+    error.with_hint(match value {
+        Expr::Value(ValueWithSpan {
+            value: Value::SingleQuotedString(text),
+            ..
+        }) => format!("Write INTERVAL '{text} {unit}'."),
+        _ => "The unit belongs into the text.".to_string(),
+    })
+}
+
 fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
     match expr {
+        Expr::Interval(interval) => {
+            let mut units = interval.leading_field.iter().chain(&interval.last_field);
+            match units.find(|unit| !is_field(unit)) {
+                Some(unit) => Err(no_field(unit, &interval.value)),
+                None => Ok(None),
+            }
+        }
         Expr::BinaryOp {
             left,
             op: BinaryOperator::PGStartsWith,

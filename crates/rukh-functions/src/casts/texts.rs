@@ -46,7 +46,9 @@ static TEXT: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
 pub fn cast_to_text(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     let (_, field) = expr.to_field(schema).ok()?;
     let own = match field.data_type() {
-        ArrowType::Timestamp(..)
+        // Years before 1 and after 9999 among them.
+        ArrowType::Date32
+        | ArrowType::Timestamp(..)
         | ArrowType::Time32(_)
         | ArrowType::Time64(_)
         | ArrowType::Float32
