@@ -29,8 +29,8 @@ pub use object::{CheckOption, Schema, SchemaId, Sequence, SequenceId, View, View
 pub use role::{Grant, GrantTarget, Rights, Role, RoleId};
 pub use stored::{
     FORMAT_KEY, FORMAT_VERSION, StoredCatalog, decode_format, decode_object, decode_table, encode_format,
-    encode_object, encode_table, import_key, role_key, schema_key, sequence_key, sequence_state_key,
-    table_key, view_key,
+    encode_object, encode_table, import_key, is_outdated, role_key, schema_key, sequence_key,
+    sequence_state_key, table_key, view_key,
 };
 pub use table::{
     Check, Column, ColumnId, ColumnValues, Comments, Family, FamilyId, FamilyOptions, Generated, Identity,

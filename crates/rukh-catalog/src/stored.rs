@@ -12,7 +12,7 @@
 //! JSON, because definitions are few, are read once per start, and should be readable in `rukh dump`.
 
 use crate::check::check_definition;
-use crate::{CatalogError, RoleId, SchemaId, SequenceId, Table, TableId, ViewId};
+use crate::{CatalogError, Index, KeyExpr, RoleId, SchemaId, SequenceId, Table, TableId, ViewId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -34,7 +34,11 @@ use serde::de::DeserializeOwned;
 /// | 9       | entries of former images in indexes; tables and indexes that share column families |
 /// | 10      | NUMERIC of up to 76 digits; precisions of timestamps                              |
 /// | 11      | NaN among NUMERICs; CHAR(n) of more than n bytes in rows                          |
-pub const FORMAT_VERSION: u32 = 11;
+/// | 12      | `upper`, `lower` and `initcap` map a character to one character                   |
+pub const FORMAT_VERSION: u32 = 12;
+
+/// Functions that give other texts since a format version: indexes of older databases that call them are filled again.
+const CHANGED_FUNCTIONS: [(u32, &[&str]); 1] = [(12, &["upper", "lower", "initcap"])];
 
 /// Key of the format version in the `catalog` column family.
 pub const FORMAT_KEY: &[u8] = b"format";
@@ -148,4 +152,21 @@ pub fn decode_format(value: &[u8]) -> Result<u32, CatalogError> {
             supported: FORMAT_VERSION,
         }),
     }
+}
+
+/// Whether entries of an index that a database of the format `found` holds may not be those that this program would write.
+pub fn is_outdated(index: &Index, found: u32) -> bool {
+    let changed = CHANGED_FUNCTIONS.iter().filter(|(since, _)| found < *since);
+    let changed: Vec<&str> = changed.flat_map(|(_, names)| *names).copied().collect();
+    // A name that is a part of another, or of a literal, costs no more than that the index is filled once more.
+    let calls = |sql: &str| {
+        let sql = sql.to_ascii_lowercase();
+        changed.iter().any(|name| sql.contains(name))
+    };
+    let elements = index.elements.iter().map(|element| &element.expr);
+    let mut expressions = elements.filter_map(|expr| match expr {
+        KeyExpr::Expression { sql, .. } => Some(sql),
+        KeyExpr::Column(_) | KeyExpr::Hash { .. } => None,
+    });
+    expressions.any(|sql| calls(sql)) || index.predicate.iter().any(|predicate| calls(&predicate.sql))
 }

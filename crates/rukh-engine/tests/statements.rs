@@ -275,6 +275,35 @@ fn an_index_that_was_being_filled_is_filled_from_nothing() {
 }
 
 #[test]
+fn an_index_that_an_older_format_filled_otherwise_is_filled_again() {
+    let store: Arc<dyn KvStore> = Arc::new(MemoryStore::new());
+    let engine = support::open(store.clone());
+    let table = support::create_table(&engine, "t", "k INTEGER, b VARCHAR NULL", "k");
+    support::create_index(&engine, &table, "by_b", "b", "", false);
+    support::create_index(&engine, &table, "by_lower", "lower(b)", "", false);
+    let table = support::table(&engine, "t");
+    insert(&engine, "t", vec![support::row(&table, "1, 'A'")]).unwrap();
+    drop(engine);
+    let mut batch = WriteBatch::new();
+    batch.put("catalog", b"format", b"11");
+    batch.put("i3", b"left over", b"");
+    store.write(batch, Durability::Synced).unwrap();
+    let state = |engine: &Engine, name: &str| support::table(engine, "t").index_named(name).unwrap().state;
+    let reader = Engine::open(store.clone(), Arc::new(ToyFunctions), true).unwrap();
+    assert_eq!(state(&reader, "by_b"), rukh_catalog::IndexState::Ready);
+    assert_eq!(state(&reader, "by_lower"), rukh_catalog::IndexState::Broken);
+    drop(reader);
+    let engine = support::open(store.clone());
+    let index = "by_lower".to_string();
+    assert_eq!(engine.recovered(), [Recovery::FilledIndex { index }]);
+    assert_eq!(state(&engine, "by_lower"), rukh_catalog::IndexState::Ready);
+    let report = engine.check_table(table.id, &rukh_engine::NoProgress).unwrap();
+    assert!(report.is_clean() && report.entries == 2, "{report:?}");
+    drop(engine);
+    assert_eq!(support::open(store).recovered(), []);
+}
+
+#[test]
 fn snapshots_outlive_drops() {
     let engine = filled(5);
     let table = support::table(&engine, "t");

@@ -26,6 +26,7 @@ pub mod hash;
 pub mod interval_order;
 pub mod interval_scale;
 pub mod json;
+mod letter_case;
 mod moment_input;
 pub mod moment_parts;
 pub mod moments;
@@ -112,5 +113,6 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         .chain(encoding::functions())
         .chain(moment_parts::functions())
         .chain(json::functions())
+        .chain(letter_case::functions())
         .collect()
 }

@@ -25,4 +25,4 @@ pub mod scalars;
 pub mod signatures;
 pub mod types;
 
-pub use register::register;
+pub use register::{is_aggregate, register};

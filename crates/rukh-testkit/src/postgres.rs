@@ -121,6 +121,7 @@ impl PostgresServer {
             "-E",
             "UTF8",
             "--locale=C",
+            "--lc-ctype=C.UTF-8",
             "--no-sync",
             "-D",
         ]);

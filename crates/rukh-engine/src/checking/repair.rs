@@ -116,7 +116,9 @@ pub fn repair(
     match stored::prepare(source, true) {
         // The format is not there, or cannot be read.
         Err(EngineError::ReadOnly | EngineError::Kv(KvError::Corruption { .. })) => {}
-        prepared => prepared?,
+        prepared => {
+            prepared?;
+        }
     }
     stored::prepare(target.as_ref(), false)?;
     let mut copy = Copy {

@@ -59,14 +59,14 @@ impl Engine {
         functions: Arc<dyn RowFunctions>,
         read_only: bool,
     ) -> Result<Engine, EngineError> {
-        stored::prepare(store.as_ref(), read_only)?;
+        let found = stored::prepare(store.as_ref(), read_only)?;
         if read_only && ingest::is_pending(store.as_ref())? {
             return Err(EngineError::RecoveryNeeded);
         }
         let catalog = stored::load_catalog(store.as_ref())?;
         let lost = recover::lost_tables(store.as_ref(), &catalog);
         let catalog = match read_only {
-            true => recover::without_lost_indexes(store.as_ref(), catalog),
+            true => recover::without_unread_indexes(store.as_ref(), catalog, found),
             false => catalog,
         };
         let kept = Arc::<KeptBlocks>::default();

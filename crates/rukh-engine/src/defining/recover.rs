@@ -54,9 +54,15 @@ fn lost_indexes<'c>(store: &dyn KvStore, catalog: &'c Catalog) -> Vec<(&'c Arc<T
     of_whole.filter(|(_, index)| lacks(index)).collect()
 }
 
-/// Returns definitions in which indexes that are not there are broken, for a database that is only read.
-pub(crate) fn without_lost_indexes(store: &dyn KvStore, catalog: Catalog) -> Catalog {
+/// Returns definitions in which indexes are broken that are not there, or that a database of the format `found` filled otherwise, for
+/// a database that is only read.
+pub(crate) fn without_unread_indexes(store: &dyn KvStore, catalog: Catalog, found: u32) -> Catalog {
     let mut marked = catalog.clone();
+    for table in catalog.tables() {
+        if let Some(table) = stored::without_outdated_indexes(table, found, IndexState::Broken) {
+            marked = marked.with_table(table);
+        }
+    }
     for (table, index) in lost_indexes(store, &catalog) {
         let table = marked
             .tables()

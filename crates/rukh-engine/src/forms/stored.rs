@@ -5,10 +5,10 @@
 
 use crate::{EngineError, ImportNote, SequenceState};
 use rukh_catalog::{
-    Catalog, CatalogError, FORMAT_KEY, FORMAT_VERSION, Role, RoleId, Schema, SchemaId, Sequence, SequenceId,
-    StoredCatalog, Table, TableId, View, ViewId, decode_format, decode_object, decode_table, encode_format,
-    encode_object, encode_table, import_key, role_key, schema_key, sequence_key, sequence_state_key,
-    table_key, view_key,
+    Catalog, CatalogError, FORMAT_KEY, FORMAT_VERSION, Index, IndexState, Role, RoleId, Schema, SchemaId,
+    Sequence, SequenceId, StoredCatalog, Table, TableId, View, ViewId, decode_format, decode_object,
+    decode_table, encode_format, encode_object, encode_table, import_key, role_key, schema_key, sequence_key,
+    sequence_state_key, table_key, view_key,
 };
 use rukh_keys::KeyRange;
 use rukh_kv::{Durability, KvStore, ScanSpec, TableOptions, WriteBatch};
@@ -19,8 +19,8 @@ pub(crate) const CATALOG: &str = StoredCatalog::NAME;
 /// Column family of statistics.
 pub(crate) const STATISTICS: &str = "statistics";
 
-/// Makes the engine's own column families where they are missing, and checks the format.
-pub(crate) fn prepare(store: &dyn KvStore, read_only: bool) -> Result<(), EngineError> {
+/// Makes the engine's own column families where they are missing, and checks and raises the format. Returns the one that was found.
+pub(crate) fn prepare(store: &dyn KvStore, read_only: bool) -> Result<u32, EngineError> {
     let found = match store.table_exists(CATALOG) {
         true => store.latest().get(CATALOG, FORMAT_KEY)?,
         false => None,
@@ -30,8 +30,9 @@ pub(crate) fn prepare(store: &dyn KvStore, read_only: bool) -> Result<(), Engine
         None if read_only => return Err(EngineError::ReadOnly),
         None => None,
     };
+    let known = found.unwrap_or(FORMAT_VERSION);
     if read_only {
-        return Ok(());
+        return Ok(known);
     }
     for name in [CATALOG, STATISTICS] {
         if !store.table_exists(name) {
@@ -50,9 +51,30 @@ pub(crate) fn prepare(store: &dyn KvStore, read_only: bool) -> Result<(), Engine
         if found.is_none() {
             put_next_id(&mut batch, 1);
         }
+        // What was begun is completed by `recover`, at this open or the next.
+        for table in load_catalog(store)?.tables() {
+            if let Some(table) = without_outdated_indexes(table, known, IndexState::Building) {
+                batch.put(CATALOG, &table_key(table.id), &encode_table(&table));
+            }
+        }
         store.write(batch, Durability::Synced)?;
     }
-    Ok(())
+    Ok(known)
+}
+
+/// Returns a table of a database of the format `found` in which indexes whose entries may be others today are in `state`; `None` where
+/// there are none.
+pub(crate) fn without_outdated_indexes(table: &Table, found: u32, state: IndexState) -> Option<Table> {
+    let is_outdated =
+        |index: &Index| index.state == IndexState::Ready && rukh_catalog::is_outdated(index, found);
+    if !table.indexes.iter().any(is_outdated) {
+        return None;
+    }
+    let mut table = table.clone();
+    for index in table.indexes.iter_mut().filter(|index| is_outdated(index)) {
+        index.state = state;
+    }
+    Some(table)
 }
 
 /// Reads all definitions.

@@ -36,7 +36,7 @@ use rukh_keys::{
 };
 
 use crate::casts::texts::is_text;
-use crate::forms::numerics::{NAN, is_nan, overflow, parts_of, unscaled_of_form, with_nan, without_nan};
+use crate::forms::numerics::{NAN, beside_nan, overflow, parts_of, unscaled_of_form, without_nan};
 use crate::scalars::texts;
 use crate::types::data_type_of_arrow;
 use rukh_error::SqlError;
@@ -108,15 +108,12 @@ pub fn converted(values: &ArrayRef, to: &ArrowType) -> Result<Option<ArrayRef>, 
             }
             return Ok(None);
         }
-        (ArrowType::Decimal256(..), ArrowType::Decimal256(..)) => match without_nan(values) {
-            None => return Ok(None),
-            Some(finite) => {
-                let numbers = cast_with_options(&finite, to, &DEFAULT_CAST_OPTIONS);
-                with_nan(&numbers.map_err(DataFusionError::from)?, |row| {
-                    is_nan(values, row)
-                })
-            }
-        },
+        (ArrowType::Decimal256(..), ArrowType::Decimal256(..)) => {
+            return beside_nan(&[(values.clone(), false)], |finite| {
+                let numbers = cast_with_options(&finite[0], to, &DEFAULT_CAST_OPTIONS);
+                numbers.map_err(|error| DataFusionError::from(error).into())
+            });
+        }
         (ArrowType::Decimal256(_, scale), to) if to.is_signed_integer() => integers(values, *scale, to)?,
         (ArrowType::Decimal256(_, scale), to) => {
             let numerics = values.as_primitive::<Decimal256Type>();

@@ -42,8 +42,32 @@ pub fn without_nan(array: &ArrayRef) -> Option<ArrayRef> {
     Some(Arc::new(finite.with_data_type(array.data_type().clone())))
 }
 
+/// Columns, or where `true` stands beside one a value for all rows.
+pub type Sides<'a> = &'a [(ArrayRef, bool)];
+
+/// Computes with values some of which are NaN: the function gets NULL in its place, and where nothing else is NULL the result is NaN.
+/// `None` if no value is NaN.
+pub fn beside_nan<E>(
+    sides: Sides<'_>,
+    compute: impl FnOnce(Vec<ArrayRef>) -> Result<ArrayRef, E>,
+) -> Result<Option<ArrayRef>, E> {
+    let finite: Vec<Option<ArrayRef>> = sides.iter().map(|(array, _)| without_nan(array)).collect();
+    if finite.iter().all(Option::is_none) {
+        return Ok(None);
+    }
+    let pairs = finite.into_iter().zip(sides);
+    let finite = pairs.map(|(finite, (array, _))| finite.unwrap_or_else(|| array.clone()));
+    let results = compute(finite.collect())?;
+    let any = |row: usize, test: fn(&ArrayRef, usize) -> bool| {
+        let mut sides = sides.iter();
+        sides.any(|(array, is_one)| test(array, if *is_one { 0 } else { row }))
+    };
+    let is_nan = |row: usize| any(row, is_nan) && !any(row, |array, row| array.is_null(row));
+    Ok(Some(with_nan(&results, is_nan)))
+}
+
 /// Puts NaN where `is_nan` tells into an array of NUMERICs.
-pub fn with_nan(array: &ArrayRef, is_nan: impl Fn(usize) -> bool) -> ArrayRef {
+fn with_nan(array: &ArrayRef, is_nan: impl Fn(usize) -> bool) -> ArrayRef {
     let Some(numerics) = array.as_primitive_opt::<Decimal256Type>() else {
         return array.clone();
     };

@@ -40,7 +40,7 @@ use datafusion::logical_expr::{
 use datafusion::physical_expr_common::datum::apply;
 use rukh_keys::ValueError;
 
-use crate::forms::numerics::{is_nan, with_nan, without_nan};
+use crate::forms::numerics::beside_nan;
 use crate::functions::exact::{as_decimal, exact_function, exact_operator, number_at, scale_of};
 use crate::functions::undefined::undefined_function;
 use crate::types::data_type_of_arrow;
@@ -353,29 +353,19 @@ fn remainders(left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef, ArrowErro
     cast(&wide, &result)
 }
 
-/// Computes with operands some of which are NaN, which the results then are; `None` if none is.
+/// Computes with operands some of which are NaN; `None` if none is.
 fn of_nan(op: Operator, left: &dyn Datum, right: &dyn Datum) -> Result<Option<ArrayRef>, ArrowError> {
     let sides = [left.get(), right.get()].map(|(array, is_one)| (make_array(array.to_data()), is_one));
-    let finite = sides.each_ref().map(|(array, _)| without_nan(array));
-    if finite.iter().all(Option::is_none) {
-        return Ok(None);
-    }
-    let side = |at: usize| -> Box<dyn Datum> {
-        let (array, is_one) = &sides[at];
-        let array = finite[at].as_ref().unwrap_or(array).clone();
-        if *is_one {
-            Box::new(Scalar::new(array))
-        } else {
-            Box::new(array)
-        }
-    };
-    let results = compute(op, side(0).as_ref(), side(1).as_ref())?;
-    let any = |row: usize, test: fn(&ArrayRef, usize) -> bool| {
-        let mut sides = sides.iter();
-        sides.any(|(array, is_one)| test(array, if *is_one { 0 } else { row }))
-    };
-    let is_nan = |row: usize| any(row, is_nan) && !any(row, |array, row| array.is_null(row));
-    Ok(Some(with_nan(&results, is_nan)))
+    beside_nan(&sides, |finite| {
+        let side = |at: usize| -> Box<dyn Datum> {
+            let array = finite[at].clone();
+            match sides[at].1 {
+                true => Box::new(Scalar::new(array)),
+                false => Box::new(array),
+            }
+        };
+        compute(op, side(0).as_ref(), side(1).as_ref())
+    })
 }
 
 fn failure(error: ValueError) -> ArrowError {

@@ -8,11 +8,13 @@ use datafusion::arrow::array::{Array, ArrayRef, Int32Array, make_comparator};
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::error::Result as DataFusionResult;
+use datafusion::functions::utils::make_scalar_function;
 use datafusion::logical_expr::{
     BinaryExpr, ColumnarValue, Expr, Operator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
     Volatility, lit,
 };
-use datafusion::scalar::ScalarValue;
+
+use crate::functions::undefined::undefined_function;
 
 /// Returns the comparison of two arrays of one type, of their order with zero; `None` of operators that compare for equality, and of all
 /// others.
@@ -53,17 +55,11 @@ impl ScalarUDFImpl for ArrayOrder {
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
-        let is_scalar = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
-        let is_one = arguments.args.iter().all(is_scalar);
-        let arrays = ColumnarValue::values_to_arrays(&arguments.args)?;
-        let orders = match arrays.as_slice() {
-            [left, right] => orders(left, right)?,
-            _ => Int32Array::new_null(arguments.number_rows),
+        let of_arrays = |arrays: &[ArrayRef]| match arrays {
+            [left, right] => Ok(Arc::new(orders(left, right)?) as ArrayRef),
+            _ => Err(undefined_function(self.name(), &[])),
         };
-        match is_one {
-            true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&orders, 0)?)),
-            false => Ok(ColumnarValue::Array(Arc::new(orders))),
-        }
+        make_scalar_function(of_arrays, Vec::new())(&arguments.args)
     }
 }
 

@@ -22,6 +22,7 @@ use datafusion::arrow::compute::{cast, concat, filter, not};
 use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef};
 use datafusion::arrow::row::{Row, RowConverter, SortField};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::functions::utils::make_scalar_function;
 use datafusion::functions_nested::{remove, replace};
 use datafusion::logical_expr::type_coercion::binary::type_union_coercion;
 use datafusion::logical_expr::{
@@ -93,28 +94,22 @@ impl ScalarUDFImpl for Shares {
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
-        let is_scalar = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
-        let is_one = arguments.args.iter().all(is_scalar);
-        let arrays = ColumnarValue::values_to_arrays(&arguments.args)?;
-        let lists: Vec<&ListArray> = arrays
-            .iter()
-            .filter_map(|array| array.as_list_opt::<i32>())
-            .collect();
-        let [whole, part] = lists.as_slice() else {
-            // An array without elements has no type of them.
-            let types: Vec<ArrowType> = arrays.iter().map(|array| array.data_type().clone()).collect();
-            return Err(undefined_function(self.name(), &types));
-        };
-        let shared: BooleanArray = (0..whole.len())
-            .map(|row| match whole.is_null(row) || part.is_null(row) {
+        let of_arrays = |arrays: &[ArrayRef]| {
+            let lists = arrays.iter().filter_map(|array| array.as_list_opt::<i32>());
+            let lists: Vec<&ListArray> = lists.collect();
+            let [whole, part] = lists.as_slice() else {
+                // An array without elements has no type of them.
+                let types: Vec<ArrowType> = arrays.iter().map(|array| array.data_type().clone()).collect();
+                return Err(undefined_function(self.name(), &types));
+            };
+            let shared = (0..whole.len()).map(|row| match whole.is_null(row) || part.is_null(row) {
                 true => Ok(None),
                 false => shared(&whole.value(row), &part.value(row), self.all).map(Some),
-            })
-            .collect::<DataFusionResult<_>>()?;
-        match is_one {
-            true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&shared, 0)?)),
-            false => Ok(ColumnarValue::Array(Arc::new(shared))),
-        }
+            });
+            let shared: BooleanArray = shared.collect::<DataFusionResult<_>>()?;
+            Ok(Arc::new(shared) as ArrayRef)
+        };
+        make_scalar_function(of_arrays, Vec::new())(&arguments.args)
     }
 }
 
@@ -183,22 +178,19 @@ impl ScalarUDFImpl for Elementwise {
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
-        let is_scalar = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
-        let one = arguments.args.iter().all(is_scalar);
-        let arrays = ColumnarValue::values_to_arrays(&arguments.args)?;
-        let (lists, element, by) = match arrays.as_slice() {
-            [lists, element] => (lists, element, None),
-            [lists, element, by] => (lists, element, Some(by)),
-            _ => return Err(undefined_function(self.name(), &[])),
-        };
-        let Some(lists) = lists.as_list_opt::<i32>() else {
+        let is_list = |value: &ColumnarValue| matches!(value.data_type(), ArrowType::List(_));
+        if !arguments.args.first().is_some_and(is_list) {
             return self.usual.invoke_with_args(arguments);
-        };
-        let made: ArrayRef = Arc::new(changed(lists, element, by)?);
-        match one {
-            true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&made, 0)?)),
-            false => Ok(ColumnarValue::Array(made)),
         }
+        let of_arrays = |arrays: &[ArrayRef]| {
+            let (lists, element, by) = match arrays {
+                [lists, element] => (lists, element, None),
+                [lists, element, by] => (lists, element, Some(by)),
+                _ => return Err(undefined_function(self.name(), &[])),
+            };
+            Ok(Arc::new(changed(lists.as_list::<i32>(), element, by)?) as ArrayRef)
+        };
+        make_scalar_function(of_arrays, Vec::new())(&arguments.args)
     }
 }
 

@@ -22,6 +22,7 @@ use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::arrow::datatypes::{DECIMAL256_MAX_PRECISION, DataType as ArrowType};
 use datafusion::common::ScalarValue;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::functions::utils::make_scalar_function;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
@@ -198,13 +199,8 @@ impl ScalarUDFImpl for ByRow {
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
-        let is_scalar = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
-        let is_one = arguments.args.iter().all(is_scalar);
-        let rows = if is_one { 1 } else { arguments.number_rows };
-        let arrays = arguments.args.iter().map(|value| value.to_array(rows));
-        let arrays: Vec<ArrayRef> = arrays.collect::<DataFusionResult<_>>()?;
         let null = ScalarValue::try_from(arguments.return_type())?;
-        let value = |row: usize| -> DataFusionResult<ScalarValue> {
+        let of_row = |arrays: &[ArrayRef], row: usize| -> DataFusionResult<ScalarValue> {
             if self.is_strict && arrays.iter().any(|array| array.is_null(row)) {
                 return Ok(null.clone());
             }
@@ -212,16 +208,14 @@ impl ScalarUDFImpl for ByRow {
             let values: Vec<ScalarValue> = values.collect::<DataFusionResult<_>>()?;
             (self.compute.0)(&values).map_err(|error| DataFusionError::External(Box::new(error)))
         };
-        if is_one {
-            return Ok(ColumnarValue::Scalar(value(0)?));
-        }
-        match rows {
-            0 => Ok(ColumnarValue::Array(null.to_array_of_size(0)?)),
-            _ => {
-                let values: Vec<ScalarValue> = (0..rows).map(value).collect::<DataFusionResult<_>>()?;
-                Ok(ColumnarValue::Array(ScalarValue::iter_to_array(values)?))
+        let of_arrays = |arrays: &[ArrayRef]| match arrays[0].len() {
+            0 => null.to_array_of_size(0),
+            rows => {
+                let values = (0..rows).map(|row| of_row(arrays, row));
+                ScalarValue::iter_to_array(values.collect::<DataFusionResult<Vec<_>>>()?)
             }
-        }
+        };
+        make_scalar_function(of_arrays, Vec::new())(&arguments.args)
     }
 }
 

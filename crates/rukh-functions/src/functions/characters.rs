@@ -7,6 +7,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, AsArray, StringArray};
 use datafusion::arrow::datatypes::{DataType as ArrowType, Int64Type};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::functions::utils::make_scalar_function;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
@@ -38,20 +39,14 @@ impl ScalarUDFImpl for Chr {
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
-        let numbers = arguments
-            .args
-            .first()
-            .map(|numbers| numbers.to_array(arguments.number_rows));
-        let numbers = numbers
-            .transpose()?
-            .ok_or_else(|| DataFusionError::Internal("chr takes a number".to_string()))?;
-        let made = numbers
-            .as_primitive::<Int64Type>()
-            .iter()
-            .map(|number| number.map(character).transpose());
-        let made: Result<StringArray, SqlError> = made.collect();
-        let made: ArrayRef = Arc::new(made.map_err(|error| DataFusionError::External(Box::new(error)))?);
-        Ok(ColumnarValue::Array(made))
+        let of_arrays = |arrays: &[ArrayRef]| {
+            let numbers = arrays[0].as_primitive::<Int64Type>().iter();
+            let made = numbers.map(|number| number.map(character).transpose());
+            let made: Result<StringArray, SqlError> = made.collect();
+            let made = made.map_err(|error| DataFusionError::External(Box::new(error)))?;
+            Ok(Arc::new(made) as ArrayRef)
+        };
+        make_scalar_function(of_arrays, Vec::new())(&arguments.args)
     }
 }
 

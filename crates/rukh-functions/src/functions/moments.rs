@@ -7,10 +7,10 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, AsArray, TimestampMicrosecondArray};
 use datafusion::arrow::datatypes::{DataType as ArrowType, Float64Type};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::functions::utils::make_scalar_function;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
-use datafusion::scalar::ScalarValue;
 use rukh_keys::{DataType, Datum};
 
 use crate::functions::moment_input;
@@ -55,11 +55,8 @@ impl ScalarUDFImpl for ToTimestamp {
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
-        let is_scalar = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
-        let is_one = arguments.args.iter().all(is_scalar);
-        let arrays = ColumnarValue::values_to_arrays(&arguments.args)?;
-        let made = match arrays.as_slice() {
-            [seconds] => moments(seconds)?,
+        let of_arrays = |arrays: &[ArrayRef]| match arrays {
+            [seconds] => moments(seconds),
             [texts, patterns] => {
                 let (texts, patterns) = (texts.as_string::<i32>(), patterns.as_string::<i32>());
                 let read = |(text, pattern): (Option<&str>, Option<&str>)| {
@@ -67,14 +64,11 @@ impl ScalarUDFImpl for ToTimestamp {
                     pair.map(|(text, pattern)| checked(moment_input::read(text, pattern)?.0, text))
                         .transpose()
                 };
-                with_zone(texts.iter().zip(patterns).map(read).collect())?
+                with_zone(texts.iter().zip(patterns).map(read).collect())
             }
-            _ => return Err(undefined_function("to_timestamp", &[])),
+            _ => Err(undefined_function("to_timestamp", &[])),
         };
-        match is_one {
-            true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&made, 0)?)),
-            false => Ok(ColumnarValue::Array(made)),
-        }
+        make_scalar_function(of_arrays, Vec::new())(&arguments.args)
     }
 }
 

@@ -28,7 +28,7 @@ use datafusion::logical_expr::{
 use datafusion::scalar::ScalarValue;
 use rukh_keys::ValueError;
 
-use crate::forms::numerics::{is_nan, with_nan, without_nan};
+use crate::forms::numerics::beside_nan;
 use crate::functions::undefined::undefined_function;
 use crate::types::data_type_of_arrow;
 use rukh_error::SqlError;
@@ -121,22 +121,15 @@ impl Whole {
             return Ok(None);
         }
         let values = ColumnarValue::values_to_arrays(&arguments.args)?;
-        let finite: Vec<Option<ArrayRef>> = values.iter().map(without_nan).collect();
-        if finite.iter().all(Option::is_none) {
-            return Ok(None);
-        }
-        let mut of_finite = arguments.clone();
-        let pairs = finite.into_iter().zip(&values);
-        of_finite.args = pairs
-            .map(|(finite, value)| ColumnarValue::Array(finite.unwrap_or_else(|| value.clone())))
-            .collect();
         let rows = values.first().map_or(0, |array| array.len());
-        of_finite.number_rows = rows;
-        let results = self.invoke_with_args(of_finite)?.into_array(rows)?;
-        let is_nan = |row: usize| {
-            values.iter().any(|array| is_nan(array, row)) && !values.iter().any(|array| array.is_null(row))
-        };
-        Ok(Some(ColumnarValue::Array(with_nan(&results, is_nan))))
+        let sides: Vec<(ArrayRef, bool)> = values.into_iter().map(|array| (array, false)).collect();
+        let results = beside_nan(&sides, |finite| {
+            let mut of_finite = arguments.clone();
+            of_finite.args = finite.into_iter().map(ColumnarValue::Array).collect();
+            of_finite.number_rows = rows;
+            self.invoke_with_args(of_finite)?.into_array(rows)
+        })?;
+        Ok(results.map(ColumnarValue::Array))
     }
 
     /// Returns the type in which the result of an argument has room.

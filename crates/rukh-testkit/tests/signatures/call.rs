@@ -99,7 +99,13 @@ const WORDS: &[(&str, usize, &[&str])] = &[
     ),
     ("split_part", 1, &["a", ",", "", "b"]),
     ("string_to_array", 1, &["a", ",", "", "b"]),
+    ("upper", 0, LETTERS),
+    ("lower", 0, LETTERS),
+    ("initcap", 0, LETTERS),
 ];
+
+/// Texts of letters whose other case Unicode gives as several letters, or by what stands beside them.
+const LETTERS: &[&str] = &["straße", "ßa ŉ ﬁn", "ΟΔΟΣ ᾳ", "İx ǆ", "éa-b_c1d", "aB Cd", ""];
 
 const FIELDS: &[&str] = &[
     "year",
