@@ -22,9 +22,9 @@ use datafusion::logical_expr::{
 };
 
 use crate::asking::{Asking, Backend};
-use crate::roles::{Checker, has_password};
 use crate::tally;
 use rukh_error::SqlError;
+use rukh_syntax::has_password;
 
 impl Asking {
     fn is_superuser(&self) -> bool {
@@ -32,7 +32,7 @@ impl Asking {
             None => true,
             Some(user) => {
                 let catalog = self.engine.catalog();
-                Checker::of(&catalog, user).is_ok_and(|checker| checker.role().superuser)
+                catalog.role_named(user).is_some_and(|role| role.superuser)
             }
         }
     }

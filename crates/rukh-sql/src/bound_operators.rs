@@ -17,7 +17,7 @@ use rukh_functions::types::TYPE_KEY;
 use rukh_keys::DataType;
 
 use crate::bound_calls::literal;
-use crate::literals::chosen_type;
+use crate::chosen_types::chosen_type;
 
 /// Returns the type of an operand, `Some(None)` of one without; `None` of what depends on a parameter without a type, and of
 /// what no operator of the table takes.

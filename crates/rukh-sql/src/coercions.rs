@@ -157,7 +157,8 @@ pub(crate) fn coerced(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transfo
                 quantifier,
             })
         }
-        Expr::Not(inner) => Expr::Not(boolean(inner)?),
+        // `NOT (x IN (…))` is `x NOT IN (…)`, as DataFusion writes it.
+        Expr::Not(inner) => !*boolean(inner)?,
         Expr::IsTrue(inner) => Expr::IsTrue(boolean(inner)?),
         Expr::IsNotTrue(inner) => Expr::IsNotTrue(boolean(inner)?),
         Expr::IsFalse(inner) => Expr::IsFalse(boolean(inner)?),

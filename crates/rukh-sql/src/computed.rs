@@ -355,7 +355,7 @@ fn check_scalar(expr: &ast::Expr, clause: Clause) -> Result<(), SqlError> {
             match () {
                 () if self.depth > 0 => ControlFlow::Continue(()),
                 () if call.over.is_some() => refused("42P20", "window"),
-                () if expressions::is_aggregate(&call.name.to_string()) => refused("42803", "aggregate"),
+                () if rukh_functions::is_aggregate(&call.name.to_string()) => refused("42803", "aggregate"),
                 () => ControlFlow::Continue(()),
             }
         }

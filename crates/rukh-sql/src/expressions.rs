@@ -33,7 +33,6 @@ use crate::literals::typed_expression;
 use crate::parsing::parse_expression;
 use crate::sequence_calls::calls_sequence;
 use crate::table_schema::table_schema;
-use crate::translate::has_other_digits;
 use crate::typed_casts;
 use rukh_error::SqlError;
 use rukh_functions::batch::batch_of_rows;
@@ -205,46 +204,11 @@ pub(crate) fn physical(expr: Expr, schema: &DFSchemaRef) -> Result<Arc<dyn Physi
     Ok(STATE.create_physical_expr(expr, schema)?)
 }
 
-/// Whether a function of this name is an aggregate.
-pub(crate) fn is_aggregate(name: &str) -> bool {
-    STATE
-        .aggregate_functions()
-        .contains_key(name.to_ascii_lowercase().as_str())
-}
-
-/// Whether a part of a statement calls an aggregate, outside of subqueries.
-pub(crate) fn calls_aggregate(part: &impl Walk) -> bool {
-    part.walk(&mut Aggregates { depth: 0 }).is_break()
-}
-
-/// Breaks off at an aggregate outside of subqueries.
-struct Aggregates {
-    depth: usize,
-}
-
-impl Visitor for Aggregates {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _: &ast::Query) -> ControlFlow<()> {
-        self.depth += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &ast::Query) -> ControlFlow<()> {
-        self.depth -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expr: &ast::Expr) -> ControlFlow<()> {
-        match expr {
-            ast::Expr::Function(call)
-                if self.depth == 0 && call.over.is_none() && is_aggregate(&call.name.to_string()) =>
-            {
-                ControlFlow::Break(())
-            }
-            _ => ControlFlow::Continue(()),
-        }
-    }
+/// Whether an expression that was stored gives numbers with other digits today: it was defined when quotients, roots and logarithms of
+/// decimals were not exact, has the values that it had, and is none that a condition asks for.
+pub(crate) fn has_other_digits(today: DataType, stored: DataType) -> bool {
+    today != stored
+        && (matches!(today, DataType::Numeric { .. }) || today.is_decimal() && !stored.is_decimal())
 }
 
 /// Resolves the names of an expression.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::catalog::{CatalogProviderList, MemoryCatalogProviderList};
+use datafusion::catalog::{CatalogProvider, CatalogProviderList, MemoryCatalogProviderList};
 use datafusion::common::ParamValues;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
@@ -22,22 +22,20 @@ use crate::cast_types::CastTypes;
 use crate::coercions::nothing_left;
 use crate::config::{CATALOG, session_config};
 use crate::correlated::{joined_by_domain, volatile_left, volatile_refused};
-use crate::current::CurrentStatement;
 use crate::in_lists::{join_again, keep_apart};
 use crate::literals::type_literals;
 use crate::operators::{
-    Abandoned, BlockTotals, FewGroups, LateColumns, LookupJoins, MergeJoins, OnePerGroup, OrderUse,
-    RepeatedSides, RuntimeFilters, TopN, ends_with,
+    Abandoned, BlockTotals, FewGroups, LateColumns, LookupJoins, MergeJoins, OnePerGroup, OrderCheck,
+    OrderUse, RepeatedSides, RuntimeFilters, TopN, ends_with,
 };
-use crate::provider::RukhCatalog;
 use crate::push_down::logical_rules;
 use crate::rewrite::rewrite;
 use crate::subqueries::single_values;
 use crate::typed_parameters::{types_of, with_types};
 use crate::{
     bound_aggregates, computed_limits, computed_values, condition_literals, expressions, inner_order,
-    integer_literals, integer_series, joined, late_volatile, named_windows, once, outer_aggregates,
-    outer_names, past, sample, set_operations, short_aliases, stars, values_types, views,
+    integer_literals, integer_series, joined, late_volatile, named_windows, on_subqueries, once,
+    outer_aggregates, outer_names, past, sample, set_operations, short_aliases, stars, values_types, views,
 };
 use rukh_error::SqlError;
 
@@ -50,10 +48,10 @@ pub(crate) fn runtime_env(memory_bytes: usize) -> Result<Arc<RuntimeEnv>, SqlErr
     Ok(Arc::new(builder.build()?))
 }
 
-/// Makes the DataFusion state of one session; its tables are those of the current statement.
-pub(crate) fn session_state(env: Arc<RuntimeEnv>, current: Arc<CurrentStatement>) -> SessionState {
+/// Makes the DataFusion state of one session, whose tables are those of a catalog.
+pub(crate) fn session_state(env: Arc<RuntimeEnv>, catalog: Arc<dyn CatalogProvider>) -> SessionState {
     let catalogs = Arc::new(MemoryCatalogProviderList::new());
-    catalogs.register_catalog(CATALOG.to_string(), Arc::new(RukhCatalog::new(current)));
+    catalogs.register_catalog(CATALOG.to_string(), catalog);
     let mut state = SessionStateBuilder::new()
         .with_config(session_config())
         .with_runtime_env(env)
@@ -85,6 +83,8 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
                 rules.push(Arc::new(RuntimeFilters));
                 rules.push(Arc::new(FewGroups));
                 rules.push(Arc::new(BlockTotals));
+                rules.push(Arc::new(OrderCheck));
+                continue;
             }
             _ => {}
         }
@@ -116,7 +116,19 @@ pub(crate) async fn logical_plan(
     nothing_left(&plan)?;
     let plan = once::shared(plan, &once::names(&query))?;
     let plan = keep_apart(plan)?;
-    Ok(join_again(state.optimize(&plan)?)?)
+    let plan = state.optimize(&plan).map_err(|error| of_form(error.into()))?;
+    Ok(join_again(plan)?)
+}
+
+/// Returns the error of a plan that cannot be optimised. Its names were found before: one that is missing now was lost when a subquery
+/// became a join.
+fn of_form(error: SqlError) -> SqlError {
+    match error.sqlstate {
+        "42P01" | "42702" | "42703" => {
+            SqlError::unsupported("a subquery that reads the query around it is not supported in this form")
+        }
+        _ => error,
+    }
 }
 
 /// Resolves the names of a query; parameters stay open.
@@ -146,7 +158,8 @@ pub(crate) async fn unoptimised_plan(
     let plan = computed_values::selected(outer_aggregates::resolved(plan)?)?;
     let plan = computed_limits::numbered(plan)?;
     let plan = late_volatile::after_sorts(inner_order::lift(set_operations::counted(plan)?)?)?;
-    volatile_left(joined_by_domain(single_values(volatile_refused(plan)?)?)?)
+    let plan = on_subqueries::in_filters(volatile_refused(plan)?)?;
+    volatile_left(joined_by_domain(single_values(plan)?)?)
 }
 
 /// Makes the physical plan of an optimised logical one.

@@ -27,12 +27,12 @@ use rukh_syntax::sqlparser::ast::{
     self, Expr, Ident, LimitClause, LockType, NonBlock, Query, Select, SelectItem, SetExpr,
 };
 
-use crate::expressions::is_aggregate;
 use crate::locked_relations::{is_of, relations_of};
 use crate::rows::Rows;
 use crate::select_calls::calls;
 use crate::session::Session;
 use rukh_error::{HIDDEN, SqlError};
+use rukh_functions::is_aggregate;
 use rukh_functions::scalars::datums_from_array;
 
 /// Most bytes of rows that one statement may lock: they are held until all are locked.

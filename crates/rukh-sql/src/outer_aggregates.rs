@@ -34,10 +34,10 @@ use rukh_syntax::sqlparser::ast::{
 };
 use rukh_syntax::{Walk, WalkMut, folded};
 
-use crate::expressions::is_aggregate;
 use crate::outer_columns::{changed_within, with_query};
 use crate::outer_names;
 use crate::outer_names::names_of_with;
+use rukh_functions::is_aggregate;
 
 /// Moves aggregates of outer columns into the queries that they belong to.
 pub(crate) fn spell_out(query: &mut Query, catalog: &Catalog) -> Result<(), SqlError> {

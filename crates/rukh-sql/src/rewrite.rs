@@ -46,11 +46,11 @@ use rukh_syntax::sqlparser::ast::{
 };
 
 use crate::casts::is_field;
-use crate::expressions::calls_aggregate;
 use crate::moment_words;
 use crate::order_names;
 use crate::output_names::{name_lateral, name_outputs, order_by_outputs};
 use crate::row_subqueries;
+use crate::select_calls::calls_aggregate;
 use crate::spelled;
 use crate::stars::name_schemas;
 use rukh_error::HIDDEN;
@@ -235,6 +235,24 @@ fn named_subquery(right: &Expr) -> Option<Box<Expr>> {
     }
 }
 
+/// Returns how many comparisons with ANY or ALL of a subquery are in a query: those around it have more.
+fn comparisons_within(query: &Query) -> usize {
+    struct Comparisons(usize);
+    impl Visitor for Comparisons {
+        type Break = Infallible;
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Infallible> {
+            if let Expr::AnyOp { right, .. } | Expr::AllOp { right, .. } = expr {
+                self.0 += usize::from(matches!(right.as_ref(), Expr::Subquery(_)));
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut comparisons = Comparisons(0);
+    let ControlFlow::Continue(()) = query.walk(&mut comparisons);
+    comparisons.0
+}
+
 /// Returns a query of all that another one gives, under a name of its own.
 fn named(query: &Query) -> Box<Query> {
     let derived = TableFactor::Derived {
@@ -242,7 +260,7 @@ fn named(query: &Query) -> Box<Query> {
         subquery: Box::new(query.clone()),
         alias: Some(TableAlias {
             explicit: true,
-            name: Ident::with_quote('"', format!("compared{HIDDEN}")),
+            name: Ident::with_quote('"', format!("compared{HIDDEN}{}", comparisons_within(query))),
             columns: Vec::new(),
             at: None,
         }),

@@ -1,5 +1,6 @@
 //! Calls of functions in a select list.
 
+use rukh_functions::is_aggregate;
 use rukh_syntax::Walk;
 use rukh_syntax::sqlparser::ast::{self, Expr, Visitor};
 
@@ -34,4 +35,10 @@ impl Visitor for Calls {
             _ => std::ops::ControlFlow::Continue(()),
         }
     }
+}
+
+/// Whether a part of a statement calls an aggregate, outside of subqueries.
+pub(crate) fn calls_aggregate(part: &impl Walk) -> bool {
+    let test = |call: &ast::Function| call.over.is_none() && is_aggregate(&call.name.to_string());
+    part.walk(&mut Calls { test, depth: 0 }).is_break()
 }

@@ -23,6 +23,7 @@ use crate::activity;
 use crate::array_parameters::array_parameters;
 use crate::asking::{Asking, Backends, Served};
 use crate::background::{self, Background};
+use crate::catalog_provider::RukhCatalog;
 use crate::client::Identity;
 use crate::context::{CancelHandle, QueryStats, RunPath, StatementContext};
 use crate::current::CurrentStatement;
@@ -39,7 +40,6 @@ use crate::progress::ProgressSink;
 use crate::qualify::qualify;
 use crate::query_memory::QueryMemory;
 use crate::rewrite::{check_supported, uses_clock};
-use crate::roles::has_password;
 use crate::rows::Rows;
 use crate::runtime::Runtime;
 use crate::search_path::SearchPath;
@@ -51,6 +51,7 @@ use crate::transaction_time::TransactionTime;
 use crate::translate::constants_of;
 use crate::{general, pg_catalog};
 use rukh_error::SqlError;
+use rukh_syntax::has_password;
 
 /// What all sessions of one database share.
 #[derive(Clone)]
@@ -145,7 +146,7 @@ impl Shared {
         let current = Arc::new(CurrentStatement::new(asking.clone()));
         let sequences = Arc::new(Sequences::new(self.engine.clone()));
         let (memory, env) = QueryMemory::within(&self.env);
-        let mut state = general::session_state(env, current.clone());
+        let mut state = general::session_state(env, Arc::new(RukhCatalog::new(current.clone())));
         sequences::register(&mut state, &sequences);
         pg_catalog::register(&mut state, &current);
         activity::register(&mut state, &asking);

@@ -11,7 +11,7 @@ use rukh_catalog::{
 use rukh_engine::{BuildPhase, BuildProgress, ColumnarDebt, EngineError};
 use rukh_keys::{DataType, Datum, NUMERIC_NAN, SortOrder};
 
-use crate::ddl::{lifetime_sql, ttl_sql};
+use crate::definition_text::{column_list, element_list, index_sql, lifetime_sql, qualified_name, ttl_sql};
 use crate::sequences::default_of;
 use rukh_error::SqlError;
 use rukh_syntax::{quoted, quoted_string};
@@ -301,36 +301,6 @@ fn constraint_sql(table: &Table, index: &Index) -> Option<String> {
     ))
 }
 
-/// Returns `CREATE INDEX …;`.
-pub(crate) fn index_sql(table: &Table, index: &Index) -> String {
-    let unique = if index.unique { "UNIQUE " } else { "" };
-    let mut sql = format!(
-        "CREATE {unique}INDEX {} ON {}{} ({})",
-        quoted(&index.name),
-        qualified_name(table),
-        if index.is_columnar() {
-            " USING columnar"
-        } else {
-            ""
-        },
-        element_list(table, &index.elements)
-    );
-    if !index.include.is_empty() {
-        sql += &format!(" INCLUDE ({})", column_list(table, &index.include));
-    }
-    if let Some(predicate) = &index.predicate {
-        sql += &format!(" WHERE {}", predicate.sql);
-    }
-    sql + ";"
-}
-
-fn qualified_name(table: &Table) -> String {
-    match table.schema.as_str() {
-        "public" => quoted(&table.name),
-        schema => format!("{}.{}", quoted(schema), quoted(&table.name)),
-    }
-}
-
 /// Returns the sequence that was made for a column.
 fn own_sequence<'a>(catalog: &'a Catalog, table: &Table, column: &Column) -> Option<&'a Sequence> {
     let owner = Some((table.id, column.id));
@@ -477,34 +447,6 @@ fn constant(datum: &Datum, ty: &DataType) -> String {
         Datum::Bytes(_) => format!("x'{}'", text.trim_start_matches("\\x")),
         _ => quoted_string(&text),
     }
-}
-
-/// Returns the elements of a key as CREATE INDEX writes them.
-pub(crate) fn element_list(table: &Table, elements: &[KeyElement]) -> String {
-    let element = |element: &KeyElement| {
-        let direction = if element.order == SortOrder::Desc {
-            " DESC"
-        } else {
-            ""
-        };
-        format!("{}{direction}", element_sql(table, &element.expr))
-    };
-    elements.iter().map(element).collect::<Vec<_>>().join(", ")
-}
-
-fn element_sql(table: &Table, expr: &KeyExpr) -> String {
-    match expr {
-        KeyExpr::Column(id) => quoted(table.column_name(*id)),
-        KeyExpr::Hash { column, bytes } => format!("HASH({}, {bytes})", quoted(table.column_name(*column))),
-        KeyExpr::Expression { sql, .. } => format!("({sql})"),
-    }
-}
-
-fn column_list(table: &Table, ids: &[ColumnId]) -> String {
-    ids.iter()
-        .map(|id| quoted(table.column_name(*id)))
-        .collect::<Vec<_>>()
-        .join(", ")
 }
 
 /// Returns the place of a column in the primary key: `2 DESC`, or `1 ASC HASH(8)`.

@@ -268,7 +268,7 @@ fn computed_before(node: LogicalPlan, computed: &mut usize) -> DataFusionResult<
     let named = node.map_expressions(|expr| {
         let name = names.save(&expr);
         let named = expr.transform_down(|part| match part {
-            Expr::Exists(_) | Expr::InSubquery(_) | Expr::ScalarSubquery(_) => {
+            Expr::Exists(_) | Expr::InSubquery(_) | Expr::ScalarSubquery(_) | Expr::SetComparison(_) => {
                 *computed += 1;
                 let name = format!("computed{HIDDEN}{computed}");
                 values.push(part.alias(&name));
@@ -352,7 +352,12 @@ fn chosen(expr: Expr, schema: &DFSchema, place: Place) -> DataFusionResult<Expr>
                 looked_for(list, schema, place)
             }
         }
-        Expr::SetComparison(comparison) if place != Place::Conjunct => compared(comparison, schema),
+        // DataFusion would pull a condition up whose left side reads outside, with the subquery.
+        Expr::SetComparison(comparison)
+            if place != Place::Conjunct || !outer_columns(&comparison.expr)?.is_empty() =>
+        {
+            compared(comparison, schema)
+        }
         other => Ok(other
             .map_children(|part| chosen(part, schema, Place::Value).map(Transformed::yes))?
             .data),

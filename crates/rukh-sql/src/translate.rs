@@ -14,7 +14,7 @@ use rukh_planner::{
     CompareOp, Constant, Function, IndexExpression, OpaquePredicate, Operand, Predicate, TermId, TermKind,
 };
 
-use crate::expressions::{normalise, typed_sql};
+use crate::expressions::{has_other_digits, normalise, typed_sql};
 use crate::index_terms::matched_text;
 use crate::regex_prefix::regex_prefixes;
 use rukh_functions::casts::numbers::number_cast;
@@ -65,13 +65,6 @@ pub(crate) fn index_expressions(table: &Table) -> (Vec<IndexExpression>, Vec<Str
         }
     }
     (found, normalised)
-}
-
-/// Whether an expression that was stored gives numbers with other digits today: it was defined when quotients, roots and logarithms of
-/// decimals were not exact, has the values that it had, and is none that a condition asks for.
-pub(crate) fn has_other_digits(today: DataType, stored: DataType) -> bool {
-    today != stored
-        && (matches!(today, DataType::Numeric { .. }) || today.is_decimal() && !stored.is_decimal())
 }
 
 impl<'t> Translator<'t> {

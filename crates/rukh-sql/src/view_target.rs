@@ -14,11 +14,12 @@ use rukh_syntax::sqlparser::ast::{
 };
 use rukh_syntax::{ObjectName, Statement, folded};
 
-use crate::expressions::{evaluate_constant, is_aggregate};
+use crate::expressions::evaluate_constant;
 use crate::literal_values::literal;
 use crate::parsing::parse;
 use crate::select_calls::calls;
 use rukh_error::{HIDDEN, SqlError};
+use rukh_functions::is_aggregate;
 use rukh_functions::scalars::datum_from_scalar;
 
 /// What a statement does with a view, for messages.

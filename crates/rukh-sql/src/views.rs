@@ -6,9 +6,6 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::datasource::source_as_provider;
-use datafusion::logical_expr::LogicalPlan;
 use rukh_catalog::{Catalog, ColumnId, TableId, View, ViewId};
 use rukh_syntax::sqlparser::ast::{
     Ident, Query, SelectItem, TableAlias, TableFactor, TableWithJoins, VisitorMut, WildcardAdditionalOptions,
@@ -17,7 +14,6 @@ use rukh_syntax::sqlparser::ast::{
 use crate::outer_names::names_of_with;
 use crate::parsing::parse;
 use crate::past;
-use crate::provider::RukhTable;
 use rukh_error::SqlError;
 use rukh_syntax::make::select;
 use rukh_syntax::{Statement, WalkMut, folded};
@@ -258,40 +254,6 @@ pub(crate) fn qualify(query: &mut Query, catalog: &Catalog) {
         scopes: Vec::new(),
     };
     let _ = query.walk_mut(&mut qualifier);
-}
-
-/// Returns the tables that a plan reads, with the columns.
-pub(crate) fn tables_read(plan: &LogicalPlan) -> Result<Vec<(TableId, Vec<ColumnId>)>, SqlError> {
-    let mut read: Vec<(TableId, Vec<ColumnId>)> = Vec::new();
-    plan.apply_with_subqueries(|node| {
-        if let LogicalPlan::TableScan(scan) = node
-            && let Ok(provider) = source_as_provider(&scan.source)
-            && let Some(provider) = provider.downcast_ref::<RukhTable>()
-        {
-            let table = provider.table();
-            let all = || (0..table.columns.len()).collect();
-            let positions: Vec<usize> = scan.projection.clone().unwrap_or_else(all);
-            let mut columns: Vec<ColumnId> = positions.iter().map(|at| table.columns[*at].id).collect();
-            for filter in &scan.filters {
-                let names = filter.column_refs();
-                columns.extend(
-                    names
-                        .iter()
-                        .filter_map(|name| Some(table.column_named(&name.name)?.id)),
-                );
-            }
-            match read.iter_mut().find(|(id, _)| *id == table.id) {
-                Some((_, known)) => known.extend(columns),
-                None => read.push((table.id, columns)),
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
-    })?;
-    for (_, columns) in &mut read {
-        columns.sort();
-        columns.dedup();
-    }
-    Ok(read)
 }
 
 /// Returns the views that read a table, or one of its columns.

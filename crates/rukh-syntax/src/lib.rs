@@ -28,7 +28,7 @@ pub use nodes::{Respell, Tree, Walk, WalkMut, make};
 pub use read::{data_type, parse, parse_expression, parse_object_name, serializable};
 pub use sqlparser;
 pub use text::{
-    Cut, Literal, LiteralType, Period, RukhDialect, Split, is_double, is_reserved, place_of, quoted,
-    quoted_string, rows_name, split_statements, with_wide_number,
+    Cut, Literal, LiteralType, Period, RukhDialect, Split, has_password, is_double, is_reserved, place_of,
+    quoted, quoted_string, rows_name, split_statements, with_wide_number,
 };
 pub use tree::*;

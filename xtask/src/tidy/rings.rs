@@ -5,8 +5,7 @@
 //!
 //! Folders import one another in no circle at all: of two rooms one comes first. A folder is a module of the root with files below it.
 //!
-//! Rings of up to [`FILES_MAX`] files are let be: a thing and its parts. Greater ones stand in [`KNOWN`] until they are
-//! taken apart, with the most files that they may have; the number only goes down.
+//! Rings of up to [`FILES_MAX`] files are let be: a thing and its parts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,13 +16,6 @@ use super::tree::SourceFile;
 /// Most files of a ring.
 const FILES_MAX: usize = 3;
 
-/// Crates with a greater ring: how many files it has, and why it is still there.
-const KNOWN: &[(&str, usize, &str)] = &[(
-    "rukh-sql",
-    23,
-    "not yet taken apart: the tables of pg_catalog and what asks them; direct plans and their rows",
-)];
-
 /// Checks every crate.
 pub fn check(files: &[SourceFile]) -> Vec<Finding> {
     let mut crates: BTreeMap<&str, Vec<&SourceFile>> = BTreeMap::new();
@@ -33,8 +25,8 @@ pub fn check(files: &[SourceFile]) -> Vec<Finding> {
         }
     }
     crates
-        .into_iter()
-        .flat_map(|(name, files)| check_crate(name, &files, KNOWN))
+        .into_values()
+        .flat_map(|files| check_crate(&files))
         .collect()
 }
 
@@ -46,27 +38,18 @@ fn in_crate(path: &str) -> Option<(&str, &str)> {
     (!is_program).then_some((name, below))
 }
 
-fn check_crate(name: &str, files: &[&SourceFile], known: &[(&str, usize, &str)]) -> Vec<Finding> {
+fn check_crate(files: &[&SourceFile]) -> Vec<Finding> {
     let house = House::of(files);
     let imports = house.imports();
     let mut findings = house.rings_of_folders(&imports);
     let mut rings = rings(&imports);
     rings.sort_by_key(|ring| std::cmp::Reverse(ring.len()));
-    let known = known.iter().find(|(of, ..)| *of == name);
-    let greatest = rings.first().map_or(0, |ring| ring.len());
-    let most = known.map_or(FILES_MAX, |(_, most, _)| *most);
-    for ring in rings.iter().filter(|ring| ring.len() > most) {
+    for ring in rings.iter().filter(|ring| ring.len() > FILES_MAX) {
         let path = &house.files[ring[0]].path;
         let members: Vec<&str> = ring.iter().take(12).map(|at| house.names[*at].as_str()).collect();
         let more = if ring.len() > members.len() { ", …" } else { "" };
         let message = format!("a ring of {} files: {}{more}", ring.len(), members.join(", "));
         findings.push(Finding::error(path, 0, message));
-    }
-    if greatest < most && known.is_some() {
-        let message = format!(
-            "the greatest ring of {name} has {greatest} files now, not {most}: say so in tidy/rings.rs"
-        );
-        findings.push(Finding::error("xtask/src/tidy/rings.rs", 0, message));
     }
     findings
 }
@@ -430,13 +413,13 @@ mod tests {
     use super::super::finding::lines;
     use super::*;
 
-    fn found(files: &[(&str, &str)], known: &[(&str, usize, &str)]) -> Vec<String> {
+    fn found(files: &[(&str, &str)]) -> Vec<String> {
         let files: Vec<SourceFile> = files
             .iter()
             .map(|(path, text)| SourceFile::new(&format!("crates/house/src/{path}"), text))
             .collect();
         let files: Vec<&SourceFile> = files.iter().collect();
-        lines(&check_crate("house", &files, known))
+        lines(&check_crate(&files))
     }
 
     const RING: &[(&str, &str)] = &[
@@ -454,7 +437,7 @@ mod tests {
     #[test]
     fn a_ring_of_four_files_is_found() {
         assert_eq!(
-            found(RING, &[]),
+            found(RING),
             ["crates/house/src/a.rs:0: a ring of 4 files: a, b, c, d"]
         );
     }
@@ -470,19 +453,8 @@ mod tests {
             ("d.rs", "use crate::a;\nimpl D { fn new() { a::f() } }"),
         ];
         assert_eq!(
-            found(&files, &[]),
+            found(&files),
             ["crates/house/src/a.rs:0: a ring of 4 files: a, b::inner, c, d"]
-        );
-    }
-
-    #[test]
-    fn a_known_ring_may_not_grow_and_is_told_when_it_shrinks() {
-        assert_eq!(found(RING, &[("house", 4, "it is old")]), Vec::<String>::new());
-        assert_eq!(
-            found(RING, &[("house", 5, "it is old")]),
-            [
-                "xtask/src/tidy/rings.rs:0: the greatest ring of house has 4 files now, not 5: say so in tidy/rings.rs"
-            ]
         );
     }
 
@@ -494,7 +466,7 @@ mod tests {
             ("a/b.rs", "use super::f;"),
             ("a/c.rs", "use crate::a::f;"),
         ];
-        assert_eq!(found(&files, &[]), Vec::<String>::new());
+        assert_eq!(found(&files), Vec::<String>::new());
     }
 
     #[test]
@@ -509,11 +481,11 @@ mod tests {
             ("c.rs", "use crate::a;"),
         ];
         assert_eq!(
-            found(&files, &[]),
+            found(&files),
             ["crates/house/src/a/mod.rs:0: a ring of folders: a, b"]
         );
         let without = [files[0], files[1], files[2], files[3], files[4], files[6]];
-        assert_eq!(found(&without, &[]), Vec::<String>::new());
+        assert_eq!(found(&without), Vec::<String>::new());
     }
 
     #[test]
@@ -527,10 +499,10 @@ mod tests {
             ("e.rs", "use crate::a;"),
         ];
         assert_eq!(
-            found(&files, &[]),
+            found(&files),
             ["crates/house/src/a.rs:0: a ring of 5 files: a, b, c, d, e"]
         );
         let without = [files[0], files[1], files[2], files[3], files[4], ("e.rs", "")];
-        assert_eq!(found(&without, &[]), Vec::<String>::new());
+        assert_eq!(found(&without), Vec::<String>::new());
     }
 }

@@ -6,7 +6,7 @@ use rukh_syntax::{AlterSequenceStatement, OwnedBy, Restart};
 
 use super::names::skipped;
 use super::sequence::bounds_of;
-use crate::sequences::{given_last, is_fresh};
+use crate::sequence_values::{given_last, is_fresh};
 use crate::session::Session;
 use rukh_error::SqlError;
 

@@ -1,14 +1,11 @@
-//! TTL of tables, from what a statement says to the definition, and back to SQL.
+//! TTL of tables, from what a statement says to the definition.
 
 use rukh_catalog::{Column, FamilyId, Lifetime, Table, TableOptions};
 use rukh_keys::DataType;
-use rukh_syntax::{LifetimeDefinition, Name, quoted};
+use rukh_syntax::{LifetimeDefinition, Name};
 
 use super::columns::column_id;
 use rukh_error::SqlError;
-
-const SECOND_MICROS: i64 = 1_000_000;
-const DAY_MICROS: i64 = 86_400 * SECOND_MICROS;
 
 /// Gives a table the lifetime that a statement says at `now`, or takes it away.
 ///
@@ -86,24 +83,4 @@ pub(super) fn set_family(
         options.versions = versions;
     }
     Ok(())
-}
-
-/// Returns the lifetime of a table as SQL: `TTL = INTERVAL '30 days' FROM ts`.
-pub(crate) fn lifetime_sql(table: &Table) -> Option<String> {
-    let lifetime = table.options.lifetime?;
-    let ttl = ttl_sql(lifetime.ttl_micros);
-    Some(match lifetime.from {
-        None => format!("TTL = {ttl}"),
-        Some(column) => format!("TTL = {ttl} FROM {}", quoted(table.column_name(column))),
-    })
-}
-
-/// Returns how long something lives as SQL: `INTERVAL '30 days'`, or seconds.
-pub(crate) fn ttl_sql(micros: i64) -> String {
-    match (micros % DAY_MICROS, micros % SECOND_MICROS) {
-        (0, _) if micros == DAY_MICROS => "INTERVAL '1 day'".to_string(),
-        (0, _) => format!("INTERVAL '{} days'", micros / DAY_MICROS),
-        (_, 0) => (micros / SECOND_MICROS).to_string(),
-        (_, rest) => format!("INTERVAL '{}.{rest:06} seconds'", micros / SECOND_MICROS),
-    }
 }

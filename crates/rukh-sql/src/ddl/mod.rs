@@ -28,6 +28,5 @@ mod tests;
 mod versions;
 mod view;
 
-pub(crate) use lifetime::{lifetime_sql, ttl_sql};
 pub(crate) use run::run;
 pub(crate) use schema::create_elements;

@@ -2,15 +2,19 @@
 
 use std::ops::ControlFlow;
 
-use rukh_catalog::{Catalog, View, ViewColumn, ViewId};
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::datasource::source_as_provider;
+use datafusion::logical_expr::LogicalPlan;
+use rukh_catalog::{Catalog, ColumnId, TableId, View, ViewColumn, ViewId};
 use rukh_syntax::sqlparser::ast::{self, Visitor};
 use rukh_syntax::{CreateViewStatement, Statement, Walk};
 
 use super::names::{is_taken, schema_of};
 use crate::parsing::parse;
+use crate::provider::RukhTable;
 use crate::session::Session;
 use crate::view_target::is_updatable;
-use crate::views::{expand, qualify, tables_read};
+use crate::views::{expand, qualify};
 use rukh_error::{SqlError, shown_name};
 use rukh_functions::types::data_type_of;
 
@@ -168,4 +172,38 @@ fn reads_view(catalog: &Catalog, views: &[ViewId], id: ViewId) -> bool {
         waiting.extend(view.iter().flat_map(|view| view.views.iter().copied()));
     }
     false
+}
+
+/// Returns the tables that a plan reads, with the columns.
+fn tables_read(plan: &LogicalPlan) -> Result<Vec<(TableId, Vec<ColumnId>)>, SqlError> {
+    let mut read: Vec<(TableId, Vec<ColumnId>)> = Vec::new();
+    plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node
+            && let Ok(provider) = source_as_provider(&scan.source)
+            && let Some(provider) = provider.downcast_ref::<RukhTable>()
+        {
+            let table = provider.table();
+            let all = || (0..table.columns.len()).collect();
+            let positions: Vec<usize> = scan.projection.clone().unwrap_or_else(all);
+            let mut columns: Vec<ColumnId> = positions.iter().map(|at| table.columns[*at].id).collect();
+            for filter in &scan.filters {
+                let names = filter.column_refs();
+                columns.extend(
+                    names
+                        .iter()
+                        .filter_map(|name| Some(table.column_named(&name.name)?.id)),
+                );
+            }
+            match read.iter_mut().find(|(id, _)| *id == table.id) {
+                Some((_, known)) => known.extend(columns),
+                None => read.push((table.id, columns)),
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    for (_, columns) in &mut read {
+        columns.sort();
+        columns.dedup();
+    }
+    Ok(read)
 }

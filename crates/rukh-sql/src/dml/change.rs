@@ -21,8 +21,7 @@ use rukh_syntax::sqlparser::ast::{
 use super::assign::assignments;
 use super::remove::remove_rows;
 use super::returning::{Returning, Written};
-use super::shape::relation_of;
-use super::target::{Scope, Target, commit, refuse, target};
+use super::target::{Scope, Target, commit, refuse, relation_of, target};
 use crate::computed::Relation;
 use crate::session::Session;
 use crate::view_target::{Change, ViewTarget};

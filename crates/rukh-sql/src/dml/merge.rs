@@ -23,8 +23,7 @@ use rukh_syntax::sqlparser::ast::{
 use super::assign::assignments;
 use super::change::{Joined, changed_table, joined_items, relation_names, stored_rows};
 use super::returning::{Returning, Written};
-use super::shape::relation_of;
-use super::target::{Scope, Target, commit, named_columns};
+use super::target::{Scope, Target, commit, named_columns, relation_of};
 use super::values::{RowFiller, check_given, check_width, is_default};
 use crate::computed::{Clause, Computed, Relation};
 use crate::session::Session;

@@ -1,21 +1,18 @@
 //! What a statement that writes reads, assigns and returns, for who must know it before it is run.
 
-use std::sync::Arc;
-
 use rukh_catalog::{Catalog, Column, ColumnId, Table};
 use rukh_keys::DataType;
-use rukh_syntax::sqlparser::ast::{
-    self, Expr, Ident, Query, SelectItem, SetExpr, TableFactor, TableWithJoins, Value,
-};
+use rukh_syntax::sqlparser::ast::{self, Expr, Ident, Query, SelectItem, SetExpr, TableWithJoins, Value};
 
 use super::assign::assignments;
 use super::change::{Reading, reading_of_delete, reading_of_update};
 use super::conflict::{Conflict, conflict_of};
 use super::insert::{check_insert, insert_target, leading, literal_rows, width_of};
 use super::merge::{ACTION, MergeReading, action_name, insert_values};
+use super::target::relation_of;
 use super::values::{check_width, is_default};
 use rukh_error::SqlError;
-use rukh_syntax::make::{derived, select_from, select_table, select_values};
+use rukh_syntax::make::{derived, select_from, select_values};
 use rukh_syntax::{
     DeleteStatement, InsertStatement, MergeAction, MergeKind, MergeStatement, UpdateStatement,
 };
@@ -205,23 +202,4 @@ fn plain(item: &SelectItem) -> Option<&Expr> {
 fn types_of(table: &Table, columns: &[ColumnId]) -> Vec<DataType> {
     let columns = columns.iter().filter_map(|id| table.column(*id));
     columns.map(|column: &Column| column.ty).collect()
-}
-
-/// Makes `table AS name`.
-pub(super) fn relation_of(table: &Arc<Table>, name: &str) -> TableWithJoins {
-    let query = select_table(&table.schema, &table.name);
-    let mut from = match *query.body {
-        SetExpr::Select(select) => select.from,
-        _ => Vec::new(),
-    };
-    let mut relation = from.remove(0);
-    if let TableFactor::Table { alias, .. } = &mut relation.relation {
-        *alias = Some(ast::TableAlias {
-            explicit: true,
-            name: Ident::with_quote('"', name),
-            columns: Vec::new(),
-            at: None,
-        });
-    }
-    relation
 }

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use rukh_catalog::{Catalog, Column, ColumnId, Table};
 use rukh_engine::Write;
-use rukh_syntax::sqlparser::ast;
+use rukh_syntax::sqlparser::ast::{self, Ident, SetExpr, TableFactor, TableWithJoins};
 
 use crate::session::Session;
 use crate::view_target::{Change, ViewTarget, view_target};
 use rukh_error::SqlError;
 use rukh_syntax::ObjectName;
+use rukh_syntax::make::select_table;
 
 /// Makes the changes of a statement durable, unless it was cancelled.
 pub(super) fn commit(session: &Session, write: Write) -> Result<(), SqlError> {
@@ -94,4 +95,23 @@ pub(super) fn column_of<'t>(table: &'t Table, name: &ObjectName) -> Result<&'t C
         );
         SqlError::statement("42703", message).at(name.position)
     })
+}
+
+/// Makes `table AS name`.
+pub(super) fn relation_of(table: &Arc<Table>, name: &str) -> TableWithJoins {
+    let query = select_table(&table.schema, &table.name);
+    let mut from = match *query.body {
+        SetExpr::Select(select) => select.from,
+        _ => Vec::new(),
+    };
+    let mut relation = from.remove(0);
+    if let TableFactor::Table { alias, .. } = &mut relation.relation {
+        *alias = Some(ast::TableAlias {
+            explicit: true,
+            name: Ident::with_quote('"', name),
+            columns: Vec::new(),
+            at: None,
+        });
+    }
+    relation
 }

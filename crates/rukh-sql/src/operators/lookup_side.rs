@@ -193,7 +193,7 @@ impl LookupSide {
 impl LookupKey {
     /// Makes a key of a column given out by a scan, if values of a type can be looked for in it exactly.
     fn new(scan: &ScanExec, pair: usize, column: &CastColumn, ty: DataType) -> Option<Self> {
-        let of = ScanColumn::of(scan, column)?;
+        let of = ScanColumn::of(scan.outputs(), column)?;
         (arrow_type(&ty) == arrow_type(&of.ty)).then_some(LookupKey {
             pair,
             column: of.column,

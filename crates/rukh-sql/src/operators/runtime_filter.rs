@@ -20,8 +20,7 @@ use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use rukh_catalog::ColumnId;
 use rukh_planner::{CompareOp, Operand, Predicate};
 
-use super::ScanExec;
-use super::scan_column::{CastColumn, ScanColumn};
+use super::scan_column::{CastColumn, Outputs, ScanColumn};
 use rukh_error::SqlError;
 
 /// The operator that knows all it will find out before it asks for the first row of a scan.
@@ -72,19 +71,19 @@ impl RuntimeFilter {
     }
 
     /// Returns the columns of the table that it speaks of.
-    pub(super) fn columns_of(&self, scan: &ScanExec) -> Vec<ColumnId> {
+    pub(super) fn columns_of(&self, outputs: Outputs<'_>) -> Vec<ColumnId> {
         let columns = self
             .columns
             .values()
-            .filter_map(|cast| ScanColumn::of(scan, cast));
+            .filter_map(|cast| ScanColumn::of(outputs, cast));
         columns.map(|of| of.column).collect()
     }
 
     /// Returns what is known by now.
-    pub(super) fn predicate(&self, scan: &ScanExec) -> Result<Predicate, SqlError> {
+    pub(super) fn predicate(&self, outputs: Outputs<'_>) -> Result<Predicate, SqlError> {
         let current = self.filter.current()?;
         let reader = Reader {
-            scan,
+            outputs,
             columns: &self.columns,
         };
         Ok(reader.predicate(current.as_ref()))
@@ -93,7 +92,7 @@ impl RuntimeFilter {
 
 /// Reads conditions on the rows of a scan.
 struct Reader<'a> {
-    scan: &'a ScanExec,
+    outputs: Outputs<'a>,
     columns: &'a Columns,
 }
 
@@ -228,7 +227,7 @@ impl Reader<'_> {
         let mut of = CastColumn::of(expr, None)?;
         let mut below = self.columns.get(&of.position)?.clone();
         below.casts.append(&mut of.casts);
-        ScanColumn::of(self.scan, &below)
+        ScanColumn::of(self.outputs, &below)
     }
 }
 

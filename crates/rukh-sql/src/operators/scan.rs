@@ -36,6 +36,7 @@ use rukh_keys::DataType;
 use rukh_planner::{AccessPath, Grouped, OrderKey, Source, TermId};
 
 use super::parts::{Part, parts};
+use super::scan_column::Outputs;
 use crate::access::{Conditions, Read, Wanted};
 use crate::context::{StatementContext, Totals};
 use crate::table_schema::table_schema;
@@ -239,9 +240,12 @@ impl ScanExec {
         }
     }
 
-    /// Returns the column that the scan gives out at a position.
-    pub(crate) fn column_at(&self, position: usize) -> Option<ColumnId> {
-        self.columns[..self.output.len()].get(position).copied()
+    /// Returns the columns that the scan gives out.
+    pub(crate) fn outputs(&self) -> Outputs<'_> {
+        Outputs {
+            table: self.table(),
+            columns: &self.columns[..self.output.len()],
+        }
     }
 
     /// Returns the statement that the scan is part of.

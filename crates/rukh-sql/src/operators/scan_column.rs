@@ -4,11 +4,10 @@ use datafusion::common::ScalarValue;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{CastExpr, Column};
 use datafusion::physical_plan::projection::ProjectionExec;
-use rukh_catalog::ColumnId;
+use rukh_catalog::{ColumnId, Table};
 use rukh_keys::{DataType, Datum};
 use rukh_planner::{Constant, Function, Operand};
 
-use super::ScanExec;
 use crate::translate::widens;
 use rukh_functions::scalars::datum_of_scalar;
 use rukh_functions::types::{arrow_type, data_type_of_arrow};
@@ -44,6 +43,13 @@ impl CastColumn {
     }
 }
 
+/// The columns that a scan gives out, in order.
+#[derive(Clone, Copy)]
+pub(crate) struct Outputs<'a> {
+    pub(crate) table: &'a Table,
+    pub(crate) columns: &'a [ColumnId],
+}
+
 /// A column of a scan's table, or its cast to a wider type.
 #[derive(Clone, Debug)]
 pub(super) struct ScanColumn {
@@ -55,12 +61,12 @@ pub(super) struct ScanColumn {
 
 impl ScanColumn {
     /// Returns what a scan gives out, unless a cast may lose something or change the order.
-    pub(super) fn of(scan: &ScanExec, cast: &CastColumn) -> Option<ScanColumn> {
-        let column = scan.column_at(cast.position)?;
+    pub(super) fn of(outputs: Outputs<'_>, cast: &CastColumn) -> Option<ScanColumn> {
+        let column = *outputs.columns.get(cast.position)?;
         let mut of = ScanColumn {
             column,
             operand: Operand::column(column),
-            ty: scan.table().column(column)?.ty,
+            ty: outputs.table.column(column)?.ty,
         };
         for to in &cast.casts {
             let keeps = widens(&of.ty, to) && !matches!(of.ty, DataType::Uuid | DataType::Char(_));

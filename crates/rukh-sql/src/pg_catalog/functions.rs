@@ -21,7 +21,7 @@ use rukh_syntax::quoted;
 
 use super::lookup::{self, Sized};
 use super::relations::{Relation, relation};
-use super::schema::{DATABASE, Source};
+use super::source::{DATABASE, Source};
 use super::table::{Cell, Kind, array, cells};
 use super::{arrays, oids, procs, spelling, texts, types, view_text};
 use crate::current::CurrentStatement;
@@ -122,7 +122,7 @@ const FUNCTIONS: &[Definition] = &[
     }),
     // Settings.
     volatile("current_setting", 1..=2, Kind::Text, |source, given| {
-        let name = text(&given[0]).to_ascii_lowercase();
+        let name = given[0].to_text().to_ascii_lowercase();
         match source.context.client.settings.value(&name) {
             Ok(value) => Ok(value.into()),
             Err(_) if given.get(1) == Some(&Cell::Bool(true)) => Ok(Cell::Null),
@@ -130,7 +130,7 @@ const FUNCTIONS: &[Definition] = &[
         }
     }),
     volatile("set_config", 3..=3, Kind::Text, |source, given| {
-        let (name, value) = (text(&given[0]).to_ascii_lowercase(), text(&given[1]));
+        let (name, value) = (given[0].to_text().to_ascii_lowercase(), given[1].to_text());
         source
             .context
             .client
@@ -266,7 +266,7 @@ const FUNCTIONS: &[Definition] = &[
         let [user @ .., _, words] = given else {
             return Ok(Cell::Null);
         };
-        lookup::has_rights(source, user.first(), &text(words), |_, role| {
+        lookup::has_rights(source, user.first(), &words.to_text(), |_, role| {
             match role.superuser {
                 true => Rights::ALL,
                 false => role.granted(&GrantTarget::Database),
@@ -285,11 +285,11 @@ const FUNCTIONS: &[Definition] = &[
         let Some(name) = named.next_back() else {
             return Err(SqlError::statement(
                 "3F000",
-                format!("schema \"{}\" does not exist", text(schema)),
+                format!("schema \"{}\" does not exist", schema.to_text()),
             ));
         };
         let may_all_look = ["public", "pg_catalog", "information_schema"].contains(&name.as_str());
-        lookup::has_rights(source, user.first(), &text(words), |catalog, role| {
+        lookup::has_rights(source, user.first(), &words.to_text(), |catalog, role| {
             let usage = if may_all_look { Rights::USAGE } else { Rights::NONE };
             catalog.rights_in(role, &name).with(usage)
         })
@@ -305,7 +305,7 @@ const FUNCTIONS: &[Definition] = &[
         Ok(if oid(&given[0]) == 6 { "UTF8" } else { "" }.into())
     }),
     stable("pg_char_to_encoding", 1..=1, Kind::Int4, |_, given| {
-        let utf8 = matches!(text(&given[0]).to_ascii_uppercase().as_str(), "UTF8" | "UTF-8");
+        let utf8 = matches!(given[0].to_text().to_ascii_uppercase().as_str(), "UTF8" | "UTF-8");
         Ok(Cell::Int(if utf8 { 6 } else { -1 }))
     }),
     stable("pg_client_encoding", 0..=0, Kind::Name, |_, _| Ok("UTF8".into())),
@@ -321,7 +321,7 @@ const FUNCTIONS: &[Definition] = &[
     // What `series` makes of a search in the setting `search_path`.
     stable("search_path_has", 1..=1, Kind::Bool, |source, given| {
         let path = source.context.client.settings.value("search_path")?;
-        let wanted = text(&given[0]);
+        let wanted = given[0].to_text();
         let mut names = path.split(',').map(str::trim);
         Ok(names
             .any(|name| match name {
@@ -347,7 +347,7 @@ const FUNCTIONS: &[Definition] = &[
         Ok(lookup::relation_name(source, oid(&number)).into())
     }),
     stable("to_regclass", 1..=1, Kind::Oid, |source, given| {
-        let found = lookup::relation_named(source, &text(&given[0]))?;
+        let found = lookup::relation_named(source, &given[0].to_text())?;
         Ok(found.map(|found| found.oid()).into())
     }),
     stable("regtypein", 1..=1, Kind::Oid, |_, given| match &given[0] {
@@ -389,7 +389,7 @@ const FUNCTIONS: &[Definition] = &[
         Ok(Cell::Texts(numbers.iter().map(name).collect()))
     }),
     stable("to_regtype", 1..=1, Kind::Oid, |_, given| {
-        Ok(types::oid_named(&text(&given[0])).into())
+        Ok(types::oid_named(&given[0].to_text()).into())
     }),
     stable("regnamespacein", 1..=1, Kind::Oid, |source, given| {
         match &given[0] {
@@ -409,7 +409,9 @@ const FUNCTIONS: &[Definition] = &[
     stable("regnamespaceout", 1..=1, Kind::Text, |source, given| {
         let all = lookup::schemas(source.catalog());
         let found = all.iter().find(|name| oids::schema(name) == oid(&given[0]));
-        Ok(found.map_or_else(|| text(&given[0]), |name| quoted(name)).into())
+        Ok(found
+            .map_or_else(|| given[0].to_text(), |name| quoted(name))
+            .into())
     }),
     stable("regrolein", 1..=1, Kind::Oid, |source, given| match &given[0] {
         Cell::Text(name) => {
@@ -446,8 +448,13 @@ const FUNCTIONS: &[Definition] = &[
     }),
 ];
 
+/// Takes note of the functions of a session that has all of them.
+pub(crate) fn learn_functions(state: &SessionState) {
+    procs::learn(state, result_of);
+}
+
 /// Returns the number of the type that a function of this file gives.
-pub(super) fn result_of(name: &str) -> Option<i64> {
+fn result_of(name: &str) -> Option<i64> {
     let found = FUNCTIONS.iter().find(|definition| definition.name == name);
     found.map(|definition| definition.gives.oid())
 }
@@ -530,13 +537,16 @@ fn may_use_relation(source: &Source<'_>, given: &[Cell]) -> Result<Cell, SqlErro
     let Some(found) = relation(source.catalog(), oid(&number)) else {
         return Ok(Cell::Null);
     };
-    lookup::has_rights(source, user.first(), &text(words), |catalog, role| {
-        match found.object() {
+    lookup::has_rights(
+        source,
+        user.first(),
+        &words.to_text(),
+        |catalog, role| match found.object() {
             Some(object) => catalog.rights_on(role, found.schema(), object),
             None if role.superuser => Rights::ALL,
             None => Rights::SELECT,
-        }
-    })
+        },
+    )
 }
 
 fn oid(cell: &Cell) -> i64 {
@@ -544,16 +554,6 @@ fn oid(cell: &Cell) -> i64 {
         Cell::Int(number) => *number,
         Cell::Text(text) => oids::number(text).unwrap_or(0),
         _ => 0,
-    }
-}
-
-pub(super) fn text(cell: &Cell) -> String {
-    match cell {
-        Cell::Text(text) => text.clone(),
-        Cell::Int(number) => number.to_string(),
-        Cell::Bool(value) => value.to_string(),
-        Cell::Float(value) => value.to_string(),
-        _ => String::new(),
     }
 }
 
@@ -565,11 +565,11 @@ fn size(source: &Source<'_>, of: &Cell, what: Sized) -> Result<Cell, SqlError> {
 /// Returns the sequence of a serial or identity column, as `pg_get_serial_sequence` names it.
 fn serial_sequence(source: &Source<'_>, given: &[Cell]) -> Result<Cell, SqlError> {
     let catalog = source.catalog();
-    let number = lookup::relation_number(source, &Cell::Text(text(&given[0])))?;
+    let number = lookup::relation_number(source, &Cell::Text(given[0].to_text()))?;
     let Some(Relation::Table(table)) = relation(catalog, oid(&number)) else {
         return Ok(Cell::Null);
     };
-    let name = text(&given[1]);
+    let name = given[1].to_text();
     let Some(column) = table.column_named(&name) else {
         let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
         return Err(SqlError::statement("42703", message));

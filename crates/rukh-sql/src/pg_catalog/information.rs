@@ -10,10 +10,18 @@ use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use rukh_catalog::{GrantTarget, Rights, RoleId};
 
 use super::lookup;
-use super::schema::{DATABASE, Definition, Maker, Source};
+use super::source::{DATABASE, Maker, Source};
 use super::table::{self, Cell, row};
 use super::texts::{Constraint, constraints};
 use crate::context::StatementContext;
+
+/// A table of `information_schema`.
+struct Definition {
+    name: &'static str,
+    columns: &'static str,
+    /// Makes the rows; `None` if there never are any.
+    rows: Option<Maker>,
+}
 
 const fn with(name: &'static str, columns: &'static str, rows: Maker) -> Definition {
     Definition {

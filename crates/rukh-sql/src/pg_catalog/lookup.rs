@@ -6,11 +6,10 @@ use rukh_catalog::{Catalog, GrantTarget, Rights, RoleId, Table};
 use rukh_engine::PartKind;
 use rukh_syntax::{parse_object_name, quoted};
 
-use super::oids;
+use super::oids::{self, number};
 use super::relations::{Relation, relation, relations};
-use super::schema::{DATABASE, Source};
+use super::source::{DATABASE, Source};
 use super::table::Cell;
-use crate::pg_catalog::oids::number;
 use rukh_error::SqlError;
 
 /// A user.

@@ -2,14 +2,15 @@
 //!
 //! | file          | has                                                                        |
 //! |---------------|----------------------------------------------------------------------------|
-//! | `schema`      | the list of these tables, as one statement sees them                        |
+//! | `system_tables` | names and columns of these tables                                         |
+//! | `schema`      | these tables, as one statement sees them                                    |
+//! | `source`      | what rows and functions are made of                                         |
 //! | `table`       | columns, rows and batches of such tables                                    |
 //! | `procs`       | the functions, `pg_proc`                                                    |
 //! | `oids`        | numbers of objects                                                          |
 //! | `types`       | `pg_type`, names of types                                                   |
 //! | `relations`   | tables, indexes, views, sequences and these tables themselves, as one list   |
-//! | `rows`        | the tables that have rows                                                   |
-//! | `empty`       | the tables that never have any: triggers, policies, publications …           |
+//! | `rows`        | makers of the rows                                                          |
 //! | `texts`       | definitions of indexes and constraints as SQL                               |
 //! | `view_text`   | queries of views, as they are shown                                        |
 //! | `array_queries` | arrays of the rows of a query                                            |
@@ -33,7 +34,6 @@
 mod array_queries;
 mod arrays;
 mod casts;
-mod empty;
 mod functions;
 mod information;
 mod lookup;
@@ -45,9 +45,11 @@ mod relations;
 mod rows;
 mod schema;
 mod series;
+mod source;
 mod spelling;
 mod subqueries;
 mod syntax;
+mod system_tables;
 mod table;
 mod tableoids;
 mod texts;
@@ -55,15 +57,14 @@ mod type_tree;
 mod types;
 mod view_text;
 
-pub(crate) use functions::register;
+pub(crate) use functions::{learn_functions, register};
 pub(crate) use information::{information_names, information_table};
 pub(crate) use lookup::schemas;
 pub(crate) use oids::number;
-pub(crate) use procs::learn as learn_functions;
 pub(crate) use relations::{Relation, is_constraint, relation};
 pub(crate) use schema::PgCatalog;
 pub(crate) use subqueries::spell_out_subqueries;
 pub(crate) use syntax::spell_out;
-pub(crate) use table::{Cell, Kind};
+pub(crate) use table::Kind;
 pub(crate) use type_tree::asks_for_types;
 pub(crate) use types::type_name;

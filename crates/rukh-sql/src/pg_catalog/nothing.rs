@@ -8,10 +8,10 @@ use rukh_syntax::sqlparser::ast::{
     JoinOperator, Query, Select, SelectItem, SetExpr, TableFactor, TableWithJoins, Value, Visitor,
 };
 
-use super::schema::definition;
 use super::syntax::system_name;
-use crate::expressions::calls_aggregate;
+use super::system_tables::system_table;
 use crate::output_names::name_of;
+use crate::select_calls::calls_aggregate;
 
 /// Columns of texts that are NULL in every row.
 const ALWAYS_NULL: &[&str] = &[
@@ -145,7 +145,7 @@ fn is_empty_factor(factor: &TableFactor) -> bool {
     match factor {
         TableFactor::Table { name, args: None, .. } => match system_name(name) {
             Some((Some(schema), name)) => {
-                schema == "pg_catalog" && definition(&name).is_some_and(|table| table.rows.is_none())
+                schema == "pg_catalog" && system_table(&name).is_some_and(|table| table.is_empty)
             }
             _ => false,
         },

@@ -18,7 +18,7 @@ use rukh_functions::signatures::overloaded::overloaded;
 use rukh_functions::signatures::table::{self, Overload, Parameter};
 
 use super::table::{Cell, row};
-use super::{casts, functions, oids, types};
+use super::{casts, oids, types};
 
 /// The most lists of argument types of one function.
 const OVERLOADS_MAX: usize = 12;
@@ -60,9 +60,9 @@ pub(super) struct Proc {
 /// All functions, in order; the sessions of a process have the same ones.
 static KNOWN: OnceLock<Vec<Proc>> = OnceLock::new();
 
-/// Takes note of the functions of a session that has all of them.
-pub(crate) fn learn(state: &SessionState) {
-    KNOWN.get_or_init(|| list(state));
+/// Takes note of the functions of a session that has all of them; of those of `pg_catalog` the number of a result's type is known.
+pub(super) fn learn(state: &SessionState, result_of: fn(&str) -> Option<i64>) {
+    KNOWN.get_or_init(|| list(state, result_of));
 }
 
 fn known() -> &'static [Proc] {
@@ -157,7 +157,7 @@ pub(super) fn rows() -> Vec<Vec<Cell>> {
     .collect()
 }
 
-fn list(state: &SessionState) -> Vec<Proc> {
+fn list(state: &SessionState, result_of: fn(&str) -> Option<i64>) -> Vec<Proc> {
     let mut all = BTreeSet::new();
     for (name, function) in state.scalar_functions() {
         if overloaded(function).is_some() {
@@ -170,7 +170,7 @@ fn list(state: &SessionState) -> Vec<Proc> {
             }
             continue;
         }
-        let own = functions::result_of(name);
+        let own = result_of(name);
         let result = |types: &[ArrowType]| own.or_else(|| oid_of(&function.return_type(types).ok()?));
         all.extend(overloads(name, "f", function.signature(), own, result));
     }

@@ -3,6 +3,7 @@
 use rukh_catalog::{Catalog, Column, Index, KeyElement, KeyExpr, Sequence, Table, View};
 use rukh_keys::DataType;
 
+use super::system_tables::{SystemTable, system_tables};
 use super::types::{modifier_of, oid_of};
 use super::{oids, table};
 
@@ -15,7 +16,7 @@ pub(crate) enum Relation<'a> {
     View(&'a View),
     Sequence(&'a Sequence),
     /// A table of `pg_catalog`, with its place in the list of them.
-    System(&'static super::schema::Definition, usize),
+    System(&'static SystemTable, usize),
 }
 
 /// A column of a relation.
@@ -38,8 +39,8 @@ pub(crate) fn relations(catalog: &Catalog) -> impl Iterator<Item = Relation<'_>>
     });
     let views = catalog.views().map(|view| Relation::View(view));
     let sequences = catalog.sequences().map(|sequence| Relation::Sequence(sequence));
-    let system = super::schema::definitions().enumerate();
-    let system = system.map(|(at, definition)| Relation::System(definition, at));
+    let system = system_tables().enumerate();
+    let system = system.map(|(at, table)| Relation::System(table, at));
     tables.chain(views).chain(sequences).chain(system)
 }
 
@@ -56,7 +57,7 @@ impl<'a> Relation<'a> {
             Relation::Index(_, index) => oids::object(index.id.0),
             Relation::View(view) => oids::object(view.id.0),
             Relation::Sequence(sequence) => oids::object(sequence.id.0),
-            Relation::System(definition, at) => oids::system_table(definition.name, *at),
+            Relation::System(table, at) => oids::system_table(table.name, *at),
         }
     }
 
@@ -80,7 +81,7 @@ impl<'a> Relation<'a> {
             Relation::Index(_, index) => index.name.clone(),
             Relation::View(view) => view.name.clone(),
             Relation::Sequence(sequence) => sequence.name.clone(),
-            Relation::System(definition, _) => definition.name.to_string(),
+            Relation::System(table, _) => table.name.to_string(),
         }
     }
 
@@ -126,7 +127,7 @@ impl<'a> Relation<'a> {
                 plain("log_cnt", &DataType::BigInt),
                 plain("is_called", &DataType::Boolean),
             ],
-            Relation::System(definition, _) => table::columns(definition.columns)
+            Relation::System(of, _) => table::columns(of.columns)
                 .into_iter()
                 .map(|(name, kind)| Attribute {
                     name: name.to_string(),

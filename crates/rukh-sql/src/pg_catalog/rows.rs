@@ -7,455 +7,289 @@ use rukh_syntax::sqlparser::keywords::ALL_KEYWORDS;
 
 use super::lookup::{self, schemas, settings};
 use super::relations::{Attribute, Relation, relations};
-use super::schema::{DATABASE, Definition, Maker, Source};
+use super::source::{DATABASE, Maker, Source};
+use super::system_tables::{KEYWORDS, SystemTable};
 use super::table::{Cell, row};
 use super::texts::{constraints, index_definition, place, places};
 use super::types::{self, collation_of, length_of};
 use super::{casts, operators};
 use super::{oids, procs, view_text};
-use crate::sequences::last_value;
+use crate::sequence_values::last_value;
 
-/// The table that stands for `pg_get_keywords()`.
-pub(super) const KEYWORDS: &str = "pg_get_keywords";
-
-const fn with(name: &'static str, columns: &'static str, rows: Maker) -> Definition {
-    Definition {
-        name,
-        columns,
-        rows: Some(rows),
-    }
-}
-
-const ROLE: &str = "rolname name, rolsuper bool, rolinherit bool, rolcreaterole bool, rolcreatedb bool, \
-    rolcanlogin bool, rolreplication bool, rolconnlimit int4, rolpassword text, rolvaliduntil timestamptz, \
-    rolbypassrls bool, rolconfig text[], oid oid";
-
-pub(super) const TABLES: &[Definition] = &[
-    with(
-        "pg_am",
-        "oid oid, amname name, amhandler regproc, amtype char",
-        |_| {
-            vec![
-                row![oids::HEAP, "heap", 0, "t"],
-                row![oids::BTREE, "btree", 0, "i"],
-                row![oids::COLUMNAR, "columnar", 0, "i"],
-            ]
-        },
-    ),
-    with(
-        "pg_attrdef",
-        "oid oid, adrelid oid, adnum int2, adbin text",
-        |source| {
-            let tables = source.catalog().tables();
-            tables.flat_map(|table| defaults(table)).collect()
-        },
-    ),
-    with(
-        "pg_attribute",
-        "attrelid oid, attname name, atttypid oid, attstattarget int4, attlen int2, attnum int2, attndims int4, \
-         attcacheoff int4, atttypmod int4, attbyval bool, attalign char, attstorage char, attcompression char, \
-         attnotnull bool, atthasdef bool, atthasmissing bool, attidentity char, attgenerated char, \
-         attisdropped bool, attislocal bool, attinhcount int4, attcollation oid, attacl text[], \
-         attoptions text[], attfdwoptions text[], attmissingval text",
-        |source| {
-            let all = relations(source.catalog());
-            all.flat_map(|relation| {
-                let attributes = relation.attributes().into_iter().enumerate();
-                attributes
-                    .map(|(at, attribute)| attribute_row(&relation, at, &attribute))
-                    .collect::<Vec<_>>()
-            })
+/// Makers of rows, by the name of the table.
+const MAKERS: &[(&str, Maker)] = &[
+    ("pg_am", |_| {
+        vec![
+            row![oids::HEAP, "heap", 0, "t"],
+            row![oids::BTREE, "btree", 0, "i"],
+            row![oids::COLUMNAR, "columnar", 0, "i"],
+        ]
+    }),
+    ("pg_attrdef", |source| {
+        let tables = source.catalog().tables();
+        tables.flat_map(|table| defaults(table)).collect()
+    }),
+    ("pg_attribute", |source| {
+        let all = relations(source.catalog());
+        all.flat_map(|relation| {
+            let attributes = relation.attributes().into_iter().enumerate();
+            attributes
+                .map(|(at, attribute)| attribute_row(&relation, at, &attribute))
+                .collect::<Vec<_>>()
+        })
+        .collect()
+    }),
+    ("pg_aggregate", |_| operators::aggregates()),
+    ("pg_authid", roles),
+    ("pg_cast", |_| casts::rows()),
+    ("pg_class", |source| {
+        relations(source.catalog())
+            .map(|relation| class_row(source, &relation))
             .collect()
-        },
-    ),
-    with(
-        "pg_aggregate",
-        "aggfnoid oid, aggkind char, aggnumdirectargs int2",
-        |_| operators::aggregates(),
-    ),
-    with("pg_authid", ROLE, roles),
-    with(
-        "pg_cast",
-        "oid oid, castsource oid, casttarget oid, castfunc oid, castcontext char, castmethod char",
-        |_| casts::rows(),
-    ),
-    with(
-        "pg_class",
-        "oid oid, relname name, relnamespace oid, reltype oid, reloftype oid, relowner oid, relam oid, \
-         relfilenode oid, reltablespace oid, relpages int4, reltuples float4, relallvisible int4, \
-         reltoastrelid oid, relhasindex bool, relisshared bool, relpersistence char, relkind char, \
-         relnatts int2, relchecks int2, relhasrules bool, relhastriggers bool, relhassubclass bool, \
-         relrowsecurity bool, relforcerowsecurity bool, relispopulated bool, relreplident char, \
-         relispartition bool, relrewrite oid, relfrozenxid xid, relminmxid xid, relacl text[], \
-         reloptions text[], relpartbound text",
-        |source| {
-            relations(source.catalog())
-                .map(|relation| class_row(source, &relation))
-                .collect()
-        },
-    ),
-    with(
-        "pg_operator",
-        "oid oid, oprname name, oprnamespace oid, oprowner oid, oprkind char, oprleft oid, oprright oid, \
-         oprresult oid, oprcode oid",
-        |_| operators::rows(),
-    ),
-    with(
-        "pg_collation",
-        "oid oid, collname name, collnamespace oid, collowner oid, collprovider char, collisdeterministic bool, \
-         collencoding int4, collcollate text, collctype text, colliculocale text, collversion text",
-        |_| {
-            let collation = |oid: i64, name: &str, provider: &str| {
-                let (schema, owner) = (oids::PG_CATALOG, oids::OWNER);
-                row![
-                    oid,
-                    name,
-                    schema,
-                    owner,
-                    provider,
-                    true,
-                    -1,
-                    "C",
-                    "C",
-                    Cell::Null,
-                    Cell::Null
-                ]
-            };
-            vec![
-                collation(100, "default", "d"),
-                collation(950, "C", "c"),
-                collation(951, "POSIX", "c"),
-            ]
-        },
-    ),
-    with(
-        "pg_constraint",
-        "oid oid, conname name, connamespace oid, contype char, condeferrable bool, condeferred bool, \
-         convalidated bool, conrelid oid, contypid oid, conindid oid, conparentid oid, confrelid oid, \
-         confupdtype char, confdeltype char, confmatchtype char, conislocal bool, coninhcount int4, \
-         connoinherit bool, conkey int2[], confkey int2[], conpfeqop oid[], conppeqop oid[], conffeqop oid[], \
-         confdelsetcols int2[], conexclop oid[], conbin text",
-        |source| {
-            let tables = source.catalog().tables();
-            tables.flat_map(|table| constraint_rows(table)).collect()
-        },
-    ),
-    with(
-        "pg_database",
-        "oid oid, datname name, datdba oid, encoding int4, datlocprovider char, datistemplate bool, \
-         datallowconn bool, datconnlimit int4, datfrozenxid xid, datminmxid xid, dattablespace oid, \
-         datcollate text, datctype text, daticulocale text, datcollversion text, datacl text[]",
-        |_| {
-            let (oid, owner, space) = (oids::DATABASE, oids::OWNER, oids::TABLESPACE);
-            let null = || Cell::Null;
-            vec![row![
+    }),
+    ("pg_operator", |_| operators::rows()),
+    ("pg_collation", |_| {
+        let collation = |oid: i64, name: &str, provider: &str| {
+            let (schema, owner) = (oids::PG_CATALOG, oids::OWNER);
+            row![
                 oid,
-                DATABASE,
+                name,
+                schema,
                 owner,
-                6,
-                "c",
-                false,
+                provider,
                 true,
                 -1,
-                0,
-                0,
-                space,
                 "C",
                 "C",
-                null(),
-                null(),
-                null(),
-            ]]
-        },
-    ),
-    with(
-        "pg_depend",
-        "classid oid, objid oid, objsubid int4, refclassid oid, refobjid oid, refobjsubid int4, deptype char",
-        owned_sequences,
-    ),
-    with(
-        "pg_description",
-        "objoid oid, classoid oid, objsubid int4, description text",
-        |source| {
-            let tables = source.catalog().tables();
-            let tables = tables.flat_map(|table| descriptions(table));
-            tables.chain(other_descriptions(source)).collect()
-        },
-    ),
-    with(
-        KEYWORDS,
-        "word text, catcode char, barelabel bool, catdesc text, baredesc text",
-        |_| {
-            let row = |word: &&str| {
-                let word = word.to_ascii_lowercase();
-                let reserved = is_reserved(&word);
-                let (code, about) = if reserved {
-                    ("R", "reserved")
-                } else {
-                    ("U", "unreserved")
-                };
-                row![
-                    word,
-                    code,
-                    !reserved,
-                    about,
-                    if reserved {
-                        "requires AS"
-                    } else {
-                        "can be bare label"
-                    }
-                ]
-            };
-            ALL_KEYWORDS.iter().map(row).collect()
-        },
-    ),
-    with("pg_group", "groname name, grosysid oid, grolist oid[]", |_| {
-        Vec::new()
-    }),
-    with(
-        "pg_index",
-        "indexrelid oid, indrelid oid, indnatts int2, indnkeyatts int2, indisunique bool, \
-         indnullsnotdistinct bool, indisprimary bool, indisexclusion bool, indimmediate bool, \
-         indisclustered bool, indisvalid bool, indcheckxmin bool, indisready bool, indislive bool, \
-         indisreplident bool, indkey int2vector, indcollation oidvector, indclass oidvector, \
-         indoption int2vector, indexprs text, indpred text",
-        |source| {
-            relations(source.catalog())
-                .filter_map(|relation| index_row(&relation))
-                .collect()
-        },
-    ),
-    with(
-        "pg_indexes",
-        "schemaname name, tablename name, indexname name, tablespace name, indexdef text",
-        |source| {
-            let indexes = relations(source.catalog()).filter_map(|relation| {
-                let table = match relation {
-                    Relation::PrimaryKey(table) | Relation::Index(table, _) => table,
-                    _ => return None,
-                };
-                let definition = index_definition(&relation);
-                Some(row![
-                    &table.schema,
-                    &table.name,
-                    relation.name(),
-                    Cell::Null,
-                    definition
-                ])
-            });
-            indexes.collect()
-        },
-    ),
-    with(
-        "pg_language",
-        "oid oid, lanname name, lanowner oid, lanispl bool, lanpltrusted bool, lanplcallfoid oid, laninline oid, \
-         lanvalidator oid, lanacl text[]",
-        |_| {
-            vec![
-                row![12, "internal", oids::OWNER, false, false, 0, 0, 0, Cell::Null],
-                row![14, "sql", oids::OWNER, false, true, 0, 0, 0, Cell::Null],
-            ]
-        },
-    ),
-    with(
-        "pg_namespace",
-        "oid oid, nspname name, nspowner oid, nspacl text[]",
-        |source| {
-            let schemas = schemas(source.catalog());
-            let owner_of = |name: &String| match source.catalog().schema_named(name) {
-                Some(schema) => lookup::owner(source, schema.id.0),
-                None => oids::OWNER,
-            };
-            let row = |name: &String| row![oids::schema(name), name, owner_of(name), Cell::Null];
-            schemas.iter().map(row).collect()
-        },
-    ),
-    with(
-        "pg_proc",
-        "oid oid, proname name, pronamespace oid, proowner oid, prolang oid, procost float4, prorows float4, \
-         provariadic oid, prosupport regproc, prokind char, prosecdef bool, proleakproof bool, proisstrict bool, \
-         proretset bool, provolatile char, proparallel char, pronargs int2, pronargdefaults int2, \
-         prorettype oid, proargtypes oidvector, proallargtypes oid[], proargmodes char[], proargnames text[], \
-         proargdefaults text, protrftypes oid[], prosrc text, probin text, prosqlbody text, proconfig text[], \
-         proacl text[]",
-        |_| procs::rows(),
-    ),
-    with("pg_roles", ROLE, roles),
-    with(
-        "pg_sequence",
-        "seqrelid oid, seqtypid oid, seqstart int8, seqincrement int8, seqmax int8, seqmin int8, seqcache int8, \
-         seqcycle bool",
-        |source| {
-            let sequences = source.catalog().sequences();
-            let row = |sequence: &std::sync::Arc<rukh_catalog::Sequence>| {
-                row![
-                    oids::object(sequence.id.0),
-                    types::oid_of(&sequence.ty),
-                    sequence.start,
-                    sequence.increment,
-                    sequence.max,
-                    sequence.min,
-                    i64::from(sequence.cache),
-                    sequence.cycle,
-                ]
-            };
-            sequences.map(row).collect()
-        },
-    ),
-    with(
-        "pg_sequences",
-        "schemaname name, sequencename name, sequenceowner name, data_type text, start_value int8, \
-         min_value int8, max_value int8, increment_by int8, cycle bool, cache_size int8, last_value int8",
-        |source| {
-            let sequences = source.catalog().sequences();
-            let row = |sequence: &std::sync::Arc<rukh_catalog::Sequence>| {
-                let given = last_value(&source.context.engine, sequence).ok();
-                row![
-                    &sequence.schema,
-                    &sequence.name,
-                    lookup::owner_name(source, sequence.id.0),
-                    sequence.ty.postgres_name(),
-                    sequence.start,
-                    sequence.min,
-                    sequence.max,
-                    sequence.increment,
-                    sequence.cycle,
-                    i64::from(sequence.cache),
-                    given.and_then(|(last, is_called)| is_called.then_some(last)),
-                ]
-            };
-            sequences.map(row).collect()
-        },
-    ),
-    with(
-        "pg_settings",
-        "name text, setting text, unit text, category text, short_desc text, extra_desc text, context text, \
-         vartype text, source text, min_val text, max_val text, enumvals text[], boot_val text, \
-         reset_val text, sourcefile text, sourceline int4, pending_restart bool",
-        |source| {
-            let row = |[name, value, about]: [String; 3]| {
-                let null = || Cell::Null;
-                row![
-                    name,
-                    &value,
-                    null(),
-                    "Client",
-                    about,
-                    null(),
-                    "user",
-                    "string",
-                    "session",
-                    null(),
-                    null(),
-                    null(),
-                    &value,
-                    &value,
-                    null(),
-                    null(),
-                    false,
-                ]
-            };
-            settings(source).into_iter().map(row).collect()
-        },
-    ),
-    with(
-        "pg_shadow",
-        "usename name, usesysid oid, usecreatedb bool, usesuper bool, userepl bool, usebypassrls bool, \
-         passwd text, valuntil timestamptz, useconfig text[]",
-        users,
-    ),
-    with(
-        // What is not counted is NULL.
-        "pg_stat_database",
-        "datid oid, datname name, numbackends int4, xact_commit int8, xact_rollback int8, blks_read int8, \
-         blks_hit int8, tup_returned int8, tup_fetched int8, tup_inserted int8, tup_updated int8, \
-         tup_deleted int8, conflicts int8, temp_files int8, temp_bytes int8, deadlocks int8, \
-         stats_reset timestamptz",
-        |_| {
-            let mut row = row![oids::DATABASE, DATABASE];
-            row.resize(17, Cell::Null);
-            vec![row]
-        },
-    ),
-    with(
-        "pg_stat_user_tables",
-        "relid oid, schemaname name, relname name, seq_scan int8, seq_tup_read int8, idx_scan int8, \
-         idx_tup_fetch int8, n_tup_ins int8, n_tup_upd int8, n_tup_del int8, n_tup_hot_upd int8, \
-         n_live_tup int8, n_dead_tup int8, n_mod_since_analyze int8, n_ins_since_vacuum int8, \
-         last_vacuum timestamptz, last_autovacuum timestamptz, last_analyze timestamptz, \
-         last_autoanalyze timestamptz, vacuum_count int8, autovacuum_count int8, analyze_count int8, \
-         autoanalyze_count int8",
-        |source| {
-            let row = |table: &std::sync::Arc<Table>| {
-                let mut row = row![oids::object(table.id.0), &table.schema, &table.name];
-                row.resize(11, Cell::Null);
-                row.push(lookup::rows_of(source, table).into());
-                row
-            };
-            source.catalog().tables().map(row).collect()
-        },
-    ),
-    with(
-        "pg_tables",
-        "schemaname name, tablename name, tableowner name, tablespace name, hasindexes bool, hasrules bool, \
-         hastriggers bool, rowsecurity bool",
-        |source| {
-            let tables = source.catalog().tables();
-            let row = |table: &std::sync::Arc<Table>| {
-                row![
-                    &table.schema,
-                    &table.name,
-                    lookup::owner_name(source, table.id.0),
-                    Cell::Null,
-                    true,
-                    false,
-                    false,
-                    false
-                ]
-            };
-            tables.map(row).collect()
-        },
-    ),
-    with(
-        "pg_tablespace",
-        "oid oid, spcname name, spcowner oid, spcacl text[], spcoptions text[]",
-        |_| {
-            vec![row![
-                oids::TABLESPACE,
-                "pg_default",
-                oids::OWNER,
                 Cell::Null,
                 Cell::Null
-            ]]
-        },
-    ),
-    with(
-        "pg_timezone_names",
-        "name text, abbrev text, utc_offset text, is_dst bool",
-        |_| vec![row!["UTC", "UTC", "00:00:00", false]],
-    ),
-    with("pg_type", types::PG_TYPE, |_| types::pg_type()),
-    with(
-        "pg_user",
-        "usename name, usesysid oid, usecreatedb bool, usesuper bool, userepl bool, usebypassrls bool, \
-         passwd text, valuntil timestamptz, useconfig text[]",
-        users,
-    ),
-    with(
-        "pg_views",
-        "schemaname name, viewname name, viewowner name, definition text",
-        |source| {
-            let (views, path) = (source.catalog().views(), source.path());
-            views
-                .map(|view| {
-                    let owner = lookup::owner_name(source, view.id.0);
-                    let text = view_text::definition(&view.sql, &path);
-                    row![&view.schema, &view.name, owner, text]
-                })
-                .collect()
-        },
-    ),
+            ]
+        };
+        vec![
+            collation(100, "default", "d"),
+            collation(950, "C", "c"),
+            collation(951, "POSIX", "c"),
+        ]
+    }),
+    ("pg_constraint", |source| {
+        let tables = source.catalog().tables();
+        tables.flat_map(|table| constraint_rows(table)).collect()
+    }),
+    ("pg_database", |_| {
+        let (oid, owner, space) = (oids::DATABASE, oids::OWNER, oids::TABLESPACE);
+        let null = || Cell::Null;
+        vec![row![
+            oid,
+            DATABASE,
+            owner,
+            6,
+            "c",
+            false,
+            true,
+            -1,
+            0,
+            0,
+            space,
+            "C",
+            "C",
+            null(),
+            null(),
+            null(),
+        ]]
+    }),
+    ("pg_depend", owned_sequences),
+    ("pg_description", |source| {
+        let tables = source.catalog().tables();
+        let tables = tables.flat_map(|table| descriptions(table));
+        tables.chain(other_descriptions(source)).collect()
+    }),
+    (KEYWORDS, |_| {
+        let row = |word: &&str| {
+            let word = word.to_ascii_lowercase();
+            let reserved = is_reserved(&word);
+            let (code, about) = if reserved {
+                ("R", "reserved")
+            } else {
+                ("U", "unreserved")
+            };
+            row![
+                word,
+                code,
+                !reserved,
+                about,
+                if reserved {
+                    "requires AS"
+                } else {
+                    "can be bare label"
+                }
+            ]
+        };
+        ALL_KEYWORDS.iter().map(row).collect()
+    }),
+    ("pg_group", |_| Vec::new()),
+    ("pg_index", |source| {
+        relations(source.catalog())
+            .filter_map(|relation| index_row(&relation))
+            .collect()
+    }),
+    ("pg_indexes", |source| {
+        let indexes = relations(source.catalog()).filter_map(|relation| {
+            let table = match relation {
+                Relation::PrimaryKey(table) | Relation::Index(table, _) => table,
+                _ => return None,
+            };
+            let definition = index_definition(&relation);
+            Some(row![
+                &table.schema,
+                &table.name,
+                relation.name(),
+                Cell::Null,
+                definition
+            ])
+        });
+        indexes.collect()
+    }),
+    ("pg_language", |_| {
+        vec![
+            row![12, "internal", oids::OWNER, false, false, 0, 0, 0, Cell::Null],
+            row![14, "sql", oids::OWNER, false, true, 0, 0, 0, Cell::Null],
+        ]
+    }),
+    ("pg_namespace", |source| {
+        let schemas = schemas(source.catalog());
+        let owner_of = |name: &String| match source.catalog().schema_named(name) {
+            Some(schema) => lookup::owner(source, schema.id.0),
+            None => oids::OWNER,
+        };
+        let row = |name: &String| row![oids::schema(name), name, owner_of(name), Cell::Null];
+        schemas.iter().map(row).collect()
+    }),
+    ("pg_proc", |_| procs::rows()),
+    ("pg_roles", roles),
+    ("pg_sequence", |source| {
+        let sequences = source.catalog().sequences();
+        let row = |sequence: &std::sync::Arc<rukh_catalog::Sequence>| {
+            row![
+                oids::object(sequence.id.0),
+                types::oid_of(&sequence.ty),
+                sequence.start,
+                sequence.increment,
+                sequence.max,
+                sequence.min,
+                i64::from(sequence.cache),
+                sequence.cycle,
+            ]
+        };
+        sequences.map(row).collect()
+    }),
+    ("pg_sequences", |source| {
+        let sequences = source.catalog().sequences();
+        let row = |sequence: &std::sync::Arc<rukh_catalog::Sequence>| {
+            let given = last_value(&source.context.engine, sequence).ok();
+            row![
+                &sequence.schema,
+                &sequence.name,
+                lookup::owner_name(source, sequence.id.0),
+                sequence.ty.postgres_name(),
+                sequence.start,
+                sequence.min,
+                sequence.max,
+                sequence.increment,
+                sequence.cycle,
+                i64::from(sequence.cache),
+                given.and_then(|(last, is_called)| is_called.then_some(last)),
+            ]
+        };
+        sequences.map(row).collect()
+    }),
+    ("pg_settings", |source| {
+        let row = |[name, value, about]: [String; 3]| {
+            let null = || Cell::Null;
+            row![
+                name,
+                &value,
+                null(),
+                "Client",
+                about,
+                null(),
+                "user",
+                "string",
+                "session",
+                null(),
+                null(),
+                null(),
+                &value,
+                &value,
+                null(),
+                null(),
+                false,
+            ]
+        };
+        settings(source).into_iter().map(row).collect()
+    }),
+    ("pg_shadow", users),
+    // What is not counted is NULL.
+    ("pg_stat_database", |_| {
+        let mut row = row![oids::DATABASE, DATABASE];
+        row.resize(17, Cell::Null);
+        vec![row]
+    }),
+    ("pg_stat_user_tables", |source| {
+        let row = |table: &std::sync::Arc<Table>| {
+            let mut row = row![oids::object(table.id.0), &table.schema, &table.name];
+            row.resize(11, Cell::Null);
+            row.push(lookup::rows_of(source, table).into());
+            row
+        };
+        source.catalog().tables().map(row).collect()
+    }),
+    ("pg_tables", |source| {
+        let tables = source.catalog().tables();
+        let row = |table: &std::sync::Arc<Table>| {
+            row![
+                &table.schema,
+                &table.name,
+                lookup::owner_name(source, table.id.0),
+                Cell::Null,
+                true,
+                false,
+                false,
+                false
+            ]
+        };
+        tables.map(row).collect()
+    }),
+    ("pg_tablespace", |_| {
+        vec![row![
+            oids::TABLESPACE,
+            "pg_default",
+            oids::OWNER,
+            Cell::Null,
+            Cell::Null
+        ]]
+    }),
+    ("pg_timezone_names", |_| {
+        vec![row!["UTC", "UTC", "00:00:00", false]]
+    }),
+    ("pg_type", |_| types::pg_type()),
+    ("pg_user", users),
+    ("pg_views", |source| {
+        let (views, path) = (source.catalog().views(), source.path());
+        views
+            .map(|view| {
+                let owner = lookup::owner_name(source, view.id.0);
+                let text = view_text::definition(&view.sql, &path);
+                row![&view.schema, &view.name, owner, text]
+            })
+            .collect()
+    }),
 ];
+
+/// Returns what makes the rows of a table; `None` if it never has any.
+pub(super) fn maker(table: &SystemTable) -> Option<Maker> {
+    let found = MAKERS.iter().find(|(name, _)| *name == table.name);
+    found.map(|(_, maker)| *maker)
+}
 
 fn defaults(table: &Table) -> Vec<Vec<Cell>> {
     let columns = table.columns.iter();

@@ -4,7 +4,6 @@ use rukh_error::SqlError;
 use rukh_functions::functions::quoting::quoted_literal;
 use rukh_syntax::quoted;
 
-use super::functions::text;
 use super::table::Cell;
 
 /// Most characters that a width of `format` makes of a value.
@@ -18,7 +17,7 @@ pub(super) fn format(given: &[Cell]) -> Result<Cell, SqlError> {
     if *template == Cell::Null {
         return Ok(Cell::Null);
     }
-    let template = text(template);
+    let template = template.to_text();
     let mut written = String::new();
     let mut characters = template.chars().peekable();
     let mut next = 0;
@@ -84,7 +83,7 @@ fn spelled(kind: char, value: &Cell) -> Result<String, SqlError> {
 fn shown(value: &Cell) -> String {
     match value {
         Cell::Bool(value) => if *value { "t" } else { "f" }.to_string(),
-        value => text(value),
+        value => value.to_text(),
     }
 }
 
@@ -94,7 +93,7 @@ fn refused(message: &str) -> SqlError {
 
 /// `parse_ident('"My schema".table')`: the parts of a name, as they are stored.
 pub(super) fn parse_ident(given: &[Cell]) -> Result<Cell, SqlError> {
-    let name = text(&given[0]);
+    let name = given[0].to_text();
     let strict = given.get(1) != Some(&Cell::Bool(false));
     let wrong = || {
         let message = format!("string is not a valid identifier: \"{name}\"");

@@ -23,8 +23,8 @@ use rukh_syntax::sqlparser::ast::{
 use rukh_syntax::{Walk, WalkMut};
 
 use super::nothing::{aggregates, boolean, gives_nothing, has_no_rows, is_never, null, without_rows};
-use super::schema::definition;
 use super::syntax::system_name;
+use super::system_tables::system_table;
 use super::tableoids;
 
 /// Rewrites the subqueries of a tree.
@@ -234,7 +234,7 @@ fn is_of_catalog(item: &TableWithJoins) -> bool {
         TableFactor::Table { name, args: None, .. } => {
             let name = system_name(name);
             name.is_some_and(|(schema, name)| {
-                definition(&name).is_some() && schema.is_none_or(|schema| schema == "pg_catalog")
+                system_table(&name).is_some() && schema.is_none_or(|schema| schema == "pg_catalog")
             })
         }
         _ => false,
@@ -254,8 +254,7 @@ fn tables_of(query: &Query) -> Vec<(String, Vec<&'static str>)> {
     let table = |factor: &TableFactor| match factor {
         TableFactor::Table { name, alias, .. } => {
             let (_, name) = system_name(name)?;
-            let columns = super::table::columns(definition(&name)?.columns);
-            let columns = columns.into_iter().map(|(column, _)| column).collect();
+            let columns = system_table(&name)?.column_names().collect();
             Some((
                 alias
                     .as_ref()

@@ -42,7 +42,7 @@ use rukh_functions::functions::similar::{LIKE_ESCAPE, like_escape};
 use rukh_syntax::WalkMut;
 use rukh_syntax::make::call;
 
-use super::rows::KEYWORDS;
+use super::system_tables::KEYWORDS;
 use super::{array_queries, series, type_tree};
 
 /// Types whose values are numbers of objects, written by name.

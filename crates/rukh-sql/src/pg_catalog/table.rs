@@ -162,6 +162,19 @@ cell_from! {
     Vec<i64> => value, Cell::Ints(value);
 }
 
+impl Cell {
+    /// Returns the value as text; '' of NULL and of arrays.
+    pub(crate) fn to_text(&self) -> String {
+        match self {
+            Cell::Text(text) => text.clone(),
+            Cell::Int(number) => number.to_string(),
+            Cell::Bool(value) => value.to_string(),
+            Cell::Float(value) => value.to_string(),
+            _ => String::new(),
+        }
+    }
+}
+
 impl<T: Into<Cell>> From<Option<T>> for Cell {
     fn from(value: Option<T>) -> Cell {
         value.map_or(Cell::Null, Into::into)
@@ -171,7 +184,7 @@ impl<T: Into<Cell>> From<Option<T>> for Cell {
 /// Makes the cells of a row.
 macro_rules! row {
     ($($value:expr),* $(,)?) => {
-        vec![$($crate::pg_catalog::Cell::from($value)),*]
+        vec![$($crate::pg_catalog::table::Cell::from($value)),*]
     };
 }
 pub(crate) use row;

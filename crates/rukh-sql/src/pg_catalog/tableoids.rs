@@ -11,8 +11,8 @@ use rukh_syntax::sqlparser::ast::{
 };
 
 use super::oids;
-use super::schema::definitions;
 use super::syntax::system_name;
+use super::system_tables::system_tables;
 
 const COLUMN: &str = "tableoid";
 
@@ -51,7 +51,7 @@ fn collect(item: &TableWithJoins, tables: &mut Vec<(String, i64)>) {
                 let Some((Some(schema), name)) = system_name(name) else {
                     continue;
                 };
-                let at = definitions().position(|definition| definition.name == name);
+                let at = system_tables().position(|table| table.name == name);
                 if let Some(at) = at.filter(|_| schema == "pg_catalog") {
                     let called = alias.as_ref().map_or(&name, |alias| &alias.name.value);
                     tables.push((called.to_lowercase(), oids::system_table(&name, at)));

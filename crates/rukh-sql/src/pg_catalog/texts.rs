@@ -3,7 +3,7 @@
 use rukh_catalog::{Index, KeyElement, KeyExpr, Table};
 use rukh_keys::SortOrder;
 
-use crate::show::{element_list, index_sql};
+use crate::definition_text::{element_list, index_sql};
 use rukh_syntax::quoted;
 
 use super::oids;

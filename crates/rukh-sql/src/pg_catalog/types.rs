@@ -208,13 +208,6 @@ pub(crate) fn collation_of(oid: i64) -> i64 {
     }
 }
 
-pub(super) const PG_TYPE: &str = "oid oid, typname name, typnamespace oid, typowner oid, typlen int2, \
-    typbyval bool, typtype char, typcategory char, typispreferred bool, typisdefined bool, typdelim char, \
-    typrelid oid, typsubscript regproc, typelem oid, typarray oid, typinput oid, typoutput oid, \
-    typreceive oid, typsend oid, typmodin oid, typmodout oid, typanalyze oid, typalign char, \
-    typstorage char, typnotnull bool, typbasetype oid, typtypmod int4, typndims int4, typcollation oid, \
-    typdefaultbin text, typdefault text, typacl text[]";
-
 /// The rows of `pg_type`.
 pub(super) fn pg_type() -> Vec<Vec<Cell>> {
     let own = TYPES.iter().map(|ty| type_row(ty, false));

@@ -6,18 +6,15 @@
 //! | `check`   | what a statement needs, and whether a role has it               |
 //! | `run`     | CREATE USER, GRANT and their kin; objects that become a role's  |
 //! | `scram`   | what passwords are checked by                                   |
-//! | `passwords` | which texts may have one                                      |
 //!
 //! A session without a user is an administrator's: that of who has the database's files. A view reads its
 //! tables with the rights of its owner. What a role may is looked up in the newest definitions, also inside
 //! of a transaction block: a right that is taken is gone with the next statement.
 
 mod check;
-mod passwords;
 mod run;
 pub mod scram;
 mod session;
 
 pub(crate) use check::Checker;
-pub(crate) use passwords::has_password;
 pub(crate) use run::{claim, give_schema, run};

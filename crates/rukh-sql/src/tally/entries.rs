@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use super::text::shared;
 use crate::context::RunPath;
-use crate::roles::has_password;
+use rukh_syntax::has_password;
 
 /// Most statements that a database keeps, as PostgreSQL's `pg_stat_statements.max`.
 const ENTRIES_MAX: usize = 5_000;

@@ -3,6 +3,7 @@
 mod dialect;
 mod number;
 mod parameters;
+mod passwords;
 mod past;
 mod source;
 mod spelling;
@@ -13,6 +14,7 @@ mod words;
 pub use dialect::RukhDialect;
 pub use number::is_double;
 pub use parameters::with_wide_number;
+pub use passwords::has_password;
 pub use past::Period;
 pub(crate) use past::respell as respell_past;
 pub(crate) use source::Source;

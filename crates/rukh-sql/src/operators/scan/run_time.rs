@@ -14,8 +14,9 @@ use parking_lot::Mutex;
 use rukh_catalog::{ColumnId, IndexState, KeyElement, KeyExpr};
 use rukh_planner::{AccessPath, Predicate, Source};
 
-use super::watch::Watch;
+use super::watch::{Narrower, Watch};
 use super::{Ask, ScanExec};
+use crate::access::Wanted;
 use crate::operators::runtime_filter::RuntimeFilter;
 use rukh_error::SqlError;
 
@@ -60,7 +61,7 @@ impl ScanExec {
     /// Returns the scan with something to be found out while it runs; `None` if that would not narrow it.
     pub(crate) fn with_filter(&self, filter: RuntimeFilter) -> Option<ScanExec> {
         let is_whole = self.fetch.is_none() && self.groups.is_none();
-        let columns = filter.columns_of(self);
+        let columns = filter.columns_of(self.outputs());
         let is_of_use = match filter.moves() {
             // Rows are passed over, and perhaps keys.
             true => self.path.columnar.is_none() && self.first.is_empty() && !columns.is_empty(),
@@ -78,7 +79,7 @@ impl ScanExec {
     /// Returns the SQL of what is found out while the scan runs: `customer by the join`.
     pub(crate) fn run_time_texts(&self) -> Vec<String> {
         let text = |filter: &Arc<RuntimeFilter>| {
-            let columns = filter.columns_of(self);
+            let columns = filter.columns_of(self.outputs());
             let names: Vec<&str> = columns.iter().map(|id| self.table().column_name(*id)).collect();
             format!("{} by {}", names.join(", "), filter.by())
         };
@@ -110,7 +111,7 @@ impl ScanExec {
     }
 
     /// Whether the key that the scan walks over has one of these columns.
-    pub(super) fn key_has(&self, columns: &[ColumnId]) -> bool {
+    fn key_has(&self, columns: &[ColumnId]) -> bool {
         let table = self.table();
         let is_one = |element: &KeyElement| is_one_of(element, columns);
         match self.path.source {
@@ -124,7 +125,16 @@ impl ScanExec {
     /// Returns what comes closer while the scan runs, to be looked at by a scan that reads for it.
     pub(super) fn watch(&self, reading: &ScanExec) -> Option<Watch> {
         let moving = self.run_time.filters.iter().filter(|filter| filter.moves());
-        Watch::new(reading, &moving.cloned().collect::<Vec<_>>())
+        let moving: Vec<Arc<RuntimeFilter>> = moving.cloned().collect();
+        let is_of_key = |filter: &Arc<RuntimeFilter>| reading.key_has(&filter.columns_of(reading.outputs()));
+        // A scan that has to be among other rows may come to be read without them.
+        let narrows = reading.path.within.is_none() && moving.iter().any(is_of_key);
+        let narrower = narrows.then(|| -> Narrower {
+            let reading = reading.clone();
+            Box::new(move |known| reading.narrower_path(known))
+        });
+        let (table, columns) = (reading.table().clone(), reading.columns.clone());
+        Watch::new(table, columns, reading.output.len(), &moving, narrower)
     }
 
     /// Plans the scan anew with what has been found out by now, once for all partitions; `None` if that
@@ -142,10 +152,29 @@ impl ScanExec {
         Ok(scan)
     }
 
+    /// Plans the scan for further conditions; `None` if that walks over keys in another way, or does not see to conditions that the scan's
+    /// own path does.
+    fn narrower_path(&self, known: Vec<Predicate>) -> Option<AccessPath> {
+        let own = &self.path;
+        let conditions = self.conditions.narrowed(known);
+        let wanted = Wanted {
+            predicates: &conditions.predicates,
+            limit: None,
+            ..self.wanted()
+        };
+        let path = conditions.plan_on(own.source, &wanted, &self.context)?;
+        let is_checked = |at: &usize| {
+            let checked = own.residual.contains(at) || own.residual_index.contains(at);
+            checked || *at >= self.conditions.predicates.len()
+        };
+        let mut left = path.residual.iter().chain(&path.residual_index);
+        (same_order(own, &path) && left.all(is_checked)).then_some(path)
+    }
+
     fn narrowed_by_filters(&self) -> Result<Option<ScanExec>, SqlError> {
         let mut found = Vec::new();
         for filter in self.run_time.filters.iter().filter(|filter| !filter.moves()) {
-            found.push(filter.predicate(self)?);
+            found.push(filter.predicate(self.outputs())?);
         }
         found.retain(|predicate| *predicate != Predicate::True);
         if found.is_empty() {
@@ -173,7 +202,7 @@ fn is_one_of(element: &KeyElement, columns: &[ColumnId]) -> bool {
 }
 
 /// Whether two paths over one source walk its keys in the same way.
-pub(super) fn same_order(one: &AccessPath, other: &AccessPath) -> bool {
+fn same_order(one: &AccessPath, other: &AccessPath) -> bool {
     let is_plain = |path: &AccessPath| path.merge.is_none() && path.loose.is_none();
     one.source == other.source && one.reverse == other.reverse && is_plain(one) && is_plain(other)
 }

@@ -13,28 +13,33 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use rukh_catalog::ColumnId;
+use rukh_catalog::{ColumnId, Table};
 use rukh_engine::{EngineError, RowCursor, RowView};
 use rukh_keys::Datum;
 use rukh_planner::{AccessPath, CompareOp, Operand, Predicate, TermKind};
 
-use super::ScanExec;
-use super::run_time::same_order;
-use crate::access::{Conditions, Wanted};
 use crate::operators::runtime_filter::RuntimeFilter;
+use crate::operators::scan_column::Outputs;
 use rukh_error::SqlError;
 
 /// Rows read between two looks at the bound.
 pub(super) const BATCH_ROWS: usize = 1024;
 
+/// Plans a scan for further conditions, with the ranges and masked compares that narrow what is ahead of it; `None` if that cannot be.
+pub(super) type Narrower = Box<dyn Fn(Vec<Predicate>) -> Option<AccessPath> + Send>;
+
 /// A bound, looked at while a partition is read.
 pub(super) struct Watch {
-    scan: Box<ScanExec>,
+    table: Arc<Table>,
+    /// The columns that the scan reads, those first that it gives out.
+    columns: Vec<ColumnId>,
+    /// How many it gives out.
+    given: usize,
     filters: Vec<Watched>,
     /// What a row has to pass.
     test: Test,
-    /// Whether the key has a column that the bound speaks of.
-    narrows: bool,
+    /// Where the key has a column that the bound speaks of.
+    narrower: Option<Narrower>,
 }
 
 struct Watched {
@@ -46,19 +51,25 @@ struct Watched {
 
 impl Watch {
     /// Watches filters for a scan; `None` if there are none.
-    pub(super) fn new(scan: &ScanExec, filters: &[Arc<RuntimeFilter>]) -> Option<Watch> {
-        let narrows = |filter: &Arc<RuntimeFilter>| scan.key_has(&filter.columns_of(scan));
+    pub(super) fn new(
+        table: Arc<Table>,
+        columns: Vec<ColumnId>,
+        given: usize,
+        filters: &[Arc<RuntimeFilter>],
+        narrower: Option<Narrower>,
+    ) -> Option<Watch> {
         let watched = |filter: &Arc<RuntimeFilter>| Watched {
             filter: filter.clone(),
             generation: 0,
             predicate: Predicate::True,
         };
         (!filters.is_empty()).then(|| Watch {
-            // A scan that has to be among other rows may come to be read without them.
-            narrows: scan.path.within.is_none() && filters.iter().any(narrows),
+            table,
+            columns,
+            given,
             filters: filters.iter().map(watched).collect(),
-            scan: Box::new(scan.clone()),
             test: Test::Any,
+            narrower,
         })
     }
 
@@ -69,7 +80,11 @@ impl Watch {
             let generation = watched.filter.generation();
             if generation != watched.generation {
                 watched.generation = generation;
-                let predicate = watched.filter.predicate(&self.scan)?;
+                let outputs = Outputs {
+                    table: &self.table,
+                    columns: &self.columns[..self.given],
+                };
+                let predicate = watched.filter.predicate(outputs)?;
                 moved |= predicate != watched.predicate;
                 watched.predicate = predicate;
             }
@@ -79,14 +94,9 @@ impl Watch {
         }
         let known = self.filters.iter().map(|watched| watched.predicate.clone());
         let known: Vec<Predicate> = known.filter(|known| *known != Predicate::True).collect();
-        self.test = Test::All(
-            known
-                .iter()
-                .map(|one| Test::of(one, &self.scan.columns))
-                .collect(),
-        );
-        if self.narrows
-            && let Some(path) = narrower_path(&self.scan, known)
+        self.test = Test::All(known.iter().map(|one| Test::of(one, &self.columns)).collect());
+        if let Some(narrower) = &self.narrower
+            && let Some(path) = narrower(known)
         {
             cursor.narrow(path.ranges, path.masked);
         }
@@ -98,25 +108,6 @@ impl Watch {
     pub(super) fn passes(&self, row: &RowView<'_>) -> Result<bool, EngineError> {
         self.test.holds(row)
     }
-}
-
-/// Plans a scan for further conditions; `None` if that walks over keys in another way, or does not see to
-/// conditions that the scan's own path does.
-fn narrower_path(scan: &ScanExec, known: Vec<Predicate>) -> Option<AccessPath> {
-    let own = &scan.path;
-    let conditions: Conditions = scan.conditions.narrowed(known);
-    let wanted = Wanted {
-        predicates: &conditions.predicates,
-        limit: None,
-        ..scan.wanted()
-    };
-    let path = conditions.plan_on(own.source, &wanted, &scan.context)?;
-    let is_checked = |at: &usize| {
-        let checked = own.residual.contains(at) || own.residual_index.contains(at);
-        checked || *at >= scan.conditions.predicates.len()
-    };
-    let mut left = path.residual.iter().chain(&path.residual_index);
-    (same_order(own, &path) && left.all(is_checked)).then_some(path)
 }
 
 /// A test on rows as a scan shows them.

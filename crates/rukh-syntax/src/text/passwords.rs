@@ -1,7 +1,7 @@
 //! Passwords in texts.
 
 /// Whether a text may have a password: such are in no log.
-pub(crate) fn has_password(sql: &str) -> bool {
+pub fn has_password(sql: &str) -> bool {
     const WORD: &[u8] = b"password";
     sql.as_bytes()
         .windows(WORD.len())
