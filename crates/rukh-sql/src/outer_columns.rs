@@ -37,6 +37,10 @@ pub(crate) fn free_columns(plan: &LogicalPlan) -> DataFusionResult<Vec<Column>> 
                             collect_outer(&list.expr, &mut free)?;
                             Ok(TreeNodeRecursion::Jump)
                         }
+                        Expr::SetComparison(comparison) => {
+                            collect_outer(&comparison.expr, &mut free)?;
+                            Ok(TreeNodeRecursion::Jump)
+                        }
                         _ => Ok(TreeNodeRecursion::Jump),
                     };
                 }

@@ -31,7 +31,7 @@ use datafusion::functions_aggregate::first_last::first_value;
 use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison, SetQuantifier, Sort as SortKey};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::logical_plan::{FetchType, Limit, SkipType};
+use datafusion::logical_expr::logical_plan::{FetchType, Limit, Projection, SkipType};
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, BinaryExpr, ColumnarValue, Expr, LogicalPlan,
@@ -199,6 +199,32 @@ fn conjuncts_or_null(condition: Expr) -> DataFusionResult<Transformed<Expr>> {
     }
 }
 
+/// Adds the columns that subqueries of ORDER BY read to a select list that does not give them.
+fn with_columns_read(input: LogicalPlan, values: &[Expr]) -> DataFusionResult<LogicalPlan> {
+    let LogicalPlan::Projection(projection) = &input else {
+        return Ok(input);
+    };
+    let mut missing: Vec<Column> = Vec::new();
+    for value in values {
+        value.apply(|part| {
+            if let Some(query) = query_of(part) {
+                let read = free_columns(&query.subquery)?.into_iter();
+                missing.extend(read.filter(|column| {
+                    !input.schema().has_column(column) && projection.input.schema().has_column(column)
+                }));
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+    }
+    let mut exprs = projection.expr.clone();
+    for column in missing.into_iter().map(Expr::Column) {
+        if !exprs.contains(&column) {
+            exprs.push(column);
+        }
+    }
+    Projection::try_new(exprs, projection.input.clone()).map(LogicalPlan::Projection)
+}
+
 /// Whether a query gives a row whatever is stored.
 fn has_certain_row(plan: &LogicalPlan) -> bool {
     match plan {
@@ -288,8 +314,8 @@ fn computed_before(node: LogicalPlan, computed: &mut usize) -> DataFusionResult<
     }
     let columns =
         |schema: &DFSchema| -> Vec<Expr> { schema.columns().into_iter().map(Expr::Column).collect() };
-    let input = node.inputs()[0].clone();
     let shown = columns(node.schema());
+    let input = with_columns_read(node.inputs()[0].clone(), &values)?;
     let read = columns(input.schema()).into_iter().chain(values);
     let input = LogicalPlanBuilder::from(input).project(read)?.build()?;
     let node = node.with_new_exprs(node.expressions(), vec![input])?;
@@ -352,9 +378,11 @@ fn chosen(expr: Expr, schema: &DFSchema, place: Place) -> DataFusionResult<Expr>
                 looked_for(list, schema, place)
             }
         }
-        // DataFusion would pull a condition up whose left side reads outside, with the subquery.
+        // DataFusion would pull a condition up whose left side reads outside, with the subquery, and put one with a subquery into it.
         Expr::SetComparison(comparison)
-            if place != Place::Conjunct || !outer_columns(&comparison.expr)?.is_empty() =>
+            if place != Place::Conjunct
+                || !outer_columns(&comparison.expr)?.is_empty()
+                || has_query(&comparison.expr)? =>
         {
             compared(comparison, schema)
         }
