@@ -35,7 +35,8 @@ fn in_crate(path: &str) -> Option<(&str, &str)> {
     let (name, rest) = path.strip_prefix("crates/").unwrap_or(path).split_once('/')?;
     let below = rest.strip_prefix("src/")?;
     let is_program = below == "main.rs" || below.starts_with("bin/");
-    (!is_program).then_some((name, below))
+    let is_test = below.ends_with("/tests.rs") || below.contains("/tests/");
+    (!is_program && !is_test).then_some((name, below))
 }
 
 fn check_crate(files: &[&SourceFile]) -> Vec<Finding> {
@@ -486,6 +487,14 @@ mod tests {
         );
         let without = [files[0], files[1], files[2], files[3], files[4], files[6]];
         assert_eq!(found(&without), Vec::<String>::new());
+    }
+
+    #[test]
+    fn files_of_tests_are_left_out() {
+        for path in ["crates/house/src/a/tests.rs", "crates/house/src/a/tests/b.rs"] {
+            assert_eq!(in_crate(path), None, "{path}");
+        }
+        assert_eq!(in_crate("crates/house/src/a/b.rs"), Some(("house", "a/b.rs")));
     }
 
     #[test]

@@ -1,0 +1,771 @@
+//! Joins by columns of one name, and rows as values: what only the columns of FROM can tell.
+//!
+//! | written                                       | becomes                                                      |
+//! |-----------------------------------------------|--------------------------------------------------------------|
+//! | `SELECT * FROM a JOIN b USING (k)`            | `SELECT a.k, a.x, b.y FROM a JOIN b ON a.k = b.k`            |
+//! | `SELECT k FROM a RIGHT JOIN b USING (k)`      | `SELECT b.k …`                                               |
+//! | `SELECT k FROM a FULL JOIN b USING (k)`       | `SELECT coalesce(a.k, b.k) AS k …`                           |
+//! | `… a NATURAL JOIN b`                          | the same, by all names that both sides have                   |
+//! | `SELECT row_to_json(t) FROM t`                | `SELECT json_row('k', t.k, 'x', t.x) FROM t`                 |
+//! | `SELECT count(t) …`, `… WHERE t IS NULL`        | see `whole_rows`                                              |
+//!
+//! DataFusion takes the merged column of whichever side, which is NULL where that side has no row, and leaves it where it
+//! stood. Which columns there are is asked of DataFusion itself: the same FROM is planned with a star alone and conditions that say nothing.
+//!
+//! Deliberately not here: a FROM that reads the query around it (LATERAL subqueries within subqueries), which stays as it was
+//! written, and merged columns that a subquery of the same SELECT names without their table.
+
+use std::ops::ControlFlow;
+
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::sql::parser::Statement as PlannedStatement;
+use rukh_syntax::sqlparser::ast::helpers::attached_token::AttachedToken;
+use rukh_syntax::sqlparser::ast::{
+    self, BinaryOperator, CaseWhen, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Join,
+    JoinConstraint, JoinOperator, ObjectName, OrderBy, OrderByKind, Query, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, Value, Visitor, VisitorMut, With,
+};
+
+use crate::bind::names::whole_rows::{self, Asked, asked, is_mark};
+use crate::bind::spelling::rewrite::rewrite;
+use crate::bind::spelling::spelled;
+use rukh_error::SqlError;
+use rukh_functions::functions::json;
+use rukh_syntax::make::call;
+use rukh_syntax::make::select_from;
+use rukh_syntax::{Walk, WalkMut, folded};
+
+/// Spells out the joins and rows of all SELECTs of a query.
+pub(crate) async fn expand(state: &SessionState, query: &mut Query) -> Result<(), SqlError> {
+    whole_rows::mark(query)?;
+    let mut left_as_written = 0;
+    loop {
+        let mut finder = Finder {
+            skip: left_as_written,
+            with: Vec::new(),
+            orders: Vec::new(),
+        };
+        let ControlFlow::Break(found) = query.walk(&mut finder) else {
+            return Ok(());
+        };
+        let is_marked = whole_rows::are_marked(&found.from);
+        let Some(relations) = relations_of(state, found).await else {
+            if is_marked {
+                return Err(whole_rows::not_told());
+            }
+            left_as_written += 1;
+            continue;
+        };
+        let mut change = Change {
+            skip: left_as_written,
+            relations: Some(relations),
+            spelled: Spelled::default(),
+            orders: Vec::new(),
+        };
+        match query.walk_mut(&mut change) {
+            ControlFlow::Continue(()) | ControlFlow::Break(Ok(false)) => left_as_written += 1,
+            ControlFlow::Break(Ok(true)) => {}
+            ControlFlow::Break(Err(error)) => return Err(error),
+        }
+    }
+}
+
+/// Whether a SELECT has what is spelled out here.
+fn is_concerned(select: &Select, order: Option<&OrderBy>) -> bool {
+    let merges = |item: &TableWithJoins| item.joins.iter().any(|join| constraint(join).is_some_and(merges));
+    fn nested(factor: &TableFactor, merges: &dyn Fn(&TableWithJoins) -> bool) -> bool {
+        match factor {
+            TableFactor::NestedJoin {
+                table_with_joins: inner,
+                alias: None,
+            } => merges(inner) || factors(inner).any(|factor| nested(factor, merges)),
+            _ => false,
+        }
+    }
+    let joins = select
+        .from
+        .iter()
+        .any(|item| merges(item) || factors(item).any(|factor| nested(factor, &merges)));
+    let names_rows = || select.projection.walk(&mut Rows).is_break() || whole_rows::are_named(select, order);
+    joins || (!select.from.is_empty() && names_rows())
+}
+
+fn factors(item: &TableWithJoins) -> impl Iterator<Item = &TableFactor> {
+    std::iter::once(&item.relation).chain(item.joins.iter().map(|join| &join.relation))
+}
+
+fn merges(constraint: &JoinConstraint) -> bool {
+    matches!(constraint, JoinConstraint::Using(_) | JoinConstraint::Natural)
+}
+
+/// Which side of a join has all rows of the result.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Left,
+    Right,
+    Neither,
+}
+
+fn constraint(join: &Join) -> Option<&JoinConstraint> {
+    use JoinOperator::{CrossJoin, FullOuter, Inner, Join, Left, LeftOuter, Right, RightOuter};
+    match &join.join_operator {
+        Join(on) | Inner(on) | CrossJoin(on) | Left(on) | LeftOuter(on) => Some(on),
+        Right(on) | RightOuter(on) | FullOuter(on) => Some(on),
+        _ => None,
+    }
+}
+
+fn constraint_mut(join: &mut Join) -> Option<(&mut JoinConstraint, Side)> {
+    use JoinOperator::{CrossJoin, FullOuter, Inner, Join, Left, LeftOuter, Right, RightOuter};
+    match &mut join.join_operator {
+        Join(on) | Inner(on) | CrossJoin(on) | Left(on) | LeftOuter(on) => Some((on, Side::Left)),
+        Right(on) | RightOuter(on) => Some((on, Side::Right)),
+        FullOuter(on) => Some((on, Side::Neither)),
+        _ => None,
+    }
+}
+
+/// Finds rows that are made JSON, those of queries around them too; breaks off at the first.
+struct Rows;
+
+impl Visitor for Rows {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        match asked(expr) {
+            Some((_, Asked::Json)) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// A FROM to be asked for its columns, and the WITH around it.
+struct Found {
+    from: Vec<TableWithJoins>,
+    with: Vec<With>,
+}
+
+/// Finds a SELECT that is concerned, inner ones first.
+struct Finder {
+    skip: usize,
+    with: Vec<Option<With>>,
+    /// ORDER BYs of the queries around, each for the SELECT that it belongs to.
+    orders: Vec<Option<OrderBy>>,
+}
+
+/// Returns what a query whose body is one SELECT orders by.
+fn order_of(query: &Query) -> Option<OrderBy> {
+    match query.body.as_ref() {
+        SetExpr::Select(_) => query.order_by.clone(),
+        _ => None,
+    }
+}
+
+impl Visitor for Finder {
+    type Break = Found;
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Found> {
+        self.with.push(query.with.clone());
+        self.orders.push(order_of(query));
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<Found> {
+        self.with.pop();
+        self.orders.pop();
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_select(&mut self, select: &Select) -> ControlFlow<Found> {
+        let order = self.orders.last().and_then(Option::as_ref);
+        if !is_concerned(select, order) {
+            return ControlFlow::Continue(());
+        }
+        if self.skip > 0 {
+            self.skip -= 1;
+            return ControlFlow::Continue(());
+        }
+        ControlFlow::Break(Found {
+            from: select.from.clone(),
+            with: self.with.iter().flatten().cloned().collect(),
+        })
+    }
+}
+
+/// The columns of one relation of FROM: how each is written, and its name.
+type Relation = (Option<String>, Vec<Column>);
+
+#[derive(Clone)]
+struct Column {
+    name: String,
+    /// Its name in the row as a value: for a table, its own one, whatever an alias calls it.
+    own_name: String,
+    expr: Expr,
+    /// Whether it is one of both sides of a join.
+    merged: bool,
+}
+
+/// Asks for the columns of FROM, relation by relation; `None` where that cannot be told.
+async fn relations_of(state: &SessionState, found: Found) -> Option<Vec<Relation>> {
+    let Found { mut from, with } = found;
+    let mut count = 0;
+    for item in &mut from {
+        without_conditions(item, &mut count);
+    }
+    let with = merged_with(with);
+    let own_names = match without_names_of_tables(&from) {
+        Some(from) => planned(state, from, with.clone()).await,
+        None => None,
+    };
+    let own_names = own_names.map(|plan| {
+        let fields = plan.schema().fields().iter();
+        fields.map(|field| field.name().clone()).collect::<Vec<_>>()
+    });
+    let plan = planned(state, from, with).await?;
+    let quoted = |text: &str| Ident::with_quote('"', text);
+    let mut relations: Vec<Relation> = Vec::new();
+    for (at, (table, field)) in plan.schema().iter().enumerate() {
+        let mut parts: Vec<Ident> = Vec::new();
+        if let Some(table) = table {
+            parts.extend(table.catalog().map(quoted));
+            parts.extend(table.schema().map(quoted));
+            parts.push(quoted(table.table()));
+        }
+        let qualifier = (!parts.is_empty()).then(|| ObjectName::from(parts.clone()).to_string());
+        parts.push(quoted(field.name()));
+        let column = Column {
+            name: field.name().clone(),
+            own_name: match own_names.as_ref().and_then(|names| names.get(at)) {
+                Some(own) => own.clone(),
+                None => field.name().clone(),
+            },
+            expr: match parts.len() {
+                1 => Expr::Identifier(quoted(field.name())),
+                _ => Expr::CompoundIdentifier(parts),
+            },
+            merged: false,
+        };
+        match relations.last_mut() {
+            Some((last, columns)) if *last == qualifier => columns.push(column),
+            _ => relations.push((qualifier, vec![column])),
+        }
+    }
+    (relations.len() == count).then_some(relations)
+}
+
+/// Plans a query of all columns of a FROM.
+async fn planned(state: &SessionState, from: Vec<TableWithJoins>, with: Option<With>) -> Option<LogicalPlan> {
+    let mut probe = select_from(vec![SelectItem::Wildcard(Default::default())], from, None);
+    probe.with = with;
+    rewrite(&mut probe).ok()?;
+    let statement = ast::Statement::Query(Box::new(probe));
+    let statement = PlannedStatement::Statement(Box::new(statement));
+    state.statement_to_plan(statement).await.ok()
+}
+
+/// Takes the names of columns off the aliases of tables; `None` if there are none.
+fn without_names_of_tables(from: &[TableWithJoins]) -> Option<Vec<TableWithJoins>> {
+    fn take(item: &mut TableWithJoins) -> bool {
+        // Conditions may speak of those names.
+        for (on, _) in item.joins.iter_mut().filter_map(constraint_mut) {
+            *on = JoinConstraint::On(truth());
+        }
+        let factors =
+            std::iter::once(&mut item.relation).chain(item.joins.iter_mut().map(|join| &mut join.relation));
+        factors.fold(false, |taken, factor| {
+            taken
+                | match factor {
+                    TableFactor::Table {
+                        alias: Some(alias), ..
+                    } => !std::mem::take(&mut alias.columns).is_empty(),
+                    TableFactor::NestedJoin {
+                        table_with_joins,
+                        alias: None,
+                    } => take(table_with_joins),
+                    _ => false,
+                }
+        })
+    }
+    let mut from = from.to_vec();
+    let taken = from.iter_mut().fold(false, |taken, item| taken | take(item));
+    taken.then_some(from)
+}
+
+/// Makes conditions of joins say nothing; counts relations.
+fn without_conditions(item: &mut TableWithJoins, count: &mut usize) {
+    let TableWithJoins { relation, joins } = item;
+    without_conditions_within(relation, count);
+    for join in joins {
+        without_conditions_within(&mut join.relation, count);
+        if let Some((on, _)) = constraint_mut(join)
+            && merges(on)
+        {
+            *on = JoinConstraint::On(truth());
+        }
+    }
+}
+
+fn without_conditions_within(factor: &mut TableFactor, count: &mut usize) {
+    match factor {
+        TableFactor::NestedJoin {
+            table_with_joins: inner,
+            alias: None,
+        } => without_conditions(inner, count),
+        _ => *count += 1,
+    }
+}
+
+fn truth() -> Expr {
+    Expr::Value(Value::Boolean(true).into())
+}
+
+/// Returns all that queries around a place name by WITH; inner names hide outer ones.
+fn merged_with(all: Vec<With>) -> Option<With> {
+    all.into_iter().reduce(|mut outer, inner| {
+        let hides = |name: &Ident| {
+            inner
+                .cte_tables
+                .iter()
+                .any(|cte| folded(&cte.alias.name) == folded(name))
+        };
+        outer.cte_tables.retain(|cte| !hides(&cte.alias.name));
+        outer.cte_tables.extend(inner.cte_tables);
+        outer.recursive |= inner.recursive;
+        outer
+    })
+}
+
+/// Changes the SELECT whose columns are known; breaks off after it, and tells whether it was changed.
+struct Change {
+    skip: usize,
+    relations: Option<Vec<Relation>>,
+    /// What the SELECT was made of, for the ORDER BY of its query.
+    spelled: Spelled,
+    /// ORDER BYs of the queries around.
+    orders: Vec<Option<OrderBy>>,
+}
+
+/// The columns of a SELECT that was spelled out.
+#[derive(Default)]
+struct Spelled {
+    relations: Vec<Relation>,
+    columns: Vec<Column>,
+    /// Those of them that are of both sides of a join.
+    merged: Vec<Column>,
+}
+
+impl Spelled {
+    /// Spells out rows that a part of the SELECT speaks of as a whole.
+    fn spell_out_rows(&self, part: &mut impl WalkMut) {
+        let ControlFlow::Continue(()) = part.walk_mut(&mut RowsOut {
+            relations: &self.relations,
+            columns: &self.columns,
+            depth: 0,
+        });
+    }
+}
+
+impl VisitorMut for Change {
+    type Break = Result<bool, SqlError>;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Self::Break> {
+        self.orders.push(order_of(query));
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Self::Break> {
+        let order = self.orders.last().and_then(Option::as_ref);
+        if self.relations.is_none() || !is_concerned(select, order) {
+            return ControlFlow::Continue(());
+        }
+        if self.skip > 0 {
+            self.skip -= 1;
+            return ControlFlow::Continue(());
+        }
+        let relations = self.relations.take().unwrap_or_default();
+        match spell_out(select, relations) {
+            Ok(spelled) => self.spelled = spelled,
+            Err(error) => return ControlFlow::Break(Err(error)),
+        }
+        // What is left as it was would be found again.
+        match is_concerned(select, None) {
+            true => ControlFlow::Break(Ok(false)),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Self::Break> {
+        self.orders.pop();
+        if self.relations.is_some() {
+            return ControlFlow::Continue(());
+        }
+        let mut is_left = false;
+        if let (SetExpr::Select(select), Some(order)) = (query.body.as_ref(), &mut query.order_by)
+            && let OrderByKind::Expressions(keys) = &mut order.kind
+        {
+            let is_output = |name: &Ident| {
+                select.projection.iter().any(|item| match item {
+                    SelectItem::ExprWithAlias { alias, .. } => folded(alias) == folded(name),
+                    _ => false,
+                })
+            };
+            for key in keys {
+                // An output column comes before those of FROM.
+                let named = matches!(&key.expr, Expr::Identifier(name) if is_output(name));
+                if !named {
+                    replace(&mut key.expr, &self.spelled.merged);
+                    self.spelled.spell_out_rows(&mut key.expr);
+                }
+            }
+            is_left = whole_rows::are_named(select, Some(order));
+        }
+        ControlFlow::Break(Ok(!is_left))
+    }
+}
+
+/// Spells out one SELECT; returns the columns that it is made of.
+fn spell_out(select: &mut Select, relations: Vec<Relation>) -> Result<Spelled, SqlError> {
+    let mut relations_left = relations.iter();
+    let mut columns = Vec::new();
+    for item in &mut select.from {
+        columns.extend(merge(item, &mut relations_left)?);
+    }
+    let merged: Vec<Column> = columns.iter().filter(|column| column.merged).cloned().collect();
+    let spelled = Spelled {
+        relations,
+        columns,
+        merged,
+    };
+    spelled.spell_out_rows(&mut select.projection);
+    spelled.spell_out_rows(&mut select.distinct);
+    spelled.spell_out_rows(&mut select.selection);
+    spelled.spell_out_rows(&mut select.having);
+    spelled.spell_out_rows(&mut select.qualify);
+    spell_out_items(select, &spelled);
+    let merged = &spelled.merged;
+    if merged.is_empty() {
+        return Ok(spelled);
+    }
+    replace(&mut select.distinct, merged);
+    replace(&mut select.selection, merged);
+    replace(&mut select.group_by, merged);
+    replace(&mut select.having, merged);
+    replace(&mut select.named_window, merged);
+    Ok(spelled)
+}
+
+/// Spells out the select list, whose stars show columns once that are merged, and no marks of rows.
+fn spell_out_items(select: &mut Select, spelled: &Spelled) {
+    let Spelled {
+        relations,
+        columns,
+        merged,
+    } = spelled;
+    let is_marked = columns.iter().any(|column| is_mark(&column.name));
+    if merged.is_empty() && !is_marked {
+        return;
+    }
+    let visible = |columns: &[Column]| -> Vec<SelectItem> {
+        let visible = columns.iter().filter(|column| !is_mark(&column.name));
+        visible.map(shown).collect()
+    };
+    for item in std::mem::take(&mut select.projection) {
+        match item {
+            SelectItem::Wildcard(options) if options == Default::default() => {
+                select.projection.extend(visible(columns));
+            }
+            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options)
+                if is_marked && options == Default::default() =>
+            {
+                let last = name.0.last().and_then(|part| part.as_ident()).map(folded);
+                let relation = relations.iter().find(|relation| table_of(relation) == last);
+                match relation {
+                    Some((_, columns)) => select.projection.extend(visible(columns)),
+                    None => {
+                        let kind = SelectItemQualifiedWildcardKind::ObjectName(name);
+                        let item = SelectItem::QualifiedWildcard(kind, options);
+                        select.projection.push(item);
+                    }
+                }
+            }
+            SelectItem::UnnamedExpr(Expr::Identifier(name)) => {
+                let column = merged.iter().find(|column| column.name == folded(&name));
+                let item = column.map_or(SelectItem::UnnamedExpr(Expr::Identifier(name)), shown);
+                select.projection.push(item);
+            }
+            mut item => {
+                replace(&mut item, merged);
+                select.projection.push(item);
+            }
+        }
+    }
+}
+
+/// Returns the name by which the columns of a relation are written.
+fn table_of((_, columns): &Relation) -> Option<String> {
+    match &columns.first()?.expr {
+        Expr::CompoundIdentifier(parts) => Some(parts.iter().rev().nth(1)?.value.clone()),
+        _ => None,
+    }
+}
+
+/// Returns a column as an item of a select list, by its name.
+fn shown(column: &Column) -> SelectItem {
+    match &column.expr {
+        Expr::Function(_) => SelectItem::ExprWithAlias {
+            expr: column.expr.clone(),
+            alias: Ident::with_quote('"', &column.name),
+        },
+        expr => SelectItem::UnnamedExpr(expr.clone()),
+    }
+}
+
+/// Merges the columns of joins, and has their conditions tell by which.
+fn merge<'r>(
+    item: &mut TableWithJoins,
+    relations: &mut impl Iterator<Item = &'r Relation>,
+) -> Result<Vec<Column>, SqlError> {
+    let mut columns = columns_of(&mut item.relation, relations)?;
+    for join in &mut item.joins {
+        let right = columns_of(&mut join.relation, relations)?;
+        let Some((on, side)) = constraint_mut(join) else {
+            columns.extend(right);
+            continue;
+        };
+        let names = match on {
+            JoinConstraint::Using(names) => {
+                let name = |name: &ObjectName| name.0.last().and_then(|part| part.as_ident()).map(folded);
+                names.iter().filter_map(name).collect()
+            }
+            JoinConstraint::Natural => common_names(&columns, &right),
+            _ => {
+                if let JoinConstraint::On(condition) = on {
+                    let merged: Vec<Column> =
+                        columns.iter().filter(|column| column.merged).cloned().collect();
+                    replace(condition, &merged);
+                }
+                columns.extend(right);
+                continue;
+            }
+        };
+        let (merged, condition) = merge_by(&names, &mut columns, right, side)?;
+        *on = JoinConstraint::On(condition);
+        columns = merged;
+    }
+    Ok(columns)
+}
+
+fn columns_of<'r>(
+    factor: &mut TableFactor,
+    relations: &mut impl Iterator<Item = &'r Relation>,
+) -> Result<Vec<Column>, SqlError> {
+    match factor {
+        TableFactor::NestedJoin {
+            table_with_joins: inner,
+            alias: None,
+        } => merge(inner, relations),
+        _ => Ok(relations
+            .next()
+            .map(|(_, columns)| columns.clone())
+            .unwrap_or_default()),
+    }
+}
+
+fn common_names(left: &[Column], right: &[Column]) -> Vec<String> {
+    let is_common = |column: &&Column| right.iter().any(|other| other.name == column.name);
+    left.iter()
+        .filter(is_common)
+        .map(|column| column.name.clone())
+        .collect()
+}
+
+/// Merges the columns of these names; returns all columns, and the condition.
+fn merge_by(
+    names: &[String],
+    left: &mut Vec<Column>,
+    mut right: Vec<Column>,
+    side: Side,
+) -> Result<(Vec<Column>, Expr), SqlError> {
+    let mut all = Vec::new();
+    let mut condition: Option<Expr> = None;
+    for name in names {
+        let (one, other) = (take(left, name, "left")?, take(&mut right, name, "right")?);
+        let equal = Expr::BinaryOp {
+            left: Box::new(one.expr.clone()),
+            op: BinaryOperator::Eq,
+            right: Box::new(other.expr.clone()),
+        };
+        condition = Some(match condition {
+            None => equal,
+            Some(before) => Expr::BinaryOp {
+                left: Box::new(before),
+                op: BinaryOperator::And,
+                right: Box::new(equal),
+            },
+        });
+        all.push(Column {
+            name: name.clone(),
+            own_name: name.clone(),
+            expr: match side {
+                Side::Left => one.expr,
+                Side::Right => other.expr,
+                Side::Neither => call("coalesce", vec![one.expr, other.expr]),
+            },
+            merged: true,
+        });
+    }
+    all.append(left);
+    all.append(&mut right);
+    Ok((all, condition.unwrap_or_else(truth)))
+}
+
+/// Takes the one column of this name out of a side.
+fn take(side: &mut Vec<Column>, name: &str, which: &str) -> Result<Column, SqlError> {
+    let mut places = (0..side.len()).filter(|at| side[*at].name == name);
+    match (places.next(), places.next()) {
+        (Some(at), None) => Ok(side.remove(at)),
+        (None, _) => {
+            let message =
+                format!("column \"{name}\" specified in USING clause does not exist in {which} table");
+            Err(SqlError::statement("42703", message))
+        }
+        (Some(_), Some(_)) => {
+            let message = format!("common column name \"{name}\" appears more than once in {which} table");
+            Err(SqlError::statement("42702", message))
+        }
+    }
+}
+
+/// Puts merged columns in the place of their names, but in subqueries.
+fn replace(node: &mut impl WalkMut, merged: &[Column]) {
+    let ControlFlow::Continue(()) = node.walk_mut(&mut Replace { merged, depth: 0 });
+}
+
+struct Replace<'a> {
+    merged: &'a [Column],
+    depth: usize,
+}
+
+impl VisitorMut for Replace<'_> {
+    type Break = std::convert::Infallible;
+
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<Self::Break> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Self::Break> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
+        if let (0, Expr::Identifier(name)) = (self.depth, &*expr) {
+            let name = folded(name);
+            if let Some(column) = self.merged.iter().find(|column| column.name == name) {
+                *expr = column.expr.clone();
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Spells out rows that are spoken of as a whole. Of relations around a query only those that are made JSON.
+struct RowsOut<'a> {
+    relations: &'a [Relation],
+    columns: &'a [Column],
+    depth: usize,
+}
+
+impl VisitorMut for RowsOut<'_> {
+    type Break = std::convert::Infallible;
+
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<Self::Break> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Self::Break> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
+        let Some((name, asked)) = asked(expr).map(|(name, asked)| (folded(name), asked)) else {
+            return ControlFlow::Continue(());
+        };
+        let is_of_another = self.depth > 0 && asked != Asked::Json;
+        // A column comes before a relation.
+        if is_of_another || self.columns.iter().any(|column| column.name == name) {
+            return ControlFlow::Continue(());
+        }
+        let relation = self
+            .relations
+            .iter()
+            .find(|relation| table_of(relation).as_ref() == Some(&name));
+        if let Some((_, columns)) = relation {
+            let (marks, columns): (Vec<&Column>, Vec<&Column>) =
+                columns.iter().partition(|column| is_mark(&column.name));
+            let mark = marks.first().map(|mark| mark.expr.clone());
+            *expr = row_asked(expr, asked, mark, &columns);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Spells out what is asked of a row; `mark` is true in rows that no outer join made up.
+fn row_asked(expr: &Expr, asked: Asked, mark: Option<Expr>, columns: &[&Column]) -> Expr {
+    let exprs = || columns.iter().map(|column| column.expr.clone());
+    let all = |tests: Vec<Expr>| {
+        let both = |left: Expr, right: Expr| Expr::BinaryOp {
+            left: Box::new(left),
+            op: BinaryOperator::And,
+            right: Box::new(right),
+        };
+        Expr::Nested(Box::new(tests.into_iter().reduce(both).unwrap_or_else(truth)))
+    };
+    match asked {
+        Asked::IsNull => all(exprs().map(|column| Expr::IsNull(Box::new(column))).collect()),
+        Asked::IsNotNull => all(exprs().map(|column| Expr::IsNotNull(Box::new(column))).collect()),
+        Asked::Count => with_argument(expr, mark.unwrap_or_else(truth)),
+        Asked::CountDistinct => with_argument(expr, if_there(mark, call("struct", exprs().collect()))),
+        Asked::Json => {
+            let string = |text: &str| Expr::Value(Value::SingleQuotedString(text.to_string()).into());
+            let pair = |column: &&Column| [string(&column.own_name), column.expr.clone()];
+            let row = call(json::ROW, columns.iter().flat_map(pair).collect());
+            match spelled::is_aggregate(expr) {
+                true => with_argument(expr, if_there(mark, row)),
+                false => if_there(mark, with_argument(expr, row)),
+            }
+        }
+    }
+}
+
+/// Makes NULL of what is made of a row that an outer join made up.
+fn if_there(mark: Option<Expr>, value: Expr) -> Expr {
+    let Some(mark) = mark else {
+        return value;
+    };
+    Expr::Case {
+        case_token: AttachedToken::empty(),
+        end_token: AttachedToken::empty(),
+        operand: None,
+        conditions: vec![CaseWhen {
+            condition: mark,
+            result: value,
+        }],
+        else_result: None,
+    }
+}
+
+/// Returns a call with another argument.
+fn with_argument(expr: &Expr, argument: Expr) -> Expr {
+    let mut expr = expr.clone();
+    if let Expr::Function(function) = &mut expr
+        && let FunctionArguments::List(list) = &mut function.args
+    {
+        list.args = vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))];
+    }
+    expr
+}

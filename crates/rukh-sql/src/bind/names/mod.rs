@@ -1,0 +1,20 @@
+//! Which relation and column a name means.
+//!
+//! Deliberately not here: what an expression means (`spelling`, `types`).
+
+pub(crate) mod joined;
+pub(crate) mod locked_relations;
+pub(crate) mod named_windows;
+pub(crate) mod order_names;
+pub(crate) mod outer_names;
+pub(crate) mod output_names;
+pub(crate) mod past;
+pub(crate) mod place;
+pub(crate) mod qualify;
+pub(crate) mod query_width;
+pub(crate) mod sample;
+pub(crate) mod short_aliases;
+pub(crate) mod stars;
+pub(crate) mod view_target;
+pub(crate) mod views;
+pub(crate) mod whole_rows;

@@ -1,0 +1,241 @@
+//! Parameters that are arrays: `id = ANY ($1)`, `$1::int[]`.
+//!
+//! A parameter has a type of a column, and no column is an array: an array comes as its text, `{1,2}`. When
+//! the values are known the text is put into the query, element by element, so that `id = ANY ($1)` reads as
+//! few keys as `id IN (1, 2)` does. Before, a parameter is told to be an array of what it is compared with.
+
+use std::borrow::Cow;
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+
+use datafusion::scalar::ScalarValue;
+use rukh_syntax::sqlparser::ast::{Array, BinaryOperator, DataType, Expr, Query, Value, Visitor, VisitorMut};
+
+use crate::bind::spelling::typed_parameters::cast;
+use rukh_error::SqlError;
+use rukh_functions::forms::array_text::elements;
+use rukh_syntax::{Walk, WalkMut};
+
+/// Returns the number of a parameter that is all of an expression, or all of a cast to an array.
+fn number_of(expr: &Expr) -> Option<usize> {
+    match expr {
+        Expr::Nested(inner) => number_of(inner),
+        Expr::Cast {
+            expr,
+            data_type: DataType::Array(_),
+            ..
+        } => number_of(expr),
+        Expr::Value(value) => match &value.value {
+            Value::Placeholder(name) => name.strip_prefix('$')?.parse().ok(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Returns the number of the parameter that stands for an array in an expression.
+fn array_parameter(expr: &Expr) -> Option<usize> {
+    match expr {
+        Expr::AnyOp { right, .. } | Expr::AllOp { right, .. } => number_of(right),
+        Expr::Cast {
+            data_type: DataType::Array(_),
+            ..
+        } => number_of(expr),
+        _ => None,
+    }
+}
+
+/// Returns the numbers of the parameters that are arrays.
+pub(crate) fn array_parameters(tree: &impl Walk) -> Vec<usize> {
+    let mut finder = Finder(Vec::new());
+    // The finder never stops.
+    let _ = tree.walk(&mut finder);
+    finder.0
+}
+
+struct Finder(Vec<usize>);
+
+impl Visitor for Finder {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        self.0.extend(array_parameter(expr));
+        ControlFlow::Continue(())
+    }
+}
+
+/// Returns a query that compares with one element where it compares with an array that is a parameter: types
+/// can be told of it.
+pub(crate) fn with_elements(query: &Query) -> Cow<'_, Query> {
+    if array_parameters(query).is_empty() {
+        return Cow::Borrowed(query);
+    }
+    let mut query = query.clone();
+    let ControlFlow::Continue(()) = query.walk_mut(&mut Elements);
+    Cow::Owned(query)
+}
+
+struct Elements;
+
+impl VisitorMut for Elements {
+    type Break = Infallible;
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+        if let Expr::AnyOp {
+            left,
+            compare_op,
+            right,
+            ..
+        }
+        | Expr::AllOp {
+            left,
+            compare_op,
+            right,
+        } = expr
+            && number_of(right).is_some()
+        {
+            let element = match right.as_ref() {
+                Expr::Cast { expr, .. } => expr.clone(),
+                _ => right.clone(),
+            };
+            *expr = Expr::BinaryOp {
+                left: left.clone(),
+                op: compare_op.clone(),
+                right: element,
+            };
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Returns a query with the arrays among its parameters written out; fails with 22P02 on a text that is no array.
+pub(crate) fn with_arrays<'a>(query: &'a Query, params: &[ScalarValue]) -> Result<Cow<'a, Query>, SqlError> {
+    if params.is_empty() || array_parameters(query).is_empty() {
+        return Ok(Cow::Borrowed(query));
+    }
+    let mut query = query.clone();
+    match query.walk_mut(&mut Arrays { params }) {
+        ControlFlow::Continue(()) => Ok(Cow::Owned(query)),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+struct Arrays<'a> {
+    params: &'a [ScalarValue],
+}
+
+impl Arrays<'_> {
+    /// Returns the elements of a parameter; `None` if it is NULL.
+    fn elements(&self, number: usize) -> Result<Option<Vec<Expr>>, SqlError> {
+        let value = number.checked_sub(1).and_then(|at| self.params.get(at));
+        let text = match value {
+            Some(ScalarValue::Utf8(text)) => text,
+            Some(value) if value.is_null() => return Ok(None),
+            _ => {
+                let message = "op ANY/ALL (array) requires array on right side";
+                return Err(SqlError::statement("42809", message));
+            }
+        };
+        let Some(text) = text else { return Ok(None) };
+        let Some(all) = elements(text) else {
+            let message = format!("malformed array literal: \"{text}\"");
+            return Err(SqlError::statement("22P02", message));
+        };
+        let literal = |element: Option<String>| match element {
+            Some(text) => Value::SingleQuotedString(text),
+            None => Value::Null,
+        };
+        let literals = all
+            .into_iter()
+            .map(|element| Expr::Value(literal(element).into()));
+        Ok(Some(literals.collect()))
+    }
+
+    fn written_out(&self, expr: &Expr) -> Result<Option<Expr>, SqlError> {
+        let Some(number) = array_parameter(expr) else {
+            return Ok(None);
+        };
+        let Some(all) = self.elements(number)? else {
+            let mut unknown = Expr::Value(Value::Null.into());
+            cast(&mut unknown, DataType::Boolean);
+            return Ok(match expr {
+                Expr::Cast { .. } => None,
+                _ => Some(unknown),
+            });
+        };
+        Ok(Some(match expr {
+            Expr::AnyOp {
+                left,
+                compare_op: BinaryOperator::Eq,
+                ..
+            } => listed(left, all, false),
+            Expr::AllOp {
+                left,
+                compare_op: BinaryOperator::NotEq,
+                ..
+            } => listed(left, all, true),
+            Expr::AnyOp { left, compare_op, .. } => joined(left, compare_op, all, BinaryOperator::Or, false),
+            Expr::AllOp { left, compare_op, .. } => joined(left, compare_op, all, BinaryOperator::And, true),
+            Expr::Cast {
+                kind,
+                data_type,
+                array,
+                format,
+                ..
+            } => Expr::Cast {
+                kind: kind.clone(),
+                expr: Box::new(Expr::Array(Array {
+                    elem: all,
+                    named: true,
+                })),
+                data_type: data_type.clone(),
+                array: *array,
+                format: format.clone(),
+            },
+            _ => return Ok(None),
+        }))
+    }
+}
+
+fn listed(left: &Expr, list: Vec<Expr>, negated: bool) -> Expr {
+    match list.is_empty() {
+        true => Expr::Value(Value::Boolean(negated).into()),
+        false => Expr::InList {
+            expr: Box::new(left.clone()),
+            list,
+            negated,
+        },
+    }
+}
+
+/// Compares with each element, and joins what comes of it; `empty` is what there is without elements.
+fn joined(left: &Expr, op: &BinaryOperator, all: Vec<Expr>, by: BinaryOperator, empty: bool) -> Expr {
+    let compared = all.into_iter().map(|element| {
+        Expr::Nested(Box::new(Expr::BinaryOp {
+            left: Box::new(left.clone()),
+            op: op.clone(),
+            right: Box::new(element),
+        }))
+    });
+    let together = compared.reduce(|left, right| {
+        Expr::Nested(Box::new(Expr::BinaryOp {
+            left: Box::new(left),
+            op: by.clone(),
+            right: Box::new(right),
+        }))
+    });
+    together.unwrap_or(Expr::Value(Value::Boolean(empty).into()))
+}
+
+impl VisitorMut for Arrays<'_> {
+    type Break = SqlError;
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
+        match self.written_out(expr) {
+            Ok(Some(written)) => *expr = written,
+            Ok(None) => {}
+            Err(error) => return ControlFlow::Break(error),
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,145 @@
+//! Rows among those of a subquery: `(a, b) IN (SELECT x, y …)`.
+//!
+//! | stands in                  | becomes                                                                       |
+//! |----------------------------|-------------------------------------------------------------------------------|
+//! | WHERE, by AND               | `EXISTS (SELECT 1 FROM (…) AS s (x, y) WHERE s.x = a AND s.y = b)`             |
+//! | WHERE, by AND, with NOT     | `NOT EXISTS (… WHERE (s.x = a) IS NOT FALSE AND (s.y = b) IS NOT FALSE)`       |
+//! | anything else               | a CASE of whether there is one that is equal, and one of which it is not known   |
+//!
+//! And a row beside the only row of a subquery: `(a, b) < (SELECT x, y …)` is `(a, b) < (x, y)`, where x and y are
+//! fields of one value that the subquery gives, so that both are of one row. No row gives NULLs.
+//!
+//! Where a WHERE is not true it does not matter whether it is false or NULL. DataFusion compares one column only.
+
+use rukh_syntax::make::{call, derived, select};
+use rukh_syntax::sqlparser::ast::helpers::attached_token::AttachedToken;
+use rukh_syntax::sqlparser::ast::{BinaryOperator, CaseWhen, Expr, Ident, Query, SelectItem, Value};
+
+use crate::bind::names::query_width::width_of;
+use crate::bind::spelling::rewrite::row;
+use rukh_error::{HIDDEN, SqlError};
+
+/// Spells out the rows that the conjuncts of a condition look for.
+pub(crate) fn spell_out_conjuncts(condition: &mut Expr) {
+    match condition {
+        Expr::Nested(inner) => spell_out_conjuncts(inner),
+        Expr::BinaryOp {
+            left,
+            op: BinaryOperator::And,
+            right,
+        } => {
+            spell_out_conjuncts(left);
+            spell_out_conjuncts(right);
+        }
+        Expr::InSubquery {
+            expr,
+            subquery,
+            negated,
+        } => {
+            if let Some(row) = row(expr) {
+                let found = found(&row, *negated);
+                *condition = Expr::Exists {
+                    subquery: Box::new(rows_where(&row, subquery, number("1"), found)),
+                    negated: *negated,
+                };
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Returns what `row IN (subquery)` is anywhere; `None` if there is no row.
+pub(crate) fn spelled(expr: &Expr, subquery: &Query, negated: bool) -> Option<Expr> {
+    let row = row(expr)?;
+    let any = |unknown: bool| Expr::Exists {
+        subquery: Box::new(rows_where(&row, subquery, number("1"), found(&row, unknown))),
+        negated: false,
+    };
+    let boolean = |value: bool| Expr::Value(Value::Boolean(value).into());
+    let when = |condition: Expr, result: Expr| CaseWhen { condition, result };
+    let case = Expr::Case {
+        case_token: AttachedToken::empty(),
+        end_token: AttachedToken::empty(),
+        operand: None,
+        conditions: vec![
+            when(any(false), boolean(!negated)),
+            when(any(true), Expr::Value(Value::Null.into())),
+        ],
+        else_result: Some(Box::new(boolean(negated))),
+    };
+    // A comparison gives its column no name, as IN gives it none.
+    Some(Expr::Nested(Box::new(Expr::BinaryOp {
+        left: Box::new(case),
+        op: BinaryOperator::Eq,
+        right: Box::new(boolean(true)),
+    })))
+}
+
+/// Returns the columns of the only row of a subquery, as fields of one value; fails if there are not `count`
+/// columns.
+pub(crate) fn fields(query: &Query, count: usize) -> Result<Vec<Expr>, SqlError> {
+    let width = width_of(query).unwrap_or(count);
+    if width != count {
+        let problem = if width > count { "many" } else { "few" };
+        return Err(SqlError::syntax(format!("subquery has too {problem} columns")));
+    }
+    let name = |at: usize| Expr::Value(Value::SingleQuotedString(format!("f{}", at + 1)).into());
+    let value = |at: usize| Expr::CompoundIdentifier(vec![Ident::with_quote('"', relation()), column(at)]);
+    let pairs = (0..count).flat_map(|at| [name(at), value(at)]);
+    let item = SelectItem::ExprWithAlias {
+        expr: call("named_struct", pairs.collect()),
+        alias: Ident::with_quote('"', relation()),
+    };
+    let from = derived(query.clone(), &relation(), (0..count).map(column).collect());
+    let only_row = Expr::Subquery(Box::new(select(vec![item], from, None)));
+    let field = |at| call("get_field", vec![only_row.clone(), name(at)]);
+    Ok((0..count).map(field).collect())
+}
+
+fn number(digits: &str) -> Expr {
+    Expr::Value(Value::Number(digits.to_string(), false).into())
+}
+
+/// The names of the subquery and of its columns, which nobody types.
+fn column(at: usize) -> Ident {
+    Ident::with_quote('"', format!("sought{HIDDEN}{at}"))
+}
+
+fn relation() -> String {
+    format!("rows{HIDDEN}")
+}
+
+/// Returns the condition that a row is equal, or may be.
+fn found(row: &[Expr], may_be: bool) -> Expr {
+    let equal = |(at, element): (usize, &Expr)| {
+        let equal = Expr::BinaryOp {
+            left: Box::new(Expr::CompoundIdentifier(vec![
+                Ident::with_quote('"', relation()),
+                column(at),
+            ])),
+            op: BinaryOperator::Eq,
+            right: Box::new(Expr::Nested(Box::new(element.clone()))),
+        };
+        match may_be {
+            true => Expr::IsNotFalse(Box::new(Expr::Nested(Box::new(equal)))),
+            false => equal,
+        }
+    };
+    let all = row
+        .iter()
+        .enumerate()
+        .map(equal)
+        .reduce(|left, right| Expr::BinaryOp {
+            left: Box::new(left),
+            op: BinaryOperator::And,
+            right: Box::new(right),
+        });
+    all.unwrap_or_else(|| Expr::Value(Value::Boolean(true).into()))
+}
+
+/// Makes `SELECT item FROM (subquery) AS … WHERE condition`.
+fn rows_where(row: &[Expr], subquery: &Query, item: Expr, condition: Expr) -> Query {
+    let columns = (0..row.len()).map(column).collect();
+    let from = derived(subquery.clone(), &relation(), columns);
+    select(vec![SelectItem::UnnamedExpr(item)], from, Some(condition))
+}

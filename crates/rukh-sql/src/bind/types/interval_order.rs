@@ -1,0 +1,322 @@
+//! Intervals compare, sort and group as in PostgreSQL: by one number, to which a month is 30 days and a day 24 hours.
+//!
+//! Arrow compares months, then days, then time, and finds `30 days` less than `1 mon`. Here what compares intervals compares
+//! [`interval_order`] of them.
+//!
+//! | written                            | becomes, `#i` being `interval_order(i)`                         |
+//! |------------------------------------|-----------------------------------------------------------------|
+//! | `i < j`, `i IN (…)`, `i BETWEEN …`  | `#i < #j`, …                                                    |
+//! | `CASE i WHEN j …`, `nullif(i, j)`   | by `#i = #j`                                                    |
+//! | `greatest(i, j)`                    | `CASE WHEN j IS NULL OR #i >= #j THEN i ELSE j END`             |
+//! | `ORDER BY i`, in windows and calls, too | `ORDER BY #i`                                               |
+//! | `GROUP BY i`                        | `GROUP BY #i`, and `first_value(i)` where it is shown           |
+//! | `SELECT DISTINCT i`                 | `GROUP BY i`                                                    |
+//! | joins by `i = j`, set operations    | by `#i = #j`                                                    |
+//! | `ORDER BY i RANGE j PRECEDING`      | `ORDER BY #i RANGE #j PRECEDING`                                |
+//!
+//! Deliberately not here: `min` and `max`, which compare by themselves; GROUPING SETS over intervals, and DISTINCT in
+//! aggregates that show them, which are refused.
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType as ArrowType, IntervalUnit};
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::functions_aggregate::first_last::first_value_udaf;
+use datafusion::logical_expr::expr::{
+    AggregateFunction, Case, InList, InSubquery, ScalarFunction, Sort as SortKey, WindowFunction,
+};
+use datafusion::logical_expr::logical_plan::{Aggregate, Distinct, DistinctOn, Join, Projection, Subquery};
+use datafusion::logical_expr::{
+    Between, BinaryExpr, Expr, ExprSchemable, JoinConstraint, LogicalPlan, Operator, WindowFrameBound,
+    WindowFrameUnits, when,
+};
+use rukh_error::SqlError;
+use rukh_functions::forms::intervals::INTERVAL;
+use rukh_functions::functions::interval_order::{interval_order, number_of};
+
+use crate::bind::types::coercions::converted;
+
+fn is_interval(ty: &ArrowType) -> bool {
+    matches!(ty, ArrowType::Interval(_))
+}
+
+fn of_interval(expr: &Expr, schema: &DFSchema) -> bool {
+    expr.get_type(schema).is_ok_and(|ty| is_interval(&ty))
+}
+
+/// Returns the number by which an expression compares, or the expression if it is none of an interval.
+fn number(expr: Expr, schema: &DFSchema) -> Expr {
+    let ty = expr.get_type(schema);
+    ty.ok().and_then(|ty| interval_order(&expr, &ty)).unwrap_or(expr)
+}
+
+fn refused<T>(what: &str) -> DataFusionResult<T> {
+    let error = SqlError::unsupported(format!("{what} intervals is not supported"));
+    Err(DataFusionError::External(Box::new(error)))
+}
+
+/// Lets an expression compare intervals as above.
+pub(crate) fn compared(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
+    let boxed = |expr: Box<Expr>| Box::new(number(*expr, schema));
+    let changed = match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right })
+            if compares(op) && (of_interval(&left, schema) || of_interval(&right, schema)) =>
+        {
+            let (left, right) = (boxed(left), boxed(right));
+            Expr::BinaryExpr(BinaryExpr { left, op, right })
+        }
+        Expr::Between(between) if of_interval(&between.expr, schema) => Expr::Between(Between {
+            expr: boxed(between.expr),
+            negated: between.negated,
+            low: boxed(between.low),
+            high: boxed(between.high),
+        }),
+        Expr::InList(InList { expr, list, negated }) if of_interval(&expr, schema) => {
+            let list = list.into_iter().map(|element| number(element, schema)).collect();
+            let expr = boxed(expr);
+            Expr::InList(InList { expr, list, negated })
+        }
+        Expr::InSubquery(InSubquery {
+            expr,
+            subquery,
+            negated,
+        }) if of_interval(&expr, schema) => Expr::InSubquery(InSubquery {
+            expr: boxed(expr),
+            subquery: numbers_of(subquery)?,
+            negated,
+        }),
+        Expr::Case(Case {
+            expr: Some(operand),
+            when_then_expr,
+            else_expr,
+        }) if of_interval(&operand, schema) => Expr::Case(Case {
+            expr: Some(boxed(operand)),
+            when_then_expr: when_then_expr
+                .into_iter()
+                .map(|(value, then)| (boxed(value), then))
+                .collect(),
+            else_expr,
+        }),
+        Expr::ScalarFunction(call)
+            if matches!(call.func.name(), "nullif" | "greatest" | "least")
+                && call.args.iter().any(|arg| of_interval(arg, schema)) =>
+        {
+            chosen(call, schema)?
+        }
+        Expr::WindowFunction(function) => return in_window(function, schema),
+        Expr::AggregateFunction(call) => return in_aggregate(call, schema),
+        other => return Ok(Transformed::no(other)),
+    };
+    Ok(Transformed::yes(changed))
+}
+
+/// Whether an operator compares two values.
+pub(crate) fn compares(op: Operator) -> bool {
+    use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
+    matches!(
+        op,
+        Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom
+    )
+}
+
+/// Returns a subquery of intervals as one of their numbers.
+fn numbers_of(subquery: Subquery) -> DataFusionResult<Subquery> {
+    let schema = subquery.subquery.schema().clone();
+    let columns = schema.columns().into_iter();
+    let numbers = columns.map(|column| {
+        let name = column.name.clone();
+        number(Expr::Column(column), &schema).alias(name)
+    });
+    let plan = Projection::try_new(numbers.collect(), subquery.subquery.clone())?;
+    Ok(subquery.with_plan(Arc::new(LogicalPlan::Projection(plan))))
+}
+
+/// Spells out `nullif`, `greatest` and `least`.
+fn chosen(call: ScalarFunction, schema: &DFSchema) -> DataFusionResult<Expr> {
+    /// Each further value doubles the expression.
+    const VALUES_MAX: usize = 8;
+    if call.args.len() > VALUES_MAX {
+        return refused(&format!("{} of more than {VALUES_MAX}", call.func.name()));
+    }
+    let as_number = |expr: &Expr| number(expr.clone(), schema);
+    let interval = |value| converted(value, &INTERVAL, schema);
+    let values: Vec<Expr> = call
+        .args
+        .into_iter()
+        .map(interval)
+        .collect::<DataFusionResult<_>>()?;
+    let mut values = values.into_iter();
+    let Some(mut result) = values.next() else {
+        return refused(call.func.name());
+    };
+    for value in values {
+        let (one, other) = (as_number(&result), as_number(&value));
+        result = match call.func.name() {
+            "nullif" => {
+                let null = Expr::Literal(ScalarValue::IntervalMonthDayNano(None), None);
+                when(one.eq(other), null).otherwise(result)?
+            }
+            "greatest" => when(value.clone().is_null().or(one.gt_eq(other)), result).otherwise(value)?,
+            _ => when(value.clone().is_null().or(one.lt_eq(other)), result).otherwise(value)?,
+        };
+    }
+    Ok(result)
+}
+
+/// Returns sort keys by numbers, and whether any is one of an interval.
+fn ordered(keys: Vec<SortKey>, schema: &DFSchema) -> (Vec<SortKey>, bool) {
+    let is_changed = keys.iter().any(|key| of_interval(&key.expr, schema));
+    let key = |key: SortKey| SortKey {
+        expr: number(key.expr, schema),
+        ..key
+    };
+    (keys.into_iter().map(key).collect(), is_changed)
+}
+
+fn in_window(mut function: Box<WindowFunction>, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
+    let params = &mut function.params;
+    let is_concerned = params.partition_by.iter().any(|expr| of_interval(expr, schema))
+        || params.order_by.iter().any(|key| of_interval(&key.expr, schema));
+    if !is_concerned {
+        return Ok(Transformed::no(Expr::WindowFunction(function)));
+    }
+    let partitions = std::mem::take(&mut params.partition_by).into_iter();
+    params.partition_by = partitions.map(|expr| number(expr, schema)).collect();
+    let (order, is_changed) = ordered(std::mem::take(&mut params.order_by), schema);
+    params.order_by = order;
+    let frame = &mut params.window_frame;
+    if is_changed && frame.units == WindowFrameUnits::Range {
+        offset_by_number(&mut frame.start_bound)?;
+        offset_by_number(&mut frame.end_bound)?;
+    }
+    Ok(Transformed::yes(Expr::WindowFunction(function)))
+}
+
+/// Makes a number of the offset of a RANGE frame, as of what it is added to.
+fn offset_by_number(bound: &mut WindowFrameBound) -> DataFusionResult<()> {
+    let (WindowFrameBound::Preceding(by) | WindowFrameBound::Following(by)) = bound else {
+        return Ok(());
+    };
+    if !by.is_null() {
+        let interval = by.cast_to(&ArrowType::Interval(IntervalUnit::MonthDayNano))?;
+        if let ScalarValue::IntervalMonthDayNano(Some(interval)) = interval {
+            *by = number_of(interval);
+        }
+    }
+    Ok(())
+}
+
+fn in_aggregate(mut call: AggregateFunction, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
+    let (order, mut is_changed) = ordered(std::mem::take(&mut call.params.order_by), schema);
+    call.params.order_by = order;
+    if call.params.distinct && call.params.args.iter().any(|arg| of_interval(arg, schema)) {
+        match call.func.name() {
+            "count" => {
+                let args = std::mem::take(&mut call.params.args).into_iter();
+                call.params.args = args.map(|arg| number(arg, schema)).collect();
+                is_changed = true;
+            }
+            "min" | "max" => {}
+            name => return refused(&format!("{name}(DISTINCT …) of")),
+        }
+    }
+    Ok(Transformed::new_transformed(
+        Expr::AggregateFunction(call),
+        is_changed,
+    ))
+}
+
+/// Lets a node sort, group and join by the numbers of intervals.
+pub(crate) fn of_node(node: LogicalPlan) -> DataFusionResult<Transformed<LogicalPlan>> {
+    let has_intervals = |plan: &LogicalPlan| {
+        let mut fields = plan.schema().fields().iter();
+        fields.any(|field| is_interval(field.data_type()))
+    };
+    match node {
+        LogicalPlan::Sort(mut sort) => {
+            let (expr, is_changed) = ordered(sort.expr, sort.input.schema());
+            sort.expr = expr;
+            Ok(Transformed::new_transformed(LogicalPlan::Sort(sort), is_changed))
+        }
+        LogicalPlan::Aggregate(aggregate) => grouped(aggregate),
+        LogicalPlan::Distinct(Distinct::All(input)) if has_intervals(&input) => {
+            let columns = input.schema().columns().into_iter().map(Expr::Column);
+            grouped(Aggregate::try_new(input.clone(), columns.collect(), Vec::new())?)
+        }
+        LogicalPlan::Distinct(Distinct::On(distinct)) => first_of_each(distinct),
+        LogicalPlan::Join(join) => joined(join),
+        other => Ok(Transformed::no(other)),
+    }
+}
+
+fn grouped(aggregate: Aggregate) -> DataFusionResult<Transformed<LogicalPlan>> {
+    let schema = aggregate.input.schema().clone();
+    let is_of_interval = |expr: &Expr| match expr {
+        Expr::GroupingSet(_) => false,
+        other => of_interval(other, &schema),
+    };
+    if let [Expr::GroupingSet(sets)] = aggregate.group_expr.as_slice()
+        && sets.distinct_expr().iter().any(|expr| of_interval(expr, &schema))
+    {
+        return refused("GROUPING SETS over");
+    }
+    if !aggregate.group_expr.iter().any(is_of_interval) {
+        return Ok(Transformed::no(LogicalPlan::Aggregate(aggregate)));
+    }
+    let shown = aggregate.schema.clone();
+    let mut calls = aggregate.aggr_expr;
+    let (groups, count) = (aggregate.group_expr.len(), calls.len());
+    let mut keys = Vec::with_capacity(groups);
+    // Where each shown column is found among those of the new aggregate.
+    let mut places = Vec::with_capacity(groups + count);
+    for (at, expr) in aggregate.group_expr.into_iter().enumerate() {
+        if !is_of_interval(&expr) {
+            keys.push(expr);
+            places.push(at);
+            continue;
+        }
+        places.push(groups + calls.len());
+        let first = first_value_udaf().call(vec![expr.clone()]);
+        calls.push(first.alias(format!("first{}{at}", rukh_error::HIDDEN)));
+        keys.push(number(expr, &schema));
+    }
+    places.extend(groups..groups + count);
+    let aggregate = LogicalPlan::Aggregate(Aggregate::try_new(aggregate.input, keys, calls)?);
+    let columns = aggregate.schema().columns();
+    let shown = shown.iter().zip(places).map(|((relation, field), place)| {
+        let column = columns[place].clone();
+        match column.relation.as_ref() == relation && column.name == *field.name() {
+            true => Expr::Column(column),
+            false => Expr::Column(column).alias_qualified(relation.cloned(), field.name()),
+        }
+    });
+    let projection = Projection::try_new(shown.collect(), Arc::new(aggregate))?;
+    Ok(Transformed::yes(LogicalPlan::Projection(projection)))
+}
+
+fn first_of_each(distinct: DistinctOn) -> DataFusionResult<Transformed<LogicalPlan>> {
+    let schema = distinct.input.schema().clone();
+    if !distinct.on_expr.iter().any(|expr| of_interval(expr, &schema)) {
+        return Ok(Transformed::no(LogicalPlan::Distinct(Distinct::On(distinct))));
+    }
+    let on = distinct.on_expr.into_iter().map(|expr| number(expr, &schema));
+    let order = distinct.sort_expr.map(|keys| ordered(keys, &schema).0);
+    let distinct = DistinctOn::try_new(on.collect(), distinct.select_expr, order, distinct.input)?;
+    Ok(Transformed::yes(LogicalPlan::Distinct(Distinct::On(distinct))))
+}
+
+fn joined(join: Join) -> DataFusionResult<Transformed<LogicalPlan>> {
+    let (left, right) = (join.left.schema().clone(), join.right.schema().clone());
+    if !join.on.iter().any(|(one, _)| of_interval(one, &left)) {
+        return Ok(Transformed::no(LogicalPlan::Join(join)));
+    }
+    let pairs = join.on.into_iter();
+    let on = pairs.map(|(one, other)| (number(one, &left), number(other, &right)));
+    Ok(Transformed::yes(LogicalPlan::Join(Join {
+        on: on.collect(),
+        join_constraint: JoinConstraint::On,
+        ..join
+    })))
+}

@@ -1,0 +1,84 @@
+//! Who runs the statements of a session, as its functions see it.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::exec::session_settings::settings::SharedSettings;
+use rukh_error::SqlError;
+
+/// The name of the user where none was given.
+const USER: &str = "rukh";
+
+/// A setting that a statement asks for: name, value, and whether for the transaction only.
+type Asked = (String, String, bool);
+
+/// Who runs the statements of a session.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    user: Arc<str>,
+    pid: i32,
+    /// What `set_config` was called with: set before the next statement.
+    asked: Arc<Mutex<Vec<Asked>>>,
+}
+
+/// Who runs a statement, and the settings that it began with.
+#[derive(Clone, Debug)]
+pub(crate) struct Client {
+    /// The name of the user.
+    pub(crate) user: Arc<str>,
+    /// The number of the connection.
+    pub(crate) pid: i32,
+    /// The settings.
+    pub(crate) settings: SharedSettings,
+    asked: Arc<Mutex<Vec<Asked>>>,
+}
+
+impl Default for Identity {
+    fn default() -> Self {
+        Identity::new(USER, i32::try_from(std::process::id()).unwrap_or(0))
+    }
+}
+
+impl Identity {
+    /// Makes the identity of a connection.
+    pub(crate) fn new(user: &str, pid: i32) -> Self {
+        Identity {
+            user: user.into(),
+            pid,
+            asked: Arc::default(),
+        }
+    }
+
+    /// Returns the name of the user.
+    pub(crate) fn user(&self) -> &str {
+        &self.user
+    }
+
+    /// Returns who runs a statement that begins with these settings.
+    pub(crate) fn with(&self, settings: &SharedSettings) -> Client {
+        Client {
+            user: self.user.clone(),
+            pid: self.pid,
+            settings: settings.clone(),
+            asked: self.asked.clone(),
+        }
+    }
+
+    /// Returns the settings that the last statement asked for, once.
+    pub(crate) fn take_asked(&self) -> Vec<Asked> {
+        std::mem::take(&mut self.asked.lock())
+    }
+}
+
+impl Client {
+    /// Asks for a setting from the next statement on; returns its value as it will be shown.
+    pub(crate) fn set(&self, name: &str, value: &str, local: bool) -> Result<String, SqlError> {
+        let mut wanted = (*self.settings).clone();
+        wanted.set(name, value)?;
+        self.asked
+            .lock()
+            .push((name.to_string(), value.to_string(), local));
+        wanted.value(name)
+    }
+}

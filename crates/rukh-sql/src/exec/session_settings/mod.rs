@@ -1,0 +1,11 @@
+//! Settings of a session, and what else it says of how statements run.
+
+pub(crate) mod client;
+pub(crate) mod client_settings;
+pub(crate) mod durations;
+pub(crate) mod notice;
+pub(crate) mod progress;
+pub(crate) mod query_memory;
+pub(crate) mod search_path;
+pub(crate) mod settings;
+pub(crate) mod transaction_time;

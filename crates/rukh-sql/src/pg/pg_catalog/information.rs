@@ -1,0 +1,262 @@
+//! Tables of `information_schema` that tell of rights and constraints, and those that never have rows.
+//!
+//! They are made as those of `pg_catalog` are. What clients ask for most is in `information_schema` itself.
+
+use std::sync::Arc;
+
+use datafusion::catalog::TableProvider;
+use datafusion::datasource::MemTable;
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use rukh_catalog::{GrantTarget, Rights, RoleId};
+
+use super::lookup;
+use super::source::{DATABASE, Maker, Source};
+use super::table::{self, Cell, row};
+use super::texts::{Constraint, constraints};
+use crate::exec::context::StatementContext;
+
+/// A table of `information_schema`.
+struct Definition {
+    name: &'static str,
+    columns: &'static str,
+    /// Makes the rows; `None` if there never are any.
+    rows: Option<Maker>,
+}
+
+const fn with(name: &'static str, columns: &'static str, rows: Maker) -> Definition {
+    Definition {
+        name,
+        columns,
+        rows: Some(rows),
+    }
+}
+
+const fn empty(name: &'static str, columns: &'static str) -> Definition {
+    Definition {
+        name,
+        columns,
+        rows: None,
+    }
+}
+
+const PRIVILEGES: &str = "grantor name, grantee name, table_catalog name, table_schema name, table_name name, \
+    privilege_type text, is_grantable text, with_hierarchy text";
+
+const TABLES: &[Definition] = &[
+    with(
+        "applicable_roles",
+        "grantee name, role_name name, is_grantable text",
+        |_| Vec::new(),
+    ),
+    with(
+        "character_sets",
+        "character_set_catalog name, character_set_schema name, character_set_name name, \
+         character_repertoire name, form_of_use name, default_collate_catalog name, \
+         default_collate_schema name, default_collate_name name",
+        |_| {
+            vec![row![
+                Cell::Null,
+                Cell::Null,
+                "UTF8",
+                "UCS",
+                "UTF8",
+                DATABASE,
+                "pg_catalog",
+                "C"
+            ]]
+        },
+    ),
+    with(
+        "check_constraints",
+        "constraint_catalog name, constraint_schema name, constraint_name name, check_clause text",
+        |source| {
+            let row = |constraint: Constraint<'_>| {
+                let check = constraint.check?;
+                Some(row![DATABASE, &constraint.table.schema, constraint.name, check])
+            };
+            all_constraints(source, row)
+        },
+    ),
+    with(
+        "constraint_column_usage",
+        "table_catalog name, table_schema name, table_name name, column_name name, constraint_catalog name, \
+         constraint_schema name, constraint_name name",
+        |source| {
+            let rows = |constraint: Constraint<'_>| {
+                let table = constraint.table;
+                let columns = constraint.columns.iter().filter_map(|place| {
+                    let column = table.columns.get(usize::try_from(place - 1).ok()?)?;
+                    Some(row![
+                        DATABASE,
+                        &table.schema,
+                        &table.name,
+                        &column.name,
+                        DATABASE,
+                        &table.schema,
+                        &constraint.name
+                    ])
+                });
+                Some(columns.collect::<Vec<_>>())
+            };
+            all_constraints(source, rows).into_iter().flatten().collect()
+        },
+    ),
+    with(
+        "constraint_table_usage",
+        "table_catalog name, table_schema name, table_name name, constraint_catalog name, \
+         constraint_schema name, constraint_name name",
+        |source| {
+            let row = |constraint: Constraint<'_>| {
+                let table = constraint.table;
+                let (schema, name) = (&table.schema, &table.name);
+                Some(row![DATABASE, schema, name, DATABASE, schema, constraint.name])
+            };
+            all_constraints(source, row)
+        },
+    ),
+    with("enabled_roles", "role_name name", |source| {
+        lookup::roles(source)
+            .into_iter()
+            .filter(|role| role.name == source.user())
+            .map(|role| row![role.name])
+            .collect()
+    }),
+    with("information_schema_catalog_name", "catalog_name name", |_| {
+        vec![row![DATABASE]]
+    }),
+    with("role_table_grants", PRIVILEGES, privileges),
+    with("table_privileges", PRIVILEGES, privileges),
+    empty(
+        "column_domain_usage",
+        "domain_catalog name, domain_schema name, domain_name name, table_catalog name, table_schema name, \
+         table_name name, column_name name",
+    ),
+    empty(
+        "column_udt_usage",
+        "udt_catalog name, udt_schema name, udt_name name, table_catalog name, table_schema name, \
+         table_name name, column_name name",
+    ),
+    empty(
+        "domain_constraints",
+        "constraint_catalog name, constraint_schema name, constraint_name name, domain_catalog name, \
+         domain_schema name, domain_name name, is_deferrable text, initially_deferred text",
+    ),
+    empty(
+        "domains",
+        "domain_catalog name, domain_schema name, domain_name name, data_type text, \
+         character_maximum_length int4, numeric_precision int4, numeric_scale int4, domain_default text, \
+         udt_catalog name, udt_schema name, udt_name name, dtd_identifier name",
+    ),
+    empty(
+        "element_types",
+        "object_catalog name, object_schema name, object_name name, object_type text, \
+         collection_type_identifier name, data_type text, udt_catalog name, udt_schema name, udt_name name, \
+         dtd_identifier name",
+    ),
+    empty(
+        "foreign_tables",
+        "foreign_table_catalog name, foreign_table_schema name, foreign_table_name name, \
+         foreign_server_catalog name, foreign_server_name name",
+    ),
+    empty(
+        "parameters",
+        "specific_catalog name, specific_schema name, specific_name name, ordinal_position int4, \
+         parameter_mode text, is_result text, parameter_name name, data_type text, udt_catalog name, \
+         udt_schema name, udt_name name, dtd_identifier name, parameter_default text",
+    ),
+    empty(
+        "referential_constraints",
+        "constraint_catalog name, constraint_schema name, constraint_name name, \
+         unique_constraint_catalog name, unique_constraint_schema name, unique_constraint_name name, \
+         match_option text, update_rule text, delete_rule text",
+    ),
+    empty(
+        "routines",
+        "specific_catalog name, specific_schema name, specific_name name, routine_catalog name, \
+         routine_schema name, routine_name name, routine_type text, data_type text, type_udt_name name, \
+         routine_body text, routine_definition text, external_language text, is_deterministic text",
+    ),
+    empty(
+        "triggers",
+        "trigger_catalog name, trigger_schema name, trigger_name name, event_manipulation text, \
+         event_object_catalog name, event_object_schema name, event_object_table name, action_order int4, \
+         action_condition text, action_statement text, action_orientation text, action_timing text",
+    ),
+    empty(
+        "user_defined_types",
+        "user_defined_type_catalog name, user_defined_type_schema name, user_defined_type_name name, \
+         user_defined_type_category text, is_instantiable text, is_final text",
+    ),
+];
+
+/// Returns the names of these tables.
+pub(crate) fn information_names() -> impl Iterator<Item = &'static str> {
+    TABLES.iter().map(|definition| definition.name)
+}
+
+/// Makes one of these tables; `None` if it is none of them.
+pub(crate) fn information_table(
+    name: &str,
+    context: &StatementContext,
+) -> DataFusionResult<Option<Arc<dyn TableProvider>>> {
+    let Some(definition) = TABLES.iter().find(|definition| definition.name == name) else {
+        return Ok(None);
+    };
+    let columns = table::columns(definition.columns);
+    let rows = definition.rows.map(|rows| rows(&Source { context }));
+    let rows = table::batch(&columns, &rows.unwrap_or_default());
+    let rows = rows.map_err(|error| DataFusionError::External(Box::new(error)))?;
+    let table = MemTable::try_new(rows.schema(), vec![vec![rows]])?;
+    Ok(Some(Arc::new(table)))
+}
+
+fn all_constraints<T>(source: &Source<'_>, row: impl Fn(Constraint<'_>) -> Option<T>) -> Vec<T> {
+    let tables = source.catalog().tables();
+    tables
+        .flat_map(|table| {
+            constraints(table)
+                .into_iter()
+                .filter_map(&row)
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// Tells who may do what with tables and views: their owners all, others what was granted.
+fn privileges(source: &Source<'_>) -> Vec<Vec<Cell>> {
+    const KINDS: [(Rights, &str); 5] = [
+        (Rights::INSERT, "INSERT"),
+        (Rights::SELECT, "SELECT"),
+        (Rights::UPDATE, "UPDATE"),
+        (Rights::DELETE, "DELETE"),
+        (Rights::TRUNCATE, "TRUNCATE"),
+    ];
+    let catalog = source.catalog();
+    let tables = catalog.tables();
+    let tables = tables.map(|table| (table.id.0, &table.schema, &table.name));
+    let views = catalog.views().map(|view| (view.id.0, &view.schema, &view.name));
+    let mut rows = Vec::new();
+    for (object, schema, name) in tables.chain(views) {
+        let owner = lookup::owner_name(source, object);
+        let mut add = |grantee: &str, kind: &str, grantable: &str| {
+            let reads = if kind == "SELECT" { "YES" } else { "NO" };
+            rows.push(row![
+                &owner, grantee, DATABASE, schema, name, kind, grantable, reads
+            ]);
+        };
+        KINDS.iter().for_each(|(_, kind)| add(&owner, kind, "YES"));
+        for role in catalog.role(RoleId::PUBLIC).into_iter().chain(catalog.roles()) {
+            let granted = role.granted(&GrantTarget::Object(object));
+            let grantee = if role.id == RoleId::PUBLIC {
+                "PUBLIC"
+            } else {
+                &role.name
+            };
+            let kinds = KINDS.iter().filter(|(right, _)| granted.contain(*right));
+            if grantee != owner {
+                kinds.for_each(|(_, kind)| add(grantee, kind, "NO"));
+            }
+        }
+    }
+    rows
+}

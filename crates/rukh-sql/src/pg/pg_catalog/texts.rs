@@ -1,0 +1,133 @@
+//! Definitions as SQL: what `pg_get_indexdef` and its kin give.
+
+use rukh_catalog::{Index, KeyElement, KeyExpr, Table};
+use rukh_keys::SortOrder;
+
+use crate::bind::spelling::definition_text::{element_list, index_sql};
+use rukh_syntax::quoted;
+
+use super::relations::{Relation, is_constraint, primary_key_name};
+use crate::bind::system::oids;
+
+/// Returns `CREATE INDEX …` of an index, with the name of its method as PostgreSQL writes it.
+pub(crate) fn index_definition(relation: &Relation<'_>) -> Option<String> {
+    match relation {
+        Relation::PrimaryKey(table) => Some(format!(
+            "CREATE UNIQUE INDEX {} ON {}.{} USING btree ({})",
+            quoted(&primary_key_name(table)),
+            quoted(&table.schema),
+            quoted(&table.name),
+            element_list(table, &table.primary_key)
+        )),
+        Relation::Index(table, index) => {
+            let sql = index_sql(table, index);
+            let sql = sql.trim_end_matches(';');
+            let full = format!("{}.{}", quoted(&table.schema), quoted(&table.name));
+            let method = if index.is_columnar() { "columnar" } else { "btree" };
+            let (head, rest) = sql.split_once(" ON ")?;
+            let keys = rest.find(" (")?;
+            Some(format!("{head} ON {full} USING {method}{}", &rest[keys..]))
+        }
+        _ => None,
+    }
+}
+
+/// Returns one column of an index, counted from 1.
+pub(crate) fn index_column(relation: &Relation<'_>, at: usize) -> Option<String> {
+    let (table, elements, include): (_, &[KeyElement], &[_]) = match relation {
+        Relation::PrimaryKey(table) => (table, &table.primary_key, &[]),
+        Relation::Index(table, index) => (table, &index.elements, &index.include),
+        _ => return None,
+    };
+    let at = at.checked_sub(1)?;
+    match elements.get(at) {
+        Some(element) => {
+            let plain = KeyElement {
+                order: SortOrder::Asc,
+                ..element.clone()
+            };
+            Some(element_list(table, &[plain]))
+        }
+        None => {
+            let id = include.get(at - elements.len())?;
+            Some(quoted(table.column_name(*id)))
+        }
+    }
+}
+
+/// A constraint of a table.
+pub(crate) struct Constraint<'a> {
+    pub(crate) oid: i64,
+    pub(crate) name: String,
+    pub(crate) table: &'a Table,
+    /// The letter of `contype`.
+    pub(crate) kind: &'static str,
+    /// The number of the index that keeps it, or 0.
+    pub(crate) index: i64,
+    /// Places of its columns, counted from 1.
+    pub(crate) columns: Vec<i64>,
+    pub(crate) definition: String,
+    /// The condition of a CHECK.
+    pub(crate) check: Option<&'a str>,
+}
+
+/// Returns the constraints of a table.
+pub(crate) fn constraints(table: &Table) -> Vec<Constraint<'_>> {
+    let primary = Constraint {
+        oid: oids::constraint(table.id.0),
+        name: primary_key_name(table),
+        table,
+        kind: "p",
+        index: oids::primary_key(table.id),
+        columns: places(table, &table.primary_key),
+        definition: format!("PRIMARY KEY ({})", element_list(table, &table.primary_key)),
+        check: None,
+    };
+    let unique = table.indexes.iter().filter(|index| is_constraint(index));
+    let unique = unique.map(|index: &Index| {
+        let include: Vec<String> = index
+            .include
+            .iter()
+            .map(|id| quoted(table.column_name(*id)))
+            .collect();
+        let include = match include.is_empty() {
+            true => String::new(),
+            false => format!(" INCLUDE ({})", include.join(", ")),
+        };
+        Constraint {
+            oid: oids::constraint(index.id.0),
+            name: index.name.clone(),
+            table,
+            kind: "u",
+            index: oids::object(index.id.0),
+            columns: places(table, &index.elements),
+            definition: format!("UNIQUE ({}){include}", element_list(table, &index.elements)),
+            check: None,
+        }
+    });
+    let checks = table.checks.iter().enumerate().map(|(at, check)| Constraint {
+        oid: oids::check(table, at),
+        name: check.name.clone(),
+        table,
+        kind: "c",
+        index: 0,
+        columns: check.columns.iter().map(|id| place(table, *id)).collect(),
+        definition: format!("CHECK (({}))", check.sql),
+        check: Some(&check.sql),
+    });
+    std::iter::once(primary).chain(unique).chain(checks).collect()
+}
+
+/// Returns the places of the columns of a key, counted from 1; 0 stands for an expression.
+pub(crate) fn places(table: &Table, elements: &[KeyElement]) -> Vec<i64> {
+    let of_element = |element: &KeyElement| match &element.expr {
+        KeyExpr::Column(id) => place(table, *id),
+        _ => 0,
+    };
+    elements.iter().map(of_element).collect()
+}
+
+/// Returns the place of a column, counted from 1.
+pub(crate) fn place(table: &Table, id: rukh_catalog::ColumnId) -> i64 {
+    table.position(id).map_or(0, |at| at as i64 + 1)
+}

@@ -1,0 +1,301 @@
+//! Types as clients read of them: their numbers, modifiers and names.
+
+use rukh_keys::DataType;
+
+use super::table::{Cell, row};
+
+/// A type: number, name, SQL name, length, category, kind, element, array.
+struct Type {
+    oid: i64,
+    name: &'static str,
+    sql: &'static str,
+    length: i64,
+    category: &'static str,
+    array: i64,
+}
+
+const fn ty(
+    oid: i64,
+    name: &'static str,
+    sql: &'static str,
+    length: i64,
+    category: &'static str,
+    array: i64,
+) -> Type {
+    Type {
+        oid,
+        name,
+        sql,
+        length,
+        category,
+        array,
+    }
+}
+
+const TYPES: &[Type] = &[
+    ty(16, "bool", "boolean", 1, "B", 1000),
+    ty(17, "bytea", "bytea", -1, "U", 1001),
+    ty(18, "char", "\"char\"", 1, "Z", 1002),
+    ty(19, "name", "name", 64, "S", 1003),
+    ty(20, "int8", "bigint", 8, "N", 1016),
+    ty(21, "int2", "smallint", 2, "N", 1005),
+    ty(22, "int2vector", "int2vector", -1, "A", 1006),
+    ty(23, "int4", "integer", 4, "N", 1007),
+    ty(24, "regproc", "regproc", 4, "N", 1008),
+    ty(25, "text", "text", -1, "S", 1009),
+    ty(26, "oid", "oid", 4, "N", 1028),
+    ty(30, "oidvector", "oidvector", -1, "A", 1013),
+    ty(700, "float4", "real", 4, "N", 1021),
+    ty(701, "float8", "double precision", 8, "N", 1022),
+    ty(705, "unknown", "unknown", -2, "X", 0),
+    ty(1042, "bpchar", "character", -1, "S", 1014),
+    ty(1043, "varchar", "character varying", -1, "S", 1015),
+    ty(1082, "date", "date", 4, "D", 1182),
+    ty(1083, "time", "time without time zone", 8, "D", 1183),
+    ty(1114, "timestamp", "timestamp without time zone", 8, "D", 1115),
+    ty(1184, "timestamptz", "timestamp with time zone", 8, "D", 1185),
+    ty(1186, "interval", "interval", 16, "T", 1187),
+    ty(1700, "numeric", "numeric", -1, "N", 1231),
+    ty(2205, "regclass", "regclass", 4, "N", 2210),
+    ty(2206, "regtype", "regtype", 4, "N", 2211),
+    ty(2249, "record", "record", -1, "P", 2287),
+    ty(2275, "cstring", "cstring", -2, "P", 1263),
+    ty(2276, "any", "\"any\"", 4, "P", 0),
+    ty(2277, "anyarray", "anyarray", -1, "P", 0),
+    ty(2279, "trigger", "trigger", 4, "P", 0),
+    ty(2281, "internal", "internal", 8, "P", 0),
+    ty(2283, "anyelement", "anyelement", 4, "P", 0),
+    ty(2278, "void", "void", 4, "P", 0),
+    ty(3838, "event_trigger", "event_trigger", 4, "P", 0),
+    ty(2776, "anynonarray", "anynonarray", 4, "P", 0),
+    ty(5077, "anycompatible", "anycompatible", 4, "P", 0),
+    ty(5078, "anycompatiblearray", "anycompatiblearray", -1, "P", 0),
+    ty(2950, "uuid", "uuid", 16, "U", 2951),
+];
+
+/// Returns the number of the type of arrays of a type; 0 if there are none.
+pub(super) fn array_of(oid: i64) -> i64 {
+    TYPES.iter().find(|ty| ty.oid == oid).map_or(0, |ty| ty.array)
+}
+
+/// Returns the number of the type of a column.
+pub(crate) fn oid_of(ty: &DataType) -> i64 {
+    match ty {
+        DataType::Boolean => 16,
+        DataType::TinyInt | DataType::SmallInt => 21,
+        DataType::Integer => 23,
+        DataType::BigInt => 20,
+        DataType::Real => 700,
+        DataType::Double => 701,
+        DataType::Decimal { .. } | DataType::Numeric { .. } => 1700,
+        DataType::Date => 1082,
+        DataType::Time { .. } => 1083,
+        DataType::Timestamp { .. } => 1114,
+        DataType::TimestampTz { .. } => 1184,
+        DataType::Uuid => 2950,
+        DataType::Char(_) => 1042,
+        DataType::Varchar(None) => 25,
+        DataType::Varchar(Some(_)) => 1043,
+        DataType::Binary(_) | DataType::Varbinary(_) => 17,
+    }
+}
+
+/// Returns the name of the type of a column, as `pg_type` has it.
+pub(crate) fn type_name(ty: &DataType) -> &'static str {
+    let oid = oid_of(ty);
+    let found = TYPES.iter().find(|known| known.oid == oid);
+    found.map_or("unknown", |known| known.name)
+}
+
+/// Returns length or precision as PostgreSQL packs it, or -1 for none.
+pub(crate) fn modifier_of(ty: &DataType) -> i64 {
+    match ty {
+        ty if *ty == DataType::NUMERIC => -1,
+        DataType::Decimal { precision, scale } | DataType::Numeric { precision, scale } => {
+            (i64::from(*precision) << 16 | i64::from(*scale)) + 4
+        }
+        DataType::Char(length) | DataType::Varchar(Some(length)) => i64::from(*length) + 4,
+        DataType::Time { precision }
+        | DataType::Timestamp { precision }
+        | DataType::TimestampTz { precision }
+            if *precision < 6 =>
+        {
+            i64::from(*precision)
+        }
+        _ => -1,
+    }
+}
+
+/// Returns the length of values, or -1 where it varies.
+pub(crate) fn length_of(oid: i64) -> i64 {
+    let found = TYPES.iter().find(|ty| ty.oid == oid);
+    found.map_or(-1, |ty| ty.length)
+}
+
+/// Returns the name of a type as SQL writes it, with its modifier: `numeric(10,2)`.
+pub(crate) fn sql_name(oid: i64, modifier: Option<i64>) -> Option<String> {
+    if let Some(of) = TYPES.iter().find(|ty| ty.array == oid && oid != 0) {
+        return Some(format!("{}[]", sql_name(of.oid, modifier)?));
+    }
+    let ty = TYPES.iter().find(|ty| ty.oid == oid)?;
+    let Some(modifier) = modifier.filter(|modifier| *modifier >= 0) else {
+        return Some(
+            if ty.oid == 1042 && modifier.is_some() {
+                "bpchar"
+            } else {
+                ty.sql
+            }
+            .to_string(),
+        );
+    };
+    Some(match ty.oid {
+        1042 | 1043 => format!("{}({})", ty.sql, modifier - 4),
+        1700 => {
+            let packed = modifier - 4;
+            format!("numeric({},{})", packed >> 16, packed & 0xffff)
+        }
+        1083 | 1114 | 1184 => {
+            let (head, tail) = ty.sql.split_once(' ').unwrap_or((ty.sql, ""));
+            format!("{head}({modifier}) {tail}")
+        }
+        _ => ty.sql.to_string(),
+    })
+}
+
+/// Returns the number of a type by a name of it.
+pub(crate) fn oid_named(name: &str) -> Option<i64> {
+    let name = name.trim().to_ascii_lowercase();
+    let name = name.strip_prefix("pg_catalog.").unwrap_or(&name);
+    if let Some(of) = name.strip_suffix("[]") {
+        let element = oid_named(of)?;
+        return TYPES.iter().find(|ty| ty.oid == element).map(|ty| ty.array);
+    }
+    let name = match name.split_once('(') {
+        Some((head, _)) => head.trim(),
+        None => name,
+    };
+    let name = match name {
+        "int" => "int4",
+        "decimal" => "numeric",
+        "float" => "float8",
+        "char" => "character",
+        "time" => "time without time zone",
+        "timestamp" => "timestamp without time zone",
+        other => other,
+    };
+    if let Some(of) = name.strip_prefix('_') {
+        return TYPES.iter().find(|ty| ty.name == of).map(|ty| ty.array);
+    }
+    let found = TYPES.iter().find(|ty| ty.name == name || ty.sql == name);
+    found.map(|ty| ty.oid)
+}
+
+/// The number of the function that reads arrays.
+const ARRAY_IN: i64 = 750;
+
+/// Returns the number of a function that reads values of types.
+pub(crate) fn input_function(name: &str) -> Option<i64> {
+    let name = name.strip_prefix("pg_catalog.").unwrap_or(name);
+    (name == "array_in").then_some(ARRAY_IN)
+}
+
+/// Returns the collation of a type's values; 0 for those that have none.
+pub(crate) fn collation_of(oid: i64) -> i64 {
+    match oid {
+        19 => 950,
+        25 | 1042 | 1043 => 100,
+        _ => 0,
+    }
+}
+
+/// The rows of `pg_type`.
+pub(super) fn pg_type() -> Vec<Vec<Cell>> {
+    let own = TYPES.iter().map(|ty| type_row(ty, false));
+    let arrays = TYPES
+        .iter()
+        .filter(|ty| ty.array != 0)
+        .map(|ty| type_row(ty, true));
+    own.chain(arrays).collect()
+}
+
+fn type_row(ty: &Type, array: bool) -> Vec<Cell> {
+    let oid = if array { ty.array } else { ty.oid };
+    let name = if array {
+        format!("_{}", ty.name)
+    } else {
+        ty.name.to_string()
+    };
+    let length = if array { -1 } else { ty.length };
+    let kind = if ty.category == "P" || ty.category == "X" {
+        "p"
+    } else {
+        "b"
+    };
+    let element = match (array, ty.name) {
+        (true, _) => ty.oid,
+        (false, "int2vector") => 21,
+        (false, "oidvector") => 26,
+        (false, "name") => 18,
+        _ => 0,
+    };
+    row![
+        oid,
+        name,
+        crate::bind::system::oids::PG_CATALOG,
+        crate::bind::system::oids::OWNER,
+        length,
+        (1..=8).contains(&length),
+        if array { "b" } else { kind },
+        if array { "A" } else { ty.category },
+        !array && matches!(ty.oid, 16 | 25 | 26 | 701 | 1184 | 1186),
+        true,
+        ",",
+        0,
+        0,
+        element,
+        if array { 0 } else { ty.array },
+        if array { ARRAY_IN } else { 0 },
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        if length == 8 { "d" } else { "i" },
+        if length < 0 { "x" } else { "p" },
+        false,
+        0,
+        -1,
+        0,
+        collation_of(ty.oid),
+        Cell::Null,
+        Cell::Null,
+        Cell::Null,
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_types() {
+        let cases = [
+            (23, None, "integer"),
+            (1700, Some((10 << 16 | 2) + 4), "numeric(10,2)"),
+            (1043, Some(24), "character varying(20)"),
+            (1043, Some(-1), "character varying"),
+            (1083, Some(3), "time(3) without time zone"),
+            (1184, Some(-1), "timestamp with time zone"),
+            (1009, Some(-1), "text[]"),
+        ];
+        for (oid, modifier, expected) in cases {
+            assert_eq!(sql_name(oid, modifier).as_deref(), Some(expected));
+        }
+        assert_eq!(oid_named("numeric(10,2)"), Some(1700));
+        assert_eq!(oid_named("int4[]"), Some(1007));
+        assert_eq!(oid_named("_text"), Some(1009));
+        assert_eq!(oid_named("nothing"), None);
+        assert_eq!(sql_name(1, None), None);
+    }
+}

@@ -1,0 +1,783 @@
+//! ALTER TABLE: from one definition to the next, without rewriting rows where their values stay.
+//!
+//! All actions of a statement make one new definition, which is stored at once. What it asks of rows that are
+//! there, NOT NULL and CHECK, is checked by one scan before, while nobody writes; indexes of UNIQUE are filled meanwhile.
+//! Columns that are added with a value for each row, generated or the next number, have the engine write all rows anew
+//! together with the definition, which checks them, too.
+
+use std::ops::ControlFlow;
+
+use rukh_catalog::{
+    Catalog, CatalogError, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, Index,
+    IndexDraft, KeyExpr, Sequence, Table,
+};
+use rukh_engine::{Alteration, Engine, EngineError, Row, RowFunctions};
+use rukh_keys::{DataType, Datum};
+use rukh_kv::KvError;
+use rukh_syntax::sqlparser::ast::{self, Ident, VisitorMut};
+use rukh_syntax::{
+    AlterAction, AlterTableStatement, ColumnDefinition, Computed, Expression, IdentityDefinition,
+    IdentityKind, Name, ObjectName, Ownable, UniqueDefinition, WalkMut, folded,
+};
+
+use super::alter_identity::{add_identity, alter_numbers, drop_identity, identity_of, not_so};
+use super::alter_type::retyped;
+use super::columns::column_id;
+use super::create_index::index_error;
+use super::create_table::{aside, checked_default, create_uniques, own_sequence, unique_draft};
+use super::lifetime::{set_family, set_lifetime};
+use super::moves::rename;
+use super::nulls::make_place_for_nulls;
+use super::remove::check_no_views;
+use super::stored::{check_constraint, generated_column};
+use super::versions::set_versions;
+use crate::bind::names::views::views_on;
+use crate::bind::spelling::sequence_calls::calls_sequence;
+use crate::bind::types::expressions::{Functions, is_volatile, stored_expression, stored_sql};
+use crate::exec::rows::rows_of_batch;
+use crate::exec::session_settings::notice::Notice;
+use crate::pg::sequences::default_of;
+use crate::sql::ddl::names::{check_free, skipped};
+use crate::sql::session::Session;
+use rukh_error::SqlError;
+
+/// Runs ALTER TABLE.
+pub(super) fn alter_table(session: &mut Session, statement: &AlterTableStatement) -> Result<(), SqlError> {
+    if let [AlterAction::RenameTo(new)] = statement.actions.as_slice() {
+        return rename(session, Ownable::Table, &statement.name, statement.if_exists, new);
+    }
+    let table = match session.table(&statement.name) {
+        Ok(table) => table,
+        Err(_) if statement.if_exists => return skipped(session, &statement.name),
+        Err(error) => return Err(error),
+    };
+    if let [AlterAction::AddUnique(unique)] = statement.actions.as_slice() {
+        return create_uniques(session, &table, std::slice::from_ref(unique));
+    }
+    match statement.actions.as_slice() {
+        [AlterAction::AddIdentity { column, identity }] => {
+            return add_identity(session, &table, column, identity);
+        }
+        [
+            AlterAction::DropComputed {
+                column,
+                computed: Computed::Identity,
+                if_exists,
+            },
+        ] => return drop_identity(session, &table, column, *if_exists),
+        [
+            AlterAction::AlterNumbers {
+                column,
+                sequence,
+                kind,
+            },
+        ] => {
+            return alter_numbers(session, &table, column, sequence, *kind);
+        }
+        _ => {}
+    }
+    if let [AlterAction::Repack] = statement.actions.as_slice() {
+        return repack(session, &table).map_err(|error| error.at(statement.name.position));
+    }
+    for action in &statement.actions {
+        if let AlterAction::SetNullable {
+            column,
+            nullable: true,
+        } = action
+        {
+            make_place_for_nulls(session, &table, column)?;
+        }
+    }
+    let engine = session.engine().clone();
+    let now = engine.now();
+    let altered = engine.alter_table(table.id, |catalog, before| {
+        let mut change = Change {
+            catalog,
+            next: before.clone(),
+            not_null: Vec::new(),
+            checks: Vec::new(),
+            notices: Vec::new(),
+            uniques: Vec::new(),
+            sequences: Vec::new(),
+            through: None,
+            now,
+        };
+        for action in &statement.actions {
+            change.act(action)?;
+        }
+        if change.through.is_some() && statement.actions.len() > 1 {
+            let message = "a type that other values come with has to be changed by a statement of its own";
+            return Err(SqlError::unsupported(message).into());
+        }
+        change.next.check_versions().map_err(SqlError::from)?;
+        change.notices.drain(..).for_each(|notice| session.notice(notice));
+        change.verify(session, before)?;
+        Ok::<_, Failed>(change.alteration()?)
+    });
+    match altered {
+        Ok(_) => Ok(()),
+        Err(Failed::Statement(error)) => Err(error),
+        Err(Failed::Engine(error)) => Err(engine_error(error).at(statement.name.position)),
+    }
+}
+
+/// Why a table was not altered.
+enum Failed {
+    Statement(SqlError),
+    Engine(EngineError),
+}
+
+impl From<SqlError> for Failed {
+    fn from(error: SqlError) -> Self {
+        Failed::Statement(error)
+    }
+}
+
+impl From<EngineError> for Failed {
+    fn from(error: EngineError) -> Self {
+        Failed::Engine(error)
+    }
+}
+
+/// Rows that are there and break a new rule are told as PostgreSQL tells them of ALTER TABLE.
+fn engine_error(error: EngineError) -> SqlError {
+    match error {
+        EngineError::NotNullViolation { column, table, .. } => contains_nulls(&table, &column),
+        EngineError::CheckViolation {
+            table, constraint, ..
+        } => violated_by_some(&table, &constraint),
+        other => index_error(other),
+    }
+}
+
+fn contains_nulls(table: &str, column: &str) -> SqlError {
+    let message = format!("column \"{column}\" of relation \"{table}\" contains null values");
+    SqlError::constraint("23502", message)
+}
+
+fn violated_by_some(table: &str, constraint: &str) -> SqlError {
+    let message =
+        format!("check constraint \"{constraint}\" of relation \"{table}\" is violated by some row");
+    SqlError::constraint("23514", message)
+}
+
+/// A definition on its way.
+pub(super) struct Change<'a> {
+    catalog: &'a Catalog,
+    pub(super) next: Table,
+    /// Columns that no row may have NULL in.
+    pub(super) not_null: Vec<ColumnId>,
+    /// Constraints that are to hold for all rows.
+    checks: Vec<String>,
+    notices: Vec<Notice>,
+    /// UNIQUE constraints that are added.
+    uniques: Vec<UniqueDefinition>,
+    /// Sequences of columns that are added.
+    sequences: Vec<(ColumnId, Sequence)>,
+    /// The table with columns that get another type, before and after.
+    through: Option<Table>,
+    /// When the statement began.
+    now: i64,
+}
+
+/// Makes blocks of what a columnar table has beside them.
+fn repack(session: &mut Session, table: &Table) -> Result<(), SqlError> {
+    if !table.is_columnar() {
+        let message = format!("table \"{}\" is not columnar", table.name);
+        return Err(SqlError::statement("42809", message));
+    }
+    // What the last statement saw need not stay, and nor need what has died since.
+    session.forget_snapshot();
+    let task = session.task(format!("table {}", table.name), "rows");
+    let repacked = session.engine().repack_index(Engine::layout_id(table), &task);
+    repacked.map(|_| ()).map_err(|error| {
+        let gone = CatalogError::UnknownTable {
+            name: table.name.clone(),
+        };
+        repack_error(error, gone)
+    })
+}
+
+/// Returns the error of a repack, of what was dropped while it ran by its name.
+pub(super) fn repack_error(error: EngineError, gone: CatalogError) -> SqlError {
+    match error {
+        EngineError::Catalog(CatalogError::UnknownIndex { .. } | CatalogError::UnknownTable { .. })
+        | EngineError::Kv(KvError::UnknownTable { .. }) => gone.into(),
+        other => other.into(),
+    }
+}
+
+impl Change<'_> {
+    fn act(&mut self, action: &AlterAction) -> Result<(), SqlError> {
+        match action {
+            AlterAction::RenameColumn { old, new } => self.rename_column(old, new),
+            AlterAction::RenameConstraint { old, new } => self.rename_constraint(old, new),
+            AlterAction::AddColumn {
+                column,
+                checks,
+                uniques,
+                if_not_exists,
+            } => {
+                let is_there = self.next.column_named(&column.name.text).is_some();
+                if is_there && *if_not_exists {
+                    let message = format!(
+                        "column \"{}\" of relation \"{}\" already exists, skipping",
+                        column.name.text, self.next.name
+                    );
+                    self.notices.push(Notice::new(message));
+                    return Ok(());
+                }
+                self.add_column(column)?;
+                for check in checks {
+                    self.add_check(check)?;
+                }
+                self.uniques.extend(uniques.iter().cloned());
+                Ok(())
+            }
+            AlterAction::DropColumn {
+                name,
+                if_exists,
+                cascade,
+            } => match self.next.column_named(&name.text).map(|column| column.id) {
+                Some(id) => self.drop_column(id, name, *cascade),
+                None if *if_exists => {
+                    let message = format!("{}, skipping", self.no_column(name));
+                    self.notices.push(Notice::new(message));
+                    Ok(())
+                }
+                None => Err(SqlError::statement("42703", self.no_column(name)).at(name.position)),
+            },
+            AlterAction::AddCheck(check) => self.add_check(check),
+            AlterAction::AddUnique(unique) => {
+                self.uniques.push(unique.clone());
+                Ok(())
+            }
+            AlterAction::RenameTo(_)
+            | AlterAction::AddIdentity { .. }
+            | AlterAction::AlterNumbers { .. }
+            | AlterAction::Repack
+            | AlterAction::DropComputed {
+                computed: Computed::Identity,
+                ..
+            } => Err(SqlError::internal("the action stands alone")),
+            AlterAction::DropComputed {
+                column,
+                computed: Computed::Expression,
+                if_exists,
+            } => {
+                let at = self.position(column)?;
+                match self.next.columns[at].values.generated.take() {
+                    Some(_) => Ok(()),
+                    None if *if_exists => {
+                        let message = format!(
+                            "column \"{}\" of relation \"{}\" is not a stored generated column, skipping",
+                            column.text, self.next.name
+                        );
+                        self.notices.push(Notice::new(message));
+                        Ok(())
+                    }
+                    None => Err(not_so(&self.next, column, "is not a stored generated column")),
+                }
+            }
+            AlterAction::SetIdentity { column, kind } => {
+                let at = self.position(column)?;
+                if self.next.columns[at].values.identity.is_none() {
+                    return Err(not_so(&self.next, column, "is not an identity column"));
+                }
+                self.next.columns[at].values.identity = Some(identity_of(*kind));
+                Ok(())
+            }
+            AlterAction::DropConstraint { name, if_exists } => self.drop_constraint(name, *if_exists),
+            AlterAction::SetDefault { column, default } => {
+                let at = self.position(column)?;
+                let changed = &mut self.next.columns[at];
+                if changed.values.identity.is_some() {
+                    let message = format!(
+                        "column \"{}\" of relation \"{}\" is an identity column",
+                        column.text, self.next.name
+                    );
+                    return Err(SqlError::syntax(message).at(column.position));
+                }
+                if changed.values.generated.is_some() {
+                    let message = format!(
+                        "column \"{}\" of relation \"{}\" is a generated column",
+                        column.text, self.next.name
+                    );
+                    return Err(SqlError::syntax(message).at(column.position));
+                }
+                changed.default = match default {
+                    Some(default) => {
+                        Some(checked_default(self.catalog, default, &changed.ty, &changed.name)?.0)
+                    }
+                    None => None,
+                };
+                Ok(())
+            }
+            AlterAction::SetNullable { column, nullable } => self.set_nullable(column, *nullable),
+            AlterAction::SetType { column, ty, using } => {
+                let id = self.next.columns[self.position(column)?].id;
+                let own = Expression {
+                    expr: ast::Expr::Identifier(Ident::with_quote('"', &column.text)),
+                    position: column.position,
+                };
+                let retyped = retyped(self.catalog, &self.next, id, *ty, (&own, using.as_ref()))
+                    .map_err(|error| error.at(column.position))?;
+                self.next = retyped.table;
+                self.through = retyped.through;
+                Ok(())
+            }
+            AlterAction::SetLifetime(lifetime) => {
+                let Table { options, columns, .. } = &mut self.next;
+                set_lifetime(options, columns, lifetime, self.now)?;
+                let placed = |error: rukh_catalog::CatalogError| SqlError::from(error).at(lifetime.position);
+                self.next.check_lifetimes().map_err(placed)
+            }
+            AlterAction::SetFamily {
+                family,
+                ttl_micros,
+                versions,
+            } => {
+                set_family(&mut self.next, family, *ttl_micros, *versions, self.now)?;
+                let placed = |error: rukh_catalog::CatalogError| SqlError::from(error).at(family.position);
+                self.next.check_lifetimes().map_err(placed)
+            }
+            AlterAction::SetVersions(kept) => {
+                set_versions(&mut self.next.options, *kept, self.now);
+                if kept.is_none() {
+                    let families = self.next.families.iter_mut();
+                    families.for_each(|family| family.options.versions = None);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn no_column(&self, name: &Name) -> String {
+        format!(
+            "column \"{}\" of relation \"{}\" does not exist",
+            name.text, self.next.name
+        )
+    }
+
+    pub(super) fn position(&self, name: &Name) -> Result<usize, SqlError> {
+        let at = self
+            .next
+            .columns
+            .iter()
+            .position(|column| column.name == name.text);
+        at.ok_or_else(|| SqlError::statement("42703", self.no_column(name)).at(name.position))
+    }
+
+    fn rename_column(&mut self, old: &Name, new: &Name) -> Result<(), SqlError> {
+        let id = column_id(&self.next.columns, old)?;
+        if self.next.column_named(&new.text).is_some() {
+            return Err(self.taken(new));
+        }
+        self.check_not_viewed(id)?;
+        for column in self.next.columns.iter_mut().filter(|column| column.id == id) {
+            column.name = new.text.clone();
+        }
+        let table = self.next.clone();
+        let renamed = |sql: &str, what: &str| renamed_expression(&table, sql, (&old.text, &new.text), what);
+        for index in &mut self.next.indexes {
+            for element in &mut index.elements {
+                if let KeyExpr::Expression { sql, .. } = &mut element.expr {
+                    *sql = renamed(sql, "index expression")?;
+                }
+            }
+            if let Some(predicate) = &mut index.predicate {
+                predicate.sql = renamed(&predicate.sql, "index predicate")?;
+            }
+        }
+        for check in &mut self.next.checks {
+            check.sql = renamed(&check.sql, "check constraint")?;
+        }
+        for column in &mut self.next.columns {
+            if let Some(generated) = &mut column.values.generated {
+                generated.sql = renamed(&generated.sql, "generation expression")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Views hold the names of what they read, so these cannot change.
+    fn check_not_viewed(&self, column: ColumnId) -> Result<(), SqlError> {
+        let views = views_on(self.catalog, self.next.id, Some(column));
+        let Some(view) = views.first() else {
+            return Ok(());
+        };
+        let column = self.next.column_name(column);
+        let message = format!(
+            "cannot rename column \"{column}\" because view \"{}\" reads it",
+            view.name
+        );
+        Err(SqlError::unsupported(message).with_hint("Drop the view, and create it again afterwards."))
+    }
+
+    fn taken(&self, name: &Name) -> SqlError {
+        let message = format!(
+            "column \"{}\" of relation \"{}\" already exists",
+            name.text, self.next.name
+        );
+        SqlError::statement("42701", message).at(name.position)
+    }
+
+    fn add_column(&mut self, definition: &ColumnDefinition) -> Result<(), SqlError> {
+        let Name { text, position } = &definition.name;
+        if self.next.column_named(text).is_some() {
+            return Err(self.taken(&definition.name));
+        }
+        let takes_numbers = definition
+            .default
+            .as_ref()
+            .is_some_and(|default| calls_sequence(&default.expr));
+        if takes_numbers {
+            let message = "a column that takes numbers of another sequence cannot be added";
+            return Err(SqlError::unsupported(message)
+                .at(*position)
+                .with_hint("Give it a sequence of its own: GENERATED … AS IDENTITY, or BIGSERIAL."));
+        }
+        if let Some(default) = definition
+            .default
+            .as_ref()
+            .filter(|default| is_volatile(&default.expr))
+        {
+            let message = "a column whose default is another value for every row cannot be added";
+            return Err(SqlError::unsupported(message).at(default.position).with_hint(
+                "Add it without, and set the default and the values of the rows that are there.",
+            ));
+        }
+        let has_values = definition.identity.is_some() || definition.generated.is_some();
+        if has_values && definition.family.is_some() && !self.next.is_columnar() {
+            let message = "a column with a value for each row cannot be added to a family";
+            return Err(SqlError::unsupported(message).at(*position));
+        }
+        let default = definition.default.as_ref();
+        let default = default.map(|default| checked_default(self.catalog, default, &definition.ty, text));
+        let (mut default, missing) = default.transpose()?.unzip();
+        let mut identity = None;
+        let mut sequence = None;
+        if let Some(given) = &definition.identity {
+            let own = self.own_sequence(definition, given)?;
+            default = Some(default_of(&own.schema, &own.name));
+            identity = match given.kind {
+                IdentityKind::Serial => None,
+                kind => Some(identity_of(kind)),
+            };
+            sequence = Some(own);
+        }
+        let family = match &definition.family {
+            None => FamilyId(0),
+            Some(name) if self.next.is_columnar() => {
+                self.notices.push(aside(&name.text));
+                FamilyId(0)
+            }
+            Some(name) => self.family(&name.text),
+        };
+        let column = Column {
+            id: ColumnId(0),
+            name: text.clone(),
+            ty: definition.ty,
+            nullable: definition.nullable.unwrap_or(true) && sequence.is_none(),
+            default,
+            family,
+            values: ColumnValues {
+                missing: missing.filter(|value| !value.is_null()),
+                identity,
+                counter: definition.counter,
+                ..ColumnValues::default()
+            },
+        };
+        let is_required = !column.nullable && column.values.missing.is_none();
+        let placed = |error: rukh_catalog::CatalogError| SqlError::from(error).at(*position);
+        self.next = self.next.with_column(column).map_err(placed)?;
+        let at = self.next.columns.len() - 1;
+        let id = self.next.columns[at].id;
+        if let Some(expression) = &definition.generated {
+            let others = self.next.columns.iter();
+            let others = others.filter(|column| column.values.generated.is_some() || column.id == id);
+            let others: Vec<&str> = others.map(|column| column.name.as_str()).collect();
+            let generated = generated_column(&self.next, &self.next.columns[at], expression, &others)?;
+            self.next.columns[at].values.generated = Some(generated);
+        }
+        if is_required && !has_values {
+            self.not_null.push(id);
+        }
+        self.sequences.extend(sequence.map(|sequence| (id, sequence)));
+        Ok(())
+    }
+
+    /// Makes the sequence of a column that is added.
+    fn own_sequence(
+        &self,
+        definition: &ColumnDefinition,
+        given: &IdentityDefinition,
+    ) -> Result<Sequence, SqlError> {
+        let Name { text, position } = &definition.name;
+        if definition.nullable == Some(true) {
+            let message = format!("conflicting NULL/NOT NULL declarations for column \"{text}\"");
+            return Err(SqlError::syntax(message).at(given.position));
+        }
+        let table = ObjectName {
+            schema: Some(self.next.schema.clone()),
+            name: self.next.name.clone(),
+            position: *position,
+        };
+        let is_taken = |name: &str| {
+            self.catalog.check_name_free(&self.next.schema, name).is_err()
+                || self.sequences.iter().any(|(_, sequence)| sequence.name == name)
+        };
+        own_sequence(&table, (&definition.name, definition.ty), given, is_taken)
+    }
+
+    /// Returns what becomes of the table.
+    fn alteration(self) -> Result<Alteration, SqlError> {
+        let mut indexes: Vec<IndexDraft> = Vec::with_capacity(self.uniques.len());
+        for unique in &self.uniques {
+            let names: Vec<String> = indexes.iter().map(|index| index.name.clone()).collect();
+            indexes.push(unique_draft(self.catalog, &self.next, unique, &names)?);
+        }
+        // A column may be dropped by the statement that adds it.
+        let is_there = |(column, _): &(ColumnId, Sequence)| self.next.column(*column).is_some();
+        Ok(Alteration {
+            sequences: self.sequences.into_iter().filter(is_there).collect(),
+            table: self.next,
+            through: self.through,
+            indexes,
+        })
+    }
+
+    /// Returns the family of a name, new if there is none.
+    fn family(&mut self, name: &str) -> FamilyId {
+        if let Some(family) = self.next.families.iter().find(|family| family.name == name) {
+            return family.id;
+        }
+        let last = self.next.families.iter().map(|family| family.id.0).max();
+        let id = FamilyId(last.map_or(0, |id| id.saturating_add(1)));
+        self.next.families.push(Family {
+            id,
+            name: name.to_string(),
+            options: FamilyOptions::default(),
+        });
+        id
+    }
+
+    fn drop_column(&mut self, id: ColumnId, name: &Name, cascade: bool) -> Result<(), SqlError> {
+        let table = &self.next;
+        if table
+            .primary_key
+            .iter()
+            .any(|element| element.expr.columns().contains(&id))
+        {
+            let message = format!(
+                "cannot drop column \"{}\" of table \"{}\": it is part of the primary key",
+                table.column_name(id),
+                table.name
+            );
+            return Err(SqlError::unsupported(message).at(name.position));
+        }
+        check_no_views(self.catalog, table, table.column(id)).map_err(|error| error.at(name.position))?;
+        if table.options.lifetime.and_then(|lifetime| lifetime.from) == Some(id) {
+            let message = format!(
+                "cannot drop column \"{}\" of table \"{}\" because TTL counts from it",
+                table.column_name(id),
+                table.name
+            );
+            return Err(SqlError::statement("2BP01", message)
+                .at(name.position)
+                .with_hint("Reset or change the TTL of the table before."));
+        }
+        let reads = |index: &&Index| index.columns_read(table).contains(&id);
+        let indexes: Vec<_> = table.indexes.iter().filter(reads).collect();
+        let generated = table.columns.iter().filter(|column| {
+            let expression = column.values.generated.as_ref();
+            expression.is_some_and(|generated| generated.columns.contains(&id))
+        });
+        let generated: Vec<&Column> = generated.collect();
+        if !cascade && (!indexes.is_empty() || !generated.is_empty()) {
+            let this = format!("column {} of table {}", table.column_name(id), table.name);
+            let dependent = indexes
+                .iter()
+                .map(|index| format!("index {} depends on {this}", index.name));
+            let columns = generated
+                .iter()
+                .map(|column| format!("column {} of table {} depends on {this}", column.name, table.name));
+            let detail: Vec<String> = dependent.chain(columns).collect();
+            let message = format!("cannot drop {this} because other objects depend on it");
+            return Err(SqlError::statement("2BP01", message)
+                .at(name.position)
+                .with_detail(detail.join("\n"))
+                .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        let gone: Vec<_> = indexes.iter().map(|index| index.id).collect();
+        let generated: Vec<ColumnId> = generated.iter().map(|column| column.id).collect();
+        self.next.indexes.retain(|index| !gone.contains(&index.id));
+        self.next.checks.retain(|check| !check.columns.contains(&id));
+        for column in generated {
+            self.drop_column(column, name, true)?;
+        }
+        self.not_null.retain(|column| *column != id);
+        let kept: Vec<String> = self.next.checks.iter().map(|check| check.name.clone()).collect();
+        self.checks.retain(|check| kept.contains(check));
+        self.next = self.next.without_column(id)?;
+        Ok(())
+    }
+
+    fn add_check(&mut self, definition: &rukh_syntax::CheckDefinition) -> Result<(), SqlError> {
+        let check = check_constraint(&self.next, definition)?;
+        self.checks.push(check.name.clone());
+        self.next.checks.push(check);
+        Ok(())
+    }
+
+    fn no_constraint(&self, name: &Name) -> String {
+        format!(
+            "constraint \"{}\" of relation \"{}\" does not exist",
+            name.text, self.next.name
+        )
+    }
+
+    fn rename_constraint(&mut self, old: &Name, new: &Name) -> Result<(), SqlError> {
+        let table = &mut self.next;
+        if table.checks.iter().any(|check| check.name == new.text) {
+            let message = format!(
+                "constraint \"{}\" for relation \"{}\" already exists",
+                new.text, table.name
+            );
+            return Err(SqlError::statement("42710", message).at(new.position));
+        }
+        if let Some(check) = table.checks.iter_mut().find(|check| check.name == old.text) {
+            check.name = new.text.clone();
+            return Ok(());
+        }
+        let is_named = |index: &&mut Index| index.unique && index.name == old.text;
+        match table.indexes.iter_mut().find(is_named) {
+            Some(index) => {
+                check_free(self.catalog, &table.schema, new)?;
+                index.name = new.text.clone();
+                Ok(())
+            }
+            None => {
+                let message = format!(
+                    "constraint \"{}\" for table \"{}\" does not exist",
+                    old.text, table.name
+                );
+                Err(SqlError::statement("42704", message).at(old.position))
+            }
+        }
+    }
+
+    fn drop_constraint(&mut self, name: &Name, if_exists: bool) -> Result<(), SqlError> {
+        let table = &mut self.next;
+        let before = table.checks.len() + table.indexes.len();
+        table.checks.retain(|check| check.name != name.text);
+        table
+            .indexes
+            .retain(|index| !(index.unique && index.name == name.text));
+        if table.checks.len() + table.indexes.len() < before {
+            self.checks.retain(|check| *check != name.text);
+            return Ok(());
+        }
+        if name.text == format!("{}_pkey", table.name) {
+            return Err(SqlError::unsupported("a primary key cannot be dropped").at(name.position));
+        }
+        if !if_exists {
+            return Err(SqlError::statement("42704", self.no_constraint(name)).at(name.position));
+        }
+        let message = format!("{}, skipping", self.no_constraint(name));
+        self.notices.push(Notice::new(message));
+        Ok(())
+    }
+
+    /// Checks that the rows that are there are rows of the new definition.
+    fn verify(&self, session: &mut Session, before: &Table) -> Result<(), SqlError> {
+        // Rows that are written anew are checked then.
+        let has_values = |column: &Column| {
+            column.values.generated.is_some() || self.sequences.iter().any(|(id, _)| *id == column.id)
+        };
+        let mut added = self
+            .next
+            .columns
+            .iter()
+            .filter(|column| before.column(column.id).is_none());
+        if added.any(has_values) || self.not_null.is_empty() && self.checks.is_empty() {
+            return Ok(());
+        }
+        let mut checks = Vec::new();
+        for check in self
+            .next
+            .checks
+            .iter()
+            .filter(|check| self.checks.contains(&check.name))
+        {
+            let compiled = Functions.compile(&self.next, &check.sql, &DataType::Boolean)?;
+            checks.push((check, compiled));
+        }
+        scan_rows(session, before, |rows| {
+            let rows: Vec<Row> = rows.iter().map(|row| moved(row, before, &self.next)).collect();
+            for id in &self.not_null {
+                let at = self.next.position(*id).unwrap_or_default();
+                if rows.iter().any(|row| row[at].is_null()) {
+                    return Err(contains_nulls(&self.next.name, self.next.column_name(*id)));
+                }
+            }
+            let borrowed: Vec<&[Datum]> = rows.iter().map(Vec::as_slice).collect();
+            for (check, compiled) in &checks {
+                if compiled.evaluate(&borrowed)?.contains(&Datum::Boolean(false)) {
+                    return Err(violated_by_some(&self.next.name, &check.name));
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Returns a row of one definition as a row of another.
+fn moved(row: &[Datum], before: &Table, next: &Table) -> Row {
+    let value = |column: &Column| match before.position(column.id) {
+        Some(at) => row[at].clone(),
+        None => column.values.missing.clone().unwrap_or(Datum::Null),
+    };
+    next.columns.iter().map(value).collect()
+}
+
+/// Shows all rows of a table to `visit`, a batch at a time.
+fn scan_rows(
+    session: &mut Session,
+    table: &Table,
+    mut visit: impl FnMut(&[Row]) -> Result<(), SqlError>,
+) -> Result<(), SqlError> {
+    let query = rukh_syntax::make::select_table(&table.schema, &table.name);
+    let context = session.context(session.engine().snapshot(), &query)?;
+    let mut rows = session.query(&query, &[], &context)?;
+    let columns = rows.columns().to_vec();
+    while let Some(batch) = rows.next_batch()? {
+        visit(&rows_of_batch(&batch, &columns)?)?;
+    }
+    Ok(())
+}
+
+/// Returns the text of a stored expression in which a column has another name.
+fn renamed_expression(
+    table: &Table,
+    sql: &str,
+    (old, new): (&str, &str),
+    what: &str,
+) -> Result<String, SqlError> {
+    struct Renamer<'a>(&'a str, &'a str);
+    impl VisitorMut for Renamer<'_> {
+        type Break = ();
+
+        fn post_visit_expr(&mut self, expr: &mut ast::Expr) -> ControlFlow<()> {
+            if let ast::Expr::Identifier(name) = expr
+                && folded(name) == self.0
+            {
+                *name = Ident::with_quote('"', self.1);
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut expr = stored_sql(sql)?;
+    let _ = expr.walk_mut(&mut Renamer(old, new));
+    stored_expression(table, &expr, what).map(|(_, sql)| sql)
+}

@@ -1,0 +1,247 @@
+//! ALTER COLUMN … TYPE: to types that hold every value there is as it is, and with values that are computed.
+//!
+//! | from                  | to                                                          |
+//! |-----------------------|-------------------------------------------------------------|
+//! | integers              | wider integers                                              |
+//! | REAL                  | DOUBLE                                                      |
+//! | DECIMAL(p, s)         | DECIMAL(more, s)                                            |
+//! | TIME(p), TIMESTAMP(p) | TIME(more), TIMESTAMP(more), with a time zone as before     |
+//! | CHAR(n)               | CHAR(more), VARCHAR, VARCHAR(n or more)                     |
+//! | VARCHAR(n)            | VARCHAR, VARCHAR(more)                                      |
+//! | VARBINARY(n)          | VARBINARY, VARBINARY(more)                                  |
+//!
+//! For these, rows are not written anew: they name the layout that they were written with, and layouts name types. Keys and
+//! index entries name none, so that a column in one of them may only get a type of the same encoding, which is
+//! a longer VARCHAR or VARBINARY, and a finer TIMESTAMP. Blocks of columnar tables name none either, and have other numbers for REAL than
+//! for DOUBLE.
+//!
+//! For other types, and with USING, all rows are written anew, in one batch with the definition. A column of a key, an index or a
+//! CHECK constraint keeps its type.
+
+use rukh_catalog::{Catalog, Column, ColumnId, ColumnValues, FamilyId, Table};
+use rukh_keys::DataType;
+use rukh_syntax::{Expression, quoted};
+
+use super::stored::generated_column;
+use crate::bind::names::views::views_on;
+use crate::bind::types::expressions::evaluate_default;
+use crate::pg::sequences::sequence_of_default;
+use rukh_error::{HIDDEN, SqlError};
+
+/// A table with another type of a column.
+pub(super) struct Retyped {
+    /// The table as it shall be.
+    pub(super) table: Table,
+    /// The table with the column before and after, if its values are other ones: those after are generated.
+    pub(super) through: Option<Table>,
+}
+
+/// Returns a table with another type of a column, whose values may be computed by `using`; `own` is the column by itself.
+pub(super) fn retyped(
+    catalog: &Catalog,
+    table: &Table,
+    id: ColumnId,
+    ty: DataType,
+    (own, using): (&Expression, Option<&Expression>),
+) -> Result<Retyped, SqlError> {
+    let column = table.column(id).expect("the caller found the column");
+    if column.ty == ty && using.is_none() {
+        return Ok(Retyped {
+            table: table.clone(),
+            through: None,
+        });
+    }
+    check_not_read(catalog, table, column)?;
+    if let Some(sql) = &column.default
+        && sequence_of_default(sql).is_none()
+    {
+        evaluate_default(sql, &ty, &column.name)?;
+    }
+    let stays = using.is_none()
+        && holds_all(column.ty, ty)
+        && (!table.is_columnar() || has_one_vector(column.ty, ty));
+    if !stays {
+        return converted(table, column, ty, (own, using));
+    }
+    if !has_one_encoding(column.ty, ty) {
+        check_not_in_key(table, column)?;
+    }
+    Ok(Retyped {
+        table: table.with_type(id, ty)?,
+        through: None,
+    })
+}
+
+/// Has the values of a column computed anew: a column of the new type is generated from it, and takes its place.
+fn converted(
+    table: &Table,
+    column: &Column,
+    ty: DataType,
+    (own, using): (&Expression, Option<&Expression>),
+) -> Result<Retyped, SqlError> {
+    let refused = |why: &str| {
+        let message = format!("cannot alter type of column \"{}\" because {why}", column.name);
+        Err(SqlError::unsupported(message))
+    };
+    check_not_in_key(table, column)?;
+    if let Some(check) = table
+        .checks
+        .iter()
+        .find(|check| check.columns.contains(&column.id))
+    {
+        return refused(&format!("check constraint \"{}\" reads it", check.name));
+    }
+    if column.values.identity.is_some()
+        || column
+            .default
+            .as_deref()
+            .is_some_and(|sql| sequence_of_default(sql).is_some())
+    {
+        return refused("it takes numbers of a sequence");
+    }
+    if column.family != FamilyId(0) {
+        return refused("it is of another family than the first");
+    }
+    if column.values.generated.is_some() {
+        return refused("it is a generated column");
+    }
+    if using.is_none() && !is_assignable(column.ty, ty) {
+        let (name, ty) = (&column.name, ty.postgres_name());
+        let message = format!("column \"{name}\" cannot be cast automatically to type {ty}");
+        let hint = format!("You might need to specify \"USING {}::{ty}\".", quoted(name));
+        return Err(SqlError::statement("42804", message).with_hint(hint));
+    }
+    let after = Column {
+        name: format!("{}{HIDDEN}", column.name),
+        ty,
+        default: None,
+        ..column.clone()
+    };
+    let mut through = table.with_column(after)?;
+    let at = through.columns.len() - 1;
+    let generated = generated_column(&through, &through.columns[at], using.unwrap_or(own), &[])?;
+    through.columns[at].values = ColumnValues {
+        generated: Some(generated),
+        ..ColumnValues::default()
+    };
+    Ok(Retyped {
+        table: through.with_last_in_place_of(column.id)?,
+        through: Some(through),
+    })
+}
+
+/// Whether PostgreSQL assigns values of a type to columns of another without a cast.
+fn is_assignable(from: DataType, to: DataType) -> bool {
+    let is_number = |ty: DataType| ty.is_integer() || ty.is_float() || ty.is_decimal();
+    let is_moment = |ty| matches!(ty, DataType::Timestamp { .. } | DataType::TimestampTz { .. });
+    match (from, to) {
+        (_, to) if to.is_text() => true,
+        (from, to) if is_number(from) => is_number(to),
+        (from, to) if from.is_bytes() => to.is_bytes(),
+        (DataType::Date, to) => is_moment(to),
+        (from, DataType::Date | DataType::Time { .. }) if is_moment(from) => true,
+        (from, to) if is_moment(from) => is_moment(to),
+        (DataType::Time { .. }, DataType::Time { .. }) => true,
+        (from, to) => from == to,
+    }
+}
+
+/// Whether each value of a type is one of another, in the same form.
+fn holds_all(from: DataType, to: DataType) -> bool {
+    let grows = |from: u32, to: Option<u32>| to.is_none_or(|to| from <= to);
+    match (from, to) {
+        (DataType::Real, DataType::Double) => true,
+        (
+            DataType::Decimal { precision, scale },
+            DataType::Decimal {
+                precision: wider,
+                scale: same,
+            },
+        ) => scale == same && precision <= wider,
+        (DataType::Numeric { .. }, to) if to == DataType::NUMERIC => true,
+        (DataType::Time { precision }, DataType::Time { precision: finer })
+        | (DataType::Timestamp { precision }, DataType::Timestamp { precision: finer })
+        | (DataType::TimestampTz { precision }, DataType::TimestampTz { precision: finer }) => {
+            precision <= finer
+        }
+        (DataType::Char(length), DataType::Char(longer)) => length <= longer,
+        // As many bytes are as many characters at most.
+        (DataType::Char(length), DataType::Varchar(limit)) => grows(length, limit),
+        (DataType::Varchar(Some(limit)), DataType::Varchar(longer))
+        | (DataType::Varbinary(Some(limit)), DataType::Varbinary(longer)) => grows(limit, longer),
+        _ => match (from.min_max(), to.min_max()) {
+            (Some((min, max)), Some((lower, upper))) if from.is_integer() && to.is_integer() => {
+                lower <= min && max <= upper
+            }
+            _ => false,
+        },
+    }
+}
+
+/// Whether blocks of columnar tables have the values of two types in the same form.
+fn has_one_vector(from: DataType, to: DataType) -> bool {
+    has_one_encoding(from, to) || !matches!(from, DataType::Real | DataType::Char(_))
+}
+
+/// Whether keys and index entries of two types are the same bytes.
+fn has_one_encoding(from: DataType, to: DataType) -> bool {
+    matches!(
+        (from, to),
+        (DataType::Varchar(_), DataType::Varchar(_))
+            | (DataType::Varbinary(_), DataType::Varbinary(_))
+            | (DataType::Numeric { .. }, DataType::Numeric { .. })
+            | (DataType::Timestamp { .. }, DataType::Timestamp { .. })
+            | (DataType::TimestampTz { .. }, DataType::TimestampTz { .. })
+    )
+}
+
+/// Fails if the primary key or an index holds a column.
+fn check_not_in_key(table: &Table, column: &Column) -> Result<(), SqlError> {
+    let mut key = table
+        .primary_key
+        .iter()
+        .flat_map(|element| element.expr.columns());
+    let refused = |why: String| {
+        let message = format!("cannot alter type of column \"{}\" because {why}", column.name);
+        SqlError::unsupported(message)
+    };
+    if key.any(|id| id == column.id) {
+        return Err(refused("it is part of the primary key".to_string()));
+    }
+    let held = |index: &&rukh_catalog::Index| {
+        index.columns_read(table).contains(&column.id) || index.include.contains(&column.id)
+    };
+    match table.indexes.iter().find(held) {
+        None => Ok(()),
+        Some(index) => Err(refused(format!("index \"{}\" reads it", index.name))
+            .with_hint("Drop the index, and create it again afterwards.")),
+    }
+}
+
+/// Fails on a column that views or generated columns read, and on one whose type is part of what it is.
+fn check_not_read(catalog: &Catalog, table: &Table, column: &Column) -> Result<(), SqlError> {
+    let refused = |what: &str, detail: String| {
+        let message = format!("cannot alter type of a column used by {what}");
+        Err(SqlError::unsupported(message).with_detail(detail))
+    };
+    if let Some(view) = views_on(catalog, table.id, Some(column.id)).first() {
+        let detail = format!("view {} depends on column \"{}\"", view.name, column.name);
+        return refused("a view or rule", detail);
+    }
+    let reads = |other: &&Column| {
+        let expression = other.values.generated.as_ref();
+        expression.is_some_and(|generated| generated.columns.contains(&column.id))
+    };
+    if let Some(generated) = table.columns.iter().find(reads) {
+        let detail = format!(
+            "Column \"{}\" is used by generated column \"{}\".",
+            column.name, generated.name
+        );
+        return refused("a generated column", detail);
+    }
+    if column.values.counter {
+        let message = format!("cannot alter type of counter \"{}\"", column.name);
+        return Err(SqlError::unsupported(message));
+    }
+    Ok(())
+}

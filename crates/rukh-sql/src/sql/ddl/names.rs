@@ -1,0 +1,90 @@
+//! Names of what is defined: whether they are free, and what is said where they are not there.
+
+use rukh_catalog::{Catalog, PUBLIC, Table};
+use rukh_syntax::{Name, ObjectName};
+
+use crate::exec::session_settings::notice::Notice;
+use crate::sql::session::Session;
+use rukh_error::SqlError;
+
+/// Whether a name is taken: a notice if the statement allows for it, else an error.
+pub(super) fn is_taken(
+    session: &mut Session,
+    catalog: &Catalog,
+    name: &ObjectName,
+    if_not_exists: bool,
+) -> Result<bool, SqlError> {
+    let schema = schema_of(catalog, name)?;
+    match catalog.check_name_free(schema, &name.name) {
+        Ok(()) => Ok(false),
+        Err(_) if if_not_exists => {
+            let message = format!("relation \"{}\" already exists, skipping", name.name);
+            session.notice(Notice::new(message).with_sqlstate("42P07"));
+            Ok(true)
+        }
+        Err(error) => Err(SqlError::from(error).at(name.position)),
+    }
+}
+
+/// Returns the schema of the name of something new, which must be there.
+pub(super) fn schema_of<'n>(catalog: &Catalog, name: &'n ObjectName) -> Result<&'n str, SqlError> {
+    let schema = name.schema.as_deref().unwrap_or(PUBLIC);
+    match catalog.has_schema(schema) {
+        true => Ok(schema),
+        false if ["pg_catalog", "information_schema"].contains(&schema) => {
+            let message = format!("permission denied to create \"{schema}.{}\"", name.name);
+            Err(SqlError::statement("42501", message)
+                .at(name.position)
+                .with_detail("System catalog modifications are currently disallowed."))
+        }
+        false => Err(unknown(schema).at(name.position)),
+    }
+}
+
+/// Returns `t_a_b_idx`, or with the first number behind it that makes it free.
+pub(super) fn free_name(catalog: &Catalog, table: &Table, parts: &[String], suffix: &str) -> String {
+    free_name_beside(catalog, table, parts, suffix, &[])
+}
+
+/// As [`free_name`], with names that others of the same statement get.
+pub(super) fn free_name_beside(
+    catalog: &Catalog,
+    table: &Table,
+    parts: &[String],
+    suffix: &str,
+    names: &[String],
+) -> String {
+    let base = format!("{}_{}_{suffix}", table.name, parts.join("_"));
+    let is_free =
+        |name: &String| catalog.check_name_free(&table.schema, name).is_ok() && !names.contains(name);
+    let mut numbered = (1u32..).map(|n| format!("{base}{n}"));
+    match is_free(&base) {
+        true => base,
+        false => numbered.find(is_free).unwrap_or(base),
+    }
+}
+
+pub(super) fn skipped(session: &mut Session, name: &ObjectName) -> Result<(), SqlError> {
+    let message = format!("relation \"{}\" does not exist, skipping", name.name);
+    session.notice(Notice::new(message));
+    Ok(())
+}
+
+/// Tells of an action on a column that is not one for it.
+pub(super) fn skipped_column(session: &mut Session, table: &Table, name: &Name, what: &str) {
+    let message = format!(
+        "column \"{}\" of relation \"{}\" {what}, skipping",
+        name.text, table.name
+    );
+    session.notice(Notice::new(message));
+}
+
+pub(super) fn check_free(catalog: &Catalog, schema: &str, name: &Name) -> Result<(), SqlError> {
+    let taken = catalog.check_name_free(schema, &name.text);
+    taken.map_err(|error| SqlError::from(error).at(name.position))
+}
+
+/// Makes the error for a schema that is not there.
+pub(super) fn unknown(name: &str) -> SqlError {
+    SqlError::statement("3F000", format!("schema \"{name}\" does not exist"))
+}

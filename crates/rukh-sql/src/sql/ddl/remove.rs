@@ -1,0 +1,479 @@
+//! DROP and TRUNCATE.
+//!
+//! What depends on what is dropped goes with it by CASCADE, and otherwise keeps it: views on what they read,
+//! defaults on the sequences that they take numbers from, and whatever a schema holds on the schema. All that
+//! one statement drops goes at once.
+
+use rukh_catalog::{
+    Catalog, Column, IndexId, PUBLIC, SchemaId, Sequence, SequenceId, Table, TableId, View, ViewId,
+};
+use rukh_engine::{DefinitionChanges, Numbering};
+use rukh_syntax::{Name, ObjectName, quoted};
+
+use crate::bind::names::views::views_on;
+use crate::exec::session_settings::notice::Notice;
+use crate::pg::sequences::sequence_named_in_default;
+use crate::sql::session::Session;
+use rukh_error::SqlError;
+
+/// What a statement drops.
+struct Removal<'a> {
+    catalog: &'a Catalog,
+    /// The schemas whose names need not be told.
+    path: Vec<String>,
+    tables: Vec<TableId>,
+    views: Vec<ViewId>,
+    sequences: Vec<SequenceId>,
+    schemas: Vec<SchemaId>,
+    /// What the statement names.
+    named: Vec<String>,
+    /// What else goes, and what it depends on.
+    dependent: Vec<(String, String)>,
+    /// Tables without defaults that take numbers from what is dropped.
+    changed: Vec<Table>,
+    notices: Vec<Notice>,
+}
+
+impl<'a> Removal<'a> {
+    fn new(catalog: &'a Catalog, path: &[String]) -> Self {
+        Removal {
+            catalog,
+            path: path.to_vec(),
+            tables: Vec::new(),
+            views: Vec::new(),
+            sequences: Vec::new(),
+            schemas: Vec::new(),
+            named: Vec::new(),
+            dependent: Vec::new(),
+            changed: Vec::new(),
+            notices: Vec::new(),
+        }
+    }
+
+    fn name(&self, schema: &str, name: &str) -> String {
+        match self.path.iter().any(|known| known == schema) {
+            true => quoted(name),
+            false => format!("{}.{}", quoted(schema), quoted(name)),
+        }
+    }
+
+    fn table_text(&self, table: &Table) -> String {
+        format!("table {}", self.name(&table.schema, &table.name))
+    }
+
+    fn view_text(&self, view: &View) -> String {
+        format!("view {}", self.name(&view.schema, &view.name))
+    }
+
+    fn sequence_text(&self, sequence: &Sequence) -> String {
+        format!("sequence {}", self.name(&sequence.schema, &sequence.name))
+    }
+
+    fn add_table(&mut self, table: &Table, on: Option<String>) {
+        if !self.tables.contains(&table.id) {
+            self.tables.push(table.id);
+            self.add(self.table_text(table), on);
+        }
+    }
+
+    fn add_view(&mut self, view: &View, on: Option<String>) {
+        if !self.views.contains(&view.id) {
+            self.views.push(view.id);
+            self.add(self.view_text(view), on);
+        }
+    }
+
+    fn add_sequence(&mut self, sequence: &Sequence, on: Option<String>) {
+        if !self.sequences.contains(&sequence.id) {
+            self.sequences.push(sequence.id);
+            self.add(self.sequence_text(sequence), on);
+        }
+    }
+
+    /// Takes note of what goes: because the statement says so, or because of what it depends on.
+    fn add(&mut self, text: String, on: Option<String>) {
+        match on {
+            None => self.named.push(text),
+            Some(on) => self.dependent.push((text, on)),
+        }
+    }
+
+    /// Adds what depends on what goes, and what depends on that.
+    fn add_dependent(&mut self) -> Result<(), SqlError> {
+        let catalog = self.catalog;
+        for id in self.schemas.clone() {
+            let Some(schema) = catalog.schemas().find(|schema| schema.id == id) else {
+                continue;
+            };
+            let on = || Some(format!("schema {}", quoted(&schema.name)));
+            for table in catalog.tables().filter(|table| table.schema == schema.name) {
+                self.add_table(table, on());
+            }
+            for view in catalog.views().filter(|view| view.schema == schema.name) {
+                self.add_view(view, on());
+            }
+            let free = catalog.sequences().filter(|sequence| sequence.owner.is_none());
+            for sequence in free.filter(|sequence| sequence.schema == schema.name) {
+                self.add_sequence(sequence, on());
+            }
+        }
+        loop {
+            let before = self.dependent.len();
+            for table in catalog
+                .tables()
+                .filter(|table| self.tables.contains(&table.id))
+                .cloned()
+                .collect::<Vec<_>>()
+            {
+                for view in views_on(catalog, table.id, None) {
+                    self.add_view(view, Some(self.table_text(&table)));
+                }
+            }
+            for view in catalog.views() {
+                let is_gone = |read: &&ViewId| self.views.contains(read);
+                if let Some(read) = view.views.iter().find(is_gone)
+                    && let Some(read) = catalog.views().find(|view| view.id == *read)
+                {
+                    self.add_view(view, Some(self.view_text(read)));
+                }
+            }
+            if self.dependent.len() == before {
+                break;
+            }
+        }
+        self.add_defaults()
+    }
+
+    /// Takes defaults away that take numbers from sequences which go, in tables that stay.
+    fn add_defaults(&mut self) -> Result<(), SqlError> {
+        let is_owned = |sequence: &Sequence| {
+            sequence
+                .owner
+                .is_some_and(|(table, _)| self.tables.contains(&table))
+        };
+        let sequences = self.catalog.sequences();
+        let gone = sequences.filter(|sequence| self.sequences.contains(&sequence.id) || is_owned(sequence));
+        let gone: Vec<&Sequence> = gone.map(|sequence| sequence.as_ref()).collect();
+        if gone.is_empty() {
+            return Ok(());
+        }
+        for table in self
+            .catalog
+            .tables()
+            .filter(|table| !self.tables.contains(&table.id))
+        {
+            let mut next = Table::clone(table);
+            let mut lost: Vec<(String, String)> = Vec::new();
+            for column in &mut next.columns {
+                let taken = column.default.as_deref().and_then(sequence_named_in_default);
+                let taken = taken.and_then(|(schema, name)| {
+                    gone.iter()
+                        .find(|gone| gone.schema == schema && gone.name == name)
+                });
+                let Some(sequence) = taken else {
+                    continue;
+                };
+                let of_column = format!("column {} of {}", quoted(&column.name), self.table_text(table));
+                let sequence = self.sequence_text(sequence);
+                if column.values.identity.is_some() {
+                    let message = format!("cannot drop {sequence} because {of_column} requires it");
+                    return Err(SqlError::statement("2BP01", message)
+                        .with_hint(format!("You can drop {of_column} instead.")));
+                }
+                lost.push((format!("default value for {of_column}"), sequence));
+                column.default = None;
+            }
+            if !lost.is_empty() {
+                self.dependent.append(&mut lost);
+                self.changed.push(next);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the changes, and what to tell of them; fails if something else would have to go.
+    fn finish(mut self, cascade: bool, notices: &mut Vec<Notice>) -> Result<DefinitionChanges, SqlError> {
+        self.add_dependent()?;
+        if !cascade && !self.dependent.is_empty() {
+            let message = match self.named.as_slice() {
+                [one] => format!("cannot drop {one} because other objects depend on it"),
+                _ => "cannot drop desired object(s) because other objects depend on them".to_string(),
+            };
+            let detail = self
+                .dependent
+                .iter()
+                .map(|(object, on)| format!("{object} depends on {on}"));
+            return Err(SqlError::statement("2BP01", message)
+                .with_detail(detail.collect::<Vec<_>>().join("\n"))
+                .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        notices.append(&mut self.notices);
+        let cascaded = self.dependent.iter();
+        notices.extend(cascaded.map(|(object, _)| Notice::new(format!("drop cascades to {object}"))));
+        let gone = self
+            .catalog
+            .schemas()
+            .filter(|schema| self.schemas.contains(&schema.id));
+        let gone: Vec<String> = gone.map(|schema| schema.name.clone()).collect();
+        Ok(DefinitionChanges {
+            tables: self.changed,
+            roles: super::schema::without_grants(self.catalog, &gone),
+            dropped_tables: self.tables,
+            dropped_views: self.views,
+            dropped_sequences: self.sequences,
+            dropped_schemas: self.schemas,
+            ..DefinitionChanges::default()
+        })
+    }
+
+    /// Takes note of a name to drop that is not known, or fails.
+    fn unknown(
+        &mut self,
+        kind: &str,
+        name: &ObjectName,
+        if_exists: bool,
+        sqlstate: &'static str,
+    ) -> Result<(), SqlError> {
+        let schema = name.schema.as_deref().filter(|schema| !schema.is_empty());
+        let no_schema = schema.filter(|schema| !self.catalog.has_schema(schema));
+        let (message, sqlstate) = match no_schema {
+            Some(schema) => (format!("schema \"{schema}\" does not exist"), "3F000"),
+            None => (format!("{kind} \"{}\" does not exist", name.name), sqlstate),
+        };
+        if !if_exists {
+            return Err(SqlError::statement(sqlstate, message).at(name.position));
+        }
+        self.notices.push(Notice::new(format!("{message}, skipping")));
+        Ok(())
+    }
+}
+
+/// Runs a statement that drops what `add` names.
+fn run(
+    session: &mut Session,
+    cascade: bool,
+    add: impl FnOnce(&mut Removal<'_>) -> Result<(), SqlError>,
+) -> Result<(), SqlError> {
+    let (engine, path) = (session.engine().clone(), session.path());
+    let mut notices = Vec::new();
+    engine.change_definitions(|catalog| {
+        let mut removal = Removal::new(catalog, &path);
+        add(&mut removal)?;
+        removal.finish(cascade, &mut notices)
+    })?;
+    notices.into_iter().for_each(|notice| session.notice(notice));
+    Ok(())
+}
+
+/// Runs DROP TABLE.
+pub(super) fn drop_tables(
+    session: &mut Session,
+    names: &[ObjectName],
+    if_exists: bool,
+    cascade: bool,
+) -> Result<(), SqlError> {
+    run(session, cascade, |removal| {
+        for name in names {
+            let (catalog, schema) = (removal.catalog, schema_of(name));
+            match catalog.table_named(schema, &name.name) {
+                Ok(table) => removal.add_table(table, None),
+                Err(_) if catalog.index_named(schema, &name.name).is_ok() => {
+                    return Err(wrong_kind(
+                        name,
+                        "a table",
+                        Some("Use DROP INDEX to remove an index."),
+                    ));
+                }
+                Err(_) if catalog.view_named(schema, &name.name).is_some() => {
+                    return Err(wrong_kind(
+                        name,
+                        "a table",
+                        Some("Use DROP VIEW to remove a view."),
+                    ));
+                }
+                Err(_) if catalog.sequence_named(schema, &name.name).is_some() => {
+                    return Err(wrong_kind(
+                        name,
+                        "a table",
+                        Some("Use DROP SEQUENCE to remove a sequence."),
+                    ));
+                }
+                Err(_) => removal.unknown("table", name, if_exists, "42P01")?,
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Runs DROP VIEW.
+pub(super) fn drop_views(
+    session: &mut Session,
+    names: &[ObjectName],
+    if_exists: bool,
+    cascade: bool,
+) -> Result<(), SqlError> {
+    run(session, cascade, |removal| {
+        for name in names {
+            let (catalog, schema) = (removal.catalog, schema_of(name));
+            match catalog.view_named(schema, &name.name) {
+                Some(view) => removal.add_view(view, None),
+                None if catalog.table_named(schema, &name.name).is_ok() => {
+                    return Err(wrong_kind(
+                        name,
+                        "a view",
+                        Some("Use DROP TABLE to remove a table."),
+                    ));
+                }
+                None if catalog.check_name_free(schema, &name.name).is_err() => {
+                    return Err(wrong_kind(name, "a view", None));
+                }
+                None => removal.unknown("view", name, if_exists, "42P01")?,
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Runs DROP SEQUENCE.
+pub(super) fn drop_sequences(
+    session: &mut Session,
+    names: &[ObjectName],
+    if_exists: bool,
+    cascade: bool,
+) -> Result<(), SqlError> {
+    run(session, cascade, |removal| {
+        for name in names {
+            let (catalog, schema) = (removal.catalog, schema_of(name));
+            match catalog.sequence_named(schema, &name.name) {
+                Some(sequence) => removal.add_sequence(sequence, None),
+                None if catalog.check_name_free(schema, &name.name).is_err() => {
+                    return Err(wrong_kind(name, "a sequence", None));
+                }
+                None => removal.unknown("sequence", name, if_exists, "42P01")?,
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Runs DROP SCHEMA.
+pub(super) fn drop_schemas(
+    session: &mut Session,
+    names: &[Name],
+    if_exists: bool,
+    cascade: bool,
+) -> Result<(), SqlError> {
+    run(session, cascade, |removal| {
+        for Name { text, position } in names {
+            match removal.catalog.schema_named(text) {
+                _ if [PUBLIC, "pg_catalog", "information_schema"].contains(&text.as_str()) => {
+                    let message =
+                        format!("cannot drop schema {text} because it is required by the database system");
+                    return Err(SqlError::statement("2BP01", message).at(*position));
+                }
+                Some(schema) => {
+                    if !removal.schemas.contains(&schema.id) {
+                        removal.schemas.push(schema.id);
+                        removal.named.push(format!("schema {}", quoted(text)));
+                    }
+                }
+                None => {
+                    let message = format!("schema \"{text}\" does not exist");
+                    if !if_exists {
+                        return Err(SqlError::statement("3F000", message).at(*position));
+                    }
+                    removal.notices.push(Notice::new(format!("{message}, skipping")));
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Runs DROP INDEX.
+pub(super) fn drop_indexes(
+    session: &mut Session,
+    names: &[ObjectName],
+    if_exists: bool,
+) -> Result<(), SqlError> {
+    let (catalog, path) = (session.engine().catalog(), session.path());
+    let mut indexes: Vec<IndexId> = Vec::new();
+    let mut removal = Removal::new(&catalog, &path);
+    for name in names {
+        let schema = schema_of(name);
+        match catalog.index_named(schema, &name.name) {
+            Ok((_, index)) if !indexes.contains(&index.id) => indexes.push(index.id),
+            Ok(_) => {}
+            Err(_) if catalog.table_named(schema, &name.name).is_ok() => {
+                return Err(wrong_kind(
+                    name,
+                    "an index",
+                    Some("Use DROP TABLE to remove a table."),
+                ));
+            }
+            Err(_) => removal.unknown("index", name, if_exists, "42704")?,
+        }
+    }
+    let notices = std::mem::take(&mut removal.notices);
+    notices.into_iter().for_each(|notice| session.notice(notice));
+    for index in indexes {
+        session.engine().drop_index(index)?;
+    }
+    Ok(())
+}
+
+fn schema_of(name: &ObjectName) -> &str {
+    name.schema.as_deref().unwrap_or(PUBLIC)
+}
+
+/// Fails if a view reads a column which is to go.
+pub(super) fn check_no_views(
+    catalog: &Catalog,
+    table: &Table,
+    column: Option<&Column>,
+) -> Result<(), SqlError> {
+    let views = views_on(catalog, table.id, column.map(|column| column.id));
+    if views.is_empty() {
+        return Ok(());
+    }
+    let this = match column {
+        Some(column) => format!("column {} of table {}", column.name, table.name),
+        None => format!("table {}", table.name),
+    };
+    let detail: Vec<String> = views
+        .iter()
+        .map(|view| format!("view {} depends on {this}", view.name))
+        .collect();
+    let message = format!("cannot drop {this} because other objects depend on it");
+    Err(SqlError::statement("2BP01", message)
+        .with_detail(detail.join("\n"))
+        .with_hint("Drop the views first."))
+}
+
+fn wrong_kind(name: &ObjectName, kind: &str, hint: Option<&str>) -> SqlError {
+    let message = format!("\"{}\" is not {kind}", name.name);
+    let error = SqlError::statement("42809", message).at(name.position);
+    match hint {
+        Some(hint) => error.with_hint(hint),
+        None => error,
+    }
+}
+
+/// Runs TRUNCATE.
+pub(super) fn truncate(session: &mut Session, names: &[ObjectName], restart: bool) -> Result<(), SqlError> {
+    let numbering = match restart {
+        true => Numbering::Restart,
+        false => Numbering::Continue,
+    };
+    let mut ids = Vec::with_capacity(names.len());
+    for name in names {
+        let id = session.table(name)?.id;
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    for sequence in session.engine().truncate_all(&ids, numbering)? {
+        session.sequences.forget_block(sequence);
+    }
+    Ok(())
+}

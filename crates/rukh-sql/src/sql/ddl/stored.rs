@@ -1,0 +1,85 @@
+//! CHECK constraints and generated columns of definitions.
+
+use datafusion::arrow::array::new_empty_array;
+use datafusion::common::DFSchema;
+use datafusion::logical_expr::ExprSchemable;
+use rukh_catalog::{Check, Column, Generated, Table};
+use rukh_keys::DataType;
+
+use crate::bind::types::expressions::stored_expression;
+use crate::bind::types::table_schema::table_schema;
+use rukh_error::SqlError;
+use rukh_functions::scalars::assigned_datums;
+use rukh_syntax::{CheckDefinition, Expression, Name};
+
+/// Makes a CHECK constraint of the table, under a name of its own if it has none.
+pub(super) fn check_constraint(table: &Table, definition: &CheckDefinition) -> Result<Check, SqlError> {
+    let Expression { expr, position } = &definition.condition;
+    let (typed, sql) =
+        stored_expression(table, expr, "check constraint").map_err(|error| error.at(*position))?;
+    if typed.ty != DataType::Boolean {
+        let message = format!(
+            "argument of CHECK must be type boolean, not type {}",
+            typed.ty.postgres_name()
+        );
+        return Err(SqlError::statement("42804", message).at(*position));
+    }
+    let is_taken = |name: &str| table.checks.iter().any(|check| check.name == name);
+    let name = match &definition.name {
+        Some(Name { text, position }) if is_taken(text) => {
+            let message = format!(
+                "constraint \"{text}\" for relation \"{}\" already exists",
+                table.name
+            );
+            return Err(SqlError::statement("42710", message).at(*position));
+        }
+        Some(name) => name.text.clone(),
+        None => {
+            let base = match typed.columns.as_slice() {
+                [only] => format!("{}_{}_check", table.name, table.column_name(*only)),
+                _ => format!("{}_check", table.name),
+            };
+            let mut names = std::iter::once(base.clone()).chain((1..).map(|n| format!("{base}{n}")));
+            names.find(|name| !is_taken(name)).unwrap_or(base)
+        }
+    };
+    Ok(Check {
+        name,
+        sql,
+        columns: typed.columns,
+    })
+}
+
+/// Makes the expression of a generated column; `generated` names all such columns, none of which it may read.
+pub(super) fn generated_column(
+    table: &Table,
+    column: &Column,
+    Expression { expr, position }: &Expression,
+    generated: &[&str],
+) -> Result<Generated, SqlError> {
+    let place = |error: SqlError| error.at(*position);
+    let (typed, sql) = stored_expression(table, expr, "generation expression").map_err(place)?;
+    if table.in_primary_key(column.id)
+        || table
+            .primary_key
+            .iter()
+            .any(|e| e.expr.columns().contains(&column.id))
+    {
+        let message = "a column of the primary key cannot be generated";
+        return Err(SqlError::unsupported(message).at(*position));
+    }
+    let names = typed.columns.iter().map(|id| table.column_name(*id));
+    if let Some(name) = names.into_iter().find(|name| generated.contains(name)) {
+        let message = format!("cannot use generated column \"{name}\" in column generation expression");
+        return Err(SqlError::statement("42P17", message)
+            .at(*position)
+            .with_detail("A generated column cannot reference another generated column."));
+    }
+    let schema = DFSchema::try_from(table_schema(table).as_ref().clone())?;
+    let none = new_empty_array(&typed.expr.get_type(&schema)?);
+    assigned_datums(&none, &column.ty, &column.name).map_err(place)?;
+    Ok(Generated {
+        sql,
+        columns: typed.columns,
+    })
+}

@@ -1,0 +1,571 @@
+//! What a statement takes and gives, told before it is run: types of parameters, names and types of columns.
+//!
+//! The type of a parameter is, in this order,
+//!
+//! 1. what the client says;
+//! 2. that of the column it is stored in: `INSERT … VALUES ($1)`, `SET c = $1`;
+//! 3. that of a cast around it: `$1::date`;
+//! 4. that of the column it is compared with: `c = $1`, `c IN ($1)`, `c BETWEEN $1 AND $2`;
+//! 5. BIGINT in LIMIT and OFFSET; what DataFusion infers elsewhere;
+//! 6. text.
+//!
+//! Lengths and precisions are left out, as PostgreSQL does: a value that is too long is an error of the
+//! statement that stores it, and a condition compares with the value as given.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field, Schema};
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, ExprSchema};
+use datafusion::datasource::MemTable;
+use datafusion::error::DataFusionError;
+use datafusion::logical_expr::expr::{Between, InList, Placeholder, ScalarFunction};
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator};
+use datafusion::scalar::ScalarValue;
+use rukh_keys::DataType;
+use rukh_syntax::sqlparser::ast::{self, Value, Visitor};
+
+use crate::bind::names::output_names::without_twins;
+use crate::bind::spelling::array_parameters::{array_parameters, with_elements};
+use crate::bind::spelling::typed_parameters::with_types;
+use crate::bind::system::type_tree::asks_for_types;
+use crate::bind::types::bound_calls::taken;
+use crate::exec::columns::Columns;
+use crate::exec::general;
+use crate::exec::held::{Described, Description, Prepared, TransactionStatus};
+use crate::sql::dml::{self, WriteShape};
+use crate::sql::explain::json_column;
+use crate::sql::session::Session;
+use rukh_error::SqlError;
+use rukh_functions::casts::table::Kind;
+use rukh_functions::signatures::overloaded::column_type;
+use rukh_functions::types::{arrow_type, data_type_of, data_type_of_arrow};
+use rukh_syntax::{
+    ExplainFormat, KeptStatement, Statement, TransactionStatement, Walk, WritesStatement, data_type,
+    rows_name,
+};
+
+/// Most parameters of a statement, as the protocol counts them.
+const PARAMETERS_MAX: usize = 65_535;
+
+/// What kind of statement it is, as far as who runs it must know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatementKind {
+    /// It reads, and may stand in a transaction block.
+    Read,
+    /// It writes rows, and may stand in a transaction block.
+    Write,
+    /// BEGIN, START TRANSACTION.
+    Begin,
+    /// COMMIT, ROLLBACK.
+    End,
+    /// SAVEPOINT and the like, SET TRANSACTION.
+    Transaction,
+    /// SET, RESET.
+    Setting,
+    /// It may not stand in a transaction block.
+    Alone,
+}
+
+impl Prepared {
+    /// Returns what kind of statement this is.
+    pub fn kind(&self) -> StatementKind {
+        match self.statement() {
+            Statement::Transaction(TransactionStatement::Begin { .. }) => StatementKind::Begin,
+            Statement::Transaction(
+                TransactionStatement::Commit { .. } | TransactionStatement::Rollback { .. },
+            ) => StatementKind::End,
+            Statement::Transaction(_) => StatementKind::Transaction,
+            Statement::Set { .. } | Statement::ResetAll => StatementKind::Setting,
+            Statement::Kept(kept) if matches!(**kept, KeptStatement::Execute { .. }) => StatementKind::Write,
+            Statement::Kept(kept) if **kept == KeptStatement::DiscardAll => StatementKind::Alone,
+            statement if crate::sql::block::only_reads(statement) => StatementKind::Read,
+            statement if crate::sql::block::may_be_in_block(statement) => StatementKind::Write,
+            _ => StatementKind::Alone,
+        }
+    }
+}
+
+impl Session {
+    /// Tells what a statement takes and gives, and fails where running it would fail for its names and
+    /// types. `given[0]` is the type of `$1`, if the client says it.
+    pub fn describe(
+        &mut self,
+        prepared: &Prepared,
+        given: &[Option<DataType>],
+    ) -> Result<Arc<Description>, SqlError> {
+        self.forget_other_path();
+        let version = self.catalog().version;
+        if self.transaction_status() != TransactionStatus::Aborted
+            && let Some(known) = self.described.known(prepared.sql(), version, given)
+        {
+            return Ok(known);
+        }
+        self.begin_statement();
+        let described = self
+            .check_allowed(prepared.statement())
+            .and_then(|()| self.with_schemas(prepared))
+            .and_then(|prepared| {
+                self.check_rights(&prepared)?;
+                self.description_of(prepared.statement(), given)
+            })
+            .inspect_err(|_| self.abort());
+        let described =
+            described.map_err(|error| crate::bind::names::place::located(error, prepared.sql()))?;
+        let description = Arc::new(described);
+        let described = Described {
+            version,
+            given: given.to_vec(),
+            description: description.clone(),
+        };
+        // What these give depends on more than their text.
+        if !matches!(prepared.statement(), Statement::Kept(_)) {
+            self.described.keep(prepared.sql(), described);
+        }
+        Ok(description)
+    }
+
+    fn description_of(
+        &mut self,
+        statement: &Statement,
+        given: &[Option<DataType>],
+    ) -> Result<Description, SqlError> {
+        let mut parameters = Parameters::new(given)?;
+        let columns = match statement {
+            Statement::Query(_)
+            | Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::Merge(_) => self.describe_part(statement, &mut parameters)?,
+            Statement::Writes(writes) => {
+                let described = self.describe_parts(writes, &mut parameters);
+                self.held.clear();
+                described?
+            }
+            Statement::Explain {
+                statement, format, ..
+            } => {
+                parameters.types = self
+                    .description_of(statement, given)?
+                    .parameters
+                    .into_iter()
+                    .map(Some)
+                    .collect();
+                Some(match format {
+                    ExplainFormat::Text => texts(&["plan"]),
+                    ExplainFormat::Json | ExplainFormat::JsonList => Columns::of(json_column()),
+                })
+            }
+            Statement::Kept(kept) => match kept.as_ref() {
+                KeptStatement::Execute { name, .. } => {
+                    let schema = self.describe_executed(name)?.schema.clone();
+                    schema.map(Columns::of)
+                }
+                KeptStatement::Fetch {
+                    name, moves: false, ..
+                } => Some(Columns::of(self.cursor_schema(name)?)),
+                _ => None,
+            },
+            Statement::Show(show) => Some(Columns::of(self.show(show)?.schema())),
+            Statement::CheckTable { .. } | Statement::CheckIndex { .. } => {
+                Some(texts(&["finding", "value", "detail"]))
+            }
+            _ => None,
+        };
+        let arrays = std::mem::take(&mut parameters.arrays);
+        let intervals = std::mem::take(&mut parameters.intervals);
+        Ok(Description {
+            arrays,
+            intervals,
+            oids: parameters.oids(statement),
+            parameters: parameters.finished(),
+            schema: columns.as_ref().map(|columns| columns.schema.clone()),
+            columns: columns.map(|columns| columns.info()),
+        })
+    }
+
+    /// Tells what a query or a statement that writes gives, and adds its parameters.
+    fn describe_part(
+        &mut self,
+        statement: &Statement,
+        parameters: &mut Parameters,
+    ) -> Result<Option<Columns>, SqlError> {
+        match statement {
+            Statement::Query(query) => {
+                let mut query = query.clone();
+                query.locks.clear();
+                parameters.count(query.as_ref())?;
+                self.infer(&query, parameters)?;
+                self.columns_of(&query, parameters).map(Some)
+            }
+            Statement::Insert(insert) => {
+                parameters.count(&insert.with)?;
+                parameters.count(&insert.ast)?;
+                let shape = dml::insert_shape(&self.catalog(), insert)?;
+                self.describe_write(shape, parameters)
+            }
+            Statement::Update(update) => {
+                parameters.count(&update.with)?;
+                parameters.count(&update.ast)?;
+                let shape = dml::update_shape(&self.catalog(), update)?;
+                self.describe_write(shape, parameters)
+            }
+            Statement::Delete(delete) => {
+                parameters.count(&delete.with)?;
+                parameters.count(&delete.ast)?;
+                let shape = dml::delete_shape(&self.catalog(), delete)?;
+                self.describe_write(shape, parameters)
+            }
+            Statement::Merge(merge) => {
+                let shape = dml::merge_shape(&self.catalog(), merge)?;
+                parameters.count(&shape.reads)?;
+                parameters.count(&shape.returning)?;
+                self.describe_write(shape, parameters)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Tells what a statement gives whose WITH writes: what a part returns is a table to those behind it.
+    fn describe_parts(
+        &mut self,
+        writes: &WritesStatement,
+        parameters: &mut Parameters,
+    ) -> Result<Option<Columns>, SqlError> {
+        for (nth, part) in writes.parts.iter().enumerate() {
+            if let Some(columns) = self.describe_part(part, parameters)? {
+                let schema = Arc::new(without_twins(&columns.schema));
+                let table = MemTable::try_new(schema, vec![Vec::new()])?;
+                self.held.push((rows_name(nth), Arc::new(table)));
+            }
+        }
+        self.describe_part(&writes.statement, parameters)
+    }
+
+    fn describe_write(
+        &mut self,
+        shape: WriteShape,
+        parameters: &mut Parameters,
+    ) -> Result<Option<Columns>, SqlError> {
+        for (expr, ty) in &shape.assigned {
+            if let Some(number) = number_of(expr) {
+                parameters.tell(number, *ty);
+            }
+        }
+        for query in shape.reads.iter().chain(&shape.returning) {
+            self.infer(query, parameters)?;
+        }
+        let columns = shape.returning.as_ref();
+        columns
+            .map(|query| self.columns_of(query, parameters).map_err(as_returning))
+            .transpose()
+    }
+
+    /// Adds what the plan of a query says of its parameters.
+    fn infer(&mut self, query: &ast::Query, parameters: &mut Parameters) -> Result<(), SqlError> {
+        if parameters.types.is_empty() {
+            return Ok(());
+        }
+        let query = with_types(with_elements(query), &parameters.types);
+        let plan = self.unoptimised_plan_of(&query)?;
+        plan.apply_with_subqueries(|node| {
+            parameters.read_node(node)?;
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        Ok(())
+    }
+
+    /// Returns the columns of a query, its parameters being NULLs of their types.
+    fn columns_of(&mut self, query: &ast::Query, parameters: &Parameters) -> Result<Columns, SqlError> {
+        let nulls: Vec<ScalarValue> = parameters.types.iter().map(null_of).collect::<Result<_, _>>()?;
+        let query = &with_elements(query);
+        let schema = match self.plan_with(query, &nulls) {
+            Ok(plan) => plan.schema().as_arrow().clone(),
+            // NULL may not stand where a value does.
+            Err(_) if !nulls.is_empty() => {
+                let query = with_types(Cow::Borrowed(query), &parameters.types);
+                self.unoptimised_plan_of(&query)?.schema().as_arrow().clone()
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(Columns::of(Arc::new(schema)))
+    }
+
+    fn unoptimised_plan_of(&mut self, query: &ast::Query) -> Result<LogicalPlan, SqlError> {
+        let snapshot = self.snapshot();
+        let context = self.context(snapshot, query)?;
+        self.set_current(context.clone());
+        let runtime = self.runtime().clone();
+        runtime.block_on(general::unoptimised_plan(
+            &self.state,
+            &context.snapshot.catalog,
+            query,
+        ))
+    }
+
+    fn plan_with(&mut self, query: &ast::Query, params: &[ScalarValue]) -> Result<LogicalPlan, SqlError> {
+        let snapshot = self.snapshot();
+        let context = self.context(snapshot, query)?;
+        self.set_current(context.clone());
+        let runtime = self.runtime().clone();
+        runtime.block_on(general::logical_plan(
+            &self.state,
+            &context.snapshot.catalog,
+            query,
+            params,
+        ))
+    }
+}
+
+fn null_of(ty: &Option<DataType>) -> Result<ScalarValue, SqlError> {
+    let ty = ty.unwrap_or(DataType::Varchar(None));
+    Ok(ScalarValue::try_from(&arrow_type(&ty))?)
+}
+
+fn texts(names: &[&str]) -> Columns {
+    let field = |name: &&str| Field::new(name.to_string(), ArrowType::Utf8, true);
+    Columns::of(Arc::new(Schema::new(names.iter().map(field).collect::<Vec<_>>())))
+}
+
+/// Tells of a star of a table that is not there as RETURNING does.
+fn as_returning(error: SqlError) -> SqlError {
+    match error.message.strip_prefix("invalid qualifier ") {
+        None => error,
+        Some(table) => {
+            let message = format!("missing FROM-clause entry for table \"{table}\"");
+            SqlError::statement("42P01", message)
+        }
+    }
+}
+
+/// Returns the number of a parameter that is all of an expression.
+fn number_of(expr: &ast::Expr) -> Option<usize> {
+    match expr {
+        ast::Expr::Nested(inner) => number_of(inner),
+        ast::Expr::Value(value) => match &value.value {
+            Value::Placeholder(name) => number_in(name),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn number_in(name: &str) -> Option<usize> {
+    name.strip_prefix('$')?.parse().ok().filter(|number| *number > 0)
+}
+
+/// Types of parameters, as far as they are known.
+struct Parameters {
+    types: Vec<Option<DataType>>,
+    arrays: Vec<usize>,
+    intervals: Vec<usize>,
+}
+
+impl Parameters {
+    fn new(given: &[Option<DataType>]) -> Result<Self, SqlError> {
+        match given.len() {
+            0..=PARAMETERS_MAX => Ok(Parameters {
+                types: given.to_vec(),
+                arrays: Vec::new(),
+                intervals: Vec::new(),
+            }),
+            _ => Err(too_many()),
+        }
+    }
+
+    /// Makes room for the parameters of a statement, and notes casts around them.
+    fn count(&mut self, tree: &impl Walk) -> Result<(), SqlError> {
+        let mut finder = Finder::default();
+        // The finder never stops.
+        let _ = tree.walk(&mut finder);
+        let count = finder.numbers.iter().copied().max().unwrap_or(0);
+        if count > PARAMETERS_MAX {
+            return Err(too_many());
+        }
+        if self.types.len() < count {
+            self.types.resize(count, None);
+        }
+        self.arrays
+            .extend(array_parameters(tree).iter().map(|number| number - 1));
+        self.arrays.sort_unstable();
+        self.arrays.dedup();
+        for (number, ty) in finder.casts {
+            self.tell(number, ty);
+        }
+        self.intervals
+            .extend(finder.intervals.iter().map(|number| number - 1));
+        Ok(())
+    }
+
+    /// Notes the type of a parameter, unless it is known.
+    fn tell(&mut self, number: usize, ty: DataType) {
+        if let Some(known @ None) = self.types.get_mut(number - 1) {
+            *known = Some(general_type(ty));
+        }
+    }
+
+    fn read_node(&mut self, node: &LogicalPlan) -> Result<(), DataFusionError> {
+        let is_limit = matches!(node, LogicalPlan::Limit(_));
+        let mut schema = DFSchema::empty();
+        for input in node.inputs() {
+            schema.merge(input.schema());
+        }
+        let mut inferred = Vec::new();
+        node.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                match expr {
+                    Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(*op) => {
+                        self.compare(left, right, &schema);
+                        self.compare(right, left, &schema);
+                    }
+                    Expr::InList(InList { expr, list, .. }) => {
+                        list.iter().for_each(|item| self.compare(item, expr, &schema));
+                        list.iter().for_each(|item| self.compare(expr, item, &schema));
+                    }
+                    Expr::Between(Between { expr, low, high, .. }) => {
+                        self.compare(low, expr, &schema);
+                        self.compare(high, expr, &schema);
+                        self.compare(expr, low, &schema);
+                    }
+                    Expr::ScalarFunction(call) => self.read_call(call, &schema),
+                    Expr::Placeholder(Placeholder { id, field }) => {
+                        let ty = field.as_ref().map(|field| data_type_of_arrow(field.data_type()));
+                        let ty = if is_limit { Some(DataType::BigInt) } else { ty };
+                        inferred.extend(number_in(id).zip(ty));
+                    }
+                    _ => {}
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })?;
+        inferred
+            .into_iter()
+            .for_each(|(number, ty)| self.tell(number, ty));
+        Ok(())
+    }
+
+    /// Gives parameters the types that a function takes in their places.
+    fn read_call(&mut self, call: &ScalarFunction, schema: &DFSchema) {
+        let Some(kinds) = taken(call, schema) else {
+            return;
+        };
+        for (arg, kind) in call.args.iter().zip(kinds) {
+            // A number keeps its digits as a text.
+            if let (Expr::Placeholder(Placeholder { id, field: None }), Some(ty)) =
+                (arg, column_type(kind, None))
+                && kind != Kind::Numeric
+                && let Some(number) = number_in(id)
+            {
+                self.tell(number, ty);
+            }
+        }
+    }
+
+    /// Gives a parameter the type of what it is compared with.
+    fn compare(&mut self, parameter: &Expr, with: &Expr, schema: &DFSchema) {
+        let Expr::Placeholder(Placeholder { id, .. }) = parameter else {
+            return;
+        };
+        let ty = match with {
+            Expr::Placeholder(_) => None,
+            Expr::Column(column) => schema
+                .field_from_column(column)
+                .ok()
+                .map(|field| data_type_of(field)),
+            other => other
+                .get_type(schema)
+                .ok()
+                .filter(|ty| !ty.is_null())
+                .map(|ty| data_type_of_arrow(&ty)),
+        };
+        if let Some((number, ty)) = number_in(id).zip(ty) {
+            self.tell(number, ty);
+        }
+    }
+
+    /// Returns the places of arrays of numbers of objects.
+    fn oids(&self, statement: &Statement) -> Vec<usize> {
+        match statement {
+            Statement::Query(query) if asks_for_types(query) => (0..self.types.len()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn finished(self) -> Vec<DataType> {
+        let text = DataType::Varchar(None);
+        self.types.into_iter().map(|ty| ty.unwrap_or(text)).collect()
+    }
+}
+
+fn compares(op: Operator) -> bool {
+    matches!(
+        op,
+        Operator::Eq
+            | Operator::NotEq
+            | Operator::Lt
+            | Operator::LtEq
+            | Operator::Gt
+            | Operator::GtEq
+            | Operator::IsDistinctFrom
+            | Operator::IsNotDistinctFrom
+    )
+}
+
+/// Returns a type without length and precision, and TINYINT as what clients know.
+fn general_type(ty: DataType) -> DataType {
+    match ty {
+        DataType::TinyInt => DataType::SmallInt,
+        DataType::Char(_) | DataType::Varchar(_) => DataType::Varchar(None),
+        DataType::Binary(_) | DataType::Varbinary(_) => DataType::Varbinary(None),
+        other => other.unrounded(),
+    }
+}
+
+fn too_many() -> SqlError {
+    SqlError::statement(
+        "54023",
+        format!("a statement takes at most {PARAMETERS_MAX} parameters"),
+    )
+}
+
+/// Returns the type of the elements of an array, and any other type as it is.
+fn element_type(ty: &ast::DataType) -> &ast::DataType {
+    match ty {
+        ast::DataType::Array(ast::ArrayElemTypeDef::SquareBracket(of, _)) => of,
+        other => other,
+    }
+}
+
+/// Finds parameters in a statement.
+#[derive(Default)]
+struct Finder {
+    numbers: Vec<usize>,
+    casts: Vec<(usize, DataType)>,
+    intervals: Vec<usize>,
+}
+
+impl Visitor for Finder {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &ast::Expr) -> ControlFlow<()> {
+        self.numbers.extend(number_of(expr));
+        if let ast::Expr::Cast {
+            expr, data_type: ty, ..
+        } = expr
+            && let Some(number) = number_of(expr)
+        {
+            match ty {
+                ast::DataType::Interval { .. } => {
+                    self.intervals.push(number);
+                    self.casts.push((number, DataType::Varchar(None)));
+                }
+                ty => self
+                    .casts
+                    .extend(data_type(element_type(ty)).map(|ty| (number, ty))),
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,136 @@
+//! SET: which columns a statement assigns what to.
+
+use std::borrow::Cow;
+
+use rukh_catalog::{Column, ColumnId, Table};
+use rukh_syntax::make::{derived, select_from};
+use rukh_syntax::sqlparser::ast::{
+    self, AssignmentTarget, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, SelectItem,
+    SetExpr, Value,
+};
+use rukh_syntax::{ObjectName, folded};
+
+use super::target::column_of;
+use super::values::{computed_kind, is_default};
+use crate::bind::names::query_width::width_of;
+use crate::bind::spelling::moment_words::moment_cast;
+use rukh_error::{HIDDEN, SqlError};
+
+/// Returns the columns of SET with their expressions; DEFAULT becomes the column's default.
+pub(super) fn assignments(
+    table: &Table,
+    given: &[ast::Assignment],
+) -> Result<Vec<(ColumnId, Expr)>, SqlError> {
+    let mut found: Vec<(ColumnId, Expr)> = Vec::with_capacity(given.len());
+    for (name, value) in given.iter().map(pairs).collect::<Result<Vec<_>, _>>()?.concat() {
+        let (name, value) = (ObjectName::from_ast(name)?, value.as_ref());
+        if let Some(of) = &name.schema {
+            // As in PostgreSQL: the name before would be that of a column with fields.
+            let message = format!("column \"{of}\" of relation \"{}\" does not exist", table.name);
+            return Err(SqlError::statement("42703", message).at(name.position));
+        }
+        let column = column_of(table, &name)?;
+        if found.iter().any(|(id, _)| *id == column.id) {
+            let message = format!("multiple assignments to same column \"{}\"", name.name);
+            return Err(SqlError::statement("42601", message).at(name.position));
+        }
+        match computed_kind(column) {
+            None => found.push((column.id, defaulted(column, value)?)),
+            // It is computed anyway.
+            Some(_) if is_default(value) && column.values.generated.is_some() => {}
+            Some(_) if is_default(value) => found.push((column.id, defaulted(column, value)?)),
+            Some(kind) => {
+                let message = format!("column \"{}\" can only be updated to DEFAULT", name.name);
+                return Err(SqlError::statement("428C9", message)
+                    .at(name.position)
+                    .with_detail(format!("Column \"{}\" is {kind}.", name.name)));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Takes `(a, b) = (1, 2)` and `(a, b) = (SELECT …)` apart.
+fn pairs(assignment: &ast::Assignment) -> Result<Vec<(&ast::ObjectName, Cow<'_, Expr>)>, SqlError> {
+    let names = match &assignment.target {
+        AssignmentTarget::ColumnName(name) => return Ok(vec![(name, Cow::Borrowed(&assignment.value))]),
+        AssignmentTarget::Tuple(names) => names,
+    };
+    let values: Vec<Cow<'_, Expr>> = match &assignment.value {
+        Expr::Tuple(values) => values.iter().map(Cow::Borrowed).collect(),
+        Expr::Nested(value) => vec![Cow::Borrowed(&**value)],
+        Expr::Function(call) if is_row(call) => row_values(call)?,
+        Expr::Subquery(query) if names.len() > 1 => columns_of(query, names.len())?,
+        value @ Expr::Subquery(_) => vec![Cow::Borrowed(value)],
+        _ => {
+            let message = "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression";
+            return Err(SqlError::unsupported(message));
+        }
+    };
+    match values.len() == names.len() {
+        true => Ok(names.iter().zip(values).collect()),
+        false => Err(SqlError::syntax(
+            "number of columns does not match number of values",
+        )),
+    }
+}
+
+fn is_row(call: &ast::Function) -> bool {
+    matches!(call.name.0.as_slice(), [part] if part.as_ident().is_some_and(|name| folded(name) == "row"))
+}
+
+/// Returns the values of `ROW(…)`.
+fn row_values(call: &ast::Function) -> Result<Vec<Cow<'_, Expr>>, SqlError> {
+    let FunctionArguments::List(list) = &call.args else {
+        return Err(SqlError::syntax("ROW takes values"));
+    };
+    let values = list.args.iter().map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Ok(Cow::Borrowed(value)),
+        other => Err(SqlError::syntax(format!("{other} is no value of a row"))),
+    });
+    values.collect()
+}
+
+/// Makes a subquery of each column of one.
+fn columns_of<'a>(query: &ast::Query, count: usize) -> Result<Vec<Cow<'a, Expr>>, SqlError> {
+    if let Some(width) = width_of(query)
+        && width != count
+    {
+        return Err(SqlError::syntax(
+            "number of columns does not match number of values",
+        ));
+    }
+    Ok((0..count)
+        .map(|nth| Cow::Owned(column_of_query(query, nth, count)))
+        .collect())
+}
+
+/// Makes `(SELECT c FROM (query) AS r (…, c, …))`; of a plain query its item is taken.
+fn column_of_query(query: &ast::Query, nth: usize, count: usize) -> Expr {
+    let mut query = query.clone();
+    let is_plain = query.order_by.is_none() && width_of(&query).is_some();
+    match query.body.as_mut() {
+        SetExpr::Select(select)
+            if is_plain
+                && select.distinct.is_none()
+                && matches!(&select.group_by, ast::GroupByExpr::Expressions(by, _) if by.is_empty()) =>
+        {
+            select.projection = vec![select.projection[nth].clone()];
+        }
+        _ => {
+            let column = |nth: usize| Ident::with_quote('"', format!("column{HIDDEN}{nth}"));
+            let item = SelectItem::UnnamedExpr(Expr::Identifier(column(nth)));
+            let names = (0..count).map(column).collect();
+            query = select_from(vec![item], vec![derived(query, "row", names)], None);
+        }
+    }
+    Expr::Subquery(Box::new(query))
+}
+
+fn defaulted(column: &Column, value: &Expr) -> Result<Expr, SqlError> {
+    match (is_default(value), &column.default) {
+        (false, _) => Ok(moment_cast(value, &column.ty).unwrap_or_else(|| value.clone())),
+        (true, None) => Ok(Expr::Value(Value::Null.into())),
+        (true, Some(sql)) => crate::bind::spelling::parsing::parse_expression(sql),
+    }
+}

@@ -1,0 +1,541 @@
+//! CREATE USER, GRANT and their kin, and objects that become a role's.
+//!
+//! Messages and SQLSTATEs are PostgreSQL's. Only administrators make roles and change them; a role may change
+//! its own password, and give rights on what it owns.
+
+use rukh_catalog::{Catalog, GrantTarget, Rights, Role, RoleId};
+use rukh_engine::RoleChanges;
+use rukh_keys::{DataType, Datum};
+use rukh_syntax::{
+    GrantObjects, Name, ObjectName, Ownable, RoleOptions, RoleStatement, SchemaStatement, Secret, Statement,
+};
+
+use super::check::{Checker, denied};
+use super::scram::Verifier;
+use crate::exec::session_settings::notice::Notice;
+use crate::sql::session::Session;
+use rukh_error::SqlError;
+
+/// The schema of names without one.
+const PUBLIC: &str = "public";
+
+/// Rights that ALL stands for.
+const OF_TABLES: Rights = Rights::WRITE.with(Rights::SELECT);
+const OF_SEQUENCES: Rights = Rights::USAGE.with(Rights::SELECT).with(Rights::UPDATE);
+const OF_SCHEMAS: Rights = Rights::USAGE.with(Rights::CREATE);
+
+/// Runs a statement about roles; returns its tag.
+pub(crate) fn run(session: &mut Session, statement: &RoleStatement) -> Result<&'static str, SqlError> {
+    let user = session.user();
+    let engine = session.engine().clone();
+    let mut notices = Vec::new();
+    // What takes long is done before others have to wait.
+    let verifier = match statement {
+        RoleStatement::Create { options, .. } | RoleStatement::Alter { options, .. } => {
+            verifier_of(options, &mut notices)?
+        }
+        _ => None,
+    };
+    engine.change_roles(|catalog| {
+        let run = Run {
+            catalog,
+            user: user.as_deref(),
+        };
+        match statement {
+            RoleStatement::Create { name, options } => run.create(name, options, verifier),
+            RoleStatement::Alter { name, options } => run.alter(name, options, verifier),
+            RoleStatement::Drop { names, if_exists } => run.drop(names, *if_exists, &mut notices),
+            RoleStatement::Grant {
+                gives,
+                rights,
+                on,
+                roles,
+            } => run.grant(*gives, *rights, on, roles),
+            RoleStatement::Owner { kind, object, role } => run.owner(*kind, object, role),
+        }
+    })?;
+    notices.into_iter().for_each(|notice| session.notice(notice));
+    Ok(match statement {
+        RoleStatement::Create { .. } => "CREATE ROLE",
+        RoleStatement::Alter { .. } => "ALTER ROLE",
+        RoleStatement::Drop { .. } => "DROP ROLE",
+        RoleStatement::Grant { gives: true, .. } => "GRANT",
+        RoleStatement::Grant { .. } => "REVOKE",
+        RoleStatement::Owner { kind, .. } => match kind {
+            Ownable::Table => "ALTER TABLE",
+            Ownable::View => "ALTER VIEW",
+            Ownable::Sequence => "ALTER SEQUENCE",
+            Ownable::Schema => "ALTER SCHEMA",
+        },
+    })
+}
+
+/// Makes what a statement has created the session's role's; `before` are the definitions before it.
+pub(crate) fn claim(session: &mut Session, statement: &Statement, before: &Catalog) -> Result<(), SqlError> {
+    let mut user = session.user();
+    if let Statement::Schema(schema) = statement
+        && let SchemaStatement::Create { name, owner, .. } = schema.as_ref()
+    {
+        user = owner.as_ref().map(|owner| owner.text.clone()).or(user);
+        let (Some(user), None) = (user, before.schema_named(&name.text)) else {
+            return Ok(());
+        };
+        let engine = session.engine().clone();
+        return engine.change_roles(|catalog| {
+            let mut role = Checker::of(catalog, &user)?.role().clone();
+            role.owns
+                .extend(catalog.schema_named(&name.text).map(|schema| schema.id.0));
+            Ok(put(role))
+        });
+    }
+    let Some(user) = user else {
+        return Ok(());
+    };
+    let name = match statement {
+        Statement::CreateTable(table) => &table.name,
+        Statement::CreateView(view) => &view.name,
+        Statement::CreateSequence { name, .. } => name,
+        _ => return Ok(()),
+    };
+    let engine = session.engine().clone();
+    let now = engine.catalog();
+    let mut new: Vec<u32> = objects_named(&now, name).into_iter().map(|(id, _)| id).collect();
+    if let Ok(table) = now.table_named(schema_of(name), &name.name) {
+        new.extend(now.sequences_of(table.id).map(|sequence| sequence.id.0));
+    }
+    new.retain(|id| kind_of(before, *id).is_none());
+    if new.is_empty() {
+        return Ok(());
+    }
+    engine.change_roles(|catalog| {
+        let mut role = Checker::of(catalog, &user)?.role().clone();
+        role.owns.extend(new);
+        Ok(RoleChanges {
+            put: vec![role],
+            removed: Vec::new(),
+        })
+    })
+}
+
+/// Makes what is in a schema a role's own.
+pub(crate) fn give_schema(session: &Session, schema: &str, owner: &str) -> Result<(), SqlError> {
+    session.engine().change_roles(|catalog| {
+        let tables = catalog.tables().filter(|table| table.schema == schema);
+        let views = catalog.views().filter(|view| view.schema == schema);
+        let sequences = catalog.sequences().filter(|sequence| sequence.schema == schema);
+        let ids = tables.map(|table| table.id.0);
+        let ids = ids.chain(views.map(|view| view.id.0));
+        let ids: Vec<u32> = ids.chain(sequences.map(|sequence| sequence.id.0)).collect();
+        let mut changes = RoleChanges {
+            put: Vec::new(),
+            removed: Vec::new(),
+        };
+        for role in catalog.roles() {
+            let mut next = role.as_ref().clone();
+            next.owns.retain(|id| !ids.contains(id));
+            if next.name == owner {
+                next.owns.extend(&ids);
+            }
+            if next.owns != role.owns {
+                changes.put.push(next);
+            }
+        }
+        Ok::<_, SqlError>(changes)
+    })
+}
+
+fn schema_of(name: &ObjectName) -> &str {
+    name.schema.as_deref().unwrap_or(PUBLIC)
+}
+
+/// Returns the table, view and sequence of a name, by ids.
+fn objects_named(catalog: &Catalog, name: &ObjectName) -> Vec<(u32, Ownable)> {
+    let schema = schema_of(name);
+    let table = catalog.table_named(schema, &name.name).ok();
+    let view = catalog.view_named(schema, &name.name);
+    let sequence = catalog.sequence_named(schema, &name.name);
+    let all = [
+        table.map(|table| (table.id.0, Ownable::Table)),
+        view.map(|view| (view.id.0, Ownable::View)),
+        sequence.map(|sequence| (sequence.id.0, Ownable::Sequence)),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// Returns what has an id, with its name.
+fn kind_of(catalog: &Catalog, id: u32) -> Option<String> {
+    if let Some(table) = catalog.tables().find(|table| table.id.0 == id) {
+        return Some(format!("table {}", table.name));
+    }
+    if let Some(view) = catalog.views().find(|view| view.id.0 == id) {
+        return Some(format!("view {}", view.name));
+    }
+    if let Some(schema) = catalog.schemas().find(|schema| schema.id.0 == id) {
+        return Some(format!("schema {}", schema.name));
+    }
+    let sequence = catalog.sequences().find(|sequence| sequence.id.0 == id);
+    sequence.map(|sequence| format!("sequence {}", sequence.name))
+}
+
+/// Returns what the new password is checked by: within, `None` for no password.
+fn verifier_of(options: &RoleOptions, notices: &mut Vec<Notice>) -> Result<Option<Option<String>>, SqlError> {
+    let Some(password) = &options.password else {
+        return Ok(None);
+    };
+    let Some(Secret(password)) = password else {
+        return Ok(Some(None));
+    };
+    if password.is_empty() {
+        notices.push(Notice::new(
+            "empty string is not a valid password, clearing password".to_string(),
+        ));
+        return Ok(Some(None));
+    }
+    if Verifier::parse(password).is_some() {
+        return Ok(Some(Some(password.clone())));
+    }
+    let is_md5 = password.len() == 35 && password.starts_with("md5");
+    if is_md5 && password[3..].bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(SqlError::unsupported("passwords hashed by MD5 are not supported"));
+    }
+    Ok(Some(Some(Verifier::of_password(password)?.to_string())))
+}
+
+/// One statement about roles, on the definitions as they are.
+struct Run<'a> {
+    catalog: &'a Catalog,
+    user: Option<&'a str>,
+}
+
+impl Run<'_> {
+    fn is_superuser(&self) -> Result<bool, SqlError> {
+        match self.user {
+            None => Ok(true),
+            Some(user) => Ok(Checker::of(self.catalog, user)?.role().superuser),
+        }
+    }
+
+    fn check_superuser(&self, message: &str) -> Result<(), SqlError> {
+        match self.is_superuser()? {
+            true => Ok(()),
+            false => Err(denied(message.to_string())),
+        }
+    }
+
+    fn role(&self, name: &Name) -> Result<Role, SqlError> {
+        let role = self.catalog.role_named(&name.text);
+        let unknown = || {
+            let message = format!("role \"{}\" does not exist", name.text);
+            SqlError::statement("42704", message).at(name.position)
+        };
+        role.map(|role| role.as_ref().clone()).ok_or_else(unknown)
+    }
+
+    fn create(
+        &self,
+        name: &Name,
+        options: &RoleOptions,
+        verifier: Option<Option<String>>,
+    ) -> Result<RoleChanges, SqlError> {
+        self.check_superuser("permission denied to create role")?;
+        if matches!(name.text.as_str(), "public" | "none") || name.text.starts_with("pg_") {
+            let message = format!("role name \"{}\" is reserved", name.text);
+            return Err(SqlError::statement("42939", message).at(name.position));
+        }
+        if self.catalog.role_named(&name.text).is_some() {
+            let message = format!("role \"{}\" already exists", name.text);
+            return Err(SqlError::statement("42710", message).at(name.position));
+        }
+        let mut role = Role::new(&name.text);
+        set_options(&mut role, options, verifier)?;
+        Ok(put(role))
+    }
+
+    fn alter(
+        &self,
+        name: &Name,
+        options: &RoleOptions,
+        verifier: Option<Option<String>>,
+    ) -> Result<RoleChanges, SqlError> {
+        let only_password = RoleOptions {
+            password: options.password.clone(),
+            ..RoleOptions::default()
+        };
+        let own = self.user == Some(name.text.as_str()) && *options == only_password;
+        if !own {
+            self.check_superuser("permission denied to alter role")?;
+        }
+        let mut role = self.role(name)?;
+        set_options(&mut role, options, verifier)?;
+        Ok(put(role))
+    }
+
+    fn drop(
+        &self,
+        names: &[Name],
+        if_exists: bool,
+        notices: &mut Vec<Notice>,
+    ) -> Result<RoleChanges, SqlError> {
+        self.check_superuser("permission denied to drop role")?;
+        let mut removed = Vec::new();
+        for name in names {
+            let role = match self.role(name) {
+                Ok(role) => role,
+                Err(_) if if_exists => {
+                    let message = format!("role \"{}\" does not exist, skipping", name.text);
+                    notices.push(Notice::new(message));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            if self.user == Some(name.text.as_str()) {
+                return Err(SqlError::statement("55006", "current user cannot be dropped").at(name.position));
+            }
+            if let Some(detail) = self.depends_on(&role) {
+                let message = format!(
+                    "role \"{}\" cannot be dropped because some objects depend on it",
+                    role.name
+                );
+                return Err(SqlError::statement("2BP01", message)
+                    .at(name.position)
+                    .with_detail(detail));
+            }
+            removed.push(role.id);
+        }
+        Ok(RoleChanges {
+            put: Vec::new(),
+            removed,
+        })
+    }
+
+    /// Returns what keeps a role from being dropped.
+    fn depends_on(&self, role: &Role) -> Option<String> {
+        let owned = role.owns.iter().find_map(|id| kind_of(self.catalog, *id));
+        if let Some(object) = owned {
+            return Some(format!("owner of {object}"));
+        }
+        role.grants.iter().find_map(|grant| match &grant.on {
+            GrantTarget::Database => Some("privileges for the database".to_string()),
+            GrantTarget::Schema(schema) => Some(format!("privileges for schema {schema}")),
+            GrantTarget::Object(id) => {
+                kind_of(self.catalog, *id).map(|kind| format!("privileges for {kind}"))
+            }
+        })
+    }
+
+    fn grant(
+        &self,
+        gives: bool,
+        rights: Option<Rights>,
+        on: &GrantObjects,
+        names: &[Option<Name>],
+    ) -> Result<RoleChanges, SqlError> {
+        let (targets, all) = self.targets(on)?;
+        // What is given is what the objects have; what is taken is everything.
+        let rights = rights.unwrap_or(if gives { all } else { Rights::ALL });
+        let mut roles: Vec<Role> = Vec::new();
+        for name in names {
+            let role = match name {
+                Some(name) => self.role(name)?,
+                None => match self.catalog.role(RoleId::PUBLIC) {
+                    Some(public) => public.as_ref().clone(),
+                    None => Role::public(),
+                },
+            };
+            if !roles.iter().any(|known| known.name == role.name) {
+                roles.push(role);
+            }
+        }
+        for role in &mut roles {
+            for target in &targets {
+                let had = role.granted(target);
+                let has = if gives {
+                    had.with(rights)
+                } else {
+                    had.without(rights)
+                };
+                role.set_granted(target.clone(), has);
+            }
+        }
+        Ok(RoleChanges {
+            put: roles,
+            removed: Vec::new(),
+        })
+    }
+
+    /// Returns what GRANT names, which the session's role must own, and the rights that it has.
+    fn targets(&self, on: &GrantObjects) -> Result<(Vec<GrantTarget>, Rights), SqlError> {
+        let mut targets = Vec::new();
+        let all = match on {
+            GrantObjects::Database => {
+                self.check_superuser("permission denied for database")?;
+                targets.push(GrantTarget::Database);
+                Rights::CREATE
+            }
+            GrantObjects::Schemas(names) => {
+                for name in names {
+                    self.check_schema(name)?;
+                    match self.catalog.schema_named(&name.text) {
+                        Some(schema) => self.check_owner(schema.id.0, &name.text)?,
+                        None => {
+                            self.check_superuser(&format!("permission denied for schema {}", name.text))?;
+                        }
+                    }
+                    targets.push(GrantTarget::Schema(name.text.clone()));
+                }
+                OF_SCHEMAS
+            }
+            GrantObjects::Tables(names) => {
+                for name in names {
+                    targets.push(self.object(name, &[Ownable::Table, Ownable::View])?);
+                }
+                OF_TABLES
+            }
+            GrantObjects::Sequences(names) => {
+                for name in names {
+                    targets.push(self.object(name, &[Ownable::Sequence])?);
+                }
+                OF_SEQUENCES
+            }
+            GrantObjects::AllTables(schemas) => {
+                for schema in schemas {
+                    self.check_schema(schema)?;
+                    let tables = self.catalog.tables().filter(|table| table.schema == schema.text);
+                    let mut named: Vec<(u32, String)> =
+                        tables.map(|table| (table.id.0, table.name.clone())).collect();
+                    let views = self.catalog.views().filter(|view| view.schema == schema.text);
+                    named.extend(views.map(|view| (view.id.0, view.name.clone())));
+                    for (id, name) in named {
+                        self.check_owner(id, &name)?;
+                        targets.push(GrantTarget::Object(id));
+                    }
+                }
+                OF_TABLES
+            }
+            GrantObjects::AllSequences(schemas) => {
+                for schema in schemas {
+                    self.check_schema(schema)?;
+                    for sequence in self.catalog.sequences().filter(|it| it.schema == schema.text) {
+                        self.check_owner(sequence.id.0, &sequence.name)?;
+                        targets.push(GrantTarget::Object(sequence.id.0));
+                    }
+                }
+                OF_SEQUENCES
+            }
+        };
+        Ok((targets, all))
+    }
+
+    fn check_schema(&self, name: &Name) -> Result<(), SqlError> {
+        match self.catalog.has_schema(&name.text) {
+            true => Ok(()),
+            false => {
+                let message = format!("schema \"{}\" does not exist", name.text);
+                Err(SqlError::statement("3F000", message).at(name.position))
+            }
+        }
+    }
+
+    fn object(&self, name: &ObjectName, kinds: &[Ownable]) -> Result<GrantTarget, SqlError> {
+        let found = objects_named(self.catalog, name);
+        match found.iter().find(|(_, kind)| kinds.contains(kind)) {
+            Some((id, _)) => {
+                self.check_owner(*id, &name.name)?;
+                Ok(GrantTarget::Object(*id))
+            }
+            None => Err(SqlError::undefined_table(&name.name).at(name.position)),
+        }
+    }
+
+    fn check_owner(&self, id: u32, name: &str) -> Result<(), SqlError> {
+        let Some(user) = self.user else {
+            return Ok(());
+        };
+        let role = Checker::of(self.catalog, user)?.role();
+        match role.superuser || role.owns.contains(&id) {
+            true => Ok(()),
+            false => {
+                let kind = kind_of(self.catalog, id).unwrap_or_else(|| format!("relation {name}"));
+                Err(denied(format!("must be owner of {kind}")))
+            }
+        }
+    }
+
+    fn owner(&self, kind: Ownable, object: &ObjectName, role: &Name) -> Result<RoleChanges, SqlError> {
+        let found = match kind {
+            Ownable::Schema => {
+                let name = Name {
+                    text: object.name.clone(),
+                    position: object.position,
+                };
+                self.check_schema(&name)?;
+                let schema = self.catalog.schema_named(&object.name);
+                schema
+                    .map(|schema| vec![(schema.id.0, Ownable::Schema)])
+                    .unwrap_or_default()
+            }
+            _ => objects_named(self.catalog, object),
+        };
+        let Some((id, _)) = found.iter().find(|(_, found)| *found == kind) else {
+            return Err(SqlError::undefined_table(&object.name).at(object.position));
+        };
+        self.check_superuser(&format!(
+            "must be superuser to change the owner of {}",
+            object.name
+        ))?;
+        let new = self.role(role)?;
+        let mut ids = vec![*id];
+        if let Some(table) = self.catalog.tables().find(|table| table.id.0 == *id) {
+            ids.extend(self.catalog.sequences_of(table.id).map(|sequence| sequence.id.0));
+        }
+        let mut put: Vec<Role> = Vec::new();
+        for known in self.catalog.roles() {
+            let mut changed = known.as_ref().clone();
+            changed.owns.retain(|owned| !ids.contains(owned));
+            if changed.id == new.id {
+                changed.owns.extend(ids.iter().copied());
+            }
+            if changed.owns != known.owns {
+                put.push(changed);
+            }
+        }
+        Ok(RoleChanges {
+            put,
+            removed: Vec::new(),
+        })
+    }
+}
+
+fn put(role: Role) -> RoleChanges {
+    RoleChanges {
+        put: vec![role],
+        removed: Vec::new(),
+    }
+}
+
+fn set_options(
+    role: &mut Role,
+    options: &RoleOptions,
+    verifier: Option<Option<String>>,
+) -> Result<(), SqlError> {
+    if let Some(superuser) = options.superuser {
+        role.superuser = superuser;
+    }
+    if let Some(login) = options.login {
+        role.login = login;
+    }
+    if let Some(verifier) = verifier {
+        role.verifier = verifier;
+    }
+    if let Some(until) = &options.valid_until {
+        role.valid_until = match until.text.trim() {
+            "infinity" => None,
+            text => match DataType::TIMESTAMP_TZ.parse_text(text) {
+                Ok(Datum::Timestamp(micros)) => Some(micros),
+                Ok(_) => None,
+                Err(error) => return Err(SqlError::from(error).at(until.position)),
+            },
+        };
+    }
+    Ok(())
+}
