@@ -6,8 +6,8 @@ use datafusion::arrow::error::ArrowError;
 use datafusion::common::{Column, SchemaError};
 use datafusion::error::DataFusionError;
 
-use crate::hidden_names::{HIDDEN, shown_name};
 use crate::{ErrorKind, SqlError};
+use rukh_syntax::{HIDDEN, StatementError, shown_name};
 
 impl From<DataFusionError> for SqlError {
     fn from(error: DataFusionError) -> Self {
@@ -159,6 +159,9 @@ fn shared_error(shared: &DataFusionError) -> SqlError {
 fn copied_error(source: &(dyn std::error::Error + Send + Sync + 'static)) -> SqlError {
     if let Some(error) = source.downcast_ref::<SqlError>() {
         return error.clone();
+    }
+    if let Some(error) = source.downcast_ref::<StatementError>() {
+        return error.clone().into();
     }
     match source.downcast_ref::<DataFusionError>() {
         Some(error) => shared_error(error),
@@ -582,8 +585,12 @@ fn lower_first(message: &str) -> String {
 
 /// An index expression that failed on a row failed with an error of ours.
 pub(crate) fn function_error(source: Box<dyn std::error::Error + Send + Sync>) -> SqlError {
-    match source.downcast::<SqlError>() {
-        Ok(error) => *error,
+    let source = match source.downcast::<SqlError>() {
+        Ok(error) => return *error,
+        Err(other) => other,
+    };
+    match source.downcast::<StatementError>() {
+        Ok(error) => SqlError::from(*error),
         Err(other) => {
             let message = other.to_string();
             regex_error(&message).unwrap_or_else(|| SqlError::internal(message))

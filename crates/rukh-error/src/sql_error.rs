@@ -4,6 +4,7 @@ use rukh_catalog::CatalogError;
 use rukh_engine::EngineError;
 use rukh_keys::ValueError;
 use rukh_kv::KvError;
+use rukh_syntax::StatementError;
 use std::io;
 use thiserror::Error;
 
@@ -142,6 +143,23 @@ impl SqlError {
             detail: None,
             hint: None,
             position: None,
+        }
+    }
+}
+
+impl From<StatementError> for SqlError {
+    fn from(error: StatementError) -> Self {
+        let kind = match error.sqlstate {
+            "XX000" => ErrorKind::Io,
+            _ => ErrorKind::Statement,
+        };
+        SqlError {
+            kind,
+            sqlstate: error.sqlstate,
+            message: error.message,
+            detail: error.detail,
+            hint: error.hint,
+            position: error.position,
         }
     }
 }

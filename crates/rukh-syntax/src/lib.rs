@@ -19,16 +19,18 @@
 //!
 //! Deliberately not here: whether tables and columns exist, and what types expressions have.
 
+mod error;
 mod nodes;
 mod read;
 mod text;
 mod tree;
 
+pub use error::StatementError;
 pub use nodes::{Respell, Tree, Walk, WalkMut, make};
 pub use read::{data_type, parse, parse_expression, parse_object_name, serializable};
 pub use sqlparser;
 pub use text::{
-    Cut, Literal, LiteralType, Period, RukhDialect, Split, has_password, is_double, is_reserved, place_of,
-    quoted, quoted_string, rows_name, split_statements, with_wide_number,
+    Cut, HIDDEN, Literal, LiteralType, Period, RukhDialect, Split, has_password, is_double, is_reserved,
+    place_of, quoted, quoted_string, rows_name, shown_name, split_statements, with_wide_number,
 };
 pub use tree::*;

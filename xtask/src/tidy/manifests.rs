@@ -19,13 +19,19 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     (
         "rukh-error",
-        &["rukh-engine", "rukh-catalog", "rukh-keys", "rukh-kv"],
+        &[
+            "rukh-syntax",
+            "rukh-engine",
+            "rukh-catalog",
+            "rukh-keys",
+            "rukh-kv",
+        ],
     ),
     (
         "rukh-functions",
         &["rukh-error", "rukh-syntax", "rukh-planner", "rukh-keys"],
     ),
-    ("rukh-syntax", &["rukh-error", "rukh-catalog", "rukh-keys"]),
+    ("rukh-syntax", &["rukh-catalog", "rukh-keys"]),
     (
         "rukh-sql",
         &[

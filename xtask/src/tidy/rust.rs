@@ -43,7 +43,7 @@ const IMPURE: &[&str] = &[
 ];
 
 /// The pure crates: the heart that is tested in seconds.
-const PURE_CRATES: &[&str] = &["rukh-keys", "rukh-catalog", "rukh-planner"];
+const PURE_CRATES: &[&str] = &["rukh-keys", "rukh-catalog", "rukh-syntax", "rukh-planner"];
 
 /// Places that may print to the terminal.
 const MAY_PRINT: &[&str] = &["crates/rukh-cli/", "crates/rukh-bench/", "xtask/", "bench-peers/"];

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
-use rukh_error::shown_name;
 use rukh_functions::types::{data_type_of, wire_oid};
 use rukh_keys::DataType;
+use rukh_syntax::shown_name;
 
 use crate::exec::blanks::is_filled;
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use datafusion::physical_plan::{ExecutionPlan, displayable};
-use rukh_error::HIDDEN;
 use rukh_planner::{
     AccessPath, Actuals, Constant, Query, Union, UnionArm, actual_text, alternatives, alternatives_text,
     explain_json, explain_lookup_text, explain_text, missing_index, narrowed_text, with_alternatives_json,
 };
+use rukh_syntax::HIDDEN;
 use rukh_syntax::{ExplainFormat, quoted};
 use serde_json::{Value, json};
 

@@ -30,7 +30,8 @@ use crate::bind::spelling::rewrite::uses_clock;
 use crate::bind::spelling::sequence_calls::calls_sequence;
 use crate::bind::types::expressions;
 use crate::sql::session::Session;
-use rukh_error::{HIDDEN, SqlError};
+use rukh_error::SqlError;
+use rukh_syntax::HIDDEN;
 
 /// One relation of the rows: the name that expressions know it by, and its columns.
 #[derive(Clone, Debug)]

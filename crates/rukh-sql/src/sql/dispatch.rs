@@ -351,7 +351,7 @@ impl Session {
                     let message = format!("\"{}\" is not a table", name.name);
                     SqlError::statement("42809", message).at(name.position)
                 }
-                false => name.undefined(),
+                false => name.undefined().into(),
             }
         })
     }

@@ -31,9 +31,10 @@ use crate::bind::names::locked_relations::{is_of, relations_of};
 use crate::bind::spelling::select_calls::calls;
 use crate::exec::rows::Rows;
 use crate::sql::session::Session;
-use rukh_error::{HIDDEN, SqlError};
+use rukh_error::SqlError;
 use rukh_functions::is_aggregate;
 use rukh_functions::scalars::datums_from_array;
+use rukh_syntax::HIDDEN;
 
 /// Most bytes of rows that one statement may lock: they are held until all are locked.
 const LOCKED_BYTES_MAX: usize = 512 << 20;

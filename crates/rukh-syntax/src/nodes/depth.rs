@@ -16,7 +16,7 @@ use sqlparser::ast::{BinaryOperator, Expr, Query, Select, SetExpr, Visitor, Visi
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::walk::{Walk, WalkMut};
-use rukh_error::SqlError;
+use crate::StatementError;
 
 /// Most tokens between two commas, parentheses around them counted in. No token makes a tree more
 /// than one level deeper, and dropping a tree of so many levels takes half a megabyte of stack.
@@ -39,7 +39,7 @@ const SUBQUERY_DEPTH_MAX: usize = 14;
 const CHAIN_MIN: usize = 16;
 
 /// Fails with 54001 if the tree of these tokens could be too deep to be dropped.
-pub(crate) fn check_tokens(tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
+pub(crate) fn check_tokens(tokens: &[TokenWithSpan]) -> Result<(), StatementError> {
     let mut enclosing = Vec::new();
     let (mut outside, mut inside) = (0, 0);
     for token in tokens {
@@ -65,7 +65,7 @@ pub(crate) fn check_tokens(tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
 }
 
 /// Fails with 54001 if a tree is too deep to be planned.
-pub(crate) fn check_tree(node: &impl Walk) -> Result<(), SqlError> {
+pub(crate) fn check_tree(node: &impl Walk) -> Result<(), StatementError> {
     match node.walk(&mut Depth::default()) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(()) => Err(too_complex()),
@@ -77,8 +77,8 @@ pub(crate) fn balance(node: &mut impl WalkMut) {
     let ControlFlow::Continue(()) = node.walk_mut(&mut Balance);
 }
 
-fn too_complex() -> SqlError {
-    SqlError::statement("54001", "the statement is too complex")
+fn too_complex() -> StatementError {
+    StatementError::statement("54001", "the statement is too complex")
         .with_hint("Split it, or put long lists of values into IN (…) or VALUES.")
 }
 

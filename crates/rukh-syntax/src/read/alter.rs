@@ -30,15 +30,15 @@ use super::data_type::data_type;
 use super::lifetime::lifetime;
 use super::reader::Reader;
 use super::sequence;
+use crate::StatementError;
 use crate::tree::{
     AlterAction, AlterSequenceStatement, AlterTableStatement, Computed, CreateTableStatement, Expression,
     IdentityKind, IndexAction, LifetimeDefinition, Name, ObjectName, Ownable, Statement,
     TableOptionsDefinition, UniqueDefinition,
 };
-use rukh_error::SqlError;
 
 /// Reads ALTER.
-pub(crate) fn alter(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+pub(crate) fn alter(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["alter"])?;
     if reader.accept(&["index"]) {
         let if_exists = reader.if_exists();
@@ -84,7 +84,7 @@ pub(crate) fn alter(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
         Ownable::Table => {}
         Ownable::Sequence => return sequence::alter_sequence(reader, name, if_exists),
         Ownable::View => return Err(reader.unsupported("this form of ALTER VIEW is not supported")),
-        Ownable::Schema => return Err(SqlError::internal("schemas are altered elsewhere")),
+        Ownable::Schema => return Err(StatementError::internal("schemas are altered elsewhere")),
     }
     let actions = reader.list(action)?;
     let alone = |action: &AlterAction| {
@@ -104,7 +104,7 @@ pub(crate) fn alter(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     };
     if actions.len() > 1 && actions.iter().any(alone) {
         let message = "RENAME, REPACK and changes of identity columns stand alone in ALTER TABLE";
-        return Err(SqlError::unsupported(message).at(name.position));
+        return Err(StatementError::unsupported(message).at(name.position));
     }
     Ok(Statement::AlterTable(Box::new(AlterTableStatement {
         name,
@@ -114,7 +114,7 @@ pub(crate) fn alter(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
 }
 
 /// Reads REINDEX, which always lets others write.
-pub(crate) fn reindex(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+pub(crate) fn reindex(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["reindex"])?;
     if reader.accept_token(&Token::LParen) {
         reader.list(
@@ -140,7 +140,7 @@ pub(crate) fn reindex(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     })
 }
 
-fn index_action(reader: &mut Reader<'_>) -> Result<IndexAction, SqlError> {
+fn index_action(reader: &mut Reader<'_>) -> Result<IndexAction, StatementError> {
     match () {
         () if reader.accept(&["rename"]) => {
             reader.expect(&["to"])?;
@@ -157,7 +157,7 @@ fn index_action(reader: &mut Reader<'_>) -> Result<IndexAction, SqlError> {
     }
 }
 
-fn action(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
+fn action(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> {
     if reader.accept(&["repack"]) {
         return Ok(AlterAction::Repack);
     }
@@ -196,8 +196,8 @@ fn action(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
 /// Reads one option in parentheses.
 fn one_option(
     reader: &mut Reader<'_>,
-    option: impl FnMut(&mut Reader<'_>) -> Result<AlterAction, SqlError>,
-) -> Result<AlterAction, SqlError> {
+    option: impl FnMut(&mut Reader<'_>) -> Result<AlterAction, StatementError>,
+) -> Result<AlterAction, StatementError> {
     let position = reader.position();
     if *reader.peek_at(0) != Token::LParen {
         return Err(reader.unsupported("this form of ALTER TABLE is not supported"));
@@ -205,11 +205,11 @@ fn one_option(
     let mut actions = reader.parenthesised(option)?;
     match (actions.pop(), actions.is_empty()) {
         (Some(action), true) => Ok(action),
-        _ => Err(SqlError::unsupported("options are set one at a time").at(position)),
+        _ => Err(StatementError::unsupported("options are set one at a time").at(position)),
     }
 }
 
-fn set_option(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
+fn set_option(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> {
     let name = reader.any_word()?;
     match name.text.as_str() {
         "ttl" => {
@@ -225,7 +225,7 @@ fn set_option(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
 }
 
 /// Reads `ALTER FAMILY f SET (TTL = …, VERSIONS = n)`, or `RESET (TTL, VERSIONS)`.
-fn alter_family(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
+fn alter_family(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> {
     reader.expect(&["alter", "family"])?;
     let family = reader.name()?;
     let resets = reader.accept(&["reset"]);
@@ -248,7 +248,7 @@ fn alter_family(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
             }
             ("compression", _) => {
                 let message = "the compression of a family is chosen when it is made";
-                return Err(SqlError::unsupported(message).at(name.position));
+                return Err(StatementError::unsupported(message).at(name.position));
             }
             _ => return Err(create_table::unknown_option(&name)),
         }
@@ -265,7 +265,7 @@ fn alter_family(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
     })
 }
 
-fn reset_option(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
+fn reset_option(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> {
     let name = reader.any_word()?;
     match name.text.as_str() {
         "ttl" => Ok(AlterAction::SetLifetime(LifetimeDefinition {
@@ -278,7 +278,7 @@ fn reset_option(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
     }
 }
 
-fn rename(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
+fn rename(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> {
     if reader.accept(&["to"]) {
         return reader.name().map(AlterAction::RenameTo);
     }
@@ -295,7 +295,7 @@ fn rename(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
     })
 }
 
-fn add(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
+fn add(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> {
     let name = match reader.accept(&["constraint"]) {
         true => Some(reader.name()?),
         false => None,
@@ -332,7 +332,7 @@ fn add(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
     create_table::column(reader, &mut read)?;
     if read.primary_key.is_some() {
         let message = "PRIMARY KEY of a column that is added is not supported";
-        return Err(SqlError::unsupported(message).at(position));
+        return Err(StatementError::unsupported(message).at(position));
     }
     match read.columns.pop() {
         Some(column) => Ok(AlterAction::AddColumn {
@@ -345,7 +345,7 @@ fn add(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
     }
 }
 
-fn drop(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
+fn drop(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> {
     let is_constraint = reader.accept(&["constraint"]);
     if !is_constraint {
         reader.accept(&["column"]);
@@ -365,7 +365,7 @@ fn drop(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
 }
 
 /// Reads what ALTER COLUMN says of identity and generated columns.
-fn alter_identity(reader: &mut Reader<'_>, column: &Name) -> Result<Option<AlterAction>, SqlError> {
+fn alter_identity(reader: &mut Reader<'_>, column: &Name) -> Result<Option<AlterAction>, StatementError> {
     let column = column.clone();
     for (word, computed) in [
         ("identity", Computed::Identity),
@@ -435,7 +435,7 @@ fn alter_identity(reader: &mut Reader<'_>, column: &Name) -> Result<Option<Alter
     })
 }
 
-fn alter_column(reader: &mut Reader<'_>) -> Result<AlterAction, SqlError> {
+fn alter_column(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> {
     let column = reader.name()?;
     if reader.accept(&["set", "default"]) {
         let position = reader.position();

@@ -13,14 +13,14 @@ use super::query;
 use super::reader::Reader;
 use super::reader::boolean;
 use super::sequence::conflicting_options;
+use crate::StatementError;
 use crate::tree::{
     CopyDirection, CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, Expression, ForcedColumns,
     GivenColumns, Name, RejectOptions, ShowStatement, Statement,
 };
-use rukh_error::SqlError;
 
 /// Reads COPY.
-pub(crate) fn copy(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+pub(crate) fn copy(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["copy"])?;
     let source = source(reader)?;
     let direction = match reader.accept(&["to"]) {
@@ -45,7 +45,7 @@ pub(crate) fn copy(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     let position = reader.position();
     let selection = match reader.accept(&["where"]) {
         true if direction == CopyDirection::To => {
-            return Err(SqlError::syntax("WHERE clause not allowed with COPY TO").at(position));
+            return Err(StatementError::syntax("WHERE clause not allowed with COPY TO").at(position));
         }
         true => Some(Expression {
             position: reader.position(),
@@ -57,7 +57,7 @@ pub(crate) fn copy(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     let options = options.settled(files.first().map(String::as_str))?;
     if direction == CopyDirection::To && options.rejects != RejectOptions::default() {
         let message = "ON_ERROR, REJECT_LIMIT and REJECTS are for COPY FROM";
-        return Err(SqlError::statement("22023", message));
+        return Err(StatementError::statement("22023", message));
     }
     Ok(Statement::Copy(Box::new(CopyStatement {
         source,
@@ -69,7 +69,7 @@ pub(crate) fn copy(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
 }
 
 /// Reads what follows DESCRIBE FILE.
-pub(crate) fn describe_file(reader: &mut Reader<'_>) -> Result<ShowStatement, SqlError> {
+pub(crate) fn describe_file(reader: &mut Reader<'_>) -> Result<ShowStatement, StatementError> {
     let file = reader.string()?;
     let mut options = Options::default();
     read_options(reader, &mut options)?;
@@ -77,7 +77,7 @@ pub(crate) fn describe_file(reader: &mut Reader<'_>) -> Result<ShowStatement, Sq
     Ok(ShowStatement::File { file, options })
 }
 
-fn source(reader: &mut Reader<'_>) -> Result<CopySource, SqlError> {
+fn source(reader: &mut Reader<'_>) -> Result<CopySource, StatementError> {
     if reader.accept_token(&Token::LParen) {
         if reader.peeks_any(&["insert", "upsert", "update", "delete", "merge"]) {
             return Err(reader.unsupported("COPY of a statement that writes is not supported"));
@@ -120,13 +120,13 @@ struct Options {
 
 impl Options {
     /// Fills in what was not given; `file` is the name of the file, if there is one.
-    fn settled(self, file: Option<&str>) -> Result<CopyOptions, SqlError> {
+    fn settled(self, file: Option<&str>) -> Result<CopyOptions, StatementError> {
         let by_name = || file.map_or(CopyFormat::Text, format_of);
         let format = self.format.unwrap_or_else(by_name);
         self.check_allowed(format)?;
         if !self.rejects.ignore && self.rejects != RejectOptions::default() {
             let message = "COPY REJECT_LIMIT and REJECTS require ON_ERROR to be set to IGNORE";
-            return Err(SqlError::statement("22023", message));
+            return Err(StatementError::statement("22023", message));
         }
         let (delimiter, null) = match format {
             CopyFormat::Text => (b'\t', "\\N"),
@@ -150,7 +150,7 @@ impl Options {
             _ => String::new(),
         };
         if !wrong.is_empty() {
-            return Err(SqlError::statement("22023", wrong));
+            return Err(StatementError::statement("22023", wrong));
         }
         Ok(CopyOptions {
             format,
@@ -166,7 +166,7 @@ impl Options {
     }
 
     /// Reads the value of an option that is for columns.
-    fn force(&mut self, reader: &mut Reader<'_>, option: Name) -> Result<(), SqlError> {
+    fn force(&mut self, reader: &mut Reader<'_>, option: Name) -> Result<(), StatementError> {
         let is_listed = *reader.peek_at(0) == Token::LParen;
         let columns = match () {
             () if reader.accept_token(&Token::Mul) => GivenColumns::All,
@@ -185,7 +185,7 @@ impl Options {
     }
 
     /// Fails on an option that was given before.
-    fn check_new(&mut self, option: &Name) -> Result<(), SqlError> {
+    fn check_new(&mut self, option: &Name) -> Result<(), StatementError> {
         if self.given.contains(&option.text) {
             return Err(conflicting_options(option.position));
         }
@@ -194,7 +194,7 @@ impl Options {
     }
 
     /// Fails on options of the other direction.
-    fn check_direction(&self, direction: CopyDirection) -> Result<(), SqlError> {
+    fn check_direction(&self, direction: CopyDirection) -> Result<(), StatementError> {
         let (wrong, other) = match direction {
             CopyDirection::From => (&self.to_only, "COPY TO"),
             CopyDirection::To => (&self.from_only, "COPY FROM"),
@@ -204,7 +204,7 @@ impl Options {
             Some(option) => {
                 let name = option.text.replace('_', " ");
                 let message = format!("COPY {name} only available using {other}");
-                Err(SqlError::unsupported(message).at(option.position))
+                Err(StatementError::unsupported(message).at(option.position))
             }
         }
     }
@@ -220,13 +220,13 @@ impl Options {
     }
 
     /// Fails on options that the format does not have.
-    fn check_allowed(&self, format: CopyFormat) -> Result<(), SqlError> {
+    fn check_allowed(&self, format: CopyFormat) -> Result<(), StatementError> {
         let wrong = match format {
             CopyFormat::Csv => None,
             CopyFormat::Text => self.csv_only.as_ref(),
             CopyFormat::Binary if self.rejects.ignore => {
                 let message = "only ON_ERROR STOP is allowed in BINARY mode";
-                return Err(SqlError::statement("42601", message));
+                return Err(StatementError::statement("42601", message));
             }
             _ => {
                 let first = [&self.lines_only, &self.csv_only].into_iter().flatten();
@@ -241,7 +241,7 @@ impl Options {
                     CopyFormat::Binary => format!("cannot specify {name} in BINARY mode"),
                     _ => format!("COPY {name} available only in CSV mode"),
                 };
-                Err(SqlError::unsupported(message).at(option.position))
+                Err(StatementError::unsupported(message).at(option.position))
             }
         }
     }
@@ -264,7 +264,7 @@ fn format_of(file: &str) -> CopyFormat {
     }
 }
 
-fn read_options(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), SqlError> {
+fn read_options(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), StatementError> {
     reader.accept(&["with"]);
     if *reader.peek_at(0) == Token::LParen {
         reader.parenthesised(|reader| new_option(reader, options))?;
@@ -280,7 +280,7 @@ fn read_options(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), Sq
 }
 
 /// Reads one option in parentheses.
-fn new_option(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), SqlError> {
+fn new_option(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), StatementError> {
     let name = reader.any_word()?;
     options.check_new(&name)?;
     match name.text.as_str() {
@@ -310,11 +310,11 @@ fn new_option(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), SqlE
         "force_quote" | "force_null" | "force_not_null" => return options.force(reader, name),
         "freeze" | "default" | "log_verbosity" => {
             let message = format!("COPY option \"{}\" is not supported", name.text);
-            return Err(SqlError::unsupported(message).at(name.position));
+            return Err(StatementError::unsupported(message).at(name.position));
         }
         _ => {
             let message = format!("option \"{}\" not recognized", name.text);
-            return Err(SqlError::syntax(message).at(name.position));
+            return Err(StatementError::syntax(message).at(name.position));
         }
     }
     options.note(name);
@@ -322,7 +322,7 @@ fn new_option(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), SqlE
 }
 
 /// Reads one option of the old form, which has no parentheses.
-fn old_option(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), SqlError> {
+fn old_option(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), StatementError> {
     let mut name = reader.any_word()?;
     let format = match name.text.as_str() {
         "csv" => Some(CopyFormat::Csv),
@@ -361,14 +361,14 @@ fn old_option(reader: &mut Reader<'_>, options: &mut Options) -> Result<(), SqlE
         "encoding" => return encoding(reader),
         _ => {
             let message = format!("option \"{}\" not recognized", name.text);
-            return Err(SqlError::syntax(message).at(name.position));
+            return Err(StatementError::syntax(message).at(name.position));
         }
     }
     options.note(name);
     Ok(())
 }
 
-fn format(reader: &mut Reader<'_>) -> Result<CopyFormat, SqlError> {
+fn format(reader: &mut Reader<'_>) -> Result<CopyFormat, StatementError> {
     let position = reader.position();
     let text = word_or_string(reader)?;
     match text.as_str() {
@@ -381,34 +381,36 @@ fn format(reader: &mut Reader<'_>) -> Result<CopyFormat, SqlError> {
         "binary" => Ok(CopyFormat::Binary),
         _ => {
             let message = format!("COPY format \"{text}\" not recognized");
-            Err(SqlError::statement("22023", message).at(position))
+            Err(StatementError::statement("22023", message).at(position))
         }
     }
 }
 
 /// Reads the value of ON_ERROR: whether records that are no rows are passed over.
-fn on_error(reader: &mut Reader<'_>) -> Result<bool, SqlError> {
+fn on_error(reader: &mut Reader<'_>) -> Result<bool, StatementError> {
     let position = reader.position();
     match word_or_string(reader)?.as_str() {
         "stop" => Ok(false),
         "ignore" => Ok(true),
         other => {
             let message = format!("COPY ON_ERROR \"{other}\" not recognized");
-            Err(SqlError::statement("22023", message).at(position))
+            Err(StatementError::statement("22023", message).at(position))
         }
     }
 }
 
-fn reject_limit(reader: &mut Reader<'_>) -> Result<u64, SqlError> {
+fn reject_limit(reader: &mut Reader<'_>) -> Result<u64, StatementError> {
     let position = reader.position();
     match reader.integer()? {
-        0 => Err(SqlError::statement("22023", "REJECT_LIMIT (0) must be greater than zero").at(position)),
+        0 => {
+            Err(StatementError::statement("22023", "REJECT_LIMIT (0) must be greater than zero").at(position))
+        }
         limit => Ok(limit),
     }
 }
 
 /// Reads the value of HEADER: a truth value, MATCH, or SKIP.
-fn header(reader: &mut Reader<'_>) -> Result<CopyHeader, SqlError> {
+fn header(reader: &mut Reader<'_>) -> Result<CopyHeader, StatementError> {
     if matches!(reader.peek_at(0), Token::Comma | Token::RParen) || reader.accept(&["match"]) {
         return Ok(CopyHeader::Names);
     }
@@ -423,32 +425,32 @@ fn header(reader: &mut Reader<'_>) -> Result<CopyHeader, SqlError> {
 }
 
 /// Reads a string of one byte.
-fn character(reader: &mut Reader<'_>, option: &Name) -> Result<u8, SqlError> {
+fn character(reader: &mut Reader<'_>, option: &Name) -> Result<u8, StatementError> {
     let position = reader.position();
     let text = reader.string()?;
     match text.as_bytes() {
         [b'\n' | b'\r'] => {
             let message = format!("COPY {} cannot be newline or carriage return", option.text);
-            Err(SqlError::statement("22023", message).at(position))
+            Err(StatementError::statement("22023", message).at(position))
         }
         [byte] => Ok(*byte),
         _ => {
             let message = format!("COPY {} must be a single one-byte character", option.text);
-            Err(SqlError::unsupported(message).at(position))
+            Err(StatementError::unsupported(message).at(position))
         }
     }
 }
 
-fn encoding(reader: &mut Reader<'_>) -> Result<(), SqlError> {
+fn encoding(reader: &mut Reader<'_>) -> Result<(), StatementError> {
     let position = reader.position();
     let text = word_or_string(reader)?;
     match text.as_str() {
         "utf8" | "utf-8" => Ok(()),
-        _ => Err(SqlError::unsupported(format!("encoding \"{text}\" is not supported")).at(position)),
+        _ => Err(StatementError::unsupported(format!("encoding \"{text}\" is not supported")).at(position)),
     }
 }
 
-fn word_or_string(reader: &mut Reader<'_>) -> Result<String, SqlError> {
+fn word_or_string(reader: &mut Reader<'_>) -> Result<String, StatementError> {
     match reader.peek_at(0) {
         Token::SingleQuotedString(_) => Ok(reader.string()?.to_ascii_lowercase()),
         _ => Ok(reader.any_word()?.text),

@@ -4,11 +4,11 @@ use rukh_keys::SortOrder;
 use sqlparser::tokenizer::Token;
 
 use super::reader::Reader;
+use crate::StatementError;
 use crate::tree::{CreateIndexStatement, Expression, KeyElementDefinition, KeyExprDefinition, Statement};
-use rukh_error::SqlError;
 
 /// Reads CREATE [UNIQUE] INDEX.
-pub(crate) fn create_index(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+pub(crate) fn create_index(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["create"])?;
     let unique = reader.accept(&["unique"]);
     reader.expect(&["index"])?;
@@ -51,7 +51,7 @@ pub(crate) fn create_index(reader: &mut Reader<'_>) -> Result<Statement, SqlErro
 }
 
 /// Reads an element of a primary key: a column or `HASH(column, n)`, ASC or DESC.
-pub(crate) fn primary_key_element(reader: &mut Reader<'_>) -> Result<KeyElementDefinition, SqlError> {
+pub(crate) fn primary_key_element(reader: &mut Reader<'_>) -> Result<KeyElementDefinition, StatementError> {
     let position = reader.position();
     let expr = match is_hash(reader) {
         true => hash(reader)?,
@@ -67,13 +67,13 @@ pub(crate) fn primary_key_element(reader: &mut Reader<'_>) -> Result<KeyElementD
     })
 }
 
-fn index_element(reader: &mut Reader<'_>) -> Result<KeyElementDefinition, SqlError> {
+fn index_element(reader: &mut Reader<'_>) -> Result<KeyElementDefinition, StatementError> {
     let position = reader.position();
     let expr = if is_hash(reader) {
         hash(reader)?
     } else if reader.accept_token(&Token::LParen) {
         if reader.peeks(&["select"]) {
-            return Err(SqlError::unsupported("cannot use subquery in index expression").at(position));
+            return Err(StatementError::unsupported("cannot use subquery in index expression").at(position));
         }
         let expr = reader.expression()?;
         reader.expect_token(&Token::RParen)?;
@@ -102,7 +102,7 @@ fn is_hash(reader: &Reader<'_>) -> bool {
     reader.peeks(&["hash"]) && *reader.peek_at(1) == Token::LParen
 }
 
-fn hash(reader: &mut Reader<'_>) -> Result<KeyExprDefinition, SqlError> {
+fn hash(reader: &mut Reader<'_>) -> Result<KeyExprDefinition, StatementError> {
     reader.take();
     reader.expect_token(&Token::LParen)?;
     let column = reader.name()?;
@@ -117,7 +117,7 @@ fn hash(reader: &mut Reader<'_>) -> Result<KeyExprDefinition, SqlError> {
         }),
         _ => {
             let message = format!("HASH takes 4, 8 or 16 bytes, not {bytes}");
-            Err(SqlError::statement("22023", message).at(position))
+            Err(StatementError::statement("22023", message).at(position))
         }
     }
 }
@@ -132,7 +132,7 @@ pub(crate) fn sort_order(reader: &mut Reader<'_>) -> SortOrder {
 }
 
 /// NULLs have one place in a key: last in ASC, first in DESC.
-fn check_nulls(reader: &mut Reader<'_>, order: SortOrder) -> Result<(), SqlError> {
+fn check_nulls(reader: &mut Reader<'_>, order: SortOrder) -> Result<(), StatementError> {
     let (natural, other) = match order {
         SortOrder::Asc => ("last", "first"),
         SortOrder::Desc => ("first", "last"),
@@ -147,7 +147,7 @@ fn check_nulls(reader: &mut Reader<'_>, order: SortOrder) -> Result<(), SqlError
 }
 
 /// Reads an access method: whether it is `columnar`, not that of rows.
-pub(crate) fn is_columnar(reader: &mut Reader<'_>, rows: &str) -> Result<bool, SqlError> {
+pub(crate) fn is_columnar(reader: &mut Reader<'_>, rows: &str) -> Result<bool, StatementError> {
     if reader.accept(&[rows]) {
         return Ok(false);
     }
@@ -156,11 +156,11 @@ pub(crate) fn is_columnar(reader: &mut Reader<'_>, rows: &str) -> Result<bool, S
     }
     let error = reader.position();
     let method = reader.any_word()?.text;
-    Err(SqlError::unsupported(format!("access method \"{method}\" is not supported")).at(error))
+    Err(StatementError::unsupported(format!("access method \"{method}\" is not supported")).at(error))
 }
 
 /// Takes clauses that change nothing, and refuses those that would.
-fn check_options(reader: &mut Reader<'_>) -> Result<(), SqlError> {
+fn check_options(reader: &mut Reader<'_>) -> Result<(), StatementError> {
     reader.accept(&["nulls", "distinct"]);
     if reader.peeks(&["nulls", "not", "distinct"]) {
         return Err(reader.unsupported("NULLS NOT DISTINCT is not supported"));
@@ -169,17 +169,17 @@ fn check_options(reader: &mut Reader<'_>) -> Result<(), SqlError> {
         reader.expect_token(&Token::LParen)?;
         let option = reader.any_word()?;
         let message = format!("unrecognized parameter \"{}\"", option.text);
-        return Err(SqlError::statement("22023", message).at(option.position));
+        return Err(StatementError::statement("22023", message).at(option.position));
     }
     if reader.peeks_any(&["tablespace", "async", "salt_buckets", "split"]) {
         let word = reader.any_word()?;
         let message = format!("{} of an index is not supported", word.text.to_ascii_uppercase());
-        return Err(SqlError::unsupported(message).at(word.position));
+        return Err(StatementError::unsupported(message).at(word.position));
     }
     Ok(())
 }
 
-fn predicate(reader: &mut Reader<'_>) -> Result<Option<Expression>, SqlError> {
+fn predicate(reader: &mut Reader<'_>) -> Result<Option<Expression>, StatementError> {
     if !reader.accept(&["where"]) {
         return Ok(None);
     }

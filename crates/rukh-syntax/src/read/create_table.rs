@@ -28,15 +28,15 @@ use super::query::read_only_query;
 use super::reader::Reader;
 use super::reader::boolean;
 use super::sequence::identity_options;
+use crate::StatementError;
 use crate::tree::{
     CheckDefinition, ColumnDefinition, CreateTableStatement, Expression, FamilyDefinition,
     IdentityDefinition, IdentityKind, KeyElementDefinition, KeyExprDefinition, LikeClause, Name,
     SaltDefinition, SequenceOptions, Statement, TableOptionsDefinition, TableSource, UniqueDefinition,
 };
-use rukh_error::SqlError;
 
 /// Reads CREATE TABLE.
-pub(crate) fn create_table(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+pub(crate) fn create_table(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["create", "table"])?;
     let if_not_exists = reader.if_not_exists();
     let mut table = CreateTableStatement {
@@ -85,7 +85,7 @@ fn source(
     reader: &mut Reader<'_>,
     table: &CreateTableStatement,
     names: Vec<Name>,
-) -> Result<TableSource, SqlError> {
+) -> Result<TableSource, StatementError> {
     if !table.columns.is_empty() || !table.likes.is_empty() {
         return Err(reader
             .unsupported("CREATE TABLE … AS takes no types of columns")
@@ -102,7 +102,7 @@ fn source(
     })
 }
 
-fn table_element(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -> Result<(), SqlError> {
+fn table_element(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -> Result<(), StatementError> {
     if is_family(reader) {
         table.families.push(family(reader)?);
         return Ok(());
@@ -123,7 +123,7 @@ fn table_element(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -> R
 }
 
 /// Reads `LIKE table [INCLUDING what | EXCLUDING what] …`.
-fn like(reader: &mut Reader<'_>, at: usize) -> Result<LikeClause, SqlError> {
+fn like(reader: &mut Reader<'_>, at: usize) -> Result<LikeClause, StatementError> {
     reader.expect(&["like"])?;
     let mut like = LikeClause {
         table: reader.object_name()?,
@@ -195,7 +195,7 @@ fn is_family(reader: &Reader<'_>) -> bool {
         && matches!(reader.peek_at(3), Token::Word(_))
 }
 
-fn family(reader: &mut Reader<'_>) -> Result<FamilyDefinition, SqlError> {
+fn family(reader: &mut Reader<'_>) -> Result<FamilyDefinition, StatementError> {
     reader.take();
     let name = reader.name()?;
     let columns = reader.names()?;
@@ -223,17 +223,18 @@ fn family(reader: &mut Reader<'_>) -> Result<FamilyDefinition, SqlError> {
     })
 }
 
-pub(crate) fn family_ttl(reader: &mut Reader<'_>) -> Result<Option<i64>, SqlError> {
+pub(crate) fn family_ttl(reader: &mut Reader<'_>) -> Result<Option<i64>, StatementError> {
     let lifetime = lifetime(reader)?;
     match lifetime.from {
         None => Ok(lifetime.ttl_micros),
         Some(name) => Err(
-            SqlError::unsupported("TTL of a family counts from when its columns change").at(name.position),
+            StatementError::unsupported("TTL of a family counts from when its columns change")
+                .at(name.position),
         ),
     }
 }
 
-fn compression_name(reader: &mut Reader<'_>) -> Result<String, SqlError> {
+fn compression_name(reader: &mut Reader<'_>) -> Result<String, StatementError> {
     let position = reader.position();
     let text = match reader.peek_at(0) {
         Token::SingleQuotedString(_) => reader.string()?.to_ascii_lowercase(),
@@ -243,14 +244,14 @@ fn compression_name(reader: &mut Reader<'_>) -> Result<String, SqlError> {
         "none" | "lz4" | "zstd" => Ok(text),
         _ => {
             let message = format!("invalid value for parameter \"compression\": \"{text}\"");
-            Err(SqlError::statement("22023", message)
+            Err(StatementError::statement("22023", message)
                 .at(position)
                 .with_hint("Compressions are none, lz4 and zstd."))
         }
     }
 }
 
-fn table_constraint(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -> Result<(), SqlError> {
+fn table_constraint(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -> Result<(), StatementError> {
     let name = if reader.accept(&["constraint"]) {
         Some(reader.name()?)
     } else {
@@ -285,18 +286,21 @@ fn set_primary_key(
     table: &mut CreateTableStatement,
     elements: Vec<KeyElementDefinition>,
     position: usize,
-) -> Result<(), SqlError> {
+) -> Result<(), StatementError> {
     if table.primary_key.is_some() {
         let name = &table.name.name;
         let message = format!("multiple primary keys for table \"{name}\" are not allowed");
-        return Err(SqlError::statement("42P16", message).at(position));
+        return Err(StatementError::statement("42P16", message).at(position));
     }
     table.primary_key = Some(elements);
     Ok(())
 }
 
 /// Reads a column; constraints that stand with it go to the table.
-pub(crate) fn column(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -> Result<(), SqlError> {
+pub(crate) fn column(
+    reader: &mut Reader<'_>,
+    table: &mut CreateTableStatement,
+) -> Result<(), StatementError> {
     let name = reader.name()?;
     let position = reader.position();
     let serial = serial(reader);
@@ -332,10 +336,10 @@ pub(crate) fn column(reader: &mut Reader<'_>, table: &mut CreateTableStatement) 
 }
 
 /// A counter is never NULL, and 0 where nothing else is said.
-fn complete_counter(column: &mut ColumnDefinition, position: usize) -> Result<(), SqlError> {
+fn complete_counter(column: &mut ColumnDefinition, position: usize) -> Result<(), StatementError> {
     if column.generated.is_some() || column.identity.is_some() {
         let message = format!("counter \"{}\" cannot be generated", column.name.text);
-        return Err(SqlError::syntax(message).at(position));
+        return Err(StatementError::syntax(message).at(position));
     }
     set_nullable(column, false, position)?;
     column.default.get_or_insert_with(|| Expression {
@@ -362,7 +366,7 @@ fn column_option(
     reader: &mut Reader<'_>,
     column: &mut ColumnDefinition,
     table: &mut CreateTableStatement,
-) -> Result<bool, SqlError> {
+) -> Result<bool, StatementError> {
     let constraint = if reader.accept(&["constraint"]) {
         Some(reader.name()?)
     } else {
@@ -405,26 +409,30 @@ fn column_option(
     Ok(true)
 }
 
-fn set_nullable(column: &mut ColumnDefinition, nullable: bool, position: usize) -> Result<(), SqlError> {
+fn set_nullable(
+    column: &mut ColumnDefinition,
+    nullable: bool,
+    position: usize,
+) -> Result<(), StatementError> {
     if column.nullable.is_some_and(|before| before != nullable) {
         let message = format!(
             "conflicting NULL/NOT NULL declarations for column \"{}\"",
             column.name.text
         );
-        return Err(SqlError::syntax(message).at(position));
+        return Err(StatementError::syntax(message).at(position));
     }
     column.nullable = Some(nullable);
     Ok(())
 }
 
-fn default(reader: &mut Reader<'_>, column: &mut ColumnDefinition) -> Result<(), SqlError> {
+fn default(reader: &mut Reader<'_>, column: &mut ColumnDefinition) -> Result<(), StatementError> {
     let position = reader.position();
     if column.default.is_some() {
         let message = format!(
             "multiple default values specified for column \"{}\"",
             column.name.text
         );
-        return Err(SqlError::syntax(message).at(position));
+        return Err(StatementError::syntax(message).at(position));
     }
     // Read as an option, because there sqlparser knows that NOT NULL ends the expression.
     let option = reader.parse(Parser::parse_optional_column_option)?;
@@ -439,7 +447,7 @@ fn default(reader: &mut Reader<'_>, column: &mut ColumnDefinition) -> Result<(),
 }
 
 /// Reads `CHECK (condition)`.
-pub(crate) fn check(reader: &mut Reader<'_>, name: Option<Name>) -> Result<CheckDefinition, SqlError> {
+pub(crate) fn check(reader: &mut Reader<'_>, name: Option<Name>) -> Result<CheckDefinition, StatementError> {
     reader.expect(&["check"])?;
     let condition = in_parentheses(reader)?;
     if reader.accept(&["no", "inherit"]) || reader.peeks(&["not", "valid"]) {
@@ -448,7 +456,7 @@ pub(crate) fn check(reader: &mut Reader<'_>, name: Option<Name>) -> Result<Check
     Ok(CheckDefinition { name, condition })
 }
 
-fn in_parentheses(reader: &mut Reader<'_>) -> Result<Expression, SqlError> {
+fn in_parentheses(reader: &mut Reader<'_>) -> Result<Expression, StatementError> {
     let position = reader.position();
     reader.expect_token(&Token::LParen)?;
     let expr = reader.expression()?;
@@ -457,7 +465,7 @@ fn in_parentheses(reader: &mut Reader<'_>) -> Result<Expression, SqlError> {
 }
 
 /// Reads `GENERATED ALWAYS AS (expression) STORED`, or `GENERATED … AS IDENTITY`.
-fn generated(reader: &mut Reader<'_>, column: &mut ColumnDefinition) -> Result<(), SqlError> {
+fn generated(reader: &mut Reader<'_>, column: &mut ColumnDefinition) -> Result<(), StatementError> {
     let position = reader.position();
     reader.expect(&["generated"])?;
     let by_default = reader.accept(&["by", "default"]);
@@ -475,7 +483,7 @@ fn generated(reader: &mut Reader<'_>, column: &mut ColumnDefinition) -> Result<(
         };
         if column.identity.is_some() {
             let message = format!("multiple identity specifications for column \"{name}\"");
-            return Err(SqlError::syntax(message).at(position));
+            return Err(StatementError::syntax(message).at(position));
         }
         column.identity = Some(IdentityDefinition {
             kind,
@@ -488,14 +496,14 @@ fn generated(reader: &mut Reader<'_>, column: &mut ColumnDefinition) -> Result<(
     reader.expect(&["stored"])?;
     if column.generated.is_some() {
         let message = format!("multiple generation clauses specified for column \"{name}\"");
-        return Err(SqlError::syntax(message).at(position));
+        return Err(StatementError::syntax(message).at(position));
     }
     column.generated = Some(expression);
     check_one_source(column, position)
 }
 
 /// Reads `GENERATED {ALWAYS | BY DEFAULT} AS IDENTITY [(options)]`.
-pub(crate) fn identity(reader: &mut Reader<'_>) -> Result<IdentityDefinition, SqlError> {
+pub(crate) fn identity(reader: &mut Reader<'_>) -> Result<IdentityDefinition, StatementError> {
     let position = reader.position();
     reader.expect(&["generated"])?;
     let kind = match reader.accept(&["by", "default"]) {
@@ -514,7 +522,7 @@ pub(crate) fn identity(reader: &mut Reader<'_>) -> Result<IdentityDefinition, Sq
 }
 
 /// A column has a default or is generated, not both.
-fn check_one_source(column: &ColumnDefinition, position: usize) -> Result<(), SqlError> {
+fn check_one_source(column: &ColumnDefinition, position: usize) -> Result<(), StatementError> {
     let name = &column.name.text;
     let message = match (&column.default, &column.generated, &column.identity) {
         (Some(_), Some(_), _) => "both default and generation expression specified",
@@ -525,10 +533,10 @@ fn check_one_source(column: &ColumnDefinition, position: usize) -> Result<(), Sq
         (_, Some(_), Some(_)) => "both identity and generation expression specified",
         _ => return Ok(()),
     };
-    Err(SqlError::syntax(format!("{message} for column \"{name}\"")).at(position))
+    Err(StatementError::syntax(format!("{message} for column \"{name}\"")).at(position))
 }
 
-fn refuse_column_option(reader: &Reader<'_>) -> Result<(), SqlError> {
+fn refuse_column_option(reader: &Reader<'_>) -> Result<(), StatementError> {
     for (word, what) in [
         ("references", "FOREIGN KEY constraints are not supported"),
         ("collate", "COLLATE is not supported"),
@@ -546,7 +554,7 @@ fn refuse_column_option(reader: &Reader<'_>) -> Result<(), SqlError> {
 }
 
 /// Reads what follows the columns, in any order.
-fn options(reader: &mut Reader<'_>, options: &mut TableOptionsDefinition) -> Result<(), SqlError> {
+fn options(reader: &mut Reader<'_>, options: &mut TableOptionsDefinition) -> Result<(), StatementError> {
     loop {
         if reader.accept(&["with"]) {
             reader.parenthesised(|reader| option(reader, options))?;
@@ -558,7 +566,8 @@ fn options(reader: &mut Reader<'_>, options: &mut TableOptionsDefinition) -> Res
             let word = reader.any_word()?;
             let what = word.text.to_ascii_uppercase();
             return Err(
-                SqlError::unsupported(format!("CREATE TABLE … {what} is not supported")).at(word.position),
+                StatementError::unsupported(format!("CREATE TABLE … {what} is not supported"))
+                    .at(word.position),
             );
         } else if matches!(reader.peek_at(0), Token::Word(_)) && starts_option(reader) {
             option(reader, options)?;
@@ -574,7 +583,7 @@ fn starts_option(reader: &Reader<'_>) -> bool {
     *reader.peek_at(1) == Token::Eq || reader.peeks_any(&["immutable", "immutable_rows", "versions"])
 }
 
-fn option(reader: &mut Reader<'_>, options: &mut TableOptionsDefinition) -> Result<(), SqlError> {
+fn option(reader: &mut Reader<'_>, options: &mut TableOptionsDefinition) -> Result<(), StatementError> {
     let name = reader.any_word()?;
     let has_value = reader.accept_token(&Token::Eq);
     match name.text.as_str() {
@@ -592,13 +601,13 @@ fn option(reader: &mut Reader<'_>, options: &mut TableOptionsDefinition) -> Resu
     Ok(())
 }
 
-pub(crate) fn unknown_option(name: &Name) -> SqlError {
+pub(crate) fn unknown_option(name: &Name) -> StatementError {
     let message = format!("unrecognized parameter \"{}\"", name.text);
-    SqlError::statement("22023", message).at(name.position)
+    StatementError::statement("22023", message).at(name.position)
 }
 
 /// Reads how many images of a row are kept: of one, that is the row itself.
-pub(crate) fn versions(reader: &mut Reader<'_>) -> Result<Option<u32>, SqlError> {
+pub(crate) fn versions(reader: &mut Reader<'_>) -> Result<Option<u32>, StatementError> {
     let position = reader.position();
     let value = reader.integer()?;
     match u32::try_from(value) {
@@ -606,12 +615,12 @@ pub(crate) fn versions(reader: &mut Reader<'_>) -> Result<Option<u32>, SqlError>
         Ok(kept @ 2..=VERSIONS_MAX) => Ok(Some(kept)),
         _ => {
             let message = format!("VERSIONS must be between 1 and {VERSIONS_MAX}, not {value}");
-            Err(SqlError::statement("22023", message).at(position))
+            Err(StatementError::statement("22023", message).at(position))
         }
     }
 }
 
-fn salt(reader: &mut Reader<'_>) -> Result<SaltDefinition, SqlError> {
+fn salt(reader: &mut Reader<'_>) -> Result<SaltDefinition, StatementError> {
     let position = reader.position();
     let value = reader.integer()?;
     let columns = if reader.accept(&["on"]) {
@@ -623,13 +632,13 @@ fn salt(reader: &mut Reader<'_>) -> Result<SaltDefinition, SqlError> {
         Ok(buckets @ 2..=256) => Ok(SaltDefinition { buckets, columns }),
         _ => {
             let message = format!("SALT_BUCKETS must be between 2 and 256, not {value}");
-            Err(SqlError::statement("22023", message).at(position))
+            Err(StatementError::statement("22023", message).at(position))
         }
     }
 }
 
 /// Reads one split key: a constant, or constants in parentheses.
-fn split_key(reader: &mut Reader<'_>) -> Result<Vec<Expression>, SqlError> {
+fn split_key(reader: &mut Reader<'_>) -> Result<Vec<Expression>, StatementError> {
     let position = reader.position();
     let constant = |expr| Expression { expr, position };
     Ok(match reader.expression()? {

@@ -3,7 +3,7 @@
 use rukh_keys::{DataType, ValueError};
 use sqlparser::ast::{DataType as Parsed, ExactNumberInfo, TimezoneInfo};
 
-use rukh_error::SqlError;
+use crate::StatementError;
 
 /// Returns the type of a column, or of a CAST, that is written like this.
 ///
@@ -20,35 +20,35 @@ use rukh_error::SqlError;
 ///
 /// Fails with 42704 on a type that is not known, 22023 on a bad length or precision, and 0A000 on
 /// arrays.
-pub fn data_type(parsed: &Parsed) -> Result<DataType, SqlError> {
+pub fn data_type(parsed: &Parsed) -> Result<DataType, StatementError> {
     match parsed {
         Parsed::Float(ExactNumberInfo::Precision(bits)) => float(*bits),
         Parsed::Time(digits, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => match digits {
             None => named("time"),
             Some(digits) => named(&format!("time({digits})")),
         },
-        Parsed::Array(_) => Err(SqlError::unsupported("array types are not supported")),
+        Parsed::Array(_) => Err(StatementError::unsupported("array types are not supported")),
         // sqlparser keeps a name in quotes as it is; types have no capitals.
         _ => named(&parsed.to_string().replace('"', "")),
     }
 }
 
-fn float(bits: u64) -> Result<DataType, SqlError> {
+fn float(bits: u64) -> Result<DataType, StatementError> {
     match bits {
         1..=24 => Ok(DataType::Real),
         25..=53 => Ok(DataType::Double),
-        0 => Err(SqlError::statement(
+        0 => Err(StatementError::statement(
             "22023",
             "precision for type float must be at least 1 bit",
         )),
-        _ => Err(SqlError::statement(
+        _ => Err(StatementError::statement(
             "22023",
             "precision for type float must be less than 54 bits",
         )),
     }
 }
 
-fn named(name: &str) -> Result<DataType, SqlError> {
+fn named(name: &str) -> Result<DataType, StatementError> {
     name.parse().map_err(|error: ValueError| {
         let sqlstate = match error {
             ValueError::UnknownType { .. } => "42704",
@@ -60,6 +60,6 @@ fn named(name: &str) -> Result<DataType, SqlError> {
             }
             other => other.to_string(),
         };
-        SqlError::statement(sqlstate, message)
+        StatementError::statement(sqlstate, message)
     })
 }

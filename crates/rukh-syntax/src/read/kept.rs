@@ -16,8 +16,8 @@ use sqlparser::tokenizer::Token;
 use super::data_type::data_type;
 use super::reader::Reader;
 use super::utility;
+use crate::StatementError;
 use crate::tree::{Expression, FetchedRows, KeptStatement, Name, Statement};
-use rukh_error::SqlError;
 
 /// Whether the next statement is one of these.
 pub(crate) fn is_next(reader: &Reader<'_>) -> bool {
@@ -35,7 +35,7 @@ pub(crate) fn is_next(reader: &Reader<'_>) -> bool {
 }
 
 /// Reads any of them.
-pub(crate) fn kept(reader: &mut Reader<'_>) -> Result<KeptStatement, SqlError> {
+pub(crate) fn kept(reader: &mut Reader<'_>) -> Result<KeptStatement, StatementError> {
     match reader.any_word()?.text.as_str() {
         "prepare" => prepare(reader),
         "execute" => execute(reader),
@@ -53,14 +53,14 @@ pub(crate) fn kept(reader: &mut Reader<'_>) -> Result<KeptStatement, SqlError> {
     }
 }
 
-fn one_or_all(reader: &mut Reader<'_>) -> Result<Option<Name>, SqlError> {
+fn one_or_all(reader: &mut Reader<'_>) -> Result<Option<Name>, StatementError> {
     match reader.accept(&["all"]) {
         true => Ok(None),
         false => reader.name().map(Some),
     }
 }
 
-fn prepare(reader: &mut Reader<'_>) -> Result<KeptStatement, SqlError> {
+fn prepare(reader: &mut Reader<'_>) -> Result<KeptStatement, StatementError> {
     if reader.peeks(&["transaction"]) && matches!(reader.peek_at(1), Token::SingleQuotedString(_)) {
         return Err(reader.unsupported("PREPARE TRANSACTION is not supported"));
     }
@@ -101,12 +101,12 @@ fn prepare(reader: &mut Reader<'_>) -> Result<KeptStatement, SqlError> {
         }),
         _ => {
             let message = "PREPARE takes a query, INSERT, UPSERT, UPDATE, DELETE or MERGE";
-            Err(SqlError::syntax(message).at(position))
+            Err(StatementError::syntax(message).at(position))
         }
     }
 }
 
-fn execute(reader: &mut Reader<'_>) -> Result<KeptStatement, SqlError> {
+fn execute(reader: &mut Reader<'_>) -> Result<KeptStatement, StatementError> {
     let name = reader.name()?;
     let mut arguments = Vec::new();
     if *reader.peek_at(0) == Token::LParen {
@@ -119,7 +119,7 @@ fn execute(reader: &mut Reader<'_>) -> Result<KeptStatement, SqlError> {
     Ok(KeptStatement::Execute { name, arguments })
 }
 
-fn declare(reader: &mut Reader<'_>) -> Result<KeptStatement, SqlError> {
+fn declare(reader: &mut Reader<'_>) -> Result<KeptStatement, StatementError> {
     let name = reader.name()?;
     loop {
         match () {
@@ -143,11 +143,11 @@ fn declare(reader: &mut Reader<'_>) -> Result<KeptStatement, SqlError> {
     let sql = reader.rest();
     match utility::statement(reader)? {
         Statement::Query(_) => Ok(KeptStatement::Declare { name, sql, holds }),
-        _ => Err(SqlError::syntax("a cursor is declared for a query").at(name.position)),
+        _ => Err(StatementError::syntax("a cursor is declared for a query").at(name.position)),
     }
 }
 
-fn fetch(reader: &mut Reader<'_>, moves: bool) -> Result<KeptStatement, SqlError> {
+fn fetch(reader: &mut Reader<'_>, moves: bool) -> Result<KeptStatement, StatementError> {
     let rows = match () {
         () if reader.accept(&["next"]) => FetchedRows::Next(1),
         () if reader.accept(&["all"]) => FetchedRows::All,
@@ -180,7 +180,7 @@ fn fetch(reader: &mut Reader<'_>, moves: bool) -> Result<KeptStatement, SqlError
     })
 }
 
-fn forward(reader: &mut Reader<'_>) -> Result<FetchedRows, SqlError> {
+fn forward(reader: &mut Reader<'_>) -> Result<FetchedRows, StatementError> {
     match () {
         () if reader.accept(&["all"]) => Ok(FetchedRows::All),
         () if matches!(reader.peek_at(0), Token::Word(_)) => Ok(FetchedRows::Next(1)),
@@ -189,7 +189,7 @@ fn forward(reader: &mut Reader<'_>) -> Result<FetchedRows, SqlError> {
 }
 
 /// Reads how many rows; none at all is the present row again.
-fn counted(reader: &mut Reader<'_>) -> Result<FetchedRows, SqlError> {
+fn counted(reader: &mut Reader<'_>) -> Result<FetchedRows, StatementError> {
     Ok(match number(reader)? {
         Some(0) | None => FetchedRows::Backward,
         Some(rows) => FetchedRows::Next(rows),
@@ -197,7 +197,7 @@ fn counted(reader: &mut Reader<'_>) -> Result<FetchedRows, SqlError> {
 }
 
 /// Reads a number; `None` if it is negative.
-fn number(reader: &mut Reader<'_>) -> Result<Option<u64>, SqlError> {
+fn number(reader: &mut Reader<'_>) -> Result<Option<u64>, StatementError> {
     let is_negative = reader.accept_token(&Token::Minus);
     if !is_negative {
         reader.accept_token(&Token::Plus);

@@ -11,8 +11,8 @@ use rukh_keys::{DAY_MICROS, Interval};
 use sqlparser::tokenizer::Token;
 
 use super::reader::Reader;
+use crate::StatementError;
 use crate::tree::LifetimeDefinition;
-use rukh_error::SqlError;
 
 const SECOND_MICROS: i64 = 1_000_000;
 
@@ -20,7 +20,7 @@ const SECOND_MICROS: i64 = 1_000_000;
 const MONTH_DAYS: i64 = 30;
 
 /// Reads what stands behind `TTL =`.
-pub(crate) fn lifetime(reader: &mut Reader<'_>) -> Result<LifetimeDefinition, SqlError> {
+pub(crate) fn lifetime(reader: &mut Reader<'_>) -> Result<LifetimeDefinition, StatementError> {
     let position = reader.position();
     if reader.accept(&["none"]) || reader.accept(&["forever"]) {
         return Ok(LifetimeDefinition {
@@ -55,16 +55,17 @@ pub(crate) fn lifetime(reader: &mut Reader<'_>) -> Result<LifetimeDefinition, Sq
             position,
         }),
         _ => Err(
-            SqlError::statement("22023", "TTL must be positive, and less than 292,000 years").at(position),
+            StatementError::statement("22023", "TTL must be positive, and less than 292,000 years")
+                .at(position),
         ),
     }
 }
 
 /// Returns an interval in microseconds, a month as 30 days; `None` where there are too many.
-fn interval_micros(text: &str) -> Result<Option<i64>, SqlError> {
+fn interval_micros(text: &str) -> Result<Option<i64>, StatementError> {
     let Some(interval) = Interval::read(text) else {
         let message = format!("invalid input syntax for type interval: \"{text}\"");
-        return Err(SqlError::statement("22007", message));
+        return Err(StatementError::statement("22007", message));
     };
     let days = i64::from(interval.months) * MONTH_DAYS + i64::from(interval.days);
     let micros = days.checked_mul(DAY_MICROS);

@@ -12,8 +12,8 @@
 use sqlparser::tokenizer::Token;
 
 use super::reader::Reader;
+use crate::StatementError;
 use crate::tree::{LockStatement, Statement};
-use rukh_error::SqlError;
 
 /// The modes, and whether others may write meanwhile; of two that begin alike the longer comes first.
 const MODES: &[(&[&str], bool)] = &[
@@ -28,7 +28,7 @@ const MODES: &[(&[&str], bool)] = &[
 ];
 
 /// Reads LOCK TABLE.
-pub(crate) fn lock(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+pub(crate) fn lock(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["lock"])?;
     reader.accept(&["table"]);
     let tables = reader.list(|reader| {
@@ -50,7 +50,7 @@ pub(crate) fn lock(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
 }
 
 /// Reads a mode; returns whether others may write meanwhile.
-fn mode(reader: &mut Reader<'_>) -> Result<bool, SqlError> {
+fn mode(reader: &mut Reader<'_>) -> Result<bool, StatementError> {
     let known = MODES.iter().find(|(words, _)| reader.accept(words));
     let Some((_, others_write)) = known else {
         return Err(reader.unexpected());

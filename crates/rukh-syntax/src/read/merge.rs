@@ -7,11 +7,11 @@ use sqlparser::tokenizer::Token;
 
 use super::query::settle;
 use super::reader::Reader;
+use crate::StatementError;
 use crate::tree::{MergeAction, MergeClause, MergeKind, MergeStatement, Overriding, Statement};
-use rukh_error::SqlError;
 
 /// Reads MERGE.
-pub(crate) fn merge(reader: &mut Reader<'_>, with: Option<ast::With>) -> Result<Statement, SqlError> {
+pub(crate) fn merge(reader: &mut Reader<'_>, with: Option<ast::With>) -> Result<Statement, StatementError> {
     let position = reader.position();
     reader.expect(&["merge", "into"])?;
     let mut table = target(reader)?;
@@ -26,7 +26,7 @@ pub(crate) fn merge(reader: &mut Reader<'_>, with: Option<ast::With>) -> Result<
         let clause = clause(reader)?;
         if closed.contains(&clause.kind) {
             let message = "unreachable WHEN clause specified after unconditional WHEN clause";
-            return Err(SqlError::syntax(message).at(place));
+            return Err(StatementError::syntax(message).at(place));
         }
         if clause.condition.is_none() {
             closed.push(clause.kind);
@@ -64,17 +64,17 @@ pub(crate) fn merge(reader: &mut Reader<'_>, with: Option<ast::With>) -> Result<
 }
 
 /// Reads the table that is changed.
-fn target(reader: &mut Reader<'_>) -> Result<TableFactor, SqlError> {
+fn target(reader: &mut Reader<'_>) -> Result<TableFactor, StatementError> {
     reader.accept(&["only"]);
     let position = reader.position();
     let table = reader.parse(Parser::parse_table_factor)?;
     match &table {
         TableFactor::Table { args: None, .. } => Ok(table),
-        _ => Err(SqlError::syntax("MERGE changes a table").at(position)),
+        _ => Err(StatementError::syntax("MERGE changes a table").at(position)),
     }
 }
 
-fn clause(reader: &mut Reader<'_>) -> Result<MergeClause, SqlError> {
+fn clause(reader: &mut Reader<'_>) -> Result<MergeClause, StatementError> {
     reader.expect(&["when"])?;
     let kind = match () {
         () if reader.accept(&["not", "matched", "by", "source"]) => MergeKind::NotInSource,
@@ -108,7 +108,7 @@ fn clause(reader: &mut Reader<'_>) -> Result<MergeClause, SqlError> {
     })
 }
 
-fn insert(reader: &mut Reader<'_>) -> Result<MergeAction, SqlError> {
+fn insert(reader: &mut Reader<'_>) -> Result<MergeAction, StatementError> {
     let mut columns = Vec::new();
     if *reader.peek_at(0) == Token::LParen {
         columns = reader.parenthesised(|reader| reader.parse(|parser| parser.parse_object_name(false)))?;
@@ -126,7 +126,7 @@ fn insert(reader: &mut Reader<'_>) -> Result<MergeAction, SqlError> {
                 overriding,
                 values: Vec::new(),
             }),
-            false => Err(SqlError::syntax("DEFAULT VALUES takes no list of columns").at(position)),
+            false => Err(StatementError::syntax("DEFAULT VALUES takes no list of columns").at(position)),
         };
     }
     reader.expect(&["values"])?;

@@ -11,11 +11,11 @@
 use sqlparser::tokenizer::Token;
 
 use super::reader::Reader;
+use crate::StatementError;
 use crate::tree::{Statement, VacuumStatement};
-use rukh_error::SqlError;
 
 /// Reads BACKUP DATABASE.
-pub(crate) fn backup(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+pub(crate) fn backup(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["backup", "database", "to"])?;
     let directory = directory(reader)?;
     let keep = match reader.accept(&["keep"]) {
@@ -25,16 +25,16 @@ pub(crate) fn backup(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     Ok(Statement::Backup { directory, keep })
 }
 
-fn keep(reader: &mut Reader<'_>) -> Result<usize, SqlError> {
+fn keep(reader: &mut Reader<'_>) -> Result<usize, StatementError> {
     let position = reader.position();
     match u32::try_from(reader.integer()?) {
         Ok(number) if number > 0 => Ok(number as usize),
-        _ => Err(SqlError::statement("22023", "KEEP takes a number from 1 to 4294967295").at(position)),
+        _ => Err(StatementError::statement("22023", "KEEP takes a number from 1 to 4294967295").at(position)),
     }
 }
 
 /// Reads CHECKPOINT.
-pub(crate) fn checkpoint(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+pub(crate) fn checkpoint(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["checkpoint"])?;
     let directory = match reader.accept(&["to"]) {
         true => Some(directory(reader)?),
@@ -44,7 +44,7 @@ pub(crate) fn checkpoint(reader: &mut Reader<'_>) -> Result<Statement, SqlError>
 }
 
 /// Reads COMPACT.
-pub(crate) fn compact(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+pub(crate) fn compact(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["compact"])?;
     let table = match reader.accept(&["table"]) {
         true => Some(reader.object_name()?),
@@ -54,7 +54,7 @@ pub(crate) fn compact(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
 }
 
 /// Reads VACUUM.
-pub(crate) fn vacuum(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+pub(crate) fn vacuum(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["vacuum"])?;
     let mut vacuum = VacuumStatement {
         tables: Vec::new(),
@@ -84,7 +84,7 @@ pub(crate) fn vacuum(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
 }
 
 /// Reads an option of VACUUM; those that say how PostgreSQL's storage is tidied up say nothing here.
-fn vacuum_option(reader: &mut Reader<'_>, vacuum: &mut VacuumStatement) -> Result<(), SqlError> {
+fn vacuum_option(reader: &mut Reader<'_>, vacuum: &mut VacuumStatement) -> Result<(), StatementError> {
     const OTHERS: &[&str] = &[
         "freeze",
         "verbose",
@@ -101,7 +101,7 @@ fn vacuum_option(reader: &mut Reader<'_>, vacuum: &mut VacuumStatement) -> Resul
     ];
     let position = reader.position();
     let Token::Word(word) = reader.take().token else {
-        return Err(SqlError::syntax("an option of VACUUM is a word").at(position));
+        return Err(StatementError::syntax("an option of VACUUM is a word").at(position));
     };
     let name = word.value.to_ascii_lowercase();
     let mut is_on = true;
@@ -113,18 +113,20 @@ fn vacuum_option(reader: &mut Reader<'_>, vacuum: &mut VacuumStatement) -> Resul
         "analyze" | "analyse" => vacuum.analyze = is_on,
         other if OTHERS.contains(&other) => {}
         other => {
-            return Err(SqlError::syntax(format!("unrecognized VACUUM option \"{other}\"")).at(position));
+            return Err(
+                StatementError::syntax(format!("unrecognized VACUUM option \"{other}\"")).at(position),
+            );
         }
     }
     Ok(())
 }
 
 /// Reads the path of a directory.
-pub(crate) fn directory(reader: &mut Reader<'_>) -> Result<String, SqlError> {
+pub(crate) fn directory(reader: &mut Reader<'_>) -> Result<String, StatementError> {
     let position = reader.position();
     match reader.string()? {
         empty if empty.is_empty() => {
-            Err(SqlError::statement("22023", "a directory needs a name").at(position))
+            Err(StatementError::statement("22023", "a directory needs a name").at(position))
         }
         path => Ok(path),
     }

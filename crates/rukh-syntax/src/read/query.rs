@@ -16,13 +16,13 @@ use sqlparser::parser::Parser;
 use super::merge::merge;
 use super::reader::Reader;
 use super::writes::writes;
+use crate::StatementError;
 use crate::nodes::{Walk, WalkMut, depth};
 use crate::text::{Period, is_reserved};
 use crate::tree::{DeleteStatement, InsertStatement, Overriding, Statement, UpdateStatement};
-use rukh_error::SqlError;
 
 /// Reads a query, or a statement that writes with WITH before it.
-pub(crate) fn query(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+pub(crate) fn query(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     if reader.with_has_writes() {
         return writes(reader);
     }
@@ -40,7 +40,7 @@ pub(crate) fn query(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
 }
 
 /// Reads LIMIT, OFFSET and FETCH that stand behind FOR UPDATE, as they may in PostgreSQL.
-fn limit_behind_locks(reader: &mut Reader<'_>, query: &mut Query) -> Result<(), SqlError> {
+fn limit_behind_locks(reader: &mut Reader<'_>, query: &mut Query) -> Result<(), StatementError> {
     let is_free = query.limit_clause.is_none() && query.fetch.is_none();
     if query.locks.is_empty() || !is_free {
         return Ok(());
@@ -68,14 +68,14 @@ fn limit_behind_locks(reader: &mut Reader<'_>, query: &mut Query) -> Result<(), 
 }
 
 /// Reads a query that must not write, such as that of a COPY.
-pub(crate) fn read_only_query(reader: &mut Reader<'_>) -> Result<Box<Query>, SqlError> {
+pub(crate) fn read_only_query(reader: &mut Reader<'_>) -> Result<Box<Query>, StatementError> {
     let position = reader.position();
     let query = reader.parse(Parser::parse_query)?;
     checked(reader, *query, position).map(Box::new)
 }
 
 /// Reads INSERT INTO or UPSERT INTO.
-pub(crate) fn insert(reader: &mut Reader<'_>, with: Option<ast::With>) -> Result<Statement, SqlError> {
+pub(crate) fn insert(reader: &mut Reader<'_>, with: Option<ast::With>) -> Result<Statement, StatementError> {
     let position = reader.position();
     let upsert = reader.peeks(&["upsert"]);
     let verb = reader.take();
@@ -91,7 +91,7 @@ pub(crate) fn insert(reader: &mut Reader<'_>, with: Option<ast::With>) -> Result
     let arbiter = reader.arbiter_condition()?;
     let statement = reader.parse(|parser| parser.parse_insert(verb))?;
     let ast::Statement::Insert(mut ast) = statement else {
-        return Err(SqlError::unsupported("INSERT OVERWRITE DIRECTORY is not supported").at(position));
+        return Err(StatementError::unsupported("INSERT OVERWRITE DIRECTORY is not supported").at(position));
     };
     // Values are evaluated one by one, each under the WITH of the statement.
     if let (Some(with), Some(source)) = (&with, &mut ast.source)
@@ -111,27 +111,27 @@ pub(crate) fn insert(reader: &mut Reader<'_>, with: Option<ast::With>) -> Result
 }
 
 /// Reads UPDATE.
-pub(crate) fn update(reader: &mut Reader<'_>, with: Option<ast::With>) -> Result<Statement, SqlError> {
+pub(crate) fn update(reader: &mut Reader<'_>, with: Option<ast::With>) -> Result<Statement, StatementError> {
     let position = reader.position();
     let verb = reader.take();
     match reader.parse(|parser| parser.parse_update(verb))? {
         ast::Statement::Update(update) => update_statement(reader, update, with, position),
-        _ => Err(SqlError::internal("UPDATE was read as another statement")),
+        _ => Err(StatementError::internal("UPDATE was read as another statement")),
     }
 }
 
 /// Reads DELETE.
-pub(crate) fn delete(reader: &mut Reader<'_>, with: Option<ast::With>) -> Result<Statement, SqlError> {
+pub(crate) fn delete(reader: &mut Reader<'_>, with: Option<ast::With>) -> Result<Statement, StatementError> {
     let position = reader.position();
     let verb = reader.take();
     match reader.parse(|parser| parser.parse_delete(verb))? {
         ast::Statement::Delete(delete) => delete_statement(reader, delete, with, position),
-        _ => Err(SqlError::internal("DELETE was read as another statement")),
+        _ => Err(StatementError::internal("DELETE was read as another statement")),
     }
 }
 
 /// Reads WITH and the statement that writes after it.
-fn write_after_with(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+fn write_after_with(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     let position = reader.position();
     let with_token = reader.take();
     let recursive = reader.accept(&["recursive"]);
@@ -176,11 +176,13 @@ fn duplicate_key_ignore() -> OnConflict {
 }
 
 /// Fails on what an INSERT of sqlparser's may have and ours has not.
-fn check_insert(ast: &ast::Insert, upsert: bool, position: usize) -> Result<(), SqlError> {
+fn check_insert(ast: &ast::Insert, upsert: bool, position: usize) -> Result<(), StatementError> {
     let verb = if upsert { "UPSERT" } else { "INSERT" };
-    let unsupported = |what: String| Err(SqlError::unsupported(what).at(position));
+    let unsupported = |what: String| Err(StatementError::unsupported(what).at(position));
     if !ast.into || ast.has_table_keyword {
-        return Err(SqlError::syntax(format!("{verb} must be followed by INTO and a table")).at(position));
+        return Err(
+            StatementError::syntax(format!("{verb} must be followed by INTO and a table")).at(position),
+        );
     }
     if ast.or.is_some() || ast.overwrite || ast.partitioned.is_some() || ast.output.is_some() {
         return unsupported(format!(
@@ -206,13 +208,15 @@ fn update_statement(
     mut ast: ast::Update,
     with: Option<ast::With>,
     position: usize,
-) -> Result<Statement, SqlError> {
+) -> Result<Statement, StatementError> {
     if ast.or.is_some() || ast.output.is_some() {
-        return Err(SqlError::unsupported("UPDATE OR and OUTPUT are not supported").at(position));
+        return Err(StatementError::unsupported("UPDATE OR and OUTPUT are not supported").at(position));
     }
     refuse_past(std::slice::from_ref(&ast.table), position)?;
     if !ast.order_by.is_empty() || ast.limit.is_some() {
-        return Err(SqlError::unsupported("UPDATE … ORDER BY and LIMIT are not supported").at(position));
+        return Err(
+            StatementError::unsupported("UPDATE … ORDER BY and LIMIT are not supported").at(position),
+        );
     }
     settle(reader, &mut ast, position)?;
     Ok(Statement::Update(Box::new(UpdateStatement { with, ast })))
@@ -223,38 +227,40 @@ fn delete_statement(
     mut ast: ast::Delete,
     with: Option<ast::With>,
     position: usize,
-) -> Result<Statement, SqlError> {
+) -> Result<Statement, StatementError> {
     if !ast.tables.is_empty() || ast.output.is_some() {
-        return Err(SqlError::unsupported("DELETE from several tables is not supported").at(position));
+        return Err(StatementError::unsupported("DELETE from several tables is not supported").at(position));
     }
     let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &ast.from;
     refuse_past(from, position)?;
     if !ast.order_by.is_empty() || ast.limit.is_some() {
-        return Err(SqlError::unsupported("DELETE … ORDER BY and LIMIT are not supported").at(position));
+        return Err(
+            StatementError::unsupported("DELETE … ORDER BY and LIMIT are not supported").at(position),
+        );
     }
     settle(reader, &mut ast, position)?;
     Ok(Statement::Delete(Box::new(DeleteStatement { with, ast })))
 }
 
 /// Fails if a table that is to be changed is said to be one of the past, or a sample.
-fn refuse_past(tables: &[TableWithJoins], position: usize) -> Result<(), SqlError> {
+fn refuse_past(tables: &[TableWithJoins], position: usize) -> Result<(), StatementError> {
     let is_other = |table: &TableWithJoins| match &table.relation {
         TableFactor::Table { version, sample, .. } => version.is_some() || sample.is_some(),
         _ => false,
     };
     match tables.iter().any(is_other) {
         false => Ok(()),
-        true => Err(SqlError::unsupported("neither the past nor a sample can be changed").at(position)),
+        true => Err(StatementError::unsupported("neither the past nor a sample can be changed").at(position)),
     }
 }
 
-fn checked(reader: &Reader<'_>, mut query: Query, position: usize) -> Result<Query, SqlError> {
+fn checked(reader: &Reader<'_>, mut query: Query, position: usize) -> Result<Query, StatementError> {
     settle(reader, &mut query, position)?;
     Ok(query)
 }
 
 /// Makes a tree shallow and free of clauses that nothing behind it reads.
-pub(crate) fn settle<T>(reader: &Reader<'_>, tree: &mut T, position: usize) -> Result<(), SqlError>
+pub(crate) fn settle<T>(reader: &Reader<'_>, tree: &mut T, position: usize) -> Result<(), StatementError>
 where
     T: WalkMut + Walk,
 {
@@ -274,7 +280,7 @@ struct Refuse<'a> {
 
 impl Refuse<'_> {
     /// Fails on a reserved word that sqlparser took for a name, as in `FROM WHERE`.
-    fn check_name(&self, name: &Ident) -> ControlFlow<SqlError> {
+    fn check_name(&self, name: &Ident) -> ControlFlow<StatementError> {
         if name.quote_style.is_none() && is_reserved(&name.value) {
             return ControlFlow::Break(self.reader.unexpected_name(name));
         }
@@ -282,14 +288,14 @@ impl Refuse<'_> {
     }
 }
 
-fn refuse<T>(what: &str) -> ControlFlow<SqlError, T> {
-    ControlFlow::Break(SqlError::unsupported(format!("{what} is not supported")))
+fn refuse<T>(what: &str) -> ControlFlow<StatementError, T> {
+    ControlFlow::Break(StatementError::unsupported(format!("{what} is not supported")))
 }
 
 impl VisitorMut for Refuse<'_> {
-    type Break = SqlError;
+    type Break = StatementError;
 
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<SqlError> {
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<StatementError> {
         if let Some(lock) = query.locks.first() {
             return refuse(&format!("FOR {}", lock.lock_type));
         }
@@ -301,7 +307,7 @@ impl VisitorMut for Refuse<'_> {
         }
         if is_write(&query.body) {
             let message = "WITH clause containing a data-modifying statement must be at the top level";
-            return ControlFlow::Break(SqlError::unsupported(message));
+            return ControlFlow::Break(StatementError::unsupported(message));
         }
         match query.fetch.take() {
             None => ControlFlow::Continue(()),
@@ -309,7 +315,7 @@ impl VisitorMut for Refuse<'_> {
         }
     }
 
-    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<StatementError> {
         let ignored = [
             (select.into.is_some(), "SELECT INTO"),
             (select.prewhere.is_some(), "PREWHERE"),
@@ -336,12 +342,12 @@ impl VisitorMut for Refuse<'_> {
         }
     }
 
-    fn pre_visit_relation(&mut self, name: &mut ObjectName) -> ControlFlow<SqlError> {
+    fn pre_visit_relation(&mut self, name: &mut ObjectName) -> ControlFlow<StatementError> {
         let first = name.0.first().and_then(ObjectNamePart::as_ident);
         first.map_or(ControlFlow::Continue(()), |first| self.check_name(first))
     }
 
-    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<SqlError> {
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<StatementError> {
         let TableFactor::Table {
             with_hints,
             version,
@@ -373,11 +379,11 @@ impl VisitorMut for Refuse<'_> {
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<StatementError> {
         match expr {
             Expr::Collate { .. } => refuse("COLLATE"),
             Expr::Value(value) if value.value == Value::Placeholder("$0".to_string()) => {
-                ControlFlow::Break(SqlError::statement("42P02", "there is no parameter $0"))
+                ControlFlow::Break(StatementError::statement("42P02", "there is no parameter $0"))
             }
             // VALUES (DEFAULT) and SET a = DEFAULT.
             Expr::Identifier(name) if !name.value.eq_ignore_ascii_case("default") => self.check_name(name),
@@ -386,7 +392,7 @@ impl VisitorMut for Refuse<'_> {
     }
 }
 
-fn limit_by_fetch(query: &mut Query, fetch: Fetch) -> ControlFlow<SqlError> {
+fn limit_by_fetch(query: &mut Query, fetch: Fetch) -> ControlFlow<StatementError> {
     if fetch.with_ties || fetch.percent {
         return refuse("FETCH … WITH TIES or PERCENT");
     }
@@ -403,6 +409,6 @@ fn limit_by_fetch(query: &mut Query, fetch: Fetch) -> ControlFlow<SqlError> {
             *limit = Some(quantity);
             ControlFlow::Continue(())
         }
-        _ => ControlFlow::Break(SqlError::syntax("multiple LIMIT clauses are not allowed")),
+        _ => ControlFlow::Break(StatementError::syntax("multiple LIMIT clauses are not allowed")),
     }
 }

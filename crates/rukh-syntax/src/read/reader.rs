@@ -7,10 +7,10 @@ use sqlparser::ast::{self, Expr, Ident};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
+use crate::StatementError;
 use crate::nodes::{Respell, depth};
 use crate::text::{RukhDialect, Source, is_reserved, is_word, respell, respell_past};
 use crate::tree::{Name, ObjectName};
-use rukh_error::SqlError;
 
 /// Deepest nesting by parentheses and subqueries.
 const NESTING_MAX: usize = 200;
@@ -26,7 +26,7 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Starts at the first token; fails on text that is no token.
-    pub(crate) fn new(source: &'a Source<'a>, words: &'a dyn Respell) -> Result<Self, SqlError> {
+    pub(crate) fn new(source: &'a Source<'a>, words: &'a dyn Respell) -> Result<Self, StatementError> {
         let mut tokens = source.tokens()?;
         depth::check_tokens(&tokens)?;
         respell(&mut tokens);
@@ -64,12 +64,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Makes the error for a next token that cannot stand there.
-    pub(crate) fn unexpected(&self) -> SqlError {
+    pub(crate) fn unexpected(&self) -> StatementError {
         self.source.unexpected(self.peek())
     }
 
     /// Makes the error for a word that sqlparser took for a name, and that cannot be one.
-    pub(crate) fn unexpected_name(&self, name: &Ident) -> SqlError {
+    pub(crate) fn unexpected_name(&self, name: &Ident) -> StatementError {
         let token = TokenWithSpan {
             token: Token::make_word(&name.value, None),
             span: name.span,
@@ -78,8 +78,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Makes the error for something that is understood and not done, at the next token.
-    pub(crate) fn unsupported(&self, message: impl Into<String>) -> SqlError {
-        SqlError::unsupported(message).at(self.position())
+    pub(crate) fn unsupported(&self, message: impl Into<String>) -> StatementError {
+        StatementError::unsupported(message).at(self.position())
     }
 
     /// Returns the text from the next token on.
@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes these words, or fails at the first that is another.
-    pub(crate) fn expect(&mut self, words: &[&str]) -> Result<(), SqlError> {
+    pub(crate) fn expect(&mut self, words: &[&str]) -> Result<(), StatementError> {
         for word in words {
             if !self.accept(&[word]) {
                 return Err(self.unexpected());
@@ -198,7 +198,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes this token, or fails.
-    pub(crate) fn expect_token(&mut self, token: &Token) -> Result<(), SqlError> {
+    pub(crate) fn expect_token(&mut self, token: &Token) -> Result<(), StatementError> {
         match self.accept_token(token) {
             true => Ok(()),
             false => Err(self.unexpected()),
@@ -225,7 +225,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes an identifier, folded to lower case unless quoted; reserved words must be quoted.
-    pub(crate) fn name(&mut self) -> Result<Name, SqlError> {
+    pub(crate) fn name(&mut self) -> Result<Name, StatementError> {
         let position = self.position();
         match self.peek_at(0) {
             Token::Word(word) if word.quote_style.is_some() => {}
@@ -239,7 +239,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes a table or index name with an optional schema before it.
-    pub(crate) fn object_name(&mut self) -> Result<ObjectName, SqlError> {
+    pub(crate) fn object_name(&mut self) -> Result<ObjectName, StatementError> {
         let first = self.name()?;
         if !self.accept_token(&Token::Period) {
             return Ok(ObjectName {
@@ -260,7 +260,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes the name of a column behind that of its table.
-    pub(crate) fn column_of_table(&mut self) -> Result<(ObjectName, Name), SqlError> {
+    pub(crate) fn column_of_table(&mut self) -> Result<(ObjectName, Name), StatementError> {
         let mut parts = vec![self.name()?];
         while parts.len() < 3 && self.accept_token(&Token::Period) {
             parts.push(self.name()?);
@@ -277,7 +277,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes any word, reserved or not, folded to lower case unless quoted.
-    pub(crate) fn any_word(&mut self) -> Result<Name, SqlError> {
+    pub(crate) fn any_word(&mut self) -> Result<Name, StatementError> {
         let position = self.position();
         match self.peek_at(0) {
             Token::Word(_) => Ok(Name {
@@ -289,7 +289,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes an unsigned integer.
-    pub(crate) fn integer(&mut self) -> Result<u64, SqlError> {
+    pub(crate) fn integer(&mut self) -> Result<u64, StatementError> {
         let value = match self.peek_at(0) {
             Token::Number(digits, _) => digits.parse().ok(),
             _ => None,
@@ -300,7 +300,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes a string.
-    pub(crate) fn string(&mut self) -> Result<String, SqlError> {
+    pub(crate) fn string(&mut self) -> Result<String, StatementError> {
         let Token::SingleQuotedString(text) = self.peek_at(0) else {
             return Err(self.unexpected());
         };
@@ -312,8 +312,8 @@ impl<'a> Reader<'a> {
     /// Takes one or more items between commas.
     pub(crate) fn list<T>(
         &mut self,
-        mut item: impl FnMut(&mut Self) -> Result<T, SqlError>,
-    ) -> Result<Vec<T>, SqlError> {
+        mut item: impl FnMut(&mut Self) -> Result<T, StatementError>,
+    ) -> Result<Vec<T>, StatementError> {
         let mut items = vec![item(self)?];
         while self.accept_token(&Token::Comma) {
             items.push(item(self)?);
@@ -324,8 +324,8 @@ impl<'a> Reader<'a> {
     /// Takes one or more items between commas, in parentheses.
     pub(crate) fn parenthesised<T>(
         &mut self,
-        item: impl FnMut(&mut Self) -> Result<T, SqlError>,
-    ) -> Result<Vec<T>, SqlError> {
+        item: impl FnMut(&mut Self) -> Result<T, StatementError>,
+    ) -> Result<Vec<T>, StatementError> {
         self.expect_token(&Token::LParen)?;
         let items = self.list(item)?;
         self.expect_token(&Token::RParen)?;
@@ -333,24 +333,24 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes one or more names between commas, in parentheses.
-    pub(crate) fn names(&mut self) -> Result<Vec<Name>, SqlError> {
+    pub(crate) fn names(&mut self) -> Result<Vec<Name>, StatementError> {
         self.parenthesised(Reader::name)
     }
 
     /// Takes an expression.
-    pub(crate) fn expression(&mut self) -> Result<Expr, SqlError> {
+    pub(crate) fn expression(&mut self) -> Result<Expr, StatementError> {
         let expr = self.parse(Parser::parse_expr)?;
         self.shallow(expr)
     }
 
     /// Takes a function call, or any other expression that no operator follows.
-    pub(crate) fn call(&mut self) -> Result<Expr, SqlError> {
+    pub(crate) fn call(&mut self) -> Result<Expr, StatementError> {
         let expr = self.parse(Parser::parse_prefix)?;
         self.shallow(expr)
     }
 
     /// Makes a tree shallow, or fails if it cannot be, and spells out its casts.
-    pub(crate) fn shallow(&self, mut expr: Expr) -> Result<Expr, SqlError> {
+    pub(crate) fn shallow(&self, mut expr: Expr) -> Result<Expr, StatementError> {
         depth::balance(&mut expr);
         depth::check_tree(&expr)?;
         self.words.expression(&mut expr);
@@ -455,7 +455,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes the WHERE out that stands behind the columns of ON CONFLICT, and before DO.
-    pub(crate) fn arbiter_condition(&mut self) -> Result<Option<Expr>, SqlError> {
+    pub(crate) fn arbiter_condition(&mut self) -> Result<Option<Expr>, StatementError> {
         let visible = self.visible_from_here();
         let token = |nth: usize| visible.get(nth).map_or(&Token::EOF, |at| &self.tokens[*at].token);
         let begins = |nth: &usize| {
@@ -532,12 +532,12 @@ impl<'a> Reader<'a> {
     pub(crate) fn parse<T>(
         &mut self,
         parse: impl FnOnce(&mut Parser<'static>) -> Result<T, ParserError>,
-    ) -> Result<T, SqlError> {
+    ) -> Result<T, StatementError> {
         parse(&mut self.parser).map_err(|error| self.source.parser_error(error, &self.tokens))
     }
 
     /// Takes a type name.
-    pub(crate) fn data_type(&mut self) -> Result<ast::DataType, SqlError> {
+    pub(crate) fn data_type(&mut self) -> Result<ast::DataType, StatementError> {
         match self.peek_at(0) {
             Token::Word(_) => self.parse(Parser::parse_data_type),
             _ => Err(self.unexpected()),
@@ -545,7 +545,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes an optional semicolon and fails unless nothing follows.
-    pub(crate) fn end(&mut self) -> Result<(), SqlError> {
+    pub(crate) fn end(&mut self) -> Result<(), StatementError> {
         while self.accept_token(&Token::SemiColon) {}
         match self.peek_at(0) {
             Token::EOF => Ok(()),
@@ -572,7 +572,7 @@ fn opens_write<'t>(behind: impl Iterator<Item = &'t Token>) -> bool {
 }
 
 /// Reads a truth value in any of PostgreSQL's spellings.
-pub(crate) fn boolean(reader: &mut Reader<'_>) -> Result<bool, SqlError> {
+pub(crate) fn boolean(reader: &mut Reader<'_>) -> Result<bool, StatementError> {
     let text = match reader.peek_at(0) {
         Token::Word(word) => word.value.to_ascii_lowercase(),
         Token::Number(text, _) | Token::SingleQuotedString(text) => text.to_ascii_lowercase(),

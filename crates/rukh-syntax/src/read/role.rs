@@ -20,8 +20,8 @@ use rukh_catalog::Rights;
 use sqlparser::tokenizer::Token;
 
 use super::reader::Reader;
+use crate::StatementError;
 use crate::tree::{GrantObjects, Name, Ownable, RoleOptions, RoleStatement, Secret};
-use rukh_error::SqlError;
 
 /// Whether the next statement is one of these.
 pub(crate) fn is_next(reader: &Reader<'_>) -> bool {
@@ -41,7 +41,7 @@ fn is_owner_to(reader: &Reader<'_>) -> bool {
 }
 
 /// Reads any of them.
-pub(crate) fn role(reader: &mut Reader<'_>) -> Result<RoleStatement, SqlError> {
+pub(crate) fn role(reader: &mut Reader<'_>) -> Result<RoleStatement, StatementError> {
     if is_owner_to(reader) {
         return owner_to(reader);
     }
@@ -77,7 +77,7 @@ pub(crate) fn role(reader: &mut Reader<'_>) -> Result<RoleStatement, SqlError> {
     }
 }
 
-fn read_options(reader: &mut Reader<'_>, options: &mut RoleOptions) -> Result<(), SqlError> {
+fn read_options(reader: &mut Reader<'_>, options: &mut RoleOptions) -> Result<(), StatementError> {
     reader.accept(&["with"]);
     while let Token::Word(_) = reader.peek_at(0) {
         let position = reader.position();
@@ -101,18 +101,18 @@ fn read_options(reader: &mut Reader<'_>, options: &mut RoleOptions) -> Result<()
             "noinherit" | "createdb" | "createrole" | "replication" | "bypassrls" | "connection" | "in"
             | "role" | "admin" | "user" | "sysid" => {
                 let message = format!("role option {} is not supported", word.text.to_ascii_uppercase());
-                return Err(SqlError::unsupported(message).at(position));
+                return Err(StatementError::unsupported(message).at(position));
             }
             other => {
                 let message = format!("unrecognized role option \"{other}\"");
-                return Err(SqlError::syntax(message).at(position));
+                return Err(StatementError::syntax(message).at(position));
             }
         }
     }
     Ok(())
 }
 
-fn grant(reader: &mut Reader<'_>, gives: bool) -> Result<RoleStatement, SqlError> {
+fn grant(reader: &mut Reader<'_>, gives: bool) -> Result<RoleStatement, StatementError> {
     if !gives && reader.peeks(&["grant", "option"]) {
         return Err(reader.unsupported("grant options are not supported"));
     }
@@ -144,7 +144,7 @@ fn grant(reader: &mut Reader<'_>, gives: bool) -> Result<RoleStatement, SqlError
     })
 }
 
-fn right(reader: &mut Reader<'_>) -> Result<Rights, SqlError> {
+fn right(reader: &mut Reader<'_>) -> Result<Rights, StatementError> {
     let word = reader.any_word()?;
     let named = Rights::NAMED.iter().find(|(name, _)| *name == word.text);
     let rights = match (named, word.text.as_str()) {
@@ -153,15 +153,15 @@ fn right(reader: &mut Reader<'_>) -> Result<Rights, SqlError> {
         (None, "write") => Rights::WRITE,
         (None, "references" | "trigger" | "execute" | "temporary" | "temp" | "connect" | "maintain") => {
             let message = format!("the right {} is not supported", word.text.to_ascii_uppercase());
-            return Err(SqlError::unsupported(message).at(word.position));
+            return Err(StatementError::unsupported(message).at(word.position));
         }
         (None, _) if reader.peeks_any(&["to", "from"]) => {
             let message = "memberships of roles are not supported";
-            return Err(SqlError::unsupported(message).at(word.position));
+            return Err(StatementError::unsupported(message).at(word.position));
         }
         (None, other) => {
             let message = format!("unrecognized privilege type \"{other}\"");
-            return Err(SqlError::syntax(message).at(word.position));
+            return Err(StatementError::syntax(message).at(word.position));
         }
     };
     match *reader.peek_at(0) == Token::LParen {
@@ -170,7 +170,7 @@ fn right(reader: &mut Reader<'_>) -> Result<Rights, SqlError> {
     }
 }
 
-fn objects(reader: &mut Reader<'_>) -> Result<GrantObjects, SqlError> {
+fn objects(reader: &mut Reader<'_>) -> Result<GrantObjects, StatementError> {
     if reader.accept(&["all", "tables", "in", "schema"]) {
         return Ok(GrantObjects::AllTables(reader.list(Reader::name)?));
     }
@@ -192,14 +192,14 @@ fn objects(reader: &mut Reader<'_>) -> Result<GrantObjects, SqlError> {
     Ok(GrantObjects::Tables(reader.list(Reader::object_name)?))
 }
 
-fn grantee(reader: &mut Reader<'_>) -> Result<Option<Name>, SqlError> {
+fn grantee(reader: &mut Reader<'_>) -> Result<Option<Name>, StatementError> {
     match reader.accept(&["public"]) {
         true => Ok(None),
         false => reader.name().map(Some),
     }
 }
 
-fn owner_to(reader: &mut Reader<'_>) -> Result<RoleStatement, SqlError> {
+fn owner_to(reader: &mut Reader<'_>) -> Result<RoleStatement, StatementError> {
     reader.take();
     let kind = match reader.any_word()?.text.as_str() {
         "table" => Ownable::Table,

@@ -10,11 +10,11 @@ use sqlparser::tokenizer::Token;
 
 use super::reader::Reader;
 use super::utility;
+use crate::StatementError;
 use crate::tree::{Name, ObjectName, SchemaStatement, Statement};
-use rukh_error::SqlError;
 
 /// Reads CREATE SCHEMA.
-pub(crate) fn create_schema(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+pub(crate) fn create_schema(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["create", "schema"])?;
     let if_not_exists = reader.if_not_exists();
     let name = match reader.peeks(&["authorization"]) {
@@ -38,7 +38,11 @@ pub(crate) fn create_schema(reader: &mut Reader<'_>) -> Result<Statement, SqlErr
 }
 
 /// Reads what is created in a new schema: tables and sequences come before views, and these before indexes.
-fn elements(reader: &mut Reader<'_>, schema: &Name, if_not_exists: bool) -> Result<Vec<Statement>, SqlError> {
+fn elements(
+    reader: &mut Reader<'_>,
+    schema: &Name,
+    if_not_exists: bool,
+) -> Result<Vec<Statement>, StatementError> {
     if if_not_exists && reader.peeks(&["create"]) {
         return Err(reader.unsupported("CREATE SCHEMA IF NOT EXISTS cannot include schema elements"));
     }
@@ -56,7 +60,7 @@ fn elements(reader: &mut Reader<'_>, schema: &Name, if_not_exists: bool) -> Resu
             Statement::CreateIndex(index) => in_schema(&mut index.table, schema).map(|()| 3)?,
             _ => {
                 let message = "CREATE SCHEMA takes tables, views, sequences and indexes";
-                return Err(SqlError::unsupported(message).at(position));
+                return Err(StatementError::unsupported(message).at(position));
             }
         };
         elements.push((rank, element));
@@ -69,14 +73,14 @@ fn elements(reader: &mut Reader<'_>, schema: &Name, if_not_exists: bool) -> Resu
 }
 
 /// Gives what is created in a schema the schema's name, which it may have.
-fn in_schema(name: &mut ObjectName, schema: &Name) -> Result<(), SqlError> {
+fn in_schema(name: &mut ObjectName, schema: &Name) -> Result<(), StatementError> {
     match &name.schema {
         Some(other) if *other != schema.text => {
             let message = format!(
                 "CREATE specifies a schema ({other}) different from the one being created ({})",
                 schema.text
             );
-            Err(SqlError::statement("42P15", message).at(name.position))
+            Err(StatementError::statement("42P15", message).at(name.position))
         }
         _ => {
             name.schema = Some(schema.text.clone());
@@ -86,7 +90,7 @@ fn in_schema(name: &mut ObjectName, schema: &Name) -> Result<(), SqlError> {
 }
 
 /// Reads ALTER SCHEMA.
-pub(crate) fn alter_schema(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+pub(crate) fn alter_schema(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["alter", "schema"])?;
     let old = reader.name()?;
     reader.expect(&["rename", "to"])?;
@@ -95,7 +99,7 @@ pub(crate) fn alter_schema(reader: &mut Reader<'_>) -> Result<Statement, SqlErro
 }
 
 /// Reads DROP SCHEMA.
-pub(crate) fn drop_schema(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+pub(crate) fn drop_schema(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["drop", "schema"])?;
     let if_exists = reader.if_exists();
     let names = reader.list(Reader::name)?;

@@ -12,15 +12,15 @@ use sqlparser::tokenizer::Token;
 
 use super::data_type::data_type;
 use super::reader::Reader;
+use crate::StatementError;
 use crate::tree::{AlterSequenceStatement, ObjectName, OwnedBy, Restart, SequenceOptions, Statement};
-use rukh_error::SqlError;
 
 /// Reads ALTER SEQUENCE, after the name.
 pub(crate) fn alter_sequence(
     reader: &mut Reader<'_>,
     name: ObjectName,
     if_exists: bool,
-) -> Result<Statement, SqlError> {
+) -> Result<Statement, StatementError> {
     let mut statement = AlterSequenceStatement::of(name, if_exists);
     let mut seen = Vec::new();
     while alter_option(reader, &mut statement, &mut seen)? {}
@@ -48,7 +48,7 @@ pub(crate) fn alter_option(
     reader: &mut Reader<'_>,
     statement: &mut AlterSequenceStatement,
     seen: &mut Vec<&'static str>,
-) -> Result<bool, SqlError> {
+) -> Result<bool, StatementError> {
     let is_next = |option: &&&str| reader.peeks(&[option]) || reader.peeks(&["no", option]);
     if let Some(option) = OPTIONS.iter().find(is_next) {
         if seen.contains(option) {
@@ -75,11 +75,11 @@ pub(crate) fn alter_option(
 }
 
 /// Makes the error for an option that is given twice.
-pub(crate) fn conflicting_options(position: usize) -> SqlError {
-    SqlError::syntax("conflicting or redundant options").at(position)
+pub(crate) fn conflicting_options(position: usize) -> StatementError {
+    StatementError::syntax("conflicting or redundant options").at(position)
 }
 
-fn owned_by(reader: &mut Reader<'_>) -> Result<OwnedBy, SqlError> {
+fn owned_by(reader: &mut Reader<'_>) -> Result<OwnedBy, StatementError> {
     if reader.accept(&["none"]) {
         return Ok(OwnedBy::None);
     }
@@ -88,7 +88,7 @@ fn owned_by(reader: &mut Reader<'_>) -> Result<OwnedBy, SqlError> {
 }
 
 /// Reads CREATE SEQUENCE.
-pub(crate) fn create_sequence(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+pub(crate) fn create_sequence(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["create", "sequence"])?;
     let if_not_exists = reader.if_not_exists();
     let name = reader.object_name()?;
@@ -110,7 +110,7 @@ pub(crate) fn create_sequence(reader: &mut Reader<'_>) -> Result<Statement, SqlE
 }
 
 /// Reads the options of an identity column, if there are some: in parentheses, without commas.
-pub(crate) fn identity_options(reader: &mut Reader<'_>) -> Result<SequenceOptions, SqlError> {
+pub(crate) fn identity_options(reader: &mut Reader<'_>) -> Result<SequenceOptions, StatementError> {
     let mut options = SequenceOptions::default();
     if reader.accept_token(&Token::LParen) {
         while option(reader, &mut options)? {}
@@ -120,7 +120,7 @@ pub(crate) fn identity_options(reader: &mut Reader<'_>) -> Result<SequenceOption
 }
 
 /// Reads one option; false if there is no more.
-fn option(reader: &mut Reader<'_>, options: &mut SequenceOptions) -> Result<bool, SqlError> {
+fn option(reader: &mut Reader<'_>, options: &mut SequenceOptions) -> Result<bool, StatementError> {
     if reader.accept(&["as"]) {
         let position = reader.position();
         let ty = reader.data_type()?;
@@ -140,7 +140,7 @@ fn option(reader: &mut Reader<'_>, options: &mut SequenceOptions) -> Result<bool
         let value = number(reader)?;
         let Ok(cache) = u32::try_from(value) else {
             let message = format!("CACHE ({value}) must be greater than zero and less than 2^32");
-            return Err(SqlError::statement("22023", message).at(position));
+            return Err(StatementError::statement("22023", message).at(position));
         };
         options.cache = Some(cache);
     } else if reader.accept(&["cycle"]) {
@@ -153,7 +153,7 @@ fn option(reader: &mut Reader<'_>, options: &mut SequenceOptions) -> Result<bool
 }
 
 /// Reads an integer with its sign.
-fn number(reader: &mut Reader<'_>) -> Result<i64, SqlError> {
+fn number(reader: &mut Reader<'_>) -> Result<i64, StatementError> {
     let negative = reader.accept_token(&Token::Minus);
     if !negative {
         reader.accept_token(&Token::Plus);
@@ -162,7 +162,7 @@ fn number(reader: &mut Reader<'_>) -> Result<i64, SqlError> {
     let value = i128::from(reader.integer()?);
     let value = if negative { -value } else { value };
     i64::try_from(value).map_err(|_| {
-        SqlError::statement(
+        StatementError::statement(
             "22003",
             format!("value \"{value}\" is out of range for type bigint"),
         )

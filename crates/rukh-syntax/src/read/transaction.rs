@@ -3,11 +3,11 @@
 use sqlparser::tokenizer::Token;
 
 use super::reader::Reader;
+use crate::StatementError;
 use crate::tree::{Isolation, TransactionModes, TransactionStatement};
-use rukh_error::SqlError;
 
 /// Reads BEGIN, START TRANSACTION, COMMIT, END, ROLLBACK, ABORT, SAVEPOINT or RELEASE.
-pub(crate) fn transaction(reader: &mut Reader<'_>) -> Result<TransactionStatement, SqlError> {
+pub(crate) fn transaction(reader: &mut Reader<'_>) -> Result<TransactionStatement, StatementError> {
     let verb = reader.any_word()?.text.to_ascii_lowercase();
     match verb.as_str() {
         "begin" => {
@@ -45,7 +45,7 @@ pub(crate) fn transaction(reader: &mut Reader<'_>) -> Result<TransactionStatemen
 }
 
 /// Reads what follows SET TRANSACTION.
-pub(crate) fn set_transaction(reader: &mut Reader<'_>) -> Result<TransactionStatement, SqlError> {
+pub(crate) fn set_transaction(reader: &mut Reader<'_>) -> Result<TransactionStatement, StatementError> {
     reader.expect(&["transaction"])?;
     if reader.peeks(&["snapshot"]) {
         return Err(reader.unsupported("SET TRANSACTION SNAPSHOT is not supported"));
@@ -54,14 +54,14 @@ pub(crate) fn set_transaction(reader: &mut Reader<'_>) -> Result<TransactionStat
 }
 
 /// Reads what follows SET SESSION CHARACTERISTICS.
-pub(crate) fn set_characteristics(reader: &mut Reader<'_>) -> Result<TransactionStatement, SqlError> {
+pub(crate) fn set_characteristics(reader: &mut Reader<'_>) -> Result<TransactionStatement, StatementError> {
     reader.expect(&["characteristics", "as", "transaction"])?;
     modes(reader).map(TransactionStatement::SetCharacteristics)
 }
 
 /// Makes the error for SERIALIZABLE.
-pub fn serializable() -> SqlError {
-    SqlError::unsupported("isolation level SERIALIZABLE is not supported")
+pub fn serializable() -> StatementError {
+    StatementError::unsupported("isolation level SERIALIZABLE is not supported")
         .with_hint("Transactions run as REPEATABLE READ: snapshots, which allow write skew and nothing else.")
 }
 
@@ -69,7 +69,7 @@ fn skip_noise(reader: &mut Reader<'_>) {
     let _ = reader.accept(&["work"]) || reader.accept(&["transaction"]);
 }
 
-fn refuse_prepared(reader: &Reader<'_>) -> Result<(), SqlError> {
+fn refuse_prepared(reader: &Reader<'_>) -> Result<(), StatementError> {
     match reader.peeks(&["prepared"]) {
         true => Err(reader.unsupported("prepared transactions are not supported")),
         false => Ok(()),
@@ -77,7 +77,7 @@ fn refuse_prepared(reader: &Reader<'_>) -> Result<(), SqlError> {
 }
 
 /// Reads `[AND [NO] CHAIN]`.
-fn chain(reader: &mut Reader<'_>) -> Result<bool, SqlError> {
+fn chain(reader: &mut Reader<'_>) -> Result<bool, StatementError> {
     if !reader.accept(&["and"]) {
         return Ok(false);
     }
@@ -86,7 +86,7 @@ fn chain(reader: &mut Reader<'_>) -> Result<bool, SqlError> {
     Ok(chain)
 }
 
-fn optional_modes(reader: &mut Reader<'_>) -> Result<TransactionModes, SqlError> {
+fn optional_modes(reader: &mut Reader<'_>) -> Result<TransactionModes, StatementError> {
     match ends(reader) {
         true => Ok(TransactionModes::default()),
         false => modes(reader),
@@ -94,7 +94,7 @@ fn optional_modes(reader: &mut Reader<'_>) -> Result<TransactionModes, SqlError>
 }
 
 /// Reads modes with commas or blanks between them; of modes that exclude each other the last holds.
-fn modes(reader: &mut Reader<'_>) -> Result<TransactionModes, SqlError> {
+fn modes(reader: &mut Reader<'_>) -> Result<TransactionModes, StatementError> {
     let mut modes = TransactionModes::default();
     loop {
         mode(reader, &mut modes)?;
@@ -104,7 +104,7 @@ fn modes(reader: &mut Reader<'_>) -> Result<TransactionModes, SqlError> {
     }
 }
 
-fn mode(reader: &mut Reader<'_>, modes: &mut TransactionModes) -> Result<(), SqlError> {
+fn mode(reader: &mut Reader<'_>, modes: &mut TransactionModes) -> Result<(), StatementError> {
     if reader.accept(&["isolation", "level"]) {
         let levels = [
             (&["repeatable", "read"][..], Isolation::RepeatableRead),

@@ -17,15 +17,15 @@ use super::role;
 use super::schema;
 use super::sequence;
 use super::transaction;
+use crate::StatementError;
 use crate::text::quoted;
 use crate::tree::{
     CommentTarget, CreateViewStatement, ExplainFormat, KeptStatement, Name, ObjectName, ShowStatement,
     Statement,
 };
-use rukh_error::SqlError;
 
 /// Reads any statement.
-pub(crate) fn statement(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+pub(crate) fn statement(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     let Token::Word(word) = reader.peek_at(0) else {
         return match reader.peek_at(0) {
             Token::LParen => query::query(reader),
@@ -83,7 +83,7 @@ const NOT_DONE: &[&str] = &[
     "unlisten",
 ];
 
-pub(crate) fn create(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+pub(crate) fn create(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     match () {
         () if reader.peeks(&["create", "table"]) => create_table::create_table(reader),
         () if reader.peeks(&["create", "view"]) => create_view(reader),
@@ -137,19 +137,19 @@ const OBJECTS: &[&str] = &[
 ];
 
 /// Fails with the name of what should be created or dropped, or with a syntax error.
-fn not_done(reader: &mut Reader<'_>, verb: &str) -> Result<Statement, SqlError> {
+fn not_done(reader: &mut Reader<'_>, verb: &str) -> Result<Statement, StatementError> {
     let position = reader.position();
     reader.take();
     match reader.peek_at(0) {
         Token::Word(word) if OBJECTS.contains(&word.value.to_ascii_lowercase().as_str()) => {
             let object = word.value.to_ascii_uppercase();
-            Err(SqlError::unsupported(format!("{verb} {object} is not supported")).at(position))
+            Err(StatementError::unsupported(format!("{verb} {object} is not supported")).at(position))
         }
         _ => Err(reader.unexpected()),
     }
 }
 
-fn drop(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+fn drop(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     if reader.accept(&["drop", "sequence"]) {
         let if_exists = reader.if_exists();
         let names = reader.list(Reader::object_name)?;
@@ -202,7 +202,7 @@ fn drop(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
 }
 
 /// Reads COMMENT ON.
-fn comment(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+fn comment(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["comment", "on"])?;
     let on = if reader.accept(&["table"]) {
         CommentTarget::Table(reader.object_name()?)
@@ -229,7 +229,7 @@ fn comment(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
 }
 
 /// Reads CREATE [OR REPLACE] VIEW.
-fn create_view(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+fn create_view(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["create"])?;
     let or_replace = reader.accept(&["or", "replace"]);
     reader.expect(&["view"])?;
@@ -263,7 +263,7 @@ fn create_view(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     })))
 }
 
-fn truncate(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+fn truncate(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["truncate"])?;
     reader.accept(&["table"]);
     reader.accept(&["only"]);
@@ -275,7 +275,7 @@ fn truncate(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     Ok(Statement::Truncate { tables, restart })
 }
 
-fn explain(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+fn explain(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["explain"])?;
     let mut options = ExplainOptions {
         analyze: false,
@@ -322,7 +322,7 @@ fn explain(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
                 statement: Box::new(statement),
             })
         }
-        _ => Err(SqlError::unsupported(
+        _ => Err(StatementError::unsupported(
             "EXPLAIN takes a query, INSERT, UPSERT, UPDATE, DELETE, MERGE or EXECUTE",
         )
         .at(position)),
@@ -343,7 +343,7 @@ fn opens_query(reader: &Reader<'_>) -> bool {
         .any(|word| reader.peeks_at(inner, word))
 }
 
-fn explain_option(reader: &mut Reader<'_>, options: &mut ExplainOptions) -> Result<(), SqlError> {
+fn explain_option(reader: &mut Reader<'_>, options: &mut ExplainOptions) -> Result<(), StatementError> {
     let Name { text, position } = reader.any_word()?;
     match text.as_str() {
         "analyze" | "analyse" => options.analyze = optional_boolean(reader)?,
@@ -355,21 +355,21 @@ fn explain_option(reader: &mut Reader<'_>, options: &mut ExplainOptions) -> Resu
         }
         _ => {
             let message = format!("unrecognized EXPLAIN option \"{text}\"");
-            return Err(SqlError::syntax(message).at(position));
+            return Err(StatementError::syntax(message).at(position));
         }
     }
     Ok(())
 }
 
 /// Reads `[true | false | on | off | 1 | 0]`, which is true if absent.
-fn optional_boolean(reader: &mut Reader<'_>) -> Result<bool, SqlError> {
+fn optional_boolean(reader: &mut Reader<'_>) -> Result<bool, StatementError> {
     if matches!(reader.peek_at(0), Token::Comma | Token::RParen) {
         return Ok(true);
     }
     boolean(reader)
 }
 
-fn explain_format(reader: &mut Reader<'_>) -> Result<ExplainFormat, SqlError> {
+fn explain_format(reader: &mut Reader<'_>) -> Result<ExplainFormat, StatementError> {
     let position = reader.position();
     let text = match reader.peek_at(0) {
         Token::SingleQuotedString(_) => reader.string()?.to_ascii_lowercase(),
@@ -380,14 +380,14 @@ fn explain_format(reader: &mut Reader<'_>) -> Result<ExplainFormat, SqlError> {
         "json" => Ok(ExplainFormat::Json),
         _ => {
             let message = format!("unrecognized value for EXPLAIN option \"format\": \"{text}\"");
-            Err(SqlError::statement("22023", message).at(position))
+            Err(StatementError::statement("22023", message).at(position))
         }
     }
 }
 
-fn show(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+fn show(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["show"])?;
-    let of_table = |reader: &mut Reader<'_>| -> Result<Option<ObjectName>, SqlError> {
+    let of_table = |reader: &mut Reader<'_>| -> Result<Option<ObjectName>, StatementError> {
         match reader.accept(&["from"]) || reader.accept(&["on"]) || reader.accept(&["in"]) {
             true => reader.object_name().map(Some),
             false => Ok(None),
@@ -428,7 +428,7 @@ fn show(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     }))
 }
 
-fn describe(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+fn describe(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.take();
     if reader.peeks(&["file"]) && matches!(reader.peek_at(1), Token::SingleQuotedString(_)) {
         reader.take();
@@ -440,7 +440,7 @@ fn describe(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     }))
 }
 
-fn check(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+fn check(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["check"])?;
     if reader.accept(&["index"]) {
         return Ok(Statement::CheckIndex {
@@ -453,7 +453,7 @@ fn check(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
     })
 }
 
-fn analyze(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+fn analyze(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.take();
     reader.accept(&["verbose"]);
     reader.accept(&["table"]);
@@ -474,14 +474,14 @@ fn is_update_statistics(reader: &Reader<'_>) -> bool {
     matches!(reader.peek_at(after_name), Token::EOF | Token::SemiColon)
 }
 
-fn update_statistics(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+fn update_statistics(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["update", "statistics"])?;
     Ok(Statement::Analyze {
         table: Some(reader.object_name()?),
     })
 }
 
-fn set(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+fn set(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["set"])?;
     if reader.peeks(&["transaction"]) {
         return transaction::set_transaction(reader).map(Statement::Transaction);
@@ -521,7 +521,7 @@ fn path(names: &[String]) -> String {
     names.join(", ")
 }
 
-fn reset(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+fn reset(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["reset"])?;
     if reader.accept(&["all"]) {
         return Ok(Statement::ResetAll);
@@ -534,7 +534,7 @@ fn reset(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
 }
 
 /// Reads the name of a setting, which may have dots; some of PostgreSQL's have blanks.
-fn setting_name(reader: &mut Reader<'_>) -> Result<String, SqlError> {
+fn setting_name(reader: &mut Reader<'_>) -> Result<String, StatementError> {
     if reader.accept(&["time", "zone"]) {
         return Ok("timezone".to_string());
     }
@@ -549,14 +549,14 @@ fn setting_name(reader: &mut Reader<'_>) -> Result<String, SqlError> {
 }
 
 /// Reads the value of a setting as text; a list is joined by commas, DEFAULT is `None`.
-fn setting_value(reader: &mut Reader<'_>) -> Result<Option<String>, SqlError> {
+fn setting_value(reader: &mut Reader<'_>) -> Result<Option<String>, StatementError> {
     if reader.accept(&["default"]) {
         return Ok(None);
     }
     Ok(Some(reader.list(setting_item)?.join(", ")))
 }
 
-fn setting_item(reader: &mut Reader<'_>) -> Result<String, SqlError> {
+fn setting_item(reader: &mut Reader<'_>) -> Result<String, StatementError> {
     let sign = if reader.accept_token(&Token::Minus) {
         "-"
     } else {

@@ -12,14 +12,14 @@ use sqlparser::tokenizer::Token;
 use super::merge::merge;
 use super::query::{delete, insert, settle, update};
 use super::reader::Reader;
+use crate::StatementError;
 use crate::nodes::Walk;
 use crate::nodes::make::select_unqualified;
 use crate::text::rows_name;
 use crate::tree::{ObjectName, Statement, WritesStatement, folded};
-use rukh_error::SqlError;
 
 /// Reads WITH, at least one query of which writes, and the statement behind it.
-pub(crate) fn writes(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
+pub(crate) fn writes(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     let position = reader.position();
     let with_token = reader.take();
     let recursive = reader.accept(&["recursive"]);
@@ -55,7 +55,7 @@ pub(crate) fn writes(reader: &mut Reader<'_>) -> Result<Statement, SqlError> {
         () => {
             let mut query = reader.parse(Parser::parse_query)?;
             if query.with.is_some() {
-                return Err(SqlError::syntax("WITH stands before a statement once").at(position));
+                return Err(StatementError::syntax("WITH stands before a statement once").at(position));
             }
             query.with = with;
             settle(reader, &mut *query, position)?;
@@ -86,7 +86,7 @@ impl Read {
         reader: &mut Reader<'_>,
         with: &mut ast::With,
         position: usize,
-    ) -> Result<(), SqlError> {
+    ) -> Result<(), StatementError> {
         let name = reader.parse(Parser::parse_identifier)?;
         self.take_name(&name, position)?;
         let columns =
@@ -134,18 +134,18 @@ impl Read {
         Ok(())
     }
 
-    fn take_name(&mut self, name: &Ident, position: usize) -> Result<(), SqlError> {
+    fn take_name(&mut self, name: &Ident, position: usize) -> Result<(), StatementError> {
         let name = folded(name);
         if self.names.contains(&name) {
             let message = format!("WITH query name \"{name}\" specified more than once");
-            return Err(SqlError::statement("42712", message).at(position));
+            return Err(StatementError::statement("42712", message).at(position));
         }
         self.names.push(name);
         Ok(())
     }
 
     /// Fails if a statement reads a query that returns nothing.
-    fn check_statement(&self, statement: &Statement) -> Result<(), SqlError> {
+    fn check_statement(&self, statement: &Statement) -> Result<(), StatementError> {
         match statement {
             Statement::Query(query) => self.check_reads(query),
             Statement::Insert(insert) => {
@@ -168,7 +168,7 @@ impl Read {
         }
     }
 
-    fn check_reads(&self, part: &impl Walk) -> Result<(), SqlError> {
+    fn check_reads(&self, part: &impl Walk) -> Result<(), StatementError> {
         struct Finder<'a>(&'a [String]);
         impl Visitor for Finder<'_> {
             type Break = ObjectName;
@@ -186,7 +186,7 @@ impl Read {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(name) => {
                 let message = format!("WITH query \"{}\" does not have a RETURNING clause", name.name);
-                Err(SqlError::unsupported(message).at(name.position))
+                Err(StatementError::unsupported(message).at(name.position))
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Characters and tokens.
 
 mod dialect;
+mod hidden_names;
 mod number;
 mod parameters;
 mod passwords;
@@ -12,6 +13,7 @@ mod template;
 mod words;
 
 pub use dialect::RukhDialect;
+pub use hidden_names::{HIDDEN, shown_name};
 pub use number::is_double;
 pub use parameters::with_wide_number;
 pub use passwords::has_password;

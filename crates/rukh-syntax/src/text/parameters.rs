@@ -4,12 +4,12 @@ use sqlparser::tokenizer::Token;
 
 use super::number::{is_double, settled};
 use super::source::Source;
-use rukh_error::SqlError;
+use crate::StatementError;
 
 /// Returns a statement with a number in the place of parameter `at`, counted from 1; `None` if a DECIMAL holds the number, or it is none.
 ///
 /// A number that no DECIMAL holds has no type of a parameter, and compares exactly as a literal.
-pub fn with_wide_number(sql: &str, at: usize, number: &str) -> Result<Option<String>, SqlError> {
+pub fn with_wide_number(sql: &str, at: usize, number: &str) -> Result<Option<String>, StatementError> {
     let unsigned = number.strip_prefix(['-', '+']).unwrap_or(number);
     if !is_number(unsigned) || !settled(unsigned).as_deref().is_some_and(is_double) {
         return Ok(None);

@@ -13,7 +13,7 @@ use sqlparser::ast::{Expr, TableVersion};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
-use rukh_error::HIDDEN;
+use super::hidden_names::HIDDEN;
 
 /// The time that FOR SYSTEM_TIME speaks of.
 #[derive(Clone, Debug, PartialEq)]

@@ -20,7 +20,7 @@ use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Toke
 
 use super::dialect::RukhDialect;
 use super::number;
-use rukh_error::SqlError;
+use crate::StatementError;
 
 /// The text of a statement.
 pub(crate) struct Source<'a> {
@@ -38,7 +38,7 @@ impl<'a> Source<'a> {
     }
 
     /// Splits the text into tokens, blanks and comments included.
-    pub(crate) fn tokens(&self) -> Result<Vec<TokenWithSpan>, SqlError> {
+    pub(crate) fn tokens(&self) -> Result<Vec<TokenWithSpan>, StatementError> {
         let mut tokens = Vec::new();
         Tokenizer::new(RukhDialect::of(false), self.sql)
             .tokenize_with_location_into_buf(&mut tokens)
@@ -73,20 +73,20 @@ impl<'a> Source<'a> {
     }
 
     /// Makes the error for a token that cannot stand where it stands.
-    pub(crate) fn unexpected(&self, token: &TokenWithSpan) -> SqlError {
+    pub(crate) fn unexpected(&self, token: &TokenWithSpan) -> StatementError {
         let message = match token.token {
             Token::EOF => "syntax error at end of input".to_string(),
             _ => format!("syntax error at or near \"{}\"", self.text(token)),
         };
-        SqlError::syntax(message).at(self.position(token))
+        StatementError::syntax(message).at(self.position(token))
     }
 
     /// Makes a user's error of sqlparser's, which names the place at the end of its message.
-    pub(crate) fn parser_error(&self, error: ParserError, tokens: &[TokenWithSpan]) -> SqlError {
+    pub(crate) fn parser_error(&self, error: ParserError, tokens: &[TokenWithSpan]) -> StatementError {
         let message = match error {
             ParserError::ParserError(message) | ParserError::TokenizerError(message) => message,
             ParserError::RecursionLimitExceeded => {
-                return SqlError::statement("54001", "the statement is nested too deeply");
+                return StatementError::statement("54001", "the statement is nested too deeply");
             }
         };
         let (message, location) = split_location(&message);
@@ -98,7 +98,7 @@ impl<'a> Source<'a> {
         let error = match token {
             Some(token) => self.unexpected(token),
             None if found == "EOF" => self.unexpected(&end_token()),
-            None => SqlError::syntax("syntax error"),
+            None => StatementError::syntax("syntax error"),
         };
         match message.starts_with("Expected: ") {
             true => error.with_detail(format!("Expected {expected}.")),
@@ -133,8 +133,8 @@ impl<'a> Source<'a> {
 
     /// Returns what a token becomes, or `None` if it stays; `junk` tells that a word or number
     /// follows without a blank.
-    fn settle(&self, token: &TokenWithSpan, junk: bool) -> Result<Option<Token>, SqlError> {
-        let placed = |error: SqlError| error.at(self.position(token));
+    fn settle(&self, token: &TokenWithSpan, junk: bool) -> Result<Option<Token>, StatementError> {
+        let placed = |error: StatementError| error.at(self.position(token));
         Ok(match &token.token {
             Token::Number(digits, long) => {
                 if *long || junk {
@@ -150,14 +150,16 @@ impl<'a> Source<'a> {
                 None
             }
             Token::UnicodeStringLiteral(text) if text.contains('\0') => {
-                return Err(placed(SqlError::syntax("invalid Unicode escape value")));
+                return Err(placed(StatementError::syntax("invalid Unicode escape value")));
             }
             Token::NationalStringLiteral(text)
             | Token::EscapedStringLiteral(text)
             | Token::UnicodeStringLiteral(text) => Some(Token::SingleQuotedString(text.clone())),
             Token::DollarQuotedString(text) => Some(Token::SingleQuotedString(text.value.clone())),
             Token::SingleQuotedByteStringLiteral(_) | Token::DoubleQuotedByteStringLiteral(_) => {
-                return Err(placed(SqlError::unsupported("bit strings are not supported")));
+                return Err(placed(StatementError::unsupported(
+                    "bit strings are not supported",
+                )));
             }
             Token::Placeholder(name) if !is_parameter(name) => return Err(self.unexpected(token)),
             Token::Word(Word {
@@ -166,25 +168,25 @@ impl<'a> Source<'a> {
                 ..
             }) if value.is_empty() => {
                 let message = "zero-length delimited identifier at or near \"\"\"\"";
-                return Err(placed(SqlError::syntax(message)));
+                return Err(placed(StatementError::syntax(message)));
             }
             _ => None,
         })
     }
 
-    fn trailing_junk(&self, token: &TokenWithSpan) -> SqlError {
+    fn trailing_junk(&self, token: &TokenWithSpan) -> StatementError {
         let start = self.byte_of(token.span.start);
         let rest = &self.sql[start..];
         let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'));
         let junk = &rest[..end.unwrap_or(rest.len())];
-        SqlError::syntax(format!(
+        StatementError::syntax(format!(
             "trailing junk after numeric literal at or near \"{junk}\""
         ))
         .at(self.position(token))
     }
 
     /// Makes a user's error of what stopped the tokenizer after `tokens`.
-    fn token_error(&self, tokens: &[TokenWithSpan], error: TokenizerError) -> SqlError {
+    fn token_error(&self, tokens: &[TokenWithSpan], error: TokenizerError) -> StatementError {
         let mut last = tokens.last().cloned().into_iter().collect::<Vec<_>>();
         self.place(&mut last);
         let start = last.first().map_or(Location::new(1, 1), |token| token.span.end);
@@ -203,7 +205,7 @@ impl<'a> Source<'a> {
             "syntax error"
         };
         let line = rest.lines().next().unwrap_or_default();
-        SqlError::syntax(format!("{what} at or near \"{line}\"")).at(start.column as usize)
+        StatementError::syntax(format!("{what} at or near \"{line}\"")).at(start.column as usize)
     }
 }
 
@@ -240,26 +242,28 @@ fn is_closed_escape_string(rest: &str) -> bool {
 }
 
 /// Writes the number `0x…` in decimal.
-fn hex_number(digits: &str) -> Result<String, SqlError> {
+fn hex_number(digits: &str) -> Result<String, StatementError> {
     let digits = digits.replace('_', "");
     match u128::from_str_radix(&digits, 16) {
         Ok(value) => Ok(value.to_string()),
-        Err(_) if digits.is_empty() => Err(SqlError::syntax("invalid hexadecimal integer at or near \"0x\"")),
-        Err(_) => Err(SqlError::statement(
+        Err(_) if digits.is_empty() => Err(StatementError::syntax(
+            "invalid hexadecimal integer at or near \"0x\"",
+        )),
+        Err(_) => Err(StatementError::statement(
             "22003",
             format!("value \"0x{digits}\" is out of range"),
         )),
     }
 }
 
-fn check_hex(digits: &str) -> Result<(), SqlError> {
+fn check_hex(digits: &str) -> Result<(), StatementError> {
     if let Some(bad) = digits.chars().find(|c| !c.is_ascii_hexdigit()) {
         let message = format!("\"{bad}\" is not a valid hexadecimal digit");
-        return Err(SqlError::statement("22P02", message));
+        return Err(StatementError::statement("22P02", message));
     }
     match digits.len() % 2 {
         0 => Ok(()),
-        _ => Err(SqlError::statement(
+        _ => Err(StatementError::statement(
             "22023",
             "invalid hexadecimal data: odd number of digits",
         )),

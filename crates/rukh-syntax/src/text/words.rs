@@ -2,7 +2,7 @@
 
 use sqlparser::tokenizer::Token;
 
-use rukh_error::HIDDEN;
+use super::hidden_names::HIDDEN;
 
 /// Whether a token is this word, unquoted, in any case.
 pub(crate) fn is_word(token: &Token, expected: &str) -> bool {

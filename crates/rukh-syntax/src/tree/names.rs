@@ -2,8 +2,8 @@
 
 use sqlparser::ast::{self, Expr};
 
+use crate::StatementError;
 use crate::text::place_of;
-use rukh_error::SqlError;
 
 /// A table or index as named in a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,24 +18,24 @@ pub struct ObjectName {
 
 impl ObjectName {
     /// Makes the error for a relation that is not there, named as the statement names it.
-    pub fn undefined(&self) -> SqlError {
+    pub fn undefined(&self) -> StatementError {
         let schema = self.schema.as_deref().filter(|schema| !schema.is_empty());
         let name = match schema {
             Some(schema) => format!("{schema}.{}", self.name),
             None => self.name.clone(),
         };
-        SqlError::undefined_table(&name).at(self.position)
+        StatementError::undefined_table(&name).at(self.position)
     }
 
     /// Takes a name from a tree; fails on more than schema and name.
-    pub fn from_ast(name: &ast::ObjectName) -> Result<Self, SqlError> {
+    pub fn from_ast(name: &ast::ObjectName) -> Result<Self, StatementError> {
         let parts: Vec<_> = name.0.iter().filter_map(ast::ObjectNamePart::as_ident).collect();
         let position = parts.first().and_then(|part| place_of(part.span));
         let (schema, last) = match parts.as_slice() {
             [name] => (None, name),
             [schema, name] => (Some(folded(schema)), name),
             _ => {
-                let error = SqlError::unsupported("cross-database references are not supported");
+                let error = StatementError::unsupported("cross-database references are not supported");
                 return Err(position.map_or(error.clone(), |position| error.at(position)));
             }
         };

@@ -56,7 +56,7 @@ impl Relation {
             Ok(table) => Ok(table.clone()),
             Err(_) if catalog.view_named(schema, &name.name).is_some() => unsupported("a view"),
             Err(_) if is_of_system(name) => unsupported("a system table"),
-            Err(_) => Err(name.undefined()),
+            Err(_) => Err(name.undefined().into()),
         }
     }
 }

@@ -18,7 +18,7 @@ use rukh_syntax::sqlparser::ast::{
     TableFactor, Visitor,
 };
 
-use rukh_error::{HIDDEN, shown_name};
+use rukh_syntax::{HIDDEN, shown_name};
 use rukh_syntax::{Walk, folded};
 
 /// Ends the name of an output column that ORDER BY does not mean.

@@ -14,7 +14,7 @@ use rukh_syntax::sqlparser::ast::{
     Visitor, VisitorMut,
 };
 
-use rukh_error::HIDDEN;
+use rukh_syntax::HIDDEN;
 use rukh_syntax::{Walk, WalkMut, folded};
 
 /// Renames the relations of a query that a subquery would not find.

@@ -15,7 +15,6 @@ use rukh_syntax::sqlparser::ast::{
 };
 
 use crate::bind::spelling::spelled;
-use rukh_error::{HIDDEN, shown_name};
 use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR};
 use rukh_functions::functions::arrays::BESIDE_NULL;
 use rukh_functions::functions::by_row::BITWISE_NOT;
@@ -26,6 +25,7 @@ use rukh_functions::functions::regex::{MATCHES_ALL, SPLIT_ROWS, SUBSTRING};
 use rukh_functions::functions::round_moment::ROUND_MOMENT;
 use rukh_functions::functions::to_uuid::TO_UUID;
 use rukh_functions::functions::wide_number::WIDE_NUMBER;
+use rukh_syntax::{HIDDEN, shown_name};
 
 /// What a column is called that nothing gives a name.
 const NAMELESS: &str = "?column?";

@@ -20,8 +20,8 @@ use rukh_syntax::sqlparser::ast::{Ident, Query, TableAlias, TableFactor, Visitor
 
 use crate::bind::names::outer_names::names_of_with;
 use crate::bind::spelling::parsing::parse;
-use rukh_error::HIDDEN;
 use rukh_error::SqlError;
+use rukh_syntax::HIDDEN;
 use rukh_syntax::{Period, Statement, WalkMut, folded, place_of, quoted};
 
 /// What follows the name of a table where its rows show when they were written.

@@ -16,8 +16,8 @@ use rukh_syntax::sqlparser::ast::{
 };
 
 use crate::bind::spelling::rewrite::rewrite;
-use rukh_error::HIDDEN;
 use rukh_error::SqlError;
+use rukh_syntax::HIDDEN;
 use rukh_syntax::folded;
 
 /// Spells out stars of a query that give what others gave.

@@ -18,9 +18,10 @@ use crate::bind::spelling::literal_values::literal;
 use crate::bind::spelling::parsing::parse;
 use crate::bind::spelling::select_calls::calls;
 use crate::bind::types::expressions::evaluate_constant;
-use rukh_error::{HIDDEN, SqlError};
+use rukh_error::SqlError;
 use rukh_functions::is_aggregate;
 use rukh_functions::scalars::datum_from_scalar;
+use rukh_syntax::HIDDEN;
 
 /// What a statement does with a view, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

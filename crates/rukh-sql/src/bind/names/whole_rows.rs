@@ -22,8 +22,8 @@ use rukh_syntax::sqlparser::ast::{
     TableWithJoins, Value, Visitor, VisitorMut,
 };
 
-use rukh_error::HIDDEN;
 use rukh_error::SqlError;
+use rukh_syntax::HIDDEN;
 use rukh_syntax::make::select_from;
 use rukh_syntax::{Walk, WalkMut, folded};
 

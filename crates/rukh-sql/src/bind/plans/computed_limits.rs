@@ -19,7 +19,8 @@ use datafusion::functions_window::row_number::row_number_udwf;
 use datafusion::logical_expr::expr::WindowFunction;
 use datafusion::logical_expr::logical_plan::Limit;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, lit, scalar_subquery};
-use rukh_error::{HIDDEN, SqlError};
+use rukh_error::SqlError;
+use rukh_syntax::HIDDEN;
 
 use crate::bind::plans::outer_columns::query_of;
 use crate::bind::types::coercions::whole;

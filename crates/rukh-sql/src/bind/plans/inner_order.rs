@@ -36,8 +36,8 @@ use datafusion::logical_expr::{
     Distinct, Expr, LogicalPlan, LogicalPlanBuilder, WindowFrameUnits, WindowFunctionDefinition, lit,
 };
 
-use rukh_error::HIDDEN;
 use rukh_error::SqlError;
+use rukh_syntax::HIDDEN;
 
 /// Aggregates whose result depends on the order of what they are given.
 const OF_ORDER: [&str; 5] = [

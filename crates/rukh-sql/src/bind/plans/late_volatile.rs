@@ -19,7 +19,8 @@ use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions::expr_fn::random;
 use datafusion::logical_expr::logical_plan::{FetchType, Limit, Projection, SkipType, Sort};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, lit, when};
-use rukh_error::{HIDDEN, SqlError};
+use rukh_error::SqlError;
+use rukh_syntax::HIDDEN;
 
 use crate::bind::plans::correlated::is_volatile_correlated;
 use crate::bind::plans::once::apart;

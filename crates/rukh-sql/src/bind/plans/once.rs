@@ -28,7 +28,7 @@ use datafusion::physical_plan::{
 use futures::future::{BoxFuture, Shared};
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use parking_lot::Mutex;
-use rukh_error::HIDDEN;
+use rukh_syntax::HIDDEN;
 use rukh_syntax::Walk;
 use rukh_syntax::sqlparser::ast;
 

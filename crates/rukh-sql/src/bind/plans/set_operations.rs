@@ -20,8 +20,8 @@ use datafusion::logical_expr::expr::WindowFunction;
 use datafusion::logical_expr::logical_plan::Join;
 use datafusion::logical_expr::{Distinct, Expr, LogicalPlan, LogicalPlanBuilder};
 
-use rukh_error::HIDDEN;
 use rukh_error::SqlError;
+use rukh_syntax::HIDDEN;
 
 use crate::bind::types::coercions::{converted, unified_fields};
 

@@ -46,8 +46,8 @@ use crate::bind::types::coercions::beside_subquery;
 use crate::bind::types::typed_casts::literal_text;
 use rukh_functions::functions::arithmetic::operator_of;
 
-use rukh_error::HIDDEN;
 use rukh_error::SqlError;
+use rukh_syntax::HIDDEN;
 
 /// Makes aggregates of correlated subqueries that are none.
 pub(crate) fn single_values(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {

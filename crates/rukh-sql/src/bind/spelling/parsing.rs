@@ -9,12 +9,12 @@ use crate::bind::system::{subqueries, syntax};
 
 /// Reads exactly one statement; see [`rukh_syntax::parse`].
 pub(crate) fn parse(sql: &str) -> Result<Statement, SqlError> {
-    rukh_syntax::parse(sql, &SpelledOut)
+    Ok(rukh_syntax::parse(sql, &SpelledOut)?)
 }
 
 /// Reads exactly one expression; see [`rukh_syntax::parse_expression`].
 pub(crate) fn parse_expression(sql: &str) -> Result<Expr, SqlError> {
-    rukh_syntax::parse_expression(sql, &SpelledOut)
+    Ok(rukh_syntax::parse_expression(sql, &SpelledOut)?)
 }
 
 struct SpelledOut;

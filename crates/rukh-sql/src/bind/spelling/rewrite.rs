@@ -53,7 +53,6 @@ use crate::bind::spelling::moment_words;
 use crate::bind::spelling::row_subqueries;
 use crate::bind::spelling::select_calls::calls_aggregate;
 use crate::bind::spelling::spelled;
-use rukh_error::HIDDEN;
 use rukh_error::SqlError;
 use rukh_functions::casts::texts::CAST_VARCHAR;
 use rukh_functions::functions::SQUARE_ROOT;
@@ -64,6 +63,7 @@ use rukh_functions::functions::regex::SUBSTRING;
 use rukh_functions::functions::similar::SIMILAR_TO_ESCAPE;
 use rukh_functions::functions::time_zones::TIMEZONE;
 use rukh_keys::DataType;
+use rukh_syntax::HIDDEN;
 use rukh_syntax::make::{and, binary, call, join, nested, not, or, select};
 use rukh_syntax::{Walk, WalkMut, folded};
 

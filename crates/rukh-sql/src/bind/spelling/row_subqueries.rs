@@ -17,7 +17,8 @@ use rukh_syntax::sqlparser::ast::{BinaryOperator, CaseWhen, Expr, Ident, Query, 
 
 use crate::bind::names::query_width::width_of;
 use crate::bind::spelling::rewrite::row;
-use rukh_error::{HIDDEN, SqlError};
+use rukh_error::SqlError;
+use rukh_syntax::HIDDEN;
 
 /// Spells out the rows that the conjuncts of a condition look for.
 pub(crate) fn spell_out_conjuncts(condition: &mut Expr) {

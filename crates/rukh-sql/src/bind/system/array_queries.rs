@@ -14,7 +14,7 @@ use rukh_syntax::sqlparser::ast::{
     OrderByKind, Query, Select, SelectItem, SetExpr, Value, WindowSpec, WindowType,
 };
 
-use rukh_error::HIDDEN;
+use rukh_syntax::HIDDEN;
 use rukh_syntax::folded;
 use rukh_syntax::make::call;
 use rukh_syntax::make::{derived, select};

@@ -17,7 +17,7 @@ use rukh_syntax::sqlparser::ast::{
     UnaryOperator, Value,
 };
 
-use rukh_error::HIDDEN;
+use rukh_syntax::HIDDEN;
 use rukh_syntax::data_type;
 use rukh_syntax::make::call;
 

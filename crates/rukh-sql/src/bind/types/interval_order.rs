@@ -279,7 +279,7 @@ fn grouped(aggregate: Aggregate) -> DataFusionResult<Transformed<LogicalPlan>> {
         }
         places.push(groups + calls.len());
         let first = first_value_udaf().call(vec![expr.clone()]);
-        calls.push(first.alias(format!("first{}{at}", rukh_error::HIDDEN)));
+        calls.push(first.alias(format!("first{}{at}", rukh_syntax::HIDDEN)));
         keys.push(number(expr, &schema));
     }
     places.extend(groups..groups + count);

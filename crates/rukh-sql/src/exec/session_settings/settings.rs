@@ -412,7 +412,7 @@ fn on_or_off(value: bool) -> String {
 fn isolation(name: &str, value: &str) -> Result<Isolation, SqlError> {
     match value.to_ascii_lowercase().as_str() {
         "default" => Ok(Isolation::default()),
-        "serializable" => Err(serializable()),
+        "serializable" => Err(serializable().into()),
         level => Isolation::of_name(level).ok_or_else(|| invalid(name, value)),
     }
 }

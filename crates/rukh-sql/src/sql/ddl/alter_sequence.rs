@@ -27,7 +27,7 @@ pub(super) fn alter_sequence(
                 Err(SqlError::statement("42809", message).at(name.position))
             }
             Ok(()) if statement.if_exists => skipped(session, name),
-            Ok(()) => Err(name.undefined()),
+            Ok(()) => Err(name.undefined().into()),
         };
     };
     let id = sequence.id;

@@ -26,7 +26,8 @@ use super::stored::generated_column;
 use crate::bind::names::views::views_on;
 use crate::bind::types::expressions::evaluate_default;
 use crate::pg::sequences::sequence_of_default;
-use rukh_error::{HIDDEN, SqlError};
+use rukh_error::SqlError;
+use rukh_syntax::HIDDEN;
 
 /// A table with another type of a column.
 pub(super) struct Retyped {

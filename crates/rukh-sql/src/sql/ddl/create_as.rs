@@ -18,8 +18,9 @@ use super::view::check_no_parameters;
 use crate::bind::spelling::parsing::parse;
 use crate::sql::dml;
 use crate::sql::session::Session;
-use rukh_error::{SqlError, shown_name};
+use rukh_error::SqlError;
 use rukh_functions::types::data_type_of;
+use rukh_syntax::shown_name;
 
 /// Runs CREATE TABLE … AS; returns its tag.
 pub(super) fn create_table_as(

@@ -43,7 +43,7 @@ pub(super) fn liked(catalog: &Catalog, statement: &CreateTableStatement) -> Resu
             Err(_) if catalog.view_named(schema, &name.name).is_some() => {
                 Err(SqlError::unsupported("LIKE takes a table").at(name.position))
             }
-            Err(_) => Err(name.undefined()),
+            Err(_) => Err(name.undefined().into()),
         }
     };
     statement.likes.iter().map(table).collect()

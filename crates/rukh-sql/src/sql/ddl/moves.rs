@@ -50,7 +50,7 @@ pub(super) fn rename(
             is_unknown = true;
             return match if_exists {
                 true => Ok(DefinitionChanges::default()),
-                false => Err(name.undefined()),
+                false => Err(name.undefined().into()),
             };
         }
         check_free(catalog, schema, new)?;

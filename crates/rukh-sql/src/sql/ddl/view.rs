@@ -15,8 +15,9 @@ use crate::bind::names::views::{expand, qualify};
 use crate::bind::spelling::parsing::parse;
 use crate::exec::provider::RukhTable;
 use crate::sql::session::Session;
-use rukh_error::{SqlError, shown_name};
+use rukh_error::SqlError;
 use rukh_functions::types::data_type_of;
+use rukh_syntax::shown_name;
 
 /// Runs CREATE VIEW.
 pub(super) fn create_view(session: &mut Session, statement: &CreateViewStatement) -> Result<(), SqlError> {

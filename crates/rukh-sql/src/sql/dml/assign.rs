@@ -14,7 +14,8 @@ use super::target::column_of;
 use super::values::{computed_kind, is_default};
 use crate::bind::names::query_width::width_of;
 use crate::bind::spelling::moment_words::moment_cast;
-use rukh_error::{HIDDEN, SqlError};
+use rukh_error::SqlError;
+use rukh_syntax::HIDDEN;
 
 /// Returns the columns of SET with their expressions; DEFAULT becomes the column's default.
 pub(super) fn assignments(

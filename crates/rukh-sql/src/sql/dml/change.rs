@@ -25,9 +25,9 @@ use super::target::{Scope, Target, commit, refuse, relation_of, target};
 use crate::bind::names::view_target::{Change, ViewTarget};
 use crate::sql::computed::Relation;
 use crate::sql::session::Session;
-use rukh_error::HIDDEN;
 use rukh_error::SqlError;
 use rukh_functions::scalars::{assigned_datums, datums_from_array};
+use rukh_syntax::HIDDEN;
 use rukh_syntax::make::derived;
 use rukh_syntax::{DeleteStatement, ObjectName, UpdateStatement, folded};
 

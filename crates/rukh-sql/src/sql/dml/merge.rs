@@ -29,9 +29,9 @@ use crate::bind::names::view_target::Change;
 use crate::bind::types::table_schema::table_schema;
 use crate::sql::computed::{Clause, Computed, Relation};
 use crate::sql::session::Session;
-use rukh_error::HIDDEN;
 use rukh_error::SqlError;
 use rukh_functions::scalars::assigned_datums;
+use rukh_syntax::HIDDEN;
 use rukh_syntax::make::select_from;
 use rukh_syntax::{MergeAction, MergeClause, MergeKind, MergeStatement, Overriding, WalkMut, folded};
 

@@ -48,7 +48,7 @@ pub(super) fn target(catalog: &Catalog, name: &ObjectName, change: Change) -> Re
             table: table.clone(),
             view: None,
         }),
-        Err(_) => Err(name.undefined()),
+        Err(_) => Err(name.undefined().into()),
     }
 }
 

@@ -512,16 +512,18 @@ impl Visitor for Reads<'_, '_> {
         if std::mem::take(&mut self.skips) {
             return ControlFlow::Continue(());
         }
-        let checked = ObjectName::from_ast(name).and_then(|name| {
-            let is_with =
-                name.schema.is_none() && self.scopes.iter().flatten().any(|known| *known == name.name);
-            match is_with {
-                // A name may be of a query and of a table, where its scope has ended or not begun: what
-                // cannot be told apart here is checked.
-                true if !self.checker.is_shadowed(&name) => Ok(()),
-                _ => self.checker.object(&name, Rights::SELECT),
-            }
-        });
+        let checked = ObjectName::from_ast(name)
+            .map_err(SqlError::from)
+            .and_then(|name| {
+                let is_with =
+                    name.schema.is_none() && self.scopes.iter().flatten().any(|known| *known == name.name);
+                match is_with {
+                    // A name may be of a query and of a table, where its scope has ended or not begun: what
+                    // cannot be told apart here is checked.
+                    true if !self.checker.is_shadowed(&name) => Ok(()),
+                    _ => self.checker.object(&name, Rights::SELECT),
+                }
+            });
         stop(checked)
     }
 

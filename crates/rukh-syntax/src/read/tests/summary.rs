@@ -1,12 +1,12 @@
 //! Short texts for statements, to compare with.
 
-use rukh_error::SqlError;
+use crate::StatementError;
 use rukh_keys::SortOrder;
 
 use crate::read::parse::AsItIs;
 pub(crate) use crate::tree::*;
 
-pub(crate) fn parse(sql: &str) -> Result<Statement, SqlError> {
+pub(crate) fn parse(sql: &str) -> Result<Statement, StatementError> {
     crate::parse(sql, &AsItIs)
 }
 

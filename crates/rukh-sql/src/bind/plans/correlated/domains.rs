@@ -50,8 +50,8 @@ use super::push::Push;
 use crate::bind::plans::once::{is_volatile, kept};
 use crate::bind::plans::outer_columns::{free_columns, query_of};
 use crate::bind::plans::subqueries::counted;
-use rukh_error::HIDDEN;
 use rukh_error::SqlError;
+use rukh_syntax::HIDDEN;
 
 /// Makes joins of the subqueries of which DataFusion makes none.
 pub(crate) fn joined_by_domain(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {

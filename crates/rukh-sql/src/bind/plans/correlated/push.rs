@@ -15,7 +15,7 @@ use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{
     Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, Operator, binary_expr, cast, lit, when,
 };
-use rukh_error::HIDDEN;
+use rukh_syntax::HIDDEN;
 
 use super::domains::{columns_of, joined_by, split_keys};
 use crate::bind::plans::once::is_volatile;
