@@ -81,7 +81,7 @@ pub enum Action {
     },
     /// Write what can be read of a damaged database into another one, and say what is lost
     ///
-    /// The damaged database is only read. One line tells of each table: rows kept, rows known to be lost, indexes filled anew. The exit code is 1
+    /// The damaged database is only read. One line tells of each table: rows kept, rows known to be lost, indexes rebuilt. The exit code is 1
     /// if something is known to be lost.
     Repair {
         /// Directory of the damaged database

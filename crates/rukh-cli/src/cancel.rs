@@ -3,7 +3,7 @@
 //! | moment                          | REPL             | script                        |
 //! |---------------------------------|------------------|-------------------------------|
 //! | a statement runs                | it is cancelled  | it is cancelled, and the script ends |
-//! | the same statement still runs   | asked once more  | the process ends with 130     |
+//! | the same statement still runs   | cancelled again  | the process ends with 130     |
 //! | nothing runs                    | nothing          | the process ends with 130     |
 //!
 //! A thread of its own waits for the signal, so that nothing happens inside a signal handler. While the

@@ -54,7 +54,7 @@ fn redirect(session: &mut Session, path: Option<&str>, origin: &Origin) -> Resul
     Ok(())
 }
 
-/// Changes a setting; a person is told, a script is not.
+/// Changes a setting; the REPL confirms it, a script does not.
 fn set(session: &mut Session, setting: Setting) -> Result<(), CliError> {
     let settings = &mut session.settings;
     let now = match setting {

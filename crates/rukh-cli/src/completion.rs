@@ -23,7 +23,7 @@ use crate::lexer::{self, Kind, Token};
 use crate::meta;
 use crate::names;
 
-/// The names of the database, shared with whoever refreshes them.
+/// The names of the database, shared with the thread that refreshes them.
 pub type Names = Arc<Mutex<Vec<NameEntry>>>;
 
 /// Completes at the cursor.

@@ -22,7 +22,7 @@ use crate::meta::{Detail, Listed};
 use crate::names;
 use crate::session::Session;
 
-/// Writes what there is, as far as its name fits `pattern`.
+/// Lists the objects whose names match `pattern`.
 pub fn list(
     session: &mut Session,
     what: Listed,

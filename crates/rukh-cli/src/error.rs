@@ -40,7 +40,7 @@ impl Exit {
     /// Ends the process at once. A query that was left, or does not hear that it is cancelled, may still read in a thread of its own, and
     /// RocksDB must not be taken apart under it, which an ordinary exit does.
     pub fn leave(self) -> ! {
-        // What cannot be written has nobody who reads it.
+        // Nothing reads output that cannot be written.
         let _ = io::stdout().flush();
         self.leave_at_once()
     }
@@ -103,7 +103,7 @@ pub enum CliError {
     /// Ctrl-C came while rows were written.
     #[error("canceling statement due to user request")]
     Cancelled,
-    /// Whoever read the output has closed it: nothing more is to be done, nor said.
+    /// The reader of the output has closed it: the process ends without a message.
     #[error("output was closed")]
     ClosedPipe,
     /// A failure at a known place of a script.
@@ -143,7 +143,7 @@ impl CliError {
         }
     }
 
-    /// Returns a failure to write to `name`; a closed pipe is told apart.
+    /// Returns a failure to write to `name`; a closed pipe is a variant of its own.
     pub fn write(name: &str, source: io::Error) -> CliError {
         match source.kind() {
             io::ErrorKind::BrokenPipe => CliError::ClosedPipe,
@@ -168,7 +168,7 @@ impl CliError {
         }
     }
 
-    /// Returns whether a script must end even when it was told to keep going.
+    /// Returns whether a script must end even when it is set to keep going.
     pub fn is_final(&self) -> bool {
         self.exit() != Exit::Failed
     }

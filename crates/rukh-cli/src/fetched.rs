@@ -26,7 +26,7 @@ impl Fetched {
             .map_err(|error| CliError::command(error.to_string()))
     }
 
-    /// Returns the error of a query that nobody has typed: it has no place to point at.
+    /// Returns the error of an internal query: it has no place in a typed text.
     pub fn error(error: rukh::Error) -> CliError {
         CliError::Command {
             message: error.message,

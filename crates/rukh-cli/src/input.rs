@@ -168,7 +168,7 @@ impl<R: BufRead> Input<R> {
     }
 }
 
-/// Returns the items of a text that is at hand.
+/// Returns the items of a text in memory.
 pub fn items(text: &str) -> Vec<Item> {
     let mut input = Input::new(io::empty());
     text.split_inclusive('\n').for_each(|line| input.push_line(line));

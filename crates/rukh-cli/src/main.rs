@@ -1,6 +1,6 @@
 //! The `rukh` command: a prompt, scripts, and the inspection of databases.
 //!
-//! This file looks at the command line and hands over; see `arguments` for what can be asked and `error`
+//! This file reads the command line and dispatches; see `arguments` for the commands and `error`
 //! for the exit codes.
 
 mod arguments;

@@ -56,14 +56,14 @@ pub enum Command {
         what: Listed,
         /// Which ones; all without it.
         pattern: Option<String>,
-        /// How much is told.
+        /// How much is printed.
         detail: Detail,
     },
     /// `\d NAME`
     Describe {
         /// The table, index, view or sequence, as written in SQL.
         name: String,
-        /// How much is told.
+        /// How much is printed.
         detail: Detail,
     },
     /// `\sv NAME`

@@ -1,6 +1,6 @@
-//! What people who run a database ask: `backup`, `backups`, `restore`, `repair`, `compact`, `stats`.
+//! Commands of operation: `backup`, `backups`, `restore`, `repair`, `compact`, `stats`.
 //!
-//! Each is a statement of SQL, run on a database that nobody else has open for writing; where a process
+//! Each is a statement of SQL, run on a database that no other process has open for writing; where a process
 //! has it open, that process runs the statement. Only a restore has no database yet.
 
 use std::fs;
@@ -32,7 +32,7 @@ pub fn backup(directory: &Path, target: &Path, keep: Option<u32>) -> Exit {
 }
 
 /// Lists the backups in `target`, after all but the newest were removed, and after the files of all were
-/// compared with their checksums, if that is asked.
+/// compared with their checksums where `verify` is set.
 pub fn backups(target: &Path, keep: Option<u32>, verify: bool) -> Exit {
     let sql = format!("SHOW BACKUPS IN {}", quoted(target));
     with_session(Path::new(":memory:"), Access::Write, |session| {

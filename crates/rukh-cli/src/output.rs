@@ -49,7 +49,7 @@ pub fn tell(text: &str) -> Result<(), CliError> {
     written.map_err(|source| CliError::write("standard output", source))
 }
 
-/// Writes text to standard error; when that is closed, nobody is there to be told so.
+/// Writes text to standard error; a closed one is ignored, since there is no other place to report to.
 pub fn complain(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }

@@ -174,7 +174,7 @@ fn run_plain(session: &mut Session) -> Result<(), CliError> {
     }
 }
 
-/// Reads one line; one that is not text is told and forgotten. Returns false at the end of input.
+/// Reads one line; one that is not UTF-8 is reported and dropped. Returns false at the end of input.
 fn read_plain_line(input: &mut Input<impl BufRead>, session: &mut Session) -> bool {
     input.read_line().unwrap_or_else(|source| {
         let unreadable = source.kind() == io::ErrorKind::InvalidData;

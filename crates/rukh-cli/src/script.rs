@@ -1,6 +1,6 @@
-//! Runs statements that nobody types: `-c`, `-f`, standard input, and the files of `\i`.
+//! Scripts: `-c`, `-f`, standard input, and the files of `\i`.
 //!
-//! The first failure ends the run, unless the session keeps going. Failures in files are told with file
+//! The first failure ends the run, unless the session keeps going. Failures in files are reported with file
 //! and line.
 
 use std::fs::File;

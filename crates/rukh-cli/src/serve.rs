@@ -1,4 +1,4 @@
-//! `rukh serve DIR`: lets clients of PostgreSQL in, and of Flight SQL if that is asked for, until SIGTERM or
+//! `rukh serve DIR`: serves clients of PostgreSQL, and of Flight SQL where a port is given, until SIGTERM or
 //! Ctrl-C.
 
 #[cfg(feature = "flight")]
@@ -16,7 +16,7 @@ use crate::error::Exit;
 use crate::output;
 use crate::run::{Access, give_up, open};
 
-/// Serves the database until the process is told to stop.
+/// Serves the database until SIGTERM or SIGINT.
 pub fn run(arguments: &ServeArguments) -> Exit {
     match serve(arguments) {
         Ok(()) => Exit::Success,

@@ -18,7 +18,7 @@ use crate::render_error;
 use crate::settings::{Settings, Switch, Verbosity};
 use crate::terminal::Terminal;
 
-/// Who gives the statements.
+/// Where statements come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// A person at a prompt.
@@ -81,7 +81,7 @@ impl Session {
         self.failed
     }
 
-    /// Runs one statement and writes its rows in the format set, or its tag when tags are told.
+    /// Runs one statement and writes its rows in the format set, or its tag when tags are printed.
     pub fn run_statement(&mut self, sql: &str) -> Result<(), CliError> {
         let started = Instant::now();
         self.guarded(sql, |session, outcome, running| {
@@ -199,7 +199,7 @@ impl Session {
         self.tell_time(started.elapsed())
     }
 
-    /// Runs a query of the tool's own, which nobody has typed, and returns its rows.
+    /// Runs an internal query of the program and returns its rows.
     pub fn fetch(&mut self, query: &str) -> Result<Fetched, CliError> {
         let interrupts = self.interrupts.clone();
         let _running = interrupts.running();
@@ -213,7 +213,7 @@ impl Session {
         fetched
     }
 
-    /// Writes rows that are at hand in the format set.
+    /// Writes rows in memory in the format set.
     pub fn write_rows_at_hand(&mut self, rows: &Fetched) -> Result<(), CliError> {
         let mut writer = row_writer(self.settings.format, &rows.batch.schema(), &self.settings.style);
         self.output.write(|out| {

@@ -63,9 +63,9 @@ pub struct Settings {
     pub format: Format,
     /// The text for NULL, and whether headers and footers are written.
     pub style: Style,
-    /// Whether the time of a statement is told.
+    /// Whether the time of a statement is printed.
     pub timing: Switch,
-    /// Whether `INSERT 0 1` and the like are told.
+    /// Whether `INSERT 0 1` and the like are printed.
     pub tags: Switch,
     /// How much errors say.
     pub verbosity: Verbosity,

@@ -41,7 +41,7 @@ const ACTIVITY: &str = "SELECT pid, coalesce(usename, '') AS usename, state, \
 const STATEMENTS: &str = "SELECT coalesce(userid, 0) AS userid, query, calls, total_exec_time, rows, keys_examined, \
     coalesce(plan, '') AS plan FROM pg_stat_statements";
 
-/// Looks at a server until it is told to stop.
+/// Shows a server's activity until the user quits.
 pub fn run(arguments: &TopArguments) -> Exit {
     match look(arguments) {
         Ok(()) => Exit::Success,
@@ -91,7 +91,7 @@ fn failed(error: &postgres::Error) -> CliError {
     CliError::command(message)
 }
 
-/// What a server has told at one moment.
+/// Counters of a server at one moment.
 struct Look {
     at: Instant,
     sessions: Vec<Session>,
@@ -118,7 +118,7 @@ struct Statement {
 }
 
 impl Statement {
-    /// Returns what has come since; all of it if the counts began anew.
+    /// Returns the increase since another sample; the whole counts if the server was restarted between them.
     fn since(&self, before: Option<&Statement>) -> Statement {
         let zero = Statement::default();
         let before = before
@@ -312,7 +312,7 @@ mod tests {
              \n   calls/s    ms/call     rows/s     keys/s plan     statement\n\
              \x20     10.0      0.500       20.0       30.0 direct   SELECT $1\n"
         );
-        // The server was started anew.
+        // The server was restarted.
         let text = look(2, 4.0).since(&look(0, 10.0)).text();
         assert!(text.contains("statements 2.0/s"), "{text}");
     }

@@ -1,12 +1,12 @@
-//! Who a call comes from.
+//! Authentication of calls.
 //!
-//! | `authorization`           | who                                                                         |
+//! | `authorization`           | user                                                                        |
 //! |---------------------------|-----------------------------------------------------------------------------|
 //! | `Bearer <token>`          | whose log in gave the token                                                  |
 //! | `Basic <user>:<password>` | the user, if the password fits what SCRAM keeps of it                        |
 //! | none                      | an administrator, of a database without users and from this machine          |
 //!
-//! A user who is not there, or has no password, takes as long to refuse as one who is, and fails with the same
+//! An unknown user, or one without a password, takes as long to refuse as a known one, and fails with the same
 //! words.
 
 use std::net::SocketAddr;
@@ -22,7 +22,7 @@ const AUTHORIZATION: &str = "authorization";
 const BASIC: &str = "Basic ";
 const BEARER: &str = "Bearer ";
 
-/// What a call says of who it comes from.
+/// The credentials of a call.
 #[derive(PartialEq, Eq)]
 pub(crate) enum Said {
     /// Nothing.
@@ -33,7 +33,7 @@ pub(crate) enum Said {
     Password { user: String, password: String },
 }
 
-/// Reads what a call says of who it comes from.
+/// Reads the credentials of a call.
 pub(crate) fn said(metadata: &MetadataMap) -> Result<Said, Error> {
     let Some(value) = metadata.get(AUTHORIZATION) else {
         return Ok(Said::Nothing);
@@ -66,7 +66,7 @@ pub(crate) fn bearer(token: &str) -> String {
     format!("{BEARER}{token}")
 }
 
-/// Makes a token of bytes that nobody can guess.
+/// Makes a token of cryptographically secure random bytes.
 pub(crate) fn token(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
@@ -85,7 +85,7 @@ pub(crate) fn check_trusted(database: &Database, address: SocketAddr) -> Result<
     }
 }
 
-/// Fails unless the password is the user's, who may log in. It takes a while on purpose.
+/// Fails unless the user may log in and the password is the user's. Slow on purpose.
 pub(crate) fn check_password(
     database: &Database,
     secret: &[u8],

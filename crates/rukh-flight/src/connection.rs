@@ -22,9 +22,9 @@ pub(crate) struct Peer {
     /// The number of the connection.
     pub(crate) connection: u64,
     pub(crate) address: SocketAddr,
-    /// Whether there is no place for it: it is told so, and nothing else.
+    /// Whether the connection is beyond the limit: every call fails.
     pub(crate) is_refused: bool,
-    /// Whether a client has said who it is.
+    /// Whether a client has authenticated.
     pub(crate) is_known: Arc<AtomicBool>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Peer {
 pub(crate) struct Connection {
     stream: Stream,
     peer: Peer,
-    /// Until when a client must have said who it is; none when one has.
+    /// Deadline of the first authentication; none after it.
     by: Option<Pin<Box<Sleep>>>,
     _ending: Ending,
     /// The connection counts for as long as it is there.
@@ -60,7 +60,7 @@ impl Drop for Ending {
 }
 
 impl Connection {
-    /// Takes up a connection, which has a place among those allowed; it ends unless a client has said by then who it is.
+    /// Takes an accepted connection, which is closed unless a client authenticates before the deadline.
     pub(crate) fn new(
         stream: Stream,
         peer: Peer,
@@ -83,7 +83,7 @@ impl Connection {
 }
 
 impl Connection {
-    /// Fails if nobody has said in time who it is.
+    /// Fails if no client has authenticated before the deadline.
     fn check_known(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         let Some(by) = &mut self.by else {
             return Ok(());

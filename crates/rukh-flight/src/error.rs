@@ -38,7 +38,7 @@ pub enum StartError {
         /// What the system said.
         source: io::Error,
     },
-    /// The address can be reached from other machines, and nobody could log in.
+    /// The address can be reached from other machines, and no role has a password.
     #[error(
         "will not listen on {address}: it can be reached from other machines, and no user has a password; \
          make one with: rukh user add DIR NAME"
@@ -64,7 +64,7 @@ pub enum StartError {
     },
 }
 
-/// Returns an error of the database as clients are told it.
+/// Returns an error of the database as a status for clients.
 pub(crate) fn status(error: &Error) -> Status {
     let mut message = format!("{}: {}", error.sqlstate, error.message);
     if let Some(position) = error.position {

@@ -1,5 +1,5 @@
-//! Taking connections: each is encrypted, if it is to be, on a task of its own, so that a client that says nothing
-//! keeps nobody waiting. A connection counts from the moment it is taken. One more than allowed has one of a few spare places,
+//! Accepting connections. The TLS handshake of each runs on a task of its own, so that a silent client does not block the
+//! others. A connection counts from the moment it is accepted. One more than allowed has one of a few spare places,
 //! where every call fails with 53300; without such a place it is closed.
 
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// How often the log says that the system refuses connections.
 const REFUSALS_PAUSE: Duration = Duration::from_secs(10);
 
-/// Time for who is told that there are too many.
+/// Time that a refused connection has to read the error.
 const TURNED_AWAY_WAIT: Duration = Duration::from_secs(5);
 
 /// Spare places at most.
@@ -41,7 +41,7 @@ pub(crate) struct Accepting {
 }
 
 impl Accepting {
-    /// Takes connections, for as long as somebody receives them.
+    /// Accepts connections until the receiver is dropped.
     pub(crate) fn start(self) -> mpsc::Receiver<Connection> {
         let (ready, receiver) = mpsc::channel(READY_MAX);
         tokio::spawn(self.accept(ready));

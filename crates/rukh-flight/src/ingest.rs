@@ -3,7 +3,7 @@
 //! | the table      | `if_not_exist`        | `if_exists`                                                        |
 //! |----------------|-----------------------|--------------------------------------------------------------------|
 //! | is not there   | create it, or fail    |                                                                    |
-//! | is there       |                       | fail, append, or drop it and make it anew                          |
+//! | is there       |                       | fail, append, or drop it and create it again                       |
 //!
 //! A table that is made has the columns of the batches. Its primary key is what the option `primary_key` names,
 //! separated by commas, else the first column. If the load fails it is dropped again. One that replaces another is
@@ -181,7 +181,7 @@ fn exists(connection: &mut Connection, name: &str) -> Result<bool, Error> {
     match connection.describe(&select, &[]) {
         Ok(_) => Ok(true),
         Err(error) if error.sqlstate == "42P01" => Ok(false),
-        // Who may write need not be allowed to read.
+        // A role with INSERT need not have SELECT.
         Err(error) if error.sqlstate == "42501" => Ok(true),
         Err(error) => Err(error),
     }
@@ -260,7 +260,7 @@ fn head(data: &FlightData) -> Bytes {
     head.freeze()
 }
 
-/// Hands messages on until there are no more, or nobody takes them.
+/// Forwards messages until the stream ends or the receiver is dropped.
 pub(crate) async fn feed<T>(
     mut stream: impl futures::Stream<Item = Result<T, Status>> + Unpin,
     sender: mpsc::Sender<Result<T, Status>>,

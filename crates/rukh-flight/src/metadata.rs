@@ -1,4 +1,4 @@
-//! What there is: schemas, tables, keys, as `information_schema` shows them to the session's user.
+//! Metadata: schemas, tables and keys, as `information_schema` shows them to the session's user.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(crate) fn schemas(
         .map_err(|error| Error::internal(error.to_string()))
 }
 
-/// Adds the tables and views, and what columns they have, if that is asked for.
+/// Adds the tables and views, with their columns where the request includes schemas.
 pub(crate) fn tables(connection: &mut Connection, command: CommandGetTables) -> Result<RecordBatch, Error> {
     let with_columns = command.include_schema;
     let mut builder: GetTablesBuilder = command.into_builder();

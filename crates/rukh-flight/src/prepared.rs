@@ -159,7 +159,7 @@ fn together<T>(
     connection: &mut Connection,
     work: impl FnOnce(&mut Connection) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    // What may not stand in a transaction is run as often as it is asked for.
+    // A statement that no transaction may hold runs once for each request.
     if matches!(place, Place::Within(_)) || statement.kind() == StatementKind::Alone {
         return work(connection);
     }

@@ -47,10 +47,10 @@ enum Phase {
         armed: Armed,
         place: Place,
         timer: Option<AbortHandle>,
-        /// Whether it has been told to end.
+        /// Whether it was cancelled.
         is_cancelled: bool,
     },
-    /// It has been told to end before it began.
+    /// It was cancelled before it began.
     Cancelled,
     Over,
 }
@@ -183,7 +183,7 @@ impl Running {
         *phase = Phase::Over;
     }
 
-    /// Returns an error as the client is told it.
+    /// Returns an error as a status for the client.
     fn told(&self, mut error: Error) -> Status {
         if error.sqlstate == "57014" && self.timed_out.load(Ordering::Relaxed) {
             error.message = "canceling statement due to statement timeout".to_string();
@@ -247,7 +247,7 @@ fn broken() -> Status {
 /// Gives the rows of one run of a statement after another, until there are no more.
 pub(crate) type Runs = Box<dyn FnMut(&mut Connection) -> Result<Option<Rows>, Error> + Send>;
 
-/// The batches of a result, in the schema told before.
+/// The batches of a result, in the schema that the client has.
 pub(crate) struct Batches {
     receiver: mpsc::Receiver<Result<RecordBatch, Status>>,
     /// What it ends with behind the last batch, if that is an error.
@@ -324,7 +324,7 @@ struct Out {
 impl Out {
     fn fail(&mut self, status: Status) {
         match self.head.take() {
-            // There may be nobody who listens.
+            // The receiver may be gone.
             Some(head) => drop(head.send(Err(status))),
             None => *self.failed.lock() = Some(status),
         }

@@ -1,4 +1,4 @@
-//! Schemas as clients are told them: the same before a statement runs and when it does.
+//! Schemas as clients get them: the same before a statement runs and when it does.
 //!
 //! Whether values may be NULL is not known before, so that all may be. Columns carry the name of their SQL type
 //! where Flight SQL puts it.
@@ -17,7 +17,7 @@ use rukh::{Error, NUMERIC_NAN, TYPE_KEY, data_type_of};
 /// Where Flight SQL puts the name of a column's type.
 const TYPE_NAME: &str = "ARROW:FLIGHT:SQL:TYPE_NAME";
 
-/// Returns the schema that clients are told of a result's.
+/// Returns the schema that clients get for a result's.
 pub(crate) fn told(schema: &Schema) -> SchemaRef {
     let field = |field: &FieldRef| {
         let mut metadata = HashMap::from([(TYPE_NAME.to_string(), type_name(field))]);
@@ -42,7 +42,7 @@ fn type_name(field: &Field) -> String {
     }
 }
 
-/// Brings a batch into the schema that was told.
+/// Casts a batch to the schema that the client has.
 pub(crate) fn fit(batch: RecordBatch, told: &SchemaRef) -> Result<RecordBatch, Error> {
     if batch.num_columns() != told.fields().len() {
         return Err(changed());

@@ -35,7 +35,7 @@ const WORKERS: usize = 2;
 const STREAMS_MAX: u32 = 256;
 /// How often sessions are looked at that may have expired.
 const EXPIRY: Duration = Duration::from_secs(1);
-/// How often a client is asked whether it is still there, and how long it may take to say so.
+/// Interval and timeout of HTTP/2 keepalive pings.
 const ALIVE: (Duration, Duration) = (Duration::from_secs(60), Duration::from_secs(30));
 /// How long connections have to close when all statements have ended.
 const CLOSE_WAIT: Duration = Duration::from_secs(2);
@@ -58,7 +58,7 @@ pub struct Config {
     pub shutdown_timeout: Duration,
     /// Settings that sessions start with.
     pub settings: Vec<(String, String)>,
-    /// Who is told of each statement that has run.
+    /// Callback for each statement that has run.
     pub on_statement: Option<OnStatement>,
 }
 
@@ -89,7 +89,7 @@ pub struct RunningServer {
 
 /// Starts a server on a database.
 ///
-/// Fails if the address cannot be had, or if it is not of this machine alone and nobody could log in, or
+/// Fails if the address cannot be bound, if it is not a loopback address and no role has a password, or if
 /// passwords would be sent in plain.
 pub fn start(database: Database, config: Config) -> Result<RunningServer, StartError> {
     let system = |source| StartError::System { source };
@@ -153,7 +153,7 @@ impl RunningServer {
     pub fn stop(self) {
         info!(sessions = self.sessions.len(), "stopping Flight SQL");
         self.sessions.stop();
-        // If nobody listens it has ended already.
+        // Without a receiver the server has ended already.
         let _ = self.stop.send(Instant::now() + self.shutdown_timeout);
         if self.serving.join().is_err() {
             error!("the thread of Flight SQL had panicked");
@@ -236,7 +236,7 @@ fn serve(
         expiring.abort();
         match tokio::time::timeout(CLOSE_WAIT, serving).await {
             Ok(Ok(Err(error))) => error!(%error, "Flight SQL ended badly"),
-            // Whoever does not close is cut off.
+            // Connections that are still open are cut off.
             _ => info!("stopped Flight SQL"),
         }
     });

@@ -1,4 +1,4 @@
-//! A session: who it is, the connections to the database that it uses, what it has prepared, its transactions.
+//! A session: its user, the connections to the database that it uses, prepared statements, transactions.
 //!
 //! Calls of one session may overlap. Each statement takes a connection of its own, or that of its transaction;
 //! connections are kept for the next statement. What the client has SET is said again to each of them.
@@ -17,7 +17,7 @@ use crate::held::{Held, Shared, held};
 use crate::prepared::PreparedStatement;
 use crate::run::Running;
 
-/// Is told of a statement that has run: the connection, if it still is the statement's, its text, how long it
+/// Called for a statement that has run: the connection, if it still is the statement's, its text, how long it
 /// took, and whether it did what it says.
 pub type OnStatement = Arc<dyn Fn(Option<&rukh::Connection>, &str, Duration, bool) + Send + Sync>;
 
@@ -41,7 +41,7 @@ const SHOWN_BYTES_MAX: usize = 1024;
 pub(crate) struct Beginning {
     /// Their settings.
     pub(crate) settings: Arc<[(String, String)]>,
-    /// Who is told of their statements.
+    /// Callback for each of their statements.
     pub(crate) on_statement: Option<OnStatement>,
 }
 
@@ -377,7 +377,7 @@ impl Session {
         Ok(running)
     }
 
-    /// Runs a statement whose rows nobody reads, and tells of it.
+    /// Runs a statement whose rows are not read, and reports it to the callback.
     pub(crate) fn told<T>(
         &self,
         connection: &mut Connection,

@@ -1,4 +1,4 @@
-//! All sessions: by token for those who have logged in, by connection for the others.
+//! All sessions: by token after a login, else by connection.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -31,7 +31,7 @@ const HANDLE_BYTES: usize = 16;
 pub(crate) struct Sessions {
     database: Arc<dyn Shared<Database>>,
     provider: Arc<CryptoProvider>,
-    /// What makes up the salts of users who are not there.
+    /// Secret from which the salts of unknown users are derived.
     secret: [u8; 32],
     defaults: Beginning,
     sessions_max: usize,
@@ -89,7 +89,7 @@ impl Sessions {
         filled.map_err(|_| Error::io("the system has no random numbers"))
     }
 
-    /// Makes a handle that nobody can guess.
+    /// Makes a handle of cryptographically secure random bytes.
     pub(crate) fn handle(&self) -> Result<Bytes, Status> {
         let mut bytes = [0; HANDLE_BYTES];
         self.fill_random(&mut bytes).map_err(|error| status(&error))?;

@@ -7,10 +7,10 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::{Receiver, Sender};
 use tokio::time::timeout;
 
-/// How often who waits for a client looks whether the statement is to end.
+/// Interval at which a thread that waits for a client checks whether the statement is to end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Hands something to the client once it takes it; returns whether there is anybody who will. Fails when `check` does.
+/// Sends something to the client as soon as its channel has room; returns whether the channel is open. Fails when `check` does.
 ///
 /// It is called where a thread may wait.
 pub(crate) fn send<T>(

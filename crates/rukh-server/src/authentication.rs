@@ -1,4 +1,4 @@
-//! Who a client is: SCRAM-SHA-256 of RFC 5802, with and without the binding to the encrypted connection.
+//! Authentication of clients: SCRAM-SHA-256 of RFC 5802, with and without the binding to the encrypted connection.
 //!
 //! ```text
 //! server  the ways: SCRAM-SHA-256-PLUS where the connection is encrypted, SCRAM-SHA-256
@@ -8,10 +8,10 @@
 //! server  v=<signature>
 //! ```
 //!
-//! A user who is not there, or has no password, goes through the same, and fails at the end with the same
-//! words. Neither passwords nor what they are checked by are logged.
+//! An unknown user, or one without a password, runs the same exchange and fails at its end with the same
+//! message. Neither passwords nor their verifiers are logged.
 //!
-//! As long as a database has no roles, whoever connects from this machine is an administrator.
+//! As long as a database has no roles, every connection from this machine is an administrator's.
 
 use std::net::SocketAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -36,7 +36,7 @@ const BINDING: &str = "tls-server-end-point";
 /// Random bytes of the server's part of the nonce.
 const NONCE_BYTES: usize = 18;
 
-/// Finds out who a client is; `None` for an administrator of a database without roles.
+/// Authenticates a client and returns its role; `None` for an administrator of a database without roles.
 pub(crate) fn authenticate(
     wire: &mut Wire,
     server: &Server,
@@ -106,7 +106,7 @@ fn exchange(wire: &mut Wire, server: &Server, verifier: &Verifier) -> Result<boo
     };
     let first = first(&initial.data.unwrap_or_default())?;
     let expected = match (is_bound, first.head.as_str()) {
-        // It would have bound it, had it known that this server can: somebody in between has not told it.
+        // A client that supports binding saw no offer of it, so a proxy in between has removed the offer.
         (false, "y,,") if binding.is_some() => {
             return Err(Error::statement("28000", "SCRAM channel binding negotiation error").into());
         }

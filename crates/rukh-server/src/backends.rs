@@ -1,4 +1,4 @@
-//! The sessions of a server as others see them: `pg_stat_activity`, and who may end them.
+//! The sessions of a server as other sessions see and end them: `pg_stat_activity`, `pg_terminate_backend`.
 
 use std::sync::Arc;
 

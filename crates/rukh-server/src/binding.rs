@@ -1,5 +1,5 @@
-//! What a client may bind its log in to: the certificate of the encrypted connection, so that nobody in between
-//! can pass a log in on (`tls-server-end-point`, RFC 5929).
+//! Channel binding: a client binds its login to the certificate of the encrypted connection, so that a proxy in between
+//! cannot relay the login (`tls-server-end-point`, RFC 5929).
 //!
 //! It is the hash of the certificate, by the hash of its signature, or SHA-256 where that is MD5 or SHA-1.
 

@@ -12,7 +12,7 @@ const STATEMENT_BYTES_MAX: usize = 1024;
 pub(crate) struct Doing(Backend);
 
 impl Doing {
-    /// Notes who a session is.
+    /// Records process id, user and address of a session.
     pub(crate) fn begin(pid: i32, user: Option<String>, address: std::net::SocketAddr) -> Self {
         let now = now();
         Doing(Backend {

@@ -17,7 +17,7 @@ pub enum ServeError {
         /// What the system said.
         source: io::Error,
     },
-    /// The address can be reached from other machines, and nobody could log in.
+    /// The address can be reached from other machines, and no role has a password.
     #[error(
         "will not listen on {address}: it can be reached from other machines, and no user has a password; \
          make one with: rukh user add DIR NAME"

@@ -222,14 +222,14 @@ impl Session {
         Ok(self.after(kind)?)
     }
 
-    /// Sends rows of a portal: all that there are, or as many as are asked for.
+    /// Sends the rows of a portal: all of them, or `rows_max`.
     fn send_part(&mut self, portal: &mut Portal, rows_max: Option<u64>) -> Result<(), Failure> {
         let formats = portal.formats()?;
         let Run::Rows { rows, next, tag } = &mut portal.run else {
             return Ok(());
         };
         let mut types = wire_types(rows.columns());
-        // As the client was told: what was said to be a name may come as any text.
+        // Types as the client has them from Describe: a column described as a name may hold any text.
         for (wire, told) in types
             .iter_mut()
             .zip(portal.description.columns.iter().flat_map(|told| told.iter()))

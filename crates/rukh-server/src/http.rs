@@ -25,7 +25,7 @@ const TIMES: [f64; 12] = [
     0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 60.0,
 ];
 
-/// Starts to count what happens in this process, for who asks at `/metrics`.
+/// Installs the recorder whose metrics `/metrics` returns.
 fn recorder() -> Result<PrometheusHandle, ServeError> {
     let failed = |reason: &dyn std::fmt::Display| ServeError::Config(format!("metrics: {reason}"));
     let builder = PrometheusBuilder::new()

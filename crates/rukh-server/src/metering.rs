@@ -1,4 +1,4 @@
-//! What monitors are told: statements, and what storage does.
+//! Metrics of statements and storage.
 //!
 //! | metric                    | labels                        | counts                                             |
 //! |---------------------------|-------------------------------|----------------------------------------------------|
@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use rukh::{Connection, Database, RunPath};
 
-/// First words of statements that are told apart.
+/// First words of statements that have a metric of their own.
 const KINDS: [&str; 20] = [
     "select", "insert", "upsert", "update", "delete", "merge", "copy", "begin", "commit", "rollback", "set",
     "show", "create", "alter", "drop", "truncate", "explain", "analyze", "with", "values",
 ];
 
-/// Returns the kind of a statement: its first word, if that is one that is told apart.
+/// Returns the kind of a statement: its first word, if that is one of [`KINDS`].
 pub(crate) fn kind_of(text: &str) -> &'static str {
     let text = text.trim_start();
     let end = text

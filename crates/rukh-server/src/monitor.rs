@@ -1,5 +1,5 @@
-//! The connections of monitors: few at a time, and each closed when it says nothing for long, so that whoever reaches the port
-//! cannot take the descriptors that storage and clients need.
+//! Connections of monitors. Their number is limited and idle ones are closed, so that they cannot exhaust the descriptors that
+//! storage and clients need.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,11 +1,11 @@
-//! How many connections there may be: each is counted from the moment it is taken, logged in or not, so that who only
-//! connects takes no more than is his.
+//! The limit on connections. A connection counts from the moment it is accepted, logged in or not, so that clients that never log
+//! in cannot exceed it.
 //!
 //! | connections               | one more                                                                       |
 //! |---------------------------|--------------------------------------------------------------------------------|
 //! | fewer than `max`          | may log in                                                                     |
-//! | `max`                     | has a spare place: it may cancel a statement, else it is told 53300            |
-//! | `max`, no place to spare  | is told 53300 and closed at once                                               |
+//! | `max`                     | has a spare place: it may cancel a statement, else it fails with 53300         |
+//! | `max`, no place to spare  | fails with 53300 and is closed at once                                         |
 //!
 //! `max` is what the configuration says, or fewer where the system lets the process have few descriptors: storage needs some, or
 //! nothing can be written.
@@ -81,7 +81,7 @@ fn spare_of(max: usize) -> usize {
 }
 
 impl Place {
-    /// Returns whether who has it may not log in.
+    /// Whether the connection is beyond `max`, and may only cancel a statement.
     pub(crate) fn is_spare(&self) -> bool {
         self.is_spare
     }

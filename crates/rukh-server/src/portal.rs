@@ -23,7 +23,7 @@ pub(crate) struct Portal {
     pub(crate) prepared: Arc<Prepared>,
     values: Vec<Value>,
     formats: Vec<i16>,
-    /// The columns that the client was told, or would be.
+    /// The columns as Describe returns them.
     pub(crate) description: Arc<Description>,
     pub(crate) run: Run,
 }

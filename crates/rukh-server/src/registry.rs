@@ -1,4 +1,4 @@
-//! The sessions of a server, by the number that clients know them by: who may cancel what, what runs.
+//! The sessions of a server by their process id: cancellation, and what runs.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) struct Slot {
 /// What a session does.
 #[derive(Default)]
 struct Running {
-    /// That it may be cancelled, from when others are told that it runs.
+    /// Makes the statement cancellable as soon as other sessions see it run.
     armed: Option<Armed>,
     /// When the statement must have ended.
     deadline: Option<Instant>,
@@ -51,8 +51,8 @@ impl Slot {
         self.statements.load(Ordering::Relaxed)
     }
 
-    /// Notes that a statement runs, and when it must have ended; returns when to look at that, unless
-    /// somebody will anyway.
+    /// Registers a running statement and its deadline. Returns when to check deadlines, unless an earlier check is
+    /// already scheduled.
     pub(crate) fn start(&self, deadline: Option<Instant>) -> Option<Instant> {
         self.timed_out.store(false, Ordering::Relaxed);
         self.statements.fetch_add(1, Ordering::Relaxed);
@@ -146,7 +146,7 @@ impl Registry {
         self.ended.notify_all();
     }
 
-    /// Cancels what a session runs, for who knows its secret.
+    /// Cancels the statement of a session, if the secret is the session's.
     pub(crate) fn cancel(&self, pid: i32, secret: i32) {
         let slot = self.slots.lock().get(&pid).cloned();
         if let Some(slot) = slot

@@ -133,7 +133,7 @@ impl RunningServer {
     }
 }
 
-/// Opens the port; only addresses of this machine will do as long as nobody can log in.
+/// Opens the port. As long as no role can log in, only loopback addresses are allowed.
 fn listen(address: &str, can_log_in: bool) -> Result<(TcpListener, SocketAddr), ServeError> {
     let failed = |source| ServeError::Listen {
         address: address.to_string(),
@@ -209,7 +209,7 @@ fn turn_away_at_once(stream: TcpStream) {
     };
     let mut wire = Wire::new(socket);
     wire.set_patience(Some(Duration::ZERO));
-    // Who does not listen misses nothing but this.
+    // A client that does not read loses only this message.
     let _ = wire
         .push(messages::error(&too_many(), Severity::Fatal, 0))
         .and_then(|()| wire.flush());

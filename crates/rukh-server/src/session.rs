@@ -65,7 +65,7 @@ struct Limits {
 
 /// Why a request was not carried out.
 pub(crate) enum Failure {
-    /// The client is told, and may go on.
+    /// The error is sent to the client; the connection goes on.
     Error(Box<Error>),
     /// The connection is over.
     Wire(WireError),
@@ -166,7 +166,7 @@ impl Session {
         self.ready()
     }
 
-    /// Commits the transaction block that the client has not asked for; rolls it back after an error.
+    /// Commits the implicit transaction block; rolls it back after an error.
     pub(crate) fn end_implicit(&mut self) -> Result<(), Error> {
         if !std::mem::take(&mut self.implicit) {
             return Ok(());

@@ -22,7 +22,7 @@ pub(crate) struct Server {
     pub(crate) provider: Arc<CryptoProvider>,
     /// How many connections there may be, and are.
     pub(crate) places: Places,
-    /// What makes up the salts of users who are not there.
+    /// Secret from which the salts of unknown users are derived.
     pub(crate) secret: [u8; 32],
     /// What clients may bind their log in to.
     pub(crate) binding: Option<Vec<u8>>,
@@ -60,7 +60,7 @@ impl Server {
         &self.database
     }
 
-    /// Returns what makes up the salts of users who are not there.
+    /// Returns the secret from which the salts of unknown users are derived.
     pub(crate) fn secret(&self) -> &[u8] {
         &self.secret
     }
@@ -70,13 +70,13 @@ impl Server {
         self.binding.as_deref()
     }
 
-    /// Fills bytes with what nobody can guess.
+    /// Fills bytes with cryptographically secure random numbers.
     pub(crate) fn fill_random(&self, bytes: &mut [u8]) -> Result<(), Error> {
         let filled = self.provider.secure_random.fill(bytes);
         filled.map_err(|_| Error::io("the system has no random numbers"))
     }
 
-    /// Returns a number that nobody can guess.
+    /// Returns a cryptographically secure random number.
     pub(crate) fn random(&self) -> Result<i32, Error> {
         let mut bytes = [0; 4];
         self.fill_random(&mut bytes)?;

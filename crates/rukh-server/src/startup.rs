@@ -1,4 +1,4 @@
-//! The start of a connection: encryption, who it is, what the server says of itself.
+//! The start of a connection: encryption, authentication, and the parameters that the server reports.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::wire::{STARTUP_BYTES_MAX, Wire, WireError};
 const SSL_REQUEST: u32 = 80_877_103;
 const GSS_REQUEST: u32 = 80_877_104;
 
-/// Settings of a session that clients are told of, with the names that PostgreSQL gives them.
+/// Settings of a session that are reported to clients, with PostgreSQL's names.
 pub(crate) const REPORTED: [(&str, &str); 10] = [
     ("application_name", "application_name"),
     ("client_encoding", "client_encoding"),
@@ -31,7 +31,7 @@ pub(crate) const REPORTED: [(&str, &str); 10] = [
     ("TimeZone", "timezone"),
 ];
 
-/// What a client has asked for at the start.
+/// The parameters of a client's startup message.
 pub(crate) struct Asked {
     /// The user that it wants to be.
     pub(crate) user: String,
@@ -202,7 +202,7 @@ pub(crate) fn welcome(
     for (name, value) in &asked.settings {
         match connection.set(name, value) {
             Ok(()) => {}
-            // Clients say where they are without being asked; all times go out with their offset.
+            // Clients send their time zone by default; all times are sent with their offset.
             Err(error) if error.sqlstate == "0A000" => {
                 let mut notice = Notice::warning(error.message);
                 notice.hint = Some(format!("The value \"{value}\" is not used."));

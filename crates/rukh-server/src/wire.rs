@@ -3,8 +3,8 @@
 //! pgwire reads and writes messages. It trusts counts within a message, so a message is handed to it only
 //! when it is whole, not longer than it may be, and `shape` has found its counts to be true.
 //!
-//! Nobody waits for a client without an end. The system wakes who writes every [`LOOK`]; what has not been sent by then is
-//! kept, so that it can be sent later:
+//! Writes to a client time out every [`LOOK`]; the thread then checks whether to go on, and keeps unsent bytes for
+//! later:
 //!
 //! | the client takes nothing, and  | then                                                                       |
 //! |--------------------------------|----------------------------------------------------------------------------|
@@ -32,7 +32,7 @@ const OUTPUT_BYTES: usize = 64 << 10;
 /// Bytes read at once.
 const INPUT_BYTES: usize = 16 << 10;
 
-/// How often who waits for a client looks whether that is to end.
+/// Timeout of a write, after which the thread checks whether to go on waiting for the client.
 pub(crate) const LOOK: Duration = Duration::from_millis(100);
 
 /// Time that a client has to take the last words.
@@ -77,7 +77,7 @@ impl From<io::Error> for WireError {
     }
 }
 
-/// A socket that who serves it and who ends it have in common.
+/// A socket shared by the thread that serves it and the threads that may end it.
 #[derive(Clone, Debug)]
 pub(crate) struct Socket(Arc<Shared>);
 
@@ -104,13 +104,13 @@ impl Socket {
         })))
     }
 
-    /// Lets nothing more in: who reads gets what has arrived, then the end.
+    /// Shuts down the read side: the reader gets the bytes received so far, then end of file.
     pub(crate) fn end_input(&self) {
         // It may be closed already.
         let _ = self.0.stream.shutdown(Shutdown::Read);
     }
 
-    /// Sends the client away: nothing more is read of it, and who writes to it gives up soon.
+    /// Ends the connection: reads end now, writes after [`FAREWELL`].
     pub(crate) fn send_away(&self) {
         self.0.is_over.store(true, Ordering::Relaxed);
         self.end_input();
@@ -199,7 +199,7 @@ pub(crate) struct Wire {
     socket: Socket,
     input: BytesMut,
     chunk: Box<[u8]>,
-    /// What is to be sent; whoever appends to it calls [`Wire::send_when_full`] now and then.
+    /// Buffered output. Code that appends to it calls [`Wire::send_when_full`] to bound its size.
     pub(crate) output: BytesMut,
     context: DecodeContext,
     message_bytes_max: usize,

@@ -6,6 +6,7 @@
 //! | `rust`      | `//!` first, leftovers outside tests, tests that sleep or are switched off, purity |
 //! | `rings`     | files of a crate that import one another in a circle                             |
 //! | `scripts`   | every directory of test scripts has a runner that names it                        |
+//! | `english`   | idioms in comments, which only become fewer                                      |
 //! | `docs`      | links and named files exist, the format version, numbered decisions               |
 //! | `locks`     | `bench-peers` has the versions of the root                                       |
 //! | `text`      | tabs, trailing blanks, long files, file names, paths of one machine               |
@@ -15,6 +16,7 @@
 //! rough on purpose: they read lines and braces, and know no types.
 
 mod docs;
+mod english;
 mod finding;
 mod locks;
 mod manifests;

@@ -30,7 +30,7 @@ pub(crate) struct Conditions {
     index_predicates: Vec<(IndexId, Predicate)>,
     /// The sources of the table, made ready when the conditions are first planned.
     planner: OnceLock<Arc<Planner>>,
-    /// How many of the last predicates only narrow what is read: who asks checks them on the rows.
+    /// How many of the last predicates only narrow what is read: the caller checks them on the rows.
     narrowing: usize,
     /// Whether two indexes may be read for two conditions.
     intersect: bool,
@@ -160,7 +160,7 @@ impl Conditions {
         planner.union(&query, chosen)
     }
 
-    /// Returns the hints of the statement that speak of the table.
+    /// Returns the hints of the statement for the table.
     pub(crate) fn hints(&self, context: &StatementContext) -> Vec<Hint> {
         let table = self.table.name_of_rows();
         let is_ours = |hint: &&TableHint| hint.table.as_ref().is_none_or(|name| *name == table);

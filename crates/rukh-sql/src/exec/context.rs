@@ -211,11 +211,11 @@ pub(crate) struct StatementContext {
     finished_us: AtomicU64,
     /// Most partitions of one scan.
     pub(crate) parallelism: usize,
-    /// Tables of this statement's own: rows at hand.
+    /// Tables of this statement's own: rows in memory.
     pub(crate) tables: Vec<(String, Arc<dyn TableProvider>)>,
     /// Ways of reading that the planner may take.
     pub(crate) methods: Methods,
-    /// Who runs the statement, and with which settings.
+    /// The user and settings of the statement.
     pub(crate) client: Client,
 }
 

@@ -17,7 +17,7 @@ use crate::exec::context::StatementContext;
 use crate::exec::direct_plans::direct::{Chosen, DirectPlan};
 use crate::exec::operators::{LookupJoinExec, ScanExec};
 
-/// What EXPLAIN is asked for.
+/// The options of EXPLAIN.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked {
     /// Whether the statement is run, a query only.
@@ -52,7 +52,7 @@ pub(crate) fn direct_lines(
     lines
 }
 
-/// What is told of a query that has run.
+/// Counters of a query that has run.
 const RAN: Asked = Asked {
     analyze: true,
     alternatives: false,

@@ -95,7 +95,7 @@ impl Rows {
         Self::new(cursor.columns(), Source::Direct(Box::new(cursor)), Some(context))
     }
 
-    /// Makes rows of datums that are at hand, which fit the columns.
+    /// Makes rows of datums in memory, which fit the columns.
     pub(crate) fn at_hand(columns: Columns, rows: impl IntoIterator<Item = Vec<Datum>>) -> Self {
         let mut made = Self::new(columns, Source::Ready(VecDeque::new()), None);
         made.pending.extend(rows);
@@ -135,7 +135,7 @@ impl Rows {
         }
     }
 
-    /// Lets the statement be told when it is over, should it turn out to be slow.
+    /// Logs the statement at its end if it turns out to be slow.
     pub(crate) fn watch(&mut self, watch: Option<Watch>) {
         self.watch = watch;
     }

@@ -21,7 +21,7 @@ use rukh_error::SqlError;
 /// Longest time that a cancelled statement goes unnoticed by the thread that waits for it.
 const CANCEL_WAIT: Duration = Duration::from_millis(20);
 
-/// Batches that a plan may be ahead of who reads them.
+/// Batches that a plan may be ahead of its reader.
 const BATCHES_AHEAD: usize = 1;
 
 /// A thread pool for query plans.

@@ -60,15 +60,15 @@ impl SlowLog {
     }
 }
 
-/// How a query ran, for its plan to be told.
+/// How a query ran, for the plan in the log.
 pub(crate) enum Ran {
-    /// By a direct plan, told before it ran.
+    /// By a direct plan, printed before it ran.
     Direct(Vec<String>),
     /// By DataFusion.
     General(Arc<dyn ExecutionPlan>, Arc<StatementContext>),
 }
 
-/// A statement that is told if it turns out to be slow, when this is dropped at the latest.
+/// A statement that is logged if it turns out to be slow, when this is dropped at the latest.
 pub(crate) struct Watch {
     pub(crate) log: Arc<SlowLog>,
     pub(crate) min: Duration,

@@ -36,7 +36,7 @@ pub(crate) struct Translator<'t> {
 }
 
 /// Returns the expressions of a table's indexes, numbered in order of appearance, and the texts by which
-/// expressions of a query are told to be the same.
+/// expressions of a query are compared.
 pub(crate) fn index_expressions(table: &Table) -> (Vec<IndexExpression>, Vec<String>) {
     let mut found: Vec<IndexExpression> = Vec::new();
     let mut normalised = Vec::new();
@@ -49,7 +49,7 @@ pub(crate) fn index_expressions(table: &Table) -> (Vec<IndexExpression>, Vec<Str
         } = &element.expr
             && !found.iter().any(|known| known.sql == *sql)
         {
-            // Two spellings of one expression are told to be the same by their typed form.
+            // Two spellings of one expression are recognised by their typed form.
             normalised.push(match typed_sql(table, sql) {
                 Ok(typed) if has_other_digits(typed.ty, *ty) => format!("{sql} of before"),
                 Ok(typed) => matched_text(table, &typed.expr),

@@ -1,7 +1,7 @@
 //! What runs: `pg_stat_activity`, `pg_cancel_backend` and `pg_terminate_backend`; what has run:
 //! `pg_stat_statements` and `pg_stat_statements_reset`.
 //!
-//! Sessions of clients are known to who serves them, and shown here; a database that is not served has none.
+//! Servers register the sessions of clients, which are shown here; a database without a server has none.
 //! Texts are shown to administrators and to the role itself, and never those that may have a password.
 
 use std::hash::{Hash, Hasher};

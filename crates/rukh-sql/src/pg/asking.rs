@@ -1,4 +1,4 @@
-//! Who asks for what others do, and the connections of servers.
+//! The session that reads `pg_stat_activity`, and the sessions of all servers.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub struct Backend {
     pub statement: String,
 }
 
-/// Who serves clients by one protocol. Numbers of sessions are unique over all protocols.
+/// A server of one protocol. Numbers of sessions are unique over all protocols.
 pub trait Backends: Send + Sync {
     /// Returns the sessions that there are.
     fn list(&self) -> Vec<Backend>;
@@ -44,7 +44,7 @@ pub trait Backends: Send + Sync {
     fn terminate(&self, pid: i32) -> bool;
 }
 
-/// Where the sessions of a database find who serves them: one for each protocol.
+/// The servers of a database, one for each protocol.
 #[derive(Clone, Default)]
 pub(crate) struct Served(Arc<RwLock<Vec<Arc<dyn Backends>>>>);
 
@@ -65,7 +65,7 @@ impl Served {
     }
 }
 
-/// Who asks.
+/// The reading session.
 #[derive(Clone)]
 pub(crate) struct Asking {
     pub(crate) engine: Engine,

@@ -38,7 +38,7 @@ impl CurrentStatement {
         self.context.lock().clone()
     }
 
-    /// Returns who asks, for what they may see of others.
+    /// Returns the session that reads, which decides what it may see of others.
     pub(crate) fn asking(&self) -> &Asking {
         &self.asking
     }

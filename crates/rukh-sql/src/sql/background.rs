@@ -34,7 +34,7 @@ pub(crate) struct Background {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the thread shares with those who end it.
+/// State shared by the thread and the sessions that end it.
 #[derive(Default)]
 struct State {
     is_ended: Mutex<bool>,
@@ -87,7 +87,7 @@ impl Drop for Background {
     }
 }
 
-/// Analyzes stale tables until told to end.
+/// Analyzes stale tables until the database is closed.
 fn run(engine: &Engine, state: &State, nap: Duration) {
     let mut rests: HashMap<TableId, Instant> = HashMap::new();
     while !state.wait(nap) {
@@ -101,7 +101,7 @@ fn run(engine: &Engine, state: &State, nap: Duration) {
                 state,
                 began: Mutex::new(began),
             };
-            // What fails is tried again later; whoever reads or writes the table is told.
+            // A failure is retried later; a session that reads or writes the table gets the error itself.
             let _ = engine.refresh_statistics(id, &gentle);
             if state.is_ended() {
                 return;

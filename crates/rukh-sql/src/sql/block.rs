@@ -123,7 +123,7 @@ impl Session {
     pub fn abort(&self) {
         if let Some(block) = &self.block {
             block.aborted.set();
-            // What was done since the last savepoint will not be committed: nobody need wait for it.
+            // Changes since the last savepoint are not committed, so no other session needs to wait for them.
             if let Some(transaction) = &block.transaction {
                 transaction.unlock(block.newest_savepoint());
             }
@@ -154,7 +154,7 @@ impl Session {
         }
     }
 
-    /// Notes that a statement has ended: what it has told is based on the state of the block's transaction.
+    /// Notes that a statement has ended: its answer depends on the state of the block's transaction.
     pub(crate) fn end_in_block(&mut self) {
         if let Some(block) = &mut self.block
             && block.transaction.is_some()

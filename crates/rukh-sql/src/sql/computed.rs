@@ -1,4 +1,4 @@
-//! Expressions on rows at hand: RETURNING, MERGE, and the new values of ON CONFLICT DO UPDATE.
+//! Expressions on rows in memory: RETURNING, MERGE, and the new values of ON CONFLICT DO UPDATE.
 //!
 //! The rows are those of one or more relations side by side, so that `t.a` and `excluded.a` are two
 //! columns of one row. Expressions are compiled once for a statement and evaluated by batches. Where they

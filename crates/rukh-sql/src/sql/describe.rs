@@ -1,4 +1,4 @@
-//! What a statement takes and gives, told before it is run: types of parameters, names and types of columns.
+//! Describe: types of parameters, names and types of result columns of a statement, before it runs.
 //!
 //! The type of a parameter is, in this order,
 //!
@@ -50,7 +50,7 @@ use rukh_syntax::{
 /// Most parameters of a statement, as the protocol counts them.
 const PARAMETERS_MAX: usize = 65_535;
 
-/// What kind of statement it is, as far as who runs it must know.
+/// The kind of statement, as far as servers need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatementKind {
     /// It reads, and may stand in a transaction block.

@@ -43,7 +43,7 @@ pub(crate) fn explain(
     let mut totals = Vec::new();
     let tree = match head {
         Some(name) => {
-            // Rows are read and written in turns by plans of their own: what was read is told of all together.
+            // Several plans read and write rows in turns: their counters are summed.
             let plan = Asked {
                 analyze: false,
                 ..asked

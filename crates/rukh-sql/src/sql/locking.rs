@@ -4,7 +4,7 @@
 //! Under `conflict = 'fail'` COMMIT finds out whether another has changed it, and nothing is ever waited for: NOWAIT
 //! and SKIP LOCKED ask for what holds anyhow. Under `conflict = 'wait'` others wait for the row, NOWAIT fails where
 //! it would wait, and SKIP LOCKED leaves out rows that others have locked, or changed since the snapshot was taken. LIMIT and
-//! OFFSET of a query with SKIP LOCKED count the rows that it locks, so no more rows are read and locked than are asked for.
+//! OFFSET of a query with SKIP LOCKED count the rows that it locks, so no more rows are read and locked than the query returns.
 //!
 //! The query is run once, with the columns of the primary keys behind its own, and its rows are locked before the
 //! first of them is given out. Outside of a transaction a lock would end with the statement that takes it,
@@ -100,7 +100,7 @@ struct LockedTable {
 #[derive(Default)]
 struct Window {
     skip: usize,
-    /// How many rows are still asked for; `None` is all.
+    /// Number of rows still wanted; `None` is all.
     rest: Option<usize>,
 }
 
@@ -245,7 +245,7 @@ impl Locked {
         }
     }
 
-    /// Locks rows of a batch, as many as are asked for; returns those that are locked.
+    /// Locks rows of a batch, up to the number wanted; returns the locked ones.
     fn lock_within(
         &self,
         session: &mut Session,

@@ -8,7 +8,7 @@
 //! | `dml`, `computed`, `locking`, `point_write` | statements that write and lock rows                  |
 //! | `ddl`                    | statements that define                                                  |
 //! | `copy`                   | COPY                                                                    |
-//! | `roles`                  | who may run which statement                                             |
+//! | `roles`                  | rights: which role may run which statement                              |
 //! | `explain`, `key_reads`   | EXPLAIN; reads by key without a statement's context                     |
 //! | `operations`, `background`, `statistics`, `dump`, `repair` | upkeep of a database                  |
 //!

@@ -121,7 +121,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Says who else serves the clients of the database, for those who ask what runs.
+    /// Adds a server of clients, whose sessions `pg_stat_activity` shows.
     pub fn add_backends(&self, backends: Arc<dyn Backends>) {
         self.served.add(backends);
     }
@@ -208,9 +208,9 @@ pub struct Session {
     pub(crate) settings: SharedSettings,
     /// What RESET gives.
     pub(crate) defaults: Settings,
-    /// Who runs the statements.
+    /// The role that runs the statements.
     client: Identity,
-    /// When the running statement began, if slow ones are told.
+    /// When the running statement began, if slow ones are logged.
     began: Option<Instant>,
     /// What `now()` tells.
     pub(crate) time: TransactionTime,
@@ -218,7 +218,7 @@ pub struct Session {
     counted_from: Option<Instant>,
     /// The statements that were counted before, by their texts.
     known: tally::Known,
-    /// How its query ran, if slow ones are told.
+    /// How its query ran, if slow ones are logged.
     ran: Option<Ran>,
     pub(crate) block: Option<Block>,
     /// The rows that the running statement has locked, outside of a transaction.
@@ -298,7 +298,7 @@ impl Session {
         outcome
     }
 
-    /// Sets who is told of long work.
+    /// Sets the receiver of progress reports.
     pub fn set_progress(&mut self, sink: ProgressSink) {
         self.progress = sink;
     }
@@ -328,7 +328,7 @@ impl Session {
         }
     }
 
-    /// Says who runs the statements from now on: the name of a user, and the number of its connection.
+    /// Sets the role of the session and the number of its connection.
     pub fn set_client(&mut self, user: &str, pid: i32) {
         self.client = Identity::new(user, pid);
     }

@@ -206,7 +206,7 @@ struct Column {
     merged: bool,
 }
 
-/// Asks for the columns of FROM, relation by relation; `None` where that cannot be told.
+/// Asks for the columns of FROM, relation by relation; `None` where they are unknown.
 async fn relations_of(state: &SessionState, found: Found) -> Option<Vec<Relation>> {
     let Found { mut from, with } = found;
     let mut count = 0;
@@ -267,7 +267,7 @@ async fn planned(state: &SessionState, from: Vec<TableWithJoins>, with: Option<W
 /// Takes the names of columns off the aliases of tables; `None` if there are none.
 fn without_names_of_tables(from: &[TableWithJoins]) -> Option<Vec<TableWithJoins>> {
     fn take(item: &mut TableWithJoins) -> bool {
-        // Conditions may speak of those names.
+        // Conditions may use those names.
         for (on, _) in item.joins.iter_mut().filter_map(constraint_mut) {
             *on = JoinConstraint::On(truth());
         }
@@ -356,7 +356,7 @@ struct Spelled {
 }
 
 impl Spelled {
-    /// Spells out rows that a part of the SELECT speaks of as a whole.
+    /// Spells out rows that a part of the SELECT names as a whole.
     fn spell_out_rows(&self, part: &mut impl WalkMut) {
         let ControlFlow::Continue(()) = part.walk_mut(&mut RowsOut {
             relations: &self.relations,

@@ -7,7 +7,7 @@
 //! | `SELECT -a AS a FROM t ORDER BY a + 0`          | the column of the table: only a name that stands alone is one of the output |
 //!
 //! DataFusion takes the second for ambiguous and the third for the output column. So the output column gets a
-//! name that nobody types and that is shown as its own (`output_names`). Where it is the column of a subquery
+//! name that no statement contains and that is shown as its own (`output_names`). Where it is the column of a subquery
 //! in FROM or WITH, the alias of the subquery lists the names that the statement outside knows.
 
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! Relations that subqueries speak of by a name that a column has, too.
+//! Relations that subqueries name by a name that a column has, too.
 //!
 //! `SELECT … FROM t a WHERE EXISTS (SELECT 1 FROM big b WHERE b.a = a.a)`: DataFusion takes `a.a` for a field of the column
 //! `b.a`, and does not look further out. So such a relation gets a name that no column has, and that is not shown:

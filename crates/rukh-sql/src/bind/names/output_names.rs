@@ -3,7 +3,7 @@
 //! An output column without an alias is called as PostgreSQL calls it (`FigureColname` in its
 //! `parse_target.c`): a column by its name, a call by the function, `CASE` by `case`, and what has no name
 //! `?column?`. Two columns of one query may have one name in SQL and may not in DataFusion, so twins get an
-//! ending that nobody can type and nobody is shown.
+//! ending that no statement can contain and no client is shown.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use rukh_syntax::{HIDDEN, shown_name};
 /// What a column is called that nothing gives a name.
 const NAMELESS: &str = "?column?";
 
-/// Gives columns of one name different ones, which nobody can write.
+/// Gives columns of one name different ones, which no statement can contain.
 pub(crate) fn without_twins(schema: &Schema) -> Schema {
     let fields = schema.fields().iter().enumerate().map(|(at, field)| {
         let has_twin = schema
@@ -54,7 +54,7 @@ pub(crate) fn without_twins(schema: &Schema) -> Schema {
 
 /// Gives every output column the name that PostgreSQL gives it, and twins different ones.
 ///
-/// Nobody can write the names of twins, so a reference to one of them is not found, and told to be
+/// No statement can contain the names of twins, so a reference to one of them is not found, and reported as
 /// ambiguous. Beside a star every column may have a twin.
 ///
 /// What a star gives may be twins of a subquery, whose endings are numbers. So the ending beside a star tells

@@ -30,7 +30,7 @@ const STANDING: &str = "standing";
 /// What follows the name of a table where its former images are meant.
 const HISTORY: &str = "history";
 
-/// Returns the table that the name of an expanded query speaks of.
+/// Returns the table that the name of an expanded query stands for.
 pub(crate) fn table_named(snapshot: &Snapshot, schema: &str, name: &str) -> Option<Arc<Table>> {
     let (name, kind) = name.split_once(HIDDEN)?;
     let table = snapshot.catalog.table_named(schema, name).ok()?;
@@ -93,7 +93,7 @@ impl VisitorMut for Expander<'_> {
 }
 
 impl Expander<'_> {
-    /// Returns what stands for a FROM item that speaks of the past.
+    /// Returns what replaces a FROM item with FOR SYSTEM_TIME.
     fn past(&self, factor: &TableFactor) -> Result<Option<TableFactor>, SqlError> {
         let TableFactor::Table {
             name,

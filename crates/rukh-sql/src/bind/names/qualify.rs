@@ -8,7 +8,7 @@
 //! | of something new                             | that of the first schema of the path            |
 //! | found in `public` first                      | as it is                                        |
 //! | found in another schema of the path first    | that of the schema; in FROM under its own name  |
-//! | in `public`, which is not in the path        | that of no schema: nobody finds it              |
+//! | in `public`, which is not in the path        | that of no schema: it is not found              |
 //! | of a query that WITH names; of nothing       | as it is                                        |
 //!
 //! Texts that name a relation are names, too: those of `nextval` and its kin, and casts to `regclass`.

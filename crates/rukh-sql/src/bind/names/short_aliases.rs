@@ -4,7 +4,7 @@
 //! out here. Which there are is asked of DataFusion itself: what the alias stands for is planned with a star alone. More
 //! names than columns are 42P10.
 //!
-//! Deliberately not here: aliases of what reads the query around it (LATERAL), which nobody can plan alone.
+//! Deliberately not here: aliases of what reads the query around it (LATERAL), which cannot be planned alone.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
@@ -51,7 +51,7 @@ struct Alias {
     all: Query,
 }
 
-/// Returns the names of the columns behind those that an alias names; `None` if they cannot be told.
+/// Returns the names of the columns behind those that an alias names; `None` if they are unknown.
 async fn names_behind(state: &SessionState, alias: Alias) -> Result<Option<Vec<Ident>>, SqlError> {
     let Alias { name, names, mut all } = alias;
     if rewrite(&mut all).is_err() {

@@ -6,7 +6,7 @@
 //!
 //! `SELECT a.* FROM s.a` becomes `SELECT s.a.*`, which DataFusion asks for where the table has no alias.
 //!
-//! Deliberately not here: subqueries, where nobody could tell the two apart by name.
+//! Deliberately not here: subqueries, where no name could distinguish the two.
 
 use datafusion::common::TableReference;
 use datafusion::execution::SessionState;

@@ -30,7 +30,7 @@ use rukh_syntax::{Walk, WalkMut, folded};
 /// Functions that take rows of a relation by its name, and make JSON of them.
 const TO_JSON: [&str; 3] = ["row_to_json", "to_json", "json_agg"];
 
-/// What is asked of the rows of a relation.
+/// What a query reads of the rows of a relation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     /// How many there are.
@@ -89,7 +89,7 @@ fn last(name: &ObjectName) -> Option<&Ident> {
     name.0.last()?.as_ident()
 }
 
-/// Whether a SELECT, or the ORDER BY of its query, speaks of one of its relations as a whole.
+/// Whether a SELECT, or the ORDER BY of its query, names one of its relations as a whole.
 pub(crate) fn are_named(select: &Select, order: Option<&OrderBy>) -> bool {
     !named_relations(select, order).is_empty()
 }
@@ -126,7 +126,7 @@ pub(crate) fn are_marked(from: &[TableWithJoins]) -> bool {
     })
 }
 
-/// The error of rows as a whole where the columns of FROM cannot be told.
+/// The error of rows as a whole where the columns of FROM are unknown.
 pub(crate) fn not_told() -> SqlError {
     SqlError::unsupported(
         "rows as a whole are not supported in a query that reads the query around it in FROM",

@@ -283,7 +283,7 @@ impl Lifter {
         }
     }
 
-    /// Takes the order out of a plan, to be made anew above it.
+    /// Removes the order from a plan, to be applied above it.
     fn lifted(&mut self, plan: LogicalPlan) -> DataFusionResult<Ordered> {
         if !passes_order_on(&plan) {
             return Ok(Ordered::without_order(self.settled(plan)?));

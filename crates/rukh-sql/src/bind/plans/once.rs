@@ -1,7 +1,7 @@
 //! WITH queries that call volatile functions and are read more than once: they run once, as in PostgreSQL.
 //!
 //! DataFusion puts the plan of a WITH query where its name is read, so that `WITH r AS (SELECT random()) SELECT … FROM r a,
-//! r b` gets two numbers. Without volatile functions nobody can tell. Here the places that read one such query become
+//! r b` gets two numbers. Without volatile functions there is no difference. Here the places that read one such query become
 //! scans of a relation that keeps its rows in memory, counted as the memory of the query.
 
 use std::collections::HashSet;
@@ -231,7 +231,7 @@ fn properties(schema: &SchemaRef) -> PlanProperties {
     )
 }
 
-/// Gives the rows of a query that runs once for all who read it.
+/// Gives the rows of a query that runs once for all its readers.
 struct OnceExec {
     input: Arc<dyn ExecutionPlan>,
     /// The columns that are read, all if `None`.
@@ -311,7 +311,7 @@ impl ExecutionPlan for OnceExec {
         let given = async move {
             let rows = rows.await.map_err(DataFusionError::Shared)?;
             let count = rows.batches.len();
-            // It keeps the rows, and so the memory that is counted, as long as somebody reads.
+            // It keeps the rows, and so the memory that is counted, until its last reader ends.
             let shown = move |at: usize| -> DataFusionResult<RecordBatch> {
                 match &columns {
                     None => Ok(rows.batches[at].clone()),

@@ -11,7 +11,7 @@
 //! Once the query is planned, `sum(t.k)` is a column of its aggregate, and [`resolved`] has the subquery read that column.
 //!
 //! Which query a column is of is told from the names of relations, and of tables by their columns. A column without its relation beside
-//! subqueries in FROM cannot be told; such an aggregate of outer columns is [`refused`].
+//! subqueries in FROM is unknown; such an aggregate of outer columns is [`refused`].
 
 use std::mem::take;
 use std::ops::{ControlFlow, Range};
@@ -71,7 +71,7 @@ struct Scope {
 type Written = (Option<String>, String);
 
 impl Scope {
-    /// Whether a column is of this scope; `None` if that cannot be told.
+    /// Whether a column is of this scope; `None` if that is unknown.
     fn has(&self, (relation, column): &Written) -> Option<bool> {
         let named = |name: &String| {
             self.relations
@@ -336,7 +336,7 @@ impl VisitorMut for Mover<'_> {
     }
 }
 
-/// The columns of a call, but for those of subqueries in it; breaks off where these cannot be told.
+/// The columns of a call, but for those of subqueries in it; breaks off where these are unknown.
 struct Columns<'a> {
     mover: &'a Mover<'a>,
     /// The scopes of the subqueries in the call.

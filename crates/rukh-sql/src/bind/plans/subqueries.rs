@@ -363,7 +363,7 @@ fn chosen(expr: Expr, schema: &DFSchema, place: Place) -> DataFusionResult<Expr>
             inner => Ok(not(chosen(inner, schema, Place::Value)?)),
         },
         Expr::InSubquery(list) => {
-            // The join that minds NULL looks for it in all rows of the subquery, whichever belong to the row at hand.
+            // The join that minds NULL looks for it in all rows of the subquery, whichever belong to the outer row.
             // Without a column outside there is nothing to join by, and it minds none.
             let is_alone = list.subquery.outer_ref_columns.is_empty();
             let minds_null = place == Place::Conjunct && is_alone && stays_of_columns(&list.expr)?;

@@ -2,7 +2,7 @@
 //!
 //! A parameter has a type of a column, and no column is an array: an array comes as its text, `{1,2}`. When
 //! the values are known the text is put into the query, element by element, so that `id = ANY ($1)` reads as
-//! few keys as `id IN (1, 2)` does. Before, a parameter is told to be an array of what it is compared with.
+//! few keys as `id IN (1, 2)` does. Before, a parameter is declared an array of the type that it is compared with.
 
 use std::borrow::Cow;
 use std::convert::Infallible;

@@ -275,7 +275,7 @@ fn named(query: &Query) -> Box<Query> {
 }
 
 /// Returns the error of a unit behind an INTERVAL that is none of its fields. PostgreSQL takes it for the name of a column, and the text for
-/// seconds; nobody means that.
+/// seconds, which is hardly meant.
 fn no_field(unit: &DateTimeField, value: &Expr) -> SqlError {
     let unit = unit.to_string().to_lowercase();
     let error = SqlError::syntax(format!("syntax error at or near \"{unit}\""));

@@ -101,7 +101,7 @@ fn number(digits: &str) -> Expr {
     Expr::Value(Value::Number(digits.to_string(), false).into())
 }
 
-/// The names of the subquery and of its columns, which nobody types.
+/// The names of the subquery and of its columns, which no statement contains.
 fn column(at: usize) -> Ident {
     Ident::with_quote('"', format!("sought{HIDDEN}{at}"))
 }

@@ -61,7 +61,7 @@ pub(super) fn is_never(select: &Select) -> bool {
     condition == Some(&never())
 }
 
-/// A condition that is never true, which nobody writes: `WHERE false` is a query of the user's, with types of its own.
+/// A condition that is never true, and stands in no statement of a user: `WHERE false` is a query of the user's, with types of its own.
 fn never() -> Expr {
     Expr::IsTrue(Box::new(boolean(false)))
 }

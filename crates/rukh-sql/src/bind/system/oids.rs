@@ -7,7 +7,7 @@
 //! | constraints                          | 5 * 2^28, and the id of the table or index          |
 //! | CHECK constraints                    | 6 * 2^28, by table and place                        |
 //! | functions                            | 2 * 2^28, and their place in the list of them       |
-//! | roles                                | 8 * 2^28, and their id; who owns what no role does is 10 |
+//! | roles                                | 8 * 2^28, and their id; the owner of what no role owns is 10 |
 //! | defaults                             | 7 * 2^28, by table and column                       |
 //! | tables of `pg_catalog`               | PostgreSQL's, where clients know it                 |
 //! | types, `public`, `pg_catalog`        | PostgreSQL's                                        |

@@ -203,7 +203,7 @@ impl VisitorMut for Joins {
     }
 }
 
-/// Whether a subquery has a condition, in which it may speak of the query around it.
+/// Whether a subquery has a condition, in which it may read the query around it.
 fn is_correlated_shape(query: &Query) -> bool {
     matches!(query.body.as_ref(), SetExpr::Select(select) if select.selection.is_some())
 }

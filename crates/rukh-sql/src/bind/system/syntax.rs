@@ -432,7 +432,7 @@ fn in_list(left: &Expr, list: Vec<Expr>, negated: bool) -> Expr {
 }
 
 /// Returns a pattern whose escape character is the backslash, as it is where nothing says otherwise; a constant
-/// where that can be told.
+/// where that is known.
 fn escaped_pattern(pattern: &Expr, escape: &Option<ValueWithSpan>) -> Option<Expr> {
     let escape = escape.as_ref().map(|escape| &escape.value)?;
     if let Value::SingleQuotedString(escape) = escape

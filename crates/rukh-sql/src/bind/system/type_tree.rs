@@ -26,7 +26,7 @@ const COLUMNS: [&str; 11] = [
     "depth",
 ];
 
-/// The types asked for, then those of their elements; what an array holds is known before the array is.
+/// The requested types, then those of their elements; what an array holds is known before the array is.
 static STEP: LazyLock<Option<Box<Query>>> = LazyLock::new(|| {
     let sql = "SELECT t.oid, n.nspname, t.typname, t.typtype, no_oid(), t.typelem, e.typdelim, no_oid(), \
                no_oids(), CAST(NULL AS TEXT[]), CASE WHEN e.oid IS NULL THEN 1 ELSE 0 END \

@@ -7,7 +7,7 @@ use rukh_keys::DataType;
 
 use crate::bind::types::typed_casts::literal_text;
 
-/// Functions that give arrays of what there is in the arrays given, or one of that.
+/// Functions that return elements of their arguments' arrays, or arrays of them.
 const OF_ARRAYS: [&str; 9] = [
     "array_append",
     "array_concat",

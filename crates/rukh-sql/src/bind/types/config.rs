@@ -5,7 +5,7 @@ use datafusion::prelude::SessionConfig;
 /// Name of the catalog that statements are planned with.
 pub(crate) const CATALOG: &str = "rukh";
 
-/// Keys of one side of a hash join that the scan of the other side is told one by one, and their bytes.
+/// Most keys of one side of a hash join that the scan of the other side gets as a list, and their bytes.
 const JOIN_LIST_MAX: usize = 10_000;
 
 const JOIN_LIST_BYTES_MAX: usize = 1 << 20;

@@ -287,7 +287,7 @@ pub(crate) fn parse_predicate(table: &Table, sql: &str) -> Result<Expr, SqlError
     Ok(typed_sql(table, sql)?.expr)
 }
 
-/// Returns the text by which two typed expressions are told to be the same.
+/// Returns the text by which two typed expressions are compared.
 pub(crate) fn normalise(expr: &Expr) -> String {
     match unqualified(expr.clone()) {
         Ok(bare) => crate::bind::types::normalise::sql_text(&bare),

@@ -20,7 +20,7 @@ use rukh_keys::DataType;
 
 use crate::bind::types::expressions::normalise;
 
-/// Returns the text by which expressions of indexes and of conditions are told to be the same.
+/// Returns the text by which expressions of indexes and of conditions are compared.
 pub(crate) fn matched_text(table: &Table, expr: &Expr) -> String {
     let same = expr.clone().transform_up(|part| {
         let spelled = match &part {

@@ -183,7 +183,7 @@ impl DirectPlan {
         }
     }
 
-    /// Returns the spans of the primary key that the rows asked for are in, if these are all rows in them.
+    /// Returns the spans of the primary key that hold exactly the result's rows, if there are such.
     pub(crate) fn proven_spans(&self, context: &StatementContext) -> Option<Vec<Span>> {
         let conditions = &self.conditions;
         let (hints, statistics) = (conditions.hints(context), conditions.statistics(context));

@@ -6,7 +6,7 @@
 //! | `SELECT c, k FROM t WHERE a = $1 AND b = 'x' LIMIT 1` | one get   |
 //!
 //! A direct plan of such a query knows beforehand what its planner would say, its scan prepare and its cursor
-//! hold. What is left is to make the key, to get the row and to decode the columns asked for. Whatever is out
+//! hold. What is left is to make the key, to get the row and to decode its columns. Whatever is out
 //! of the ordinary (a value that no key has, NULL, hints, a definition that changes meanwhile) goes the way of
 //! all direct plans, with the same rows.
 

@@ -7,7 +7,7 @@
 //!
 //! As for [`crate::exec::direct_plans::point_read`], what a planner would say of such a query is known beforehand where no index
 //! begins with a column that it names: there is one range to read, and nothing to check. The first run asks the
-//! planner all the same. A prefix of many rows goes the way of all direct plans, which choose anew each time.
+//! planner all the same. A prefix of many rows goes the way of all direct plans, which choose a path for each execution.
 
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;

@@ -22,7 +22,7 @@ pub enum TransactionStatus {
 pub(crate) struct Block {
     /// Started by the first statement that reads or writes.
     pub(crate) transaction: Option<Transaction>,
-    /// Whether no statement has ended that the transaction ran: nobody knows what its state is.
+    /// Whether no statement has ended that the transaction ran: its state is unknown.
     pub(crate) fresh: bool,
     pub(crate) aborted: Aborted,
     /// The settings to go back to when the block is rolled back.

@@ -1,4 +1,4 @@
-//! Joins that compare everything with everything, which end as soon as nobody wants their rows any more.
+//! Nested loop joins that end as soon as their reader is gone.
 //!
 //! A task of a query thread ends where it pauses. A nested loop join that finds few rows computes for minutes without a
 //! pause, and what its statement has left, cancelled or gone, would keep the threads from all other statements. So its
@@ -26,7 +26,7 @@ use rukh_error::SqlError;
 pub(crate) struct Abandoned(Arc<AtomicBool>);
 
 impl Abandoned {
-    /// Says that nobody wants the rows.
+    /// Marks the rows as unwanted.
     pub(crate) fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

@@ -289,7 +289,7 @@ impl Totals {
                 for tally in &mut self.tallies {
                     tally.add(&batch)?;
                 }
-                // Whoever has given up waiting ends the statement here.
+                // A cancelled statement ends here.
                 tokio::task::yield_now().await;
             }
             if let Some(told) = scan.told().map_err(external)? {

@@ -412,7 +412,7 @@ impl Grouping {
         accumulators.chain(firsts).sum::<usize>() + self.numbers.bytes()
     }
 
-    /// Makes a batch of all groups, and begins anew.
+    /// Emits all groups as a batch, and clears the table.
     fn give_out(&mut self) -> DataFusionResult<()> {
         if self.numbers.count() == 0 {
             return Ok(());

@@ -180,7 +180,7 @@ impl ExecutionPlan for LookupJoinExec {
         )
     }
 
-    /// Leaves out columns that nobody wants.
+    /// Leaves out columns that no operator above reads.
     fn try_swapping_with_projection(
         &self,
         projection: &ProjectionExec,

@@ -1,8 +1,8 @@
-//! Which scans give rows in an order that nobody relies on.
+//! Which scans give rows in an order that no operator relies on.
 //!
 //! Such a scan may read another index when it runs than the one it was planned with. The rule runs while
 //! the order that the statement itself asks for still stands in the plan, as DataFusion's output
-//! requirement; rules behind it that come to rely on an order plan the scan anew.
+//! requirement; later rules that come to rely on an order replan the scan.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl PhysicalOptimizerRule for OrderUse {
     }
 }
 
-/// Marks the scans below a plan whose own order somebody relies on or not.
+/// Marks the scans below a plan whose own order is relied on or not.
 fn marked(plan: Arc<dyn ExecutionPlan>, is_relied_on: bool) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
     if let Some(scan) = plan.downcast_ref::<ScanExec>() {
         return Ok(match is_relied_on {

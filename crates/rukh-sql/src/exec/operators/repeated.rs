@@ -242,6 +242,10 @@ impl ExecutionPlan for RepeatedExec {
         &self,
         projection: &ProjectionExec,
     ) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
+        // A projection gives back one that it cannot take into itself, above this operator as it was.
+        if self.input.is::<ProjectionExec>() {
+            return Ok(None);
+        }
         let input = self.input.try_swapping_with_projection(projection)?;
         Ok(input.map(|input| Arc::new(RepeatedExec::new(input, self.hidden)) as Arc<dyn ExecutionPlan>))
     }

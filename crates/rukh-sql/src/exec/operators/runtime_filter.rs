@@ -3,7 +3,7 @@
 //! DataFusion's hash joins say of the rows of one side what the keys of the other are: a list, if they
 //! are few, else the least and the greatest. It is said for each partition of the join apart; here that
 //! becomes one condition. What is not understood is left out, which makes the condition wider, never
-//! narrower: no row is lost, and whoever found the condition out checks it anyway.
+//! narrower: no row is lost, and the operator that has the condition checks it anyway.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(super) const SUBQUERY: &str = "subquery";
 /// A sort that keeps some rows only, and knows more with every row.
 pub(super) const FIRST_ROWS: &str = "first rows";
 
-/// The columns that a filter speaks of: of its own input, and what they are of the plan at hand.
+/// The columns of a filter: of its own input, and what they are of the current plan.
 pub(super) type Columns = BTreeMap<usize, CastColumn>;
 
 /// A condition that an operator finds out while it runs.
@@ -70,7 +70,7 @@ impl RuntimeFilter {
         self.by
     }
 
-    /// Returns the columns of the table that it speaks of.
+    /// Returns the columns of the table that it reads.
     pub(super) fn columns_of(&self, outputs: Outputs<'_>) -> Vec<ColumnId> {
         let columns = self
             .columns

@@ -133,7 +133,7 @@ fn known_later(condition: &Arc<dyn PhysicalExpr>) -> Arc<DynamicFilterPhysicalEx
     ))
 }
 
-/// Returns the columns that a filter speaks of, as they are in its own input.
+/// Returns the columns of a filter, as they are in its own input.
 fn spoken_of(filter: &DynamicFilterPhysicalExpr) -> Columns {
     let columns = filter.children().into_iter().flat_map(collect_columns);
     columns.map(|of| (of.index(), column(of.index()))).collect()

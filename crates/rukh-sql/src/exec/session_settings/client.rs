@@ -1,4 +1,4 @@
-//! Who runs the statements of a session, as its functions see it.
+//! The user and settings of a session, as its functions see them.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) struct Identity {
     asked: Arc<Mutex<Vec<Asked>>>,
 }
 
-/// Who runs a statement, and the settings that it began with.
+/// The user of a statement, and the settings that it began with.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     /// The name of the user.

@@ -7,7 +7,7 @@
 //! | what the server is            | can be shown, and not be changed                             |
 //! | names with a dot              | any text: they are the application's own                     |
 //!
-//! Who runs statements for a client enforces timeouts; nothing here does.
+//! Servers enforce timeouts; nothing here does.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Reports of long work to whoever waits for it.
+//! Progress reports of long work.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

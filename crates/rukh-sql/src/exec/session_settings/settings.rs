@@ -50,7 +50,7 @@ impl Default for Methods {
 /// What a transaction does about rows that another changes, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum WhenLocked {
-    /// Nobody waits; the second to commit fails.
+    /// No transaction waits; the second to commit fails.
     #[default]
     Fail,
     /// Rows are locked when they are changed, and the second waits.
@@ -60,7 +60,7 @@ pub(crate) enum WhenLocked {
 /// The settings of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// From which duration on a statement is told in the log; none is.
+    /// Least duration of statements that are logged; none are.
     pub(crate) log_min_duration: Option<Duration>,
     /// What the database was opened with.
     pub(crate) opened: Opened,

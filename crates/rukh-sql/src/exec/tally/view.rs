@@ -1,4 +1,4 @@
-//! `pg_stat_statements`, as who asks may see it: administrators all, roles the texts of their own.
+//! `pg_stat_statements` as a role may see it: administrators all texts, others their own.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub(crate) const NAME: &str = "pg_stat_statements";
 /// The name of the function that forgets all.
 pub(crate) const RESET: &str = "pg_stat_statements_reset";
 
-/// Returns the rows of the view; `user` is who asks, `None` for those who see all.
+/// Returns the rows of the view; `user` is the reading role, `None` for one that sees all.
 pub(crate) fn rows(
     entries: &[Arc<Entry>],
     catalog: &Catalog,

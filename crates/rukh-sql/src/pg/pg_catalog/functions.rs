@@ -38,7 +38,7 @@ struct Definition {
     gives: Kind,
     /// Whether it is called with NULLs; otherwise NULL gives NULL.
     takes_nulls: bool,
-    /// Whether it is called anew for each row.
+    /// Whether it is called for each row.
     volatile: bool,
     run: Run,
 }
@@ -83,7 +83,7 @@ const ARGUMENTS: Run = |_, given| {
 };
 
 const FUNCTIONS: &[Definition] = &[
-    // Who and where.
+    // Users, databases, addresses.
     stable("version", 0..=0, Kind::Text, |_, _| Ok(version().into())),
     stable("current_database", 0..=0, Kind::Name, |_, _| Ok(DATABASE.into())),
     stable("current_catalog", 0..=0, Kind::Name, |_, _| Ok(DATABASE.into())),

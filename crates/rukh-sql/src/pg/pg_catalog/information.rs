@@ -222,7 +222,7 @@ fn all_constraints<T>(source: &Source<'_>, row: impl Fn(Constraint<'_>) -> Optio
         .collect()
 }
 
-/// Tells who may do what with tables and views: their owners all, others what was granted.
+/// Makes one row per right on a table or view: owners have all, other roles what was granted.
 fn privileges(source: &Source<'_>) -> Vec<Vec<Cell>> {
     const KINDS: [(Rights, &str); 5] = [
         (Rights::INSERT, "INSERT"),

@@ -116,7 +116,7 @@ pub(crate) fn has_rights(
             let word = word.strip_suffix(" WITH GRANT OPTION").unwrap_or(&word);
             match word {
                 "CONNECT" => Ok(true),
-                // What nobody can be given here: who has all rights has these.
+                // Rights that cannot be granted here: superusers have them.
                 "REFERENCES" | "TRIGGER" | "TEMP" | "TEMPORARY" => Ok(rights.contain(Rights::ALL)),
                 word => {
                     let mut named = Rights::NAMED.iter();

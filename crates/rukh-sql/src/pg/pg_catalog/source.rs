@@ -25,7 +25,7 @@ impl Source<'_> {
         path.schemas(self.catalog(), self.user())
     }
 
-    /// Returns who runs the statement.
+    /// Returns the user that runs the statement.
     pub(crate) fn user(&self) -> &str {
         &self.context.client.user
     }

@@ -20,7 +20,7 @@ use rukh_syntax::sqlparser::parser::Parser;
 
 use rukh_syntax::{RukhDialect, WalkMut, quoted};
 
-/// Returns the query of a view, for who finds the schemas of `path` without naming them.
+/// Returns the query of a view; names in the schemas of `path` stay unqualified.
 pub(super) fn definition(sql: &str, path: &[String]) -> String {
     let shown = read(sql).map(|mut query| {
         let ControlFlow::Continue(()) = query.walk_mut(&mut Plainly { path });

@@ -1,4 +1,4 @@
-//! Arrow batches to rows: columns are told by their names, values are assigned as by INSERT.
+//! Arrow batches to rows: columns are matched by name, values are assigned as by INSERT.
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
 use datafusion::arrow::compute::cast;

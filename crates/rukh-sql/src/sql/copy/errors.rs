@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rukh_error::SqlError;
 
-/// Makes the error for a file that could not be opened, read or written; what a client failed with is told as it is.
+/// Makes the error for a file that could not be opened, read or written; an error of the client is returned as it is.
 pub(super) fn file_error(verb: &str, path: &Path, error: &std::io::Error) -> SqlError {
     if let Some(error) = error.get_ref().and_then(|inner| inner.downcast_ref::<SqlError>()) {
         return error.clone();

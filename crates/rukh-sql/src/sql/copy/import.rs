@@ -1,6 +1,6 @@
 //! COPY FROM: which field of the file fills which column.
 //!
-//! | file                   | fields are told by                                            |
+//! | file                   | fields are matched by                                         |
 //! |------------------------|---------------------------------------------------------------|
 //! | CSV, text, binary      | their place: the column list, else the table's columns        |
 //! | … with HEADER          | the names in the first line                                   |
@@ -16,15 +16,15 @@ use std::path::Path;
 use rukh_syntax::{CopyFormat, CopySource, CopyStatement};
 
 use super::client::CopyClient;
+use super::formats::{binary, ipc, json, parquet};
 use super::rejects::Rejects;
 use super::rows_in::{Columns, Condition, null_rules};
 use super::sink::Sink;
-use super::{binary, ipc, json, parquet};
 use crate::exec::session_settings::notice::Notice;
 use crate::sql::copy::arriving::Arriving;
 use crate::sql::copy::client::{CopyShape, FromClient, client_error};
-use crate::sql::copy::csv::Records;
 use crate::sql::copy::errors::file_error;
+use crate::sql::copy::formats::csv::Records;
 use crate::sql::copy::rows_in::Import;
 use crate::sql::session::Session;
 use crate::sql::statistics::analyze_after_load;

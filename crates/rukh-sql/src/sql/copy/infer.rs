@@ -25,9 +25,9 @@ use rukh_keys::DataType;
 use rukh_syntax::{CopyFormat, CopyHeader, CopyOptions};
 use serde_json::Value;
 
-use super::csv::{ReadError, Record, Records};
 use super::errors::{file_error, unbroken};
-use super::ipc;
+use super::formats::csv::{ReadError, Record, Records};
+use super::formats::ipc;
 use crate::pg::show::{batch, booleans, texts};
 use rukh_error::SqlError;
 use rukh_functions::types::data_type_of;

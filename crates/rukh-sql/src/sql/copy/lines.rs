@@ -3,7 +3,7 @@
 use rukh_keys::{DataType, Datum, NUMERIC_NAN};
 use rukh_syntax::{CopyFormat, CopyHeader, CopyOptions, GivenColumns, Name};
 
-use super::text::escape_into;
+use super::formats::text::escape_into;
 use crate::exec::columns::ColumnInfo;
 use rukh_error::SqlError;
 use rukh_functions::forms::binary;

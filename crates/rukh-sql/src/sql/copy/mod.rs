@@ -7,12 +7,7 @@
 //! | `sink`    | rows to the engine: one write if they are few, else a bulk load   |
 //! | `client`  | STDIN and STDOUT: rows from and to a client                       |
 //! | `arriving`| what a client sends, waited for before a bulk load                |
-//! | `csv`     | splits CSV into records                                           |
-//! | `text`    | splits PostgreSQL's text format into records                      |
-//! | `binary`  | reads PostgreSQL's binary format                                  |
-//! | `json`    | reads JSON objects, one a line                                    |
-//! | `parquet` | reads Parquet                                                     |
-//! | `ipc`     | reads Arrow's IPC format, a message at a time                     |
+//! | `formats` | CSV, text, binary, JSON, Parquet, Arrow IPC                       |
 //! | `batches` | Arrow batches to rows                                             |
 //! | `rejects` | records that are no rows: passed over, counted, written to a file |
 //! | `infer`   | DESCRIBE FILE: the columns that a file seems to have              |
@@ -26,26 +21,21 @@
 
 mod arriving;
 mod batches;
-mod binary;
 mod client;
-mod csv;
 mod errors;
 mod export;
+mod formats;
 mod import;
 mod infer;
-mod ipc;
-mod json;
 mod lines;
 #[cfg(test)]
 mod noise;
-mod parquet;
 mod rejects;
 mod rows_in;
 mod run;
 mod sink;
 #[cfg(test)]
 mod tests;
-mod text;
 
 pub use client::{CopyClient, CopyShape};
 pub(crate) use infer::describe;

@@ -10,8 +10,8 @@ use rukh_engine::{Engine, Progress, Row, RowFunction, RowFunctions};
 use rukh_keys::{DataType, Datum, ValueError};
 use rukh_syntax::{CopyHeader, CopyOptions, CopyStatement, Expression, ForcedColumns, GivenColumns, Name};
 
-use super::csv::{ReadError, Record, Records};
 use super::errors::file_error;
+use super::formats::csv::{ReadError, Record, Records};
 use super::lines::{csv_line, given_columns};
 use super::rejects::Rejects;
 use super::sink::Sink;
@@ -368,7 +368,7 @@ impl<'a> Import<'a> {
         done: impl FnOnce() -> u64,
         record: impl FnOnce() -> String,
     ) -> Result<(), SqlError> {
-        // Rows that are not asked for break no rule.
+        // Rows that the condition excludes break no rule.
         if self.rejects.takes()
             && let Some(condition) = &self.condition
             && condition.holds(std::slice::from_ref(&row))? == [false]

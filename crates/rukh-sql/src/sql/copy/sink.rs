@@ -36,7 +36,7 @@ pub(super) struct Sink<'a> {
     load: Option<Load>,
     /// Rows whose memory is free.
     spent: Vec<Row>,
-    /// Who sends the rows, and has to have sent all of them before a load begins.
+    /// The client that sends the rows; a load begins only after the last of them.
     arriving: Option<Arriving<'a>>,
     /// The statement of the transaction that all rows go to.
     write: Option<Write>,
@@ -66,7 +66,7 @@ impl<'a> Sink<'a> {
         })
     }
 
-    /// Says who sends the rows.
+    /// Sets the client that sends the rows.
     pub(super) fn wait_for(&mut self, arriving: Arriving<'a>) {
         self.arriving = Some(arriving);
     }

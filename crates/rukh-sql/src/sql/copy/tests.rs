@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rukh_keys::Datum;
 use rukh_kv::MemoryStore;
 
-use super::csv::{ReadError, Record, Records};
+use super::formats::csv::{ReadError, Record, Records};
 use crate::sql::session::{Session, Shared};
 use rukh_syntax::{CopyFormat, CopyHeader, CopyOptions, RejectOptions};
 
@@ -474,7 +474,7 @@ fn a_condition_says_which_rows_are_taken() {
     let found = rows(&mut session, "SELECT min(id), max(id), count(*), min(g) FROM w");
     let numbers = [701, 2998, 658, 1].map(Datum::Int);
     assert_eq!(found, [numbers]);
-    // What is not asked for breaks no rule.
+    // A column that is not read breaks no rule.
     run(&mut session, "TRUNCATE w");
     let sql = format!("COPY w (id, a) FROM '{path}' (ON_ERROR ignore, REJECT_LIMIT 1) WHERE a < 5");
     assert_eq!(run(&mut session, &sql), "COPY 2144");

@@ -49,7 +49,7 @@ pub(super) fn create_index(session: &mut Session, statement: &CreateIndexStateme
     created.map(|_| ()).map_err(|error| placed(index_error(error)))
 }
 
-/// Two rows with one key of a UNIQUE index are told as PostgreSQL tells them of a build.
+/// Returns PostgreSQL's error of CREATE UNIQUE INDEX for two rows with one key.
 pub(super) fn index_error(error: EngineError) -> SqlError {
     match error {
         EngineError::UniqueViolation { constraint, key, .. } => {

@@ -4,10 +4,6 @@
 //! itself are the catalog's. A UNIQUE constraint of CREATE TABLE is a unique index of its own.
 
 mod alter;
-mod alter_identity;
-mod alter_index;
-mod alter_sequence;
-mod alter_type;
 mod columns;
 mod comment;
 mod create_as;
@@ -15,9 +11,7 @@ mod create_index;
 mod create_table;
 mod lifetime;
 mod like;
-mod moves;
 mod names;
-mod nulls;
 mod remove;
 mod run;
 mod schema;

@@ -19,7 +19,7 @@ use rukh_error::SqlError;
 /// What a statement drops.
 struct Removal<'a> {
     catalog: &'a Catalog,
-    /// The schemas whose names need not be told.
+    /// The schemas that messages omit.
     path: Vec<String>,
     tables: Vec<TableId>,
     views: Vec<ViewId>,

@@ -2,14 +2,14 @@
 
 use rukh_syntax::{Ownable, Statement};
 
-use super::alter::alter_table;
-use super::alter_index::{alter_index, reindex_index, reindex_table};
-use super::alter_sequence::alter_sequence;
+use super::alter::index::{alter_index, reindex_index, reindex_table};
+use super::alter::moves::{rename, set_schema};
+use super::alter::sequence::alter_sequence;
+use super::alter::table::alter_table;
 use super::comment::comment;
 use super::create_as::create_table_as;
 use super::create_index::create_index;
 use super::create_table::create_table;
-use super::moves::{rename, set_schema};
 use super::remove::{drop_indexes, drop_sequences, drop_tables, drop_views, truncate};
 use super::schema::schema;
 use super::sequence::create_sequence;

@@ -4,7 +4,7 @@ use rukh_catalog::{Catalog, GrantTarget, PUBLIC, Role, Schema, SchemaId};
 use rukh_engine::DefinitionChanges;
 use rukh_syntax::{Name, SchemaStatement, Statement};
 
-use super::moves::{Moves, moved};
+use super::alter::moves::{Moves, moved};
 use crate::exec::session_settings::notice::Notice;
 use crate::sql::ddl::names::unknown;
 use crate::sql::roles;

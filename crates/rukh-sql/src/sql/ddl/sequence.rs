@@ -4,7 +4,7 @@ use rukh_catalog::{Sequence, SequenceId};
 use rukh_keys::DataType;
 use rukh_syntax::{ObjectName, OwnedBy, SequenceOptions};
 
-use super::alter_sequence::owner;
+use super::alter::sequence::owner;
 use super::names::{is_taken, schema_of};
 use crate::sql::session::Session;
 use rukh_error::SqlError;

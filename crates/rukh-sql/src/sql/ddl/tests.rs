@@ -191,7 +191,7 @@ fn what_is_dropped_under_a_statement_is_not_told_by_numbers() {
     };
     for error in [EngineError::Kv(storage()), EngineError::Catalog(catalog())] {
         let gone = CatalogError::UnknownTable { name: name("logs") };
-        let told = super::alter::repack_error(error, gone);
+        let told = super::alter::table::repack_error(error, gone);
         assert_eq!(told.to_string(), "relation \"logs\" does not exist");
         assert_eq!(told.sqlstate, "42P01");
     }

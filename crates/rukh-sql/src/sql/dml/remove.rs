@@ -32,7 +32,7 @@ enum Removal {
     Erase(Box<Erase>),
 }
 
-/// Removes the rows that a query of all columns of a table gives; nobody asks for them.
+/// Removes the rows that a query of all columns of a table gives, without RETURNING.
 pub(super) fn remove_rows(
     session: &mut Session,
     write: Write,

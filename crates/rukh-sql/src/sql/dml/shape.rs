@@ -1,4 +1,4 @@
-//! What a statement that writes reads, assigns and returns, for who must know it before it is run.
+//! Describes a DML statement before it runs: what it reads, assigns and returns.
 
 use rukh_catalog::{Catalog, Column, ColumnId, Table};
 use rukh_keys::DataType;

@@ -76,7 +76,7 @@ pub(super) struct Values<'a> {
 }
 
 impl Values<'_> {
-    /// Returns one datum per named column; `None` where DEFAULT is asked for.
+    /// Returns one datum per named column; `None` for DEFAULT.
     pub(super) fn row(&mut self, row: &[Expr]) -> Result<Vec<Option<Datum>>, SqlError> {
         check_width(row.len(), self.columns.len())?;
         let (table, columns) = (self.table, self.columns);

@@ -1,4 +1,4 @@
-//! Roles: who may run which statement.
+//! Roles and rights: which role may run which statement.
 //!
 //! | file      | does                                                            |
 //! |-----------|-----------------------------------------------------------------|
@@ -7,7 +7,7 @@
 //! | `run`     | CREATE USER, GRANT and their kin; objects that become a role's  |
 //! | `scram`   | what passwords are checked by                                   |
 //!
-//! A session without a user is an administrator's: that of who has the database's files. A view reads its
+//! A session without a user is an administrator's: its process has the database's files. A view reads its
 //! tables with the rights of its owner. What a role may is looked up in the newest definitions, also inside
 //! of a transaction block: a right that is taken is gone with the next statement.
 

@@ -7,7 +7,7 @@
 //! ServerKey      = HMAC(SaltedPassword, "Server Key")
 //! ```
 //!
-//! Who reads it can neither log in nor learn the password but by trying.
+//! A reader of the verifier can neither log in with it nor learn the password but by guessing.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -82,7 +82,7 @@ impl Verifier {
         }
     }
 
-    /// Returns whether it is the verifier of a password, which the client has told.
+    /// Whether it is the verifier of a password that the client has sent.
     pub fn fits(&self, password: &str) -> bool {
         let Some(iterations) = NonZeroU32::new(self.iterations) else {
             return false;
@@ -108,7 +108,7 @@ impl Verifier {
         })
     }
 
-    /// Makes a verifier that no password fits, for a user who is not there. It looks like one that is, and
+    /// Makes a verifier that no password fits, for an unknown user. It looks like a real one, and
     /// has the same salt whenever `secret` is the same.
     pub fn of_nobody(user: &str, secret: &[u8]) -> Self {
         let salt = sign(secret, user.as_bytes());

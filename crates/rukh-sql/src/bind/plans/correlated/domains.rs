@@ -342,7 +342,7 @@ fn is_stuck(expr: &Expr, schema: &DFSchema) -> DataFusionResult<bool> {
     Ok(!free.is_empty() && (reads_further || stays()?))
 }
 
-/// What a subquery is asked for.
+/// What the query around it reads of a subquery.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Its only value, or its rows.
@@ -433,7 +433,7 @@ fn numbered<'a>(
 }
 
 /// Computes a subquery for each of the different values that the outer columns have in a plan, or for each of its numbered rows: its
-/// columns, then those of the domain, which are returned. `None` if it cannot be told how.
+/// columns, then those of the domain, which are returned. `None` where that is not implemented.
 fn pushed(
     plan: &LogicalPlan,
     input: &LogicalPlan,

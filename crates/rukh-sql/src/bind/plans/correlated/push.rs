@@ -64,7 +64,7 @@ impl Push<'_> {
         split_keys(plan, self.outer.len()).1
     }
 
-    /// Returns a plan with the domain pushed into it; `None` if it cannot be told how.
+    /// Returns a plan with the domain pushed into it; `None` where that is not implemented.
     pub(super) fn down(&mut self, plan: &LogicalPlan) -> DataFusionResult<Pushed> {
         if !self.reads_outside(plan)? {
             let is_one_row = matches!(plan, LogicalPlan::EmptyRelation(empty)

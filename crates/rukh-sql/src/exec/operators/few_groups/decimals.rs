@@ -9,7 +9,7 @@
 //! | `1 - discount`          | 96, 93, 100           | 100 - 7 and 100 - 0        |
 //! | `price * (1 - discount)` | …                    | the products of the ends   |
 //!
-//! Where an end has no place in 64 bits the node is not known for the batch, and who needs it has the batch computed as DataFusion does. Exact
+//! Where an end has no place in 64 bits the node is not known for the batch, and the batch is computed as DataFusion does. Exact
 //! integers of the same scale are what it computes in 128 bits, so that results are the same in every digit.
 //!
 //! Products that may need more than 128 bits are NUMERICs of 256, and are nodes, too: what 64 bits hold is the same in either.
@@ -82,7 +82,7 @@ impl Values<'_> {
     }
 }
 
-/// The nodes of a batch, computed when they are asked for.
+/// The nodes of a batch, computed lazily.
 pub(super) struct Computed<'a> {
     decimals: &'a Decimals,
     rows: &'a Rows,

@@ -12,7 +12,7 @@ use datafusion::error::Result as DataFusionResult;
 
 use super::rows::Keys;
 
-/// Whether values of a type are told apart by their bits.
+/// Whether values of a type are equal exactly if their bits are.
 pub(super) fn is_numbered(ty: &DataType) -> bool {
     matches!(
         ty,

@@ -1,6 +1,6 @@
 //! The rows of a batch: vectors as a columnar scan reads them, or what Arrow has.
 //!
-//! Of vectors, groups are told apart and decimals summed as they are; arrays are made of what DataFusion's own expressions and
+//! On vectors, groups are compared and decimals summed without conversion; arrays are made of what DataFusion's own expressions and
 //! aggregates look at, and of nothing else.
 
 use std::cell::OnceCell;

@@ -1,4 +1,4 @@
-//! Scans planned anew for an order, or for one row of each group.
+//! Scans replanned for an order, or for one row of each group.
 
 use std::any::Any;
 use std::sync::Arc;

@@ -35,7 +35,7 @@ pub(super) struct RowReader {
 }
 
 impl Reader {
-    /// Reads the next rows, about as many as asked for; `None` at the end.
+    /// Reads the next rows, about a batch; `None` at the end.
     fn read(&mut self, max: usize, watch: Option<&mut Watch>) -> Result<Option<RecordBatch>, SqlError> {
         match self {
             Reader::Rows(rows) => rows.read(max, watch),

@@ -10,7 +10,7 @@ use super::{Ask, ScanExec};
 use rukh_error::SqlError;
 
 impl ScanExec {
-    /// Plans the scan anew for further conditions, which rows are not checked for; counts go to this scan.
+    /// Replans the scan for further conditions, which rows are not checked for; counts go to this scan.
     pub(crate) fn narrowed(&self, by: Vec<Predicate>) -> Result<Self, SqlError> {
         self.narrowed_to(by, Ask::all(&self.context, self.output.clone()))
     }
@@ -26,7 +26,7 @@ impl ScanExec {
         })
     }
 
-    /// Whether a condition gives something else each time that it is asked.
+    /// Whether a condition is volatile.
     pub(crate) fn is_volatile(&self) -> bool {
         self.conjuncts
             .iter()

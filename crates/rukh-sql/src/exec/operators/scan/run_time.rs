@@ -1,7 +1,7 @@
 //! What operators above a scan find out while they run, and what it makes of that.
 //!
 //! A hash join knows all keys of one side before it asks for the first row of the other. The scan of
-//! that other side plans anew when it is asked: with the keys, or what lies between the least and the
+//! that other side is replanned when its first batch is requested: with the keys, or what lies between the least and the
 //! greatest of them, as if that stood in the statement. It takes the new path where that costs less. The
 //! rows are not checked for it; the join does that. What comes closer only while rows go up is watched (`watch`).
 
@@ -24,7 +24,7 @@ use rukh_error::SqlError;
 #[derive(Clone, Default)]
 pub(super) struct RunTime {
     filters: Vec<Arc<RuntimeFilter>>,
-    /// Whether nobody relies on the order of the rows.
+    /// Whether no operator relies on the order of the rows.
     order_free: bool,
     /// The scan as it was narrowed, `Some(None)` if it was not; shared by all partitions.
     narrowed: Arc<Mutex<Option<Option<Arc<ScanExec>>>>>,
@@ -51,7 +51,7 @@ impl RunTime {
 }
 
 impl ScanExec {
-    /// Returns the scan, on whose order nobody relies.
+    /// Returns the scan, on whose order no operator relies.
     pub(crate) fn free_of_order(&self) -> ScanExec {
         let mut scan = self.clone();
         scan.run_time.order_free = true;
@@ -137,7 +137,7 @@ impl ScanExec {
         Watch::new(table, columns, reading.output.len(), &moving, narrower)
     }
 
-    /// Plans the scan anew with what has been found out by now, once for all partitions; `None` if that
+    /// Replans the scan with the conditions known by now, once for all partitions; `None` if that
     /// gives no cheaper path.
     pub(super) fn narrowed_at_run_time(&self) -> Result<Option<Arc<ScanExec>>, SqlError> {
         if self.run_time.filters.iter().all(|filter| filter.moves()) {

@@ -37,7 +37,7 @@ impl ScanExec {
                 state.code(&coded);
             }
             let given = state.next_given().map_err(external)?;
-            // Whoever has given up waiting ends the statement here.
+            // A cancelled statement ends here.
             tokio::task::yield_now().await;
             Ok(given.map(|given| (given, (Begun::Yes(state), coded))))
         });

@@ -38,7 +38,7 @@ pub(super) struct Watch {
     filters: Vec<Watched>,
     /// What a row has to pass.
     test: Test,
-    /// Where the key has a column that the bound speaks of.
+    /// Set where the key has a column of the bound.
     narrower: Option<Narrower>,
 }
 

@@ -1,7 +1,7 @@
 //! Relations that get another name or go to another schema.
 //!
 //! Tables, views and sequences carry the names of their schemas, and so do the queries of views and defaults that
-//! take numbers from sequences, which are stored as text: what is named there is named anew, in the same change.
+//! take numbers from sequences, which are stored as text: these names are rewritten in the same change.
 //! A relation with another name keeps the old one as its alias there.
 
 use std::collections::BTreeMap;
@@ -15,15 +15,15 @@ use rukh_syntax::sqlparser::ast::{
 };
 use rukh_syntax::{Name, ObjectName, Ownable, Statement, WalkMut, folded};
 
-use super::names::{check_free, skipped, unknown};
 use crate::bind::spelling::parsing::parse;
 use crate::exec::session_settings::notice::Notice;
 use crate::pg::sequences::{default_of, sequence_named_in_default};
+use crate::sql::ddl::names::{check_free, skipped, unknown};
 use crate::sql::session::Session;
 use rukh_error::SqlError;
 
 /// Runs ALTER TABLE, VIEW or SEQUENCE … RENAME TO; as a table any of them may be named.
-pub(super) fn rename(
+pub(in crate::sql::ddl) fn rename(
     session: &mut Session,
     kind: Ownable,
     name: &ObjectName,
@@ -65,7 +65,7 @@ pub(super) fn rename(
 }
 
 /// Runs ALTER TABLE, VIEW or SEQUENCE … SET SCHEMA.
-pub(super) fn set_schema(
+pub(in crate::sql::ddl) fn set_schema(
     session: &mut Session,
     kind: Ownable,
     name: &ObjectName,
@@ -134,7 +134,7 @@ pub(super) fn set_schema(
 }
 
 /// The names that relations get, schemas first, by those that they have.
-pub(super) struct Moves(pub(super) BTreeMap<(String, String), (String, String)>);
+pub(in crate::sql::ddl) struct Moves(pub(in crate::sql::ddl) BTreeMap<(String, String), (String, String)>);
 
 impl Moves {
     fn of(&self, schema: &str, name: &str) -> Option<&(String, String)> {
@@ -143,7 +143,7 @@ impl Moves {
 }
 
 /// Returns the definitions that change when relations get other names.
-pub(super) fn moved(catalog: &Catalog, moves: &Moves) -> Result<DefinitionChanges, SqlError> {
+pub(in crate::sql::ddl) fn moved(catalog: &Catalog, moves: &Moves) -> Result<DefinitionChanges, SqlError> {
     let mut changes = DefinitionChanges::default();
     for table in catalog.tables() {
         let mut next = Table::clone(table);

@@ -6,17 +6,17 @@
 //! | row     | number of fields (2), for each its length (4, -1 for NULL) and its bytes            |
 //! | end     | -1 (2)                                                                              |
 //!
-//! Fields are told by their place. Their bytes are those of `binary`.
+//! Fields are matched by position. Their bytes are those of `binary`.
 
 use std::io::{self, BufReader, Read};
 
 use rukh_keys::Datum;
 
-use super::errors::file_error;
-use super::rows_in::{Assembler, Import, invalid_utf8};
 use crate::SqlError;
 use crate::binary;
+use crate::sql::copy::errors::file_error;
 use crate::sql::copy::lines::SIGNATURE;
+use crate::sql::copy::rows_in::{Assembler, Import, invalid_utf8};
 
 /// Flags of which those are that a reader must know.
 const CRITICAL: u32 = 0xffff_0000;
@@ -26,7 +26,7 @@ const FIELD_BYTES_MAX: u64 = 256 << 20;
 const HEAD_BYTES_MAX: u64 = 1 << 20;
 
 /// Reads all rows.
-pub(super) fn read(import: &mut Import<'_>, input: impl Read) -> Result<(), SqlError> {
+pub(in crate::sql::copy) fn read(import: &mut Import<'_>, input: impl Read) -> Result<(), SqlError> {
     let mut input = BufReader::with_capacity(256 << 10, input);
     let mut assembler = import.columns.assembler(import.columns.allowed.clone())?;
     read_head(import, &mut input)?;

@@ -8,16 +8,16 @@ use std::io::{BufRead, BufReader, Read};
 use rukh_keys::Datum;
 use serde::de::IgnoredAny;
 
-use super::errors::file_error;
-use super::rows_in::{Assembler, Import, shortened};
+use crate::sql::copy::errors::file_error;
+use crate::sql::copy::rows_in::{Assembler, Import, shortened};
 use rukh_error::SqlError;
 
 /// Longest line: a file without line ends must not be read into memory as a whole.
 const LINE_BYTES_MAX: u64 = 256 << 20;
 
 /// Reads all lines; empty ones are passed over.
-pub(super) fn read(import: &mut Import<'_>, file: impl Read) -> Result<(), SqlError> {
-    // A key that is absent takes the default, so every column must have its default at hand.
+pub(in crate::sql::copy) fn read(import: &mut Import<'_>, file: impl Read) -> Result<(), SqlError> {
+    // A key that is absent takes the default, so every column needs its default.
     let mut assembler = import.columns.assembler(Vec::new())?;
     let mut input = BufReader::with_capacity(256 << 10, file);
     let mut line = Vec::new();

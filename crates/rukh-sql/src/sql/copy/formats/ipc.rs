@@ -11,9 +11,9 @@ use datafusion::arrow::buffer::Buffer;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::ipc::reader::StreamDecoder;
 
-use super::batches::{add_batch, chosen};
-use super::errors::unbroken;
-use super::rows_in::Import;
+use crate::sql::copy::batches::{add_batch, chosen};
+use crate::sql::copy::errors::unbroken;
+use crate::sql::copy::rows_in::Import;
 use rukh_error::SqlError;
 
 /// What a file starts with, padded with zeros, and ends with.
@@ -30,7 +30,7 @@ const MESSAGE_BYTES_MAX: u64 = 1 << 30;
 const ROWS_PER_BYTE: u64 = 8;
 
 /// Reads all batches.
-pub(super) fn read(import: &mut Import<'_>, file: impl Read) -> Result<(), SqlError> {
+pub(in crate::sql::copy) fn read(import: &mut Import<'_>, file: impl Read) -> Result<(), SqlError> {
     let path = import.path.display().to_string();
     let failed = |reason: String| {
         let message = format!("could not read Arrow file \"{path}\": {reason}");
@@ -51,7 +51,7 @@ pub(super) fn read(import: &mut Import<'_>, file: impl Read) -> Result<(), SqlEr
 }
 
 /// The batches of a stream or file, one after another. Errors are reasons, as text.
-pub(super) struct Batches<R> {
+pub(in crate::sql::copy) struct Batches<R> {
     input: R,
     decoder: StreamDecoder,
     /// What was read and not yet decoded.
@@ -66,7 +66,7 @@ pub(super) struct Batches<R> {
 }
 
 impl<R: Read> Batches<R> {
-    pub(super) fn new(input: R) -> Self {
+    pub(in crate::sql::copy) fn new(input: R) -> Self {
         Batches {
             input,
             decoder: StreamDecoder::new(),
@@ -79,7 +79,7 @@ impl<R: Read> Batches<R> {
     }
 
     /// Reads on until the schema is known; none where the input ends before.
-    pub(super) fn schema(&mut self) -> Result<Option<SchemaRef>, String> {
+    pub(in crate::sql::copy) fn schema(&mut self) -> Result<Option<SchemaRef>, String> {
         while self.decoder.schema().is_none() {
             match self.decode()? {
                 Step::Batch(batch) => self.first = Some(batch),
@@ -91,7 +91,7 @@ impl<R: Read> Batches<R> {
     }
 
     /// Returns the next batch; none at the end.
-    pub(super) fn next(&mut self) -> Result<Option<RecordBatch>, String> {
+    pub(in crate::sql::copy) fn next(&mut self) -> Result<Option<RecordBatch>, String> {
         if let Some(first) = self.first.take() {
             return Ok(Some(first));
         }

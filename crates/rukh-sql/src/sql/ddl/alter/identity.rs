@@ -6,15 +6,15 @@ use rukh_catalog::{Catalog, Column, Identity, Sequence, SequenceId, Table};
 use rukh_engine::DefinitionChanges;
 use rukh_syntax::{AlterSequenceStatement, IdentityDefinition, IdentityKind, Name, ObjectName};
 
-use super::alter_sequence::alter_sequence;
-use super::create_table::own_sequence;
-use super::names::skipped_column;
+use super::sequence::alter_sequence;
 use crate::pg::sequences::default_of;
+use crate::sql::ddl::create_table::own_sequence;
+use crate::sql::ddl::names::skipped_column;
 use crate::sql::session::Session;
 use rukh_error::SqlError;
 
 /// Runs ADD GENERATED … AS IDENTITY.
-pub(super) fn add_identity(
+pub(in crate::sql::ddl) fn add_identity(
     session: &mut Session,
     table: &Table,
     name: &Name,
@@ -53,7 +53,7 @@ pub(super) fn add_identity(
 }
 
 /// Runs DROP IDENTITY.
-pub(super) fn drop_identity(
+pub(in crate::sql::ddl) fn drop_identity(
     session: &mut Session,
     table: &Table,
     name: &Name,
@@ -87,7 +87,7 @@ pub(super) fn drop_identity(
 }
 
 /// Runs RESTART, and SET with options of a sequence, and with SET GENERATED beside them.
-pub(super) fn alter_numbers(
+pub(in crate::sql::ddl) fn alter_numbers(
     session: &mut Session,
     table: &Table,
     name: &Name,
@@ -123,7 +123,7 @@ pub(super) fn alter_numbers(
 }
 
 /// Returns how a column is declared that takes its values from a sequence.
-pub(super) fn identity_of(kind: IdentityKind) -> Identity {
+pub(in crate::sql::ddl) fn identity_of(kind: IdentityKind) -> Identity {
     match kind {
         IdentityKind::Always => Identity::Always,
         IdentityKind::ByDefault | IdentityKind::Serial => Identity::ByDefault,
@@ -131,7 +131,7 @@ pub(super) fn identity_of(kind: IdentityKind) -> Identity {
 }
 
 /// Makes the error for a column that an action is not for.
-pub(super) fn not_so(table: &Table, name: &Name, what: &str) -> SqlError {
+pub(in crate::sql::ddl) fn not_so(table: &Table, name: &Name, what: &str) -> SqlError {
     let message = format!("column \"{}\" of relation \"{}\" {what}", name.text, table.name);
     SqlError::statement("55000", message).at(name.position)
 }

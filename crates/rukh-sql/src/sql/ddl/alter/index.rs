@@ -3,14 +3,14 @@
 use rukh_catalog::{CatalogError, Index, IndexId, IndexState, PUBLIC, Table, TableId};
 use rukh_syntax::{IndexAction, ObjectName};
 
-use super::alter::repack_error;
-use super::create_index::index_error;
-use super::names::{check_free, skipped};
+use super::table::repack_error;
+use crate::sql::ddl::create_index::index_error;
+use crate::sql::ddl::names::{check_free, skipped};
 use crate::sql::session::Session;
 use rukh_error::SqlError;
 
 /// Runs ALTER INDEX.
-pub(super) fn alter_index(
+pub(in crate::sql::ddl) fn alter_index(
     session: &mut Session,
     name: &ObjectName,
     if_exists: bool,
@@ -83,12 +83,12 @@ fn alter_found(
 }
 
 /// Runs REINDEX INDEX.
-pub(super) fn reindex_index(session: &mut Session, name: &ObjectName) -> Result<(), SqlError> {
+pub(in crate::sql::ddl) fn reindex_index(session: &mut Session, name: &ObjectName) -> Result<(), SqlError> {
     alter_index(session, name, false, &IndexAction::Rebuild)
 }
 
 /// Runs REINDEX TABLE: rebuilds all indexes of a table but those that are disabled.
-pub(super) fn reindex_table(session: &mut Session, name: &ObjectName) -> Result<(), SqlError> {
+pub(in crate::sql::ddl) fn reindex_table(session: &mut Session, name: &ObjectName) -> Result<(), SqlError> {
     let table = session.table(name)?;
     for (id, index) in enabled(&table) {
         rebuild(session, id, &index).map_err(|error| error.at(name.position))?;

@@ -12,7 +12,7 @@ use rukh_error::SqlError;
 
 /// How the lines of a file end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LineEnd {
+pub(in crate::sql::copy) enum LineEnd {
     /// `\n`
     Newline,
     /// `\r\n`
@@ -22,13 +22,17 @@ pub(super) enum LineEnd {
 }
 
 /// The line that ends the data.
-pub(super) const END: &[u8] = b"\\.";
+pub(in crate::sql::copy) const END: &[u8] = b"\\.";
 
 impl<R: Read> Records<R> {
     /// Reads the next line into `record`; false at the end of the data.
     ///
     /// Fails with 22P04 on a line end that differs from those before.
-    pub(super) fn read_text(&mut self, record: &mut Record, null: &[u8]) -> Result<bool, ReadError> {
+    pub(in crate::sql::copy) fn read_text(
+        &mut self,
+        record: &mut Record,
+        null: &[u8],
+    ) -> Result<bool, ReadError> {
         record.clear(self.line);
         let mut line = std::mem::take(&mut self.raw);
         line.clear();
@@ -153,7 +157,7 @@ fn number(text: &[u8], base: u32, digits_max: usize) -> (u8, usize) {
 }
 
 /// Appends a value as a field of text.
-pub(super) fn escape_into(line: &mut Vec<u8>, text: &str, delimiter: u8) {
+pub(in crate::sql::copy) fn escape_into(line: &mut Vec<u8>, text: &str, delimiter: u8) {
     for byte in text.bytes() {
         let letter = match byte {
             0x08 => b'b',

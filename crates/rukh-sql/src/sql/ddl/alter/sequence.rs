@@ -1,17 +1,17 @@
-//! ALTER SEQUENCE: how a sequence counts, where it begins anew, and which column it goes with.
+//! ALTER SEQUENCE: increment and bounds, RESTART, OWNED BY.
 
 use rukh_catalog::{Catalog, CatalogError, ColumnId, PUBLIC, Sequence, Table, TableId};
 use rukh_engine::{AlteredSequence, SequenceState};
 use rukh_syntax::{AlterSequenceStatement, OwnedBy, Restart};
 
-use super::names::skipped;
-use super::sequence::bounds_of;
 use crate::pg::sequence_values::{given_last, is_fresh};
+use crate::sql::ddl::names::skipped;
+use crate::sql::ddl::sequence::bounds_of;
 use crate::sql::session::Session;
 use rukh_error::SqlError;
 
 /// Runs ALTER SEQUENCE with options; `table` returns a table that changes at the same time.
-pub(super) fn alter_sequence(
+pub(in crate::sql::ddl) fn alter_sequence(
     session: &mut Session,
     statement: &AlterSequenceStatement,
     table: impl FnOnce(&Catalog) -> Result<Option<Table>, SqlError>,
@@ -121,7 +121,7 @@ fn changed(
 }
 
 /// Returns the column that OWNED BY names.
-pub(super) fn owner(
+pub(in crate::sql::ddl) fn owner(
     catalog: &Catalog,
     sequence: &Sequence,
     owned: &OwnedBy,

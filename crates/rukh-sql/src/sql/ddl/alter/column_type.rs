@@ -10,35 +10,35 @@
 //! | VARCHAR(n)            | VARCHAR, VARCHAR(more)                                      |
 //! | VARBINARY(n)          | VARBINARY, VARBINARY(more)                                  |
 //!
-//! For these, rows are not written anew: they name the layout that they were written with, and layouts name types. Keys and
+//! For these, rows are not rewritten: they name the layout that they were written with, and layouts name types. Keys and
 //! index entries name none, so that a column in one of them may only get a type of the same encoding, which is
 //! a longer VARCHAR or VARBINARY, and a finer TIMESTAMP. Blocks of columnar tables name none either, and have other numbers for REAL than
 //! for DOUBLE.
 //!
-//! For other types, and with USING, all rows are written anew, in one batch with the definition. A column of a key, an index or a
+//! For other types, and with USING, all rows are rewritten, in one batch with the definition. A column of a key, an index or a
 //! CHECK constraint keeps its type.
 
 use rukh_catalog::{Catalog, Column, ColumnId, ColumnValues, FamilyId, Table};
 use rukh_keys::DataType;
 use rukh_syntax::{Expression, quoted};
 
-use super::stored::generated_column;
 use crate::bind::names::views::views_on;
 use crate::bind::types::expressions::evaluate_default;
 use crate::pg::sequences::sequence_of_default;
+use crate::sql::ddl::stored::generated_column;
 use rukh_error::SqlError;
 use rukh_syntax::HIDDEN;
 
 /// A table with another type of a column.
-pub(super) struct Retyped {
+pub(in crate::sql::ddl) struct Retyped {
     /// The table as it shall be.
-    pub(super) table: Table,
+    pub(in crate::sql::ddl) table: Table,
     /// The table with the column before and after, if its values are other ones: those after are generated.
-    pub(super) through: Option<Table>,
+    pub(in crate::sql::ddl) through: Option<Table>,
 }
 
 /// Returns a table with another type of a column, whose values may be computed by `using`; `own` is the column by itself.
-pub(super) fn retyped(
+pub(in crate::sql::ddl) fn retyped(
     catalog: &Catalog,
     table: &Table,
     id: ColumnId,
@@ -73,7 +73,7 @@ pub(super) fn retyped(
     })
 }
 
-/// Has the values of a column computed anew: a column of the new type is generated from it, and takes its place.
+/// Recomputes the values of a column: a column of the new type is generated from it, and replaces it.
 fn converted(
     table: &Table,
     column: &Column,

@@ -23,22 +23,22 @@ const RECORD_BYTES_MAX: usize = 256 << 20;
 
 /// One line of a CSV file; lines within quotes count as one.
 #[derive(Debug, Default)]
-pub(super) struct Record {
-    pub(super) text: Vec<u8>,
+pub(in crate::sql::copy) struct Record {
+    pub(in crate::sql::copy) text: Vec<u8>,
     /// End of each field in `text`, and whether it was quoted.
     ends: Vec<(usize, bool)>,
     /// Number of its first line, from 1.
-    pub(super) line: u64,
+    pub(in crate::sql::copy) line: u64,
 }
 
 impl Record {
     /// Returns the number of fields.
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::sql::copy) fn len(&self) -> usize {
         self.ends.len()
     }
 
     /// Returns a field and whether it was quoted.
-    pub(super) fn field(&self, position: usize) -> (&[u8], bool) {
+    pub(in crate::sql::copy) fn field(&self, position: usize) -> (&[u8], bool) {
         let start = if position == 0 {
             0
         } else {
@@ -48,17 +48,17 @@ impl Record {
         (&self.text[start..end], quoted)
     }
 
-    pub(super) fn clear(&mut self, line: u64) {
+    pub(in crate::sql::copy) fn clear(&mut self, line: u64) {
         self.text.clear();
         self.ends.clear();
         self.line = line;
     }
 
-    pub(super) fn end_field(&mut self, quoted: &mut bool) {
+    pub(in crate::sql::copy) fn end_field(&mut self, quoted: &mut bool) {
         self.ends.push((self.text.len(), std::mem::take(quoted)));
     }
 
-    pub(super) fn push_field(&mut self, text: &[u8], quoted: bool) {
+    pub(in crate::sql::copy) fn push_field(&mut self, text: &[u8], quoted: bool) {
         self.text.extend_from_slice(text);
         self.ends.push((self.text.len(), quoted));
     }
@@ -70,30 +70,30 @@ impl Record {
 }
 
 /// The records of a file, one after another.
-pub(super) struct Records<R> {
+pub(in crate::sql::copy) struct Records<R> {
     input: R,
     buffer: Vec<u8>,
     /// What of `buffer` is still to be read.
-    pub(super) start: usize,
+    pub(in crate::sql::copy) start: usize,
     end: usize,
-    pub(super) line: u64,
+    pub(in crate::sql::copy) line: u64,
     bytes: u64,
     /// The line of text that is read, as it is written.
-    pub(super) raw: Vec<u8>,
+    pub(in crate::sql::copy) raw: Vec<u8>,
     /// How lines of text end, once that is known.
-    pub(super) line_end: Option<LineEnd>,
+    pub(in crate::sql::copy) line_end: Option<LineEnd>,
     /// The NULL word of text; `None` for CSV.
     text_null: Option<Vec<u8>>,
     /// Whether a line `\.` ends CSV.
     has_end: bool,
-    pub(super) delimiter: u8,
+    pub(in crate::sql::copy) delimiter: u8,
     quote: u8,
     escape: u8,
 }
 
 impl<R: Read> Records<R> {
     /// Starts at the first line of a file; a byte order mark is passed over.
-    pub(super) fn new(input: R, options: &CopyOptions) -> std::io::Result<Self> {
+    pub(in crate::sql::copy) fn new(input: R, options: &CopyOptions) -> std::io::Result<Self> {
         let CopyOptions {
             delimiter,
             quote,
@@ -124,20 +124,20 @@ impl<R: Read> Records<R> {
     }
 
     /// Takes a line `\.` for the end, as clients send it.
-    pub(super) fn ended_by_mark(mut self) -> Self {
+    pub(in crate::sql::copy) fn ended_by_mark(mut self) -> Self {
         self.has_end = true;
         self
     }
 
     /// Returns how many bytes of the file have been read.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(in crate::sql::copy) fn bytes(&self) -> u64 {
         self.bytes - (self.end - self.start) as u64
     }
 
     /// Reads the next record into `record`; false at the end of the file.
     ///
     /// Fails with 22P04 on a quoted field that does not end.
-    pub(super) fn read(&mut self, record: &mut Record) -> Result<bool, ReadError> {
+    pub(in crate::sql::copy) fn read(&mut self, record: &mut Record) -> Result<bool, ReadError> {
         let Some(null) = self.text_null.take() else {
             return Ok(self.read_csv(record)? && !(self.has_end && record.is_end()));
         };
@@ -209,7 +209,7 @@ impl<R: Read> Records<R> {
     }
 
     /// Copies bytes of the record in line `number` up to one that stops it.
-    pub(super) fn copy_until(
+    pub(in crate::sql::copy) fn copy_until(
         &mut self,
         text: &mut Vec<u8>,
         number: u64,
@@ -231,13 +231,13 @@ impl<R: Read> Records<R> {
         Ok(())
     }
 
-    pub(super) fn next(&mut self) -> std::io::Result<Option<u8>> {
+    pub(in crate::sql::copy) fn next(&mut self) -> std::io::Result<Option<u8>> {
         let byte = self.peek()?;
         self.start += usize::from(byte.is_some());
         Ok(byte)
     }
 
-    pub(super) fn peek(&mut self) -> std::io::Result<Option<u8>> {
+    pub(in crate::sql::copy) fn peek(&mut self) -> std::io::Result<Option<u8>> {
         if self.start == self.end {
             self.fill()?;
         }
@@ -260,7 +260,7 @@ impl<R: Read> Records<R> {
 
 /// Why a record could not be read.
 #[derive(Debug)]
-pub(super) enum ReadError {
+pub(in crate::sql::copy) enum ReadError {
     /// The file failed.
     Io(std::io::Error),
     /// The record that starts in this line is not CSV.

@@ -1,20 +1,20 @@
-//! COPY FROM Parquet: columns are told by their names, values are assigned as by INSERT.
+//! COPY FROM Parquet: columns are matched by name, values are assigned as by INSERT.
 
 use std::fs::File;
 
 use datafusion::parquet::arrow::ProjectionMask;
 use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use super::batches::{add_batch, chosen};
-use super::errors::unbroken;
-use super::rows_in::Import;
+use crate::sql::copy::batches::{add_batch, chosen};
+use crate::sql::copy::errors::unbroken;
+use crate::sql::copy::rows_in::Import;
 use rukh_error::SqlError;
 
 /// Rows of one batch.
 const BATCH_ROWS: usize = 4096;
 
 /// Reads all row groups.
-pub(super) fn read(import: &mut Import<'_>, file: File) -> Result<(), SqlError> {
+pub(in crate::sql::copy) fn read(import: &mut Import<'_>, file: File) -> Result<(), SqlError> {
     let path = import.path.display().to_string();
     let failed = |reason: String| {
         let message = format!("could not read Parquet file \"{path}\": {reason}");

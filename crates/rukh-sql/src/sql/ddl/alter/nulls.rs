@@ -5,14 +5,14 @@
 
 use rukh_catalog::{ColumnId, Index, IndexState, KeyElement, Table};
 
-use super::alter::Change;
-use super::create_index::index_error;
+use super::table::Change;
+use crate::sql::ddl::create_index::index_error;
 use crate::sql::session::Session;
 use rukh_error::SqlError;
 use rukh_syntax::Name;
 
 /// Rebuilds the indexes whose keys have a column that could never be NULL: keys of one that can have a byte more.
-pub(super) fn make_place_for_nulls(
+pub(in crate::sql::ddl) fn make_place_for_nulls(
     session: &mut Session,
     table: &Table,
     name: &Name,
@@ -45,7 +45,7 @@ pub(super) fn make_place_for_nulls(
 }
 
 impl Change<'_> {
-    pub(super) fn set_nullable(&mut self, name: &Name, nullable: bool) -> Result<(), SqlError> {
+    pub(in crate::sql::ddl) fn set_nullable(&mut self, name: &Name, nullable: bool) -> Result<(), SqlError> {
         let at = self.position(name)?;
         let id = self.next.columns[at].id;
         let mut keys = self

@@ -1,8 +1,8 @@
 //! ALTER TABLE: from one definition to the next, without rewriting rows where their values stay.
 //!
 //! All actions of a statement make one new definition, which is stored at once. What it asks of rows that are
-//! there, NOT NULL and CHECK, is checked by one scan before, while nobody writes; indexes of UNIQUE are filled meanwhile.
-//! Columns that are added with a value for each row, generated or the next number, have the engine write all rows anew
+//! there, NOT NULL and CHECK, is checked by one scan before, under the writer lock; indexes of UNIQUE are filled meanwhile.
+//! Columns that are added with a value for each row, generated or the next number, have the engine rewrite all rows
 //! together with the definition, which checks them, too.
 
 use std::ops::ControlFlow;
@@ -20,29 +20,32 @@ use rukh_syntax::{
     IdentityKind, Name, ObjectName, Ownable, UniqueDefinition, WalkMut, folded,
 };
 
-use super::alter_identity::{add_identity, alter_numbers, drop_identity, identity_of, not_so};
-use super::alter_type::retyped;
-use super::columns::column_id;
-use super::create_index::index_error;
-use super::create_table::{aside, checked_default, create_uniques, own_sequence, unique_draft};
-use super::lifetime::{set_family, set_lifetime};
+use super::column_type::retyped;
+use super::identity::{add_identity, alter_numbers, drop_identity, identity_of, not_so};
 use super::moves::rename;
 use super::nulls::make_place_for_nulls;
-use super::remove::check_no_views;
-use super::stored::{check_constraint, generated_column};
-use super::versions::set_versions;
 use crate::bind::names::views::views_on;
 use crate::bind::spelling::sequence_calls::calls_sequence;
 use crate::bind::types::expressions::{Functions, is_volatile, stored_expression, stored_sql};
 use crate::exec::rows::rows_of_batch;
 use crate::exec::session_settings::notice::Notice;
 use crate::pg::sequences::default_of;
+use crate::sql::ddl::columns::column_id;
+use crate::sql::ddl::create_index::index_error;
+use crate::sql::ddl::create_table::{aside, checked_default, create_uniques, own_sequence, unique_draft};
+use crate::sql::ddl::lifetime::{set_family, set_lifetime};
 use crate::sql::ddl::names::{check_free, skipped};
+use crate::sql::ddl::remove::check_no_views;
+use crate::sql::ddl::stored::{check_constraint, generated_column};
+use crate::sql::ddl::versions::set_versions;
 use crate::sql::session::Session;
 use rukh_error::SqlError;
 
 /// Runs ALTER TABLE.
-pub(super) fn alter_table(session: &mut Session, statement: &AlterTableStatement) -> Result<(), SqlError> {
+pub(in crate::sql::ddl) fn alter_table(
+    session: &mut Session,
+    statement: &AlterTableStatement,
+) -> Result<(), SqlError> {
     if let [AlterAction::RenameTo(new)] = statement.actions.as_slice() {
         return rename(session, Ownable::Table, &statement.name, statement.if_exists, new);
     }
@@ -139,7 +142,7 @@ impl From<EngineError> for Failed {
     }
 }
 
-/// Rows that are there and break a new rule are told as PostgreSQL tells them of ALTER TABLE.
+/// Returns PostgreSQL's error of ALTER TABLE for stored rows that break a new rule.
 fn engine_error(error: EngineError) -> SqlError {
     match error {
         EngineError::NotNullViolation { column, table, .. } => contains_nulls(&table, &column),
@@ -162,11 +165,11 @@ fn violated_by_some(table: &str, constraint: &str) -> SqlError {
 }
 
 /// A definition on its way.
-pub(super) struct Change<'a> {
+pub(in crate::sql::ddl) struct Change<'a> {
     catalog: &'a Catalog,
-    pub(super) next: Table,
+    pub(in crate::sql::ddl) next: Table,
     /// Columns that no row may have NULL in.
-    pub(super) not_null: Vec<ColumnId>,
+    pub(in crate::sql::ddl) not_null: Vec<ColumnId>,
     /// Constraints that are to hold for all rows.
     checks: Vec<String>,
     notices: Vec<Notice>,
@@ -199,7 +202,7 @@ fn repack(session: &mut Session, table: &Table) -> Result<(), SqlError> {
 }
 
 /// Returns the error of a repack, of what was dropped while it ran by its name.
-pub(super) fn repack_error(error: EngineError, gone: CatalogError) -> SqlError {
+pub(in crate::sql::ddl) fn repack_error(error: EngineError, gone: CatalogError) -> SqlError {
     match error {
         EngineError::Catalog(CatalogError::UnknownIndex { .. } | CatalogError::UnknownTable { .. })
         | EngineError::Kv(KvError::UnknownTable { .. }) => gone.into(),
@@ -359,7 +362,7 @@ impl Change<'_> {
         )
     }
 
-    pub(super) fn position(&self, name: &Name) -> Result<usize, SqlError> {
+    pub(in crate::sql::ddl) fn position(&self, name: &Name) -> Result<usize, SqlError> {
         let at = self
             .next
             .columns
@@ -691,7 +694,7 @@ impl Change<'_> {
 
     /// Checks that the rows that are there are rows of the new definition.
     fn verify(&self, session: &mut Session, before: &Table) -> Result<(), SqlError> {
-        // Rows that are written anew are checked then.
+        // Rows that are rewritten are checked then.
         let has_values = |column: &Column| {
             column.values.generated.is_some() || self.sequences.iter().any(|(id, _)| *id == column.id)
         };

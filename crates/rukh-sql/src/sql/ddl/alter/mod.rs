@@ -1,0 +1,11 @@
+//! ALTER: of tables and their columns, indexes and sequences; RENAME and SET SCHEMA of all.
+//!
+//! Deliberately not here: what CREATE and ALTER share (`columns`, `stored`, `lifetime`, `versions`).
+
+pub(super) mod column_type;
+pub(super) mod identity;
+pub(super) mod index;
+pub(super) mod moves;
+pub(super) mod nulls;
+pub(super) mod sequence;
+pub(super) mod table;
