@@ -16,6 +16,9 @@ TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 BUILT := $(wildcard $(TARGET)/release/rukh)
 QUIET := $(if $(and $(BUILT),$(findstring s,$(firstword -$(MAKEFLAGS)))),--quiet)
 
+# What a first build says, once.
+FIRST := $(if $(BUILT),,echo 'The first build compiles RocksDB (C++) and DataFusion, optimised: about 25 minutes on two cores. Later builds compile what changed.' >&2 &&)
+
 DEPS  := sh xtask/deps.sh
 XTASK := cargo run --quiet --package xtask --
 RUKH  := cargo run $(QUIET) $(RELEASE) --bin rukh --
@@ -28,7 +31,7 @@ help:          ## print this list
 	@sed -n 's/^\([a-z-]*\): *## \(.*\)/  make \1	\2/p' Makefile | expand -t 22
 
 run:           ## open the REPL on DIR; SQL on stdin is run as a script
-	@$(DEPS) build && exec $(RUKH) $(DIR) $(ARGS)
+	@$(DEPS) build && $(FIRST) exec $(RUKH) $(DIR) $(ARGS)
 
 test:          ## run every test of the workspace
 	@$(DEPS) test && exec cargo test $(RELEASE) --workspace $(ARGS)

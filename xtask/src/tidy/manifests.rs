@@ -76,6 +76,9 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// Crates above a crate that its examples use.
+const OF_EXAMPLES: &[(&str, &str)] = &[("rukh", "rukh-server")];
+
 /// Crates that several crates of the workspace may name, and no others.
 const SHARED: &[(&str, &[&str])] = &[
     ("prost", &["rukh-flight", "rukh-hbase"]),
@@ -158,7 +161,12 @@ fn fault(folder: &str, dependency: &Dependency) -> Option<String> {
             .then(|| format!("{name} may be named by {} only", owners.join(" and ")));
     }
     let is_ours = name == "rukh" || name.starts_with("rukh-");
-    if !is_ours || (dependency.is_dev && name == "rukh-testkit") {
+    let is_of_example = || {
+        OF_EXAMPLES
+            .iter()
+            .any(|(of, used)| *of == folder && *used == name)
+    };
+    if !is_ours || (dependency.is_dev && (name == "rukh-testkit" || is_of_example())) {
         return None;
     }
     let edges = EDGES
