@@ -8,11 +8,12 @@
 //! | `types`    | types of literals, operands, calls, casts, and of columns that several values become; stored expressions |
 //! | `plans`    | corrections of logical plans: correlated subqueries, order, volatile functions, set operations  |
 //!
-//! Every correction of DataFusion's meaning has its home here.
+//! Every correction of DataFusion's meaning has its home here; `passes` has them in their order.
 //!
 //! Deliberately not here: access paths, operators and whatever else reads rows; sessions.
 
 pub(crate) mod names;
+pub(crate) mod passes;
 pub(crate) mod plans;
 pub(crate) mod spelling;
 pub(crate) mod system;

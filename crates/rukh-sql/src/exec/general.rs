@@ -1,9 +1,8 @@
-//! The general way to run a query: a DataFusion plan whose leaves are our access paths.
+//! The general way to run a query: a DataFusion plan whose leaves are our access paths. `bind::passes` makes the logical plan.
 
 use std::sync::Arc;
 
 use datafusion::catalog::{CatalogProvider, CatalogProviderList, MemoryCatalogProviderList};
-use datafusion::common::ParamValues;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
@@ -11,45 +10,12 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
-use datafusion::scalar::ScalarValue;
-use datafusion::sql::parser::Statement as PlannedStatement;
-use rukh_catalog::Catalog;
-use rukh_syntax::sqlparser::ast;
 
-use crate::bind::names::joined;
-use crate::bind::names::named_windows;
-use crate::bind::names::outer_names;
-use crate::bind::names::past;
-use crate::bind::names::sample;
-use crate::bind::names::short_aliases;
-use crate::bind::names::stars;
-use crate::bind::names::views;
-use crate::bind::plans::computed_limits;
-use crate::bind::plans::computed_values;
-use crate::bind::plans::correlated::{joined_by_domain, volatile_left, volatile_refused};
-use crate::bind::plans::inner_order;
-use crate::bind::plans::late_volatile;
-use crate::bind::plans::on_subqueries;
-use crate::bind::plans::once;
-use crate::bind::plans::outer_aggregates;
 use crate::bind::plans::push_down::logical_rules;
-use crate::bind::plans::set_operations;
-use crate::bind::plans::subqueries::single_values;
-use crate::bind::spelling::array_parameters::with_arrays;
-use crate::bind::spelling::cast_names::tell_apart;
-use crate::bind::spelling::condition_literals;
-use crate::bind::spelling::integer_literals;
-use crate::bind::spelling::rewrite::rewrite;
-use crate::bind::spelling::typed_parameters::{types_of, with_types};
-use crate::bind::spelling::values_types;
-use crate::bind::types::bound_aggregates;
 use crate::bind::types::cast_types::CastTypes;
-use crate::bind::types::coercions::nothing_left;
 use crate::bind::types::config::{CATALOG, session_config};
 use crate::bind::types::expressions;
-use crate::bind::types::in_lists::{join_again, keep_apart};
 use crate::bind::types::integer_series;
-use crate::bind::types::literals::type_literals;
 use crate::exec::operators::{
     Abandoned, BlockTotals, FewGroups, LateColumns, LookupJoins, MergeJoins, OnePerGroup, OrderCheck,
     OrderUse, RepeatedSides, RuntimeFilters, TopN, ends_with,
@@ -114,69 +80,6 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
         }
     }
     rules
-}
-
-/// Plans a query up to DataFusion's optimised logical plan, parameters filled in.
-pub(crate) async fn logical_plan(
-    state: &SessionState,
-    catalog: &Catalog,
-    query: &ast::Query,
-    params: &[ScalarValue],
-) -> Result<LogicalPlan, SqlError> {
-    let query = with_types(with_arrays(query, params)?, &types_of(params));
-    let plan = unoptimised_plan(state, catalog, &query).await?;
-    let plan = match params.is_empty() {
-        true => plan,
-        false => plan.with_param_values(ParamValues::from(params.to_vec()))?,
-    };
-    let plan = type_literals(plan)?;
-    nothing_left(&plan)?;
-    let plan = once::shared(plan, &once::names(&query))?;
-    let plan = keep_apart(plan)?;
-    let plan = state.optimize(&plan).map_err(|error| of_form(error.into()))?;
-    Ok(join_again(plan)?)
-}
-
-/// Returns the error of a plan that cannot be optimised. Its names were found before: one that is missing now was lost when a subquery
-/// became a join.
-fn of_form(error: SqlError) -> SqlError {
-    match error.sqlstate {
-        "42P01" | "42702" | "42703" => {
-            SqlError::unsupported("a subquery that reads the query around it is not supported in this form")
-        }
-        _ => error,
-    }
-}
-
-/// Resolves the names of a query; parameters stay open.
-pub(crate) async fn unoptimised_plan(
-    state: &SessionState,
-    catalog: &Catalog,
-    query: &ast::Query,
-) -> Result<LogicalPlan, SqlError> {
-    let mut query = query.clone();
-    views::expand(&mut query, catalog)?;
-    values_types::alike(&mut query);
-    condition_literals::read(&mut query);
-    named_windows::spell_out(&mut query)?;
-    sample::expand(&mut query, catalog)?;
-    past::expand(&mut query, catalog)?;
-    outer_aggregates::spell_out(&mut query, catalog)?;
-    short_aliases::spell_out(state, &mut query).await?;
-    joined::expand(state, &mut query).await?;
-    outer_names::spell_out(&mut query, catalog);
-    stars::expand(state, &mut query).await?;
-    tell_apart(&mut query);
-    rewrite(&mut query)?;
-    integer_literals::typed(&mut query);
-    bound_aggregates::read_literals(&mut query)?;
-    let statement = PlannedStatement::Statement(Box::new(ast::Statement::Query(Box::new(query))));
-    let plan = state.statement_to_plan(statement).await?;
-    let plan = computed_values::selected(outer_aggregates::resolved(plan)?)?;
-    let plan = computed_limits::numbered(plan)?;
-    let plan = late_volatile::after_sorts(inner_order::lift(set_operations::counted(plan)?)?)?;
-    let plan = on_subqueries::in_filters(volatile_refused(plan)?)?;
-    volatile_left(joined_by_domain(single_values(plan)?)?)
 }
 
 /// Makes the physical plan of an optimised logical one.

@@ -28,12 +28,12 @@ use rukh_keys::DataType;
 use rukh_syntax::sqlparser::ast::{self, Value, Visitor};
 
 use crate::bind::names::output_names::without_twins;
+use crate::bind::passes;
 use crate::bind::spelling::array_parameters::{array_parameters, with_elements};
 use crate::bind::spelling::typed_parameters::with_types;
 use crate::bind::system::type_tree::asks_for_types;
 use crate::bind::types::bound_calls::taken;
 use crate::exec::columns::Columns;
-use crate::exec::general;
 use crate::exec::held::{Described, Description, Prepared, TransactionStatus};
 use crate::sql::dml::{self, WriteShape};
 use crate::sql::explain::json_column;
@@ -89,7 +89,7 @@ impl Prepared {
 }
 
 impl Session {
-    /// Tells what a statement takes and gives, and fails where running it would fail for its names and
+    /// Describes the parameters and columns of a statement, and fails where running it would fail for its names and
     /// types. `given[0]` is the type of `$1`, if the client says it.
     pub fn describe(
         &mut self,
@@ -186,7 +186,7 @@ impl Session {
         })
     }
 
-    /// Tells what a query or a statement that writes gives, and adds its parameters.
+    /// Describes the columns of a query or a statement that writes, and adds its parameters.
     fn describe_part(
         &mut self,
         statement: &Statement,
@@ -228,7 +228,7 @@ impl Session {
         }
     }
 
-    /// Tells what a statement gives whose WITH writes: what a part returns is a table to those behind it.
+    /// Describes the columns of a statement whose WITH writes: what a part returns is a table to those behind it.
     fn describe_parts(
         &mut self,
         writes: &WritesStatement,
@@ -298,7 +298,7 @@ impl Session {
         let context = self.context(snapshot, query)?;
         self.set_current(context.clone());
         let runtime = self.runtime().clone();
-        runtime.block_on(general::unoptimised_plan(
+        runtime.block_on(passes::unoptimised_plan(
             &self.state,
             &context.snapshot.catalog,
             query,
@@ -310,7 +310,7 @@ impl Session {
         let context = self.context(snapshot, query)?;
         self.set_current(context.clone());
         let runtime = self.runtime().clone();
-        runtime.block_on(general::logical_plan(
+        runtime.block_on(passes::logical_plan(
             &self.state,
             &context.snapshot.catalog,
             query,
@@ -329,7 +329,7 @@ fn texts(names: &[&str]) -> Columns {
     Columns::of(Arc::new(Schema::new(names.iter().map(field).collect::<Vec<_>>())))
 }
 
-/// Tells of a star of a table that is not there as RETURNING does.
+/// Reports a star of a table that is not there as RETURNING does.
 fn as_returning(error: SqlError) -> SqlError {
     match error.message.strip_prefix("invalid qualifier ") {
         None => error,

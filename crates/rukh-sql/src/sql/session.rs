@@ -20,6 +20,7 @@ use rukh_syntax::make::select_values;
 use rukh_syntax::sqlparser::ast;
 
 use crate::bind::names::qualify::qualify;
+use crate::bind::passes::{self, PassWatch};
 use crate::bind::spelling::array_parameters::array_parameters;
 use crate::bind::spelling::parsing::parse;
 use crate::bind::spelling::rewrite::{check_supported, uses_clock};
@@ -212,7 +213,7 @@ pub struct Session {
     client: Identity,
     /// When the running statement began, if slow ones are logged.
     began: Option<Instant>,
-    /// What `now()` tells.
+    /// The value of `now()`.
     pub(crate) time: TransactionTime,
     /// The same, if statements are counted.
     counted_from: Option<Instant>,
@@ -226,7 +227,7 @@ pub struct Session {
     /// What the queries of WITH that write have returned so far, to those behind them.
     pub(crate) held: Vec<(String, Arc<dyn TableProvider>)>,
     last: Option<(Arc<StatementContext>, RunPath)>,
-    /// What the last query did, once its snapshot was let go.
+    /// What the last query did, once its snapshot was released.
     last_stats: Option<QueryStats>,
     /// Whether the running statement read a point, of which only those numbers are left.
     is_point: bool,
@@ -276,7 +277,7 @@ impl Session {
             .or_else(|| self.last_stats.clone())
     }
 
-    /// Lets go of the snapshot of the last query, and of a transaction's changes with it; the numbers
+    /// Releases the snapshot of the last query, and a transaction's changes with it; the numbers
     /// of the query stay.
     pub(crate) fn forget_snapshot(&mut self) {
         if let Some((context, path)) = self.last.take() {
@@ -406,7 +407,7 @@ impl Session {
         self.settings.search_path.schemas(&catalog, self.client.user())
     }
 
-    /// Returns what tells of the running statement, should it turn out to be slow; no log has a text that may
+    /// Returns the log entry of the running statement, should it turn out to be slow; no log has a text that may
     /// have a password.
     pub(crate) fn watch(&mut self, sql: &str) -> Option<Watch> {
         let min = self.settings.log_min_duration.filter(|_| !has_password(sql))?;
@@ -505,7 +506,7 @@ impl Session {
         self.state.mark_start_execution();
         self.state.execution_props_mut().query_execution_start_time = moment(self.time.micros());
         let runtime = self.runtime().clone();
-        let logical = runtime.block_on(general::logical_plan(
+        let logical = runtime.block_on(passes::logical_plan(
             &self.state,
             &context.snapshot.catalog,
             query,
@@ -530,22 +531,27 @@ impl Session {
     ) -> Result<Option<Vec<Span>>, SqlError> {
         let runtime = self.runtime().clone();
         let catalog = &context.snapshot.catalog;
-        let logical = runtime.block_on(general::logical_plan(&self.state, catalog, query, params))?;
+        let logical = runtime.block_on(passes::logical_plan(&self.state, catalog, query, params))?;
         let plan = DirectPlan::of(&logical)?;
         Ok(plan.and_then(|plan| plan.proven_spans(context)))
     }
 
     /// Returns the optimised logical plan of a query, which is not run.
     pub(crate) fn plan_of(&mut self, query: &ast::Query) -> Result<LogicalPlan, SqlError> {
+        self.watched_plan_of(query, &mut |_, _| {})
+    }
+
+    /// [`Session::plan_of`], which shows `watch` what each pass makes.
+    pub(crate) fn watched_plan_of(
+        &mut self,
+        query: &ast::Query,
+        watch: &mut PassWatch<'_>,
+    ) -> Result<LogicalPlan, SqlError> {
         let context = self.context(self.engine().snapshot(), query)?;
         self.current.set(context.clone());
         let runtime = self.runtime().clone();
-        runtime.block_on(general::logical_plan(
-            &self.state,
-            &context.snapshot.catalog,
-            query,
-            &[],
-        ))
+        let catalog = &context.snapshot.catalog;
+        runtime.block_on(passes::watched_plan(&self.state, catalog, query, &[], watch))
     }
 
     /// Starts a planned query.
@@ -677,7 +683,7 @@ impl Session {
         self.current.set(context.clone());
         let logical =
             self.runtime()
-                .block_on(general::logical_plan(&self.state, &snapshot.catalog, &query, &[]));
+                .block_on(passes::logical_plan(&self.state, &snapshot.catalog, &query, &[]));
         let plan = DirectPlan::of(&logical.ok()?).ok()??;
         let silent = context.notices.lock().is_empty();
         silent.then(|| (plan, context.hints.clone()))
@@ -695,7 +701,7 @@ impl Session {
         let version = snapshot.catalog.version;
         let context = self.context(snapshot, query)?;
         self.current.set(context.clone());
-        let logical = self.runtime().block_on(general::logical_plan(
+        let logical = self.runtime().block_on(passes::logical_plan(
             &self.state,
             &context.snapshot.catalog,
             query,

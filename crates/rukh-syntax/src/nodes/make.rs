@@ -151,14 +151,7 @@ pub fn select_joined(items: Vec<SelectItem>, tables: Vec<(String, String)>, by: 
     let key = |alias: &str| Expr::CompoundIdentifier(vec![quoted(alias), quoted(by)]);
     let equal = |pair: &[(String, String)]| binary(&key(&pair[0].1), BinaryOperator::Eq, &key(&pair[1].1));
     let selection = tables.windows(2).map(equal).reduce(and);
-    let order = tables.first().map(|(_, alias)| OrderByExpr {
-        expr: key(alias),
-        options: OrderByOptions {
-            asc: None,
-            nulls_first: None,
-        },
-        with_fill: None,
-    });
+    let order = tables.first().map(|(_, alias)| key(alias));
     let from = tables.iter().map(|(table, alias)| TableWithJoins {
         relation: table_factor(quoted(table), quoted(alias)),
         joins: Vec::new(),
@@ -169,12 +162,26 @@ pub fn select_joined(items: Vec<SelectItem>, tables: Vec<(String, String)>, by: 
         selection,
         ..empty_select()
     };
+    let query = query_of(SetExpr::Select(Box::new(select)));
+    match order {
+        Some(key) => ordered(query, key),
+        None => query,
+    }
+}
+
+/// Adds `ORDER BY key` to a query.
+pub fn ordered(query: Query, key: Expr) -> Query {
+    let key = OrderByExpr {
+        expr: key,
+        options: OrderByOptions::default(),
+        with_fill: None,
+    };
     Query {
-        order_by: order.map(|order| OrderBy {
-            kind: OrderByKind::Expressions(vec![order]),
+        order_by: Some(OrderBy {
+            kind: OrderByKind::Expressions(vec![key]),
             interpolate: None,
         }),
-        ..query_of(SetExpr::Select(Box::new(select)))
+        ..query
     }
 }
 
@@ -221,7 +228,8 @@ fn table_factor(name: Ident, alias: Ident) -> TableFactor {
     }
 }
 
-fn query_of(body: SetExpr) -> Query {
+/// Makes a query of a body alone.
+pub fn query_of(body: SetExpr) -> Query {
     Query {
         with: None,
         body: Box::new(body),

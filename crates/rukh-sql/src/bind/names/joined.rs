@@ -1,4 +1,4 @@
-//! Joins by columns of one name, and rows as values: what only the columns of FROM can tell.
+//! Joins by columns of one name, and rows as values: what depends on the columns of FROM.
 //!
 //! | written                                       | becomes                                                      |
 //! |-----------------------------------------------|--------------------------------------------------------------|
@@ -10,7 +10,7 @@
 //! | `SELECT count(t) …`, `… WHERE t IS NULL`        | see `whole_rows`                                              |
 //!
 //! DataFusion takes the merged column of whichever side, which is NULL where that side has no row, and leaves it where it
-//! stood. Which columns there are is asked of DataFusion itself: the same FROM is planned with a star alone and conditions that say nothing.
+//! stood. DataFusion itself gives the list of columns: the same FROM is planned with a star alone and conditions that say nothing.
 //!
 //! Deliberately not here: a FROM that reads the query around it (LATERAL subqueries within subqueries), which stays as it was
 //! written, and merged columns that a subquery of the same SELECT names without their table.
@@ -140,7 +140,7 @@ impl Visitor for Rows {
     }
 }
 
-/// A FROM to be asked for its columns, and the WITH around it.
+/// A FROM whose columns are wanted, and the WITH around it.
 struct Found {
     from: Vec<TableWithJoins>,
     with: Vec<With>,
@@ -336,7 +336,7 @@ fn merged_with(all: Vec<With>) -> Option<With> {
     })
 }
 
-/// Changes the SELECT whose columns are known; breaks off after it, and tells whether it was changed.
+/// Changes the SELECT whose columns are known; breaks off after it, and returns whether it was changed.
 struct Change {
     skip: usize,
     relations: Option<Vec<Relation>>,
@@ -521,7 +521,7 @@ fn shown(column: &Column) -> SelectItem {
     }
 }
 
-/// Merges the columns of joins, and has their conditions tell by which.
+/// Merges the columns of joins, and writes their conditions out.
 fn merge<'r>(
     item: &mut TableWithJoins,
     relations: &mut impl Iterator<Item = &'r Relation>,
@@ -671,7 +671,7 @@ impl VisitorMut for Replace<'_> {
     }
 }
 
-/// Spells out rows that are spoken of as a whole. Of relations around a query only those that are made JSON.
+/// Spells out rows that are read whole. Of relations around a query only those that are made JSON.
 struct RowsOut<'a> {
     relations: &'a [Relation],
     columns: &'a [Column],
@@ -714,7 +714,7 @@ impl VisitorMut for RowsOut<'_> {
     }
 }
 
-/// Spells out what is asked of a row; `mark` is true in rows that no outer join made up.
+/// Spells out a test on a row; `mark` is true in rows that no outer join made up.
 fn row_asked(expr: &Expr, asked: Asked, mark: Option<Expr>, columns: &[&Column]) -> Expr {
     let exprs = || columns.iter().map(|column| column.expr.clone());
     let all = |tests: Vec<Expr>| {

@@ -1,4 +1,4 @@
-//! The relations of a query whose rows are locked, as far as its syntax tells.
+//! The relations of a query whose rows are locked, as far as its syntax shows.
 
 use std::sync::Arc;
 

@@ -13,6 +13,7 @@ pub(crate) mod place;
 pub(crate) mod qualify;
 pub(crate) mod query_width;
 pub(crate) mod sample;
+pub(crate) mod set_literals;
 pub(crate) mod short_aliases;
 pub(crate) mod stars;
 pub(crate) mod view_target;

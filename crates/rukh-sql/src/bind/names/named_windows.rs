@@ -101,7 +101,7 @@ impl Windows {
         })
     }
 
-    /// Returns a window without the name of another; `is_defined` tells one of WINDOW from one of OVER.
+    /// Returns a window without the name of another; `is_defined` is true for one of WINDOW, false for one of OVER.
     fn copied(&self, spec: &WindowSpec, is_defined: bool) -> Result<WindowSpec, SqlError> {
         let copied = match &spec.window_name {
             Some(name) => self.taken_from(name, spec, is_defined)?,
@@ -139,7 +139,7 @@ impl Windows {
     }
 }
 
-/// Fails with 42P20 on a frame that ends before it starts, or that the order of its window does not tell.
+/// Fails with 42P20 on a frame that ends before it starts, or that the order of its window does not support.
 fn check_frame(spec: &WindowSpec) -> Result<(), SqlError> {
     use WindowFrameBound::{CurrentRow, Following, Preceding};
     let Some(frame) = &spec.window_frame else {

@@ -47,7 +47,7 @@ struct Relation {
     asked_from_within: bool,
 }
 
-/// Collects the names of relations, and where columns are asked for by them.
+/// Collects the names of relations, and where columns are qualified by them.
 #[derive(Default)]
 struct Names {
     depth: usize,

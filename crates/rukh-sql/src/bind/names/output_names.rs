@@ -57,7 +57,7 @@ pub(crate) fn without_twins(schema: &Schema) -> Schema {
 /// No statement can contain the names of twins, so a reference to one of them is not found, and reported as
 /// ambiguous. Beside a star every column may have a twin.
 ///
-/// What a star gives may be twins of a subquery, whose endings are numbers. So the ending beside a star tells
+/// What a star gives may be twins of a subquery, whose endings are numbers. So the ending beside a star depends
 /// of the whole SELECT, which no SELECT within it is like.
 pub(crate) fn name_outputs(select: &mut Select) {
     let is_star = |item: &SelectItem| output_name(item).is_none();

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Each becomes a subquery that unites the present rows of the table and those of its history (`rukh_catalog::Versions`)
-//! whose period, from `row_start` on and before `row_end`, meets what is asked. Conditions of the query reach the keys
+//! whose period, from `row_start` on and before `row_end`, meets the wanted one. Conditions of the query reach the keys
 //! and indexes of both. All forms but AS OF show the period as two more columns.
 
 use std::ops::ControlFlow;

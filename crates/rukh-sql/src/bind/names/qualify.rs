@@ -13,7 +13,7 @@
 //!
 //! Texts that name a relation are names, too: those of `nextval` and its kin, and casts to `regclass`.
 //!
-//! Deliberately not here: schemas that are named. Whether those are there is for whoever looks.
+//! Deliberately not here: schemas that are named. The statements check whether those exist.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! How many columns a query has, as far as its syntax tells.
+//! How many columns a query has, as far as its syntax shows.
 
 use rukh_syntax::sqlparser::ast::{self, SelectItem, SetExpr};
 

@@ -123,7 +123,7 @@ fn condition(table: &Table, sample: &TableSample) -> Result<String, SqlError> {
             key.push(text);
         }
     }
-    // The first 32 bits of the hash, as text of eight digits, beside the part of 2^32 that is asked for.
+    // The first 32 bits of the hash, as text of eight digits, beside the wanted part of 2^32.
     let drawn = format!(
         "left(md5(concat_ws('/', CAST({} AS VARCHAR), {})), 8)",
         seed.value,

@@ -1,7 +1,7 @@
 //! Aliases with fewer names than there are columns: `FROM t AS i (x, y)`, `WITH w (x) AS (…)`.
 //!
 //! In PostgreSQL the columns behind keep their names; DataFusion wants a name for each. So the names behind are spelled
-//! out here. Which there are is asked of DataFusion itself: what the alias stands for is planned with a star alone. More
+//! out here. DataFusion itself gives the list of columns: the aliased relation is planned with a star alone. More
 //! names than columns are 42P10.
 //!
 //! Deliberately not here: aliases of what reads the query around it (LATERAL), which cannot be planned alone.
@@ -114,18 +114,19 @@ impl Finder {
             all,
         });
     }
+}
 
-    /// Returns what queries around name by WITH; inner names hide outer ones.
-    fn named(&self) -> Option<With> {
-        let mut all = self.with.first()?.clone();
-        for with in &self.with[1..] {
-            let hides = |name: &Ident| with.cte_tables.iter().any(|cte| cte.alias.name == *name);
-            all.cte_tables.retain(|cte| !hides(&cte.alias.name));
-            all.cte_tables.extend(with.cte_tables.clone());
-            all.recursive |= with.recursive;
-        }
-        Some(all)
+/// Returns the WITH of queries around one, the outermost first, as one; inner names hide outer ones.
+pub(super) fn joined_with(with: &[With]) -> Option<With> {
+    let (first, inner) = with.split_first()?;
+    let mut all = first.clone();
+    for with in inner {
+        let hides = |name: &Ident| with.cte_tables.iter().any(|cte| cte.alias.name == *name);
+        all.cte_tables.retain(|cte| !hides(&cte.alias.name));
+        all.cte_tables.extend(with.cte_tables.clone());
+        all.recursive |= with.recursive;
     }
+    Some(all)
 }
 
 impl Visitor for Finder {
@@ -142,7 +143,7 @@ impl Visitor for Finder {
                 before.cte_tables.truncate(at);
                 self.with.push(before);
                 if all.with.is_none() {
-                    all.with = self.named().filter(|with| !with.cte_tables.is_empty());
+                    all.with = joined_with(&self.with).filter(|with| !with.cte_tables.is_empty());
                 }
                 self.with.pop();
                 self.add(&cte.alias, all);
@@ -171,7 +172,7 @@ impl Visitor for Finder {
             joins: Vec::new(),
         };
         let mut all = select_from(vec![SelectItem::Wildcard(Default::default())], vec![from], None);
-        all.with = self.named();
+        all.with = joined_with(&self.with);
         self.add(&named, all);
         ControlFlow::Continue(())
     }

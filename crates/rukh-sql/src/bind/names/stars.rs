@@ -1,8 +1,8 @@
 //! `SELECT *, *`: columns that a query gives twice because two stars do.
 //!
 //! DataFusion refuses two columns of one name and table. So the stars behind the first that give what another gave are
-//! spelled out, each column under a name that is shown as its own (`output_names`). Which columns there are is asked of
-//! DataFusion itself: the same FROM is planned with the star alone.
+//! spelled out, each column under a name that is shown as its own (`output_names`). DataFusion itself gives the list of
+//! columns: the same FROM is planned with the star alone.
 //!
 //! `SELECT a.* FROM s.a` becomes `SELECT s.a.*`, which DataFusion asks for where the table has no alias.
 //!

@@ -36,7 +36,7 @@ pub(crate) enum Change {
 #[derive(Debug)]
 pub(crate) struct ViewTarget {
     /// The table that the view stands for, its columns named as in the view and in their own order. Columns that
-    /// the view does not have are called as nobody calls them.
+    /// the view does not have get names that no statement can write.
     pub(crate) table: Arc<Table>,
     /// The columns of the view in order.
     pub(crate) columns: Vec<ColumnId>,

@@ -1,7 +1,7 @@
 //! Rows of a relation as values: which of them an outer join made up, `count(t.*)`, and `t IS NULL`.
 //!
-//! PostgreSQL tells a row whose columns are all NULL from a row that an outer join made up: `count(t.*)` counts the former.
-//! So a relation that is spoken of as a whole, and of which an outer join may make up rows, gets a column more, which is
+//! PostgreSQL distinguishes a row whose columns are all NULL from a row that an outer join made up: `count(t.*)` counts the former.
+//! So a relation whose rows are read whole, and of which an outer join may make up rows, gets one more column, which is
 //! true in each of its own rows. Stars do not show it.
 //!
 //! | written               | becomes, for `t` with columns a and b                  |
@@ -45,7 +45,7 @@ pub(crate) enum Asked {
     Json,
 }
 
-/// Returns the relation that an expression may speak of as a whole, and what it asks.
+/// Returns the relation whose rows an expression reads whole, and how.
 pub(crate) fn asked(expr: &Expr) -> Option<(&Ident, Asked)> {
     match expr {
         Expr::IsNull(inner) => Some((named(inner)?, Asked::IsNull)),
@@ -133,7 +133,7 @@ pub(crate) fn not_told() -> SqlError {
     )
 }
 
-/// Gives relations that are spoken of as a whole a column that tells their own rows.
+/// Gives relations whose rows are read whole a column that is true in their own rows.
 ///
 /// Fails with 0A000 on the rows of a function.
 pub(crate) fn mark(query: &mut Query) -> Result<(), SqlError> {
@@ -200,7 +200,7 @@ fn makes_up_left(join: &JoinOperator) -> bool {
     matches!(join, Right(_) | RightOuter(_) | FullOuter(_))
 }
 
-/// Returns the relations of FROM that are spoken of as a whole.
+/// Returns the relations of FROM whose rows are read whole.
 fn named_relations(select: &Select, order: Option<&OrderBy>) -> Vec<String> {
     let mut relations = Vec::new();
     for item in &select.from {
@@ -266,7 +266,7 @@ fn name_of(factor: &TableFactor) -> Option<String> {
     Some(folded(name))
 }
 
-/// Finds relations that are spoken of as a whole, but not in queries within.
+/// Finds relations whose rows are read whole, but not in queries within.
 struct Finder {
     relations: Vec<String>,
     found: Vec<String>,

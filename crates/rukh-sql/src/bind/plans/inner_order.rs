@@ -1,6 +1,6 @@
 //! The order of a subquery is kept: `SELECT * FROM (SELECT … ORDER BY a) x LIMIT 3` gives the first three.
 //!
-//! DataFusion leaves out the ORDER BY of a subquery in FROM, and where it stands, threads may mix what comes of it. Here it
+//! DataFusion leaves out the ORDER BY of a subquery in FROM, and where it stands, threads may mix the rows. Here it
 //! is lifted to where order matters, and is an ORDER BY like any other there:
 //!
 //! | where order matters                            | what becomes of the inner ORDER BY             |

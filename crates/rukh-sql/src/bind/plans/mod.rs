@@ -3,7 +3,6 @@
 //! Deliberately not here: types (`types`), operators that run (`exec`).
 
 pub(crate) mod computed_limits;
-pub(crate) mod computed_values;
 pub(crate) mod correlated;
 pub(crate) mod inner_order;
 pub(crate) mod late_volatile;

@@ -10,7 +10,7 @@
 //!
 //! Once the query is planned, `sum(t.k)` is a column of its aggregate, and [`resolved`] has the subquery read that column.
 //!
-//! Which query a column is of is told from the names of relations, and of tables by their columns. A column without its relation beside
+//! Names of relations, and for tables those of their columns, show which query a column is of. A column without its relation beside
 //! subqueries in FROM is unknown; such an aggregate of outer columns is [`refused`].
 
 use std::mem::take;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::logical_plan::Filter;
-use datafusion::logical_expr::utils::{conjunction, split_conjunction};
+use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan};
 use datafusion::optimizer::optimizer::{ApplyOrder, Optimizer};
 use datafusion::optimizer::push_down_filter::PushDownFilter;
@@ -67,16 +67,23 @@ impl PushDown {
         filter: Filter,
         config: &dyn OptimizerConfig,
     ) -> DataFusionResult<Transformed<LogicalPlan>> {
-        let conditions = split_conjunction(&filter.predicate).into_iter().cloned();
-        let (held, free): (Vec<Expr>, Vec<Expr>) =
-            conditions.partition(|condition| held_back(condition, &filter.input));
+        // DataFusion makes one filter of several that follow each other.
+        let mut conditions: Vec<Expr> = split_conjunction_owned(filter.predicate.clone());
+        let mut input = &filter.input;
+        while let LogicalPlan::Filter(inner) = input.as_ref() {
+            conditions.extend(split_conjunction_owned(inner.predicate.clone()));
+            input = &inner.input;
+        }
+        let (held, free): (Vec<Expr>, Vec<Expr>) = conditions
+            .into_iter()
+            .partition(|condition| held_back(condition, input));
         let Some(held) = conjunction(held) else {
             return self.0.rewrite(LogicalPlan::Filter(filter), config);
         };
         let Some(free) = conjunction(free) else {
             return Ok(Transformed::no(LogicalPlan::Filter(filter)));
         };
-        let below = LogicalPlan::Filter(Filter::try_new(free, filter.input)?);
+        let below = LogicalPlan::Filter(Filter::try_new(free, input.clone())?);
         self.0.rewrite(below, config)?.map_data(|below| {
             let above = Filter::try_new(held, Arc::new(below))?;
             Ok(LogicalPlan::Filter(above))
@@ -102,7 +109,6 @@ fn held_back(condition: &Expr, input: &LogicalPlan) -> bool {
         input,
         LogicalPlan::Projection(_)
             | LogicalPlan::SubqueryAlias(_)
-            | LogicalPlan::Filter(_)
             | LogicalPlan::Sort(_)
             | LogicalPlan::Union(_)
             | LogicalPlan::TableScan(_)

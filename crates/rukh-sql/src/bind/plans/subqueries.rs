@@ -342,7 +342,7 @@ enum Place {
 /// |-----------------------------------|--------------------------------------------------------|
 /// | `a IN (…) AND …`                   | a join, by DataFusion                                  |
 /// | `a NOT IN (…) AND …`               | a join that minds NULL, by DataFusion; of outer columns, and of a constant, `NOT EXISTS`  |
-/// | `a IN (…) OR …`                    | a join that tells true from all else, by DataFusion    |
+/// | `a IN (…) OR …`                    | a join that separates true from all else, by DataFusion    |
 /// | `a NOT IN (…) OR …`, `NOT (a IN (…) AND …)`, `(a IN (…)) IS NULL` | CASE of counts           |
 fn chosen(expr: Expr, schema: &DFSchema, place: Place) -> DataFusionResult<Expr> {
     let within = |expr: Box<Expr>, place| chosen(*expr, schema, place).map(Box::new);
@@ -370,7 +370,7 @@ fn chosen(expr: Expr, schema: &DFSchema, place: Place) -> DataFusionResult<Expr>
             if minds_null || (place == Place::Conjunct && !list.negated) {
                 Ok(Expr::InSubquery(list))
             } else if place == Place::Alternative && !list.negated {
-                // The join that tells true from all else knows its columns by name.
+                // The join that separates true from all else knows its columns by name.
                 Ok(Expr::InSubquery(named_apart(list, schema)?))
             } else if is_alone && (place != Place::Conjunct || has_query(&list.expr)?) {
                 Ok(counted(Expr::InSubquery(list), schema)?.data)

@@ -56,7 +56,7 @@ pub(crate) fn of_node(node: LogicalPlan) -> DataFusionResult<Transformed<Logical
     }
 }
 
-/// Adds a zero to keys that may be -0; tells whether there are any.
+/// Adds a zero to keys that may be -0; returns whether there are any.
 fn sorted(keys: &mut [SortKey], input: &LogicalPlan) -> bool {
     let mut is_changed = false;
     for key in keys {

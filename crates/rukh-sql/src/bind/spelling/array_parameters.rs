@@ -64,8 +64,8 @@ impl Visitor for Finder {
     }
 }
 
-/// Returns a query that compares with one element where it compares with an array that is a parameter: types
-/// can be told of it.
+/// Returns a query that compares with one element where it compares with an array that is a parameter: that
+/// has a type.
 pub(crate) fn with_elements(query: &Query) -> Cow<'_, Query> {
     if array_parameters(query).is_empty() {
         return Cow::Borrowed(query);
@@ -164,18 +164,8 @@ impl Arrays<'_> {
             });
         };
         Ok(Some(match expr {
-            Expr::AnyOp {
-                left,
-                compare_op: BinaryOperator::Eq,
-                ..
-            } => listed(left, all, false),
-            Expr::AllOp {
-                left,
-                compare_op: BinaryOperator::NotEq,
-                ..
-            } => listed(left, all, true),
-            Expr::AnyOp { left, compare_op, .. } => joined(left, compare_op, all, BinaryOperator::Or, false),
-            Expr::AllOp { left, compare_op, .. } => joined(left, compare_op, all, BinaryOperator::And, true),
+            Expr::AnyOp { left, compare_op, .. } => any_of(left, compare_op, all),
+            Expr::AllOp { left, compare_op, .. } => all_of(left, compare_op, all),
             Expr::Cast {
                 kind,
                 data_type,
@@ -197,6 +187,22 @@ impl Arrays<'_> {
     }
 }
 
+/// Returns `left op ANY (ARRAY[…])` of these elements, written out.
+pub(crate) fn any_of(left: &Expr, op: &BinaryOperator, all: Vec<Expr>) -> Expr {
+    match op {
+        BinaryOperator::Eq => listed(left, all, false),
+        op => joined(left, op, all, BinaryOperator::Or, false),
+    }
+}
+
+/// Returns `left op ALL (ARRAY[…])` of these elements, written out.
+pub(crate) fn all_of(left: &Expr, op: &BinaryOperator, all: Vec<Expr>) -> Expr {
+    match op {
+        BinaryOperator::NotEq => listed(left, all, true),
+        op => joined(left, op, all, BinaryOperator::And, true),
+    }
+}
+
 fn listed(left: &Expr, list: Vec<Expr>, negated: bool) -> Expr {
     match list.is_empty() {
         true => Expr::Value(Value::Boolean(negated).into()),
@@ -208,7 +214,7 @@ fn listed(left: &Expr, list: Vec<Expr>, negated: bool) -> Expr {
     }
 }
 
-/// Compares with each element, and joins what comes of it; `empty` is what there is without elements.
+/// Compares with each element, and joins the results; `empty` is the result without elements.
 fn joined(left: &Expr, op: &BinaryOperator, all: Vec<Expr>, by: BinaryOperator, empty: bool) -> Expr {
     let compared = all.into_iter().map(|element| {
         Expr::Nested(Box::new(Expr::BinaryOp {

@@ -1,7 +1,7 @@
 //! Casts in the names of computed columns: `sum(id), sum(id::float8)`.
 //!
 //! DataFusion names a cast by its operand, and refuses two aggregates, two windows or two keys of groups of one
-//! name. Where a query has two that differ in casts only, its casts are put into a function that tells the type:
+//! name. Where a query has two that differ in casts only, its casts are put into a function with the name of the type:
 //!
 //! | written                                    | becomes                                                  |
 //! |--------------------------------------------|----------------------------------------------------------|
@@ -21,7 +21,7 @@ use rukh_functions::functions::cast_apart::CAST_APART;
 use rukh_syntax::make::call;
 use rukh_syntax::{Walk, WalkMut};
 
-/// Tells the casts of a query apart if something in it has the name of something else.
+/// Gives the casts of a query different names if something in it has the name of something else.
 pub(crate) fn tell_apart(query: &mut Query) {
     let mut names = Names::default();
     let _ = query.walk(&mut names);

@@ -5,6 +5,7 @@
 pub(crate) mod array_parameters;
 pub(crate) mod cast_names;
 pub(crate) mod casts;
+pub(crate) mod computed_values;
 pub(crate) mod condition_literals;
 pub(crate) mod definition_text;
 pub(crate) mod integer_literals;

@@ -1,4 +1,4 @@
-//! Columns of VALUES whose cells have types that Arrow does not tell apart, or literals beside what has a type: DataFusion takes no other
+//! Columns of VALUES whose cells have types that Arrow does not distinguish, or literals beside what has a type: DataFusion takes no other
 //! cells beside these.
 //!
 //! | written                                        | becomes                                      |

@@ -36,6 +36,7 @@ use rukh_syntax::sqlparser::ast::{
 };
 
 use crate::bind::names::output_names::name_of;
+use crate::bind::spelling::array_parameters::{all_of, any_of};
 use rukh_functions::forms::array_text::elements;
 use rukh_functions::functions::regex::{MATCHES_ALL, SPLIT_ROWS};
 use rukh_functions::functions::similar::{LIKE_ESCAPE, like_escape};
@@ -146,21 +147,21 @@ impl VisitorMut for Spell {
             }
             Expr::AnyOp {
                 left,
-                compare_op: BinaryOperator::Eq,
+                compare_op,
                 right,
                 ..
             } => {
-                if let Some(list) = listed(right) {
-                    *expr = in_list(left, list, false);
+                if let Some(list) = listed(right, *compare_op == BinaryOperator::Eq) {
+                    *expr = any_of(left, compare_op, list);
                 }
             }
             Expr::AllOp {
                 left,
-                compare_op: BinaryOperator::NotEq,
+                compare_op,
                 right,
             } => {
-                if let Some(list) = listed(right) {
-                    *expr = in_list(left, list, true);
+                if let Some(list) = listed(right, *compare_op == BinaryOperator::NotEq) {
+                    *expr = all_of(left, compare_op, list);
                 }
             }
             Expr::Like {
@@ -407,27 +408,16 @@ fn literal_array(value: &Value) -> Option<Expr> {
     }))
 }
 
-/// Returns the elements of an array that is written out.
-fn listed(array: &Expr) -> Option<Vec<Expr>> {
+/// Returns the elements of an array literal, whose type is that of the other operand; of `ARRAY[…]` if it becomes a list.
+fn listed(array: &Expr, becomes_list: bool) -> Option<Vec<Expr>> {
     match array {
-        Expr::Nested(inner) => listed(inner),
-        Expr::Array(array) => Some(array.elem.clone()),
+        Expr::Nested(inner) => listed(inner, becomes_list),
+        Expr::Array(array) => becomes_list.then(|| array.elem.clone()),
         Expr::Value(value) => match literal_array(&value.value)? {
             Expr::Array(array) => Some(array.elem),
             _ => None,
         },
         _ => None,
-    }
-}
-
-fn in_list(left: &Expr, list: Vec<Expr>, negated: bool) -> Expr {
-    match list.is_empty() {
-        true => Expr::Value(Value::Boolean(negated).into()),
-        false => Expr::InList {
-            expr: Box::new(left.clone()),
-            list,
-            negated,
-        },
     }
 }
 

@@ -8,8 +8,8 @@
 //! | `lag(i, 1, '5')`               | `lag(i, 1, 5)`                            |
 //! | `avg(day)`, `string_agg(i, ',')` | error 42883                             |
 //!
-//! Literals are read before the query is planned, where the signatures leave one type for them: the functions of DataFusion are asked
-//! for their results then. All else waits until the types of columns and parameters are known.
+//! Literals are read before the query is planned, where the signatures leave one type for them: DataFusion computes the types of
+//! results then. All else waits until the types of columns and parameters are known.
 //!
 //! Deliberately not here: aggregates that PostgreSQL has not, and arguments of types that no signature takes (rows, JSON).
 
@@ -120,7 +120,7 @@ fn takes_values_first(name: &str) -> bool {
 /// Reads literals without a type in that of the signatures, where those leave one.
 ///
 /// # Errors
-/// 42725 where several signatures take literals, 42804 where nothing tells a polymorphic type.
+/// 42725 where several signatures take literals, 42804 where nothing gives a polymorphic type its meaning.
 pub(crate) fn read_literals(node: &mut impl WalkMut) -> Result<(), SqlError> {
     match node.walk_mut(&mut Literals) {
         ControlFlow::Continue(()) => Ok(()),

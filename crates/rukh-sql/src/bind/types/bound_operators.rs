@@ -114,7 +114,7 @@ pub(crate) fn typed(mut expr: RawBinaryExpr, schema: &DFSchema) -> DataFusionRes
     let parts = sides.into_iter().zip(operands).zip(&meant.arguments).zip(arrays);
     for (((side, operand), kind), array) in parts {
         let ty = match (operand, &*side) {
-            // What a literal is compared with tells its digits and length, too (`literals`).
+            // What a literal is compared with decides its digits and length, too (`literals`).
             (None, Expr::Literal(..)) if compares || kind.is_text() => continue,
             (None, Expr::Literal(value, _)) => array.unwrap_or_else(|| operand_type(*kind, value)),
             (Some(Kind::Time), _) if apart || *kind == Kind::Interval => INTERVAL,

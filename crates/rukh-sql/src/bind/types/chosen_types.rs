@@ -1,4 +1,4 @@
-//! Types that Arrow's do not tell, of expressions that choose one of several values: UUIDs, CHAR(n), VARCHAR(n).
+//! Types that Arrow does not have, of expressions that choose one of several values: UUIDs, CHAR(n), VARCHAR(n).
 
 use datafusion::common::DFSchema;
 use datafusion::logical_expr::{Expr, ExprSchemable};
@@ -29,7 +29,7 @@ fn are_of_uuids(expr: &Expr, schema: &DFSchema) -> bool {
     expr.to_field(schema).is_ok_and(|(_, field)| are_uuids(&field))
 }
 
-/// Returns the type of what an expression chooses one of, where Arrow's does not tell it: UUIDs, CHAR(n) and VARCHAR(n) of one
+/// Returns the type of what an expression chooses one of, where Arrow does not have it: UUIDs, CHAR(n) and VARCHAR(n) of one
 /// length; texts where only some are such CHARs. A literal beside UUIDs is one, and a text beside CHARs.
 pub(crate) fn chosen_type(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
     let is_null = |value: &&Expr| matches!(value, Expr::Literal(value, _) if value.is_null());

@@ -78,7 +78,7 @@ pub(crate) fn typed_on(table: &Table, expr: &ast::Expr) -> Result<TypedExpressio
     typed_as(table, expr, "index expression")
 }
 
-/// As [`typed_on`]; messages tell where the expression stands.
+/// As [`typed_on`]; messages name where the expression stands.
 pub(crate) fn typed_as(table: &Table, expr: &ast::Expr, what: &str) -> Result<TypedExpression, SqlError> {
     typed_with(table, expr, what, Ok)
 }

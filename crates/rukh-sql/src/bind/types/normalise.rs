@@ -1,6 +1,6 @@
 //! Prints a typed expression as SQL that is read back as the same expression.
 //!
-//! This text is what the catalog stores for an index expression, how two expressions are told to be the
+//! This text is what the catalog stores for an index expression, how two expressions are found to be the
 //! same, and what EXPLAIN shows of a condition. So it is deterministic, has no table names, as few
 //! parentheses as PostgreSQL's precedence allows, and says the type of every literal that would be read
 //! as another one:
